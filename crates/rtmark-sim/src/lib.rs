@@ -1,0 +1,1 @@
+//! A cycle-model simulator of Arm Cortex-M.

@@ -1,0 +1,158 @@
+//! The units that rtmark counts in.
+//!
+//! A cycle count, an instruction count and a time are different types here, so
+//! that no sum, comparison or table column can mix them by accident. The only
+//! bridge is explicit: [`Cycles::at`] turns cycles into time for a stated clock.
+//!
+//! ```
+//! use rtmark_units::{Cycles, Hertz, Nanoseconds};
+//!
+//! let switch = Cycles(96);
+//! assert_eq!(switch.at(Hertz(48_000_000)), Nanoseconds(2_000));
+//! assert_eq!(switch + Cycles(4), Cycles(100));
+//! ```
+
+use std::fmt;
+use std::iter::Sum;
+use std::ops::{Add, AddAssign, Sub};
+
+use serde::{Deserialize, Serialize};
+
+macro_rules! count {
+    ($(#[$doc:meta])* $name:ident, $suffix:literal) => {
+        $(#[$doc])*
+        #[derive(
+            Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+        )]
+        #[serde(transparent)]
+        pub struct $name(pub u64);
+
+        impl $name {
+            /// None of it.
+            pub const ZERO: Self = Self(0);
+            /// More than any run can reach.
+            pub const MAX: Self = Self(u64::MAX);
+
+            /// The difference, or zero when `other` is the larger one.
+            #[must_use]
+            pub const fn saturating_sub(self, other: Self) -> Self {
+                Self(self.0.saturating_sub(other.0))
+            }
+
+            /// The sum, or [`Self::MAX`] when it does not fit.
+            #[must_use]
+            pub const fn saturating_add(self, other: Self) -> Self {
+                Self(self.0.saturating_add(other.0))
+            }
+
+            /// The difference, or `None` when `other` is the larger one.
+            #[must_use]
+            pub const fn checked_sub(self, other: Self) -> Option<Self> {
+                match self.0.checked_sub(other.0) {
+                    Some(difference) => Some(Self(difference)),
+                    None => None,
+                }
+            }
+        }
+
+        impl Add for $name {
+            type Output = Self;
+            fn add(self, other: Self) -> Self {
+                Self(self.0 + other.0)
+            }
+        }
+
+        impl AddAssign for $name {
+            fn add_assign(&mut self, other: Self) {
+                self.0 += other.0;
+            }
+        }
+
+        impl Sub for $name {
+            type Output = Self;
+            fn sub(self, other: Self) -> Self {
+                Self(self.0 - other.0)
+            }
+        }
+
+        impl Sum for $name {
+            fn sum<I: Iterator<Item = Self>>(counts: I) -> Self {
+                counts.fold(Self::ZERO, Add::add)
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, concat!("{} ", $suffix), self.0)
+            }
+        }
+    };
+}
+
+count! {
+    /// Clock cycles of a core: the simulator's model, or a board's cycle counter.
+    Cycles, "cycles"
+}
+count! {
+    /// Executed instructions. What QEMU counts; not a time.
+    Instructions, "instructions"
+}
+count! {
+    /// Time in nanoseconds, of the simulated or real clock that the context names.
+    Nanoseconds, "ns"
+}
+
+/// A clock rate in hertz.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Hertz(pub u32);
+
+impl Cycles {
+    /// How long this many cycles last at `clock`, rounded to the nearest nanosecond.
+    ///
+    /// A clock of 0 Hz never moves: the answer is then [`Nanoseconds::MAX`]
+    /// (or zero for zero cycles), as it is for times beyond 584 years.
+    pub fn at(self, clock: Hertz) -> Nanoseconds {
+        if self.0 == 0 {
+            return Nanoseconds::ZERO;
+        }
+        let clock = u128::from(clock.0);
+        (u128::from(self.0) * 1_000_000_000 + clock / 2)
+            .checked_div(clock)
+            .and_then(|ns| u64::try_from(ns).ok())
+            .map_or(Nanoseconds::MAX, Nanoseconds)
+    }
+}
+
+impl fmt::Display for Hertz {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            hz if hz >= 1_000_000 && hz.is_multiple_of(1_000_000) => {
+                write!(f, "{} MHz", hz / 1_000_000)
+            }
+            hz if hz >= 1_000_000 => write!(f, "{} MHz", f64::from(hz) / 1e6),
+            hz if hz >= 1_000 && hz.is_multiple_of(1_000) => write!(f, "{} kHz", hz / 1_000),
+            hz => write!(f, "{hz} Hz"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cycles_become_time_only_by_a_clock() {
+        assert_eq!(Cycles(168_000_000).at(Hertz(168_000_000)), Nanoseconds(1_000_000_000));
+        assert_eq!(Cycles(1).at(Hertz(3_000_000_000)), Nanoseconds(0));
+        assert_eq!(Cycles(2).at(Hertz(3_000_000_000)), Nanoseconds(1));
+        assert_eq!(Cycles(5).at(Hertz(0)), Nanoseconds::MAX);
+        assert_eq!(Cycles::MAX.at(Hertz(1)), Nanoseconds::MAX);
+    }
+
+    #[test]
+    fn clocks_read_as_engineers_write_them() {
+        let shown = [48_000_000, 64_500_000, 32_000, 32_768].map(|hz| Hertz(hz).to_string());
+        assert_eq!(shown, ["48 MHz", "64.5 MHz", "32 kHz", "32768 Hz"]);
+    }
+}
