@@ -1,0 +1,370 @@
+//! What a chip is to the simulator: its core, clock, memories and interrupts.
+//!
+//! A [`Soc`] is read from a TOML file (the repository's `socs/` has examples
+//! with every key explained). This module knows the file's form and checks that
+//! it makes sense; it does not know how a memory's timing is played out, which
+//! is the business of the timing models.
+
+use std::fmt;
+use std::ops::Range;
+
+use rtmark_units::Hertz;
+use serde::Deserialize;
+
+/// The cores that the simulator models.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum CoreKind {
+    /// Arm Cortex-M0+ (ARMv6-M).
+    CortexM0Plus,
+    /// Arm Cortex-M4 with FPU (ARMv7E-M, FPv4-SP).
+    CortexM4F,
+}
+
+impl CoreKind {
+    /// Every core there is, in the order in which lists show them.
+    pub const ALL: &[Self] = &[Self::CortexM0Plus, Self::CortexM4F];
+
+    /// The name used in soc files and on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::CortexM0Plus => "cortex-m0plus",
+            Self::CortexM4F => "cortex-m4f",
+        }
+    }
+
+    /// The core's architecture, as its manual names it.
+    pub const fn architecture(self) -> &'static str {
+        match self {
+            Self::CortexM0Plus => "ARMv6-M",
+            Self::CortexM4F => "ARMv7E-M with FPv4-SP",
+        }
+    }
+
+    /// What the core's timing model rests on.
+    pub const fn timing_basis(self) -> &'static str {
+        match self {
+            Self::CortexM0Plus => {
+                "documented: cycle table of the Cortex-M0+ manual (DDI 0484), not yet scored on silicon"
+            }
+            Self::CortexM4F => {
+                "documented: cycle table of the Cortex-M4 manual (DDI 0439), not yet scored on silicon"
+            }
+        }
+    }
+
+    fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|core| core.name() == name)
+    }
+}
+
+impl fmt::Display for CoreKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl<'de> Deserialize<'de> for CoreKind {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        Self::from_name(&name).ok_or_else(|| {
+            let known: Vec<_> = Self::ALL.iter().map(|core| core.name()).collect();
+            serde::de::Error::custom(format!(
+                "unknown core `{name}`, expected one of {}",
+                known.join(", ")
+            ))
+        })
+    }
+}
+
+/// What a memory is made of, which decides whether stores reach it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum MemoryKind {
+    /// Read-only for the program; a store to it is a bus error.
+    Flash,
+    /// Read and write, also executable.
+    Ram,
+}
+
+/// How long a memory takes to answer. The default is a memory without wait states.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct MemoryTiming {
+    /// Cycles that a read of a line takes beyond the first one.
+    pub wait_states: u8,
+    /// Bytes that one read brings: reads within the line last read are free. A power of two.
+    pub line_bytes: u16,
+    /// Whether the line after the one being executed is read ahead.
+    pub prefetch: bool,
+    /// Lines in the instruction cache; 0 for none.
+    pub instruction_lines: u8,
+    /// Lines in the data cache; 0 for none.
+    pub data_lines: u8,
+}
+
+impl Default for MemoryTiming {
+    fn default() -> Self {
+        Self { wait_states: 0, line_bytes: 4, prefetch: false, instruction_lines: 0, data_lines: 0 }
+    }
+}
+
+/// One memory of a soc.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Memory {
+    /// Its name in messages and in linker scripts (`FLASH`, `RAM`).
+    pub name: String,
+    /// What it is made of.
+    pub kind: MemoryKind,
+    /// Its first address.
+    pub base: u32,
+    /// Its size in bytes.
+    pub size: u32,
+    /// Other addresses at which the same memory appears.
+    #[serde(default)]
+    pub aliases: Vec<u32>,
+    /// How long it takes to answer.
+    #[serde(default)]
+    pub timing: MemoryTiming,
+}
+
+impl Memory {
+    /// The addresses that it covers at its own place, aliases aside.
+    pub fn range(&self) -> Range<u64> {
+        u64::from(self.base)..u64::from(self.base) + u64::from(self.size)
+    }
+
+    fn ranges(&self) -> impl Iterator<Item = Range<u64>> + '_ {
+        std::iter::once(self.base)
+            .chain(self.aliases.iter().copied())
+            .map(|base| u64::from(base)..u64::from(base) + u64::from(self.size))
+    }
+}
+
+/// One register write that firmware built for the soc performs first, such as
+/// flash wait states. The simulator itself performs none of them.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct InitWrite {
+    /// The register's name in the reference manual.
+    pub register: String,
+    /// Its address.
+    pub address: u32,
+    /// The word to write.
+    pub value: u32,
+}
+
+/// A chip: a core with clock, memories and interrupts.
+///
+/// ```
+/// let soc = rtmark_sim::Soc::from_toml(
+///     r#"
+///     name = "tiny"
+///     description = "a Cortex-M0+ with zero-wait memories"
+///     core = "cortex-m0plus"
+///     clock_hz = 48_000_000
+///     interrupts = 32
+///     priority_bits = 2
+///
+///     [[memory]]
+///     name = "FLASH"
+///     kind = "flash"
+///     base = 0
+///     size = 0x8000
+///
+///     [[memory]]
+///     name = "RAM"
+///     kind = "ram"
+///     base = 0x2000_0000
+///     size = 0x2000
+///     "#,
+/// )?;
+/// assert_eq!(soc.memories.len(), 2);
+/// # Ok::<(), rtmark_sim::SocError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Soc {
+    /// The name by which commands and results refer to it.
+    pub name: String,
+    /// One line for lists.
+    pub description: String,
+    /// The core.
+    pub core: CoreKind,
+    /// The core's clock.
+    #[serde(rename = "clock_hz", deserialize_with = "clock")]
+    pub clock: Hertz,
+    /// External interrupts that the NVIC has (1 to 240; 32 at most on ARMv6-M).
+    pub interrupts: u16,
+    /// Bits of priority that the NVIC implements (2 on ARMv6-M, 2 to 8 elsewhere).
+    pub priority_bits: u8,
+    /// Where the vector table is at reset; the first memory's base when not given.
+    #[serde(default)]
+    pub vectors: Option<u32>,
+    /// What SysTick counts when its CLKSOURCE bit selects the reference clock,
+    /// as a divisor of the core's clock; none when there is no such clock.
+    #[serde(default)]
+    pub systick_reference_divisor: Option<u16>,
+    /// The memories, the one with the reset vectors first.
+    #[serde(rename = "memory")]
+    pub memories: Vec<Memory>,
+    /// Register writes with which firmware for this soc begins.
+    #[serde(default)]
+    pub init: Vec<InitWrite>,
+    /// Documents and measurements that the figures of the file come from.
+    #[serde(default)]
+    pub sources: Vec<String>,
+}
+
+fn clock<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Hertz, D::Error> {
+    u32::deserialize(deserializer).map(Hertz)
+}
+
+/// Why a soc file was refused.
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SocError {
+    /// Not TOML, an unknown or missing key, or a value of the wrong type.
+    /// The text shows the line.
+    #[error("{0}")]
+    Syntax(#[from] toml::de::Error),
+    /// A value that no chip can have.
+    #[error("{0}")]
+    Value(String),
+}
+
+impl Soc {
+    /// Reads a soc file.
+    ///
+    /// # Errors
+    /// When the text is not TOML, has an unknown key, lacks one, or describes a
+    /// chip that cannot be (overlapping memories, a line that is no power of two…).
+    pub fn from_toml(text: &str) -> Result<Self, SocError> {
+        let soc: Self = toml::from_str(text)?;
+        soc.check().map_err(SocError::Value)?;
+        Ok(soc)
+    }
+
+    /// Where the vector table is at reset.
+    pub fn vector_base(&self) -> u32 {
+        self.vectors.unwrap_or_else(|| self.memories.first().map_or(0, |memory| memory.base))
+    }
+
+    fn check(&self) -> Result<(), String> {
+        if self.clock.0 == 0 {
+            return Err("clock_hz is 0: a core without a clock runs nothing".into());
+        }
+        let (most_interrupts, priority_bits) = match self.core {
+            CoreKind::CortexM0Plus => (32, 2..=2),
+            CoreKind::CortexM4F => (240, 2..=8),
+        };
+        if !(1..=most_interrupts).contains(&self.interrupts) {
+            return Err(format!(
+                "interrupts = {}: {} has 1 to {most_interrupts}",
+                self.interrupts, self.core
+            ));
+        }
+        if !priority_bits.contains(&self.priority_bits) {
+            return Err(format!(
+                "priority_bits = {}: {} has {} to {}",
+                self.priority_bits,
+                self.core,
+                priority_bits.start(),
+                priority_bits.end()
+            ));
+        }
+        if self.memories.is_empty() {
+            return Err("no [[memory]]: a soc needs at least one".into());
+        }
+        if self.systick_reference_divisor == Some(0) {
+            return Err("systick_reference_divisor is 0".into());
+        }
+        self.check_memories()
+    }
+
+    fn check_memories(&self) -> Result<(), String> {
+        let mut taken: Vec<(Range<u64>, &str)> = Vec::new();
+        for memory in &self.memories {
+            let name = memory.name.as_str();
+            if memory.size == 0 || memory.size % 4 != 0 {
+                return Err(format!(
+                    "memory {name}: size {:#x} is not a positive multiple of 4",
+                    memory.size
+                ));
+            }
+            if memory.size > 0x1000_0000 {
+                return Err(format!("memory {name}: size {:#x} is over 256 MiB", memory.size));
+            }
+            let line = memory.timing.line_bytes;
+            if !(4..=1024).contains(&line) || !line.is_power_of_two() {
+                return Err(format!(
+                    "memory {name}: line_bytes = {line} is not a power of two from 4 to 1024"
+                ));
+            }
+            for range in memory.ranges() {
+                if range.start % 4 != 0 {
+                    return Err(format!(
+                        "memory {name}: address {:#010x} is not a multiple of 4",
+                        range.start
+                    ));
+                }
+                if range.end > 0xE000_0000 {
+                    return Err(format!(
+                        "memory {name}: {:#010x}..{:#010x} reaches into the system space at 0xE0000000",
+                        range.start, range.end
+                    ));
+                }
+                if let Some((other, owner)) = taken
+                    .iter()
+                    .find(|(other, _)| range.start < other.end && other.start < range.end)
+                {
+                    return Err(format!(
+                        "memory {name}: {:#010x}..{:#010x} overlaps {owner} at {:#010x}..{:#010x}",
+                        range.start, range.end, other.start, other.end
+                    ));
+                }
+                taken.push((range, name));
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GOOD: &str = "name = 'x'\ndescription = 'd'\ncore = 'cortex-m0plus'\nclock_hz = 1000\n\
+        interrupts = 32\npriority_bits = 2\n[[memory]]\nname = 'RAM'\nkind = 'ram'\nbase = 0\nsize = 64\n";
+
+    fn refusal(from: &str, to: &str) -> String {
+        assert!(GOOD.contains(from));
+        Soc::from_toml(&GOOD.replace(from, to)).expect_err("refused").to_string()
+    }
+
+    #[test]
+    fn refusals_name_what_is_wrong() {
+        Soc::from_toml(GOOD).expect("the model to spoil is good");
+        assert!(refusal("clock_hz = 1000", "clock_hz = 0").contains("clock_hz"));
+        assert!(refusal("clock_hz", "clock_mhz").contains("unknown field `clock_mhz`"));
+        assert!(refusal("cortex-m0plus", "cortex-m99").contains("expected one of cortex-m0plus"));
+        assert!(refusal("interrupts = 32", "interrupts = 33").contains("1 to 32"));
+        assert!(refusal("base = 0", "base = 0xE0000000").contains("system space"));
+        assert!(refusal("size = 64", "size = 62").contains("multiple of 4"));
+        assert!(refusal("size = 64", "size = 64\naliases = [32]").contains("overlaps RAM"));
+    }
+
+    #[test]
+    fn the_socs_of_the_repository_are_good() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../socs");
+        let mut seen = 0;
+        for entry in std::fs::read_dir(folder).expect("socs/ is there") {
+            let path = entry.expect("readable").path();
+            let text = std::fs::read_to_string(&path).expect("readable");
+            let soc = Soc::from_toml(&text).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+            assert_eq!(path.file_stem().and_then(|s| s.to_str()), Some(soc.name.as_str()));
+            seen += 1;
+        }
+        assert!(seen >= 2);
+    }
+}
