@@ -1,0 +1,142 @@
+//! Answers: what a kernel says to a scenario, and documents that hold them.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{Key, Series, Statistics};
+
+/// What one kernel says to one scenario on one soc.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "answer", rename_all = "kebab-case")]
+pub enum Answer {
+    /// It was measured.
+    Measured(Box<Series>),
+    /// The kernel has no such primitive.
+    NotApplicable {
+        /// What the answer is about.
+        key: Key,
+        /// Why, in one sentence.
+        reason: String,
+    },
+    /// The firmware did not get there.
+    Failed {
+        /// What the answer is about.
+        key: Key,
+        /// What went wrong.
+        failure: Failure,
+    },
+}
+
+impl Answer {
+    /// What the answer is about.
+    pub fn key(&self) -> &Key {
+        match self {
+            Self::Measured(series) => &series.key,
+            Self::NotApplicable { key, .. } | Self::Failed { key, .. } => key,
+        }
+    }
+
+    /// The series, where there is one.
+    pub fn series(&self) -> Option<&Series> {
+        match self {
+            Self::Measured(series) => Some(series),
+            _ => None,
+        }
+    }
+}
+
+/// What kind of failure, which decides the exit code.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum FailureKind {
+    /// A compiler or linker is missing.
+    ToolMissing,
+    /// The firmware could not be built, or does not hold what the catalogue asks for.
+    Build,
+    /// The firmware does not fit the soc.
+    Load,
+    /// A processor fault, lockup, or breakpoint.
+    Fault,
+    /// The firmware's own check failed, or it ended without saying `ok`.
+    Check,
+    /// The cycle budget ran out, the processor sleeps for ever, or no span was completed.
+    Budget,
+}
+
+impl fmt::Display for FailureKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::ToolMissing => "a tool is missing",
+            Self::Build => "the firmware was not built",
+            Self::Load => "the firmware does not fit the soc",
+            Self::Fault => "the firmware faulted",
+            Self::Check => "the firmware's own check failed",
+            Self::Budget => "the firmware did not get there",
+        })
+    }
+}
+
+/// What went wrong, and what to do next.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, thiserror::Error)]
+#[error("{kind}: {message}")]
+pub struct Failure {
+    /// What kind.
+    pub kind: FailureKind,
+    /// What happened, with addresses and symbols.
+    pub message: String,
+    /// What to do next.
+    pub hint: String,
+    /// What the firmware printed, with control characters made visible.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub console: String,
+}
+
+/// The version of [`Document`]'s form. It rises when a reader of the older form would
+/// misread the newer one; added keys alone do not raise it.
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// The machine-readable form of results.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Document {
+    /// The version of this form.
+    pub schema_version: u32,
+    /// The program that wrote it, with its version.
+    pub generator: String,
+    /// The answers, ordered by soc, kernel and scenario.
+    pub answers: Vec<Reported>,
+}
+
+/// An answer with what can be computed from it, for readers who do not want to.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Reported {
+    /// The answer.
+    #[serde(flatten)]
+    pub answer: Answer,
+    /// The statistics of a measured series.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub statistics: Option<Statistics>,
+}
+
+impl Document {
+    /// The document of these answers.
+    pub fn new(generator: impl Into<String>, answers: impl IntoIterator<Item = Answer>) -> Self {
+        let report = |answer: Answer| {
+            let statistics = answer.series().and_then(Series::statistics);
+            Reported { answer, statistics }
+        };
+        Self {
+            schema_version: SCHEMA_VERSION,
+            generator: generator.into(),
+            answers: answers.into_iter().map(report).collect(),
+        }
+    }
+
+    /// The JSON schema of documents.
+    pub fn json_schema() -> schemars::Schema {
+        schemars::schema_for!(Document)
+    }
+}

@@ -1,0 +1,208 @@
+//! The catalogue: what each scenario means, written once for all kernels.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use crate::span::Expected;
+use crate::{Overhead, ScenarioId, Span};
+
+/// One scenario's meaning.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Scenario {
+    /// Its stable name.
+    pub id: ScenarioId,
+    /// The question that it answers, in one line.
+    pub answers: String,
+    /// From where to where it is timed.
+    pub span: Span,
+    /// Samples that a run must bring at least.
+    pub samples: u64,
+    /// How long a run may take on the soc's own clock, in milliseconds.
+    pub budget_ms: u64,
+}
+
+/// All scenarios in the order in which tables show them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Catalogue {
+    scenarios: Vec<Scenario>,
+    by_id: BTreeMap<ScenarioId, usize>,
+}
+
+/// A catalogue file that was refused. The text names file and line.
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CatalogueError {
+    /// Not TOML, an unknown or missing key, or a value of the wrong type.
+    #[error("{file}: {error}")]
+    Syntax {
+        /// The file's name.
+        file: String,
+        /// What is wrong, with the line.
+        error: Box<toml::de::Error>,
+    },
+    /// A scenario that is described twice.
+    #[error("{file}: scenario {id} is described a second time")]
+    Twice {
+        /// The file's name.
+        file: String,
+        /// The scenario.
+        id: ScenarioId,
+    },
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    scenario: Vec<Entry>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Entry {
+    id: ScenarioId,
+    answers: String,
+    from: String,
+    to: String,
+    switches: u32,
+    #[serde(default = "no_overhead")]
+    overhead: Overhead,
+    #[serde(default = "none")]
+    ticks: Expected,
+    #[serde(default = "none")]
+    interrupts: Expected,
+    samples: u64,
+    #[serde(default = "two_seconds")]
+    budget_ms: u64,
+}
+
+const fn no_overhead() -> Overhead {
+    Overhead::None
+}
+
+const fn none() -> Expected {
+    Expected::Exactly(0)
+}
+
+const fn two_seconds() -> u64 {
+    2_000
+}
+
+macro_rules! builtin {
+    ($($name:literal),* $(,)?) => {
+        &[$((concat!("catalogue/", $name), include_str!(concat!("../../../catalogue/", $name)))),*]
+    };
+}
+
+/// The files of the repository's `catalogue/`, in the order of tables.
+const BUILTIN: &[(&str, &str)] = builtin![
+    "thread.toml",
+    "semaphore.toml",
+    "queue.toml",
+    "events.toml",
+    "isr.toml",
+    "timer.toml",
+    "workload.toml",
+];
+
+impl Catalogue {
+    /// The catalogue that came with this program.
+    ///
+    /// # Errors
+    /// Never for a program that was tested; the files are read like any other's.
+    pub fn builtin() -> Result<Self, CatalogueError> {
+        Self::from_files(BUILTIN.iter().copied())
+    }
+
+    /// Reads a catalogue from the names and contents of its files.
+    ///
+    /// # Errors
+    /// When a file is not TOML, has an unknown key, or repeats a scenario.
+    pub fn from_files<'a>(
+        files: impl IntoIterator<Item = (&'a str, &'a str)>,
+    ) -> Result<Self, CatalogueError> {
+        let mut catalogue = Self::default();
+        for (file, text) in files {
+            let read: File = toml::from_str(text).map_err(|error| CatalogueError::Syntax {
+                file: file.to_owned(),
+                error: Box::new(error),
+            })?;
+            for entry in read.scenario {
+                catalogue.add(file, entry)?;
+            }
+        }
+        Ok(catalogue)
+    }
+
+    fn add(&mut self, file: &str, entry: Entry) -> Result<(), CatalogueError> {
+        let id = entry.id;
+        if self.by_id.insert(id.clone(), self.scenarios.len()).is_some() {
+            return Err(CatalogueError::Twice { file: file.to_owned(), id });
+        }
+        self.scenarios.push(Scenario {
+            id,
+            answers: entry.answers,
+            span: Span {
+                from: entry.from,
+                to: entry.to,
+                switches: entry.switches,
+                overhead: entry.overhead,
+                ticks: entry.ticks,
+                interrupts: entry.interrupts,
+            },
+            samples: entry.samples,
+            budget_ms: entry.budget_ms,
+        });
+        Ok(())
+    }
+
+    /// The scenarios in the order in which tables show them.
+    pub fn scenarios(&self) -> &[Scenario] {
+        &self.scenarios
+    }
+
+    /// One scenario by its name.
+    pub fn get(&self, id: &ScenarioId) -> Option<&Scenario> {
+        self.by_id.get(id).map(|&index| &self.scenarios[index])
+    }
+
+    /// Where in the order of tables a scenario stands; unknown ones come last.
+    pub fn position(&self, id: &ScenarioId) -> usize {
+        self.by_id.get(id).copied().unwrap_or(usize::MAX)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GOOD: &str = "[[scenario]]\nid = \"a.b\"\nanswers = \"?\"\nfrom = \"x\"\nto = \"y\"\nswitches = 0\nsamples = 1\n";
+
+    #[test]
+    fn the_builtin_catalogue_holds_every_file_of_the_repository() {
+        let catalogue = Catalogue::builtin().expect("good");
+        assert!(catalogue.scenarios().len() >= 17);
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../catalogue");
+        for entry in std::fs::read_dir(folder).expect("there") {
+            let name = format!("catalogue/{}", entry.expect("there").file_name().display());
+            assert!(BUILTIN.iter().any(|(builtin, _)| *builtin == name), "{name} is not built in");
+        }
+        for scenario in catalogue.scenarios() {
+            assert!(scenario.answers.ends_with('?'), "{}: a question", scenario.id);
+            assert_eq!(catalogue.get(&scenario.id), Some(scenario));
+        }
+    }
+
+    #[test]
+    fn errors_name_file_and_line() {
+        Catalogue::from_files([("good.toml", GOOD)]).expect("the model to spoil is good");
+        let spoilt = format!("{GOOD}switchs = 1\n");
+        let error = Catalogue::from_files([("x.toml", &*spoilt)]).expect_err("refused").to_string();
+        assert!(error.contains("x.toml") && error.contains("line 8") && error.contains("switchs"));
+        let error = Catalogue::from_files([("one.toml", GOOD), ("two.toml", GOOD)]);
+        assert!(error.expect_err("refused").to_string().contains("two.toml: scenario a.b"));
+        let text = GOOD.replace("samples = 1", "samples = 1\nticks = \"some\"");
+        let error = Catalogue::from_files([("x.toml", &*text)]).expect_err("refused").to_string();
+        assert!(error.contains("a number or \"any\""), "{error}");
+    }
+}

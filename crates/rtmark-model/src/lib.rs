@@ -1,0 +1,28 @@
+//! rtmark's words as types.
+//!
+//! A [`Scenario`] of the [`Catalogue`] is one thing measured, timed over a
+//! [`Span`]. A kernel's [`Answer`] to it is a [`Series`] of [`Samples`] with its
+//! [`Provenance`], or the reason why there is none. Results are [`Exact`] or
+//! [`Sampled`], and these are different types: the one kind needs no
+//! statistics to be compared, the other must not be compared without.
+//!
+//! This crate reads no file, runs nothing and prints nothing. What is
+//! serialised here has a version ([`SCHEMA_VERSION`]) and a JSON schema.
+
+mod answer;
+mod basis;
+mod catalogue;
+mod id;
+mod samples;
+mod series;
+mod span;
+
+pub use answer::{Answer, Document, Failure, FailureKind, Reported, SCHEMA_VERSION};
+pub use basis::{Backend, Basis};
+pub use catalogue::{Catalogue, CatalogueError, Scenario};
+pub use id::{IdError, KernelId, LONGEST_ID, Pattern, PatternError, ScenarioId};
+pub use samples::{Disturbance, Run, Samples, SamplesError, Statistics, Summary};
+pub use series::{
+    Compiler, Exact, Firmware, Key, Provenance, Readings, Sampled, Series, Setting, Unpaired,
+};
+pub use span::{Expected, Overhead, Span};

@@ -1,0 +1,358 @@
+//! Samples: every span's length, kept in order, and what is said about them.
+//!
+//! A sample is a bare count; its basis (cycles, instructions, nanoseconds) is
+//! stated by the series that holds it.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What hit a sample besides what belongs to its span.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Disturbance {
+    /// A tick's handler ran inside.
+    pub tick: bool,
+    /// An external interrupt's handler ran inside.
+    pub interrupt: bool,
+}
+
+impl Disturbance {
+    /// Nothing.
+    pub const NONE: Self = Self { tick: false, interrupt: false };
+
+    /// Whether anything did.
+    pub const fn any(self) -> bool {
+        self.tick || self.interrupt
+    }
+}
+
+/// Equal samples in a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Run {
+    /// The length of each, in the series' basis.
+    pub value: u64,
+    /// How many.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    #[schemars(range(min = 1))]
+    pub times: u64,
+    /// A tick that does not belong to the span hit them.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub tick: bool,
+    /// An external interrupt that does not belong to the span hit them.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub interrupt: bool,
+}
+
+const fn one() -> u64 {
+    1
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde calls")]
+const fn is_one(times: &u64) -> bool {
+    *times == 1
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde calls")]
+const fn is_false(flag: &bool) -> bool {
+    !*flag
+}
+
+impl Run {
+    const fn disturbance(&self) -> Disturbance {
+        Disturbance { tick: self.tick, interrupt: self.interrupt }
+    }
+}
+
+/// Every sample of a series in the order in which it was taken.
+///
+/// ```
+/// use rtmark_model::{Disturbance, Samples};
+///
+/// let mut samples = Samples::new();
+/// samples.push(140, Disturbance::NONE);
+/// for _ in 0..99 {
+///     samples.push(96, Disturbance::NONE);
+/// }
+/// samples.push(412, Disturbance { tick: true, interrupt: false });
+///
+/// let statistics = samples.statistics().expect("there are samples");
+/// assert_eq!(statistics.first, 140);
+/// assert_eq!(statistics.typical(), 96);
+/// assert_eq!(statistics.disturbed.map(|hit| hit.max), Some(412));
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(try_from = "Vec<Run>", into = "Vec<Run>")]
+pub struct Samples {
+    runs: Vec<Run>,
+}
+
+/// Samples that a file claims and that cannot be.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SamplesError {
+    /// A run of nothing.
+    #[error("run {0} of the samples is repeated 0 times")]
+    Empty(usize),
+    /// More samples than can be counted.
+    #[error("the samples' number exceeds 64 bits")]
+    TooMany,
+}
+
+impl TryFrom<Vec<Run>> for Samples {
+    type Error = SamplesError;
+
+    fn try_from(runs: Vec<Run>) -> Result<Self, SamplesError> {
+        let mut samples = Self::new();
+        let mut total = 0_u64;
+        for (index, run) in runs.into_iter().enumerate() {
+            if run.times == 0 {
+                return Err(SamplesError::Empty(index));
+            }
+            total = total.checked_add(run.times).ok_or(SamplesError::TooMany)?;
+            samples.push_run(run);
+        }
+        Ok(samples)
+    }
+}
+
+impl From<Samples> for Vec<Run> {
+    fn from(samples: Samples) -> Self {
+        samples.runs
+    }
+}
+
+impl Samples {
+    /// None yet.
+    pub const fn new() -> Self {
+        Self { runs: Vec::new() }
+    }
+
+    /// Adds the next sample.
+    pub fn push(&mut self, value: u64, hit: Disturbance) {
+        self.push_run(Run { value, times: 1, tick: hit.tick, interrupt: hit.interrupt });
+    }
+
+    fn push_run(&mut self, run: Run) {
+        match self.runs.last_mut() {
+            Some(last) if last.value == run.value && last.disturbance() == run.disturbance() => {
+                last.times += run.times;
+            }
+            _ => self.runs.push(run),
+        }
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> u64 {
+        self.runs.iter().map(|run| run.times).sum()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.runs.is_empty()
+    }
+
+    /// The samples, equal neighbours together.
+    pub fn runs(&self) -> &[Run] {
+        &self.runs
+    }
+
+    /// The samples one by one, in order.
+    pub fn iter(&self) -> impl Iterator<Item = (u64, Disturbance)> + '_ {
+        self.runs.iter().flat_map(|run| {
+            let times = usize::try_from(run.times).unwrap_or(usize::MAX);
+            std::iter::repeat_n((run.value, run.disturbance()), times)
+        })
+    }
+
+    /// What is to be said about them, or `None` when there is none.
+    pub fn statistics(&self) -> Option<Statistics> {
+        let first = self.runs.first()?;
+        let (mut clean, mut hit) = (BTreeMap::new(), BTreeMap::new());
+        for (index, run) in self.runs.iter().enumerate() {
+            let later = run.times - u64::from(index == 0);
+            if later > 0 {
+                let values = if run.disturbance().any() { &mut hit } else { &mut clean };
+                *values.entry(run.value).or_insert(0) += later;
+            }
+        }
+        Some(Statistics {
+            count: self.len(),
+            first: first.value,
+            first_disturbed: first.disturbance().any(),
+            steady: Summary::of(&clean),
+            disturbed: Summary::of(&hit),
+        })
+    }
+}
+
+/// What is said about a series: the first sample, which meets cold caches and
+/// untrodden paths, apart from the steady ones, and those that something else
+/// hit apart from both.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Statistics {
+    /// All samples.
+    pub count: u64,
+    /// The first one.
+    pub first: u64,
+    /// Whether a tick or interrupt that does not belong to the span hit the first one.
+    pub first_disturbed: bool,
+    /// Those after the first that nothing hit.
+    pub steady: Option<Summary>,
+    /// Those after the first that a tick or interrupt hit.
+    pub disturbed: Option<Summary>,
+}
+
+impl Statistics {
+    /// The one figure that stands for the series: the median of the steady
+    /// samples; where there is none, that of the disturbed ones, and else the
+    /// first sample, which is then the only one.
+    pub fn typical(&self) -> u64 {
+        self.steady.or(self.disturbed).map_or(self.first, |summary| summary.p50)
+    }
+
+    /// The largest sample of all, disturbed ones included.
+    pub fn largest(&self) -> u64 {
+        [self.steady, self.disturbed].iter().flatten().map(|s| s.max).fold(self.first, u64::max)
+    }
+}
+
+/// A distribution in a few figures. The percentiles follow the nearest-rank
+/// rule: the smallest sample that at least so many per cent do not exceed. So
+/// each is a length that occurred, and of an even number the median is the
+/// lower of the two in the middle.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Summary {
+    /// How many samples.
+    pub count: u64,
+    /// The smallest.
+    pub min: u64,
+    /// The median.
+    pub p50: u64,
+    /// 90 % are no longer than this.
+    pub p90: u64,
+    /// 99 % are no longer than this.
+    pub p99: u64,
+    /// The largest.
+    pub max: u64,
+    /// The arithmetic mean.
+    pub mean: f64,
+    /// The standard deviation of these samples themselves (divided by their number).
+    pub sigma: f64,
+}
+
+impl Summary {
+    fn of(values: &BTreeMap<u64, u64>) -> Option<Self> {
+        let (&min, _) = values.first_key_value()?;
+        let (&max, _) = values.last_key_value()?;
+        let count: u64 = values.values().sum();
+        let percentile = |percent: u64| {
+            let rank = (u128::from(count) * u128::from(percent)).div_ceil(100);
+            let mut seen = 0;
+            for (&value, &times) in values {
+                seen += u128::from(times);
+                if seen >= rank {
+                    return value;
+                }
+            }
+            max
+        };
+        // Offsets from the smallest keep the sums exact where the values are large.
+        let offsets = || values.iter().map(|(&v, &times)| ((v - min) as f64, times as f64));
+        let mean_offset = offsets().map(|(v, times)| v * times).sum::<f64>() / count as f64;
+        let variance = offsets().map(|(v, times)| (v - mean_offset).powi(2) * times).sum::<f64>()
+            / count as f64;
+        Some(Self {
+            count,
+            min,
+            p50: percentile(50),
+            p90: percentile(90),
+            p99: percentile(99),
+            max,
+            mean: min as f64 + mean_offset,
+            sigma: variance.sqrt(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const TICK: Disturbance = Disturbance { tick: true, interrupt: false };
+
+    fn samples(values: &[(u64, Disturbance)]) -> Samples {
+        let mut samples = Samples::new();
+        for &(value, hit) in values {
+            samples.push(value, hit);
+        }
+        samples
+    }
+
+    #[test]
+    fn one_sample_is_the_first_and_there_are_no_steady_ones() {
+        let statistics = samples(&[(7, TICK)]).statistics().expect("one");
+        assert_eq!((statistics.count, statistics.first, statistics.typical()), (1, 7, 7));
+        assert!(statistics.first_disturbed && statistics.steady.is_none());
+        assert_eq!(Samples::new().statistics(), None);
+    }
+
+    #[test]
+    fn nearest_rank_takes_the_lower_middle() {
+        let series = samples(&[0, 4, 1, 3, 2].map(|v| (v, Disturbance::NONE)));
+        let steady = series.statistics().and_then(|s| s.steady).expect("four steady ones");
+        assert_eq!((steady.min, steady.p50, steady.p90, steady.max), (1, 2, 4, 4));
+        assert!((steady.mean - 2.5).abs() < 1e-12);
+        assert!((steady.sigma - 1.25_f64.sqrt()).abs() < 1e-12);
+    }
+
+    #[test]
+    fn absurd_runs_are_refused() {
+        let read = serde_json::from_str::<Samples>;
+        assert!(read(r#"[{"value":1,"times":0}]"#).is_err());
+        assert!(read(r#"[{"value":1,"times":18446744073709551615},{"value":2}]"#).is_err());
+        assert!(read(r#"[{"value":1,"often":2}]"#).is_err());
+    }
+
+    fn any_samples() -> impl Strategy<Value = Vec<(u64, Disturbance)>> {
+        let hit = (any::<bool>(), any::<bool>())
+            .prop_map(|(tick, interrupt)| Disturbance { tick, interrupt });
+        prop::collection::vec((0..9_u64, hit), 1..200)
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_is_lost_and_order_is_kept(values in any_samples()) {
+            let series = samples(&values);
+            prop_assert_eq!(series.len(), values.len() as u64);
+            prop_assert_eq!(series.iter().collect::<Vec<_>>(), values);
+            let json = serde_json::to_string(&series).expect("serialises");
+            prop_assert_eq!(serde_json::from_str::<Samples>(&json).expect("reads back"), series);
+        }
+
+        #[test]
+        fn statistics_agree_with_the_sorted_list(values in any_samples()) {
+            let statistics = samples(&values).statistics().expect("not empty");
+            let mut clean: Vec<u64> =
+                values[1..].iter().filter(|(_, hit)| !hit.any()).map(|&(v, _)| v).collect();
+            clean.sort_unstable();
+            let rank = |percent: usize| clean[(clean.len() * percent).div_ceil(100) - 1];
+            match statistics.steady {
+                None => prop_assert!(clean.is_empty()),
+                Some(steady) => {
+                    prop_assert_eq!(steady.count, clean.len() as u64);
+                    prop_assert_eq!((steady.min, steady.max), (clean[0], clean[clean.len() - 1]));
+                    prop_assert_eq!((steady.p50, steady.p90, steady.p99), (rank(50), rank(90), rank(99)));
+                    let mean = clean.iter().sum::<u64>() as f64 / clean.len() as f64;
+                    prop_assert!((steady.mean - mean).abs() < 1e-9);
+                }
+            }
+            let hits = statistics.disturbed.map_or(0, |d| d.count);
+            prop_assert_eq!(statistics.steady.map_or(0, |s| s.count) + hits + 1, statistics.count);
+            prop_assert_eq!(statistics.largest(), values.iter().map(|&(v, _)| v).max().unwrap_or(0));
+        }
+    }
+}

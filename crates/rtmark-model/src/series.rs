@@ -1,0 +1,194 @@
+//! Series: what was measured, of what, and what produced it.
+
+use std::collections::BTreeMap;
+
+use rtmark_units::Hertz;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{Backend, Basis, KernelId, Samples, ScenarioId, Span, Statistics};
+
+/// What a series is of.
+#[derive(
+    Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+pub struct Key {
+    /// The soc's name.
+    pub soc: String,
+    /// The kernel.
+    pub kernel: KernelId,
+    /// The kernel's own version.
+    pub version: String,
+    /// The set of build settings.
+    pub profile: String,
+    /// The scenario.
+    pub scenario: ScenarioId,
+    /// Where it ran.
+    pub backend: Backend,
+}
+
+/// Samples of a machine that is exact: the same firmware gives the same counts
+/// on every host, so a difference between two is real, however small. There
+/// is no error bar to put on them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(transparent)]
+pub struct Exact(pub Samples);
+
+/// Samples of a clock in the world, which are one draw of many: to compare two
+/// takes an estimate and its uncertainty, so they do not implement equality.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Sampled {
+    /// The least difference that the clock can show, in the series' basis.
+    pub resolution: u64,
+    /// The samples.
+    pub samples: Samples,
+}
+
+/// The samples of a series, exact or sampled.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Readings {
+    /// Of the simulator or of an instruction count.
+    Exact(Exact),
+    /// Of silicon, or imported.
+    Sampled(Sampled),
+}
+
+impl Readings {
+    /// The samples, whichever kind they are.
+    pub fn samples(&self) -> &Samples {
+        match self {
+            Self::Exact(Exact(samples)) | Self::Sampled(Sampled { samples, .. }) => samples,
+        }
+    }
+}
+
+/// How probe hits became samples, as far as they did not pair up. A begin
+/// while a span is open starts the span anew; an end while none is open is
+/// passed over; a span still open at the end of the run is dropped.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Unpaired {
+    /// Begins that another begin followed.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub restarted: u64,
+    /// Ends without a begin.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub ends: u64,
+    /// Begins that nothing followed (at most one).
+    #[serde(skip_serializing_if = "is_zero")]
+    pub open: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde calls")]
+const fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
+/// All samples of one key, and everything that produced them.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Series {
+    /// What they are of.
+    pub key: Key,
+    /// What the samples count.
+    pub basis: Basis,
+    /// From where to where they were timed.
+    pub span: Span,
+    /// The clock of the core, by which cycles become time.
+    #[schemars(with = "u32")]
+    pub clock: Hertz,
+    /// The samples.
+    pub readings: Readings,
+    /// Probe hits that made no sample.
+    #[serde(default)]
+    pub unpaired: Unpaired,
+    /// What the firmware itself said about the run: numbers counted, items
+    /// received. They do not depend on timing.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub facts: BTreeMap<String, String>,
+    /// What produced them.
+    pub provenance: Provenance,
+}
+
+impl Series {
+    /// What is to be said about the samples, or `None` when there is none.
+    pub fn statistics(&self) -> Option<Statistics> {
+        self.readings.samples().statistics()
+    }
+}
+
+/// A build setting that matters when kernels are compared.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Setting {
+    /// On or off.
+    Switch(bool),
+    /// A whole number.
+    Number(i64),
+    /// A fraction.
+    Fraction(f64),
+    /// Anything else.
+    Text(String),
+}
+
+impl std::fmt::Display for Setting {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Switch(on) => f.write_str(if *on { "on" } else { "off" }),
+            Self::Number(number) => number.fmt(f),
+            Self::Fraction(number) => number.fmt(f),
+            Self::Text(text) => f.write_str(text),
+        }
+    }
+}
+
+/// The compiler of a firmware.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+pub struct Compiler {
+    /// The program's name and version in its own words.
+    pub version: String,
+    /// What it was told, as far as the build records it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub flags: Vec<String>,
+}
+
+/// A firmware image and the memory that it takes.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+pub struct Firmware {
+    /// The image's name: the scenario group it holds.
+    pub image: String,
+    /// SHA-256 of the ELF file, in hexadecimal.
+    pub elf_sha256: String,
+    /// Bytes of non-volatile memory: code, constants, initial values.
+    pub flash_bytes: u64,
+    /// Bytes of RAM claimed statically.
+    pub ram_bytes: u64,
+}
+
+/// What produced a figure.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Provenance {
+    /// Version of rtmark.
+    pub rtmark: String,
+    /// SHA-256 of the program that measured, in hexadecimal, where it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rtmark_sha256: Option<String>,
+    /// Version of the simulator's timing model, where one was used.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timing_model: Option<String>,
+    /// SHA-256 of the soc file, in hexadecimal.
+    pub soc_sha256: String,
+    /// The core, as soc files name it.
+    pub core: String,
+    /// The firmware that ran.
+    pub firmware: Firmware,
+    /// What compiled it.
+    pub compiler: Compiler,
+    /// The kernel's settings that matter.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub settings: BTreeMap<String, Setting>,
+    /// The commit of the source tree, where it is known; `+` follows when the tree had changes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
+}

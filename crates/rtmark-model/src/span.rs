@@ -1,0 +1,132 @@
+//! Spans: from which event to which event something is timed.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::samples::Disturbance;
+
+/// From which event to which event a scenario is timed. Two figures are
+/// comparable only if their spans are equal; a name is not a span.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Span {
+    /// The event with which it begins.
+    pub from: String,
+    /// The event with which it ends.
+    pub to: String,
+    /// Context switches inside.
+    pub switches: u32,
+    /// What was done about the cost of measuring.
+    pub overhead: Overhead,
+    /// SysTick handlers that belong inside.
+    pub ticks: Expected,
+    /// External interrupt handlers that belong inside.
+    pub interrupts: Expected,
+}
+
+impl Span {
+    /// What hit a sample besides what belongs to the span, given the handlers
+    /// that were entered while it ran.
+    pub fn disturbance(&self, ticks: u64, interrupts: u64) -> Disturbance {
+        Disturbance {
+            tick: self.ticks.exceeded_by(ticks),
+            interrupt: self.interrupts.exceeded_by(interrupts),
+        }
+    }
+}
+
+/// What was done about the cost of measuring.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Overhead {
+    /// There is none: probes are addresses that the simulator watches.
+    None,
+    /// The cost of reading the clock was measured and taken off each sample.
+    Subtracted,
+    /// The cost of reading the clock is part of each sample.
+    Included,
+}
+
+impl fmt::Display for Overhead {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::None => "none",
+            Self::Subtracted => "subtracted",
+            Self::Included => "included",
+        })
+    }
+}
+
+/// How many handlers of a kind belong inside a span.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Expected {
+    /// So many; each one more is a disturbance.
+    Exactly(u32),
+    /// As many as come: the span is long, or the kernel works by them.
+    Any,
+}
+
+impl Expected {
+    fn exceeded_by(self, seen: u64) -> bool {
+        match self {
+            Self::Exactly(count) => seen > u64::from(count),
+            Self::Any => false,
+        }
+    }
+}
+
+impl fmt::Display for Expected {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Exactly(count) => write!(f, "{count}"),
+            Self::Any => f.write_str("any"),
+        }
+    }
+}
+
+// Written as a number or as the word `any`, in TOML and in JSON alike.
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[serde(untagged, expecting = "expected a number or \"any\"")]
+enum ExpectedForm {
+    Count(u32),
+    Word(Word),
+}
+
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum Word {
+    Any,
+}
+
+impl Serialize for Expected {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Exactly(count) => ExpectedForm::Count(*count),
+            Self::Any => ExpectedForm::Word(Word::Any),
+        }
+        .serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Expected {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Ok(match ExpectedForm::deserialize(deserializer)? {
+            ExpectedForm::Count(count) => Self::Exactly(count),
+            ExpectedForm::Word(Word::Any) => Self::Any,
+        })
+    }
+}
+
+impl JsonSchema for Expected {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Expected".into()
+    }
+
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        let mut schema = ExpectedForm::json_schema(generator);
+        schema.insert("description".into(), "So many, or as many as come.".into());
+        schema
+    }
+}
