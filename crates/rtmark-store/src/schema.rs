@@ -1,0 +1,68 @@
+//! The file's form, and how older forms become the newest.
+
+use rusqlite::{Connection, TransactionBehavior};
+
+/// Each step leads from the form of its index to the next one. Steps are only
+/// ever added: files made by every one of them are out there.
+const STEPS: &[&str] = &["
+    CREATE TABLE runs (
+        row INTEGER PRIMARY KEY,
+        id TEXT NOT NULL UNIQUE,
+        started_ms INTEGER NOT NULL,
+        finished_ms INTEGER,
+        command TEXT NOT NULL,
+        rtmark TEXT NOT NULL
+    ) STRICT;
+    CREATE TABLE answers (
+        row INTEGER PRIMARY KEY,
+        run INTEGER NOT NULL REFERENCES runs (row) ON DELETE CASCADE,
+        soc TEXT NOT NULL,
+        kernel TEXT NOT NULL,
+        version TEXT NOT NULL,
+        profile TEXT NOT NULL,
+        scenario TEXT NOT NULL,
+        backend TEXT NOT NULL,
+        basis TEXT,
+        answer TEXT NOT NULL,
+        fingerprint TEXT,
+        body TEXT NOT NULL
+    ) STRICT;
+    CREATE INDEX answers_by_run ON answers (run);
+    CREATE INDEX answers_by_fingerprint ON answers (fingerprint) WHERE fingerprint IS NOT NULL;
+    CREATE TRIGGER answers_stay BEFORE UPDATE ON answers BEGIN
+        SELECT raise(ABORT, 'answers are append-only');
+    END;
+    CREATE TRIGGER finished_runs_stay BEFORE UPDATE ON runs WHEN old.finished_ms IS NOT NULL BEGIN
+        SELECT raise(ABORT, 'finished runs are append-only');
+    END;
+"];
+
+/// The newest form.
+pub const NEWEST: i64 = STEPS.len() as i64;
+
+/// Brings a file to the newest form and returns the form it then has, which is
+/// larger than [`NEWEST`] (and the file untouched) when a newer rtmark wrote it.
+pub fn prepare(connection: &mut Connection) -> rusqlite::Result<i64> {
+    let version = |connection: &Connection| {
+        connection.pragma_query_value(None, "user_version", |row| row.get::<_, i64>(0))
+    };
+    let found = version(connection)?;
+    if found > NEWEST {
+        return Ok(found);
+    }
+    connection.pragma_update(None, "foreign_keys", true)?;
+    // Readers do not wait for writers, and a killed writer loses nothing that was committed.
+    connection.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(()))?;
+    connection.pragma_update(None, "synchronous", "NORMAL")?;
+    if found < NEWEST {
+        // Immediate: of two processes that find an old file, one migrates and the other waits.
+        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let found = usize::try_from(version(&transaction)?).unwrap_or(0);
+        for step in STEPS.iter().skip(found) {
+            transaction.execute_batch(step)?;
+        }
+        transaction.pragma_update(None, "user_version", NEWEST)?;
+        transaction.commit()?;
+    }
+    version(connection)
+}
