@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+#
+# How a C kernel's images are built. A kernel's Makefile says what it consists of
+# and includes this file last:
+#
+#   IMAGES      images to build, one ELF each, one source file <image>.c each
+#   SOURCES     sources linked into every image
+#   INCLUDES    directories with headers
+#   DEFINES     macros of the form NAME=value
+#   OPT         optimisation of everything, for instance -O2
+#   OPT_<image> optimisation of that image's own source file, if it differs
+#   THIRD_PARTY directory of a source tree that is not ours
+#   THIRD_PARTY_SOURCES  sources of that tree, linked into every image; they are
+#                        compiled without warnings
+#
+# What varies from build to build arrives in these variables, from the command
+# line or from the environment:
+#
+#   RTMARK_SOC      name of the soc
+#   RTMARK_CORE     core to compile for
+#   RTMARK_PROFILE  named set of build settings
+#   RTMARK_GEN      directory with memory.x and rtmark_soc.h of that soc
+#   RTMARK_OUT      directory for the ELFs; use one for each soc and profile
+#   CROSS_COMPILE   prefix of the tools (arm-none-eabi-)
+#   V=1             show the commands
+#
+# The same sources give the same ELF, byte by byte, in whatever directory.
+
+SHARED := $(patsubst %/,%,$(dir $(lastword $(MAKEFILE_LIST))))
+FIRMWARE := $(abspath $(SHARED)/..)
+
+# ------------------------------------------------------------------- what to build for
+
+RTMARK_PROFILE ?= default
+REQUIRED := RTMARK_SOC RTMARK_CORE RTMARK_GEN RTMARK_OUT
+MISSING := $(foreach name,$(REQUIRED),$(if $($(name)),,$(name)))
+ifneq ($(strip $(MISSING)),)
+$(error give $(strip $(MISSING)): either let `rtmark` build the firmware, or see firmware/c/README.md for building by hand)
+endif
+
+PROFILES ?= default
+ifeq ($(filter $(RTMARK_PROFILE),$(PROFILES)),)
+$(error profile `$(RTMARK_PROFILE)` is unknown here; this kernel has: $(PROFILES))
+endif
+
+CORE_FLAGS_cortex-m0plus := -mcpu=cortex-m0plus -mfloat-abi=soft -DRTMARK_CORE_HAS_FPU=0
+CORE_FLAGS_cortex-m4f := -mcpu=cortex-m4 -mfpu=fpv4-sp-d16 -mfloat-abi=hard -DRTMARK_CORE_HAS_FPU=1
+
+CORE_FLAGS := $(CORE_FLAGS_$(RTMARK_CORE))
+ifeq ($(CORE_FLAGS),)
+$(error core `$(RTMARK_CORE)` is unknown here; known are: $(patsubst CORE_FLAGS_%,%,$(filter CORE_FLAGS_cortex-%,$(.VARIABLES))))
+endif
+
+# ------------------------------------------------------------------------------- tools
+
+CROSS_COMPILE ?= arm-none-eabi-
+CC := $(CROSS_COMPILE)gcc
+CC_VERSION := $(shell $(CC) -dumpfullversion 2>/dev/null)
+ifeq ($(CC_VERSION),)
+$(error `$(CC)` does not run; install it (Debian: apt install gcc-arm-none-eabi libnewlib-arm-none-eabi) or set CROSS_COMPILE)
+endif
+
+Q := $(if $(filter 1,$(V)),,@)
+
+# ------------------------------------------------------------------------------- flags
+
+OUT := $(abspath $(RTMARK_OUT))
+OBJ := $(OUT)/obj
+GEN := $(OBJ)/gen
+
+# Paths appear in debug information and in __FILE__; these make them relative.
+PREFIX_MAP := -ffile-prefix-map=$(FIRMWARE)=. -ffile-prefix-map=$(OUT)=out \
+              $(if $(THIRD_PARTY),-ffile-prefix-map=$(THIRD_PARTY)=$(notdir $(THIRD_PARTY)))
+
+# Newlib as the compiler finds it, without specs.
+MACHINE := -mthumb $(CORE_FLAGS)
+CFLAGS := $(MACHINE) -std=gnu11 -g -ffunction-sections -fdata-sections \
+          -Wall -Wextra -Wshadow -Wstrict-prototypes -Werror \
+          $(addprefix -D,$(DEFINES)) -I$(SHARED) -I$(GEN) $(addprefix -I,$(INCLUDES))
+LDFLAGS := $(MACHINE) -nostartfiles -Wl,--gc-sections -Wl,--build-id=none \
+           -Wl,--fatal-warnings -L$(GEN) -T$(SHARED)/firmware.ld
+
+# ------------------------------------------------------------------------------ objects
+
+SHARED_SOURCES := $(addprefix $(SHARED)/,startup.c semihosting.c rtmark_firmware.c)
+COMMON_SOURCES := $(SHARED_SOURCES) $(SOURCES)
+
+THIRD_PARTY_OBJ := $(OBJ)/third-party
+
+COMMON_OBJECTS := $(addprefix $(OBJ)/,$(notdir $(COMMON_SOURCES:.c=.o))) \
+                  $(addprefix $(THIRD_PARTY_OBJ)/,$(notdir $(THIRD_PARTY_SOURCES:.c=.o)))
+IMAGE_OBJECTS := $(IMAGES:%=$(OBJ)/%.o)
+ELFS := $(IMAGES:%=$(OUT)/%.elf)
+
+# The makefiles count as sources, and so does everything that a command depends on
+# without its being a file: a change of any of it rebuilds all.
+SETTINGS := $(CC) $(CC_VERSION) $(CFLAGS) $(LDFLAGS) OPT=$(OPT) \
+            $(foreach image,$(IMAGES),$(image)=$(OPT_$(image))) \
+            $(THIRD_PARTY_SOURCES) $(RTMARK_SOC) $(RTMARK_PROFILE)
+
+.DELETE_ON_ERROR:
+.SUFFIXES:
+.PHONY: all clean FORCE
+.DEFAULT_GOAL := all
+
+# Nothing to do is success without a word.
+all: $(ELFS)
+	@:
+
+clean:
+	$(Q)rm -rf $(OBJ) $(ELFS)
+
+# Written only when the content changes, so that only then things are rebuilt.
+$(OBJ)/settings: FORCE
+	@mkdir -p $(@D)
+	@printf '%s\n' '$(SETTINGS)' | cmp -s - $@ || printf '%s\n' '$(SETTINGS)' > $@
+
+# Whoever writes the generated files may write them afresh each time.
+$(GEN)/%: $(RTMARK_GEN)/% FORCE
+	@mkdir -p $(@D)
+	@cmp -s $< $@ || cp $< $@
+
+NEEDED_BY_OBJECTS := $(OBJ)/settings $(GEN)/rtmark_soc.h $(MAKEFILE_LIST)
+
+compile = $(Q)$(CC) $(CFLAGS) $(or $(OPT_$*),$(OPT)) $(PER_FILE) $(PREFIX_MAP) -MMD -MP -c $(abspath $<) -o $@
+
+$(OBJ)/startup.o: PER_FILE := -mgeneral-regs-only
+
+$(OBJ)/%.o: %.c $(NEEDED_BY_OBJECTS)
+	$(compile)
+
+$(OBJ)/%.o: $(SHARED)/%.c $(NEEDED_BY_OBJECTS)
+	$(compile)
+
+# One rule for each, because they come from several directories of their tree.
+define third_party_object
+$(THIRD_PARTY_OBJ)/$(notdir $(1:.c=.o)): PER_FILE := -w
+$(THIRD_PARTY_OBJ)/$(notdir $(1:.c=.o)): $(1) $(NEEDED_BY_OBJECTS)
+	@mkdir -p $$(@D)
+	$$(compile)
+endef
+$(foreach source,$(THIRD_PARTY_SOURCES),$(eval $(call third_party_object,$(source))))
+
+$(OUT)/%.elf: $(OBJ)/%.o $(COMMON_OBJECTS) $(GEN)/memory.x $(SHARED)/firmware.ld
+	$(Q)$(CC) $(LDFLAGS) $(filter %.o,$^) -o $@
+
+.SECONDARY: $(IMAGE_OBJECTS) $(COMMON_OBJECTS) $(GEN)/memory.x $(GEN)/rtmark_soc.h
+
+-include $(wildcard $(OBJ)/*.d $(THIRD_PARTY_OBJ)/*.d)

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/**
+ * @file rtmark_probe.h
+ * Probes: named points in firmware between which rtmark measures.
+ *
+ * A probe costs nothing. It is a label: no instruction, no register, no byte
+ * of flash or RAM. Its address, kind and name go to the ELF section `.rtmark`,
+ * which is never loaded; the simulator reads that section and watches the
+ * addresses from outside. So probes can stay in a firmware for good.
+ *
+ * @code
+ *     #include "rtmark_probe.h"
+ *
+ *     RTMARK_BEGIN("adc.filter");
+ *     filter(samples);
+ *     RTMARK_END("adc.filter");
+ * @endcode
+ *
+ * The header stands alone, needs no library, and works in C and C++ with GCC
+ * and Clang for every Arm Cortex-M. One line must go into your linker script,
+ * inside SECTIONS, or else `--gc-sections` drops the records:
+ *
+ * @code
+ *     .rtmark 0 (INFO) : { KEEP(*(.rtmark)) }
+ * @endcode
+ *
+ * ## What lies inside a span
+ *
+ * A probe fires just before the instruction at its address executes. A span
+ * therefore holds every instruction from the one after RTMARK_BEGIN up to, and
+ * without, the one after RTMARK_END.
+ *
+ * The compiler moves no call, no memory access and no other volatile operation
+ * across a probe. It may still prepare a constant argument in a register before
+ * RTMARK_BEGIN, as it may for any call.
+ *
+ * Begin and end need not be in the same function, nor in the same task: put
+ * RTMARK_BEGIN before the call that wakes a task, and RTMARK_END as the first
+ * statement of that task after its wait. rtmark pairs each begin with the next
+ * end of the same name. When a probe directly precedes a loop, put a statement
+ * with an effect between the two: otherwise the loop's first instruction carries
+ * the label, and the probe fires in every round.
+ *
+ * A probe that the compiler copies, by inlining or by unrolling, becomes one
+ * record for each copy, and all of them count.
+ *
+ * ## Names
+ *
+ * A name (`id`) is a string literal of dotted words, such as "adc.filter". It
+ * must not contain `"`, `\`, `%`, `{`, `|` or `}`.
+ *
+ * ## The records
+ *
+ * `.rtmark` is a sequence of records, little-endian, each a multiple of four
+ * bytes long and aligned to four:
+ *
+ * | bytes | content                                         |
+ * |-------|-------------------------------------------------|
+ * | 4     | 0x524D0000 + kind                               |
+ * | 4     | where: what this means depends on the kind      |
+ * | n     | the name, ended by a zero, padded with zeros    |
+ *
+ * | kind | made by                | where                                        |
+ * |------|------------------------|----------------------------------------------|
+ * | 1    | RTMARK_BEGIN           | address of an instruction, bit 0 clear       |
+ * | 2    | RTMARK_END             | address of an instruction, bit 0 clear       |
+ * | 3    | RTMARK_BEGIN_AT_PEND   | exception number                             |
+ * | 4    | RTMARK_END_AT_RETURN   | exception number                             |
+ * | 5    | RTMARK_SCENARIO        | the index that selects the scenario          |
+ */
+#ifndef RTMARK_PROBE_H
+#define RTMARK_PROBE_H
+
+/**
+ * A span begins here: it contains the next instruction.
+ * A statement, to be used inside a function.
+ */
+#define RTMARK_BEGIN(id) RTMARK_PROBE_HERE_(1, id)
+
+/**
+ * A span ends here: the next instruction is the first one outside.
+ * A statement, to be used inside a function.
+ */
+#define RTMARK_END(id) RTMARK_PROBE_HERE_(2, id)
+
+/**
+ * A span begins at the first instruction of `function`, before its prologue.
+ * For file scope; `function` is the plain name of a function with C linkage
+ * that is defined in the same source file. Mind link-time optimisation, which
+ * may inline the function and leave nothing at its address: mark it `noinline`.
+ */
+#define RTMARK_BEGIN_AT_ENTRY(id, function) RTMARK_PROBE_AT_ENTRY_(1, id, function)
+
+/**
+ * A span ends at the first instruction of `function`, before its prologue.
+ * This is the way to measure how long an interrupt handler takes to be reached:
+ * a probe inside the handler would come after the registers that the compiler
+ * saves. For file scope, like RTMARK_BEGIN_AT_ENTRY.
+ */
+#define RTMARK_END_AT_ENTRY(id, function) RTMARK_PROBE_AT_ENTRY_(2, id, function)
+
+/**
+ * A span begins in the cycle in which an exception becomes pending.
+ * `exception` is its number as a literal: external interrupt n is 16 + n,
+ * SysTick is 15, PendSV is 14. For file scope.
+ */
+#define RTMARK_BEGIN_AT_PEND(id, exception) \
+    __asm__(RTMARK_RECORD_(3, #exception, id))
+
+/**
+ * A span ends at the first instruction that executes after a handler of this
+ * exception has returned. `exception` as above. For file scope.
+ */
+#define RTMARK_END_AT_RETURN(id, exception) \
+    __asm__(RTMARK_RECORD_(4, #exception, id))
+
+/**
+ * Declares a scenario that one image holds beside others, and the
+ * `static void function(void)` that sets it up. For file scope.
+ *
+ * The scenarios of an image are numbered from zero in the order of these lines.
+ * All of them must be in one source file, which the linker checks. One scenario
+ * runs each time the firmware boots: the one whose number is in the word
+ * `rtmark_select`. Firmware that measures one thing only needs no scenario.
+ */
+#define RTMARK_SCENARIO(id, function)                             \
+    static void function(void) __attribute__((used));             \
+    __asm__(                                                      \
+        ".ifndef rtmark_scenario_count\n"                         \
+        ".set rtmark_scenario_count, 0\n"                         \
+        ".globl all_scenarios_of_an_image_belong_in_one_file\n"   \
+        ".set all_scenarios_of_an_image_belong_in_one_file, 0\n"  \
+        ".endif\n"                                                \
+        RTMARK_RECORD_(5, "rtmark_scenario_count", id)            \
+        ".pushsection .rodata.rtmark_ids, \"a\", %progbits\n"     \
+        "772:\n"                                                  \
+        ".asciz \"" id "\"\n"                                     \
+        ".popsection\n"                                           \
+        ".pushsection .rodata.rtmark_scenarios, \"a\", %progbits\n" \
+        ".balign 4\n"                                             \
+        ".4byte " #function "\n"                                  \
+        ".4byte 772b\n"                                           \
+        ".popsection\n"                                           \
+        ".set rtmark_scenario_count, rtmark_scenario_count + 1\n")
+
+/* ------------------------------------------------- how it is done, from here on */
+
+/*
+ * `inline` tells the compiler not to take the lines of directives for
+ * instructions when it weighs whether to inline the function around them.
+ */
+#if defined(__clang__) ? (__clang_major__ >= 11) : (defined(__GNUC__) && __GNUC__ >= 9)
+#define RTMARK_ASM_ __asm__ __volatile__ __inline__
+#else
+#define RTMARK_ASM_ __asm__ __volatile__
+#endif
+
+/* One record. The section's flags are empty, so nothing of it is ever loaded. */
+#define RTMARK_RECORD_(kind, where, id) RTMARK_RECORD_IN_("%", kind, where, id)
+
+/* `percent` is "%%" where the text is a template with operands, "%" elsewhere. */
+#define RTMARK_RECORD_IN_(percent, kind, where, id)               \
+    ".pushsection .rtmark, \"\", " percent "progbits\n"           \
+    ".balign 4\n"                                                 \
+    ".4byte 0x524D0000 + " #kind "\n"                             \
+    ".4byte " where "\n"                                          \
+    ".asciz \"" id "\"\n"                                         \
+    ".balign 4, 0\n"                                              \
+    ".popsection\n"
+
+/* A numeric label may be defined any number of times: `771b` is the last one. */
+#define RTMARK_PROBE_HERE_(kind, id)                              \
+    RTMARK_ASM_("771:\n" RTMARK_RECORD_IN_("%%", kind, "771b", id) : : : "memory")
+
+/*
+ * A plain `.4byte function` would have bit 0 set, the mark of Thumb code. The
+ * relocation R_ARM_ABS32_NOI is the one that gives the address alone.
+ */
+#define RTMARK_PROBE_AT_ENTRY_(kind, id, function)                \
+    __asm__(                                                      \
+        ".pushsection .rtmark, \"\", %progbits\n"                 \
+        ".balign 4\n"                                             \
+        ".4byte 0x524D0000 + " #kind "\n"                         \
+        ".reloc ., R_ARM_ABS32_NOI, " #function "\n"              \
+        ".4byte 0\n"                                              \
+        ".asciz \"" id "\"\n"                                     \
+        ".balign 4, 0\n"                                          \
+        ".popsection\n")
+
+#endif

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include "bench.h"
+
+/*
+ * The selected scenario creates its tasks and objects; then the scheduler runs
+ * until one of the tasks ends the run.
+ */
+int main( void )
+{
+    rtmark_run_selected_scenario();
+    vTaskStartScheduler();
+
+    rtmark_failed( "the scheduler did not start" );
+}
+/*-----------------------------------------------------------*/
+
+TaskHandle_t xBenchCreateTask( TaskFunction_t pxTaskCode,
+                               const char * pcName,
+                               UBaseType_t uxPriority )
+{
+    TaskHandle_t xTask = NULL;
+
+    if( xTaskCreate( pxTaskCode, pcName, configMINIMAL_STACK_SIZE, NULL, uxPriority, &xTask ) != pdPASS )
+    {
+        rtmark_failed( "no heap left for a task" );
+    }
+
+    return xTask;
+}
+/*-----------------------------------------------------------*/
+
+void vAssertCalled( void )
+{
+    rtmark_failed_at( "configASSERT", ( uint32_t ) __builtin_return_address( 0 ) );
+}
+/*-----------------------------------------------------------*/
+
+void vApplicationStackOverflowHook( TaskHandle_t xTask,
+                                    char * pcTaskName )
+{
+    ( void ) xTask;
+    ( void ) pcTaskName;
+    rtmark_failed( "a task's stack overflowed" );
+}
