@@ -304,7 +304,8 @@ pub fn fingerprint<'a>(ingredients: impl IntoIterator<Item = &'a str>) -> Finger
         digest.update((ingredient.len() as u64).to_le_bytes());
         digest.update(ingredient);
     }
-    Fingerprint(format!("{:x}", digest.finalize()))
+    let hex = |text: String, byte: &u8| text + &format!("{byte:02x}");
+    Fingerprint(digest.finalize().iter().fold(String::new(), hex))
 }
 
 #[cfg(test)]

@@ -1,0 +1,304 @@
+//! Builds firmware: one kernel for one soc in one profile.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use rtmark_model::Compiler;
+use rtmark_sim::{CoreKind, Soc};
+use sha2::{Digest, Sha256};
+
+use crate::tools::{Tool, clean, rust_target};
+use crate::{BuildSystem, FirmwareError, Kernel, MissingTool, Tree, generate};
+
+/// The environment variable that names the folder for builds.
+pub const BUILD_VARIABLE: &str = "RTMARK_BUILD";
+
+/// The profile that kernels' own documents ship.
+pub const DEFAULT_PROFILE: &str = "default";
+
+/// Builds the firmware of a tree.
+#[derive(Clone, Debug)]
+pub struct Builder {
+    tree: Tree,
+    folder: PathBuf,
+    /// How many compilers one build may run at the same time.
+    pub jobs: usize,
+}
+
+/// An ELF file that was built.
+#[derive(Clone, Debug)]
+pub struct BuiltImage {
+    /// Its file.
+    pub path: PathBuf,
+    /// What is in it.
+    pub elf: Vec<u8>,
+    /// SHA-256 of that, in hexadecimal.
+    pub sha256: String,
+    /// What compiled it.
+    pub compiler: Compiler,
+}
+
+/// SHA-256 in hexadecimal.
+pub fn sha256(bytes: &[u8]) -> String {
+    let hex = |text: String, byte: &u8| text + &format!("{byte:02x}");
+    Sha256::digest(bytes).iter().fold(String::new(), hex)
+}
+
+/// The tools that building a kernel for a core takes.
+pub fn tools_for(build: BuildSystem, core: CoreKind) -> Vec<Tool> {
+    match build {
+        BuildSystem::Make => vec![Tool::Make, Tool::ArmGcc, Tool::Newlib],
+        BuildSystem::Cargo => vec![Tool::Cargo, Tool::RustTarget(rust_target(core))],
+    }
+}
+
+impl Builder {
+    /// A builder for a tree. Its folder is `$RTMARK_BUILD`, else `build` beside the tree.
+    pub fn new(tree: Tree) -> Self {
+        let variable = std::env::var_os(BUILD_VARIABLE).filter(|value| !value.is_empty());
+        let beside = || tree.root().parent().unwrap_or(tree.root()).join("build");
+        let folder = variable.map_or_else(beside, PathBuf::from);
+        // Builds run in the kernels' own folders.
+        let folder = std::path::absolute(&folder).unwrap_or(folder);
+        Self { tree, folder, jobs: 1 }
+    }
+
+    /// The tree.
+    pub fn tree(&self) -> &Tree {
+        &self.tree
+    }
+
+    /// The tools that are missing for these kernels and cores, each once.
+    pub fn missing_tools<'a>(
+        &self,
+        wanted: impl IntoIterator<Item = (&'a Kernel, CoreKind)>,
+    ) -> Vec<MissingTool> {
+        let mut tools: Vec<_> = wanted
+            .into_iter()
+            .flat_map(|(kernel, core)| tools_for(kernel.manifest.build, core))
+            .collect();
+        tools.sort_unstable();
+        tools.dedup();
+        tools.into_iter().filter_map(|tool| tool.version(self.tree.root()).err()).collect()
+    }
+
+    /// Builds all images of a kernel, or finds that they are up to date.
+    ///
+    /// # Errors
+    /// When a tool is missing, the build fails, or it does not bring the
+    /// images that `kernel.toml` promises.
+    pub fn build(
+        &self,
+        kernel: &Kernel,
+        soc: &Soc,
+        profile: &str,
+    ) -> Result<BTreeMap<String, BuiltImage>, FirmwareError> {
+        let build = kernel.manifest.build;
+        let mut compiler_version = String::new();
+        for tool in tools_for(build, soc.core) {
+            let version = tool.version(self.tree.root())?;
+            if matches!(tool, Tool::ArmGcc | Tool::Cargo) {
+                compiler_version = version;
+            }
+        }
+        let generated = self.folder.join(&soc.name).join("generated");
+        let out = self.folder.join(&soc.name).join(profile).join(kernel.manifest.id.as_str());
+        let files = generate::files(soc)
+            .map_err(|problem| FirmwareError::Soc { soc: soc.name.clone(), problem })?;
+        for (name, text) in files {
+            write_if_changed(&generated.join(name), text.as_bytes())?;
+        }
+        std::fs::create_dir_all(&out).map_err(at(&out))?;
+
+        let variables: [(&str, OsString); 6] = [
+            ("RTMARK_SOC", soc.name.clone().into()),
+            ("RTMARK_CORE", soc.core.name().into()),
+            ("RTMARK_CLOCK_HZ", soc.clock.0.to_string().into()),
+            ("RTMARK_PROFILE", profile.into()),
+            ("RTMARK_OUT", out.clone().into()),
+            ("RTMARK_GEN", generated.into()),
+        ];
+        let mut command = match build {
+            BuildSystem::Make => self.make(kernel, &variables),
+            BuildSystem::Cargo => self.cargo(kernel, soc.core, &out),
+        };
+        command.envs(variables).current_dir(self.tree.root());
+        run(kernel, soc, &mut command)?;
+
+        let mut images = BTreeMap::new();
+        for name in &kernel.manifest.images {
+            let path = out.join(name).with_extension("elf");
+            if build == BuildSystem::Cargo {
+                let made = out.join("cargo").join(rust_target(soc.core)).join("release").join(name);
+                let elf = std::fs::read(&made).map_err(|source| no_image(kernel, &made, source))?;
+                write_if_changed(&path, &elf)?;
+            }
+            let elf = std::fs::read(&path).map_err(|source| no_image(kernel, &path, source))?;
+            let flags = match build {
+                BuildSystem::Make => gcc_flags(&out, name),
+                BuildSystem::Cargo => rustc_flags(self.tree.root()),
+            };
+            let compiler = Compiler { version: compiler_version.clone(), flags };
+            images.insert(name.clone(), BuiltImage { sha256: sha256(&elf), path, elf, compiler });
+        }
+        Ok(images)
+    }
+
+    fn make(&self, kernel: &Kernel, variables: &[(&str, OsString)]) -> Command {
+        let mut command = Command::new("make");
+        command.arg("-C").arg(&kernel.folder).arg("--no-print-directory");
+        command.arg(format!("-j{}", self.jobs.max(1)));
+        // On the command line besides, so that no makefile overrides them.
+        for (name, value) in variables {
+            let mut assignment = OsString::from(format!("{name}="));
+            assignment.push(value);
+            command.arg(assignment);
+        }
+        command.arg("all");
+        command
+    }
+
+    fn cargo(&self, kernel: &Kernel, core: CoreKind, out: &Path) -> Command {
+        let mut command = Command::new("cargo");
+        command.args(["build", "--quiet", "--release", "--locked", "--color", "never"]);
+        command.arg(format!("-j{}", self.jobs.max(1)));
+        command.arg("--manifest-path").arg(self.tree.root().join("Cargo.toml"));
+        command.arg("-p").arg(kernel.manifest.package.as_deref().unwrap_or_default());
+        command.args(["--bins", "--target", rust_target(core)]);
+        // Its own folder, so that builds for several socs can run side by side.
+        command.arg("--target-dir").arg(out.join("cargo"));
+        command
+    }
+}
+
+fn at(path: &Path) -> impl FnOnce(io::Error) -> FirmwareError + use<> {
+    let path = path.to_owned();
+    move |source| FirmwareError::Io { path, source }
+}
+
+fn no_image(kernel: &Kernel, path: &Path, source: io::Error) -> FirmwareError {
+    FirmwareError::NoImage { kernel: kernel.manifest.id.clone(), path: path.to_owned(), source }
+}
+
+fn run(kernel: &Kernel, soc: &Soc, command: &mut Command) -> Result<(), FirmwareError> {
+    let shown = format!("{} (in {})", show(command), kernel.folder.display());
+    let output = clean(command)
+        .stdin(Stdio::null())
+        .output()
+        .map_err(at(Path::new(command.get_program())))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let mut said = String::from_utf8_lossy(&output.stdout).into_owned();
+    said.push_str(&String::from_utf8_lossy(&output.stderr));
+    Err(FirmwareError::Build {
+        kernel: kernel.manifest.id.clone(),
+        soc: soc.name.clone(),
+        command: shown,
+        output: said.trim_end().to_owned(),
+    })
+}
+
+fn show(command: &Command) -> String {
+    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
+}
+
+/// Writes a file by way of another one, so that nobody reads half of it, and
+/// leaves it alone when it holds the same already, so that nothing is rebuilt.
+fn write_if_changed(path: &Path, bytes: &[u8]) -> Result<(), FirmwareError> {
+    if std::fs::read(path).is_ok_and(|old| old == bytes) {
+        return Ok(());
+    }
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder).map_err(at(folder))?;
+    }
+    let thread = std::thread::current().id();
+    let part = path.with_extension(format!("{}.{thread:?}.part", std::process::id()));
+    std::fs::write(&part, bytes).and_then(|()| std::fs::rename(&part, path)).map_err(at(path))
+}
+
+/// What the C build records in `obj/settings`: of the compiler's arguments those
+/// that change what it makes, paths aside, and the optimisation of the image's
+/// own source.
+fn gcc_flags(out: &Path, image: &str) -> Vec<String> {
+    let recorded = std::fs::read_to_string(out.join("obj").join("settings")).unwrap_or_default();
+    let mut flags: Vec<String> = Vec::new();
+    let mut optimisation = ["", ""];
+    let own = format!("{image}=");
+    for word in recorded.split_whitespace() {
+        let makes_code = ["-m", "-O", "-f", "-std=", "-D"].iter().any(|p| word.starts_with(p));
+        if makes_code && !word.contains('/') && !flags.iter().any(|flag| flag == word) {
+            flags.push(word.to_owned());
+        }
+        if let Some(level) = word.strip_prefix("OPT=") {
+            optimisation[0] = level;
+        } else if let Some(level) = word.strip_prefix(&own).filter(|level| !level.is_empty()) {
+            optimisation[1] = level;
+        }
+    }
+    let [all, own] = optimisation;
+    if !all.is_empty() {
+        flags.push(all.to_owned());
+    }
+    if !own.is_empty() && own != all {
+        flags.push(format!("{own} ({image}.c)"));
+    }
+    flags
+}
+
+/// The release profile of the firmware's Cargo workspace.
+fn rustc_flags(root: &Path) -> Vec<String> {
+    let text = std::fs::read_to_string(root.join("Cargo.toml")).unwrap_or_default();
+    let manifest: toml::Table = text.parse().unwrap_or_default();
+    let profile = manifest.get("profile").and_then(|p| p.get("release")).and_then(|r| r.as_table());
+    let plain = |value: &toml::Value| match value {
+        toml::Value::String(text) => Some(text.clone()),
+        toml::Value::Table(_) | toml::Value::Array(_) => None,
+        other => Some(other.to_string()),
+    };
+    profile
+        .into_iter()
+        .flatten()
+        .filter_map(|(key, value)| Some(format!("{key}={}", plain(value)?)))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flags_come_from_what_the_build_records() {
+        let folder = tempfile::tempdir().expect("a scratch folder");
+        std::fs::create_dir(folder.path().join("obj")).expect("made");
+        let settings = "arm-none-eabi-gcc 12.2.1 -mthumb -mcpu=cortex-m0plus -g -Wall -DX=1 \
+                        -I/a/b -mthumb OPT=-O2 thread= workload=-O3 SOURCES=/a/-mx.c";
+        std::fs::write(folder.path().join("obj/settings"), settings).expect("written");
+        let common = ["-mthumb", "-mcpu=cortex-m0plus", "-DX=1", "-O2"];
+        assert_eq!(gcc_flags(folder.path(), "thread"), common);
+        assert_eq!(gcc_flags(folder.path(), "workload")[4], "-O3 (workload.c)");
+
+        let manifest = "[profile.release]\nopt-level = \"s\"\nlto = true\n[profile.release.package.x]\nopt-level = 3\n";
+        std::fs::write(folder.path().join("Cargo.toml"), manifest).expect("written");
+        assert_eq!(rustc_flags(folder.path()), ["lto=true", "opt-level=s"]);
+    }
+
+    #[test]
+    fn unchanged_files_are_left_alone() {
+        let folder = tempfile::tempdir().expect("a scratch folder");
+        let file = folder.path().join("a/b.h");
+        write_if_changed(&file, b"x").expect("written");
+        let written = || std::fs::metadata(&file).and_then(|m| m.modified()).expect("a time");
+        let first = written();
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        write_if_changed(&file, b"x").expect("left");
+        assert_eq!(written(), first);
+        write_if_changed(&file, b"y").expect("written");
+        assert_ne!(written(), first);
+        assert_eq!(std::fs::read_dir(folder.path().join("a")).expect("there").count(), 1);
+    }
+}

@@ -1,0 +1,88 @@
+//! Firmware: where its sources are, how it is built, and what its probes say.
+//!
+//! A [`Tree`] holds [`Kernel`]s; a [`Builder`] makes the ELF images of one for
+//! a soc with the kernel's own build system. [`probes::parse`] reads what an
+//! image says about its spans.
+//!
+//! This crate runs compilers and no firmware, and prints nothing.
+
+mod builder;
+mod generate;
+mod manifest;
+pub mod probes;
+mod tools;
+mod tree;
+
+use std::path::PathBuf;
+
+use rtmark_model::KernelId;
+
+pub use builder::{BUILD_VARIABLE, Builder, BuiltImage, DEFAULT_PROFILE, sha256, tools_for};
+pub use manifest::{BuildSystem, Language, Manifest, NotApplicable};
+pub use tools::{MissingTool, Tool, rust_target};
+pub use tree::{Kernel, TREE_VARIABLE, Tree};
+
+/// Why there is no firmware.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum FirmwareError {
+    /// No folder with kernels was found.
+    #[error("no firmware sources: no folder with a kernel.toml below {}", list(looked_in))]
+    NoTree {
+        /// The folders that were looked into.
+        looked_in: Vec<PathBuf>,
+    },
+    /// A `kernel.toml` that was refused.
+    #[error("{}: {problem}", path.display())]
+    Manifest {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong, with the line.
+        problem: String,
+    },
+    /// A tool is missing.
+    #[error(transparent)]
+    Tool(#[from] MissingTool),
+    /// Firmware cannot be built for the soc.
+    #[error("no firmware for {soc}: {problem}")]
+    Soc {
+        /// The soc.
+        soc: String,
+        /// Why.
+        problem: String,
+    },
+    /// The build failed.
+    #[error("building {kernel} for {soc} failed\n{output}\n\ncommand: {command}")]
+    Build {
+        /// The kernel.
+        kernel: KernelId,
+        /// The soc.
+        soc: String,
+        /// The command that was run.
+        command: String,
+        /// What it said.
+        output: String,
+    },
+    /// The build succeeded without bringing an image.
+    #[error("the build of {kernel} brought no {}: {source}", path.display())]
+    NoImage {
+        /// The kernel.
+        kernel: KernelId,
+        /// The missing file.
+        path: PathBuf,
+        /// Why it cannot be read.
+        source: std::io::Error,
+    },
+    /// A file cannot be read or written.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+}
+
+fn list(paths: &[PathBuf]) -> String {
+    paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,148 @@
+//! `kernel.toml`: what a kernel is, how its firmware is built, what it cannot do.
+
+use std::collections::BTreeMap;
+
+use rtmark_model::{KernelId, Pattern, ScenarioId, Setting};
+use serde::Deserialize;
+
+/// The language that a kernel and its firmware are written in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+pub enum Language {
+    /// C.
+    C,
+    /// Rust.
+    Rust,
+}
+
+impl Language {
+    /// The language's name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::C => "C",
+            Self::Rust => "Rust",
+        }
+    }
+}
+
+/// What builds a kernel's firmware.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum BuildSystem {
+    /// `make`, with arm-none-eabi-gcc.
+    Make,
+    /// `cargo`, with rustc's target for the core.
+    Cargo,
+}
+
+/// Scenarios that a kernel has no primitive for.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NotApplicable {
+    /// Which.
+    pub scenario: Pattern,
+    /// Why, in one sentence.
+    pub reason: String,
+}
+
+/// A `kernel.toml`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Manifest {
+    /// The kernel's name on the command line and in results.
+    pub id: KernelId,
+    /// Its own name.
+    pub name: String,
+    /// Its own version.
+    pub version: String,
+    /// Its licence.
+    pub license: String,
+    /// Where its source comes from.
+    pub source: String,
+    /// What it is written in.
+    pub language: Language,
+    /// What builds its firmware.
+    pub build: BuildSystem,
+    /// The Cargo package of its firmware.
+    #[serde(default)]
+    pub package: Option<String>,
+    /// The images that a build brings, one for each group of scenarios.
+    pub images: Vec<String>,
+    /// The cores that it supports.
+    pub cores: Vec<String>,
+    /// Settings that matter when kernels are compared.
+    #[serde(default)]
+    pub settings: BTreeMap<String, Setting>,
+    /// What it has no primitive for.
+    #[serde(default)]
+    pub not_applicable: Vec<NotApplicable>,
+}
+
+impl Manifest {
+    /// Reads a `kernel.toml`.
+    ///
+    /// # Errors
+    /// When the text is not TOML, has an unknown key, lacks one, or cannot be;
+    /// the message shows the line.
+    pub fn from_toml(text: &str) -> Result<Self, String> {
+        let manifest: Self = toml::from_str(text).map_err(|error| error.to_string())?;
+        if manifest.build == BuildSystem::Cargo && manifest.package.is_none() {
+            return Err("build = \"cargo\" needs the key `package`".into());
+        }
+        let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_' || c == '-';
+        if let Some(image) = manifest.images.iter().find(|i| i.is_empty() || !i.chars().all(plain))
+        {
+            return Err(format!("image `{}` is not a plain lower-case name", image.escape_debug()));
+        }
+        Ok(manifest)
+    }
+
+    /// Why the kernel has no answer to a scenario, when it says so.
+    pub fn not_applicable(&self, scenario: &ScenarioId) -> Option<&str> {
+        self.not_applicable
+            .iter()
+            .find(|entry| entry.scenario.matches(scenario.as_str()))
+            .map(|entry| entry.reason.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GOOD: &str = r#"
+id = "k"
+name = "K"
+version = "1.0"
+license = "MIT"
+source = "here"
+language = "Rust"
+build = "cargo"
+package = "rtmark-k"
+images = ["thread"]
+cores = ["cortex-m0plus"]
+[settings]
+tick_hz = 1000
+asserts = false
+[[not_applicable]]
+scenario = "queue.*"
+reason = "It has no queue."
+"#;
+
+    #[test]
+    fn a_manifest_is_read_and_its_errors_are_told() {
+        let manifest = Manifest::from_toml(GOOD).expect("good");
+        let reason = |id: &str| manifest.not_applicable(&id.parse().expect("good"));
+        assert_eq!(reason("queue.send.immediate"), Some("It has no queue."));
+        assert_eq!(reason("thread.yield"), None);
+        assert_eq!(manifest.settings["asserts"], Setting::Switch(false));
+
+        let refusal = |from: &str, to: &str| {
+            assert!(GOOD.contains(from));
+            Manifest::from_toml(&GOOD.replace(from, to)).expect_err("refused")
+        };
+        assert!(refusal("source", "sauce").contains("unknown field `sauce`"));
+        assert!(refusal("package = \"rtmark-k\"", "").contains("package"));
+        assert!(refusal("[\"thread\"]", "[\"../x\"]").contains("plain lower-case"));
+        assert!(refusal("\"Rust\"", "\"Ada\"").contains("Ada"));
+    }
+}

@@ -1,0 +1,193 @@
+//! Probe records: which addresses and exceptions of an image begin and end spans.
+//!
+//! They are in the ELF section `.rtmark`, a sequence of records that the header
+//! `rtmark_probe.h` and the crate `rtmark-probe` describe. Any bytes are
+//! answered with records or an error, never a panic.
+
+use std::fmt;
+
+use rtmark_model::{IdError, ScenarioId};
+
+/// The section that holds the records.
+pub const SECTION: &str = ".rtmark";
+
+/// The word that selects the scenario: its symbol.
+pub const SELECT_SYMBOL: &str = "rtmark_select";
+
+/// What a record says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// A span begins before the instruction at this address.
+    Begin(u32),
+    /// A span ends before the instruction at this address.
+    End(u32),
+    /// A span begins in the cycle in which this exception becomes pending.
+    BeginAtPend(u16),
+    /// A span ends at the first instruction after this exception's return.
+    EndAtReturn(u16),
+    /// This index selects the scenario.
+    Scenario(u32),
+}
+
+/// One record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Record {
+    /// What it says.
+    pub kind: Kind,
+    /// The scenario that it is about.
+    pub scenario: ScenarioId,
+}
+
+/// A section that holds something else than records.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("probe record at offset {offset:#x} of section {SECTION}: {problem}")]
+pub struct ProbeError {
+    offset: usize,
+    problem: Problem,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Problem {
+    Truncated,
+    Magic(u32),
+    Kind(u32),
+    Exception(u32),
+    Address(u32),
+    Text,
+    Name(IdError),
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Truncated => f.write_str("the section ends inside it"),
+            Self::Magic(word) => write!(f, "{word:#010x} is not the beginning of a record"),
+            Self::Kind(kind) => write!(f, "kind {kind} is unknown to this rtmark"),
+            Self::Exception(number) => write!(f, "{number} is no exception number"),
+            Self::Address(address) => write!(f, "{address:#010x} is odd, no code can be there"),
+            Self::Text => f.write_str("its name is not ASCII text"),
+            Self::Name(error) => error.fmt(f),
+        }
+    }
+}
+
+const MAGIC: u32 = 0x524D_0000;
+
+fn word(bytes: &[u8]) -> Option<(u32, &[u8])> {
+    let (word, rest) = bytes.split_first_chunk::<4>()?;
+    Some((u32::from_le_bytes(*word), rest))
+}
+
+/// Reads the records of a section, in their order.
+///
+/// # Errors
+/// When the bytes are anything but a sequence of known records.
+pub fn parse(section: &[u8]) -> Result<Vec<Record>, ProbeError> {
+    let mut records = Vec::new();
+    let mut rest = section;
+    while !rest.is_empty() {
+        let offset = section.len() - rest.len();
+        let (record, after) = parse_one(rest).map_err(|problem| ProbeError { offset, problem })?;
+        records.extend(record);
+        rest = after;
+    }
+    Ok(records)
+}
+
+fn parse_one(bytes: &[u8]) -> Result<(Option<Record>, &[u8]), Problem> {
+    let (magic, rest) = word(bytes).ok_or(Problem::Truncated)?;
+    // Linkers fill up with zeros between the contributions of two object files.
+    if magic == 0 {
+        return Ok((None, rest));
+    }
+    if magic & 0xFFFF_0000 != MAGIC {
+        return Err(Problem::Magic(magic));
+    }
+    let (place, rest) = word(rest).ok_or(Problem::Truncated)?;
+    let kind = match magic & 0xFFFF {
+        1 => Kind::Begin(address(place)?),
+        2 => Kind::End(address(place)?),
+        3 => Kind::BeginAtPend(exception(place)?),
+        4 => Kind::EndAtReturn(exception(place)?),
+        5 => Kind::Scenario(place),
+        other => return Err(Problem::Kind(other)),
+    };
+    let length = rest.iter().position(|&byte| byte == 0).ok_or(Problem::Truncated)?;
+    let name = std::str::from_utf8(&rest[..length]).map_err(|_| Problem::Text)?;
+    let scenario = name.parse().map_err(Problem::Name)?;
+    let padded = (length + 1).next_multiple_of(4);
+    let rest = rest.get(padded..).ok_or(Problem::Truncated)?;
+    Ok((Some(Record { kind, scenario }), rest))
+}
+
+fn address(place: u32) -> Result<u32, Problem> {
+    if place & 1 == 0 { Ok(place) } else { Err(Problem::Address(place)) }
+}
+
+fn exception(place: u32) -> Result<u16, Problem> {
+    // 1 to 15 are the system's, 496 external interrupts are the architecture's most.
+    u16::try_from(place)
+        .ok()
+        .filter(|number| (1..16 + 496).contains(number))
+        .ok_or(Problem::Exception(place))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn record(kind: u32, place: u32, name: &str) -> Vec<u8> {
+        let mut bytes = (MAGIC | kind).to_le_bytes().to_vec();
+        bytes.extend(place.to_le_bytes());
+        bytes.extend(name.as_bytes());
+        bytes.push(0);
+        bytes.resize(bytes.len().next_multiple_of(4), 0);
+        bytes
+    }
+
+    #[test]
+    fn records_are_read_in_order() {
+        let mut section = record(5, 3, "thread.yield");
+        section.extend(record(1, 0x0800_0124, "thread.yield"));
+        section.extend([0; 4]);
+        section.extend(record(4, 15, "timer.tick"));
+        let records = parse(&section).expect("good");
+        let kinds: Vec<_> = records.iter().map(|r| r.kind).collect();
+        assert_eq!(kinds, [Kind::Scenario(3), Kind::Begin(0x0800_0124), Kind::EndAtReturn(15)]);
+        assert_eq!(records[2].scenario.as_str(), "timer.tick");
+        assert_eq!(parse(&[]).expect("none"), []);
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_with_its_place() {
+        let refusal = |bytes: &[u8]| parse(bytes).expect_err("refused").to_string();
+        let good = record(1, 4, "a.b");
+        let second = |bytes: &[u8]| refusal(&[&good, bytes].concat());
+        assert!(second(&record(9, 0, "a")).contains("offset 0xc"));
+        assert!(second(&record(9, 0, "a")).contains("kind 9"));
+        assert!(refusal(&record(1, 5, "a")).contains("odd"));
+        assert!(refusal(&record(3, 0, "a")).contains("no exception number"));
+        assert!(refusal(&record(3, 0x1_0010, "a")).contains("no exception number"));
+        assert!(refusal(&record(1, 4, "a b")).contains("`a b`"));
+        assert!(refusal(&good[..good.len() - 4]).contains("ends inside"));
+        assert!(refusal(b"ELF!").contains("not the beginning"));
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_answered(bytes in prop::collection::vec(any::<u8>(), 0..64)) {
+            let _ = parse(&bytes);
+        }
+
+        #[test]
+        fn spoilt_records_are_answered(at in 0..48_usize, to in any::<u8>(), cut in 0..48_usize) {
+            let mut bytes = record(2, 0x100, "thread.resume.preempt");
+            bytes.extend(record(3, 16, "isr.e"));
+            let at = at % bytes.len();
+            bytes[at] = to;
+            let _ = parse(&bytes[..cut.min(bytes.len())]);
+            let _ = parse(&bytes);
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! The tools that firmware is built with: are they there, which version, and
+//! how to install them.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use rtmark_sim::CoreKind;
+
+/// A tool that a build needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Tool {
+    /// `make`.
+    Make,
+    /// `arm-none-eabi-gcc`, or what `CROSS_COMPILE` says.
+    ArmGcc,
+    /// newlib's headers for it.
+    Newlib,
+    /// `cargo` and `rustc`.
+    Cargo,
+    /// Rust's core library for a target.
+    RustTarget(&'static str),
+}
+
+/// A tool that is not there.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{tool} is missing: {problem}")]
+pub struct MissingTool {
+    /// What is missing.
+    pub tool: String,
+    /// What was tried and what came of it.
+    pub problem: String,
+    /// The command that installs it.
+    pub install: String,
+}
+
+/// The Rust target of a core.
+pub const fn rust_target(core: CoreKind) -> &'static str {
+    match core {
+        CoreKind::CortexM0Plus => "thumbv6m-none-eabi",
+        CoreKind::CortexM4F => "thumbv7em-none-eabihf",
+    }
+}
+
+fn arm_gcc() -> String {
+    std::env::var("CROSS_COMPILE").unwrap_or_else(|_| "arm-none-eabi-".into()) + "gcc"
+}
+
+/// Cargo's variables for the build of rtmark itself must not reach firmware
+/// builds, nor those of a `make` that runs rtmark.
+pub(crate) fn clean(command: &mut Command) -> &mut Command {
+    const FOREIGN: &[&str] = &[
+        "RUSTFLAGS",
+        "CARGO_ENCODED_RUSTFLAGS",
+        "CARGO_BUILD_RUSTFLAGS",
+        "CARGO_BUILD_TARGET",
+        "CARGO_TARGET_DIR",
+        "CARGO_BUILD_TARGET_DIR",
+        "CARGO_MAKEFLAGS",
+        "RUSTC_WRAPPER",
+        "RUSTC_WORKSPACE_WRAPPER",
+        "MAKEFLAGS",
+        "MFLAGS",
+        "MAKELEVEL",
+        "MAKEOVERRIDES",
+        "GNUMAKEFLAGS",
+    ];
+    for variable in FOREIGN {
+        command.env_remove(variable);
+    }
+    command
+}
+
+fn output_of(program: &str, arguments: &[&str], folder: &Path) -> Result<String, String> {
+    let mut command = Command::new(program);
+    command.args(arguments).current_dir(folder).stdin(Stdio::null());
+    let shown = format!("`{program} {}`", arguments.join(" "));
+    let output = clean(&mut command).output().map_err(|error| format!("{shown}: {error}"))?;
+    if output.status.success() {
+        Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+    } else {
+        let said = String::from_utf8_lossy(&output.stderr);
+        Err(format!("{shown} failed: {}", said.lines().next().unwrap_or("without a word")))
+    }
+}
+
+fn first_line(text: String) -> String {
+    text.lines().next().unwrap_or_default().to_owned()
+}
+
+/// How to install packages here, named for several package managers.
+fn packages(apt: &str, dnf: &str, pacman: &str, brew: &str) -> String {
+    let has = |program: &str| {
+        let paths = std::env::var_os("PATH").unwrap_or_default();
+        std::env::split_paths(&paths).any(|folder| folder.join(program).is_file())
+    };
+    if has("apt-get") {
+        format!("sudo apt-get install {apt}")
+    } else if has("dnf") {
+        format!("sudo dnf install {dnf}")
+    } else if has("pacman") {
+        format!("sudo pacman -S {pacman}")
+    } else if has("brew") {
+        format!("brew install {brew}")
+    } else {
+        format!("install {apt} with your system's package manager")
+    }
+}
+
+impl Tool {
+    /// The tool's name.
+    pub fn name(self) -> String {
+        match self {
+            Self::Make => "make".into(),
+            Self::ArmGcc => arm_gcc(),
+            Self::Newlib => "newlib for Arm".into(),
+            Self::Cargo => "cargo".into(),
+            Self::RustTarget(target) => format!("the Rust target {target}"),
+        }
+    }
+
+    /// The command that installs it here.
+    pub fn install(self) -> String {
+        match self {
+            Self::Make => packages("make", "make", "make", "make"),
+            Self::ArmGcc | Self::Newlib => packages(
+                "gcc-arm-none-eabi libnewlib-arm-none-eabi",
+                "arm-none-eabi-gcc-cs arm-none-eabi-newlib",
+                "arm-none-eabi-gcc arm-none-eabi-newlib",
+                "--cask gcc-arm-embedded",
+            ),
+            Self::Cargo => "install Rust from https://rustup.rs".into(),
+            Self::RustTarget(target) => format!("rustup target add {target}"),
+        }
+    }
+
+    /// The tool's version in its own words.
+    ///
+    /// # Errors
+    /// When it is not there or does not run. `folder` is where builds run it,
+    /// which matters to Rust's tools.
+    pub fn version(self, folder: &Path) -> Result<String, MissingTool> {
+        let answer = match self {
+            Self::Make => output_of("make", &["--version"], folder).map(first_line),
+            Self::ArmGcc => output_of(&arm_gcc(), &["--version"], folder).map(first_line),
+            Self::Newlib => newlib(folder),
+            Self::Cargo => output_of("cargo", &["--version"], folder)
+                .and_then(|_| output_of("rustc", &["--version"], folder)),
+            Self::RustTarget(target) => core_library(target, folder),
+        };
+        answer.map_err(|problem| MissingTool {
+            tool: self.name(),
+            problem,
+            install: self.install(),
+        })
+    }
+}
+
+fn newlib(folder: &Path) -> Result<String, String> {
+    let gcc = arm_gcc();
+    let found = output_of(&gcc, &["-print-file-name=libc.a"], folder)?;
+    // gcc answers with the bare name when it knows no such file.
+    if Path::new(&found).is_absolute() { Ok(found) } else { Err(format!("{gcc} finds no libc.a")) }
+}
+
+fn core_library(target: &str, folder: &Path) -> Result<String, String> {
+    let found = output_of("rustc", &["--print", "target-libdir", "--target", target], folder)?;
+    if Path::new(&found).is_dir() { Ok(found) } else { Err(format!("there is no {found}")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missing_target_is_told_with_its_command() {
+        let missing =
+            Tool::RustTarget("thumbv9-none").version(Path::new(".")).expect_err("missing");
+        assert_eq!(missing.install, "rustup target add thumbv9-none");
+        assert!(missing.to_string().contains("thumbv9-none"));
+        Tool::Cargo.version(Path::new(".")).expect("the tests run under it");
+    }
+}
