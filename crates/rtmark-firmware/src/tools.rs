@@ -83,7 +83,7 @@ fn output_of(program: &str, arguments: &[&str], folder: &Path) -> Result<String,
     }
 }
 
-fn first_line(text: String) -> String {
+fn first_line(text: &str) -> String {
     text.lines().next().unwrap_or_default().to_owned()
 }
 
@@ -140,8 +140,8 @@ impl Tool {
     /// which matters to Rust's tools.
     pub fn version(self, folder: &Path) -> Result<String, MissingTool> {
         let answer = match self {
-            Self::Make => output_of("make", &["--version"], folder).map(first_line),
-            Self::ArmGcc => output_of(&arm_gcc(), &["--version"], folder).map(first_line),
+            Self::Make => output_of("make", &["--version"], folder).map(|text| first_line(&text)),
+            Self::ArmGcc => output_of(&arm_gcc(), &["--version"], folder).map(|text| first_line(&text)),
             Self::Newlib => newlib(folder),
             Self::Cargo => output_of("cargo", &["--version"], folder)
                 .and_then(|_| output_of("rustc", &["--version"], folder)),
