@@ -16,6 +16,7 @@ mod id;
 mod samples;
 mod series;
 mod span;
+mod text;
 
 pub use answer::{Answer, Document, Failure, FailureKind, Reported, SCHEMA_VERSION};
 pub use basis::{Backend, Basis};
@@ -26,3 +27,4 @@ pub use series::{
     Compiler, Exact, Firmware, Key, Provenance, Readings, Sampled, Series, Setting, Unpaired,
 };
 pub use span::{Expected, Overhead, Span};
+pub use text::visible;

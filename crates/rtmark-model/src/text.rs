@@ -1,0 +1,29 @@
+//! Text from outside, made safe to show.
+
+/// The text with every control character but line feed and tab made visible, so
+/// that what firmware prints cannot steer a terminal. Bytes that are no UTF-8
+/// become replacement characters.
+///
+/// ```
+/// assert_eq!(rtmark_model::visible(b"\x1b[2Jok\r\n\xff"), "\\u{1b}[2Jok\n\u{fffd}");
+/// ```
+pub fn visible(bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(bytes);
+    let mut shown = String::with_capacity(text.len());
+    let mut characters = text.chars().peekable();
+    while let Some(character) = characters.next() {
+        match character {
+            '\n' | '\t' => shown.push(character),
+            // The usual line end of serial consoles.
+            '\r' if characters.peek() == Some(&'\n') => {}
+            // Besides the control characters, those that turn the direction of writing around.
+            c if c.is_control()
+                || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}') =>
+            {
+                shown.extend(c.escape_unicode());
+            }
+            c => shown.push(c),
+        }
+    }
+    shown
+}

@@ -1,0 +1,28 @@
+//! Renders answers: as a table for people, as JSON and CSV for programs, as
+//! Markdown for pull requests.
+//!
+//! Nothing here runs a benchmark or opens a store; text that came from firmware
+//! or from a file reaches no terminal unescaped.
+
+mod csv;
+mod markdown;
+mod matrix;
+mod notes;
+mod table;
+
+use rtmark_model::{Answer, Document};
+
+pub use csv::{COLUMNS as CSV_COLUMNS, csv};
+pub use markdown::markdown;
+pub use table::table;
+
+/// Renders answers as a JSON document, whose schema the repository publishes as
+/// `docs/schema/results.schema.json`. `generator` names the program.
+///
+/// # Errors
+/// None that the types allow; those of the serialiser are passed on.
+pub fn json(generator: &str, answers: &[Answer]) -> Result<String, serde_json::Error> {
+    let mut text = serde_json::to_string_pretty(&Document::new(generator, answers.to_vec()))?;
+    text.push('\n');
+    Ok(text)
+}

@@ -1,0 +1,103 @@
+//! The same table as GitHub-flavoured Markdown.
+
+use std::fmt::Write as _;
+
+use rtmark_model::Answer;
+
+use crate::matrix::{Block, blocks, grouped, short_time};
+use crate::notes::{Notes, oddity, one_line, without_figures};
+use crate::table::{aside, multiple};
+
+/// Text from outside, as plain text of a table's cell.
+fn escaped(text: &str) -> String {
+    let mut out = String::new();
+    for character in one_line(text).chars() {
+        if matches!(
+            character,
+            '\\' | '|' | '<' | '>' | '&' | '*' | '_' | '`' | '[' | ']' | '#' | '~'
+        ) {
+            out.push('\\');
+        }
+        out.push(character);
+    }
+    out
+}
+
+/// Renders answers as Markdown tables.
+pub fn markdown(answers: &[Answer]) -> String {
+    blocks(answers).iter().map(whole).collect::<Vec<_>>().join("\n")
+}
+
+fn whole(block: &Block<'_>) -> String {
+    let mut notes = Notes::default();
+    let mut text = format!("### {}", escaped(block.soc));
+    if let Some(series) = block.any_series() {
+        let _ = write!(text, ", {} at {}", escaped(&series.provenance.core), series.clock);
+    }
+    let basis = block.basis.map_or("nothing measured", |basis| basis.name());
+    let _ = writeln!(
+        text,
+        "\n\nMedian {basis}, multiple of the floor, time; profile {}, backend {}.\n",
+        escaped(block.profile),
+        block.backend
+    );
+    let heads = block.kernels.iter().map(|(id, version)| format!(" {id} {} |", escaped(version)));
+    let _ = writeln!(text, "| scenario |{}", heads.collect::<String>());
+    let _ = writeln!(text, "|---|{}", "--:|".repeat(block.kernels.len()));
+    for scenario in &block.scenarios {
+        let cells = block.kernels.iter().map(|kernel| {
+            let answer = block.answer(scenario, *kernel);
+            format!(
+                " {} |",
+                answer.map_or_else(|| "\u{2013}".into(), |a| cell(block, a, &mut notes))
+            )
+        });
+        let cells: String = cells.collect();
+        let _ = writeln!(text, "| {} |{cells}", escaped(scenario.as_str()));
+    }
+    for (image, sizes) in firmware(block) {
+        let _ = writeln!(text, "| firmware {} |{sizes}", escaped(image));
+    }
+    if notes.iter().next().is_some() {
+        text.push('\n');
+    }
+    for (number, note) in notes.iter() {
+        let _ = writeln!(text, "{number}. {}", escaped(note));
+    }
+    text
+}
+
+fn cell(block: &Block<'_>, answer: &Answer, notes: &mut Notes) -> String {
+    if let Some((word, note)) = without_figures(answer) {
+        return format!("{word} ({})", notes.number(&note));
+    }
+    let Some((series, figures)) = answer.series().and_then(|s| Some((s, block.figures(s)?))) else {
+        return String::new();
+    };
+    let mut parts = vec![format!("**{}**", grouped(figures.statistics.typical()))];
+    parts.extend(figures.multiple.map(multiple));
+    parts.extend(figures.time.map(short_time));
+    let below = aside(&figures);
+    if !below.is_empty() {
+        parts.push(format!("({})", below.join("; ")));
+    }
+    parts.extend(oddity(series).map(|note| format!("({})", notes.number(&note))));
+    parts.join(" ")
+}
+
+fn firmware<'a>(block: &Block<'a>) -> Vec<(&'a str, String)> {
+    let of_kernels: Vec<_> = block.kernels.iter().map(|kernel| block.firmware(*kernel)).collect();
+    let mut images: Vec<&str> = block.scenarios.iter().map(|scenario| scenario.group()).collect();
+    images.dedup();
+    images.retain(|image| of_kernels.iter().any(|images| images.contains_key(image)));
+    let sizes = |image: &str| {
+        let one = |images: &std::collections::BTreeMap<&str, &rtmark_model::Firmware>| {
+            let size = images
+                .get(image)
+                .map(|f| format!("{} + {} bytes", grouped(f.flash_bytes), grouped(f.ram_bytes)));
+            format!(" {} |", size.unwrap_or_default())
+        };
+        of_kernels.iter().map(one).collect::<String>()
+    };
+    images.into_iter().map(|image| (image, sizes(image))).collect()
+}

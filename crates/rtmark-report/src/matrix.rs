@@ -1,0 +1,199 @@
+//! Answers arranged as they are compared: one block for each soc, profile,
+//! backend and basis, scenarios down, kernels across.
+
+use std::collections::BTreeMap;
+
+use rtmark_model::{Answer, Backend, Basis, Firmware, KernelId, ScenarioId, Series, Statistics};
+use rtmark_units::{Cycles, Nanoseconds};
+
+/// The kernel whose figures others are multiples of.
+pub const FLOOR: &str = "floor";
+
+/// Answers that stand in one table.
+#[derive(Debug)]
+pub struct Block<'a> {
+    /// The soc.
+    pub soc: &'a str,
+    /// The set of build settings.
+    pub profile: &'a str,
+    /// Where it ran.
+    pub backend: Backend,
+    /// What is counted; none when nothing was.
+    pub basis: Option<Basis>,
+    /// The kernels with their versions, in the order of columns.
+    pub kernels: Vec<Column<'a>>,
+    /// The scenarios in the order of rows.
+    pub scenarios: Vec<&'a ScenarioId>,
+    cells: BTreeMap<(&'a ScenarioId, Column<'a>), &'a Answer>,
+}
+
+/// A kernel in one of its versions.
+pub type Column<'a> = (&'a KernelId, &'a str);
+
+/// The figures of one measured cell.
+#[derive(Clone, Copy, Debug)]
+pub struct Figures {
+    /// What is to be said about the samples.
+    pub statistics: Statistics,
+    /// The typical sample as time, where the basis has one.
+    pub time: Option<Nanoseconds>,
+    /// How many times the floor's typical sample.
+    pub multiple: Option<f64>,
+}
+
+impl<'a> Block<'a> {
+    fn new(answer: &'a Answer, basis: Option<Basis>) -> Self {
+        let key = answer.key();
+        Self {
+            soc: &key.soc,
+            profile: &key.profile,
+            backend: key.backend,
+            basis,
+            kernels: Vec::new(),
+            scenarios: Vec::new(),
+            cells: BTreeMap::new(),
+        }
+    }
+
+    fn holds(&self, answer: &Answer) -> bool {
+        let key = answer.key();
+        self.soc == key.soc
+            && self.profile == key.profile
+            && self.backend == key.backend
+            // What was not measured has no basis and goes with what was.
+            && answer.series().is_none_or(|series| self.basis == Some(series.basis))
+    }
+
+    fn add(&mut self, answer: &'a Answer) {
+        let key = answer.key();
+        let column = (&key.kernel, key.version.as_str());
+        if !self.kernels.contains(&column) {
+            self.kernels.push(column);
+        }
+        if !self.scenarios.contains(&&key.scenario) {
+            self.scenarios.push(&key.scenario);
+        }
+        self.cells.insert((&key.scenario, column), answer);
+    }
+
+    /// A kernel's answer to a scenario; none when it was not asked.
+    pub fn answer(&self, scenario: &'a ScenarioId, kernel: Column<'a>) -> Option<&'a Answer> {
+        self.cells.get(&(scenario, kernel)).copied()
+    }
+
+    /// Any series of the block: all of them share clock, core and timing model.
+    pub fn any_series(&self) -> Option<&'a Series> {
+        self.cells.values().find_map(|answer| answer.series())
+    }
+
+    /// The figures of a series of this block.
+    pub fn figures(&self, series: &Series) -> Option<Figures> {
+        let statistics = series.statistics()?;
+        let typical = statistics.typical();
+        let time = match series.basis {
+            Basis::Cycles => Some(Cycles(typical).at(series.clock)),
+            Basis::Ns => Some(Nanoseconds(typical)),
+            Basis::Instructions => None,
+        };
+        Some(Figures { statistics, time, multiple: self.multiple(series, typical) })
+    }
+
+    fn multiple(&self, series: &Series, typical: u64) -> Option<f64> {
+        if series.key.kernel.as_str() == FLOOR {
+            return None;
+        }
+        let of_floor = |(_, answer): (&(&ScenarioId, Column<'_>), &&'a Answer)| {
+            let floor = answer.series()?;
+            // Equal names are not enough: the spans must be equal too.
+            let comparable = floor.key.kernel.as_str() == FLOOR
+                && floor.key.scenario == series.key.scenario
+                && floor.span == series.span;
+            comparable.then(|| floor.statistics().map(|s| s.typical())).flatten()
+        };
+        let floor = self.cells.iter().find_map(of_floor)?;
+        (floor > 0).then(|| typical as f64 / floor as f64)
+    }
+
+    /// The firmware images of a kernel by name.
+    pub fn firmware(&self, kernel: Column<'a>) -> BTreeMap<&'a str, &'a Firmware> {
+        let of_kernel = self.cells.iter().filter(|((_, column), _)| *column == kernel);
+        of_kernel
+            .filter_map(|(_, answer)| answer.series())
+            .map(|series| &series.provenance.firmware)
+            .map(|firmware| (firmware.image.as_str(), firmware))
+            .collect()
+    }
+}
+
+/// Arranges answers; socs, kernels and scenarios keep the order in which they come.
+pub fn blocks(answers: &[Answer]) -> Vec<Block<'_>> {
+    let mut blocks: Vec<Block<'_>> = Vec::new();
+    let measured_first = |answer: &&Answer| answer.series().is_none();
+    let (others, measured): (Vec<_>, Vec<_>) = answers.iter().partition(measured_first);
+    for answer in measured.into_iter().chain(others) {
+        if !blocks.iter().any(|block| block.holds(answer)) {
+            blocks.push(Block::new(answer, answer.series().map(|series| series.basis)));
+        }
+    }
+    for answer in answers {
+        for block in blocks.iter_mut().filter(|block| block.holds(answer)) {
+            block.add(answer);
+        }
+    }
+    blocks
+}
+
+/// A number with its thousands apart.
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) && digits.len() > 4 {
+            text.push(' ');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A time to three digits in the unit that suits it.
+pub fn short_time(time: Nanoseconds) -> String {
+    let units = [(1.0, "ns"), (1e3, "\u{b5}s"), (1e6, "ms"), (1e9, "s")];
+    let ns = time.0 as f64;
+    // A value that would round up to 1000 goes to the next unit.
+    let fits = |scale: f64| ns / scale < 999.5;
+    let (scale, unit) = units.into_iter().find(|(scale, _)| fits(*scale)).unwrap_or(units[3]);
+    let value = ns / scale;
+    let digits = match value {
+        v if unit == "ns" || v >= 99.95 => 0,
+        v if v >= 9.995 => 1,
+        _ => 2,
+    };
+    format!("{value:.digits$} {unit}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_easy_to_read() {
+        assert_eq!(grouped(9999), "9999");
+        assert_eq!(grouped(12345), "12 345");
+        assert_eq!(grouped(106_941_113), "106 941 113");
+        let times = [0, 999, 1000, 5104, 99_949, 999_499, 999_500, 1_000_000_000, 3_198_000_000];
+        let shown = times.map(|ns| short_time(Nanoseconds(ns)));
+        let expected = [
+            "0 ns",
+            "999 ns",
+            "1.00 \u{b5}s",
+            "5.10 \u{b5}s",
+            "99.9 \u{b5}s",
+            "999 \u{b5}s",
+            "1.00 ms",
+            "1.00 s",
+            "3.20 s",
+        ];
+        assert_eq!(shown, expected);
+    }
+}

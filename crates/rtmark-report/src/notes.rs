@@ -1,0 +1,53 @@
+//! Notes below a table: why a kernel has no answer, what went wrong.
+
+use rtmark_model::{Answer, Series, visible};
+
+/// Notes of one table, each text once, numbered from 1.
+#[derive(Clone, Debug, Default)]
+pub struct Notes(Vec<String>);
+
+impl Notes {
+    /// The number of a note.
+    pub fn number(&mut self, text: &str) -> usize {
+        let text = one_line(text);
+        let index = self.0.iter().position(|note| *note == text).unwrap_or_else(|| {
+            self.0.push(text);
+            self.0.len() - 1
+        });
+        index + 1
+    }
+
+    /// The notes with their numbers.
+    pub fn iter(&self) -> impl Iterator<Item = (usize, &str)> {
+        self.0.iter().enumerate().map(|(index, note)| (index + 1, note.as_str()))
+    }
+}
+
+/// Text from outside as one harmless line.
+pub fn one_line(text: &str) -> String {
+    visible(text.as_bytes()).split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// What a table says in place of figures: the word, and the note that explains it.
+pub fn without_figures(answer: &Answer) -> Option<(&'static str, String)> {
+    match answer {
+        Answer::Measured(series) if series.statistics().is_none() => {
+            Some(("no sample", "The series is empty.".into()))
+        }
+        Answer::Measured(_) => None,
+        Answer::NotApplicable { key, reason } => Some(("n/a", format!("{}: {reason}", key.kernel))),
+        Answer::Failed { key, failure } => {
+            let id = format!("{} {}", key.kernel, key.scenario);
+            Some(("FAILED", format!("{id}: {failure} ({})", failure.hint)))
+        }
+    }
+}
+
+/// What is odd about a series and deserves a note.
+pub fn oddity(series: &Series) -> Option<String> {
+    let restarted = series.unpaired.restarted;
+    let id = format!("{} {}", series.key.kernel, series.key.scenario);
+    let samples =
+        if restarted == 1 { "1 span was".into() } else { format!("{restarted} spans were") };
+    (restarted > 0).then(|| format!("{id}: {samples} begun anew before its end, and not counted."))
+}

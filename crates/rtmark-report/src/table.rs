@@ -1,0 +1,214 @@
+//! The table for people: scenarios down, kernels across.
+
+use std::fmt::Write as _;
+
+use anstyle::{AnsiColor, Style};
+use comfy_table::{Cell, CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
+use rtmark_model::{Answer, Basis, KernelId, Series};
+
+use crate::matrix::{Block, Column, FLOOR, Figures, blocks, grouped, short_time};
+use crate::notes::{Notes, oddity, one_line, without_figures};
+
+const HEADING: Style = Style::new().bold();
+const ASIDE: Style = Style::new().dimmed();
+const BAD: Style = AnsiColor::Red.on_default().bold();
+const ABSENT: Style = AnsiColor::Yellow.on_default();
+
+/// The narrowest width that tables are made for, in characters.
+const NARROWEST: usize = 60;
+
+fn styled(style: Style, text: &str) -> String {
+    // Each line by itself, so that a table can put borders between them.
+    let lines = text.lines().map(|line| format!("{style}{line}{style:#}"));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// Renders answers as tables no wider than `width` characters where their
+/// columns allow it; kernels that do not fit beside each other go below. The
+/// text has ANSI styles, to be stripped where nobody can show them.
+pub fn table(answers: &[Answer], width: usize) -> String {
+    let rendered: Vec<_> = blocks(answers).iter().map(|block| whole(block, width)).collect();
+    rendered.join("\n")
+}
+
+fn whole(block: &Block<'_>, width: usize) -> String {
+    let mut text = folded(&title(block), width.max(NARROWEST));
+    let mut notes = Notes::default();
+    let mut rest = block.kernels.as_slice();
+    while !rest.is_empty() {
+        let mut fitting = rest.len();
+        let part = loop {
+            // Notes are numbered in the order of what is shown, not of what was tried.
+            let mut tried = notes.clone();
+            let part = part(block, &rest[..fitting], &mut tried);
+            let widest = part.lines().map(width_of).max().unwrap_or(0);
+            if fitting == 1 || widest <= width.max(NARROWEST) {
+                notes = tried;
+                break part;
+            }
+            fitting -= 1;
+        };
+        let _ = write!(text, "\n{part}");
+        rest = &rest[fitting..];
+    }
+    if notes.iter().next().is_some() {
+        text.push('\n');
+    }
+    for (number, note) in notes.iter() {
+        text.push_str(&folded(&format!("[{number}] {note}"), width.max(NARROWEST)));
+    }
+    text
+}
+
+fn width_of(line: &str) -> usize {
+    anstream::adapter::strip_str(line).to_string().chars().count()
+}
+
+fn title(block: &Block<'_>) -> String {
+    let mut parts = Vec::new();
+    if let Some(series) = block.any_series() {
+        parts.push(format!("{} at {}", one_line(&series.provenance.core), series.clock));
+    }
+    parts.push(format!("profile {}", one_line(block.profile)));
+    parts.push(match block.any_series().and_then(|s| s.provenance.timing_model.as_deref()) {
+        Some(model) => format!("backend {}, timing model {}", block.backend, one_line(model)),
+        None => format!("backend {}", block.backend),
+    });
+    let what = match block.basis {
+        Some(Basis::Cycles) => "median cycles, multiple of the floor, time",
+        Some(Basis::Instructions) => "median of executed instructions, multiple of the floor",
+        Some(Basis::Ns) => "median time, multiple of the floor",
+        None => "nothing was measured",
+    };
+    let soc = styled(HEADING, &one_line(block.soc));
+    format!("{soc} \u{b7} {} \u{b7} {}", parts.join(" \u{b7} "), what)
+}
+
+fn part(block: &Block<'_>, kernels: &[Column<'_>], notes: &mut Notes) -> String {
+    let mut table = Table::new();
+    table.load_style(TableStyle::new().header_separator(LineStyle::none().fill('\u{2500}')));
+    table.set_content_arrangement(ContentArrangement::Disabled);
+    let heading = |text: &str| Cell::new(styled(HEADING, text));
+    let kernel = |(id, version): &Column<'_>| {
+        let text =
+            format!("{}\n{}", styled(HEADING, id.as_str()), styled(ASIDE, &one_line(version)));
+        Cell::new(text).set_alignment(CellAlignment::Right)
+    };
+    table.set_header(std::iter::once(heading("scenario")).chain(kernels.iter().map(kernel)));
+    for scenario in &block.scenarios {
+        let cells = kernels.iter().map(|kernel| {
+            let text = cell(block, block.answer(scenario, *kernel), notes);
+            Cell::new(text).set_alignment(CellAlignment::Right)
+        });
+        let cells: Vec<_> = cells.collect();
+        table.add_row(std::iter::once(Cell::new(scenario)).chain(cells));
+    }
+    add_firmware(block, kernels, &mut table);
+    let lines: Vec<_> = table.lines().map(|line| line.trim_end().to_owned()).collect();
+    lines.join("\n") + "\n"
+}
+
+fn cell(block: &Block<'_>, answer: Option<&Answer>, notes: &mut Notes) -> String {
+    let Some(answer) = answer else { return styled(ASIDE, "\u{2013}") };
+    if let Some((word, note)) = without_figures(answer) {
+        let style = if matches!(answer, Answer::NotApplicable { .. }) { ABSENT } else { BAD };
+        return format!("{} [{}]", styled(style, word), notes.number(&note));
+    }
+    let Some((series, figures)) = answer.series().and_then(|s| Some((s, block.figures(s)?))) else {
+        return String::new();
+    };
+    let mark = oddity(series).map(|note| format!(" [{}]", notes.number(&note))).unwrap_or_default();
+    let mut text = headline(series, &figures, room_for_multiple(block, series)) + &mark;
+    for line in aside(&figures) {
+        let _ = write!(text, "\n{}", styled(ASIDE, &line));
+    }
+    text
+}
+
+/// Multiples stand below each other; where there can be none, they take no room.
+fn room_for_multiple(block: &Block<'_>, series: &Series) -> usize {
+    let is_floor = |kernel: &KernelId| kernel.as_str() == FLOOR;
+    let any_floor = block.kernels.iter().any(|(kernel, _)| is_floor(kernel));
+    if any_floor && !is_floor(&series.key.kernel) { 7 } else { 0 }
+}
+
+/// `245   4.0×   5.10 µs`, in columns of their own.
+fn headline(series: &Series, figures: &Figures, room: usize) -> String {
+    let typical = figures.statistics.typical();
+    let multiple = figures.multiple.map(multiple).unwrap_or_default();
+    match (series.basis, figures.time) {
+        (Basis::Ns, Some(time)) => format!("{}{multiple:>room$}", short_time(time)),
+        (_, Some(time)) => format!("{}{multiple:>room$}{:>9}", grouped(typical), short_time(time)),
+        (_, None) => format!("{}{multiple:>room$}", grouped(typical)),
+    }
+}
+
+pub(crate) fn multiple(multiple: f64) -> String {
+    let digits = usize::from(multiple < 9.95) + usize::from(multiple < 1.995);
+    format!("{multiple:.digits$}\u{d7}")
+}
+
+/// What differs from the median: first and largest sample, and those that
+/// something else hit.
+pub(crate) fn aside(figures: &Figures) -> Vec<String> {
+    let statistics = figures.statistics;
+    let typical = statistics.typical();
+    let mut parts = Vec::new();
+    if statistics.first != typical {
+        parts.push(format!("first {}", grouped(statistics.first)));
+    }
+    if let Some(steady) = statistics.steady.filter(|steady| steady.max != typical) {
+        parts.push(format!("max {}", grouped(steady.max)));
+    }
+    let mut lines = Vec::new();
+    if !parts.is_empty() {
+        lines.push(parts.join(" \u{b7} "));
+    }
+    if let Some(hit) = statistics.disturbed {
+        lines.push(format!("{} hit, max {}", grouped(hit.count), grouped(hit.max)));
+    }
+    lines
+}
+
+fn add_firmware(block: &Block<'_>, kernels: &[Column<'_>], table: &mut Table) {
+    let firmware: Vec<_> = kernels.iter().map(|kernel| block.firmware(*kernel)).collect();
+    let mut images: Vec<&str> = Vec::new();
+    for scenario in &block.scenarios {
+        let group = scenario.group();
+        if !images.contains(&group) && firmware.iter().any(|images| images.contains_key(group)) {
+            images.push(group);
+        }
+    }
+    if images.is_empty() {
+        return;
+    }
+    let empty = std::iter::repeat_n(Cell::new(""), kernels.len());
+    let heading = styled(ASIDE, "flash + RAM in bytes");
+    table.add_row(std::iter::once(Cell::new(format!("\n{heading}"))).chain(empty));
+    for image in images {
+        let sizes = firmware.iter().map(|images| {
+            let text = images.get(image).map(|firmware| {
+                format!("{} + {:>6}", grouped(firmware.flash_bytes), grouped(firmware.ram_bytes))
+            });
+            Cell::new(text.unwrap_or_default()).set_alignment(CellAlignment::Right)
+        });
+        table.add_row(std::iter::once(Cell::new(format!("firmware {image}"))).chain(sizes));
+    }
+}
+
+/// A text in lines of at most so many characters, the later ones indented.
+fn folded(text: &str, width: usize) -> String {
+    let mut lines = String::new();
+    let mut line = String::new();
+    for word in text.split(' ') {
+        if !line.trim().is_empty() && width_of(&line) + 1 + width_of(word) > width {
+            let _ = writeln!(lines, "{line}");
+            line = String::from("   ");
+        }
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(word);
+    }
+    lines + &line + "\n"
+}

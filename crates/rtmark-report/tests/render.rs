@@ -1,0 +1,176 @@
+//! Small sets of answers through every renderer.
+
+use std::collections::BTreeMap;
+
+use rtmark_model::{
+    Answer, Backend, Basis, Compiler, Disturbance, Exact, Expected, Failure, FailureKind, Firmware,
+    Key, Overhead, Provenance, Readings, Samples, Series, Span, Unpaired,
+};
+use rtmark_units::Hertz;
+
+fn key(kernel: &str, scenario: &str) -> Key {
+    Key {
+        soc: "stm32c031".into(),
+        kernel: kernel.parse().expect("good"),
+        version: if kernel == "floor" { "1" } else { "11.2.0" }.into(),
+        profile: "default".into(),
+        scenario: scenario.parse().expect("good"),
+        backend: Backend::Sim,
+    }
+}
+
+fn series(kernel: &str, scenario: &str, values: &[u64]) -> Series {
+    let mut samples = Samples::new();
+    for &value in values {
+        // By convention here a tick hit samples over 1000.
+        samples.push(value, Disturbance { tick: value > 1000, interrupt: false });
+    }
+    Series {
+        key: key(kernel, scenario),
+        basis: Basis::Cycles,
+        span: Span {
+            from: "a".into(),
+            to: "b".into(),
+            switches: 1,
+            overhead: Overhead::None,
+            ticks: Expected::Exactly(0),
+            interrupts: Expected::Any,
+        },
+        clock: Hertz(48_000_000),
+        readings: Readings::Exact(Exact(samples)),
+        unpaired: Unpaired::default(),
+        facts: BTreeMap::new(),
+        provenance: Provenance {
+            rtmark: "0.1.0".into(),
+            rtmark_sha256: None,
+            timing_model: Some("1".into()),
+            soc_sha256: "00".into(),
+            core: "cortex-m0plus".into(),
+            firmware: Firmware {
+                image: "thread".into(),
+                elf_sha256: "11".into(),
+                flash_bytes: 8832,
+                ram_bytes: 6048,
+            },
+            compiler: Compiler::default(),
+            settings: BTreeMap::new(),
+            commit: None,
+        },
+    }
+}
+
+fn measured(kernel: &str, scenario: &str, values: &[u64]) -> Answer {
+    Answer::Measured(Box::new(series(kernel, scenario, values)))
+}
+
+fn answers() -> Vec<Answer> {
+    vec![
+        measured("floor", "thread.yield", &[62, 60, 60, 60]),
+        measured("freertos", "thread.yield", &[310, 240, 240, 250, 1412]),
+        measured("floor", "queue.send.immediate", &[20; 5]),
+        Answer::NotApplicable {
+            key: key("freertos", "queue.send.immediate"),
+            reason: "It has | no\u{1b}[2J queue.".into(),
+        },
+        Answer::Failed {
+            key: key("floor", "thread.resume.preempt"),
+            failure: Failure {
+                kind: FailureKind::Fault,
+                message: "HardFault at 0x08000124 (main+0x4)".into(),
+                hint: "run `rtmark sim`".into(),
+                console: String::new(),
+            },
+        },
+        measured("freertos", "thread.resume.preempt", &[7; 3]),
+    ]
+}
+
+fn plain(text: &str) -> String {
+    anstream::adapter::strip_str(text).to_string()
+}
+
+#[test]
+fn the_table_reads_as_promised() {
+    let styled = rtmark_report::table(&answers(), 100);
+    let text = plain(&styled);
+    assert!(
+        text.starts_with("stm32c031 \u{b7} cortex-m0plus at 48 MHz \u{b7} profile default"),
+        "{text}"
+    );
+    assert!(text.contains("240   4.0\u{d7}  5.00 \u{b5}s"), "{text}");
+    assert!(text.contains("first 310 \u{b7} max 250\n"), "{text}");
+    assert!(text.contains("1 hit, max 1412\n"), "{text}");
+    assert!(text.contains("n/a [1]") && text.contains("FAILED [2]"), "{text}");
+    assert!(
+        text.contains("[2] floor thread.resume.preempt: the firmware faulted: HardFault"),
+        "{text}"
+    );
+    assert!(text.contains("firmware thread"), "{text}");
+    assert!(!text.contains('\u{1b}'), "nothing from outside steers the terminal");
+}
+
+#[test]
+fn kernels_that_do_not_fit_beside_each_other_go_below() {
+    let mut answers = answers();
+    for kernel in ["embassy", "lilos", "rtic"] {
+        answers.push(measured(kernel, "thread.yield", &[100, 90, 91, 1093]));
+    }
+    let text = plain(&rtmark_report::table(&answers, 80));
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    assert!(text.matches("thread.yield").count() > 1, "{text}");
+    for kernel in ["floor", "freertos", "embassy", "lilos", "rtic"] {
+        assert!(text.contains(kernel), "{text}");
+    }
+}
+
+#[test]
+fn bases_never_share_a_table() {
+    let mut other = series("floor", "thread.yield", &[30; 3]);
+    other.basis = Basis::Instructions;
+    let mut answers = answers();
+    answers.push(Answer::Measured(Box::new(other)));
+    let text = plain(&rtmark_report::table(&answers, 100));
+    assert_eq!(text.matches("stm32c031").count(), 2, "{text}");
+    let (_, instructions) = text.split_once("executed instructions").expect("a second table");
+    assert!(!instructions.contains("240"), "{instructions}");
+}
+
+#[test]
+fn unequal_spans_have_no_multiple() {
+    let mut other = series("freertos", "thread.yield", &[240; 3]);
+    other.span.switches = 2;
+    let answers = [measured("floor", "thread.yield", &[60; 3]), Answer::Measured(Box::new(other))];
+    assert!(!plain(&rtmark_report::table(&answers, 100)).contains('\u{d7}'));
+}
+
+#[test]
+fn csv_has_one_line_for_each_answer() {
+    let text = rtmark_report::csv(&answers()).expect("rendered");
+    let lines: Vec<_> = text.lines().collect();
+    assert_eq!(lines.len(), 1 + answers().len(), "{text}");
+    assert_eq!(lines[0].split(',').count(), rtmark_report::CSV_COLUMNS.len());
+    assert!(lines[2].contains(",5,310,3,240,240,250,250,250,"), "{text}");
+    assert!(lines[2].contains(",1,1412,240,5000,4,8832,6048,11,1,"), "{text}");
+    assert!(!text.contains('\u{1b}'));
+}
+
+#[test]
+fn json_follows_the_published_form() {
+    let text = rtmark_report::json("rtmark 0.1.0", &answers()).expect("rendered");
+    let document: rtmark_model::Document = serde_json::from_str(&text).expect("reads back");
+    assert_eq!(document.schema_version, rtmark_model::SCHEMA_VERSION);
+    assert_eq!(document.answers.len(), answers().len());
+    let statistics = document.answers[1].statistics.expect("measured");
+    assert_eq!((statistics.first, statistics.typical()), (310, 240));
+}
+
+#[test]
+fn markdown_escapes_what_would_break_the_table() {
+    let text = rtmark_report::markdown(&answers());
+    assert!(
+        text.contains("| thread.yield | **60** 1.25 \u{b5}s (first 62) | **240** 4.0\u{d7}"),
+        "{text}"
+    );
+    assert!(text.contains(r"It has \| no"), "{text}");
+    assert!(!text.contains('\u{1b}'), "{text}");
+}
