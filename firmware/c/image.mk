@@ -38,6 +38,11 @@ ifneq ($(strip $(MISSING)),)
 $(error give $(strip $(MISSING)): either let `rtmark` build the firmware, or see firmware/c/README.md for building by hand)
 endif
 
+ABSENT := $(foreach file,memory.x rtmark_soc.h,$(if $(wildcard $(RTMARK_GEN)/$(file)),,$(file)))
+ifneq ($(strip $(ABSENT)),)
+$(error RTMARK_GEN names `$(RTMARK_GEN)`, which lacks $(strip $(ABSENT)); firmware/c/README.md shows what belongs there)
+endif
+
 PROFILES ?= default
 ifeq ($(filter $(RTMARK_PROFILE),$(PROFILES)),)
 $(error profile `$(RTMARK_PROFILE)` is unknown here; this kernel has: $(PROFILES))
@@ -69,8 +74,10 @@ OBJ := $(OUT)/obj
 GEN := $(OBJ)/gen
 
 # Paths appear in debug information and in __FILE__; these make them relative.
+# GCC believes PWD, which may reach this directory through a symbolic link.
 PREFIX_MAP := -ffile-prefix-map=$(FIRMWARE)=. -ffile-prefix-map=$(OUT)=out \
-              $(if $(THIRD_PARTY),-ffile-prefix-map=$(THIRD_PARTY)=$(notdir $(THIRD_PARTY)))
+              $(if $(THIRD_PARTY),-ffile-prefix-map=$(THIRD_PARTY)=third-party)
+export PWD := $(CURDIR)
 
 # Newlib as the compiler finds it, without specs.
 MACHINE := -mthumb $(CORE_FLAGS)

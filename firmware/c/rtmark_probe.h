@@ -47,7 +47,7 @@
  * ## Names
  *
  * A name (`id`) is a string literal of dotted words, such as "adc.filter". It
- * must not contain `"`, `\`, `%`, `{`, `|` or `}`.
+ * must not contain `"`, `\`, `%`, `{`, `|`, `}`, `;` or a comma.
  *
  * ## The records
  *
@@ -86,8 +86,8 @@
 /**
  * A span begins at the first instruction of `function`, before its prologue.
  * For file scope; `function` is the plain name of a function with C linkage
- * that is defined in the same source file. Mind link-time optimisation, which
- * may inline the function and leave nothing at its address: mark it `noinline`.
+ * that is defined in the same source file. With link-time optimisation, mark the
+ * function `used` and `noinline`, or else there may be nothing at its address.
  */
 #define RTMARK_BEGIN_AT_ENTRY(id, function) RTMARK_PROBE_AT_ENTRY_(1, id, function)
 
@@ -101,18 +101,18 @@
 
 /**
  * A span begins in the cycle in which an exception becomes pending.
- * `exception` is its number as a literal: external interrupt n is 16 + n,
+ * `exception` is its number, written as a decimal: external interrupt n is 16 + n,
  * SysTick is 15, PendSV is 14. For file scope.
  */
 #define RTMARK_BEGIN_AT_PEND(id, exception) \
-    __asm__(RTMARK_RECORD_(3, #exception, id))
+    __asm__("rtmark_record 3, " #exception ", \"" id "\"")
 
 /**
  * A span ends at the first instruction that executes after a handler of this
  * exception has returned. `exception` as above. For file scope.
  */
 #define RTMARK_END_AT_RETURN(id, exception) \
-    __asm__(RTMARK_RECORD_(4, #exception, id))
+    __asm__("rtmark_record 4, " #exception ", \"" id "\"")
 
 /**
  * Declares a scenario that one image holds beside others, and the
@@ -121,70 +121,90 @@
  * The scenarios of an image are numbered from zero in the order of these lines.
  * All of them must be in one source file, which the linker checks. One scenario
  * runs each time the firmware boots: the one whose number is in the word
- * `rtmark_select`. Firmware that measures one thing only needs no scenario.
+ * `rtmark_select`; rtmark_firmware.c and firmware.ld, beside this file, see to that.
+ * Firmware that measures one thing only needs no scenario.
  */
-#define RTMARK_SCENARIO(id, function)                             \
-    static void function(void) __attribute__((used));             \
-    __asm__(                                                      \
-        ".ifndef rtmark_scenario_count\n"                         \
-        ".set rtmark_scenario_count, 0\n"                         \
-        ".globl all_scenarios_of_an_image_belong_in_one_file\n"   \
-        ".set all_scenarios_of_an_image_belong_in_one_file, 0\n"  \
-        ".endif\n"                                                \
-        RTMARK_RECORD_(5, "rtmark_scenario_count", id)            \
-        ".pushsection .rodata.rtmark_ids, \"a\", %progbits\n"     \
-        "772:\n"                                                  \
-        ".asciz \"" id "\"\n"                                     \
-        ".popsection\n"                                           \
-        ".pushsection .rodata.rtmark_scenarios, \"a\", %progbits\n" \
-        ".balign 4\n"                                             \
-        ".4byte " #function "\n"                                  \
-        ".4byte 772b\n"                                           \
-        ".popsection\n"                                           \
-        ".set rtmark_scenario_count, rtmark_scenario_count + 1\n")
+#define RTMARK_SCENARIO(id, function)                 \
+    static void function(void) __attribute__((used)); \
+    __asm__("rtmark_scenario " #function ", \"" id "\"")
 
 /* ------------------------------------------------- how it is done, from here on */
 
 /*
- * `inline` tells the compiler not to take the lines of directives for
- * instructions when it weighs whether to inline the function around them.
+ * A compiler takes each line of assembler for an instruction when it estimates how
+ * far a branch reaches, and in Thumb code a longer branch is one instruction more.
+ * So that a probe is one line, what it writes is in macros of the assembler.
+ *
+ * - The section's flags are empty, so nothing of it is ever loaded.
+ * - A numeric label may be defined any number of times: `771b` is the last one.
+ * - A plain `.4byte function` would have bit 0 set, the mark of Thumb code. The
+ *   relocation R_ARM_ABS32_NOI is the one that gives the address alone.
+ * - The first scenario defines a global symbol whose name explains what is wrong
+ *   when a second source file of the image defines it too.
  */
+__asm__(
+    ".ifndef rtmark_macros_are_defined\n"
+    ".set rtmark_macros_are_defined, 1\n"
+
+    ".macro rtmark_record kind, where, id\n"
+    ".pushsection .rtmark, \"\", %progbits\n"
+    ".4byte 0x524D0000 + \\kind\n"
+    ".4byte \\where\n"
+    ".asciz \"\\id\"\n"
+    ".balign 4, 0\n"
+    ".popsection\n"
+    ".endm\n"
+
+    ".macro rtmark_probe_here kind, id\n"
+    "771:\n"
+    "rtmark_record \\kind, 771b, \"\\id\"\n"
+    ".endm\n"
+
+    ".macro rtmark_probe_at_entry kind, function, id\n"
+    ".pushsection .rtmark, \"\", %progbits\n"
+    ".4byte 0x524D0000 + \\kind\n"
+    ".reloc ., R_ARM_ABS32_NOI, \\function\n"
+    ".4byte 0\n"
+    ".asciz \"\\id\"\n"
+    ".balign 4, 0\n"
+    ".popsection\n"
+    ".endm\n"
+
+    ".macro rtmark_scenario function, id\n"
+    ".ifndef rtmark_scenario_count\n"
+    ".set rtmark_scenario_count, 0\n"
+    ".pushsection .rodata.rtmark_scenarios, \"a\", %progbits\n"
+    ".globl all_scenarios_of_an_image_belong_in_one_file\n"
+    "all_scenarios_of_an_image_belong_in_one_file:\n"
+    ".popsection\n"
+    ".endif\n"
+    "rtmark_record 5, rtmark_scenario_count, \"\\id\"\n"
+    ".pushsection .rodata.rtmark_ids, \"a\", %progbits\n"
+    "772:\n"
+    ".asciz \"\\id\"\n"
+    ".popsection\n"
+    ".pushsection .rodata.rtmark_scenarios, \"a\", %progbits\n"
+    ".balign 4\n"
+    ".4byte \\function\n"
+    ".4byte 772b\n"
+    ".popsection\n"
+    ".set rtmark_scenario_count, rtmark_scenario_count + 1\n"
+    ".endm\n"
+
+    ".endif\n");
+
+/* `inline` tells the compiler that this line is next to nothing when it decides
+ * whether to inline the function around it. */
 #if defined(__clang__) ? (__clang_major__ >= 11) : (defined(__GNUC__) && __GNUC__ >= 9)
 #define RTMARK_ASM_ __asm__ __volatile__ __inline__
 #else
 #define RTMARK_ASM_ __asm__ __volatile__
 #endif
 
-/* One record. The section's flags are empty, so nothing of it is ever loaded. */
-#define RTMARK_RECORD_(kind, where, id) RTMARK_RECORD_IN_("%", kind, where, id)
+#define RTMARK_PROBE_HERE_(kind, id) \
+    RTMARK_ASM_("rtmark_probe_here " #kind ", \"" id "\"" : : : "memory")
 
-/* `percent` is "%%" where the text is a template with operands, "%" elsewhere. */
-#define RTMARK_RECORD_IN_(percent, kind, where, id)               \
-    ".pushsection .rtmark, \"\", " percent "progbits\n"           \
-    ".balign 4\n"                                                 \
-    ".4byte 0x524D0000 + " #kind "\n"                             \
-    ".4byte " where "\n"                                          \
-    ".asciz \"" id "\"\n"                                         \
-    ".balign 4, 0\n"                                              \
-    ".popsection\n"
-
-/* A numeric label may be defined any number of times: `771b` is the last one. */
-#define RTMARK_PROBE_HERE_(kind, id)                              \
-    RTMARK_ASM_("771:\n" RTMARK_RECORD_IN_("%%", kind, "771b", id) : : : "memory")
-
-/*
- * A plain `.4byte function` would have bit 0 set, the mark of Thumb code. The
- * relocation R_ARM_ABS32_NOI is the one that gives the address alone.
- */
-#define RTMARK_PROBE_AT_ENTRY_(kind, id, function)                \
-    __asm__(                                                      \
-        ".pushsection .rtmark, \"\", %progbits\n"                 \
-        ".balign 4\n"                                             \
-        ".4byte 0x524D0000 + " #kind "\n"                         \
-        ".reloc ., R_ARM_ABS32_NOI, " #function "\n"              \
-        ".4byte 0\n"                                              \
-        ".asciz \"" id "\"\n"                                     \
-        ".balign 4, 0\n"                                          \
-        ".popsection\n")
+#define RTMARK_PROBE_AT_ENTRY_(kind, id, function) \
+    __asm__("rtmark_probe_at_entry " #kind ", " #function ", \"" id "\"")
 
 #endif

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * From a pending interrupt to its handler, and to the context that waits for it.
+ * Both scenarios are the same program; they differ in where the span ends.
+ */
+#include "cortex_m.h"
+#include "rtmark_firmware.h"
+#include "switch.h"
+
+static struct floor_stack first_stack;
+static struct floor_stack second_stack;
+static volatile uint32_t handled;
+
+/* Set by the handler: why the waiting context runs again. */
+volatile uint32_t interrupt_happened __attribute__((used));
+
+void IRQ0_Handler(void);
+
+RTMARK_BEGIN_AT_PEND("isr.entry", 16);
+RTMARK_END_AT_ENTRY("isr.entry", IRQ0_Handler);
+
+RTMARK_BEGIN_AT_PEND("isr.wake.thread", 16);
+
+__attribute__((naked)) void IRQ0_Handler(void)
+{
+    __asm__(
+        "   .syntax unified               \n"
+        "   ldr   r0, =interrupt_happened \n"
+        "   movs  r1, #1                  \n"
+        "   str   r1, [r0]                \n"
+        FLOOR_RETURN_TO_OTHER_THREAD);
+}
+
+static void waiting(void)
+{
+    for (;;) {
+        floor_switch();
+        RTMARK_END("isr.wake.thread");
+        rtmark_expect("mark of the handler", interrupt_happened, 1u);
+        interrupt_happened = 0;
+        handled++;
+    }
+}
+
+static void interrupted(void)
+{
+    /* Up to where it waits for the first time. */
+    floor_switch();
+    NVIC_ISER0 = 1u;
+
+    for (uint32_t sample = 1; sample <= RTMARK_SAMPLES; sample++) {
+        NVIC_ISPR0 = 1u;
+
+        /* The interrupt arrives while this context is busy with something of its own. */
+        for (volatile uint32_t spin = 0; spin < 10u; spin++) {
+        }
+
+        rtmark_expect("interrupts handled", handled, sample);
+    }
+    rtmark_ok();
+}
+
+static void interrupt(void)
+{
+    floor_prepare_thread(&second_stack, waiting);
+    floor_run_as_thread(&first_stack, interrupted);
+}
+RTMARK_SCENARIO("isr.entry", interrupt);
+RTMARK_SCENARIO("isr.wake.thread", interrupt);

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* A tick that counts, and a delay that sleeps until enough were counted. */
+#include "cortex_m.h"
+#include "rtmark_firmware.h"
+#include "rtmark_soc.h"
+
+enum { TICK_HZ = 1000 };
+
+static volatile uint32_t ticks;
+
+void SysTick_Handler(void);
+
+void SysTick_Handler(void)
+{
+    ticks++;
+}
+
+static void start_ticks(void)
+{
+    SYST_RVR = RTMARK_CLOCK_HZ / TICK_HZ - 1u;
+    SYST_CVR = 0;
+    SYST_CSR = SYST_CSR_CLKSOURCE_CORE | SYST_CSR_TICKINT | SYST_CSR_ENABLE;
+}
+
+/* ---------------------------------------------------------- timer.delay.1000ms */
+
+static inline void delay(uint32_t duration)
+{
+    const uint32_t start = ticks;
+
+    /* Masked, so that no tick slips in between the test and the sleep: WFI wakes for
+     * a masked interrupt too, and unmasking lets the handler run. */
+    cortex_m_disable_interrupts();
+    while (ticks - start < duration) {
+        __asm__ __volatile__("wfi" : : : "memory");
+        cortex_m_enable_interrupts();
+        __asm__ __volatile__("isb" : : : "memory");
+        cortex_m_disable_interrupts();
+    }
+    cortex_m_enable_interrupts();
+}
+
+static void delay_1000ms(void)
+{
+    enum { DELAYS = 4 };
+
+    start_ticks();
+    for (uint32_t sample = 0; sample < DELAYS; sample++) {
+        const uint32_t before = ticks;
+
+        RTMARK_BEGIN("timer.delay.1000ms");
+        delay(TICK_HZ);
+        RTMARK_END("timer.delay.1000ms");
+
+        rtmark_expect("ticks passed", ticks - before, TICK_HZ);
+    }
+    rtmark_ok();
+}
+RTMARK_SCENARIO("timer.delay.1000ms", delay_1000ms);
+
+/* ------------------------------------------------------------------ timer.tick */
+
+RTMARK_BEGIN_AT_PEND("timer.tick", 15);
+RTMARK_END_AT_RETURN("timer.tick", 15);
+
+static void tick(void)
+{
+    start_ticks();
+    while (ticks < RTMARK_SAMPLES) {
+    }
+    rtmark_ok();
+}
+RTMARK_SCENARIO("timer.tick", tick);
