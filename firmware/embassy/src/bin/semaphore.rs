@@ -1,0 +1,99 @@
+//! A semaphore: free and taken, and with a task waiting for it.
+
+#![no_std]
+#![no_main]
+
+use embassy_executor::{InterruptExecutor, Spawner};
+use embassy_sync::blocking_mutex::raw::CriticalSectionRawMutex;
+use embassy_sync::semaphore::{GreedySemaphore, Semaphore};
+use rtmark_embassy::Counter;
+use rtmark_embassy::device::{Interrupt, interrupt};
+use rtmark_probe::scenario::{self, SAMPLES};
+use rtmark_probe::{begin, end, scenarios};
+
+#[embassy_executor::main]
+async fn main(spawner: Spawner) {
+    rtmark_embassy::init();
+
+    scenarios! {
+        "semaphore.give.immediate" => spawner.spawn(give().unwrap()),
+        "semaphore.take.immediate" => spawner.spawn(take().unwrap()),
+        "semaphore.give.wake+ctx" => {
+            EXECUTOR_HIGH.start(Interrupt::EXECUTOR).spawn(waiting().unwrap());
+            spawner.spawn(waking().unwrap());
+        },
+    }
+}
+
+/// Created empty. A permit gives itself back when dropped, unless it is disarmed: then it was
+/// taken for good, as from a semaphore of other kernels.
+static SEMAPHORE: GreedySemaphore<CriticalSectionRawMutex> = GreedySemaphore::new(0);
+
+/// How many permits there are, which this takes all.
+fn take_all() -> u32 {
+    let permits = SEMAPHORE.try_acquire_all(1).map_or(0, |permits| permits.disarm());
+    u32::try_from(permits).unwrap_or(u32::MAX)
+}
+
+// semaphore.give.immediate: nobody waits.
+
+#[embassy_executor::task]
+async fn give() {
+    for _ in 0..SAMPLES {
+        begin!("semaphore.give.immediate");
+        SEMAPHORE.release(1);
+        end!("semaphore.give.immediate");
+
+        scenario::expect("permits after the give", take_all(), 1);
+    }
+    scenario::ok();
+}
+
+// semaphore.take.immediate: it is available.
+
+#[embassy_executor::task]
+async fn take() {
+    for _ in 0..SAMPLES {
+        SEMAPHORE.release(1);
+
+        begin!("semaphore.take.immediate");
+        let Ok(permit) = SEMAPHORE.acquire(1).await;
+        end!("semaphore.take.immediate");
+
+        scenario::expect("permits taken", permit.disarm() as u32, 1);
+        scenario::expect("permits after the take", take_all(), 0);
+    }
+    scenario::ok();
+}
+
+// semaphore.give.wake+ctx: a task of a higher-priority executor waits, and runs at once.
+
+static EXECUTOR_HIGH: InterruptExecutor = InterruptExecutor::new();
+static TAKEN: Counter = Counter::new();
+
+#[interrupt]
+unsafe fn EXECUTOR() {
+    // SAFETY: called from its interrupt only, which `start` enables.
+    unsafe { EXECUTOR_HIGH.on_interrupt() }
+}
+
+#[embassy_executor::task]
+async fn waiting() {
+    loop {
+        let Ok(permit) = SEMAPHORE.acquire(1).await;
+        end!("semaphore.give.wake+ctx");
+        permit.disarm();
+        TAKEN.increment();
+    }
+}
+
+#[embassy_executor::task]
+async fn waking() {
+    for sample in 1..=SAMPLES {
+        begin!("semaphore.give.wake+ctx");
+        SEMAPHORE.release(1);
+
+        scenario::expect("times the waiting task took the semaphore", TAKEN.get(), sample);
+    }
+    scenario::ok();
+}

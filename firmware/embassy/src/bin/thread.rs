@@ -1,0 +1,111 @@
+//! Switching between tasks: between equals by yielding, and upwards by waking.
+
+#![no_std]
+#![no_main]
+
+use embassy_executor::{InterruptExecutor, Spawner};
+use embassy_futures::yield_now;
+use embassy_sync::blocking_mutex::raw::CriticalSectionRawMutex;
+use embassy_sync::signal::Signal;
+use rtmark_embassy::Counter;
+use rtmark_embassy::device::{Interrupt, interrupt};
+use rtmark_probe::scenario::{self, SAMPLES};
+use rtmark_probe::{begin, end, scenarios};
+
+#[embassy_executor::main]
+async fn main(spawner: Spawner) {
+    rtmark_embassy::init();
+
+    scenarios! {
+        "thread.yield" => {
+            // The task that was spawned last runs first.
+            spawner.spawn(second().unwrap());
+            spawner.spawn(first().unwrap());
+        },
+        "thread.resume.preempt" => {
+            EXECUTOR_HIGH.start(Interrupt::EXECUTOR).spawn(high().unwrap());
+            spawner.spawn(low().unwrap());
+        },
+    }
+}
+
+// thread.yield: two tasks of one executor yield to each other.
+//
+// The executor polls the tasks that are ready in batches, and those of a batch in the reverse
+// order of their wakes. Two tasks that do nothing but yield therefore take turns like this:
+//
+//     first second | second first | first second | ...
+//
+// The first of each batch yields to the other task: this is the sample. The last of each batch
+// yields to the executor, which begins the next batch with this same task; no other task runs
+// in between, so this is none.
+
+static SWITCHES: Counter = Counter::new();
+
+#[embassy_executor::task]
+async fn first() {
+    loop {
+        begin!("thread.yield");
+        yield_now().await;
+        end!("thread.yield");
+        switched(0);
+
+        yield_now().await;
+    }
+}
+
+#[embassy_executor::task]
+async fn second() {
+    end!("thread.yield");
+    loop {
+        switched(1);
+
+        yield_now().await;
+
+        begin!("thread.yield");
+        yield_now().await;
+        end!("thread.yield");
+    }
+}
+
+/// Checks that the tasks were reached in turn: `second` by odd switches, `first` by even ones.
+fn switched(odd: u32) {
+    let switches = SWITCHES.increment();
+    scenario::expect("turn", switches % 2, odd);
+    if switches == SAMPLES {
+        scenario::ok();
+    }
+}
+
+// thread.resume.preempt: a task wakes another one, whose executor runs in an interrupt and so
+// preempts it at once.
+
+static EXECUTOR_HIGH: InterruptExecutor = InterruptExecutor::new();
+static RESUME: Signal<CriticalSectionRawMutex, ()> = Signal::new();
+static RESUMED: Counter = Counter::new();
+
+#[interrupt]
+unsafe fn EXECUTOR() {
+    // SAFETY: called from its interrupt only, which `start` enables.
+    unsafe { EXECUTOR_HIGH.on_interrupt() }
+}
+
+#[embassy_executor::task]
+async fn high() {
+    loop {
+        RESUME.wait().await;
+        end!("thread.resume.preempt");
+        RESUMED.increment();
+    }
+}
+
+#[embassy_executor::task]
+async fn low() {
+    for sample in 1..=SAMPLES {
+        begin!("thread.resume.preempt");
+        RESUME.signal(());
+
+        scenario::expect("times the task was resumed", RESUMED.get(), sample);
+    }
+    scenario::ok();
+}

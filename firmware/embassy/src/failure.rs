@@ -1,0 +1,29 @@
+//! Where panics and unexpected exceptions end: on the console, and with a failed exit.
+
+use core::panic::PanicInfo;
+
+use cortex_m_rt::{ExceptionFrame, exception};
+use rtmark_probe::scenario;
+
+/// Says the message if it is a plain text. Formatting others would take more flash than the
+/// executor, and naming the source file would put the path of the builder's home into the
+/// image.
+#[panic_handler]
+fn panic(info: &PanicInfo<'_>) -> ! {
+    match info.message().as_str() {
+        Some(message) => scenario::fail_for("panic", message),
+        None => scenario::fail("panic"),
+    }
+}
+
+/// Every fault arrives here, because the separate fault handlers are not enabled.
+#[exception]
+unsafe fn HardFault(frame: &ExceptionFrame) -> ! {
+    scenario::fail_at("HardFault", frame.pc());
+}
+
+#[exception]
+unsafe fn DefaultHandler(number: i16) -> ! {
+    // External interrupts are numbered from zero here.
+    scenario::fail_with("nobody handles exception number", (16 + i32::from(number)).unsigned_abs());
+}

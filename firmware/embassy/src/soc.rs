@@ -1,0 +1,3 @@
+//! The soc that the images are built for, as rtmark describes it.
+
+include!(concat!(env!("OUT_DIR"), "/rtmark_soc.rs"));

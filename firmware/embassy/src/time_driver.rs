@@ -1,0 +1,96 @@
+//! Time for embassy-time: SysTick counts, and wakes whose time has come.
+//!
+//! SysTick cannot be set to a distant moment, so it interrupts at every tick. Embassy's HALs
+//! use timers that can, and interrupt only when something is due.
+
+use core::cell::{Cell, RefCell};
+use core::sync::atomic::{AtomicU32, Ordering};
+use core::task::Waker;
+
+use cortex_m::peripheral::SYST;
+use cortex_m::peripheral::syst::SystClkSource;
+use cortex_m_rt::exception;
+use critical_section::Mutex;
+use embassy_time_driver::{Driver, TICK_HZ};
+use embassy_time_queue_utils::Queue;
+
+use crate::soc;
+
+/// SysTick's reload value.
+const RELOAD: u32 = {
+    let cycles = soc::CLOCK_HZ as u64 / TICK_HZ;
+    assert!(1 < cycles && cycles <= 1 << 24, "SysTick cannot count to a tick of this clock");
+    cycles as u32 - 1
+};
+
+struct SysTickDriver {
+    /// The ticks that have passed, in halves. Only the tick itself writes them, both within
+    /// one critical section, so that readers need none.
+    low: AtomicU32,
+    high: AtomicU32,
+    /// When the queue has to be looked at.
+    alarm: Mutex<Cell<u64>>,
+    queue: Mutex<RefCell<Queue>>,
+}
+
+embassy_time_driver::time_driver_impl!(static DRIVER: SysTickDriver = SysTickDriver {
+    low: AtomicU32::new(0),
+    high: AtomicU32::new(0),
+    alarm: Mutex::new(Cell::new(u64::MAX)),
+    queue: Mutex::new(RefCell::new(Queue::new())),
+});
+
+/// Starts the tick.
+pub fn start(systick: &mut SYST) {
+    systick.set_clock_source(SystClkSource::Core);
+    systick.set_reload(RELOAD);
+    systick.clear_current();
+    systick.enable_interrupt();
+    systick.enable_counter();
+}
+
+#[exception]
+fn SysTick() {
+    DRIVER.tick();
+}
+
+impl SysTickDriver {
+    fn tick(&self) {
+        critical_section::with(|cs| {
+            let low = self.low.load(Ordering::Relaxed).wrapping_add(1);
+            self.low.store(low, Ordering::Relaxed);
+            if low == 0 {
+                let high = self.high.load(Ordering::Relaxed).wrapping_add(1);
+                self.high.store(high, Ordering::Relaxed);
+            }
+
+            let alarm = self.alarm.borrow(cs);
+            let now = self.now();
+            if now >= alarm.get() {
+                alarm.set(self.queue.borrow_ref_mut(cs).next_expiration(now));
+            }
+        });
+    }
+}
+
+impl Driver for SysTickDriver {
+    fn now(&self) -> u64 {
+        loop {
+            let high = self.high.load(Ordering::Acquire);
+            let low = self.low.load(Ordering::Acquire);
+            // Otherwise a tick came between the two, and the halves may not belong together.
+            if self.high.load(Ordering::Acquire) == high {
+                return u64::from(high) << 32 | u64::from(low);
+            }
+        }
+    }
+
+    fn schedule_wake(&self, at: u64, waker: &Waker) {
+        critical_section::with(|cs| {
+            let mut queue = self.queue.borrow_ref_mut(cs);
+            if queue.schedule_wake(at, waker) {
+                self.alarm.borrow(cs).set(queue.next_expiration(self.now()));
+            }
+        });
+    }
+}
