@@ -56,15 +56,14 @@ async fn first() {
 
 #[embassy_executor::task]
 async fn second() {
-    end!("thread.yield");
     loop {
+        end!("thread.yield");
         switched(1);
 
         yield_now().await;
 
         begin!("thread.yield");
         yield_now().await;
-        end!("thread.yield");
     }
 }
 
