@@ -20,7 +20,7 @@ fn prepare() -> Result<(), String> {
     let generated = env::var_os(GENERATED).filter(|value| !value.is_empty()).ok_or_else(|| {
         format!(
             "{GENERATED} is not set. These images are made for one soc: build them through \
-             rtmark (`rtmark run --kernel embassy`), or set {GENERATED} to a folder that holds \
+             rtmark (`rtmark run`), or set {GENERATED} to a folder that holds \
              the soc's memory.x and rtmark_soc.rs, as rtmark writes them to \
              build/<soc>/generated"
         )

@@ -43,9 +43,10 @@
 //! [`end!`].
 //!
 //! The compiler moves no call, no memory access and no other volatile operation across a
-//! probe. It may still move what touches no memory, such as arithmetic on local variables
-//! or a constant that it prepares in a register, as it may around any call. Pass a result
-//! through [`core::hint::black_box`] to pin it to one side.
+//! probe. It may still move what only it can see, as it may around any call: arithmetic on
+//! local variables, a constant that it prepares, a register that it saves. That shifts an
+//! instruction or two from one side to the other. Pass a result through
+//! [`core::hint::black_box`] to pin it to one side.
 //!
 //! Begin and end need not be in the same function, nor in the same task: put [`begin!`]
 //! before the call that wakes a task, and [`end!`] as the first statement of that task after

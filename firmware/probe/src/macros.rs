@@ -119,7 +119,10 @@ macro_rules! end_at_return {
     };
 }
 
-/// Runs the one of several scenarios that the word [`rtmark_select`] names.
+/// Runs the one of several scenarios that the word `rtmark_select` names.
+///
+/// That word, a `u32` of this symbol in flash, is zero as built. Whoever runs the firmware
+/// overwrites it, in memory or in a copy of the ELF.
 ///
 /// An expression, for use where the firmware starts; each arm is what its scenario does, and
 /// all arms have the same type. The scenarios are numbered from zero in the order of the
@@ -153,12 +156,14 @@ macro_rules! end_at_return {
 /// It works in async code as well: `"uart.echo" => spawner.spawn(echo().unwrap())`.
 ///
 /// When the word names no scenario, the firmware says so on the console and exits as failed.
-///
-/// [`rtmark_select`]: scenario::rtmark_select
 #[macro_export]
 macro_rules! scenarios {
     ($($name:literal => $run:expr),+ $(,)?) => {{
-        let selected = $crate::scenario::selected();
+        #[unsafe(no_mangle)]
+        #[used]
+        static rtmark_select: u32 = 0;
+
+        let selected = $crate::scenario::selected(&rtmark_select);
         $crate::__scenarios!(selected, 0u32, $($name => $run,)+)
     }};
 }

@@ -22,19 +22,12 @@ pub const SAMPLES: u32 = 1 + 100;
 /// How often the scenarios that poll do so.
 pub const POLLS: u32 = 100_000;
 
-/// The index of the scenario to run.
-///
-/// Whoever runs the firmware overwrites this word, in memory or in a copy of the ELF. It is
-/// in flash, and absent from firmware that does not use [`scenarios!`](crate::scenarios).
-#[unsafe(no_mangle)]
-#[used]
-pub static rtmark_select: u32 = 0;
-
-/// Reads [`rtmark_select`] as it is now, not as it was compiled.
-pub fn selected() -> u32 {
+/// Reads the word `rtmark_select` as it is now, not as it was compiled.
+#[doc(hidden)]
+pub fn selected(word: &u32) -> u32 {
     // SAFETY: a reference is valid, aligned and initialised. Volatile, so that the compiler
     // does not believe the zero.
-    unsafe { core::ptr::read_volatile(&raw const rtmark_select) }
+    unsafe { core::ptr::read_volatile(word) }
 }
 
 /// The name of the scenario that runs: a pointer to a `&'static str`, or null before.
@@ -267,7 +260,7 @@ mod tests {
         assert_eq!(name(), "unknown");
         enter(&"thread.yield");
         assert_eq!(name(), "thread.yield");
-        assert_eq!(selected(), 0);
+        assert_eq!(selected(&7), 7);
     }
 
     #[test]

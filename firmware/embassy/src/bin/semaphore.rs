@@ -5,7 +5,7 @@
 
 use embassy_executor::{InterruptExecutor, Spawner};
 use embassy_sync::blocking_mutex::raw::CriticalSectionRawMutex;
-use embassy_sync::semaphore::{GreedySemaphore, Semaphore};
+use embassy_sync::semaphore::{GreedySemaphore, Semaphore, SemaphoreReleaser};
 use rtmark_embassy::Counter;
 use rtmark_embassy::device::{Interrupt, interrupt};
 use rtmark_probe::scenario::{self, SAMPLES};
@@ -31,7 +31,7 @@ static SEMAPHORE: GreedySemaphore<CriticalSectionRawMutex> = GreedySemaphore::ne
 
 /// How many permits there are, which this takes all.
 fn take_all() -> u32 {
-    let permits = SEMAPHORE.try_acquire_all(1).map_or(0, |permits| permits.disarm());
+    let permits = SEMAPHORE.try_acquire_all(1).map_or(0, SemaphoreReleaser::disarm);
     u32::try_from(permits).unwrap_or(u32::MAX)
 }
 

@@ -52,7 +52,7 @@ struct Found {
 /// The first ten primes from [`START`] upward by trial division, with something to do for
 /// each division. A macro, because it may be something to wait for, and then again may not.
 macro_rules! prime_search {
-    ($step:expr) => {{
+    ($step:block) => {{
         let mut found = Found { primes: [0; PRIMES.len()], count: 0, numbers: 0, divisions: 0 };
         let mut n = START;
         for place in &mut found.primes {
@@ -61,7 +61,7 @@ macro_rules! prime_search {
                 let mut i = 2;
                 while i * i <= n {
                     found.divisions += 1;
-                    $step;
+                    $step
                     if n % i == 0 {
                         is_prime = false;
                         break;
@@ -106,7 +106,7 @@ impl Found {
 #[embassy_executor::task]
 async fn single() {
     begin!("workload.prime.single");
-    let found = prime_search!(());
+    let found = prime_search!({});
     end!("workload.prime.single");
 
     found.check();
@@ -116,7 +116,7 @@ async fn single() {
 #[embassy_executor::task]
 async fn one_task() {
     begin!("workload.prime.one_task");
-    let found = prime_search!(yield_now().await);
+    let found = prime_search!({ yield_now().await });
     end!("workload.prime.one_task");
 
     found.check();
@@ -136,7 +136,7 @@ async fn counter() {
 #[embassy_executor::task]
 async fn search() {
     begin!("workload.prime.two_tasks");
-    let found = prime_search!(yield_now().await);
+    let found = prime_search!({ yield_now().await });
     end!("workload.prime.two_tasks");
 
     found.check();
