@@ -5,9 +5,9 @@ use core::panic::PanicInfo;
 use cortex_m_rt::{ExceptionFrame, exception};
 use rtmark_probe::scenario;
 
-/// Says the message if it is a plain text. Formatting others would take more flash than the
-/// executor, and naming the source file would put the path of the builder's home into the
-/// image.
+/// Says the message if it is a plain text. Formatting others would make every image larger by
+/// a tenth, and naming the source file would put paths of the machine that built it into the
+/// image, which then were another one on each machine.
 #[panic_handler]
 fn panic(info: &PanicInfo<'_>) -> ! {
     match info.message().as_str() {

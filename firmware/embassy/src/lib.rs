@@ -16,6 +16,7 @@ pub use counter::Counter;
 
 use cortex_m::Peripherals;
 use cortex_m::peripheral::NVIC;
+use rtmark_probe::scenario;
 
 use device::Interrupt;
 
@@ -24,11 +25,10 @@ use device::Interrupt;
 /// Only here, as in HALs for Embassy, and not before RAM is initialised: until then Rust code
 /// must not run. So `.bss` and `.data` are filled at the speed that the chip has after reset;
 /// whatever is measured comes later.
-///
-/// # Panics
-/// When called again.
 pub fn init() -> Peripherals {
-    let mut core = Peripherals::take().expect("init() is called once");
+    let Some(mut core) = Peripherals::take() else {
+        scenario::fail("init() was called twice");
+    };
     for &(register, value) in soc::INIT {
         // SAFETY: the soc file names registers of this soc, and what to write to them at start.
         unsafe { (register as *mut u32).write_volatile(value) };
