@@ -71,6 +71,11 @@ impl Builder {
         &self.tree
     }
 
+    /// The folder for builds.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
     /// The tools that are missing for these kernels and cores, each once.
     pub fn missing_tools<'a>(
         &self,

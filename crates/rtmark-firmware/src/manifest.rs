@@ -69,12 +69,19 @@ pub struct Manifest {
     pub images: Vec<String>,
     /// The cores that it supports.
     pub cores: Vec<String>,
+    /// The sets of build settings that it has.
+    #[serde(default = "default_only")]
+    pub profiles: Vec<String>,
     /// Settings that matter when kernels are compared.
     #[serde(default)]
     pub settings: BTreeMap<String, Setting>,
     /// What it has no primitive for.
     #[serde(default)]
     pub not_applicable: Vec<NotApplicable>,
+}
+
+fn default_only() -> Vec<String> {
+    vec![crate::DEFAULT_PROFILE.to_owned()]
 }
 
 impl Manifest {

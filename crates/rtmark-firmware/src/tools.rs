@@ -141,7 +141,9 @@ impl Tool {
     pub fn version(self, folder: &Path) -> Result<String, MissingTool> {
         let answer = match self {
             Self::Make => output_of("make", &["--version"], folder).map(|text| first_line(&text)),
-            Self::ArmGcc => output_of(&arm_gcc(), &["--version"], folder).map(|text| first_line(&text)),
+            Self::ArmGcc => {
+                output_of(&arm_gcc(), &["--version"], folder).map(|text| first_line(&text))
+            }
             Self::Newlib => newlib(folder),
             Self::Cargo => output_of("cargo", &["--version"], folder)
                 .and_then(|_| output_of("rustc", &["--version"], folder)),

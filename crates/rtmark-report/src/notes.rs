@@ -38,7 +38,7 @@ pub fn without_figures(answer: &Answer) -> Option<(&'static str, String)> {
         Answer::NotApplicable { key, reason } => Some(("n/a", format!("{}: {reason}", key.kernel))),
         Answer::Failed { key, failure } => {
             let id = format!("{} {}", key.kernel, key.scenario);
-            Some(("FAILED", format!("{id}: {failure} ({})", failure.hint)))
+            Some(("FAILED", format!("{id}: {failure}")))
         }
     }
 }
