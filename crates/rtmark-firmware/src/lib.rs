@@ -10,6 +10,7 @@ mod builder;
 mod generate;
 mod manifest;
 pub mod probes;
+mod select;
 mod tools;
 mod tree;
 
@@ -19,6 +20,7 @@ use rtmark_model::KernelId;
 
 pub use builder::{BUILD_VARIABLE, Builder, BuiltImage, DEFAULT_PROFILE, sha256, tools_for};
 pub use manifest::{BuildSystem, Language, Manifest, NotApplicable};
+pub use select::select_in_elf;
 pub use tools::{MissingTool, Tool, rust_target};
 pub use tree::{Kernel, TREE_VARIABLE, Tree};
 
