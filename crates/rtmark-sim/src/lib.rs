@@ -1,7 +1,46 @@
-//! A cycle-model simulator of Arm Cortex-M.
+//! A cycle-model simulator of Arm Cortex-M, usable on its own.
+//!
+//! The nouns, in the order in which you meet them:
+//!
+//! - a [`Soc`] is a chip: a core, its clock and its memories, read from TOML;
+//! - an [`Image`] is firmware, read from an ELF file;
+//! - a [`Machine`] is a soc that runs an image. It is a value: clone it and both
+//!   copies run on identically;
+//! - a [`Watch`] asks the machine to note each time an address is reached, an
+//!   exception becomes pending or returns, at no cost in cycles; a [`Hit`] is one
+//!   such note;
+//! - a [`Stop`] says why a run came back, with a [`FaultReport`] when it went wrong.
+//!
+//! The library does no input or output, reads no clock, and knows no kernel and
+//! no benchmark. The same image gives the same cycles on every host, for ever, or
+//! [`TIMING_MODEL`] changes.
+//!
+//! Inside, an instruction's meaning (`exec`) is written once and apart from what
+//! it costs (`timing`); `isa` decodes, `exception` and `nvic` take and rank
+//! exceptions, `system` holds the registers by which software sees them.
 
+mod bus;
+mod code;
+mod cpu;
+mod exception;
+mod exec;
+mod float;
 mod image;
+mod isa;
+mod machine;
+mod nvic;
+mod semihosting;
 mod soc;
+mod system;
+mod systick;
+mod timing;
+mod watch;
 
 pub use image::{Image, ImageError, Location, Segment, Symbols};
+pub use machine::{
+    ExitStatus, FaultKind, FaultPolicy, FaultReport, LoadError, Machine, NoMemory, Register, Stop,
+};
+pub use rtmark_units::{Cycles, Hertz, Instructions};
 pub use soc::{CoreKind, InitWrite, Memory, MemoryKind, MemoryTiming, Soc, SocError};
+pub use timing::TIMING_MODEL;
+pub use watch::{Hit, Watch, WatchId};

@@ -250,6 +250,14 @@ impl Soc {
         self.vectors.unwrap_or_else(|| self.memories.first().map_or(0, |memory| memory.base))
     }
 
+    /// Every memory with its addresses, for messages.
+    pub fn memory_map(&self) -> String {
+        let memories = self.memories.iter().map(|memory| {
+            format!("{} {:#010x}..{:#010x}", memory.name, memory.range().start, memory.range().end)
+        });
+        memories.collect::<Vec<_>>().join(", ")
+    }
+
     fn check(&self) -> Result<(), String> {
         if self.clock.0 == 0 {
             return Err("clock_hz is 0: a core without a clock runs nothing".into());

@@ -1,0 +1,227 @@
+//! What addresses lead to: memories, the core's own registers, nothing.
+//!
+//! Memories answer here; the system control space is the business of
+//! [`crate::system`]. Contents of flash are shared between clones of a machine,
+//! contents of RAM are each machine's own.
+
+use std::sync::Arc;
+
+use crate::soc::{MemoryKind, Soc};
+
+/// What went wrong with an access, before anyone decides which fault it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Abort {
+    /// Nothing answers at the address, or not to this kind of access.
+    Bus,
+    /// The address is not a multiple of what the access needs.
+    Unaligned,
+}
+
+/// The contents of one memory.
+#[derive(Clone, Debug)]
+enum Contents {
+    Shared(Arc<Vec<u8>>),
+    Own(Vec<u8>),
+}
+
+/// One range of addresses with the memory behind it.
+#[derive(Clone, Copy, Debug)]
+struct Range {
+    base: u32,
+    size: u32,
+    memory: usize,
+}
+
+/// Where an address lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Which of the soc's memories, in the order of the soc file.
+    pub memory: usize,
+    /// Bytes from its beginning.
+    pub offset: u32,
+}
+
+/// The memories of a soc.
+#[derive(Clone, Debug)]
+pub struct Bus {
+    /// The RAM that programs use most, where most accesses end quickly.
+    ram: Vec<u8>,
+    ram_base: u32,
+    ram_memory: usize,
+    /// The other memories; the main RAM's entry is empty.
+    contents: Vec<Contents>,
+    ranges: Vec<Range>,
+    /// Addresses of RAM that hold decoded code and have been written since.
+    pub code_writes: CodeWrites,
+}
+
+/// Notes which RAM addresses hold decoded code, so that a store there is noticed.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct CodeWrites {
+    /// The lowest and one past the highest address of RAM that code ran from.
+    pub low: u32,
+    pub high: u32,
+    pub dirty: bool,
+}
+
+impl CodeWrites {
+    #[inline(always)]
+    fn note(&mut self, address: u32) {
+        if address.wrapping_sub(self.low) < self.high.wrapping_sub(self.low) {
+            self.dirty = true;
+        }
+    }
+
+    /// Extends the watched range by an instruction.
+    pub fn cover(&mut self, address: u32) {
+        if self.low == self.high {
+            (self.low, self.high) = (address, address + 4);
+        } else {
+            self.low = self.low.min(address);
+            self.high = self.high.max(address + 4);
+        }
+    }
+}
+
+/// The value that RAM holds at reset. Real RAM holds anything; a fixed value
+/// keeps runs identical, and this one is neither a valid address nor zero.
+pub const RAM_AT_RESET: u8 = 0xA5;
+
+impl Bus {
+    pub fn new(soc: &Soc) -> Self {
+        let ram_memory = soc
+            .memories
+            .iter()
+            .position(|memory| memory.kind == MemoryKind::Ram)
+            .unwrap_or(usize::MAX);
+        let mut bus = Self {
+            ram: Vec::new(),
+            ram_base: 0,
+            ram_memory,
+            contents: Vec::new(),
+            ranges: Vec::new(),
+            code_writes: CodeWrites::default(),
+        };
+        for (at, memory) in soc.memories.iter().enumerate() {
+            let size = memory.size as usize;
+            bus.contents.push(match memory.kind {
+                MemoryKind::Flash => Contents::Shared(Arc::new(vec![0xFF; size])),
+                MemoryKind::Ram if at == ram_memory => {
+                    bus.ram = vec![RAM_AT_RESET; size];
+                    bus.ram_base = memory.base;
+                    Contents::Own(Vec::new())
+                }
+                MemoryKind::Ram => Contents::Own(vec![RAM_AT_RESET; size]),
+            });
+            for base in std::iter::once(memory.base).chain(memory.aliases.iter().copied()) {
+                bus.ranges.push(Range { base, size: memory.size, memory: at });
+            }
+        }
+        bus
+    }
+
+    /// Where an address lies, if in a memory.
+    pub fn place(&self, address: u32) -> Option<Place> {
+        self.ranges
+            .iter()
+            .find(|range| address.wrapping_sub(range.base) < range.size)
+            .map(|range| Place { memory: range.memory, offset: address - range.base })
+    }
+
+    fn bytes(&self, memory: usize) -> &[u8] {
+        match &self.contents[memory] {
+            _ if memory == self.ram_memory => &self.ram,
+            Contents::Shared(bytes) => bytes,
+            Contents::Own(bytes) => bytes,
+        }
+    }
+
+    /// Whether stores reach the memory.
+    pub fn is_writable(&self, memory: usize) -> bool {
+        matches!(self.contents[memory], Contents::Own(_))
+    }
+
+    /// Copies bytes into memory as a programmer would, flash included.
+    /// Answers how many bytes found a place.
+    pub fn program(&mut self, address: u32, bytes: &[u8]) -> usize {
+        let Some(place) = self.place(address) else { return 0 };
+        let target = match &mut self.contents[place.memory] {
+            _ if place.memory == self.ram_memory => &mut self.ram,
+            Contents::Shared(shared) => Arc::make_mut(shared),
+            Contents::Own(own) => own,
+        };
+        let target = &mut target[place.offset as usize..];
+        let count = bytes.len().min(target.len());
+        target[..count].copy_from_slice(&bytes[..count]);
+        count
+    }
+
+    /// How many bytes of memory follow from an address on, without a gap.
+    pub fn peek_len(&self, address: u32) -> usize {
+        self.place(address)
+            .map_or(0, |place| self.bytes(place.memory).len() - place.offset as usize)
+    }
+
+    /// Reads up to `into.len()` bytes without any effect; answers how many there are.
+    pub fn peek(&self, address: u32, into: &mut [u8]) -> usize {
+        let Some(place) = self.place(address) else { return 0 };
+        let from = &self.bytes(place.memory)[place.offset as usize..];
+        let count = into.len().min(from.len());
+        into[..count].copy_from_slice(&from[..count]);
+        count
+    }
+
+    /// Reads `N` bytes from the main RAM, or `None` if they are not all there.
+    #[inline(always)]
+    pub fn ram_load<const N: usize>(&self, address: u32) -> Option<[u8; N]> {
+        let offset = address.wrapping_sub(self.ram_base) as usize;
+        self.ram.get(offset..offset + N)?.try_into().ok()
+    }
+
+    /// Writes `N` bytes to the main RAM; answers whether they were all there.
+    #[inline(always)]
+    pub fn ram_store<const N: usize>(&mut self, address: u32, bytes: [u8; N]) -> bool {
+        let offset = address.wrapping_sub(self.ram_base) as usize;
+        match self.ram.get_mut(offset..offset + N) {
+            Some(target) => {
+                target.copy_from_slice(&bytes);
+                self.code_writes.note(address);
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// Reads `N` bytes from any memory, with the memory they came from.
+    pub fn load<const N: usize>(&self, address: u32) -> Option<([u8; N], Place)> {
+        let place = self.place(address)?;
+        let offset = place.offset as usize;
+        let bytes = self.bytes(place.memory).get(offset..offset + N)?.try_into().ok()?;
+        Some((bytes, place))
+    }
+
+    /// Writes `N` bytes to any memory that takes stores.
+    pub fn store<const N: usize>(&mut self, address: u32, bytes: [u8; N]) -> Option<Place> {
+        let place = self.place(address)?;
+        let offset = place.offset as usize;
+        let target = match &mut self.contents[place.memory] {
+            _ if place.memory == self.ram_memory => &mut self.ram,
+            Contents::Own(own) => own,
+            Contents::Shared(_) => return None,
+        };
+        target.get_mut(offset..offset + N)?.copy_from_slice(&bytes);
+        self.code_writes.note(address);
+        Some(place)
+    }
+
+    /// Fills every memory that takes stores with the value that it has at reset.
+    pub fn reset(&mut self) {
+        self.ram.fill(RAM_AT_RESET);
+        for contents in &mut self.contents {
+            if let Contents::Own(bytes) = contents {
+                bytes.fill(RAM_AT_RESET);
+            }
+        }
+        self.code_writes = CodeWrites::default();
+    }
+}

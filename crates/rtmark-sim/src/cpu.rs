@@ -1,0 +1,215 @@
+//! The registers of a core and the flags among them.
+//!
+//! Knows the register file, the special registers and how conditions are read;
+//! knows neither memory nor exceptions nor time.
+
+/// How far the architecture goes: what a core of this kind has and checks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Features {
+    /// ARMv7-M: IT blocks, wide instructions, BASEPRI, FAULTMASK, configurable faults.
+    pub mainline: bool,
+    /// The DSP extension.
+    pub dsp: bool,
+    /// Single-precision floating point.
+    pub fp: bool,
+}
+
+/// Register number of the stack pointer.
+pub const SP: usize = 13;
+
+/// CONTROL: thread mode is unprivileged.
+pub const CONTROL_NPRIV: u32 = 1;
+/// CONTROL: thread mode uses the process stack.
+pub const CONTROL_SPSEL: u32 = 2;
+/// CONTROL: floating-point state is live.
+pub const CONTROL_FPCA: u32 = 4;
+
+/// What a write to each register keeps: the stack pointer is always word-aligned.
+const WRITABLE: [u32; 16] = {
+    let mut mask = [u32::MAX; 16];
+    mask[SP] = !3;
+    mask
+};
+
+/// The state of a core's registers.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Cpu {
+    /// R0 to R12, the current stack pointer and the link register; the last
+    /// entry is unused, since the decoder resolves every use of the program counter.
+    pub r: [u32; 16],
+    /// The address of the next instruction, while one executes, and of the current one between.
+    pub pc: u32,
+    /// The stack pointer that is not in use.
+    pub other_sp: u32,
+    /// Bit 31 is the N flag.
+    pub n: u32,
+    /// The Z flag is set when this is zero.
+    pub z: u32,
+    pub c: bool,
+    pub v: bool,
+    pub q: bool,
+    /// GE flags of the DSP extension, one bit a byte lane.
+    pub ge: u8,
+    /// ITSTATE: zero outside an IT block.
+    pub it: u8,
+    /// The exception being handled; 0 in thread mode.
+    pub ipsr: u16,
+    pub primask: bool,
+    pub faultmask: bool,
+    pub basepri: u8,
+    pub control: u32,
+    /// S0 to S31.
+    pub s: [u32; 32],
+    pub fpscr: u32,
+}
+
+impl Cpu {
+    pub const fn new() -> Self {
+        Self {
+            r: [0; 16],
+            pc: 0,
+            other_sp: 0,
+            n: 0,
+            z: 1,
+            c: false,
+            v: false,
+            q: false,
+            ge: 0,
+            it: 0,
+            ipsr: 0,
+            primask: false,
+            faultmask: false,
+            basepri: 0,
+            control: 0,
+            s: [0; 32],
+            fpscr: 0,
+        }
+    }
+
+    #[inline(always)]
+    pub const fn get(&self, register: u8) -> u32 {
+        self.r[(register & 15) as usize]
+    }
+
+    /// Writes a register that the instruction cannot name as the stack pointer.
+    #[inline(always)]
+    pub const fn set(&mut self, register: u8, value: u32) {
+        self.r[(register & 15) as usize] = value;
+    }
+
+    /// Writes any register but the program counter.
+    #[inline(always)]
+    pub const fn set_any(&mut self, register: u8, value: u32) {
+        let at = (register & 15) as usize;
+        self.r[at] = value & WRITABLE[at];
+    }
+
+    #[inline(always)]
+    pub const fn set_nz(&mut self, result: u32) {
+        self.n = result;
+        self.z = result;
+    }
+
+    /// AddWithCarry (DDI 0403, A2.2.1) that sets all four flags.
+    #[inline(always)]
+    pub const fn add_with_flags(&mut self, x: u32, y: u32, carry: bool) -> u32 {
+        let (partial, carry1) = x.overflowing_add(y);
+        let (result, carry2) = partial.overflowing_add(carry as u32);
+        self.set_nz(result);
+        self.c = carry1 | carry2;
+        self.v = ((x ^ result) & (y ^ result)) >> 31 != 0;
+        result
+    }
+
+    /// Whether a condition holds (DDI 0403, A7.3).
+    #[inline(always)]
+    pub const fn condition(&self, condition: u8) -> bool {
+        let negative = self.n >> 31 != 0;
+        let zero = self.z == 0;
+        let holds = match condition >> 1 {
+            0 => zero,
+            1 => self.c,
+            2 => negative,
+            3 => self.v,
+            4 => self.c && !zero,
+            5 => negative == self.v,
+            6 => negative == self.v && !zero,
+            _ => return true,
+        };
+        holds != (condition & 1 == 1)
+    }
+
+    /// The flags as APSR shows them.
+    pub const fn apsr(&self) -> u32 {
+        (self.n & 1 << 31)
+            | ((self.z == 0) as u32) << 30
+            | (self.c as u32) << 29
+            | (self.v as u32) << 28
+            | (self.q as u32) << 27
+            | (self.ge as u32) << 16
+    }
+
+    pub const fn set_flags(&mut self, apsr: u32) {
+        self.n = apsr;
+        self.z = !apsr & 1 << 30;
+        self.c = apsr >> 29 & 1 == 1;
+        self.v = apsr >> 28 & 1 == 1;
+    }
+
+    /// The whole program status register: flags, ITSTATE, Thumb bit and exception number.
+    pub const fn xpsr(&self) -> u32 {
+        let it = self.it as u32;
+        self.apsr() | (it & 3) << 25 | (it >> 2) << 10 | 1 << 24 | self.ipsr as u32
+    }
+
+    /// Takes flags and ITSTATE, not the exception number, from a stacked status register.
+    pub fn restore_psr(&mut self, xpsr: u32, features: Features) {
+        self.set_flags(xpsr);
+        if features.mainline {
+            self.q = xpsr >> 27 & 1 == 1;
+            self.it = ((xpsr >> 25 & 3) | (xpsr >> 10 & 0x3F) << 2) as u8;
+        }
+        if features.dsp {
+            self.ge = (xpsr >> 16 & 0xF) as u8;
+        }
+    }
+
+    /// Whether the process stack pointer is the one in use.
+    pub const fn on_process_stack(&self) -> bool {
+        self.ipsr == 0 && self.control & CONTROL_SPSEL != 0
+    }
+
+    /// Whether the core may use system registers.
+    pub const fn privileged(&self) -> bool {
+        self.ipsr != 0 || self.control & CONTROL_NPRIV == 0
+    }
+
+    pub const fn msp(&self) -> u32 {
+        if self.on_process_stack() { self.other_sp } else { self.r[SP] }
+    }
+
+    pub const fn psp(&self) -> u32 {
+        if self.on_process_stack() { self.r[SP] } else { self.other_sp }
+    }
+
+    pub const fn set_msp(&mut self, value: u32) {
+        if self.on_process_stack() { self.other_sp = value & !3 } else { self.r[SP] = value & !3 }
+    }
+
+    pub const fn set_psp(&mut self, value: u32) {
+        if self.on_process_stack() { self.r[SP] = value & !3 } else { self.other_sp = value & !3 }
+    }
+
+    /// Changes mode or stack selection, keeping each stack pointer's value.
+    pub fn switch(&mut self, change: impl FnOnce(&mut Self)) {
+        let (msp, psp) = (self.msp(), self.psp());
+        change(self);
+        self.set_msp(msp);
+        self.set_psp(psp);
+    }
+
+    /// Moves on to the next instruction of an IT block.
+    pub const fn advance_it(&mut self) {
+        self.it = if self.it & 7 == 0 { 0 } else { self.it & 0xE0 | self.it << 1 & 0x1F };
+    }
+}

@@ -1,0 +1,204 @@
+//! Integer arithmetic (DDI 0403, A2.2.1 and A7.7).
+
+use super::{Outcome, Trap};
+use crate::isa::{Op, Slot};
+use crate::machine::Machine;
+
+/// The bitwise operations; the first operand is the register, the second the flexible one.
+pub mod logic {
+    pub const fn and(x: u32, y: u32) -> u32 {
+        x & y
+    }
+    pub const fn orr(x: u32, y: u32) -> u32 {
+        x | y
+    }
+    pub const fn eor(x: u32, y: u32) -> u32 {
+        x ^ y
+    }
+    pub const fn bic(x: u32, y: u32) -> u32 {
+        x & !y
+    }
+    pub const fn orn(x: u32, y: u32) -> u32 {
+        x | !y
+    }
+    pub const fn mov(_: u32, y: u32) -> u32 {
+        y
+    }
+    pub const fn mvn(_: u32, y: u32) -> u32 {
+        !y
+    }
+}
+
+/// The sums and differences, as what AddWithCarry is to add.
+pub mod arithmetic {
+    pub const fn add(x: u32, y: u32, _: bool) -> (u32, u32, bool) {
+        (x, y, false)
+    }
+    pub const fn adc(x: u32, y: u32, carry: bool) -> (u32, u32, bool) {
+        (x, y, carry)
+    }
+    pub const fn sub(x: u32, y: u32, _: bool) -> (u32, u32, bool) {
+        (x, !y, true)
+    }
+    pub const fn sbc(x: u32, y: u32, carry: bool) -> (u32, u32, bool) {
+        (x, !y, carry)
+    }
+    pub const fn rsb(x: u32, y: u32, _: bool) -> (u32, u32, bool) {
+        (!x, y, true)
+    }
+}
+
+/// Shift_C (DDI 0403, A7.4.2): the result and the carry.
+/// `kind`: 0 LSL, 1 LSR, 2 ASR, 3 ROR, 4 RRX.
+#[inline(always)]
+pub const fn shift(value: u32, kind: u32, amount: u32, carry: bool) -> (u32, bool) {
+    if amount == 0 {
+        return (value, carry);
+    }
+    match kind {
+        0 => match amount {
+            1..=31 => (value << amount, value >> (32 - amount) & 1 == 1),
+            32 => (0, value & 1 == 1),
+            _ => (0, false),
+        },
+        1 => match amount {
+            1..=31 => (value >> amount, value >> (amount - 1) & 1 == 1),
+            32 => (0, value >> 31 == 1),
+            _ => (0, false),
+        },
+        2 => {
+            let signed = value as i32;
+            if amount < 32 {
+                ((signed >> amount) as u32, value >> (amount - 1) & 1 == 1)
+            } else {
+                ((signed >> 31) as u32, value >> 31 == 1)
+            }
+        }
+        3 => {
+            let result = value.rotate_right(amount & 31);
+            (result, result >> 31 == 1)
+        }
+        _ => (value >> 1 | (carry as u32) << 31, value & 1 == 1),
+    }
+}
+
+/// SignedSat: the value clamped to `bits` bits, and whether that changed it.
+pub const fn saturate_signed(value: i64, bits: u32) -> (u32, bool) {
+    let (low, high) = (-(1i64 << (bits - 1)), (1i64 << (bits - 1)) - 1);
+    if value < low {
+        (low as u32, true)
+    } else if value > high {
+        (high as u32, true)
+    } else {
+        (value as u32, false)
+    }
+}
+
+/// UnsignedSat: the value clamped to `bits` bits, and whether that changed it.
+pub const fn saturate_unsigned(value: i64, bits: u32) -> (u32, bool) {
+    let high = (1i64 << bits) - 1;
+    if value < 0 {
+        (0, true)
+    } else if value > high {
+        (high as u32, true)
+    } else {
+        (value as u32, false)
+    }
+}
+
+impl Machine {
+    pub(super) fn execute_integer(&mut self, s: &Slot) -> Outcome {
+        let cpu = &mut self.cpu;
+        let (n, m) = (cpu.get(s.n), cpu.get(s.m));
+        match s.op {
+            Op::Bfi | Op::Bfc => {
+                let mask = (u32::MAX >> (32 - s.aux.min(32))) << s.imm;
+                let field = if s.op == Op::Bfc { 0 } else { n << s.imm };
+                cpu.set(s.d, (cpu.get(s.d) & !mask) | (field & mask));
+            }
+            Op::Sbfx => {
+                // A field that reaches beyond bit 31 is unpredictable; take what there is.
+                let width = s.aux.min(32 - s.imm);
+                cpu.set(s.d, ((n << (32 - s.imm - width)) as i32 >> (32 - width)) as u32);
+            }
+            Op::Clz => cpu.set(s.d, m.leading_zeros()),
+            Op::Rbit => cpu.set(s.d, m.reverse_bits()),
+            Op::Rev => cpu.set(s.d, m.swap_bytes()),
+            Op::Rev16 => cpu.set(s.d, m.swap_bytes().rotate_left(16)),
+            Op::Revsh => cpu.set(s.d, (m as u16).swap_bytes() as i16 as u32),
+            Op::Sxtab => cpu.set(s.d, n.wrapping_add(m.rotate_right(s.imm) as i8 as u32)),
+            Op::Sxtah => cpu.set(s.d, n.wrapping_add(m.rotate_right(s.imm) as i16 as u32)),
+            Op::Uxtab => cpu.set(s.d, n.wrapping_add(m.rotate_right(s.imm) & 0xFF)),
+            Op::Uxtah => cpu.set(s.d, n.wrapping_add(m.rotate_right(s.imm) & 0xFFFF)),
+            Op::Ssat | Op::Usat => {
+                let (shifted, _) = shift(n, s.aux >> 8, s.aux & 0xFF, false);
+                let value = i64::from(shifted as i32);
+                let (result, saturated) = if s.op == Op::Ssat {
+                    saturate_signed(value, s.imm)
+                } else {
+                    saturate_unsigned(value, s.imm)
+                };
+                cpu.set(s.d, result);
+                cpu.q |= saturated;
+            }
+            Op::Mls => cpu.set(s.d, cpu.get(s.a).wrapping_sub(n.wrapping_mul(m))),
+            Op::Umull | Op::Umlal => {
+                let mut product = u64::from(n) * u64::from(m);
+                if s.op == Op::Umlal {
+                    product = product.wrapping_add(cpu.pair(s));
+                }
+                cpu.set_pair(s, product);
+            }
+            Op::Smull | Op::Smlal => {
+                let mut product = (i64::from(n as i32) * i64::from(m as i32)) as u64;
+                if s.op == Op::Smlal {
+                    product = product.wrapping_add(cpu.pair(s));
+                }
+                cpu.set_pair(s, product);
+            }
+            Op::Udiv | Op::Sdiv => {
+                if m == 0 {
+                    if self.system.traps_division_by_zero() {
+                        return Err(Trap::DivideByZero);
+                    }
+                    cpu.set(s.d, 0);
+                } else if s.op == Op::Udiv {
+                    cpu.set(s.d, n / m);
+                } else {
+                    cpu.set(s.d, (n as i32).wrapping_div(m as i32) as u32);
+                }
+                self.cycles += u64::from(self.rules.division(n, m, s.op == Op::Sdiv));
+            }
+            _ => return Err(Trap::Undefined),
+        }
+        Ok(())
+    }
+}
+
+impl crate::cpu::Cpu {
+    /// The 64-bit accumulator of the long multiplies: `d` high, `a` low.
+    pub(super) fn pair(&self, s: &Slot) -> u64 {
+        u64::from(self.get(s.d)) << 32 | u64::from(self.get(s.a))
+    }
+
+    pub(super) fn set_pair(&mut self, s: &Slot, value: u64) {
+        self.set(s.a, value as u32);
+        self.set(s.d, (value >> 32) as u32);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shifts_beyond_the_register_follow_the_manual() {
+        assert_eq!(shift(0x8000_0001, 0, 32, false), (0, true));
+        assert_eq!(shift(0x8000_0001, 0, 33, true), (0, false));
+        assert_eq!(shift(0x8000_0001, 1, 32, false), (0, true));
+        assert_eq!(shift(0x8000_0000, 2, 200, false), (u32::MAX, true));
+        assert_eq!(shift(0x8000_0001, 3, 32, false), (0x8000_0001, true));
+        assert_eq!(shift(1, 4, 1, true), (0x8000_0000, true));
+        assert_eq!(shift(7, 3, 0, true), (7, true));
+    }
+}

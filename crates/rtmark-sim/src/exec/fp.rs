@@ -1,0 +1,165 @@
+//! The floating-point extension (DDI 0403, A7.7.219 on).
+
+use super::{Outcome, Trap};
+use crate::cpu::CONTROL_FPCA;
+use crate::float::{Context, Rounding};
+use crate::isa::{Group, Op, Slot};
+use crate::machine::Machine;
+
+const SIGN: u32 = 1 << 31;
+
+impl Machine {
+    #[inline(never)]
+    pub(super) fn execute_fp(&mut self, s: &Slot) -> Outcome {
+        self.prepare_fp()?;
+        match s.op.group() {
+            Group::FloatMemory => self.fp_memory(s),
+            Group::FloatTransfer => {
+                self.fp_transfer(s);
+                Ok(())
+            }
+            _ => {
+                self.fp_arithmetic(s);
+                Ok(())
+            }
+        }
+    }
+
+    /// ExecuteFPCheck: access allowed, pending lazy state saved, this context's state begun.
+    fn prepare_fp(&mut self) -> Outcome {
+        if !self.features.fp || !self.system.allows_fp(self.cpu.privileged()) {
+            return Err(Trap::NoCoprocessor);
+        }
+        if self.system.fp.lazy_pending() {
+            self.save_lazy_fp_state()?;
+        }
+        if self.system.fp.automatic() && self.cpu.control & CONTROL_FPCA == 0 {
+            self.cpu.fpscr = self.system.fp.default_status;
+            self.cpu.control |= CONTROL_FPCA;
+        }
+        Ok(())
+    }
+
+    fn fp_arithmetic(&mut self, s: &Slot) {
+        let registers = &self.cpu.s;
+        let (d, n, m) = (registers[at(s.d)], registers[at(s.n)], registers[at(s.m)]);
+        let mut context = Context::new(&mut self.cpu.fpscr);
+        let result = match s.op {
+            Op::Vadd => context.add(n, m),
+            Op::Vsub => context.subtract(n, m),
+            Op::Vmul => context.multiply(n, m),
+            Op::Vnmul => context.multiply(n, m) ^ SIGN,
+            Op::Vmla | Op::Vmls | Op::Vnmla | Op::Vnmls => {
+                let product = context.multiply(n, m);
+                let product =
+                    if matches!(s.op, Op::Vmls | Op::Vnmla) { product ^ SIGN } else { product };
+                let start = if matches!(s.op, Op::Vnmla | Op::Vnmls) { d ^ SIGN } else { d };
+                context.add(start, product)
+            }
+            Op::Vfma => context.multiply_add(d, n, m),
+            Op::Vfms => context.multiply_add(d, n ^ SIGN, m),
+            Op::Vfnma => context.multiply_add(d ^ SIGN, n ^ SIGN, m),
+            Op::Vfnms => context.multiply_add(d ^ SIGN, n, m),
+            Op::Vdiv => context.divide(n, m),
+            Op::Vsqrt => context.square_root(m),
+            Op::Vabs => m & !SIGN,
+            Op::Vneg => m ^ SIGN,
+            Op::VmovR => m,
+            Op::VmovI => s.imm,
+            Op::Vcmp | Op::Vcmpe | Op::VcmpZ | Op::VcmpeZ => {
+                let right = if matches!(s.op, Op::VcmpZ | Op::VcmpeZ) { 0 } else { m };
+                let strict = matches!(s.op, Op::Vcmpe | Op::VcmpeZ);
+                let flags = context.compare(d, right, strict);
+                self.cpu.fpscr = self.cpu.fpscr & 0x0FFF_FFFF | flags;
+                return;
+            }
+            Op::VcvtFromInt => {
+                let value = if s.aux & 1 == 1 { i64::from(m as i32) } else { i64::from(m) };
+                context.from_fixed(value, 0)
+            }
+            Op::VcvtToInt => {
+                if s.aux & 1 == 1 {
+                    context.rounding = Rounding::Zero;
+                }
+                context.to_fixed(m, 32, 0, s.aux & 2 == 0)
+            }
+            Op::VcvtFixed => fixed(&mut context, s, d),
+            Op::VcvtHalf => {
+                let top = s.aux & 1 == 1;
+                if s.aux & 2 == 0 {
+                    context.half_to_single(if top { m >> 16 } else { m } as u16)
+                } else {
+                    let half = u32::from(context.single_to_half(m));
+                    if top { d & 0xFFFF | half << 16 } else { d & 0xFFFF_0000 | half }
+                }
+            }
+            _ => return,
+        };
+        self.cpu.s[at(s.d)] = result;
+    }
+
+    fn fp_transfer(&mut self, s: &Slot) {
+        let cpu = &mut self.cpu;
+        match s.op {
+            Op::VmovToCore => cpu.set(s.d, cpu.s[at(s.n)]),
+            Op::VmovFromCore => cpu.s[at(s.n)] = cpu.get(s.d),
+            Op::VmovPairToCore => {
+                cpu.set(s.d, cpu.s[at(s.m)]);
+                cpu.set(s.a, cpu.s[at(s.m + 1)]);
+            }
+            Op::VmovPairFromCore => {
+                cpu.s[at(s.m)] = cpu.get(s.d);
+                cpu.s[at(s.m + 1)] = cpu.get(s.a);
+            }
+            Op::Vmrs if s.d == 15 => cpu.set_flags(cpu.fpscr),
+            Op::Vmrs => cpu.set(s.d, cpu.fpscr),
+            Op::Vmsr => cpu.fpscr = cpu.get(s.d) & 0xF7C0_009F,
+            _ => {}
+        }
+    }
+
+    fn fp_memory(&mut self, s: &Slot) -> Outcome {
+        let count = s.aux & 0xFF;
+        let base = self.cpu.get(s.n);
+        let start = if s.op == Op::VldrLit { s.imm } else { base.wrapping_add(s.imm) };
+        let stores = matches!(s.op, Op::Vstr | Op::Vstm);
+        for at_word in 0..count {
+            let address = start.wrapping_add(at_word * 4);
+            let register = at(s.d + at_word as u8);
+            if stores {
+                self.write_aligned_word(address, self.cpu.s[register])?;
+            } else {
+                self.cpu.s[register] = self.read_aligned_word(address)?;
+            }
+        }
+        if matches!(s.op, Op::Vldm | Op::Vstm) && s.m == 1 {
+            let words = s.aux >> 8;
+            let end = if s.a == 1 { start } else { base.wrapping_add(words * 4) };
+            self.cpu.set_any(s.n, end);
+        }
+        Ok(())
+    }
+}
+
+const fn at(register: u8) -> usize {
+    (register & 31) as usize
+}
+
+/// VCVT between floating point and fixed point. `aux`: direction, signedness, size.
+fn fixed(context: &mut Context<'_>, s: &Slot, value: u32) -> u32 {
+    let (to_fixed, unsigned, wide) = (s.aux & 4 != 0, s.aux & 2 != 0, s.aux & 1 != 0);
+    if to_fixed {
+        context.rounding = Rounding::Zero;
+        let bits = if wide { 32 } else { 16 };
+        let result = context.to_fixed(value, bits, s.imm, unsigned);
+        return result;
+    }
+    context.rounding = Rounding::Nearest;
+    let value = match (wide, unsigned) {
+        (true, true) => i64::from(value),
+        (true, false) => i64::from(value as i32),
+        (false, true) => i64::from(value as u16),
+        (false, false) => i64::from(value as i16),
+    };
+    context.from_fixed(value, s.imm)
+}

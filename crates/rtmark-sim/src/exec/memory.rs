@@ -1,0 +1,344 @@
+//! Loads, stores and branches through memory (DDI 0403, A7.7 and B2.3).
+
+use super::{Outcome, Trap};
+use crate::bus::Abort;
+use crate::isa::{Op, Slot};
+use crate::machine::Machine;
+
+/// Addresses from here on belong to the core itself.
+const SYSTEM_SPACE: u32 = 0xE000_0000;
+
+type Loaded = Result<u32, Trap>;
+
+macro_rules! accessors {
+    ($read:ident, $read_slow:ident, $write:ident, $write_slow:ident, $type:ty, $size:literal) => {
+        #[inline(always)]
+        pub(crate) fn $read(&mut self, address: u32) -> Loaded {
+            if address % $size == 0
+                && let Some(bytes) = self.bus.ram_load::<$size>(address)
+            {
+                self.pace_memory();
+                return Ok(u32::from(<$type>::from_le_bytes(bytes)));
+            }
+            self.$read_slow(address)
+        }
+
+        #[inline(never)]
+        fn $read_slow(&mut self, address: u32) -> Loaded {
+            let abort = |abort| Trap::Access { abort, address };
+            self.pace_memory();
+            if address % $size != 0 {
+                if !self.system.allows_unaligned() {
+                    return Err(abort(Abort::Unaligned));
+                }
+                let mut bytes = [0; size_of::<$type>()];
+                for (at, byte) in bytes.iter_mut().enumerate() {
+                    *byte = self.read_byte(address.wrapping_add(at as u32))? as u8;
+                }
+                return Ok(u32::from(<$type>::from_le_bytes(bytes)));
+            }
+            if address >= SYSTEM_SPACE {
+                let word = self.read_system(address & !3).map_err(abort)?;
+                return Ok(u32::from((word >> (8 * (address & 3))) as $type));
+            }
+            if let Some((bytes, place)) = self.bus.load::<$size>(address) {
+                self.wait_for_data(place);
+                return Ok(u32::from(<$type>::from_le_bytes(bytes)));
+            }
+            self.read_peripheral(address).map_err(abort)
+        }
+
+        #[inline(always)]
+        pub(crate) fn $write(&mut self, address: u32, value: u32) -> Outcome {
+            let bytes = (value as $type).to_le_bytes();
+            if address % $size == 0 && self.bus.ram_store::<$size>(address, bytes) {
+                self.pace_memory();
+                if self.bus.code_writes.dirty {
+                    self.forget_overwritten_code(address);
+                }
+                return Ok(());
+            }
+            self.$write_slow(address, value)
+        }
+
+        #[inline(never)]
+        fn $write_slow(&mut self, address: u32, value: u32) -> Outcome {
+            let abort = |abort| Trap::Access { abort, address };
+            let bytes = (value as $type).to_le_bytes();
+            self.pace_memory();
+            if address % $size != 0 {
+                if !self.system.allows_unaligned() {
+                    return Err(abort(Abort::Unaligned));
+                }
+                for (at, byte) in bytes.into_iter().enumerate() {
+                    self.write_byte(address.wrapping_add(at as u32), u32::from(byte))?;
+                }
+                return Ok(());
+            }
+            if address >= SYSTEM_SPACE {
+                return self.write_system(address, value, $size).map_err(abort);
+            }
+            if let Some(place) = self.bus.store::<$size>(address, bytes) {
+                self.wait_for_data(place);
+                if self.bus.code_writes.dirty {
+                    self.forget_overwritten_code(address);
+                }
+                return Ok(());
+            }
+            self.write_peripheral(address).map_err(abort)
+        }
+    };
+}
+
+impl Machine {
+    accessors!(read_word, read_word_slow, write_word, write_word_slow, u32, 4);
+    accessors!(read_half, read_half_slow, write_half, write_half_slow, u16, 2);
+    accessors!(read_byte, read_byte_slow, write_byte, write_byte_slow, u8, 1);
+
+    #[inline(always)]
+    pub(super) fn read_signed_byte(&mut self, address: u32) -> Loaded {
+        self.read_byte(address).map(|byte| byte as i8 as u32)
+    }
+
+    #[inline(always)]
+    pub(super) fn read_signed_half(&mut self, address: u32) -> Loaded {
+        self.read_half(address).map(|half| half as i16 as u32)
+    }
+
+    /// A word at an address that must be aligned whatever the core allows elsewhere.
+    pub(crate) fn read_aligned_word(&mut self, address: u32) -> Loaded {
+        if address % 4 == 0 {
+            self.read_word(address)
+        } else {
+            Err(Trap::Access { abort: Abort::Unaligned, address })
+        }
+    }
+
+    pub(crate) fn write_aligned_word(&mut self, address: u32, value: u32) -> Outcome {
+        if address % 4 == 0 {
+            self.write_word(address, value)
+        } else {
+            Err(Trap::Access { abort: Abort::Unaligned, address })
+        }
+    }
+
+    /// LDM: base and destinations change only when every word has been read.
+    #[inline(never)]
+    pub(super) fn load_multiple(&mut self, s: &Slot, before: bool) -> Outcome {
+        let base = self.cpu.get(s.n);
+        let bytes = s.imm.count_ones() * 4;
+        let start = if before { base.wrapping_sub(bytes) } else { base };
+        let mut values = [0; 16];
+        let mut address = start;
+        for (register, value) in values.iter_mut().enumerate() {
+            if s.imm >> register & 1 == 1 {
+                *value = self.read_aligned_word(address)?;
+                address = address.wrapping_add(4);
+            }
+        }
+        if s.aux == 1 {
+            let end = if before { start } else { address };
+            self.cpu.set_any(s.n, end);
+        }
+        for (register, &value) in values.iter().enumerate().take(15) {
+            if s.imm >> register & 1 == 1 {
+                self.cpu.set_any(register as u8, value);
+            }
+        }
+        if s.imm >> 15 == 1 { self.branch_loaded(values[15]) } else { Ok(()) }
+    }
+
+    #[inline(never)]
+    pub(super) fn store_multiple(&mut self, s: &Slot, before: bool) -> Outcome {
+        let base = self.cpu.get(s.n);
+        let bytes = s.imm.count_ones() * 4;
+        let start = if before { base.wrapping_sub(bytes) } else { base };
+        let end = if before { start } else { base.wrapping_add(bytes) };
+        let mut address = start;
+        for register in 0..15u8 {
+            if s.imm >> register & 1 == 1 {
+                self.write_aligned_word(address, self.cpu.get(register))?;
+                address = address.wrapping_add(4);
+            }
+        }
+        if s.aux == 1 {
+            self.cpu.set_any(s.n, end);
+        }
+        Ok(())
+    }
+
+    #[inline(always)]
+    pub(super) fn push(&mut self, list: u32) -> Outcome {
+        let start = self.cpu.r[13].wrapping_sub(list.count_ones() * 4);
+        let mut address = start;
+        let mut left = list;
+        while left != 0 {
+            let register = left.trailing_zeros();
+            left &= left - 1;
+            self.write_word(address, self.cpu.r[(register & 15) as usize])?;
+            address = address.wrapping_add(4);
+        }
+        self.cpu.r[13] = start;
+        Ok(())
+    }
+
+    #[inline(always)]
+    pub(super) fn pop(&mut self, list: u32) -> Outcome {
+        let start = self.cpu.r[13];
+        let mut address = start;
+        let mut values = [0; 16];
+        let mut left = list;
+        while left != 0 {
+            let register = left.trailing_zeros();
+            left &= left - 1;
+            values[(register & 15) as usize] = self.read_word(address)?;
+            address = address.wrapping_add(4);
+        }
+        self.cpu.r[13] = address;
+        left = list & 0x7FFF;
+        while left != 0 {
+            let register = (left.trailing_zeros() & 15) as usize;
+            left &= left - 1;
+            self.cpu.r[register] = values[register];
+        }
+        if list >> 15 == 1 { self.branch_loaded(values[15]) } else { Ok(()) }
+    }
+
+    /// A branch whose target is part of the instruction.
+    #[inline(always)]
+    pub(super) fn branch_direct(&mut self, target: u32) {
+        self.cpu.pc = target;
+        self.cycles += u64::from(self.rules.refill);
+    }
+
+    /// A branch to a computed address, whose bit 0 is ignored.
+    #[inline(always)]
+    pub(super) fn branch_indirect(&mut self, target: u32) {
+        self.cpu.pc = target & !1;
+        self.cycles += u64::from(self.rules.refill_indirect);
+    }
+
+    /// BX: changes state by bit 0; in handler mode an EXC_RETURN value returns.
+    #[inline(always)]
+    pub(super) fn branch_exchange(&mut self, target: u32) -> Outcome {
+        if target >= 0xF000_0000 && self.cpu.ipsr != 0 {
+            return Err(Trap::ExceptionReturn(target));
+        }
+        self.branch_linked(target)
+    }
+
+    /// BLX: changes state by bit 0, never returns from an exception.
+    #[inline(always)]
+    pub(super) fn branch_linked(&mut self, target: u32) -> Outcome {
+        self.branch_indirect(target);
+        if target & 1 == 0 { Err(Trap::InvalidState) } else { Ok(()) }
+    }
+
+    /// A program counter that came from memory: as BX, with the loads' own refill.
+    #[inline(always)]
+    fn branch_loaded(&mut self, target: u32) -> Outcome {
+        self.cycles += u64::from(self.rules.refill_loaded);
+        self.branch_exchange(target)
+    }
+
+    pub(super) fn execute_memory(&mut self, s: &Slot) -> Outcome {
+        let base = self.cpu.get(s.n);
+        match s.op {
+            Op::LdrPcI | Op::LdrPcPre => {
+                let address = base.wrapping_add(s.imm);
+                let target = self.read_word(address)?;
+                if s.op == Op::LdrPcPre {
+                    self.cpu.set_any(s.n, address);
+                }
+                self.branch_loaded(target)
+            }
+            Op::LdrPcPost => {
+                let target = self.read_word(base)?;
+                self.cpu.set_any(s.n, base.wrapping_add(s.imm));
+                self.branch_loaded(target)
+            }
+            Op::LdrPcR => {
+                let target = self.read_word(base.wrapping_add(self.cpu.get(s.m) << s.aux))?;
+                self.branch_loaded(target)
+            }
+            Op::LdrPcLit => {
+                let target = self.read_word(s.imm)?;
+                self.branch_loaded(target)
+            }
+            Op::Ldrd | Op::Strd | Op::LdrdLit => self.execute_dual(s, base),
+            Op::Tbb | Op::Tbh => {
+                let base = if s.n == 15 { self.cpu.pc } else { base };
+                let index = self.cpu.get(s.m);
+                let halfwords = if s.op == Op::Tbb {
+                    self.read_byte(base.wrapping_add(index))?
+                } else {
+                    self.read_half(base.wrapping_add(index << 1))?
+                };
+                self.branch_indirect(self.cpu.pc.wrapping_add(halfwords * 2));
+                Ok(())
+            }
+            _ => self.execute_exclusive(s, base),
+        }
+    }
+
+    fn execute_dual(&mut self, s: &Slot, base: u32) -> Outcome {
+        let indexed = base.wrapping_add(s.imm);
+        let address = match (s.op, s.aux) {
+            (Op::LdrdLit, _) => s.imm,
+            (_, 2) => base,
+            _ => indexed,
+        };
+        if s.op == Op::Strd {
+            self.write_aligned_word(address, self.cpu.get(s.d))?;
+            self.write_aligned_word(address.wrapping_add(4), self.cpu.get(s.a))?;
+        } else {
+            let first = self.read_aligned_word(address)?;
+            let second = self.read_aligned_word(address.wrapping_add(4))?;
+            self.cpu.set_any(s.d, first);
+            self.cpu.set_any(s.a, second);
+        }
+        if s.op != Op::LdrdLit && s.aux != 0 {
+            self.cpu.set_any(s.n, indexed);
+        }
+        Ok(())
+    }
+
+    /// Exclusive accesses; the local monitor is one flag (DDI 0403, A3.4).
+    fn execute_exclusive(&mut self, s: &Slot, base: u32) -> Outcome {
+        let address = base.wrapping_add(s.imm);
+        let size = match s.op {
+            Op::Ldrexb | Op::Strexb => 1,
+            Op::Ldrexh | Op::Strexh => 2,
+            _ => 4,
+        };
+        if address % size != 0 {
+            return Err(Trap::Access { abort: Abort::Unaligned, address });
+        }
+        match s.op {
+            Op::Ldrex | Op::Ldrexb | Op::Ldrexh => {
+                let value = match size {
+                    1 => self.read_byte(address)?,
+                    2 => self.read_half(address)?,
+                    _ => self.read_word(address)?,
+                };
+                self.cpu.set_any(s.d, value);
+                self.exclusive = true;
+            }
+            Op::Strex | Op::Strexb | Op::Strexh => {
+                let value = self.cpu.get(s.a);
+                if self.exclusive {
+                    match size {
+                        1 => self.write_byte(address, value)?,
+                        2 => self.write_half(address, value)?,
+                        _ => self.write_word(address, value)?,
+                    }
+                }
+                self.cpu.set(s.d, u32::from(!self.exclusive));
+                self.exclusive = false;
+            }
+            Op::Clrex => self.exclusive = false,
+            _ => return Err(Trap::Undefined),
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,114 @@
+//! Instructions that speak to the core itself (DDI 0403, B5.2).
+
+use super::{Outcome, Trap};
+use crate::cpu::{CONTROL_FPCA, CONTROL_NPRIV, CONTROL_SPSEL};
+use crate::isa::{Op, Slot};
+use crate::machine::Machine;
+
+impl Machine {
+    pub(super) fn execute_system(&mut self, s: &Slot) -> Outcome {
+        match s.op {
+            Op::It => {
+                self.cpu.it = s.imm as u8;
+                self.attend_soon();
+            }
+            Op::Wfi => return Err(Trap::Wait { event: false }),
+            Op::Wfe => return Err(Trap::Wait { event: true }),
+            Op::Sev => self.event = true,
+            Op::Svc => return Err(Trap::SupervisorCall),
+            Op::Bkpt => return Err(Trap::Breakpoint(s.imm as u8)),
+            Op::Cps => self.change_state(s),
+            Op::Mrs => {
+                let value = self.read_special(s.imm);
+                self.cpu.set(s.d, value);
+            }
+            Op::Msr => self.write_special(s.imm, s.aux, self.cpu.get(s.n)),
+            // One core with strongly ordered memory: barriers only take their time.
+            Op::Dmb | Op::Dsb | Op::Isb => {}
+            _ => return Err(Trap::Undefined),
+        }
+        Ok(())
+    }
+
+    fn change_state(&mut self, s: &Slot) {
+        if !self.cpu.privileged() {
+            return;
+        }
+        let disable = s.aux == 1;
+        if s.imm & 2 != 0 {
+            self.cpu.primask = disable;
+        }
+        if s.imm & 1 != 0 && self.features.mainline && (!disable || self.above_hard_fault()) {
+            self.cpu.faultmask = disable;
+        }
+        self.attend_soon();
+    }
+
+    /// Whether the execution priority leaves room for FAULTMASK to matter.
+    fn above_hard_fault(&self) -> bool {
+        self.execution_priority() > -1
+    }
+
+    fn read_special(&self, register: u32) -> u32 {
+        let cpu = &self.cpu;
+        match register {
+            // The PSR's parts, as the low bits of the number select them.
+            0..=7 => {
+                let apsr = if register & 4 == 0 { cpu.apsr() } else { 0 };
+                let ipsr = if register & 1 == 1 { u32::from(cpu.ipsr) } else { 0 };
+                apsr | ipsr
+            }
+            _ if register != 20 && !cpu.privileged() => 0,
+            8 => cpu.msp(),
+            9 => cpu.psp(),
+            16 => u32::from(cpu.primask),
+            17 | 18 if self.features.mainline => u32::from(cpu.basepri),
+            19 if self.features.mainline => u32::from(cpu.faultmask),
+            20 => cpu.control,
+            _ => 0,
+        }
+    }
+
+    fn write_special(&mut self, register: u32, mask: u32, value: u32) {
+        let privileged = self.cpu.privileged();
+        match register {
+            0..=3 => {
+                if mask & 2 != 0 {
+                    self.cpu.set_flags(value);
+                    self.cpu.q = self.features.mainline && value >> 27 & 1 == 1;
+                }
+                if mask & 1 != 0 && self.features.dsp {
+                    self.cpu.ge = (value >> 16 & 0xF) as u8;
+                }
+                return;
+            }
+            _ if !privileged => return,
+            8 => self.cpu.set_msp(value),
+            9 => self.cpu.set_psp(value),
+            16 => self.cpu.primask = value & 1 == 1,
+            17 if self.features.mainline => {
+                self.cpu.basepri = self.system.nvic.mask_priority(value as u8);
+            }
+            18 if self.features.mainline => {
+                let wanted = self.system.nvic.mask_priority(value as u8);
+                let current = self.cpu.basepri;
+                if wanted != 0 && (current == 0 || wanted < current) {
+                    self.cpu.basepri = wanted;
+                }
+            }
+            19 if self.features.mainline && (value & 1 == 0 || self.above_hard_fault()) => {
+                self.cpu.faultmask = value & 1 == 1;
+            }
+            20 => {
+                let fpca = if self.features.fp { CONTROL_FPCA } else { 0 };
+                let thread = self.cpu.ipsr == 0;
+                let writable = CONTROL_NPRIV | fpca | if thread { CONTROL_SPSEL } else { 0 };
+                self.cpu.switch(|cpu| {
+                    cpu.control = cpu.control & !writable | value & writable;
+                });
+            }
+            _ => {}
+        }
+        self.attend_soon();
+    }
+}

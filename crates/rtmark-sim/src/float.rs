@@ -1,0 +1,631 @@
+//! Single-precision arithmetic as FPv4-SP does it (DDI 0403, A2.5).
+//!
+//! Operands are unpacked, the exact result (or one with a sticky bit for all that
+//! is lost below it) is formed in wide integers, and one routine rounds it. So
+//! every rounding mode, flush-to-zero, default NaN and each cumulative flag come
+//! out bit by bit, the same on every host.
+
+/// Cumulative exception flags of the FPSCR.
+pub const INVALID: u32 = 1;
+const DIVIDE_BY_ZERO: u32 = 1 << 1;
+const OVERFLOW: u32 = 1 << 2;
+const UNDERFLOW: u32 = 1 << 3;
+const INEXACT: u32 = 1 << 4;
+const INPUT_DENORMAL: u32 = 1 << 7;
+
+const DEFAULT_NAN: u32 = 0x7FC0_0000;
+const QUIET: u32 = 0x0040_0000;
+const INFINITY: u32 = 0x7F80_0000;
+/// The scale below any finite number's last bit that alignment keeps exactly.
+const GUARD_BITS: u32 = 64;
+
+/// How results are rounded, in the FPSCR's coding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rounding {
+    Nearest,
+    Up,
+    Down,
+    Zero,
+}
+
+/// The floating-point status register as arithmetic sees it.
+pub struct Context<'a> {
+    pub fpscr: &'a mut u32,
+    pub rounding: Rounding,
+}
+
+/// A number taken apart; finite ones are `mantissa * 2^exponent`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Number {
+    Nan { bits: u32, signalling: bool },
+    Infinite { negative: bool },
+    Zero { negative: bool },
+    Finite { negative: bool, mantissa: u32, exponent: i32 },
+}
+
+impl Number {
+    const fn negative(self) -> bool {
+        match self {
+            Self::Nan { bits, .. } => bits >> 31 == 1,
+            Self::Infinite { negative }
+            | Self::Zero { negative }
+            | Self::Finite { negative, .. } => negative,
+        }
+    }
+}
+
+const fn signed(negative: bool, magnitude: u32) -> u32 {
+    (negative as u32) << 31 | magnitude
+}
+
+/// Shifts right, leaving a trace of what falls off in the last bit.
+const fn jam(value: u128, amount: u32) -> u128 {
+    match amount {
+        0 => value,
+        1..=127 => value >> amount | (value & ((1 << amount) - 1) != 0) as u128,
+        _ => (value != 0) as u128,
+    }
+}
+
+impl<'a> Context<'a> {
+    pub fn new(fpscr: &'a mut u32) -> Self {
+        let rounding = match *fpscr >> 22 & 3 {
+            0 => Rounding::Nearest,
+            1 => Rounding::Up,
+            2 => Rounding::Down,
+            _ => Rounding::Zero,
+        };
+        Self { fpscr, rounding }
+    }
+
+    fn raise(&mut self, flags: u32) {
+        *self.fpscr |= flags;
+    }
+
+    fn flushes(&self) -> bool {
+        *self.fpscr >> 24 & 1 == 1
+    }
+
+    fn default_nan(&self) -> bool {
+        *self.fpscr >> 25 & 1 == 1
+    }
+
+    fn unpack(&mut self, bits: u32) -> Number {
+        let negative = bits >> 31 == 1;
+        let fraction = bits & 0x7F_FFFF;
+        match bits >> 23 & 0xFF {
+            0 if fraction == 0 => Number::Zero { negative },
+            0 if self.flushes() => {
+                self.raise(INPUT_DENORMAL);
+                Number::Zero { negative }
+            }
+            0 => Number::Finite { negative, mantissa: fraction, exponent: -149 },
+            0xFF if fraction == 0 => Number::Infinite { negative },
+            0xFF => Number::Nan { bits, signalling: bits & QUIET == 0 },
+            biased => Number::Finite {
+                negative,
+                mantissa: fraction | 0x80_0000,
+                exponent: biased as i32 - 150,
+            },
+        }
+    }
+
+    fn invalid(&mut self) -> u32 {
+        self.raise(INVALID);
+        DEFAULT_NAN
+    }
+
+    /// FPProcessNaNs: the first signalling one, else the first quiet one.
+    fn nan_of(&mut self, operands: &[Number]) -> Option<u32> {
+        let nans = || {
+            operands.iter().filter_map(|number| match *number {
+                Number::Nan { bits, signalling } => Some((bits, signalling)),
+                _ => None,
+            })
+        };
+        let (bits, signalling) = nans().find(|nan| nan.1).or_else(|| nans().next())?;
+        if signalling {
+            self.raise(INVALID);
+        }
+        Some(if self.default_nan() { DEFAULT_NAN } else { bits | QUIET })
+    }
+
+    /// Whether a magnitude with this remainder below its last bit is rounded up.
+    fn rounds_up(&self, negative: bool, odd: bool, remainder: u128, half: u128) -> bool {
+        match self.rounding {
+            Rounding::Nearest => remainder > half || (remainder == half && odd),
+            Rounding::Up => remainder != 0 && !negative,
+            Rounding::Down => remainder != 0 && negative,
+            Rounding::Zero => false,
+        }
+    }
+
+    /// Rounds `magnitude * 2^exponent` (not zero) to a single.
+    fn round(&mut self, negative: bool, magnitude: u128, exponent: i32) -> u32 {
+        let bits = 128 - magnitude.leading_zeros() as i32;
+        let tiny = exponent + bits - 1 < -126;
+        if tiny && self.flushes() {
+            self.raise(UNDERFLOW);
+            return signed(negative, 0);
+        }
+        // The exponent of the last bit kept.
+        let last = (exponent + bits - 24).max(-149);
+        let drop = last - exponent;
+        let (mut kept, inexact) = if drop <= 0 {
+            ((magnitude << -drop) as u32, false)
+        } else if drop > 127 {
+            (u32::from(self.rounds_up(negative, false, 1, 2)), true)
+        } else {
+            let kept = (magnitude >> drop) as u32;
+            let remainder = magnitude & ((1 << drop) - 1);
+            let up = self.rounds_up(negative, kept & 1 == 1, remainder, 1 << (drop - 1));
+            (kept + u32::from(up), remainder != 0)
+        };
+        let mut last = last;
+        if kept == 1 << 24 {
+            (kept, last) = (1 << 23, last + 1);
+        }
+        if inexact {
+            self.raise(INEXACT | if tiny { UNDERFLOW } else { 0 });
+        }
+        if kept >> 23 == 0 {
+            return signed(negative, kept);
+        }
+        let biased = last + 150;
+        if biased >= 0xFF {
+            self.raise(OVERFLOW | INEXACT);
+            let to_infinity = match self.rounding {
+                Rounding::Nearest => true,
+                Rounding::Up => !negative,
+                Rounding::Down => negative,
+                Rounding::Zero => false,
+            };
+            return signed(negative, if to_infinity { INFINITY } else { INFINITY - 1 });
+        }
+        signed(negative, (biased as u32) << 23 | (kept & 0x7F_FFFF))
+    }
+
+    /// The sign of an exact zero that a sum of opposite signs gives.
+    fn zero_sum(&self) -> u32 {
+        signed(self.rounding == Rounding::Down, 0)
+    }
+
+    /// Adds two non-zero magnitudes with their signs and exponents, and rounds.
+    fn sum(&mut self, x: (bool, u128, i32), y: (bool, u128, i32)) -> u32 {
+        let (high, low) = if x.2 >= y.2 { (x, y) } else { (y, x) };
+        let gap = (high.2 - low.2) as u32;
+        // Align to the larger exponent with guard bits; the smaller number leaves
+        // a sticky bit unless it is exact.
+        let large = high.1 << GUARD_BITS;
+        let small = if gap <= GUARD_BITS {
+            low.1 << (GUARD_BITS - gap)
+        } else {
+            jam(low.1, gap - GUARD_BITS)
+        };
+        let exponent = high.2 - GUARD_BITS as i32;
+        if high.0 == low.0 {
+            self.round(high.0, large + small, exponent)
+        } else if large == small {
+            self.zero_sum()
+        } else if large > small {
+            self.round(high.0, large - small, exponent)
+        } else {
+            self.round(low.0, small - large, exponent)
+        }
+    }
+
+    pub fn add(&mut self, x: u32, y: u32) -> u32 {
+        let (a, b) = (self.unpack(x), self.unpack(y));
+        if let Some(nan) = self.nan_of(&[a, b]) {
+            return nan;
+        }
+        self.add_numbers(a, b)
+    }
+
+    fn add_numbers(&mut self, a: Number, b: Number) -> u32 {
+        use Number::{Finite, Infinite, Zero};
+        match (a, b) {
+            (Infinite { negative: x }, Infinite { negative: y }) if x != y => self.invalid(),
+            (Infinite { negative }, _) | (_, Infinite { negative }) => signed(negative, INFINITY),
+            (Zero { negative: x }, Zero { negative: y }) if x == y => signed(x, 0),
+            (Zero { .. }, Zero { .. }) => self.zero_sum(),
+            (Zero { .. }, Finite { negative, mantissa, exponent })
+            | (Finite { negative, mantissa, exponent }, Zero { .. }) => {
+                self.round(negative, mantissa.into(), exponent)
+            }
+            (
+                Finite { negative: n1, mantissa: m1, exponent: e1 },
+                Finite { negative: n2, mantissa: m2, exponent: e2 },
+            ) => self.sum((n1, m1.into(), e1), (n2, m2.into(), e2)),
+            // NaNs have been dealt with.
+            _ => DEFAULT_NAN,
+        }
+    }
+
+    pub fn subtract(&mut self, x: u32, y: u32) -> u32 {
+        let (a, b) = (self.unpack(x), self.unpack(y));
+        if let Some(nan) = self.nan_of(&[a, b]) {
+            return nan;
+        }
+        let b = match b {
+            Number::Infinite { negative } => Number::Infinite { negative: !negative },
+            Number::Zero { negative } => Number::Zero { negative: !negative },
+            Number::Finite { negative, mantissa, exponent } => {
+                Number::Finite { negative: !negative, mantissa, exponent }
+            }
+            nan @ Number::Nan { .. } => nan,
+        };
+        self.add_numbers(a, b)
+    }
+
+    pub fn multiply(&mut self, x: u32, y: u32) -> u32 {
+        use Number::{Finite, Infinite, Zero};
+        let (a, b) = (self.unpack(x), self.unpack(y));
+        if let Some(nan) = self.nan_of(&[a, b]) {
+            return nan;
+        }
+        let negative = a.negative() != b.negative();
+        match (a, b) {
+            (Infinite { .. }, Zero { .. }) | (Zero { .. }, Infinite { .. }) => self.invalid(),
+            (Infinite { .. }, _) | (_, Infinite { .. }) => signed(negative, INFINITY),
+            (
+                Finite { mantissa: m1, exponent: e1, .. },
+                Finite { mantissa: m2, exponent: e2, .. },
+            ) => self.round(negative, u128::from(m1) * u128::from(m2), e1 + e2),
+            _ => signed(negative, 0),
+        }
+    }
+
+    /// `addend + x * y`, rounded once.
+    pub fn multiply_add(&mut self, addend: u32, x: u32, y: u32) -> u32 {
+        use Number::{Finite, Infinite, Nan, Zero};
+        let (c, a, b) = (self.unpack(addend), self.unpack(x), self.unpack(y));
+        let impossible =
+            matches!((a, b), (Infinite { .. }, Zero { .. }) | (Zero { .. }, Infinite { .. }));
+        if impossible && matches!(c, Nan { signalling: false, .. }) {
+            return self.invalid();
+        }
+        if let Some(nan) = self.nan_of(&[c, a, b]) {
+            return nan;
+        }
+        if impossible {
+            return self.invalid();
+        }
+        let negative = a.negative() != b.negative();
+        match (c, a, b) {
+            (Infinite { negative: sign }, Infinite { .. }, _)
+            | (Infinite { negative: sign }, _, Infinite { .. })
+                if sign != negative =>
+            {
+                self.invalid()
+            }
+            (Infinite { negative: sign }, _, _) => signed(sign, INFINITY),
+            (_, Infinite { .. }, _) | (_, _, Infinite { .. }) => signed(negative, INFINITY),
+            (
+                c,
+                Finite { mantissa: m1, exponent: e1, .. },
+                Finite { mantissa: m2, exponent: e2, .. },
+            ) => {
+                let product = (negative, u128::from(m1) * u128::from(m2), e1 + e2);
+                match c {
+                    Finite { negative, mantissa, exponent } => {
+                        self.sum((negative, mantissa.into(), exponent), product)
+                    }
+                    _ => self.round(product.0, product.1, product.2),
+                }
+            }
+            (Zero { negative: sign }, _, _) if sign == negative => signed(sign, 0),
+            (Zero { .. }, _, _) => self.zero_sum(),
+            (Finite { negative, mantissa, exponent }, _, _) => {
+                self.round(negative, mantissa.into(), exponent)
+            }
+            (Nan { .. }, _, _) => DEFAULT_NAN,
+        }
+    }
+
+    pub fn divide(&mut self, x: u32, y: u32) -> u32 {
+        use Number::{Finite, Infinite, Zero};
+        let (a, b) = (self.unpack(x), self.unpack(y));
+        if let Some(nan) = self.nan_of(&[a, b]) {
+            return nan;
+        }
+        let negative = a.negative() != b.negative();
+        match (a, b) {
+            (Infinite { .. }, Infinite { .. }) | (Zero { .. }, Zero { .. }) => self.invalid(),
+            (Infinite { .. }, _) => signed(negative, INFINITY),
+            (Zero { .. }, _) | (_, Infinite { .. }) => signed(negative, 0),
+            (_, Zero { .. }) => {
+                self.raise(DIVIDE_BY_ZERO);
+                signed(negative, INFINITY)
+            }
+            (
+                Finite { mantissa: m1, exponent: e1, .. },
+                Finite { mantissa: m2, exponent: e2, .. },
+            ) => {
+                let (dividend, divisor) = (u128::from(m1) << GUARD_BITS, u128::from(m2));
+                let sticky = u128::from(dividend % divisor != 0);
+                let quotient = dividend / divisor << 1 | sticky;
+                self.round(negative, quotient, e1 - e2 - GUARD_BITS as i32 - 1)
+            }
+            _ => DEFAULT_NAN,
+        }
+    }
+
+    pub fn square_root(&mut self, x: u32) -> u32 {
+        let a = self.unpack(x);
+        if let Some(nan) = self.nan_of(&[a]) {
+            return nan;
+        }
+        match a {
+            Number::Zero { negative } => signed(negative, 0),
+            Number::Infinite { negative: false } => INFINITY,
+            Number::Finite { negative: false, mantissa, exponent } => {
+                let odd = exponent.rem_euclid(2);
+                let wide = u128::from(mantissa) << (GUARD_BITS as i32 + odd);
+                let root = wide.isqrt();
+                let sticky = u128::from(root * root != wide);
+                let half = (exponent - odd - GUARD_BITS as i32) / 2;
+                self.round(false, root << 1 | sticky, half - 1)
+            }
+            _ => self.invalid(),
+        }
+    }
+
+    /// FPCompare: the N, Z, C and V bits as the FPSCR holds them.
+    pub fn compare(&mut self, x: u32, y: u32, quiet_nan_is_invalid: bool) -> u32 {
+        let (a, b) = (self.unpack(x), self.unpack(y));
+        let nan = |number| match number {
+            Number::Nan { signalling, .. } => Some(signalling),
+            _ => None,
+        };
+        if let (None, None) = (nan(a), nan(b)) {
+            let order = |number: Number| match number {
+                Number::Zero { .. } => 0.0,
+                Number::Infinite { negative: true } => f32::NEG_INFINITY,
+                Number::Infinite { .. } => f32::INFINITY,
+                _ if number == a => f32::from_bits(x),
+                _ => f32::from_bits(y),
+            };
+            let (x, y) = (order(a), order(b));
+            return if x == y {
+                0b0110 << 28
+            } else if x < y {
+                0b1000 << 28
+            } else {
+                0b0010 << 28
+            };
+        }
+        if quiet_nan_is_invalid || nan(a) == Some(true) || nan(b) == Some(true) {
+            self.raise(INVALID);
+        }
+        0b0011 << 28
+    }
+
+    /// FPToFixed: to an integer of `bits` bits with `fraction` of them below the point.
+    pub fn to_fixed(&mut self, x: u32, bits: u32, fraction: u32, unsigned: bool) -> u32 {
+        let (low, high) = if unsigned {
+            (0, (1i128 << bits) - 1)
+        } else {
+            (-(1i128 << (bits - 1)), (1i128 << (bits - 1)) - 1)
+        };
+        let (negative, magnitude, exponent) = match self.unpack(x) {
+            Number::Nan { .. } => {
+                self.raise(INVALID);
+                return 0;
+            }
+            Number::Zero { .. } => return 0,
+            Number::Infinite { negative } => (negative, 1u128, 100),
+            Number::Finite { negative, mantissa, exponent } => {
+                (negative, u128::from(mantissa), exponent + fraction as i32)
+            }
+        };
+        let (whole, inexact) = if exponent >= 0 {
+            (magnitude << exponent.min(100), false)
+        } else {
+            let drop = exponent.unsigned_abs().min(100);
+            let whole = magnitude >> drop;
+            let remainder = magnitude & ((1 << drop) - 1);
+            let up = self.rounds_up(negative, whole & 1 == 1, remainder, 1 << (drop - 1));
+            (whole + u128::from(up), remainder != 0)
+        };
+        let value = if negative { -(whole as i128) } else { whole as i128 };
+        let clamped = value.clamp(low, high);
+        if clamped != value {
+            self.raise(INVALID);
+        } else if inexact {
+            self.raise(INEXACT);
+        }
+        clamped as u32
+    }
+
+    /// FixedToFP: from a 32-bit integer, already extended, with `fraction` bits below the point.
+    pub fn from_fixed(&mut self, value: i64, fraction: u32) -> u32 {
+        if value == 0 {
+            return 0;
+        }
+        self.round(value < 0, value.unsigned_abs().into(), -(fraction as i32))
+    }
+
+    /// FPHalfToSingle. Half precision has its own alternative format (FPSCR.AHP).
+    pub fn half_to_single(&mut self, half: u16) -> u32 {
+        let negative = half >> 15 == 1;
+        let fraction = u32::from(half & 0x3FF);
+        let exponent = i32::from(half >> 10 & 0x1F);
+        let alternative = *self.fpscr >> 26 & 1 == 1;
+        match exponent {
+            0 if fraction == 0 => signed(negative, 0),
+            0 => self.round(negative, fraction.into(), -24),
+            31 if !alternative && fraction == 0 => signed(negative, INFINITY),
+            31 if !alternative => {
+                let bits = signed(negative, INFINITY | fraction << 13);
+                let number = Number::Nan { bits, signalling: fraction & 0x200 == 0 };
+                self.nan_of(&[number]).unwrap_or(DEFAULT_NAN)
+            }
+            _ => signed(negative, ((exponent + 112) as u32) << 23 | fraction << 13),
+        }
+    }
+
+    /// FPSingleToHalf.
+    pub fn single_to_half(&mut self, x: u32) -> u16 {
+        let alternative = *self.fpscr >> 26 & 1 == 1;
+        let number = self.unpack(x);
+        let sign = (x >> 16 & 0x8000) as u16;
+        let (negative, magnitude, exponent) = match number {
+            Number::Nan { .. } if alternative => {
+                self.raise(INVALID);
+                return sign;
+            }
+            Number::Nan { bits, .. } => {
+                let quiet = self.nan_of(&[number]).unwrap_or(bits);
+                return (quiet >> 16 & 0x8000) as u16 | 0x7E00 | (quiet >> 13 & 0x1FF) as u16;
+            }
+            Number::Infinite { .. } if alternative => {
+                self.raise(INVALID);
+                return sign | 0x7FFF;
+            }
+            Number::Infinite { .. } => return sign | 0x7C00,
+            Number::Zero { .. } => return sign,
+            Number::Finite { negative, mantissa, exponent } => {
+                (negative, u128::from(mantissa), exponent)
+            }
+        };
+        let bits = 128 - magnitude.leading_zeros() as i32;
+        let tiny = exponent + bits - 1 < -14;
+        let mut last = (exponent + bits - 11).max(-24);
+        let drop = (last - exponent).min(100);
+        let (mut kept, inexact) = if drop <= 0 {
+            ((magnitude << -drop) as u16, false)
+        } else {
+            let kept = (magnitude >> drop) as u16;
+            let remainder = magnitude & ((1 << drop) - 1);
+            let up = self.rounds_up(negative, kept & 1 == 1, remainder, 1 << (drop - 1));
+            (kept + u16::from(up), remainder != 0)
+        };
+        if kept == 1 << 11 {
+            (kept, last) = (1 << 10, last + 1);
+        }
+        let biased = last + 25;
+        let overflow = kept >> 10 != 0 && biased >= if alternative { 32 } else { 31 };
+        if overflow && alternative {
+            self.raise(INVALID);
+            return sign | 0x7FFF;
+        }
+        if overflow {
+            self.raise(OVERFLOW | INEXACT);
+            let to_infinity = match self.rounding {
+                Rounding::Nearest => true,
+                Rounding::Up => !negative,
+                Rounding::Down => negative,
+                Rounding::Zero => false,
+            };
+            return sign | if to_infinity { 0x7C00 } else { 0x7BFF };
+        }
+        if inexact {
+            self.raise(INEXACT | if tiny { UNDERFLOW } else { 0 });
+        }
+        if kept >> 10 == 0 { sign | kept } else { sign | (biased as u16) << 10 | (kept & 0x3FF) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Numbers from every corner: zeros, denormals, ones, huge ones, infinities.
+    fn corners() -> Vec<u32> {
+        let mut state = 0x1234_5678_u32;
+        let mut numbers = vec![
+            0,
+            1,
+            0x7F_FFFF,
+            0x80_0000,
+            0x3F80_0000,
+            0x3F80_0001,
+            0x7F7F_FFFF,
+            INFINITY,
+            0x3F7F_FFFF,
+            0x4B80_0000,
+            0x3380_0000,
+            0x0080_0001,
+            0x4000_0000,
+        ];
+        for _ in 0..60 {
+            state ^= state << 13;
+            state ^= state >> 17;
+            state ^= state << 5;
+            numbers.push(state & 0x7FFF_FFFF);
+        }
+        numbers.retain(|bits| !f32::from_bits(*bits).is_nan());
+        let negative: Vec<_> = numbers.iter().map(|bits| bits | 1 << 31).collect();
+        numbers.extend(negative);
+        numbers
+    }
+
+    #[test]
+    fn rounding_to_nearest_agrees_with_the_host() {
+        for &x in &corners() {
+            for &y in &corners() {
+                let (a, b) = (f32::from_bits(x), f32::from_bits(y));
+                let mut fpscr = 0;
+                let mut context = Context::new(&mut fpscr);
+                let got = [
+                    context.add(x, y),
+                    context.subtract(x, y),
+                    context.multiply(x, y),
+                    context.divide(x, y),
+                    context.multiply_add(0x3F80_0001, x, y),
+                    context.square_root(x),
+                ];
+                let host = [
+                    a + b,
+                    a - b,
+                    a * b,
+                    a / b,
+                    a.mul_add(b, f32::from_bits(0x3F80_0001)),
+                    a.sqrt(),
+                ];
+                for (got, host) in got.into_iter().zip(host) {
+                    let same =
+                        if host.is_nan() { got == DEFAULT_NAN } else { got == host.to_bits() };
+                    assert!(same, "{x:#x} {y:#x}: {got:#x}, host {:#x}", host.to_bits());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn directed_rounding_encloses_the_exact_result() {
+        let third = |mode: u32| {
+            let mut fpscr = mode << 22;
+            let result = Context::new(&mut fpscr).divide(1f32.to_bits(), 3f32.to_bits());
+            (result, fpscr & INEXACT)
+        };
+        assert_eq!(third(1).0, third(2).0 + 1);
+        assert_eq!(third(3), third(2));
+        assert_eq!(third(0).1, INEXACT);
+    }
+
+    #[test]
+    fn conversions_saturate_and_say_so() {
+        let mut fpscr = 0;
+        let mut context = Context::new(&mut fpscr);
+        assert_eq!(context.to_fixed(3e9f32.to_bits(), 32, 0, false), 0x7FFF_FFFF);
+        assert_eq!(context.to_fixed((-1f32).to_bits(), 32, 0, true), 0);
+        assert_eq!(context.to_fixed(2.5f32.to_bits(), 32, 0, false), 2);
+        assert_eq!(context.to_fixed(1.25f32.to_bits(), 16, 8, false), 0x140);
+        assert_eq!(context.from_fixed(-3, 1), (-1.5f32).to_bits());
+        assert_eq!(fpscr & INVALID, INVALID);
+    }
+
+    #[test]
+    fn halves_survive_the_way_there_and_back() {
+        for half in 0..=0xFFFFu16 {
+            let mut fpscr = 0;
+            let mut context = Context::new(&mut fpscr);
+            let single = context.half_to_single(half);
+            if !f32::from_bits(single).is_nan() {
+                assert_eq!(context.single_to_half(single), half);
+            }
+        }
+    }
+}

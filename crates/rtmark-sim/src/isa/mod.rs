@@ -1,0 +1,12 @@
+//! The instruction set: from bits to operations.
+//!
+//! [`op`] lists what instructions do, [`encodings`] how they are written, and
+//! [`decode`] turns the one into the other. Nothing here executes or times anything.
+
+mod decode;
+mod encodings;
+mod op;
+
+pub use decode::{Slot, decode, is_wide};
+pub use encodings::Isa;
+pub use op::{Group, Op};

@@ -1,0 +1,127 @@
+//! The operations that instructions decode to.
+//!
+//! One list names every operation once; the decoder's table, the execution
+//! unit's `match` and the timing rules all refer to it. Encodings that mean the
+//! same share an operation: `ADDS R0, R0, #1` in 16 bits and in 32 bits are both
+//! [`Op::AddsI`].
+
+macro_rules! operations {
+    ($($(#[$group_doc:meta])* $group:ident { $($name:ident,)* })*) => {
+        /// What an instruction does. Suffixes: `s` sets the flags, `I` an immediate
+        /// operand, `R` a register, `X` a register shifted by an immediate.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[repr(u16)]
+        pub enum Op {
+            $($($name,)*)*
+        }
+
+        /// Kinds of operations.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Group {
+            $($(#[$group_doc])* $group,)*
+        }
+
+        impl Op {
+            /// The kind of operation.
+            pub const fn group(self) -> Group {
+                match self {
+                    $($(Self::$name)|* => Group::$group,)*
+                }
+            }
+        }
+    };
+}
+
+operations! {
+    /// `Watch` is no instruction but a watched address, whose slot stands before the
+    /// real one; `Undefined` faults.
+    Special { Watch, Undefined, }
+    /// An immediate as the second operand. `aux` = 1: the carry flag becomes bit 31 of `imm`.
+    Immediate {
+        AndI, AndsI, OrrI, OrrsI, EorI, EorsI, BicI, BicsI, OrnI, OrnsI,
+        MovI, MovsI, MvnI, MvnsI, AddI, AddsI, SubI, SubsI, AdcI, AdcsI,
+        SbcI, SbcsI, RsbI, RsbsI, TstI, TeqI, CmpI, CmnI,
+    }
+    /// A register as the second operand.
+    Register {
+        AndR, AndsR, OrrR, OrrsR, EorR, EorsR, BicR, BicsR, OrnR, OrnsR,
+        MovR, MovsR, MvnR, MvnsR, AddR, AddsR, SubR, SubsR, AdcR, AdcsR,
+        SbcR, SbcsR, RsbR, RsbsR, TstR, TeqR, CmpR, CmnR,
+    }
+    /// A register shifted by an immediate: `aux` = type << 8 | amount.
+    Shifted {
+        AndX, AndsX, OrrX, OrrsX, EorX, EorsX, BicX, BicsX, OrnX, OrnsX,
+        MovX, MovsX, MvnX, MvnsX, AddX, AddsX, SubX, SubsX, AdcX, AdcsX,
+        SbcX, SbcsX, RsbX, RsbsX, TstX, TeqX, CmpX, CmnX,
+    }
+    /// Shifts by a register.
+    Shift { LslR, LslsR, LsrR, LsrsR, AsrR, AsrsR, RorR, RorsR, }
+    /// Bits, extensions (the register is first rotated right by `imm`), saturation.
+    Bits {
+        Movt, Bfi, Bfc, Sbfx, Ubfx, Clz, Rbit, Rev, Rev16, Revsh,
+        Sxtb, Sxth, Uxtb, Uxth, Sxtab, Sxtah, Uxtab, Uxtah, Ssat, Usat,
+    }
+    Multiply { Mul, Muls, Mla, Mls, Umull, Smull, Umlal, Smlal, }
+    Divide { Udiv, Sdiv, }
+
+    /// `I` base plus immediate, `R` base plus shifted register, `Pre` and `Post`
+    /// with write-back, `Lit` from an absolute address in `imm`.
+    Load {
+        LdrI, LdrbI, LdrhI, LdrsbI, LdrshI, LdrR, LdrbR, LdrhR, LdrsbR, LdrshR,
+        LdrPre, LdrbPre, LdrhPre, LdrsbPre, LdrshPre,
+        LdrPost, LdrbPost, LdrhPost, LdrsbPost, LdrshPost,
+        LdrLit, LdrbLit, LdrhLit, LdrsbLit, LdrshLit,
+    }
+    StoreImmediate { StrI, StrbI, StrhI, }
+    Store {
+        StrR, StrbR, StrhR, StrPre, StrbPre, StrhPre, StrPost, StrbPost, StrhPost,
+    }
+    /// Loads of the program counter.
+    LoadPc { LdrPcI, LdrPcR, LdrPcPre, LdrPcPost, LdrPcLit, }
+    /// Pairs: `aux` = 0 offset, 1 pre-indexed, 2 post-indexed.
+    Dual { Ldrd, Strd, LdrdLit, }
+    Exclusive { Ldrex, Ldrexb, Ldrexh, Strex, Strexb, Strexh, Clrex, }
+    /// `imm` = register mask, `aux` = 1 with write-back.
+    List { Ldm, Ldmdb, Stm, Stmdb, Push, Pop, }
+
+    /// `imm` = absolute target.
+    Branch {
+        B, Beq, Bne, Bcs, Bcc, Bmi, Bpl, Bvs, Bvc, Bhi, Bls, Bge, Blt, Bgt, Ble, Cbz, Cbnz,
+    }
+    Call { Bl, }
+    /// The target is in a register.
+    BranchRegister { Bx, BlxR, MovPc, AddPc, }
+    /// The target is in a table of bytes or halfwords.
+    BranchTable { Tbb, Tbh, }
+
+    Hint { Nop, Yield, Sev, Pld, It, }
+    Wait { Wfe, Wfi, }
+    Barrier { Dmb, Dsb, Isb, }
+    /// `imm` = the special register, `aux` = which parts of it.
+    SpecialRegister { Mrs, Msr, }
+    ChangeState { Cps, }
+    /// Instructions that raise an exception.
+    Raise { Svc, Bkpt, Udf, }
+
+    /// `aux` = variant within the operation (see `exec::dsp`).
+    Dsp {
+        Parallel, Sel, Usad8, Usada8, Pkhbt, Pkhtb, Qadd, Qsub, Qdadd, Qdsub,
+        Sxtb16, Uxtb16, Sxtab16, Uxtab16, Ssat16, Usat16,
+        Smulxy, Smulwy, Smlaxy, Smlawy, Smlalxy, Smuad, Smusd, Smlad, Smlsd, Smlald, Smlsld,
+        Smmul, Smmla, Smmls, Umaal,
+    }
+
+    /// Single precision: register numbers 0 to 31. Conversions: `aux` = variant (see `exec::fp`).
+    Float {
+        Vadd, Vsub, Vmul, Vnmul, Vabs, Vneg, VmovR, VmovI, Vcmp, Vcmpe, VcmpZ, VcmpeZ,
+        VcvtFromInt, VcvtToInt, VcvtFixed, VcvtHalf,
+    }
+    FloatMultiplyAdd { Vmla, Vmls, Vnmla, Vnmls, Vfma, Vfms, Vfnma, Vfnms, }
+    FloatDivide { Vdiv, Vsqrt, }
+    FloatTransfer {
+        VmovToCore, VmovFromCore, VmovPairToCore, VmovPairFromCore, Vmrs, Vmsr,
+    }
+    /// `n` = base, `imm` = signed offset (a literal's: absolute address), low byte of
+    /// `aux` = count of words.
+    FloatMemory { Vldr, Vstr, VldrLit, Vldm, Vstm, }
+}

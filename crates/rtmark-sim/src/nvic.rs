@@ -1,0 +1,282 @@
+//! Which exceptions are enabled, pending and active, and which comes first.
+//!
+//! The nested vectored interrupt controller as a value: it decides, and never
+//! touches registers or memory (DDI 0403, B1.5 and B3.4). Exceptions are known by
+//! number: 2 NMI, 3 HardFault, 11 SVCall, 14 PendSV, 15 SysTick, 16 + n interrupt n.
+
+/// NMI's exception number.
+pub const NMI: u16 = 2;
+/// HardFault's exception number.
+pub const HARD_FAULT: u16 = 3;
+/// MemManage's exception number (ARMv7-M).
+pub const MEM_MANAGE: u16 = 4;
+/// BusFault's exception number (ARMv7-M).
+pub const BUS_FAULT: u16 = 5;
+/// UsageFault's exception number (ARMv7-M).
+pub const USAGE_FAULT: u16 = 6;
+/// SVCall's exception number.
+pub const SVCALL: u16 = 11;
+/// PendSV's exception number.
+pub const PENDSV: u16 = 14;
+/// SysTick's exception number.
+pub const SYSTICK: u16 = 15;
+/// The exception number of external interrupt 0.
+pub const FIRST_INTERRUPT: u16 = 16;
+
+/// The priority of thread mode with nothing masked: below every exception.
+pub const THREAD_PRIORITY: i16 = 256;
+
+/// A set of exception numbers from 0 to 255.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct ExceptionSet([u64; 4]);
+
+impl ExceptionSet {
+    pub const fn contains(self, exception: u16) -> bool {
+        self.0[(exception >> 6 & 3) as usize] >> (exception & 63) & 1 == 1
+    }
+
+    pub const fn set(&mut self, exception: u16, member: bool) {
+        let word = &mut self.0[(exception >> 6 & 3) as usize];
+        let bit = 1 << (exception & 63);
+        if member { *word |= bit } else { *word &= !bit }
+    }
+
+    pub const fn is_empty(self) -> bool {
+        self.0[0] | self.0[1] | self.0[2] | self.0[3] == 0
+    }
+
+    /// The members in ascending order.
+    pub fn iter(self) -> impl Iterator<Item = u16> {
+        (0u16..4).flat_map(move |at| {
+            let mut word = self.0[at as usize];
+            std::iter::from_fn(move || {
+                let bit = (word != 0).then(|| word.trailing_zeros() as u16)?;
+                word &= word - 1;
+                Some(at * 64 + bit)
+            })
+        })
+    }
+
+    /// 32 members from `first` on as bits, as the NVIC's registers show them.
+    pub const fn word(self, first: u16) -> u32 {
+        let at = (first >> 6) as usize;
+        let shift = first & 63;
+        let low = self.0[at & 3] >> shift;
+        let high = if shift > 32 && at < 3 { self.0[at + 1] << (64 - shift) } else { 0 };
+        (low | high) as u32
+    }
+}
+
+/// The state of the interrupt controller.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Nvic {
+    enabled: ExceptionSet,
+    pending: ExceptionSet,
+    active: ExceptionSet,
+    /// As programmed, most significant bits first; bits that the soc lacks are zero.
+    priority: [u8; 256],
+    /// Bits of the priority that exist.
+    priority_mask: u8,
+    /// AIRCR.PRIGROUP.
+    pub group: u8,
+    /// One past the last exception number.
+    count: u16,
+}
+
+/// What keeps exceptions from being taken, besides those already active.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Masks {
+    pub primask: bool,
+    pub faultmask: bool,
+    pub basepri: u8,
+}
+
+impl Nvic {
+    pub fn new(interrupts: u16, priority_bits: u8) -> Self {
+        let mut enabled = ExceptionSet::default();
+        for exception in [NMI, HARD_FAULT, SVCALL, 12, PENDSV, SYSTICK] {
+            enabled.set(exception, true);
+        }
+        Self {
+            enabled,
+            pending: ExceptionSet::default(),
+            active: ExceptionSet::default(),
+            priority: [0; 256],
+            priority_mask: !(0xFFu16 >> priority_bits) as u8,
+            group: 0,
+            count: FIRST_INTERRUPT + interrupts,
+        }
+    }
+
+    pub const fn enabled(&self) -> ExceptionSet {
+        self.enabled
+    }
+
+    pub const fn pending(&self) -> ExceptionSet {
+        self.pending
+    }
+
+    pub const fn active(&self) -> ExceptionSet {
+        self.active
+    }
+
+    /// Enables or disables an exception; numbers that the soc lacks are ignored.
+    pub const fn enable(&mut self, exception: u16, on: bool) {
+        if exception < self.count {
+            self.enabled.set(exception, on);
+        }
+    }
+
+    /// Makes an exception pending or not; answers whether that is news.
+    pub const fn pend(&mut self, exception: u16, on: bool) -> bool {
+        if exception >= self.count || self.pending.contains(exception) == on {
+            return false;
+        }
+        self.pending.set(exception, on);
+        true
+    }
+
+    pub const fn activate(&mut self, exception: u16) {
+        self.pending.set(exception, false);
+        self.active.set(exception, true);
+    }
+
+    pub const fn set_active(&mut self, exception: u16, on: bool) {
+        self.active.set(exception, on);
+    }
+
+    pub const fn priority_register(&self, exception: u16) -> u8 {
+        self.priority[exception as usize & 0xFF]
+    }
+
+    pub const fn set_priority(&mut self, exception: u16, value: u8) {
+        if exception < self.count && exception > HARD_FAULT {
+            self.priority[exception as usize] = value & self.priority_mask;
+        }
+    }
+
+    /// The bits of a priority value that exist.
+    pub const fn mask_priority(&self, value: u8) -> u8 {
+        value & self.priority_mask
+    }
+
+    /// An exception's priority; the lower, the more urgent.
+    fn priority_of(&self, exception: u16) -> i16 {
+        match exception {
+            1 => -3,
+            NMI => -2,
+            HARD_FAULT => -1,
+            _ => i16::from(self.priority[exception as usize & 0xFF]),
+        }
+    }
+
+    /// The part of a priority that decides about preemption.
+    fn group_of(&self, priority: i16) -> i16 {
+        if priority < 0 || priority >= THREAD_PRIORITY {
+            return priority;
+        }
+        priority & !((2i16 << self.group) - 1)
+    }
+
+    /// The priority that execution has through active exceptions and masks.
+    pub fn execution_priority(&self, masks: Masks) -> i16 {
+        let active = self.active.iter().map(|exception| self.group_of(self.priority_of(exception)));
+        let mut priority = active.min().unwrap_or(THREAD_PRIORITY);
+        if masks.basepri != 0 {
+            priority = priority.min(self.group_of(i16::from(masks.basepri)));
+        }
+        if masks.primask {
+            priority = priority.min(0);
+        }
+        if masks.faultmask {
+            priority = priority.min(-1);
+        }
+        priority
+    }
+
+    /// The most urgent pending and enabled exception.
+    fn first_pending(&self) -> Option<u16> {
+        self.pending
+            .iter()
+            .filter(|&exception| self.enabled.contains(exception))
+            .min_by_key(|&exception| (self.priority_of(exception), exception))
+    }
+
+    /// The exception to take now, if one is more urgent than what executes.
+    pub fn to_take(&self, masks: Masks) -> Option<u16> {
+        if self.pending.is_empty() {
+            return None;
+        }
+        let exception = self.first_pending()?;
+        let group = self.group_of(self.priority_of(exception));
+        (group < self.execution_priority(masks)).then_some(exception)
+    }
+
+    /// Whether an exception with this number would be taken at once if it were pending.
+    pub fn could_take(&self, exception: u16, masks: Masks) -> bool {
+        self.group_of(self.priority_of(exception)) < self.execution_priority(masks)
+    }
+
+    /// The highest-priority pending exception, masked or not, as ICSR.VECTPENDING shows it.
+    pub fn vect_pending(&self) -> u16 {
+        self.first_pending().unwrap_or(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_more_urgent_comes_first_then_the_lower_number() {
+        let mut nvic = Nvic::new(32, 2);
+        for (exception, priority) in [(16, 0xC0), (17, 0x40), (18, 0x40)] {
+            nvic.enable(exception, true);
+            nvic.set_priority(exception, priority);
+            nvic.pend(exception, true);
+        }
+        assert_eq!(nvic.to_take(Masks::default()), Some(17));
+        nvic.activate(17);
+        assert_eq!(nvic.to_take(Masks::default()), None, "18 is of the same priority");
+        assert_eq!(nvic.to_take(Masks { primask: true, ..Masks::default() }), None);
+        assert!(nvic.pend(NMI, true));
+        assert_eq!(nvic.to_take(Masks { primask: true, ..Masks::default() }), Some(NMI));
+    }
+
+    #[test]
+    fn the_group_decides_about_preemption() {
+        let mut nvic = Nvic::new(8, 4);
+        for (exception, priority) in [(16, 0x50), (17, 0x40)] {
+            nvic.enable(exception, true);
+            nvic.set_priority(exception, priority);
+        }
+        nvic.activate(16);
+        nvic.pend(17, true);
+        assert_eq!(nvic.to_take(Masks::default()), Some(17));
+        nvic.group = 4; // bits 7 to 5 preempt, bit 4 only orders
+        assert_eq!(nvic.to_take(Masks::default()), None);
+    }
+
+    #[test]
+    fn base_priority_masks_what_is_not_more_urgent() {
+        let mut nvic = Nvic::new(8, 4);
+        nvic.enable(16, true);
+        nvic.set_priority(16, 0x50);
+        nvic.pend(16, true);
+        let masked = |basepri| nvic.to_take(Masks { basepri, ..Masks::default() });
+        assert_eq!(masked(0x50), None);
+        assert_eq!(masked(0x60), Some(16));
+        assert_eq!(masked(0), Some(16));
+    }
+
+    #[test]
+    fn registers_show_sets_in_words() {
+        let mut set = ExceptionSet::default();
+        set.set(16, true);
+        set.set(47, true);
+        set.set(48, true);
+        assert_eq!(set.word(16), 1 | 1 << 31);
+        assert_eq!(set.word(48), 1);
+        assert_eq!(set.iter().collect::<Vec<_>>(), [16, 47, 48]);
+    }
+}

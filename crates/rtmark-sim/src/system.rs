@@ -1,0 +1,380 @@
+//! The system control space: the registers by which software speaks to its core.
+//!
+//! State and decoding of 0xE0000000 to 0xE00FFFFF (DDI 0403, B3.2; DDI 0419, B3.2
+//! for ARMv6-M, which has fewer). What a register write sets in motion (an
+//! exception that becomes pending, a clock that starts) is told to the machine.
+
+use crate::bus::Abort;
+use crate::cpu::Features;
+use crate::machine::Machine;
+use crate::nvic::{
+    BUS_FAULT, FIRST_INTERRUPT, HARD_FAULT, MEM_MANAGE, NMI, Nvic, PENDSV, SVCALL, SYSTICK,
+    USAGE_FAULT,
+};
+use crate::soc::{CoreKind, Soc};
+use crate::systick::{CycleCounter, SysTick};
+
+/// CCR bits that matter here.
+const CCR_UNALIGN_TRP: u32 = 1 << 3;
+const CCR_DIV_0_TRP: u32 = 1 << 4;
+const CCR_STKALIGN: u32 = 1 << 9;
+/// What AIRCR writes must carry in their upper half.
+const AIRCR_KEY: u32 = 0x05FA;
+
+/// Control of floating-point state (FPCCR, FPCAR, FPDSCR).
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct FpControl {
+    /// FPCCR: bit 31 ASPEN, 30 LSPEN, 0 LSPACT, and the flags taken at stacking.
+    pub control: u32,
+    /// FPCAR: where the lazily stacked registers belong.
+    pub address: u32,
+    /// FPDSCR: the status that a new context begins with.
+    pub default_status: u32,
+}
+
+impl FpControl {
+    pub const LAZY_ACTIVE: u32 = 1;
+    const LAZY_ENABLED: u32 = 1 << 30;
+    const AUTOMATIC: u32 = 1 << 31;
+
+    pub const fn lazy_pending(&self) -> bool {
+        self.control & Self::LAZY_ACTIVE != 0
+    }
+
+    pub const fn lazy_enabled(&self) -> bool {
+        self.control & Self::LAZY_ENABLED != 0
+    }
+
+    /// Whether exception entry looks after floating-point state.
+    pub const fn automatic(&self) -> bool {
+        self.control & Self::AUTOMATIC != 0
+    }
+}
+
+/// The registers of the system control space.
+#[derive(Clone, Debug)]
+pub struct System {
+    core: CoreKind,
+    features: Features,
+    pub nvic: Nvic,
+    pub systick: SysTick,
+    pub counter: CycleCounter,
+    pub fp: FpControl,
+    pub vector_table: u32,
+    /// SCR: bit 1 SLEEPONEXIT, bit 4 SEVONPEND.
+    pub sleep_control: u32,
+    configuration: u32,
+    /// CFSR and HFSR, MMFAR, BFAR.
+    pub fault_status: u32,
+    pub hard_fault_status: u32,
+    pub mem_manage_address: u32,
+    pub bus_fault_address: u32,
+    /// CPACR.
+    coprocessor_access: u32,
+    interrupts: u16,
+}
+
+impl System {
+    pub fn new(soc: &Soc, features: Features) -> Self {
+        let configuration =
+            if features.mainline { CCR_STKALIGN } else { CCR_STKALIGN | CCR_UNALIGN_TRP };
+        Self {
+            core: soc.core,
+            features,
+            nvic: Nvic::new(soc.interrupts, soc.priority_bits),
+            systick: SysTick::new(soc.systick_reference_divisor),
+            counter: CycleCounter::default(),
+            fp: FpControl {
+                control: FpControl::AUTOMATIC | FpControl::LAZY_ENABLED,
+                address: 0,
+                default_status: 0,
+            },
+            vector_table: soc.vector_base(),
+            sleep_control: 0,
+            configuration,
+            fault_status: 0,
+            hard_fault_status: 0,
+            mem_manage_address: 0,
+            bus_fault_address: 0,
+            coprocessor_access: 0,
+            interrupts: soc.interrupts,
+        }
+    }
+
+    pub const fn allows_unaligned(&self) -> bool {
+        self.configuration & CCR_UNALIGN_TRP == 0
+    }
+
+    pub const fn traps_division_by_zero(&self) -> bool {
+        self.configuration & CCR_DIV_0_TRP != 0
+    }
+
+    pub const fn aligns_stack(&self) -> bool {
+        self.configuration & CCR_STKALIGN != 0
+    }
+
+    pub const fn allows_fp(&self, privileged: bool) -> bool {
+        match self.coprocessor_access >> 20 & 3 {
+            3 => true,
+            1 => privileged,
+            _ => false,
+        }
+    }
+
+    const fn identity(&self) -> u32 {
+        match self.core {
+            CoreKind::CortexM0Plus => 0x410C_C601,
+            CoreKind::CortexM4F => 0x410F_C241,
+        }
+    }
+
+    /// The exception whose set or clear register bit 0 stands for.
+    fn first_of(register: u32) -> u16 {
+        FIRST_INTERRUPT + (register / 4 * 32) as u16
+    }
+
+    /// SHPRn and IPRn: four priorities to a word.
+    fn priorities(&self, first: u16) -> u32 {
+        (0..4)
+            .rev()
+            .fold(0, |word, at| word << 8 | u32::from(self.nvic.priority_register(first + at)))
+    }
+
+    fn handler_state(&self) -> u32 {
+        let (enabled, active, pending) =
+            (self.nvic.enabled(), self.nvic.active(), self.nvic.pending());
+        let bit = |set: crate::nvic::ExceptionSet, exception, at| {
+            u32::from(set.contains(exception)) << at
+        };
+        bit(active, MEM_MANAGE, 0)
+            | bit(active, BUS_FAULT, 1)
+            | bit(active, USAGE_FAULT, 3)
+            | bit(active, SVCALL, 7)
+            | bit(active, PENDSV, 10)
+            | bit(active, SYSTICK, 11)
+            | bit(pending, USAGE_FAULT, 12)
+            | bit(pending, MEM_MANAGE, 13)
+            | bit(pending, BUS_FAULT, 14)
+            | bit(pending, SVCALL, 15)
+            | bit(enabled, MEM_MANAGE, 16)
+            | bit(enabled, BUS_FAULT, 17)
+            | bit(enabled, USAGE_FAULT, 18)
+    }
+}
+
+impl Machine {
+    /// Reads a word of the system space.
+    pub(crate) fn read_system(&mut self, address: u32) -> Result<u32, Abort> {
+        if !self.cpu.privileged() && address >= 0xE000_E000 {
+            return Err(Abort::Bus);
+        }
+        let now = self.data_phase();
+        let mainline = self.features.mainline;
+        let system = &mut self.system;
+        let value = match address {
+            // A stimulus port of the trace macrocell is always ready for more.
+            0xE000_0000..=0xE000_007C if mainline => 1,
+            0xE000_1000 if mainline => 0x4000_0000 | u32::from(system.counter.is_enabled()),
+            0xE000_1004 if mainline => system.counter.read(now),
+            0xE000_EDFC if mainline => u32::from(system.counter.is_powered()) << 24,
+            0xE000_E004 => u32::from(system.interrupts.div_ceil(32)) - 1,
+            0xE000_E010 => system.systick.read_control(),
+            0xE000_E014 => system.systick.read_reload(),
+            0xE000_E018 => system.systick.read_value(now),
+            0xE000_E01C => system.systick.calibration(),
+            0xE000_E100..=0xE000_E11C => {
+                system.nvic.enabled().word(System::first_of(address & 0x1F))
+            }
+            0xE000_E180..=0xE000_E19C => {
+                system.nvic.enabled().word(System::first_of(address & 0x1F))
+            }
+            0xE000_E200..=0xE000_E21C => {
+                system.nvic.pending().word(System::first_of(address & 0x1F))
+            }
+            0xE000_E280..=0xE000_E29C => {
+                system.nvic.pending().word(System::first_of(address & 0x1F))
+            }
+            0xE000_E300..=0xE000_E31C if mainline => {
+                system.nvic.active().word(System::first_of(address & 0x1F))
+            }
+            0xE000_E400..=0xE000_E4EC => {
+                system.priorities(FIRST_INTERRUPT + (address - 0xE000_E400) as u16)
+            }
+            0xE000_ED00 => system.identity(),
+            0xE000_ED04 => self.interrupt_control(),
+            0xE000_ED08 => system.vector_table,
+            0xE000_ED0C => 0xFA05_0000 | u32::from(system.nvic.group) << 8,
+            0xE000_ED10 => system.sleep_control,
+            0xE000_ED14 => system.configuration,
+            0xE000_ED18 if mainline => system.priorities(4),
+            0xE000_ED1C => system.priorities(8),
+            0xE000_ED20 => system.priorities(12),
+            0xE000_ED24 => system.handler_state(),
+            0xE000_ED28 if mainline => system.fault_status,
+            0xE000_ED2C if mainline => system.hard_fault_status,
+            0xE000_ED34 if mainline => system.mem_manage_address,
+            0xE000_ED38 if mainline => system.bus_fault_address,
+            0xE000_ED88 if mainline => system.coprocessor_access,
+            0xE000_EF34 if self.features.fp => system.fp.control,
+            0xE000_EF38 if self.features.fp => system.fp.address,
+            0xE000_EF3C if self.features.fp => system.fp.default_status,
+            0xE000_EF40 if self.features.fp => 0x1011_0021,
+            0xE000_EF44 if self.features.fp => 0x1100_0011,
+            _ => {
+                self.note_unmodelled(address);
+                0
+            }
+        };
+        Ok(value)
+    }
+
+    /// ICSR without its write-only bits.
+    fn interrupt_control(&self) -> u32 {
+        let nvic = &self.system.nvic;
+        let pending = nvic.pending();
+        let external = pending.iter().any(|exception| exception >= FIRST_INTERRUPT);
+        let returns_to_base = nvic.active().iter().count() <= 1;
+        u32::from(self.cpu.ipsr)
+            | u32::from(self.features.mainline && returns_to_base) << 11
+            | u32::from(nvic.vect_pending()) << 12
+            | u32::from(external) << 22
+            | u32::from(pending.contains(SYSTICK)) << 26
+            | u32::from(pending.contains(PENDSV)) << 28
+            | u32::from(pending.contains(NMI)) << 31
+    }
+
+    /// Writes to the system space. Only priorities and fault status take less than a word.
+    pub(crate) fn write_system(
+        &mut self,
+        address: u32,
+        value: u32,
+        size: u32,
+    ) -> Result<(), Abort> {
+        let user_trigger = address == 0xE000_EF00 && self.system.configuration & 2 != 0;
+        if !self.cpu.privileged() && address >= 0xE000_E000 && !user_trigger {
+            return Err(Abort::Bus);
+        }
+        let now = self.data_phase();
+        let mainline = self.features.mainline;
+        let system = &mut self.system;
+        match address {
+            0xE000_0000..=0xE000_007C if mainline => {
+                if address == 0xE000_0000 {
+                    self.console.extend(&value.to_le_bytes()[..size as usize]);
+                }
+            }
+            0xE000_1000 if mainline => system.counter.enable(value & 1 == 1, now),
+            0xE000_1004 if mainline => system.counter.write(value, now),
+            0xE000_EDFC if mainline => system.counter.power(value >> 24 & 1 == 1, now),
+            0xE000_E010 => system.systick.write_control(value, now),
+            0xE000_E014 => system.systick.write_reload(value, now),
+            0xE000_E018 => system.systick.write_value(now),
+            0xE000_E100..=0xE000_E11C => self.for_each_bit(address, value, Self::enable_interrupt),
+            0xE000_E180..=0xE000_E19C => self.for_each_bit(address, value, Self::disable_interrupt),
+            0xE000_E200..=0xE000_E21C => self.for_each_bit(address, value, Self::pend_soon),
+            0xE000_E280..=0xE000_E29C => self.for_each_bit(address, value, Self::unpend),
+            0xE000_E400..=0xE000_E4EF => {
+                let first = FIRST_INTERRUPT + (address - 0xE000_E400) as u16;
+                self.set_priorities(first, value, size);
+            }
+            0xE000_ED04 => self.write_interrupt_control(value),
+            0xE000_ED08 => system.vector_table = value & if mainline { !0x7F } else { !0xFF },
+            0xE000_ED0C if value >> 16 == AIRCR_KEY => {
+                if mainline {
+                    system.nvic.group = (value >> 8 & 7) as u8;
+                }
+                self.reset_requested = value & 4 != 0;
+            }
+            0xE000_ED10 => system.sleep_control = value & 0x16,
+            0xE000_ED14 if mainline => system.configuration = value & 0x31B,
+            0xE000_ED18..=0xE000_ED23 => {
+                let first = 4 + (address - 0xE000_ED18) as u16;
+                self.set_priorities(first, value, size);
+            }
+            0xE000_ED24 if mainline => self.write_handler_state(value),
+            0xE000_ED28..=0xE000_ED2B if mainline => {
+                system.fault_status &= !(value << (8 * (address & 3)));
+            }
+            0xE000_ED2C if mainline => system.hard_fault_status &= !value,
+            0xE000_ED34 if mainline => system.mem_manage_address = value,
+            0xE000_ED38 if mainline => system.bus_fault_address = value,
+            0xE000_ED88 if mainline => {
+                let fpu = if system.features.fp { 0x00F0_0000 } else { 0 };
+                system.coprocessor_access = value & fpu;
+            }
+            0xE000_EF00 if mainline => self.pend_soon(FIRST_INTERRUPT + (value & 0x1FF) as u16),
+            0xE000_EF34 if self.features.fp => system.fp.control = value & 0xC000_017B,
+            0xE000_EF38 if self.features.fp => system.fp.address = value & !7,
+            0xE000_EF3C if self.features.fp => system.fp.default_status = value & 0x07C0_0000,
+            _ => self.note_unmodelled(address),
+        }
+        self.attend_soon();
+        Ok(())
+    }
+
+    fn for_each_bit(&mut self, address: u32, value: u32, act: impl Fn(&mut Self, u16)) {
+        let first = System::first_of(address & 0x1C);
+        (0..32).filter(|bit| value >> bit & 1 == 1).for_each(|bit| act(self, first + bit));
+    }
+
+    fn enable_interrupt(&mut self, exception: u16) {
+        self.system.nvic.enable(exception, true);
+    }
+
+    fn disable_interrupt(&mut self, exception: u16) {
+        self.system.nvic.enable(exception, false);
+    }
+
+    fn unpend(&mut self, exception: u16) {
+        self.system.nvic.pend(exception, false);
+    }
+
+    fn set_priorities(&mut self, first: u16, value: u32, size: u32) {
+        for (at, priority) in value.to_le_bytes().into_iter().take(size as usize).enumerate() {
+            let exception = first + at as u16;
+            // ARMv6-M has priorities for SVCall, PendSV and SysTick only.
+            if self.features.mainline || exception >= SVCALL {
+                self.system.nvic.set_priority(exception, priority);
+            }
+        }
+    }
+
+    fn write_interrupt_control(&mut self, value: u32) {
+        for (set, clear, exception) in [(28, 27, PENDSV), (26, 25, SYSTICK)] {
+            if value >> set & 1 == 1 {
+                self.pend_soon(exception);
+            } else if value >> clear & 1 == 1 {
+                self.unpend(exception);
+            }
+        }
+        if value >> 31 == 1 {
+            self.pend_soon(NMI);
+        }
+    }
+
+    fn write_handler_state(&mut self, value: u32) {
+        for (bit, exception) in [(16, MEM_MANAGE), (17, BUS_FAULT), (18, USAGE_FAULT)] {
+            self.system.nvic.enable(exception, value >> bit & 1 == 1);
+        }
+        let active = [
+            (0, MEM_MANAGE),
+            (1, BUS_FAULT),
+            (3, USAGE_FAULT),
+            (7, SVCALL),
+            (10, PENDSV),
+            (11, SYSTICK),
+        ];
+        for (bit, exception) in active {
+            self.system.nvic.set_active(exception, value >> bit & 1 == 1);
+        }
+        for (bit, exception) in [(12, USAGE_FAULT), (13, MEM_MANAGE), (14, BUS_FAULT), (15, SVCALL)]
+        {
+            self.system.nvic.pend(exception, value >> bit & 1 == 1);
+        }
+    }
+
+    /// Whether a configurable fault is handled by its own handler.
+    pub(crate) fn handles_fault(&self, exception: u16) -> bool {
+        exception != HARD_FAULT && self.system.nvic.enabled().contains(exception)
+    }
+}

@@ -1,0 +1,229 @@
+//! SysTick and the cycle counter: clocks that are computed, not ticked.
+//!
+//! Each keeps the cycle at which its value was last known and works out the rest
+//! on demand (DDI 0403, B3.3 and C1.8), so that time may pass in any strides.
+
+/// The system timer.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct SysTick {
+    enabled: bool,
+    interrupt: bool,
+    /// CLKSOURCE: whether it counts the core's clock.
+    core_clock: bool,
+    reload: u32,
+    /// The counter's value at `since`.
+    value: u32,
+    since: u64,
+    /// Zero has been reached since the control register was last read.
+    count_flag: bool,
+    /// Core cycles to a count when the reference clock is selected.
+    reference_divisor: Option<u64>,
+}
+
+impl SysTick {
+    pub fn new(reference_divisor: Option<u16>) -> Self {
+        Self {
+            enabled: false,
+            interrupt: false,
+            core_clock: reference_divisor.is_none(),
+            reload: 0,
+            value: 0,
+            since: 0,
+            count_flag: false,
+            reference_divisor: reference_divisor.map(u64::from),
+        }
+    }
+
+    fn divisor(&self) -> u64 {
+        if self.core_clock { 1 } else { self.reference_divisor.unwrap_or(1) }
+    }
+
+    /// Counts that have passed since the value was last known.
+    fn counts(&self, now: u64) -> u64 {
+        if self.enabled { now.saturating_sub(self.since) / self.divisor() } else { 0 }
+    }
+
+    fn value_at(&self, now: u64) -> u32 {
+        let (counts, value) = (self.counts(now), u64::from(self.value));
+        if counts <= value {
+            (value - counts) as u32
+        } else if self.reload == 0 {
+            0
+        } else {
+            let period = u64::from(self.reload) + 1;
+            self.reload - ((counts - value - 1) % period) as u32
+        }
+    }
+
+    /// The cycle after `since` at which the counter first reaches zero, however
+    /// far away; `None` when it never does.
+    pub fn next_zero(&self) -> Option<u64> {
+        if !self.enabled || (self.value == 0 && self.reload == 0) {
+            return None;
+        }
+        let counts =
+            if self.value == 0 { u64::from(self.reload) + 1 } else { u64::from(self.value) };
+        Some(self.since + counts * self.divisor())
+    }
+
+    /// Passes the next zero, which is due; answers whether it raises the interrupt.
+    pub fn pass_zero(&mut self, at: u64) -> bool {
+        self.since = at;
+        self.value = 0;
+        self.count_flag = true;
+        self.interrupt
+    }
+
+    /// Whether it will interrupt on its own.
+    pub fn is_armed(&self) -> bool {
+        self.interrupt && self.next_zero().is_some()
+    }
+
+    fn settle(&mut self, now: u64) {
+        let counts = self.counts(now);
+        self.value = self.value_at(now);
+        self.since = if self.enabled { self.since + counts * self.divisor() } else { now };
+    }
+
+    /// Reads SYST_CSR, which clears COUNTFLAG.
+    pub fn read_control(&mut self) -> u32 {
+        let flag = std::mem::take(&mut self.count_flag);
+        u32::from(self.enabled)
+            | u32::from(self.interrupt) << 1
+            | u32::from(self.core_clock) << 2
+            | u32::from(flag) << 16
+    }
+
+    pub fn write_control(&mut self, value: u32, now: u64) {
+        self.settle(now);
+        self.since = now;
+        self.enabled = value & 1 != 0;
+        self.interrupt = value & 2 != 0;
+        self.core_clock = value & 4 != 0 || self.reference_divisor.is_none();
+    }
+
+    pub const fn read_reload(&self) -> u32 {
+        self.reload
+    }
+
+    pub fn write_reload(&mut self, value: u32, now: u64) {
+        self.settle(now);
+        self.reload = value & 0xFF_FFFF;
+    }
+
+    pub fn read_value(&self, now: u64) -> u32 {
+        self.value_at(now)
+    }
+
+    /// Any write to SYST_CVR clears the counter and COUNTFLAG.
+    pub fn write_value(&mut self, now: u64) {
+        self.value = 0;
+        self.since = now;
+        self.count_flag = false;
+    }
+
+    /// SYST_CALIB: whether there is a reference clock; no calibration value is given.
+    pub const fn calibration(&self) -> u32 {
+        if self.reference_divisor.is_none() { 1 << 31 } else { 0 }
+    }
+}
+
+/// The cycle counter of the data watchpoint and trace unit.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct CycleCounter {
+    /// DEMCR.TRCENA.
+    powered: bool,
+    /// DWT_CTRL.CYCCNTENA.
+    enabled: bool,
+    value: u32,
+    since: u64,
+}
+
+impl CycleCounter {
+    const fn counts(&self) -> bool {
+        self.powered && self.enabled
+    }
+
+    pub const fn read(&self, now: u64) -> u32 {
+        if self.counts() {
+            self.value.wrapping_add(now.wrapping_sub(self.since) as u32)
+        } else {
+            self.value
+        }
+    }
+
+    pub const fn write(&mut self, value: u32, now: u64) {
+        self.value = value;
+        self.since = now;
+    }
+
+    pub const fn power(&mut self, on: bool, now: u64) {
+        self.write(self.read(now), now);
+        self.powered = on;
+    }
+
+    pub const fn enable(&mut self, on: bool, now: u64) {
+        self.write(self.read(now), now);
+        self.enabled = on;
+    }
+
+    pub const fn is_powered(&self) -> bool {
+        self.powered
+    }
+
+    pub const fn is_enabled(&self) -> bool {
+        self.enabled
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_down_and_reloads_a_cycle_after_zero() {
+        let mut timer = SysTick::new(None);
+        timer.write_reload(3, 0);
+        timer.write_value(0);
+        timer.write_control(7, 10);
+        let values: Vec<_> = (10..20).map(|now| timer.read_value(now)).collect();
+        assert_eq!(values, [0, 3, 2, 1, 0, 3, 2, 1, 0, 3]);
+        assert_eq!(timer.next_zero(), Some(14));
+        assert!(timer.pass_zero(14));
+        assert_eq!(timer.next_zero(), Some(18));
+        assert_eq!(timer.read_control(), 0x1_0007);
+        assert_eq!(timer.read_control(), 7);
+    }
+
+    #[test]
+    fn the_reference_clock_is_slower() {
+        let mut timer = SysTick::new(Some(8));
+        timer.write_reload(99, 0);
+        timer.write_control(3, 0);
+        assert_eq!(timer.next_zero(), Some(800));
+        assert_eq!(timer.read_value(8), 99);
+    }
+
+    #[test]
+    fn stopping_keeps_the_value() {
+        let mut timer = SysTick::new(None);
+        timer.write_reload(9, 0);
+        timer.write_control(5, 0);
+        timer.write_control(4, 3);
+        assert_eq!(timer.read_value(1000), 7);
+        assert_eq!(timer.next_zero(), None);
+        timer.write_control(5, 1000);
+        assert_eq!(timer.next_zero(), Some(1007));
+    }
+
+    #[test]
+    fn the_cycle_counter_needs_power_and_enable() {
+        let mut counter = CycleCounter::default();
+        counter.enable(true, 0);
+        assert_eq!(counter.read(100), 0);
+        counter.power(true, 100);
+        assert_eq!(counter.read(150), 50);
+        counter.write(0, 200);
+        assert_eq!(counter.read(u64::from(u32::MAX) + 201), 0);
+    }
+}

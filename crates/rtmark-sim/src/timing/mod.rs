@@ -1,0 +1,60 @@
+//! What instructions and memories cost.
+//!
+//! Timing stands beside the meaning of instructions and never changes it. A core
+//! is a small set of [`Rules`], each citing what shows it; a memory is a
+//! [`LineMemory`], driven by what the soc file says of it.
+//!
+//! A change here changes published figures: raise [`TIMING_MODEL`] with it.
+
+mod cortex_m0plus;
+mod cortex_m4;
+mod memory;
+
+pub use memory::LineMemory;
+
+use crate::isa::Slot;
+use crate::soc::CoreKind;
+
+/// The version of the timing rules. Equal versions give equal cycles for ever.
+pub const TIMING_MODEL: &str = "1";
+
+/// The timing rules of one core. All figures are cycles on memories without wait states.
+#[derive(Debug)]
+pub struct Rules {
+    /// What an instruction takes at least, branches not taken.
+    pub cost: fn(&Slot) -> u8,
+    /// What a division takes beyond its `cost`, by its operands.
+    pub divide: fn(dividend: u32, divisor: u32, signed: bool) -> u8,
+    /// Refilling the pipeline after a branch whose target the instruction names.
+    pub refill: u8,
+    /// The same when a register names the target.
+    pub refill_indirect: u8,
+    /// What it takes more when the target was loaded from memory.
+    pub refill_loaded: u8,
+    /// From the recognition of an exception to its handler's first instruction.
+    pub entry: u8,
+    /// The part of `entry` within which a more urgent exception comes too late to take it over.
+    pub late_arrival: u8,
+    /// From the returning instruction to the next one of the interrupted code.
+    pub exit: u8,
+    /// From the returning instruction to the first one of the next handler.
+    pub tail_chain: u8,
+    /// More on `entry` or `exit` when floating-point registers are moved at once.
+    pub fp_frame: u8,
+    /// What a load saves when the instruction before was a load or store too.
+    pub load_pairing: u8,
+}
+
+impl Rules {
+    /// The rules of a core.
+    pub const fn of(core: CoreKind) -> &'static Self {
+        match core {
+            CoreKind::CortexM0Plus => &cortex_m0plus::RULES,
+            CoreKind::CortexM4F => &cortex_m4::RULES,
+        }
+    }
+
+    pub fn division(&self, dividend: u32, divisor: u32, signed: bool) -> u8 {
+        (self.divide)(dividend, divisor, signed)
+    }
+}
