@@ -1,0 +1,44 @@
+# Two commands for everybody:
+#   make run    install what is missing, build, run the default suite, show the table
+#   make test   the same for the tests
+# For developers: make lint, make bench, make lockstep, make clean.
+
+CARGO ?= cargo
+RTMARK = target/release/rtmark
+
+.PHONY: run test bench lint lockstep build clean
+
+run:
+	@scripts/setup run
+	@$(CARGO) build --quiet --release -p rtmark
+	@$(RTMARK) run $(ARGS)
+
+build:
+	@$(CARGO) build --release --workspace
+
+test:
+	@scripts/setup test
+	$(CARGO) test --workspace
+	$(CARGO) test --manifest-path firmware/Cargo.toml
+
+lint:
+	$(CARGO) fmt --check
+	$(CARGO) clippy --workspace --all-targets -- -D warnings
+	$(CARGO) fmt --check --manifest-path firmware/Cargo.toml
+
+bench:
+	@scripts/setup test
+	$(CARGO) build --quiet --release -p rtmark -p rtmark-judge
+	@target/release/rtmark-judge bench
+
+# Random programs on the simulator and on QEMU: 100 million instructions a core.
+lockstep:
+	@scripts/setup test
+	$(CARGO) build --quiet --release -p rtmark-judge
+	@target/release/rtmark-judge lockstep --core cortex-m0plus --instructions 100000000
+	@target/release/rtmark-judge lockstep --core cortex-m4f --instructions 100000000
+
+clean:
+	$(CARGO) clean
+	$(CARGO) clean --manifest-path firmware/Cargo.toml
+	rm -rf build
