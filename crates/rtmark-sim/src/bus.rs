@@ -8,15 +8,6 @@ use std::sync::Arc;
 
 use crate::soc::{MemoryKind, Soc};
 
-/// What went wrong with an access, before anyone decides which fault it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Abort {
-    /// Nothing answers at the address, or not to this kind of access.
-    Bus,
-    /// The address is not a multiple of what the access needs.
-    Unaligned,
-}
-
 /// The contents of one memory.
 #[derive(Clone, Debug)]
 enum Contents {
@@ -51,6 +42,8 @@ pub struct Bus {
     /// The other memories; the main RAM's entry is empty.
     contents: Vec<Contents>,
     ranges: Vec<Range>,
+    /// The range that code was last fetched from.
+    code_range: Range,
     /// Addresses of RAM that hold decoded code and have been written since.
     pub code_writes: CodeWrites,
 }
@@ -100,6 +93,7 @@ impl Bus {
             ram_memory,
             contents: Vec::new(),
             ranges: Vec::new(),
+            code_range: Range { base: 0, size: 0, memory: 0 },
             code_writes: CodeWrites::default(),
         };
         for (at, memory) in soc.memories.iter().enumerate() {
@@ -118,6 +112,18 @@ impl Bus {
             }
         }
         bus
+    }
+
+    /// As `place`, for code, which tends to stay where it is.
+    #[inline]
+    pub fn code_place(&mut self, address: u32) -> Option<Place> {
+        let offset = address.wrapping_sub(self.code_range.base);
+        if offset < self.code_range.size {
+            return Some(Place { memory: self.code_range.memory, offset });
+        }
+        self.code_range =
+            *self.ranges.iter().find(|range| address.wrapping_sub(range.base) < range.size)?;
+        self.place(address)
     }
 
     /// Where an address lies, if in a memory.

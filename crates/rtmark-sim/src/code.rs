@@ -12,13 +12,19 @@ use crate::soc::{MemoryKind, Soc};
 use crate::timing::Rules;
 
 const PAGE_SHIFT: u32 = 9;
-const PAGE_SLOTS: usize = 1 << (PAGE_SHIFT - 1);
+/// Bytes of code in a page. Pages are aligned to their size.
+pub const PAGE_BYTES: u32 = 1 << PAGE_SHIFT;
+/// Slots in a page, one a halfword.
+pub const PAGE_SLOTS: usize = 1 << (PAGE_SHIFT - 1);
 
-type Page = [Slot; PAGE_SLOTS];
+/// The decoded instructions that begin at each halfword of a piece of code.
+pub type Page = [Slot; PAGE_SLOTS];
+
+type SharedPages = Arc<[OnceLock<Box<Page>>]>;
 
 #[derive(Debug)]
 enum Pages {
-    Shared(Arc<[OnceLock<Box<Page>>]>),
+    Shared(SharedPages),
     Own(Vec<Option<Box<[Option<Slot>; PAGE_SLOTS]>>>),
 }
 
@@ -95,6 +101,21 @@ impl Decoder {
     }
 }
 
+/// The decoded pages of a flash.
+pub struct Flash {
+    base: u32,
+    pages: SharedPages,
+}
+
+impl Flash {
+    /// The page that holds an address, if it has been decoded.
+    #[inline(always)]
+    pub fn page(&self, address: u32) -> Option<&Page> {
+        let at = address.wrapping_sub(self.base) >> PAGE_SHIFT;
+        self.pages.get(at as usize)?.get().map(Box::as_ref)
+    }
+}
+
 /// Every window of a soc, the most used first.
 #[derive(Clone, Debug)]
 pub struct Code {
@@ -113,23 +134,21 @@ impl Code {
         code
     }
 
-    /// The decoded instruction at an address, if it has been decoded before.
-    #[inline(always)]
-    pub fn slot(&self, address: u32) -> Option<Slot> {
-        let window = self.windows.first()?;
-        let offset = address.wrapping_sub(window.base);
-        if let Pages::Shared(pages) = &window.pages
-            && let Some(page) = pages.get((offset >> PAGE_SHIFT) as usize)
-            && let Some(page) = page.get()
-        {
-            return Some(page[(offset >> 1) as usize % PAGE_SLOTS]);
+    /// The code of the first flash, for the run loop.
+    pub fn flash(&self) -> Flash {
+        let window = self.windows.first();
+        let pages = window.and_then(|window| match &window.pages {
+            Pages::Shared(pages) if window.base % PAGE_BYTES == 0 => Some(Arc::clone(pages)),
+            _ => None,
+        });
+        Flash {
+            base: window.map_or(0, |window| window.base),
+            pages: pages.unwrap_or_else(|| Arc::new([])),
         }
-        None
     }
 
     /// The instruction at an address, decoded now if need be.
-    #[inline(never)]
-    pub fn slot_slow(&mut self, bus: &mut Bus, address: u32) -> Option<Slot> {
+    pub fn slot(&mut self, bus: &mut Bus, address: u32) -> Option<Slot> {
         let decoder = &self.decoder;
         let window = self.windows.iter_mut().find(|w| address.wrapping_sub(w.base) < w.size)?;
         let offset = address - window.base;

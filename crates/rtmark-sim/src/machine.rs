@@ -10,10 +10,10 @@ use std::sync::Arc;
 
 use rtmark_units::{Cycles, Hertz, Instructions};
 
-use crate::bus::{Abort, Bus, Place};
-use crate::code::{Code, Decoder};
+use crate::bus::{Bus, Place};
+use crate::code::{Code, Decoder, PAGE_BYTES, PAGE_SLOTS, Page};
 use crate::cpu::{Cpu, Features};
-use crate::exec::Trap;
+use crate::exec::{Outcome, Trap};
 use crate::image::Image;
 use crate::isa::{Op, Slot};
 use crate::nvic::Masks;
@@ -25,6 +25,9 @@ use crate::watch::{Hit, Watch, WatchId, Watches};
 
 /// Addresses of devices: what is not modelled there reads as zero.
 const PERIPHERALS: std::ops::Range<u32> = 0x4000_0000..0x6000_0000;
+
+/// The operand of BKPT that asks for semihosting.
+const SEMIHOSTING: u32 = 0xAB;
 
 /// How a program ended: the status it gave by semihosting, 0 for success.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -248,6 +251,8 @@ pub struct Machine {
     pub(crate) event: bool,
     pub(crate) sleeping: Option<Sleep>,
     pub(crate) reset_requested: bool,
+    /// What a trap is about: the address of an access, or an EXC_RETURN value.
+    pub(crate) trap_value: u32,
     pub(crate) console: Vec<u8>,
     pub(crate) clock: Hertz,
     pub(crate) fault_policy: FaultPolicy,
@@ -299,6 +304,7 @@ impl Machine {
             event: false,
             sleeping: None,
             reset_requested: false,
+            trap_value: 0,
             console: Vec::new(),
             clock: soc.clock,
             fault_policy: FaultPolicy::default(),
@@ -467,45 +473,64 @@ impl Machine {
     pub fn run(&mut self, until: Cycles) -> Stop {
         self.limit = until.0;
         self.deadline = 0;
+        // Held apart from the machine, so that slots can be borrowed while it changes.
+        let flash = self.code.flash();
         loop {
             if self.cycles >= self.deadline
                 && let Some(stop) = self.attend()
             {
                 return stop;
             }
-            if let Err(stop) = self.step() {
+            let step = match flash.page(self.cpu.pc) {
+                Some(page) => self.run_in_page(page),
+                None => self.step_slowly(),
+            };
+            if let Err(stop) = step {
                 return stop;
             }
         }
     }
 
-    /// Executes one instruction outside IT blocks.
+    /// Executes from one page until the program leaves it or something else is due.
     #[inline(always)]
-    fn step(&mut self) -> Result<(), Stop> {
+    fn run_in_page(&mut self, page: &Page) -> Result<(), Stop> {
+        let base = self.cpu.pc & !(PAGE_BYTES - 1);
+        while self.cycles < self.deadline {
+            let pc = self.cpu.pc;
+            let offset = pc.wrapping_sub(base);
+            if offset >= PAGE_BYTES {
+                break;
+            }
+            let slot = &page[(offset / 2) as usize % PAGE_SLOTS];
+            self.fetch(pc, slot.size);
+            self.cpu.pc = pc.wrapping_add(u32::from(slot.size));
+            match self.execute(slot) {
+                Ok(()) => {
+                    self.cycles += u64::from(slot.cost);
+                    self.instructions += 1;
+                }
+                Err(trap) => self.end_trapped(trap, pc, *slot)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Executes one instruction that is not decoded yet, or lies in RAM.
+    #[inline(never)]
+    fn step_slowly(&mut self) -> Result<(), Stop> {
         let pc = self.cpu.pc;
-        let slot = match self.code.slot(pc) {
-            Some(slot) => slot,
-            None => match self.code.slot_slow(&mut self.bus, pc) {
-                Some(slot) => slot,
-                None => return self.fetch_fault(pc),
-            },
+        let Some(slot) = self.code.slot(&mut self.bus, pc) else {
+            return self.fetch_fault(pc);
         };
         self.fetch(pc, slot.size);
         self.cpu.pc = pc.wrapping_add(u32::from(slot.size));
-        match self.execute(slot) {
-            Ok(()) => {
-                self.cycles += u64::from(slot.cost);
-                self.instructions += 1;
-                Ok(())
-            }
-            Err(trap) => self.end_trapped(trap, pc, slot),
-        }
+        self.finish(pc, &slot)
     }
 
     /// Executes the next instruction of an IT block, or passes over it.
     fn step_in_it_block(&mut self) -> Result<(), Stop> {
         let pc = self.cpu.pc;
-        let Some(slot) = self.code.slot_slow(&mut self.bus, pc) else {
+        let Some(slot) = self.code.slot(&mut self.bus, pc) else {
             return self.fetch_fault(pc);
         };
         self.fetch(pc, slot.size);
@@ -519,19 +544,19 @@ impl Machine {
             return Ok(());
         }
         let op = if slot.size == 2 { slot.op.inside_it() } else { slot.op };
-        self.finish(pc, Slot { op, ..slot })
+        self.finish(pc, &Slot { op, ..slot })
     }
 
     /// Executes a slot away from the hot path.
     #[inline(never)]
-    fn finish(&mut self, pc: u32, slot: Slot) -> Result<(), Stop> {
+    fn finish(&mut self, pc: u32, slot: &Slot) -> Result<(), Stop> {
         match self.execute(slot) {
             Ok(()) => {
                 self.cycles += u64::from(slot.cost);
                 self.instructions += 1;
                 Ok(())
             }
-            Err(trap) => self.end_trapped(trap, pc, slot),
+            Err(trap) => self.end_trapped(trap, pc, *slot),
         }
     }
 
@@ -547,9 +572,9 @@ impl Machine {
         match trap {
             Trap::Watched => {
                 let slot = self.pass_watch(pc);
-                return self.finish(pc, slot);
+                return self.finish(pc, &slot);
             }
-            Trap::Breakpoint(0xAB) => {
+            Trap::Breakpoint if slot.imm == SEMIHOSTING => {
                 self.cycles += u64::from(slot.cost);
                 self.instructions += 1;
                 return match self.semihosting() {
@@ -560,7 +585,8 @@ impl Machine {
                     Reply::Exit(status) => Err(Stop::Exit(status)),
                 };
             }
-            Trap::Wait { event } => {
+            Trap::WaitForInterrupt | Trap::WaitForEvent => {
+                let event = trap == Trap::WaitForEvent;
                 self.cycles += u64::from(slot.cost);
                 self.instructions += 1;
                 if event && std::mem::take(&mut self.event) {
@@ -570,10 +596,10 @@ impl Machine {
                 self.deadline = 0;
                 return Ok(());
             }
-            Trap::ExceptionReturn(value) => {
+            Trap::ExceptionReturn => {
                 self.cycles += u64::from(slot.cost);
                 self.instructions += 1;
-                return self.return_from_exception(value, pc);
+                return self.return_from_exception(self.trap_value, pc);
             }
             Trap::InvalidState => {
                 // The branch itself completes; its target is what faults.
@@ -592,15 +618,13 @@ impl Machine {
         let (kind, address) = match trap {
             Trap::NoCoprocessor => (FaultKind::NoCoprocessor, None),
             Trap::DivideByZero => (FaultKind::DivideByZero, None),
-            Trap::Access { abort: Abort::Bus, address } => (FaultKind::DataAccess, Some(address)),
-            Trap::Access { abort: Abort::Unaligned, address } => {
-                (FaultKind::Unaligned, Some(address))
-            }
-            Trap::Breakpoint(_) if self.fault_policy == FaultPolicy::Stop => {
+            Trap::NoAnswer => (FaultKind::DataAccess, Some(self.trap_value)),
+            Trap::Unaligned => (FaultKind::Unaligned, Some(self.trap_value)),
+            Trap::Breakpoint if self.fault_policy == FaultPolicy::Stop => {
                 self.cpu.pc = pc;
                 return Err(Stop::Breakpoint(pc));
             }
-            Trap::Breakpoint(_) => (FaultKind::Breakpoint, None),
+            Trap::Breakpoint => (FaultKind::Breakpoint, None),
             _ => (FaultKind::UndefinedInstruction, None),
         };
         self.cycles += u64::from(slot.cost);
@@ -749,7 +773,7 @@ impl Machine {
             if (address ^ self.line) & self.line_mask == 0 {
                 continue;
             }
-            let Some(place) = self.bus.place(address) else { return };
+            let Some(place) = self.bus.code_place(address) else { return };
             let memory = &mut self.lines[place.memory];
             // Where nothing ever waits, a larger step saves asking again.
             self.line_mask = if memory.is_immediate() { !0x3FF } else { memory.line_mask() };
@@ -765,13 +789,13 @@ impl Machine {
     }
 
     /// A device that is not modelled reads as zero.
-    pub(crate) fn read_peripheral(&mut self, address: u32) -> Result<u32, Abort> {
+    pub(crate) fn read_peripheral(&mut self, address: u32) -> Result<u32, Trap> {
         self.write_peripheral(address).map(|()| 0)
     }
 
-    pub(crate) fn write_peripheral(&mut self, address: u32) -> Result<(), Abort> {
+    pub(crate) fn write_peripheral(&mut self, address: u32) -> Outcome {
         if !PERIPHERALS.contains(&address) {
-            return Err(Abort::Bus);
+            return Err(self.no_answer(address));
         }
         self.note_unmodelled(address & !3);
         Ok(())

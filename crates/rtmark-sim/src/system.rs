@@ -4,8 +4,8 @@
 //! for ARMv6-M, which has fewer). What a register write sets in motion (an
 //! exception that becomes pending, a clock that starts) is told to the machine.
 
-use crate::bus::Abort;
 use crate::cpu::Features;
+use crate::exec::{Outcome, Trap};
 use crate::machine::Machine;
 use crate::nvic::{
     BUS_FAULT, FIRST_INTERRUPT, HARD_FAULT, MEM_MANAGE, NMI, Nvic, PENDSV, SVCALL, SYSTICK,
@@ -164,9 +164,9 @@ impl System {
 
 impl Machine {
     /// Reads a word of the system space.
-    pub(crate) fn read_system(&mut self, address: u32) -> Result<u32, Abort> {
+    pub(crate) fn read_system(&mut self, address: u32) -> Result<u32, Trap> {
         if !self.cpu.privileged() && address >= 0xE000_E000 {
-            return Err(Abort::Bus);
+            return Err(self.no_answer(address));
         }
         let now = self.data_phase();
         let mainline = self.features.mainline;
@@ -249,10 +249,10 @@ impl Machine {
         address: u32,
         value: u32,
         size: u32,
-    ) -> Result<(), Abort> {
+    ) -> Outcome {
         let user_trigger = address == 0xE000_EF00 && self.system.configuration & 2 != 0;
         if !self.cpu.privileged() && address >= 0xE000_E000 && !user_trigger {
-            return Err(Abort::Bus);
+            return Err(self.no_answer(address));
         }
         let now = self.data_phase();
         let mainline = self.features.mainline;

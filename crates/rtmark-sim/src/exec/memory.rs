@@ -1,7 +1,6 @@
 //! Loads, stores and branches through memory (DDI 0403, A7.7 and B2.3).
 
 use super::{Outcome, Trap};
-use crate::bus::Abort;
 use crate::isa::{Op, Slot};
 use crate::machine::Machine;
 
@@ -25,11 +24,10 @@ macro_rules! accessors {
 
         #[inline(never)]
         fn $read_slow(&mut self, address: u32) -> Loaded {
-            let abort = |abort| Trap::Access { abort, address };
             self.pace_memory();
             if address % $size != 0 {
                 if !self.system.allows_unaligned() {
-                    return Err(abort(Abort::Unaligned));
+                    return Err(self.unaligned(address));
                 }
                 let mut bytes = [0; size_of::<$type>()];
                 for (at, byte) in bytes.iter_mut().enumerate() {
@@ -38,14 +36,14 @@ macro_rules! accessors {
                 return Ok(u32::from(<$type>::from_le_bytes(bytes)));
             }
             if address >= SYSTEM_SPACE {
-                let word = self.read_system(address & !3).map_err(abort)?;
+                let word = self.read_system(address & !3)?;
                 return Ok(u32::from((word >> (8 * (address & 3))) as $type));
             }
             if let Some((bytes, place)) = self.bus.load::<$size>(address) {
                 self.wait_for_data(place);
                 return Ok(u32::from(<$type>::from_le_bytes(bytes)));
             }
-            self.read_peripheral(address).map_err(abort)
+            self.read_peripheral(address)
         }
 
         #[inline(always)]
@@ -63,12 +61,11 @@ macro_rules! accessors {
 
         #[inline(never)]
         fn $write_slow(&mut self, address: u32, value: u32) -> Outcome {
-            let abort = |abort| Trap::Access { abort, address };
             let bytes = (value as $type).to_le_bytes();
             self.pace_memory();
             if address % $size != 0 {
                 if !self.system.allows_unaligned() {
-                    return Err(abort(Abort::Unaligned));
+                    return Err(self.unaligned(address));
                 }
                 for (at, byte) in bytes.into_iter().enumerate() {
                     self.write_byte(address.wrapping_add(at as u32), u32::from(byte))?;
@@ -76,7 +73,7 @@ macro_rules! accessors {
                 return Ok(());
             }
             if address >= SYSTEM_SPACE {
-                return self.write_system(address, value, $size).map_err(abort);
+                return self.write_system(address, value, $size);
             }
             if let Some(place) = self.bus.store::<$size>(address, bytes) {
                 self.wait_for_data(place);
@@ -85,7 +82,7 @@ macro_rules! accessors {
                 }
                 return Ok(());
             }
-            self.write_peripheral(address).map_err(abort)
+            self.write_peripheral(address)
         }
     };
 }
@@ -105,12 +102,26 @@ impl Machine {
         self.read_half(address).map(|half| half as i16 as u32)
     }
 
+    /// The access at this address is not aligned as it must be.
+    #[cold]
+    fn unaligned(&mut self, address: u32) -> Trap {
+        self.trap_value = address;
+        Trap::Unaligned
+    }
+
+    /// Nothing answers the access at this address.
+    #[cold]
+    pub(crate) fn no_answer(&mut self, address: u32) -> Trap {
+        self.trap_value = address;
+        Trap::NoAnswer
+    }
+
     /// A word at an address that must be aligned whatever the core allows elsewhere.
     pub(crate) fn read_aligned_word(&mut self, address: u32) -> Loaded {
         if address % 4 == 0 {
             self.read_word(address)
         } else {
-            Err(Trap::Access { abort: Abort::Unaligned, address })
+            Err(self.unaligned(address))
         }
     }
 
@@ -118,7 +129,7 @@ impl Machine {
         if address % 4 == 0 {
             self.write_word(address, value)
         } else {
-            Err(Trap::Access { abort: Abort::Unaligned, address })
+            Err(self.unaligned(address))
         }
     }
 
@@ -222,7 +233,8 @@ impl Machine {
     #[inline(always)]
     pub(super) fn branch_exchange(&mut self, target: u32) -> Outcome {
         if target >= 0xF000_0000 && self.cpu.ipsr != 0 {
-            return Err(Trap::ExceptionReturn(target));
+            self.trap_value = target;
+            return Err(Trap::ExceptionReturn);
         }
         self.branch_linked(target)
     }
@@ -312,7 +324,7 @@ impl Machine {
             _ => 4,
         };
         if address % size != 0 {
-            return Err(Trap::Access { abort: Abort::Unaligned, address });
+            return Err(self.unaligned(address));
         }
         match s.op {
             Op::Ldrex | Op::Ldrexb | Op::Ldrexh => {

@@ -12,11 +12,11 @@ mod fp;
 mod memory;
 mod system;
 
-use crate::bus::Abort;
 use crate::isa::{Group, Op, Slot};
 use crate::machine::Machine;
 
-/// Why an instruction did not simply end.
+/// Why an instruction did not simply end. Small enough for a register, since every
+/// load and store may answer with it; an address goes to `Machine::trap_value`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trap {
     /// No such instruction, or not in this state.
@@ -25,21 +25,18 @@ pub enum Trap {
     NoCoprocessor,
     /// A branch to an address with bit 0 clear: there is no Arm state.
     InvalidState,
-    /// The memory system refused the access at this address.
-    Access {
-        abort: Abort,
-        address: u32,
-    },
+    /// Nothing answers the access at `Machine::trap_value`.
+    NoAnswer,
+    /// The access at `Machine::trap_value` is not aligned as it must be.
+    Unaligned,
     /// A division by zero with CCR.DIV_0_TRP set.
     DivideByZero,
-    /// Loading the program counter with EXC_RETURN in handler mode.
-    ExceptionReturn(u32),
+    /// Loading the program counter with EXC_RETURN, which is `Machine::trap_value`.
+    ExceptionReturn,
     SupervisorCall,
-    Breakpoint(u8),
-    /// Sleep until an interrupt, or an event.
-    Wait {
-        event: bool,
-    },
+    Breakpoint,
+    WaitForInterrupt,
+    WaitForEvent,
     /// The address is watched; the real instruction follows.
     Watched,
 }
@@ -50,9 +47,8 @@ pub type Outcome = Result<(), Trap>;
 impl Machine {
     /// Executes one decoded instruction. `cpu.pc` already points behind it.
     #[inline(always)]
-    pub(crate) fn execute(&mut self, slot: Slot) -> Outcome {
+    pub(crate) fn execute(&mut self, s: &Slot) -> Outcome {
         use alu::{arithmetic, logic};
-        let s = &slot;
         /// A second operand: immediate, register, or shifted register with its carry.
         macro_rules! op2 {
             (I) => {{ (s.imm, if s.aux == 1 { s.imm >> 31 != 0 } else { self.cpu.c }) }};
@@ -166,7 +162,7 @@ impl Machine {
                 self.cpu.set_any(s.n, address.wrapping_add(s.imm));
             }};
         }
-        match slot.op {
+        match s.op {
             Op::Watch => return Err(Trap::Watched),
             Op::Undefined | Op::Udf => return Err(Trap::Undefined),
 

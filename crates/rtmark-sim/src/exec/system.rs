@@ -12,11 +12,11 @@ impl Machine {
                 self.cpu.it = s.imm as u8;
                 self.attend_soon();
             }
-            Op::Wfi => return Err(Trap::Wait { event: false }),
-            Op::Wfe => return Err(Trap::Wait { event: true }),
+            Op::Wfi => return Err(Trap::WaitForInterrupt),
+            Op::Wfe => return Err(Trap::WaitForEvent),
             Op::Sev => self.event = true,
             Op::Svc => return Err(Trap::SupervisorCall),
-            Op::Bkpt => return Err(Trap::Breakpoint(s.imm as u8)),
+            Op::Bkpt => return Err(Trap::Breakpoint),
             Op::Cps => self.change_state(s),
             Op::Mrs => {
                 let value = self.read_special(s.imm);

@@ -8,41 +8,87 @@
 
 use crate::soc::MemoryTiming;
 
-/// Lines in the order of their last use, the latest first.
+/// Lines that were kept, of which the least recently used one gives way.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct LineCache {
-    lines: Vec<u32>,
+    lines: Vec<CachedLine>,
     capacity: usize,
+    /// How many kept lines share each hash, and where the latest of them is, so that
+    /// most lines are found or known to be absent without a search.
+    hashed: [u8; HASHES],
+    hinted: [u8; HASHES],
+    uses: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct CachedLine {
+    line: u32,
+    last_use: u64,
+}
+
+const HASHES: usize = 256;
+
+const fn hash(line: u32) -> usize {
+    line as usize % HASHES
 }
 
 impl LineCache {
     fn new(capacity: u8) -> Self {
-        Self { lines: Vec::with_capacity(capacity.into()), capacity: capacity.into() }
+        let capacity = usize::from(capacity);
+        Self { lines: Vec::with_capacity(capacity), capacity, hashed: [0; HASHES], hinted: [0; HASHES], uses: 0 }
+    }
+
+    fn clear(&mut self) {
+        self.lines.clear();
+        self.hashed = [0; HASHES];
+        self.uses = 0;
+    }
+
+    fn position(&self, line: u32) -> Option<usize> {
+        match self.hashed[hash(line)] {
+            0 => None,
+            1 => {
+                let at = usize::from(self.hinted[hash(line)]);
+                (self.lines[at].line == line).then_some(at)
+            }
+            _ => self.lines.iter().position(|held| held.line == line),
+        }
     }
 
     /// Whether the line is there; if so it becomes the latest.
     fn find(&mut self, line: u32) -> bool {
-        match self.lines.iter().position(|&held| held == line) {
-            Some(at) => {
-                self.lines[..=at].rotate_right(1);
-                true
-            }
-            None => false,
-        }
+        let Some(at) = self.position(line) else { return false };
+        self.uses += 1;
+        self.lines[at].last_use = self.uses;
+        true
     }
 
     fn contains(&self, line: u32) -> bool {
-        self.lines.contains(&line)
+        self.position(line).is_some()
     }
 
     fn insert(&mut self, line: u32) {
         if self.capacity == 0 {
             return;
         }
-        if self.lines.len() == self.capacity {
-            self.lines.pop();
-        }
-        self.lines.insert(0, line);
+        self.uses += 1;
+        let new = CachedLine { line, last_use: self.uses };
+        let at = if self.lines.len() < self.capacity {
+            self.lines.push(new);
+            self.lines.len() - 1
+        } else {
+            let oldest = (0..self.capacity).min_by_key(|&at| self.lines[at].last_use).unwrap_or(0);
+            let leaving = hash(self.lines[oldest].line);
+            self.hashed[leaving] -= 1;
+            self.lines[oldest] = new;
+            // What shared the hash of the leaving line must be found by its hint again.
+            if let Some(at) = self.lines.iter().position(|held| hash(held.line) == leaving) {
+                self.hinted[leaving] = at as u8;
+            }
+            oldest
+        };
+        self.hashed[hash(line)] += 1;
+        self.hinted[hash(line)] = at as u8;
     }
 }
 
@@ -84,8 +130,8 @@ impl LineMemory {
     pub fn reset(&mut self) {
         self.prefetch = None;
         self.buffered = None;
-        self.instructions.lines.clear();
-        self.data.lines.clear();
+        self.instructions.clear();
+        self.data.clear();
     }
 
     /// Whether fetching never waits, so that nobody needs to ask.
