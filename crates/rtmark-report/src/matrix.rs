@@ -81,9 +81,14 @@ impl<'a> Block<'a> {
         self.cells.get(&(scenario, kernel)).copied()
     }
 
+    /// The series of the block.
+    pub fn series(&self) -> impl Iterator<Item = &'a Series> {
+        self.cells.values().filter_map(|answer| answer.series())
+    }
+
     /// Any series of the block: all of them share clock, core and timing model.
     pub fn any_series(&self) -> Option<&'a Series> {
-        self.cells.values().find_map(|answer| answer.series())
+        self.series().next()
     }
 
     /// The figures of a series of this block.

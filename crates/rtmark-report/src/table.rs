@@ -14,6 +14,10 @@ const ASIDE: Style = Style::new().dimmed();
 const BAD: Style = AnsiColor::Red.on_default().bold();
 const ABSENT: Style = AnsiColor::Yellow.on_default();
 
+/// What the word means that stands below figures.
+const HIT: &str = "hit: samples in which a tick or another interrupt came that does not belong there; \
+                   they are left out of median and max";
+
 /// The narrowest width that tables are made for, in characters.
 const NARROWEST: usize = 60;
 
@@ -51,8 +55,13 @@ fn whole(block: &Block<'_>, width: usize) -> String {
         let _ = write!(text, "\n{part}");
         rest = &rest[fitting..];
     }
-    if notes.iter().next().is_some() {
+    let hit =
+        block.series().any(|series| series.statistics().is_some_and(|s| s.disturbed.is_some()));
+    if hit || notes.iter().next().is_some() {
         text.push('\n');
+    }
+    if hit {
+        text.push_str(&folded(HIT, width.max(NARROWEST)));
     }
     for (number, note) in notes.iter() {
         text.push_str(&folded(&format!("[{number}] {note}"), width.max(NARROWEST)));
@@ -95,6 +104,9 @@ fn part(block: &Block<'_>, kernels: &[Column<'_>], notes: &mut Notes) -> String 
         Cell::new(text).set_alignment(CellAlignment::Right)
     };
     table.set_header(std::iter::once(heading("scenario")).chain(kernels.iter().map(kernel)));
+    if let Some(scenarios) = table.column_mut(0) {
+        scenarios.set_padding((0, 1));
+    }
     for scenario in &block.scenarios {
         let cells = kernels.iter().map(|kernel| {
             let text = cell(block, block.answer(scenario, *kernel), notes);
@@ -129,7 +141,7 @@ fn cell(block: &Block<'_>, answer: Option<&Answer>, notes: &mut Notes) -> String
 fn room_for_multiple(block: &Block<'_>, series: &Series) -> usize {
     let is_floor = |kernel: &KernelId| kernel.as_str() == FLOOR;
     let any_floor = block.kernels.iter().any(|(kernel, _)| is_floor(kernel));
-    if any_floor && !is_floor(&series.key.kernel) { 7 } else { 0 }
+    if any_floor && !is_floor(&series.key.kernel) { 6 } else { 0 }
 }
 
 /// `245   4.0×   5.10 µs`, in columns of their own.
@@ -138,7 +150,7 @@ fn headline(series: &Series, figures: &Figures, room: usize) -> String {
     let multiple = figures.multiple.map(multiple).unwrap_or_default();
     match (series.basis, figures.time) {
         (Basis::Ns, Some(time)) => format!("{}{multiple:>room$}", short_time(time)),
-        (_, Some(time)) => format!("{}{multiple:>room$}{:>9}", grouped(typical), short_time(time)),
+        (_, Some(time)) => format!("{}{multiple:>room$}{:>8}", grouped(typical), short_time(time)),
         (_, None) => format!("{}{multiple:>room$}", grouped(typical)),
     }
 }
@@ -161,8 +173,12 @@ pub(crate) fn aside(figures: &Figures) -> Vec<String> {
         parts.push(format!("max {}", grouped(steady.max)));
     }
     let mut lines = Vec::new();
-    if !parts.is_empty() {
-        lines.push(parts.join(" \u{b7} "));
+    // Long numbers go below each other rather than make the column wide.
+    let joined = parts.join(" \u{b7} ");
+    if joined.chars().count() > 22 {
+        lines.append(&mut parts);
+    } else if !joined.is_empty() {
+        lines.push(joined);
     }
     if let Some(hit) = statistics.disturbed {
         lines.push(format!("{} hit, max {}", grouped(hit.count), grouped(hit.max)));

@@ -97,7 +97,7 @@ fn the_table_reads_as_promised() {
         text.starts_with("stm32c031 \u{b7} cortex-m0plus at 48 MHz \u{b7} profile default"),
         "{text}"
     );
-    assert!(text.contains("240   4.0\u{d7}  5.00 \u{b5}s"), "{text}");
+    assert!(text.contains("240  4.0\u{d7} 5.00 \u{b5}s"), "{text}");
     assert!(text.contains("first 310 \u{b7} max 250\n"), "{text}");
     assert!(text.contains("1 hit, max 1412\n"), "{text}");
     assert!(text.contains("n/a [1]") && text.contains("FAILED [2]"), "{text}");

@@ -1,0 +1,21 @@
+//! Carries out measurements: what to run, in which order, and what came of it.
+//!
+//! A [`Selection`] is resolved into a [`Plan`] before anything runs. A [`Suite`]
+//! builds the plan's firmware and runs every scenario on a machine of its own;
+//! a [`Ledger`] looks on and keeps the answers. Something that goes wrong
+//! with one scenario is that scenario's answer and stops no other.
+//!
+//! This crate reads no arguments, prints nothing and never ends the process.
+
+mod measure;
+mod pair;
+mod plan;
+mod run;
+pub mod socs;
+mod suite;
+
+pub use measure::{Measured, Probed, measure};
+pub use pair::{Edge, Moment, Pairing};
+pub use plan::{NothingSelected, Plan, Selection, Unit};
+pub use run::{Ending, SLICE, Session};
+pub use suite::{Event, Ledger, Origin, Suite};

@@ -1,0 +1,244 @@
+//! One scenario on one machine of its own.
+
+use std::collections::{BTreeMap, HashMap};
+
+use rtmark_firmware::probes::{Kind, Record, SELECT_SYMBOL};
+use rtmark_model::{Exact, Failure, FailureKind, Samples, Scenario, ScenarioId, Unpaired, visible};
+use rtmark_sim::{Image, Machine, Soc, Watch, WatchId};
+use rtmark_units::Cycles;
+
+use crate::pair::{Edge, Moment, Pairing};
+use crate::run::{Ending, Session};
+
+/// How much of a console is kept, in bytes: a runaway program prints for ever.
+const CONSOLE_KEPT: usize = 64 * 1024;
+
+/// An image with what its probes say.
+#[derive(Clone, Debug)]
+pub struct Probed {
+    /// The image.
+    pub image: Image,
+    /// Its probes.
+    pub records: Vec<Record>,
+    /// Its file, for messages.
+    pub path: String,
+}
+
+/// What a run brought.
+#[derive(Clone, Debug)]
+pub struct Measured {
+    /// The samples, in cycles.
+    pub samples: Exact,
+    /// Probe hits that made no sample.
+    pub unpaired: Unpaired,
+    /// What the firmware said besides `ok`.
+    pub facts: BTreeMap<String, String>,
+}
+
+impl Probed {
+    /// The index that selects a scenario.
+    pub fn index_of(&self, scenario: &ScenarioId) -> Option<u32> {
+        self.records.iter().find_map(|record| match record.kind {
+            Kind::Scenario(index) if record.scenario == *scenario => Some(index),
+            _ => None,
+        })
+    }
+
+    /// The scenarios that the image holds.
+    pub fn scenarios(&self) -> impl Iterator<Item = &ScenarioId> {
+        let is_scenario = |record: &&Record| matches!(record.kind, Kind::Scenario(_));
+        self.records.iter().filter(is_scenario).map(|record| &record.scenario)
+    }
+}
+
+/// What is constant while a scenario runs, and what the run has brought so far.
+struct Watching<'a> {
+    scenario: &'a Scenario,
+    edges: HashMap<WatchId, Edge>,
+    pairing: Pairing,
+    console: Vec<u8>,
+}
+
+impl Watching<'_> {
+    fn look(&mut self, machine: &mut Machine) {
+        for hit in machine.take_hits() {
+            let Some(&edge) = self.edges.get(&hit.watch) else { continue };
+            let at = Moment { count: hit.cycle.0, ticks: hit.ticks, interrupts: hit.interrupts };
+            self.pairing.hit(&self.scenario.span, edge, at);
+        }
+        let printed = machine.take_console();
+        let room = CONSOLE_KEPT.saturating_sub(self.console.len());
+        self.console.extend(printed.iter().take(room));
+    }
+}
+
+/// Boots an image with one scenario selected and collects its samples.
+/// `advanced` is told now and then how many cycles have passed.
+///
+/// # Errors
+/// When the image does not fit, faults, ends otherwise than with `ok`, brings too few
+/// samples, or has not ended when `budget` has passed.
+pub fn measure(
+    soc: &Soc,
+    probed: &Probed,
+    scenario: &Scenario,
+    budget: Cycles,
+    mut advanced: impl FnMut(Cycles),
+) -> Result<Measured, Failure> {
+    let id = &scenario.id;
+    let again = format!("rtmark sim {} --soc {} --select {id}", probed.path, soc.name);
+    let fail = |kind, message: String, hint: &str, console: &[u8]| Failure {
+        kind,
+        message: format!("{message} [{}]", probed.path),
+        hint: hint.replace("{again}", &again),
+        console: visible(console),
+    };
+    let build = |message: String| {
+        fail(
+            FailureKind::Build,
+            message,
+            "give the scenario its probes: firmware/c/rtmark_probe.h and the crate rtmark-probe say how",
+            &[],
+        )
+    };
+
+    let mut session = Session::new(soc, &probed.image).map_err(|error| {
+        let hint = "build the firmware for this soc, or choose another soc with --soc";
+        fail(FailureKind::Load, error.to_string(), hint, &[])
+    })?;
+    let index = probed.index_of(id).ok_or_else(|| build(format!("no scenario {id} in it")))?;
+    let select = probed.image.symbols().address_of(SELECT_SYMBOL);
+    let select = select.ok_or_else(|| build(format!("no symbol {SELECT_SYMBOL}")))?;
+    let poked = session.machine.poke_word(select, index);
+    poked.map_err(|error| build(format!("{SELECT_SYMBOL} at {select:#010x}: {error}")))?;
+
+    let mut watching = Watching {
+        scenario,
+        edges: HashMap::new(),
+        pairing: Pairing::default(),
+        console: Vec::new(),
+    };
+    for record in probed.records.iter().filter(|record| record.scenario == *id) {
+        let (watch, edge) = match record.kind {
+            Kind::Begin(address) => (Watch::Execute(address), Edge::Begin),
+            Kind::End(address) => (Watch::Execute(address), Edge::End),
+            Kind::BeginAtPend(exception) => (Watch::Pend(exception), Edge::Begin),
+            Kind::EndAtReturn(exception) => (Watch::Return(exception), Edge::End),
+            Kind::Scenario(_) => continue,
+        };
+        watching.edges.insert(session.machine.watch(watch), edge);
+    }
+    let has = |edge| watching.edges.values().any(|e| *e == edge);
+    if !has(Edge::Begin) || !has(Edge::End) {
+        return Err(build(format!("scenario {id} lacks a begin or an end probe")));
+    }
+
+    let ending = session.run(budget, |machine| {
+        watching.look(machine);
+        advanced(machine.cycles());
+    });
+    let told = session.tell(&ending);
+    let (begins, ends) = watching.pairing.hits();
+    let (samples, unpaired) = watching.pairing.finish();
+    let console = watching.console;
+    let progress = match (begins, ends) {
+        (0, 0) => "it never reached a probe".into(),
+        (0, _) => format!("it never reached its begin probe, its end probe {ends} times"),
+        (_, 0) => format!("it reached its begin probe {begins} times, its end probe never"),
+        _ => format!("it had brought {} samples", samples.len()),
+    };
+
+    match ending {
+        Ending::Exit(_) => {}
+        Ending::Fault(_) | Ending::Lockup(_) | Ending::Breakpoint(_) | Ending::Reset => {
+            let hint = "`{again}` shows the same run by itself";
+            return Err(fail(FailureKind::Fault, format!("{told}; {progress}"), hint, &console));
+        }
+        Ending::Asleep => {
+            let hint = "see what it waits for with `{again}`";
+            return Err(fail(FailureKind::Budget, format!("{told}; {progress}"), hint, &console));
+        }
+        Ending::Limit | Ending::Other(_) => {
+            let hint =
+                "if it needs longer, allow more with --max-cycles; `{again}` shows the same run";
+            return Err(fail(FailureKind::Budget, format!("{told}; {progress}"), hint, &console));
+        }
+    }
+    let facts = verdict(id, &console).map_err(|problem| {
+        fail(
+            FailureKind::Check,
+            format!("{problem} ({told})"),
+            "`{again}` shows all that it prints",
+            &console,
+        )
+    })?;
+    if let Ending::Exit(status) = ending
+        && status.0 != 0
+    {
+        let message = format!("it printed ok, but ended with {told}");
+        return Err(fail(FailureKind::Check, message, "`{again}` shows the same run", &console));
+    }
+    enough(scenario, &samples, &progress).map_err(|(kind, message)| {
+        fail(kind, message, "check the probes of this scenario in its source", &console)
+    })?;
+    Ok(Measured { samples: Exact(samples), unpaired, facts })
+}
+
+fn enough(
+    scenario: &Scenario,
+    samples: &Samples,
+    progress: &str,
+) -> Result<(), (FailureKind, String)> {
+    if samples.is_empty() {
+        return Err((
+            FailureKind::Budget,
+            format!("it ended without completing a span: {progress}"),
+        ));
+    }
+    let (brought, wanted) = (samples.len(), scenario.samples);
+    if brought < wanted {
+        let message = format!("it brought {brought} samples where the catalogue asks for {wanted}");
+        return Err((FailureKind::Check, message));
+    }
+    Ok(())
+}
+
+/// What the firmware's last word on a scenario says: the facts after `ok`, or
+/// what was wrong.
+fn verdict(id: &ScenarioId, console: &[u8]) -> Result<BTreeMap<String, String>, String> {
+    let text = visible(console);
+    let said = |line: &str| line.strip_prefix(id.as_str())?.strip_prefix(' ').map(str::to_owned);
+    let Some(said) = text.lines().rev().find_map(said) else {
+        return Err(format!("it ended without saying `{id} ok`"));
+    };
+    let mut words = said.split(' ');
+    if words.next() != Some("ok") {
+        return Err(format!("it says: {said}"));
+    }
+    let fact = |word: &str| {
+        let (key, value) = word.split_once('=')?;
+        Some((key.to_owned(), value.to_owned()))
+    };
+    words
+        .map(|word| fact(word).ok_or_else(|| format!("`{word}` is no key=value: {said}")))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_word_counts() {
+        let id = "a.b".parse().expect("good");
+        let of = |console: &str| verdict(&id, console.as_bytes());
+        assert_eq!(of("hello\na.b ok\n"), Ok(BTreeMap::new()));
+        let facts = of("a.b ok primes=10 last=7\n").expect("ok");
+        assert_eq!(facts["primes"], "10");
+        assert_eq!(of("a.b FAILED: 3 items\n").expect_err("failed"), "it says: FAILED: 3 items");
+        assert!(of("a.bc ok\n").expect_err("another").contains("without saying `a.b ok`"));
+        assert!(of("a.b okay\n").is_err());
+        assert!(of("a.b ok x\n").expect_err("no fact").contains("no key=value"));
+        assert!(of("").is_err());
+    }
+}

@@ -1,0 +1,124 @@
+//! From probe hits to samples.
+
+use rtmark_model::{Samples, Span, Unpaired};
+
+/// Which end of a span a probe is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Edge {
+    /// A span begins.
+    Begin,
+    /// A span ends.
+    End,
+}
+
+/// What was counted when a probe was hit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Moment {
+    /// The count that the series is about: cycles or instructions so far.
+    pub count: u64,
+    /// SysTick handlers entered so far.
+    pub ticks: u64,
+    /// External interrupt handlers entered so far.
+    pub interrupts: u64,
+}
+
+/// Pairs each begin with the next end. A begin while a span is open starts the
+/// span anew, an end while none is open is passed over; both are counted.
+#[derive(Clone, Debug, Default)]
+pub struct Pairing {
+    open: Option<Moment>,
+    samples: Samples,
+    unpaired: Unpaired,
+    begins: u64,
+    ends: u64,
+}
+
+impl Pairing {
+    /// The next hit.
+    pub fn hit(&mut self, span: &Span, edge: Edge, at: Moment) {
+        match edge {
+            Edge::Begin => {
+                self.begins += 1;
+                self.unpaired.restarted += u64::from(self.open.replace(at).is_some());
+            }
+            Edge::End => {
+                self.ends += 1;
+                match self.open.take() {
+                    None => self.unpaired.ends += 1,
+                    Some(begin) => {
+                        let ticks = at.ticks.saturating_sub(begin.ticks);
+                        let interrupts = at.interrupts.saturating_sub(begin.interrupts);
+                        let length = at.count.saturating_sub(begin.count);
+                        self.samples.push(length, span.disturbance(ticks, interrupts));
+                    }
+                }
+            }
+        }
+    }
+
+    /// How many begins and ends were hit so far.
+    pub fn hits(&self) -> (u64, u64) {
+        (self.begins, self.ends)
+    }
+
+    /// The samples, and what was left over.
+    pub fn finish(mut self) -> (Samples, Unpaired) {
+        self.unpaired.open = u64::from(self.open.is_some());
+        (self.samples, self.unpaired)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rtmark_model::{Expected, Overhead};
+
+    fn span(ticks: u32) -> Span {
+        Span {
+            from: String::new(),
+            to: String::new(),
+            switches: 0,
+            overhead: Overhead::None,
+            ticks: Expected::Exactly(ticks),
+            interrupts: Expected::Exactly(0),
+        }
+    }
+
+    fn paired(span: &Span, hits: &[(Edge, u64, u64)]) -> (Vec<(u64, bool)>, Unpaired) {
+        let mut pairing = Pairing::default();
+        for &(edge, count, ticks) in hits {
+            pairing.hit(span, edge, Moment { count, ticks, interrupts: 0 });
+        }
+        let (samples, unpaired) = pairing.finish();
+        (samples.iter().map(|(value, hit)| (value, hit.tick)).collect(), unpaired)
+    }
+
+    use Edge::{Begin, End};
+
+    #[test]
+    fn each_begin_meets_the_next_end() {
+        let hits = [(Begin, 10, 0), (End, 14, 0), (Begin, 20, 0), (End, 29, 1)];
+        assert_eq!(paired(&span(0), &hits), (vec![(4, false), (9, true)], Unpaired::default()));
+    }
+
+    #[test]
+    fn a_tick_that_belongs_to_the_span_is_no_disturbance() {
+        let hits = [(Begin, 0, 0), (End, 5, 1), (Begin, 10, 1), (End, 19, 3)];
+        assert_eq!(paired(&span(1), &hits).0, [(5, false), (9, true)]);
+    }
+
+    #[test]
+    fn what_does_not_pair_is_counted() {
+        let hits =
+            [(End, 1, 0), (Begin, 2, 0), (Begin, 5, 0), (End, 9, 0), (End, 10, 0), (Begin, 11, 0)];
+        let (samples, unpaired) = paired(&span(0), &hits);
+        assert_eq!(samples, [(4, false)]);
+        assert_eq!(unpaired, Unpaired { restarted: 1, ends: 2, open: 1 });
+    }
+
+    #[test]
+    fn an_end_and_a_begin_in_the_same_cycle_pair_in_their_order() {
+        let hits = [(Begin, 0, 0), (End, 7, 0), (Begin, 7, 0), (End, 9, 0)];
+        assert_eq!(paired(&span(0), &hits).0, [(7, false), (2, false)]);
+    }
+}

@@ -1,0 +1,193 @@
+//! What is to be measured: kernels × scenarios × socs, resolved before anything runs.
+
+use rtmark_firmware::{Kernel, Manifest};
+use rtmark_model::{Backend, Catalogue, Key, Pattern, Scenario};
+
+use crate::socs::{SocFile, nearest};
+
+/// What was asked for; an empty list asks for everything.
+#[derive(Clone, Debug, Default)]
+pub struct Selection {
+    /// Kernels.
+    pub kernels: Vec<Pattern>,
+    /// Scenarios.
+    pub scenarios: Vec<Pattern>,
+}
+
+/// A filter that selects nothing.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("no {what} fits `{pattern}`{}", near.as_ref().map(|n| format!("; did you mean `{n}`?")).unwrap_or_default())]
+pub struct NothingSelected {
+    /// What was filtered: `kernel`, `scenario` or `profile`.
+    pub what: &'static str,
+    /// The filter.
+    pub pattern: String,
+    /// A name like it.
+    pub near: Option<String>,
+}
+
+/// One kernel's firmware for one soc, and what is asked of it.
+#[derive(Clone, Debug)]
+pub struct Unit {
+    /// The kernel.
+    pub kernel: Kernel,
+    /// The soc.
+    pub soc: SocFile,
+    /// The scenarios, and why one of them has no answer where the kernel says so.
+    pub scenarios: Vec<(Scenario, Option<String>)>,
+}
+
+/// What is to be measured.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The build settings.
+    pub profile: String,
+    /// The firmwares, socs outermost.
+    pub units: Vec<Unit>,
+}
+
+fn selected<'a, T>(
+    items: &'a [T],
+    patterns: &[Pattern],
+    what: &'static str,
+    name: impl Fn(&T) -> &str,
+) -> Result<Vec<&'a T>, NothingSelected> {
+    for pattern in patterns {
+        if !items.iter().any(|item| pattern.matches(name(item))) {
+            let near = nearest(pattern.as_str(), items.iter().map(&name)).map(str::to_owned);
+            return Err(NothingSelected { what, pattern: pattern.to_string(), near });
+        }
+    }
+    let wanted = |item: &&T| patterns.is_empty() || patterns.iter().any(|p| p.matches(name(item)));
+    Ok(items.iter().filter(wanted).collect())
+}
+
+impl Plan {
+    /// Resolves a selection.
+    ///
+    /// # Errors
+    /// When one of the filters selects nothing.
+    pub fn new(
+        catalogue: &Catalogue,
+        kernels: &[Kernel],
+        socs: &[SocFile],
+        profile: &str,
+        selection: &Selection,
+    ) -> Result<Self, NothingSelected> {
+        let kernels =
+            selected(kernels, &selection.kernels, "kernel", |kernel| kernel.manifest.id.as_str())?;
+        let scenarios =
+            selected(catalogue.scenarios(), &selection.scenarios, "scenario", |scenario| {
+                scenario.id.as_str()
+            })?;
+        let profiles = || kernels.iter().flat_map(|kernel| &kernel.manifest.profiles);
+        if !profiles().any(|known| known == profile) {
+            let near = nearest(profile, profiles().map(String::as_str)).map(str::to_owned);
+            let pattern = profile.escape_debug().to_string();
+            return Err(NothingSelected { what: "profile", pattern, near });
+        }
+        let mut units = Vec::new();
+        for soc in socs {
+            for &kernel in &kernels {
+                let ask = |scenario: &&Scenario| {
+                    let excuse = excuse(&kernel.manifest, soc, profile, scenario);
+                    ((*scenario).clone(), excuse)
+                };
+                units.push(Unit {
+                    kernel: kernel.clone(),
+                    soc: soc.clone(),
+                    scenarios: scenarios.iter().map(ask).collect(),
+                });
+            }
+        }
+        Ok(Self { profile: profile.to_owned(), units })
+    }
+
+    /// How many answers the plan asks for.
+    pub fn answers(&self) -> usize {
+        self.units.iter().map(|unit| unit.scenarios.len()).sum()
+    }
+}
+
+fn excuse(
+    manifest: &Manifest,
+    soc: &SocFile,
+    profile: &str,
+    scenario: &Scenario,
+) -> Option<String> {
+    let core = soc.soc.core.name();
+    if !manifest.cores.iter().any(|supported| supported == core) {
+        return Some(format!("{} does not support {core}.", manifest.name));
+    }
+    if !manifest.profiles.iter().any(|known| known == profile) {
+        return Some(format!("{} has no profile {profile}.", manifest.name));
+    }
+    manifest.not_applicable(&scenario.id).map(str::to_owned)
+}
+
+impl Unit {
+    /// What an answer of this firmware is about.
+    pub fn key(&self, profile: &str, scenario: &Scenario) -> Key {
+        Key {
+            soc: self.soc.soc.name.clone(),
+            kernel: self.kernel.manifest.id.clone(),
+            version: self.kernel.manifest.version.clone(),
+            profile: profile.to_owned(),
+            scenario: scenario.id.clone(),
+            backend: Backend::Sim,
+        }
+    }
+
+    /// Whether the firmware has to be built: the kernel answers at least one scenario.
+    pub fn needs_firmware(&self) -> bool {
+        self.scenarios.iter().any(|(_, excuse)| excuse.is_none())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::socs;
+
+    fn kernel(id: &str, cores: &str) -> Kernel {
+        let text = format!(
+            "id = '{id}'\nname = 'K'\nversion = '1'\nlicense = 'MIT'\nsource = 's'\nlanguage = 'C'\n\
+             build = 'make'\nimages = ['thread']\ncores = [{cores}]\n\
+             [[not_applicable]]\nscenario = 'queue.*'\nreason = 'None.'\n"
+        );
+        Kernel { folder: "x".into(), manifest: Manifest::from_toml(&text).expect("good") }
+    }
+
+    fn plan(kernels: &[&str], scenarios: &[&str]) -> Result<Plan, NothingSelected> {
+        let patterns =
+            |list: &[&str]| list.iter().map(|text| text.parse().expect("good")).collect();
+        let selection = Selection { kernels: patterns(kernels), scenarios: patterns(scenarios) };
+        let catalogue = Catalogue::builtin().expect("good");
+        let known =
+            [kernel("floor", "'cortex-m0plus'"), kernel("other", "'cortex-m0plus', 'cortex-m4f'")];
+        Plan::new(&catalogue, &known, &socs::builtin().expect("good"), "default", &selection)
+    }
+
+    #[test]
+    fn everything_is_asked_unless_filtered() {
+        let all = plan(&[], &[]).expect("everything");
+        assert_eq!(all.units.len(), 4);
+        assert_eq!(all.answers(), 4 * Catalogue::builtin().expect("good").scenarios().len());
+        let some = plan(&["fl*"], &["thread.*", "queue.*"]).expect("some");
+        let names: Vec<_> =
+            some.units[0].scenarios.iter().map(|(s, e)| (s.id.group(), e.as_deref())).collect();
+        assert_eq!(names[0], ("thread", None));
+        assert_eq!(names[2], ("queue", Some("None.")));
+        assert!(!some.units[1].needs_firmware(), "the floor there does not support that core");
+        let excuse = some.units[1].scenarios[0].1.as_deref();
+        assert_eq!(excuse, Some("K does not support cortex-m4f."));
+    }
+
+    #[test]
+    fn every_filter_must_select_something() {
+        let error = plan(&["floor", "flor"], &[]).expect_err("nothing");
+        assert_eq!(error.to_string(), "no kernel fits `flor`; did you mean `floor`?");
+        let error = plan(&[], &["*.nothing"]).expect_err("nothing");
+        assert_eq!((error.what, &*error.pattern), ("scenario", "*.nothing"));
+    }
+}

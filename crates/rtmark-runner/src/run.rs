@@ -1,0 +1,110 @@
+//! Runs an image in the simulator and tells how that ended.
+
+use rtmark_sim::{ExitStatus, FaultReport, Image, LoadError, Machine, Register, Soc, Stop};
+use rtmark_units::Cycles;
+
+/// How many cycles the simulator runs before it is asked what has happened:
+/// often enough for progress to move, seldom enough to cost nothing.
+pub const SLICE: Cycles = Cycles(10_000_000);
+
+/// How a run ended.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Ending {
+    /// The program ended itself, content or not.
+    Exit(ExitStatus),
+    /// A fault without a handler of its own.
+    Fault(FaultReport),
+    /// A fault while a fault was handled: the processor stands still.
+    Lockup(FaultReport),
+    /// A breakpoint without a debugger, at this address.
+    Breakpoint(u32),
+    /// The processor sleeps and nothing will ever wake it.
+    Asleep,
+    /// The cycle budget ran out.
+    Limit,
+    /// The program asked for a system reset.
+    Reset,
+    /// Something that this rtmark has no word for.
+    Other(String),
+}
+
+/// A machine with an image, ready to run.
+#[derive(Debug)]
+pub struct Session<'a> {
+    /// The machine.
+    pub machine: Machine,
+    image: &'a Image,
+}
+
+impl<'a> Session<'a> {
+    /// Loads an image for a soc, and selects a scenario by its index where one is given.
+    ///
+    /// # Errors
+    /// When the image does not fit the soc's memories.
+    pub fn new(soc: &Soc, image: &'a Image) -> Result<Self, LoadError> {
+        let mut machine = Machine::new(soc);
+        machine.load(image)?;
+        Ok(Self { machine, image })
+    }
+
+    /// Runs until something ends the run or so many cycles have passed since
+    /// reset. `look` is called after every slice of cycles and at the end.
+    pub fn run(&mut self, limit: Cycles, mut look: impl FnMut(&mut Machine)) -> Ending {
+        loop {
+            let until = self.machine.cycles().saturating_add(SLICE).min(limit);
+            let stop = self.machine.run(until);
+            look(&mut self.machine);
+            match stop {
+                Stop::Limit if self.machine.cycles() >= limit => return Ending::Limit,
+                Stop::Limit => {}
+                Stop::Exit(status) => return Ending::Exit(status),
+                Stop::Fault(report) => return Ending::Fault(report),
+                Stop::Lockup(report) => return Ending::Lockup(report),
+                Stop::Breakpoint(address) => return Ending::Breakpoint(address),
+                Stop::Asleep => return Ending::Asleep,
+                Stop::ResetRequested => return Ending::Reset,
+                other => return Ending::Other(format!("{other:?}")),
+            }
+        }
+    }
+
+    /// An address with the symbol that holds it: `0x08000124 (main+0x4)`.
+    pub fn place(&self, address: u32) -> String {
+        match self.image.symbols().name_at(address & !1) {
+            Some(location) => format!("{address:#010x} ({location})"),
+            None => format!("{address:#010x}"),
+        }
+    }
+
+    /// Where the program counter stands.
+    pub fn here(&self) -> String {
+        self.place(self.machine.register(Register::Pc))
+    }
+
+    /// An ending in words, with addresses and symbols.
+    pub fn tell(&self, ending: &Ending) -> String {
+        let fault = |report: &FaultReport| format!("{report}, in {}", self.place(report.pc));
+        match ending {
+            Ending::Exit(ExitStatus(0)) => "exit: success".to_owned(),
+            Ending::Exit(ExitStatus(status)) => format!("exit: failure, status {status}"),
+            Ending::Reset => format!("it asked for a system reset before {}", self.here()),
+            Ending::Fault(report) => format!("fault: {}", fault(report)),
+            Ending::Lockup(report) => format!("lockup: {}", fault(report)),
+            Ending::Breakpoint(address) => {
+                format!("breakpoint without a debugger at {}", self.place(*address))
+            }
+            Ending::Asleep => {
+                format!("asleep for ever at {}: nothing is left that could wake it", self.here())
+            }
+            Ending::Limit => {
+                format!(
+                    "still running at {} when {} had passed",
+                    self.here(),
+                    self.machine.cycles()
+                )
+            }
+            Ending::Other(text) => text.clone(),
+        }
+    }
+}

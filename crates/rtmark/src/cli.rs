@@ -1,0 +1,59 @@
+//! The command line.
+
+use clap::{ArgAction, Args, Parser, Subcommand};
+
+use crate::commands::{completions, doctor, exit_codes, list, man, run, sim};
+use crate::exit::Exit;
+use crate::trouble::Trouble;
+
+/// What a real-time kernel costs: to the cycle, without a board.
+///
+/// rtmark builds the same scenarios natively for several kernels, runs them on a
+/// cycle-model simulator of Arm Cortex-M and shows what each of them costs,
+/// beside the least that the hardware allows.
+#[derive(Debug, Parser)]
+#[command(name = "rtmark", version, propagate_version = true, max_term_width = 100)]
+pub struct Cli {
+    #[command(flatten)]
+    talk: Talk,
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// How much is said on stderr.
+#[derive(Clone, Copy, Debug, Args)]
+pub struct Talk {
+    /// Say nothing but errors
+    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    pub quiet: bool,
+    /// Say more
+    #[arg(short, long, global = true, action = ArgAction::Count)]
+    pub verbose: u8,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Run(run::Arguments),
+    List(list::Arguments),
+    Sim(sim::Arguments),
+    Doctor(doctor::Arguments),
+    ExitCodes(exit_codes::Arguments),
+    Completions(completions::Arguments),
+    Man(man::Arguments),
+}
+
+impl Cli {
+    /// Does what was asked for.
+    pub fn run(self) -> Result<Exit, Trouble> {
+        let talk = self.talk;
+        match self.command {
+            Command::Run(arguments) => arguments.run(talk),
+            Command::List(arguments) => arguments.run(),
+            Command::Sim(arguments) => arguments.run(talk),
+            Command::Doctor(arguments) => arguments.run(),
+            Command::ExitCodes(arguments) => arguments.run(),
+            Command::Completions(arguments) => arguments.run(),
+            Command::Man(arguments) => arguments.run(),
+        }
+    }
+}

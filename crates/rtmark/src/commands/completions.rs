@@ -1,0 +1,25 @@
+//! `rtmark completions`
+
+use clap::{Args, CommandFactory};
+use clap_complete::Shell;
+
+use crate::cli::Cli;
+use crate::exit::Exit;
+use crate::output;
+use crate::trouble::Trouble;
+
+/// Print completions for a shell
+#[derive(Debug, Args)]
+pub struct Arguments {
+    /// The shell
+    shell: Shell,
+}
+
+impl Arguments {
+    pub fn run(self) -> Result<Exit, Trouble> {
+        let mut script = Vec::new();
+        clap_complete::generate(self.shell, &mut Cli::command(), "rtmark", &mut script);
+        output::raw(&script)?;
+        Ok(Exit::Fine)
+    }
+}

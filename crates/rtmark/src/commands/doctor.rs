@@ -1,0 +1,89 @@
+//! `rtmark doctor`
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use rtmark_firmware::{BuildSystem, Builder, Tool, Tree, tools_for};
+use rtmark_runner::socs;
+
+use crate::exit::Exit;
+use crate::output;
+use crate::trouble::Trouble;
+
+/// Check that all tools are there, and say how to install what is missing
+#[derive(Debug, Args)]
+pub struct Arguments {
+    /// The folder with the kernels' firmware sources
+    #[arg(long, value_name = "FOLDER")]
+    firmware: Option<PathBuf>,
+}
+
+impl Arguments {
+    pub fn run(self) -> Result<Exit, Trouble> {
+        let tree = Tree::find(self.firmware.as_deref());
+        let folder = tree.as_ref().map_or(Path::new("."), Tree::root);
+        let mut text = String::new();
+        let mut complete = tree.is_ok();
+        let mut install = BTreeSet::new();
+        for tool in all_tools()? {
+            match tool.version(folder) {
+                Ok(version) => {
+                    let _ = writeln!(text, "ok       {}: {version}", tool.name());
+                }
+                Err(missing) => {
+                    complete = false;
+                    let _ = writeln!(text, "MISSING  {}: {}", missing.tool, missing.problem);
+                    install.insert(missing.install);
+                }
+            }
+        }
+        match &tree {
+            Ok(tree) => {
+                let kernels = tree.kernels()?;
+                let names: Vec<_> =
+                    kernels.iter().map(|kernel| kernel.manifest.id.to_string()).collect();
+                let _ = writeln!(
+                    text,
+                    "ok       firmware: {} ({})",
+                    tree.root().display(),
+                    names.join(", ")
+                );
+                let builder = Builder::new(tree.clone());
+                let _ = writeln!(text, "ok       builds: {}", builder.folder().display());
+            }
+            Err(error) => {
+                let _ = writeln!(text, "MISSING  {error}");
+            }
+        }
+        match rtmark_store::default_path() {
+            Ok(path) => {
+                let _ = writeln!(text, "ok       store: {}", path.display());
+            }
+            Err(error) => {
+                complete = false;
+                let _ = writeln!(text, "MISSING  {error}");
+            }
+        }
+        if !install.is_empty() {
+            text.push_str("\nInstall what is missing:\n");
+            for command in install {
+                let _ = writeln!(text, "  {command}");
+            }
+        }
+        output::data(&text)?;
+        Ok(if complete { Exit::Fine } else { Exit::Missing })
+    }
+}
+
+/// The tools that the kernels of all kinds take on the socs that there are.
+fn all_tools() -> Result<BTreeSet<Tool>, Trouble> {
+    let mut tools = BTreeSet::new();
+    for file in socs::builtin()? {
+        for build in [BuildSystem::Make, BuildSystem::Cargo] {
+            tools.extend(tools_for(build, file.soc.core));
+        }
+    }
+    Ok(tools)
+}

@@ -1,0 +1,20 @@
+//! `rtmark exit-codes`
+
+use clap::Args;
+
+use crate::exit::Exit;
+use crate::output;
+use crate::trouble::Trouble;
+
+/// Show what rtmark's exit codes mean
+#[derive(Debug, Args)]
+#[command(after_help = Exit::table())]
+pub struct Arguments {}
+
+impl Arguments {
+    #[expect(clippy::unused_self, reason = "every command is run the same way")]
+    pub fn run(self) -> Result<Exit, Trouble> {
+        output::data(&Exit::table())?;
+        Ok(Exit::Fine)
+    }
+}

@@ -1,0 +1,126 @@
+//! `rtmark list`
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use rtmark_firmware::Tree;
+use rtmark_runner::socs;
+use rtmark_sim::CoreKind;
+use serde::Serialize;
+
+use crate::commands::run::catalogue;
+use crate::exit::Exit;
+use crate::output;
+use crate::trouble::Trouble;
+
+/// Show the kernels, scenarios, socs or cores that there are
+#[derive(Debug, Args)]
+pub struct Arguments {
+    /// What to show
+    what: What,
+    /// The form of the list
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    format: Format,
+    /// The folder with the kernels' firmware sources
+    #[arg(long, value_name = "FOLDER")]
+    firmware: Option<PathBuf>,
+    /// A folder with catalogue files instead of the built-in ones
+    #[arg(long, value_name = "FOLDER", env = "RTMARK_CATALOGUE")]
+    catalogue: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum What {
+    /// What schedules
+    Kernels,
+    /// What is measured
+    Scenarios,
+    /// Chips: a core with clock and memories
+    Socs,
+    /// Processor cores
+    Cores,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Format {
+    /// For people: names and what they stand for
+    Table,
+    /// For programs
+    Json,
+}
+
+/// A line of a list.
+#[derive(Debug, Serialize)]
+struct Entry {
+    id: String,
+    description: String,
+    #[serde(flatten)]
+    more: serde_json::Map<String, serde_json::Value>,
+}
+
+macro_rules! entry {
+    ($id:expr, $description:expr $(, $key:literal: $value:expr)* $(,)?) => {{
+        let mut more = serde_json::Map::new();
+        $(more.insert($key.into(), serde_json::json!($value));)*
+        Entry { id: $id.to_string(), description: $description.to_string(), more }
+    }};
+}
+
+impl Arguments {
+    pub fn run(self) -> Result<Exit, Trouble> {
+        let entries = match self.what {
+            What::Kernels => kernels(&Tree::find(self.firmware.as_deref())?)?,
+            What::Scenarios => scenarios(self.catalogue.as_deref())?,
+            What::Socs => socs()?,
+            What::Cores => cores(),
+        };
+        let text = match self.format {
+            Format::Table => table(&entries),
+            Format::Json => {
+                let json = serde_json::to_string_pretty(&entries).map_err(std::io::Error::from)?;
+                json + "\n"
+            }
+        };
+        output::data(&text)?;
+        Ok(Exit::Fine)
+    }
+}
+
+fn kernels(tree: &Tree) -> Result<Vec<Entry>, Trouble> {
+    let entry = |kernel: rtmark_firmware::Kernel| {
+        let m = kernel.manifest;
+        let description = format!("{} {}, {}, {}", m.name, m.version, m.language.name(), m.license);
+        entry!(m.id, description, "version": m.version, "license": m.license, "source": m.source,
+            "language": m.language.name(), "cores": m.cores, "settings": m.settings)
+    };
+    Ok(tree.kernels()?.into_iter().map(entry).collect())
+}
+
+fn scenarios(folder: Option<&std::path::Path>) -> Result<Vec<Entry>, Trouble> {
+    let catalogue = catalogue(folder)?;
+    let entry = |s: &rtmark_model::Scenario| entry!(s.id, s.answers, "span": s.span, "samples": s.samples, "budget_ms": s.budget_ms);
+    Ok(catalogue.scenarios().iter().map(entry).collect())
+}
+
+fn socs() -> Result<Vec<Entry>, Trouble> {
+    let entry = |file: socs::SocFile| {
+        let soc = file.soc;
+        entry!(soc.name, soc.description, "core": soc.core.name(), "clock_hz": soc.clock,
+            "sha256": file.sha256)
+    };
+    Ok(socs::builtin()?.into_iter().map(entry).collect())
+}
+
+fn cores() -> Vec<Entry> {
+    let entry = |core: &CoreKind| {
+        let description = format!("{}; timing {}", core.architecture(), core.timing_basis());
+        entry!(core, description, "architecture": core.architecture(), "timing": core.timing_basis())
+    };
+    CoreKind::ALL.iter().map(entry).collect()
+}
+
+fn table(entries: &[Entry]) -> String {
+    let widest = entries.iter().map(|entry| entry.id.len()).max().unwrap_or(0);
+    let line = |entry: &Entry| format!("{:widest$}  {}\n", entry.id, entry.description);
+    entries.iter().map(line).collect::<Vec<_>>().concat()
+}

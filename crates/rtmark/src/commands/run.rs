@@ -1,0 +1,292 @@
+//! `rtmark run`
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use clap::{Args, ValueEnum};
+use rtmark_firmware::{Builder, DEFAULT_PROFILE, Kernel, Tree};
+use rtmark_model::{Answer, Catalogue, Failure, Pattern};
+use rtmark_runner::socs::{self, SocFile};
+use rtmark_runner::{Event, Ledger, Plan, Selection, Suite};
+use rtmark_store::{Fingerprint, RunWriter, Store, StoreError};
+use rtmark_units::Cycles;
+
+use crate::cli::Talk;
+use crate::exit::Exit;
+use crate::output::{self, say};
+use crate::progress::Progress;
+use crate::trouble::Trouble;
+
+/// Build the kernels' firmware, run the scenarios, show and keep what they cost
+#[derive(Debug, Args)]
+#[command(after_help = "Exit codes: see `rtmark help exit-codes`.")]
+pub struct Arguments {
+    /// Kernels, by name or pattern; all without
+    #[arg(short, long, value_name = "KERNEL", num_args = 1..)]
+    kernel: Vec<Pattern>,
+    /// Scenarios, by name or pattern such as `semaphore.*`; all without
+    #[arg(short, long, value_name = "GLOB", num_args = 1..)]
+    scenario: Vec<Pattern>,
+    /// Socs, by name, pattern or path of a soc file; all built-in ones without
+    #[arg(long, value_name = "SOC", num_args = 1..)]
+    soc: Vec<String>,
+    /// The set of build settings
+    #[arg(long, default_value = DEFAULT_PROFILE)]
+    profile: String,
+    /// The form of the results
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    format: Format,
+    /// The file that keeps results [default: rtmark/store.sqlite in the user's data directory]
+    #[arg(long, value_name = "FILE", env = rtmark_store::STORE_VARIABLE)]
+    store: Option<PathBuf>,
+    /// Measure again what the store knows of exactly this firmware, soc and simulator
+    #[arg(long)]
+    fresh: bool,
+    /// Cycles after which a scenario is given up, instead of the catalogue's budget
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    max_cycles: Option<u64>,
+    /// The folder with the kernels' firmware sources [default: found from here upwards]
+    #[arg(long, value_name = "FOLDER", env = "RTMARK_FIRMWARE")]
+    firmware: Option<PathBuf>,
+    /// A folder with catalogue files instead of the built-in ones
+    #[arg(long, value_name = "FOLDER", env = "RTMARK_CATALOGUE")]
+    catalogue: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// For people: scenarios down, kernels across
+    Table,
+    /// For programs: everything, every sample included
+    Json,
+    /// For spreadsheets: one line an answer
+    Csv,
+    /// For pull requests: GitHub's Markdown
+    Md,
+}
+
+/// The catalogue of a folder, or the built-in one.
+pub fn catalogue(folder: Option<&Path>) -> Result<Catalogue, Trouble> {
+    let Some(folder) = folder else { return Ok(Catalogue::builtin()?) };
+    let unreadable = |path: &Path, error: std::io::Error| {
+        Trouble::new(Exit::Usage, format!("{}: {error}", path.display()), "check the path")
+    };
+    let entries = std::fs::read_dir(folder).map_err(|error| unreadable(folder, error))?;
+    let mut paths: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "toml"));
+    paths.sort();
+    if paths.is_empty() {
+        let message = format!("{} holds no .toml file", folder.display());
+        return Err(Trouble::new(Exit::Usage, message, "name a folder with catalogue files"));
+    }
+    let mut files = Vec::new();
+    for path in paths {
+        let text = std::fs::read_to_string(&path).map_err(|error| unreadable(&path, error))?;
+        files.push((path.display().to_string(), text));
+    }
+    Ok(Catalogue::from_files(files.iter().map(|(name, text)| (name.as_str(), text.as_str())))?)
+}
+
+/// The socs that were asked for: names, patterns of names, paths.
+fn wanted_socs(asked: &[String]) -> Result<Vec<SocFile>, Trouble> {
+    if asked.is_empty() {
+        return Ok(socs::builtin()?);
+    }
+    let mut wanted: Vec<SocFile> = Vec::new();
+    for name in asked {
+        let found = if name.contains(['*', '?', '{', '[']) {
+            let pattern: Pattern = name.parse().map_err(|error| {
+                Trouble::new(Exit::Usage, error, "`*` stands for any text; quote it from the shell")
+            })?;
+            let mut fitting = socs::builtin()?;
+            fitting.retain(|file| pattern.matches(&file.soc.name));
+            if fitting.is_empty() {
+                let message = format!("no soc fits `{name}`");
+                let hint = "`rtmark list socs` shows what there is";
+                return Err(Trouble::new(Exit::NothingSelected, message, hint));
+            }
+            fitting
+        } else {
+            vec![socs::find(name)?]
+        };
+        for file in found {
+            match wanted.iter().find(|known| known.soc.name == file.soc.name) {
+                None => wanted.push(file),
+                Some(known) if known.sha256 == file.sha256 => {}
+                Some(known) => {
+                    let message = format!(
+                        "{} and {} both describe a soc called {}",
+                        known.origin, file.origin, file.soc.name
+                    );
+                    return Err(Trouble::new(
+                        Exit::Usage,
+                        message,
+                        "give one of them another name",
+                    ));
+                }
+            }
+        }
+    }
+    Ok(wanted)
+}
+
+/// Shows progress and keeps answers.
+struct Keeper<'a> {
+    store: &'a Store,
+    run: RunWriter<'a>,
+    fresh: bool,
+    progress: Progress,
+    recalled: usize,
+}
+
+impl Ledger for Keeper<'_> {
+    type Error = StoreError;
+
+    fn event(&mut self, event: Event<'_>) {
+        self.progress.event(&event);
+    }
+
+    fn recall(&mut self, question: &Fingerprint) -> Option<Answer> {
+        // An answer that cannot be read is measured again.
+        let known = if self.fresh { None } else { self.store.find(question).ok().flatten() };
+        self.recalled += usize::from(known.is_some());
+        known
+    }
+
+    fn record(
+        &mut self,
+        answer: &Answer,
+        question: Option<&Fingerprint>,
+    ) -> Result<(), StoreError> {
+        self.run.record(answer, question)
+    }
+}
+
+impl Arguments {
+    pub fn run(self, talk: Talk) -> Result<Exit, Trouble> {
+        let began = Instant::now();
+        let catalogue = catalogue(self.catalogue.as_deref())?;
+        let socs = wanted_socs(&self.soc)?;
+        let tree = Tree::find(self.firmware.as_deref())?;
+        let kernels = tree.kernels()?;
+        let selection = Selection { kernels: self.kernel, scenarios: self.scenario };
+        let plan = Plan::new(&catalogue, &kernels, &socs, &self.profile, &selection)?;
+
+        let builder = Builder::new(tree);
+        refuse_without_tools(&builder, &plan)?;
+        let path = self.store.map_or_else(rtmark_store::default_path, Ok)?;
+        let store = Store::open(path)?;
+        let suite = Suite {
+            builder,
+            rtmark: env!("CARGO_PKG_VERSION").to_owned(),
+            rtmark_sha256: own_sha256(),
+            max_cycles: self.max_cycles.map(Cycles),
+        };
+        let run = store.begin(&command_line(), &suite.rtmark)?;
+        let id = run.id().to_owned();
+        let progress = Progress::new(talk);
+        let mut keeper = Keeper { store: &store, run, fresh: self.fresh, progress, recalled: 0 };
+        let answers = suite.run(&plan, &mut keeper);
+        keeper.progress.finish();
+        let answers = answers?;
+        keeper.run.finish()?;
+
+        output::data(&render(self.format, &answers)?)?;
+        let exit = show_failures(&answers);
+        if !talk.quiet {
+            let seconds = began.elapsed().as_secs_f64();
+            let recalled = match keeper.recalled {
+                0 => String::new(),
+                some => format!(" ({some} known from before; --fresh measures again)"),
+            };
+            let file = store.path().display();
+            let count = output::count(answers.len(), "answer");
+            let short = id.get(..8).unwrap_or(&id);
+            say(format!("{count}{recalled} in {seconds:.1} s, kept as run {short} in {file}"));
+        }
+        Ok(exit)
+    }
+}
+
+fn refuse_without_tools(builder: &Builder, plan: &Plan) -> Result<(), Trouble> {
+    let needed = plan.units.iter().filter(|unit| unit.needs_firmware());
+    let needed: Vec<(&Kernel, _)> = needed.map(|unit| (&unit.kernel, unit.soc.soc.core)).collect();
+    let missing = builder.missing_tools(needed);
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let problems: Vec<_> = missing.iter().map(ToString::to_string).collect();
+    let mut commands: Vec<_> = missing.into_iter().map(|tool| tool.install).collect();
+    commands.dedup();
+    let hint = format!(
+        "install with\n{}\nor choose kernels that need less with --kernel",
+        commands.iter().map(|command| format!("  {command}")).collect::<Vec<_>>().join("\n")
+    );
+    Err(Trouble::new(Exit::Missing, problems.join("\n"), hint))
+}
+
+/// SHA-256 of this program: what the simulator and its timing are.
+fn own_sha256() -> Option<String> {
+    let bytes = std::fs::read(std::env::current_exe().ok()?).ok()?;
+    Some(rtmark_firmware::sha256(&bytes))
+}
+
+fn command_line() -> String {
+    let words = std::env::args().skip(1);
+    std::iter::once("rtmark".to_owned()).chain(words).collect::<Vec<_>>().join(" ")
+}
+
+fn render(format: Format, answers: &[Answer]) -> Result<String, Trouble> {
+    let failed = |error: &dyn std::fmt::Display| {
+        Trouble::new(Exit::Internal, error, "report this as a defect of rtmark")
+    };
+    Ok(match format {
+        Format::Table => rtmark_report::table(answers, output::width()),
+        Format::Json => {
+            let generator = concat!("rtmark ", env!("CARGO_PKG_VERSION"));
+            rtmark_report::json(generator, answers).map_err(|error| failed(&error))?
+        }
+        Format::Csv => rtmark_report::csv(answers).map_err(|error| failed(&error))?,
+        Format::Md => rtmark_report::markdown(answers),
+    })
+}
+
+/// How many failures are told at length: the first ones tend to explain the others.
+const SHOWN_FAILURES: usize = 10;
+
+/// Says what went wrong, each thing once, and returns the code of the first
+/// cause: a missing tool before a failed build before a failed run.
+fn show_failures(answers: &[Answer]) -> Exit {
+    let failed = |answer: &Answer| match answer {
+        Answer::Failed { key, failure } => {
+            Some((format!("{} {} on {}", key.kernel, key.scenario, key.soc), failure.clone()))
+        }
+        _ => None,
+    };
+    let mut shown: Vec<(Vec<String>, Failure)> = Vec::new();
+    for (name, failure) in answers.iter().filter_map(failed) {
+        match shown.iter_mut().find(|(_, known)| *known == failure) {
+            Some((names, _)) => names.push(name),
+            None => shown.push((vec![name], failure)),
+        }
+    }
+    let first = shown.iter().map(|(_, failure)| failure.kind).min();
+    let more = shown.len().saturating_sub(SHOWN_FAILURES);
+    for (names, failure) in shown.into_iter().take(SHOWN_FAILURES) {
+        let mut message = format!("{}: {failure}", names.join(", "));
+        if !failure.console.is_empty() {
+            message.push_str("\nit printed:\n");
+            message.push_str(&last_lines(&failure.console, 10));
+        }
+        Trouble::new(failure.kind.into(), message, failure.hint).show();
+    }
+    if more > 0 {
+        say(format!("and {}, with the results", output::count(more, "more failure")));
+    }
+    first.map_or(Exit::Fine, Exit::from)
+}
+
+fn last_lines(text: &str, count: usize) -> String {
+    let lines: Vec<_> = text.lines().collect();
+    lines[lines.len().saturating_sub(count)..].join("\n")
+}

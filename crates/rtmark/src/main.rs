@@ -1,0 +1,24 @@
+//! `rtmark`: the command line over the libraries.
+//!
+//! Arguments, colours and exit codes are known here and nowhere else.
+
+mod cli;
+mod commands;
+mod exit;
+mod output;
+mod progress;
+mod trouble;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+fn main() -> ExitCode {
+    let hook = miette::set_hook(Box::new(|_| {
+        // Compilers' words are quoted in messages and keep their lines.
+        Box::new(miette::MietteHandlerOpts::new().wrap_lines(false).break_words(false).build())
+    }));
+    debug_assert!(hook.is_ok(), "nothing else sets a hook");
+    let exit = cli::Cli::parse().run().unwrap_or_else(trouble::Trouble::show);
+    ExitCode::from(exit.code())
+}

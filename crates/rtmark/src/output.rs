@@ -1,0 +1,46 @@
+//! The two streams: stdout for data, stderr for talk.
+
+use std::io::{self, IsTerminal, Write};
+
+/// Writes data to stdout, colours only where they are wanted. Whoever reads may
+/// stop at any time: a closed pipe is no error.
+pub fn data(text: &str) -> io::Result<()> {
+    let mut stdout = anstream::stdout().lock();
+    unless_closed(stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()))
+}
+
+/// Writes bytes to stdout as they are.
+pub fn raw(bytes: &[u8]) -> io::Result<()> {
+    let mut stdout = io::stdout().lock();
+    unless_closed(stdout.write_all(bytes).and_then(|()| stdout.flush()))
+}
+
+fn unless_closed(result: io::Result<()>) -> io::Result<()> {
+    match result {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        other => other,
+    }
+}
+
+/// Says a line on stderr; nothing can be done when that fails.
+pub fn say(line: impl std::fmt::Display) {
+    let _ = writeln!(anstream::stderr().lock(), "{line}");
+}
+
+/// How wide tables may be: the terminal's width, `COLUMNS`, or 100.
+pub fn width() -> usize {
+    let terminal =
+        || terminal_size::terminal_size_of(io::stdout()).map(|(width, _)| width.0.into());
+    let variable = || std::env::var("COLUMNS").ok()?.parse().ok();
+    terminal().or_else(variable).filter(|width| *width > 0).unwrap_or(100)
+}
+
+/// Whether stdout is a terminal, which text from outside must not steer.
+pub fn to_terminal() -> bool {
+    io::stdout().is_terminal()
+}
+
+/// A number of things: `1 answer`, `2 answers`.
+pub fn count(number: usize, thing: &str) -> String {
+    format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
+}

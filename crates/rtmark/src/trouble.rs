@@ -1,0 +1,129 @@
+//! Errors as users see them: what is wrong, what to do next, and the exit code.
+
+use std::fmt;
+
+use miette::Diagnostic;
+use rtmark_firmware::FirmwareError;
+use rtmark_model::{CatalogueError, visible};
+use rtmark_runner::NothingSelected;
+use rtmark_runner::socs::SocFileError;
+use rtmark_store::StoreError;
+
+use crate::exit::Exit;
+
+/// An error for people, with its exit code.
+#[derive(Debug)]
+pub struct Trouble {
+    /// What the process tells its caller.
+    pub exit: Exit,
+    message: String,
+    hint: String,
+}
+
+impl Trouble {
+    /// What is wrong, and what to do next.
+    pub fn new(exit: Exit, message: impl fmt::Display, hint: impl Into<String>) -> Self {
+        // Messages quote names and contents of files.
+        Self { exit, message: visible(message.to_string().as_bytes()), hint: hint.into() }
+    }
+
+    /// Shows it on the error stream.
+    pub fn show(self) -> Exit {
+        use std::io::Write as _;
+        let exit = self.exit;
+        let mut stderr = anstream::stderr();
+        let _ = writeln!(stderr, "{:?}", miette::Report::new(self));
+        exit
+    }
+}
+
+impl fmt::Display for Trouble {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.message.trim_end())
+    }
+}
+
+impl std::error::Error for Trouble {}
+
+impl Diagnostic for Trouble {
+    fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
+        Some(Box::new(&self.hint))
+    }
+}
+
+impl From<FirmwareError> for Trouble {
+    fn from(error: FirmwareError) -> Self {
+        let (exit, hint) = match &error {
+            FirmwareError::NoTree { .. } => (
+                Exit::Usage,
+                "run rtmark inside its repository, or name the folder with --firmware or RTMARK_FIRMWARE"
+                    .to_owned(),
+            ),
+            FirmwareError::Manifest { .. } => {
+                (Exit::Usage, "correct the file; the other kernels' files show every key".to_owned())
+            }
+            FirmwareError::Tool(missing) => (Exit::Missing, format!("install it:  {}", missing.install)),
+            FirmwareError::Soc { .. } => (Exit::Usage, "correct the soc file".to_owned()),
+            FirmwareError::Build { .. } | FirmwareError::NoImage { .. } => {
+                (Exit::BuildFailed, "`rtmark doctor` checks the tools".to_owned())
+            }
+            _ => (Exit::Internal, "check that the file can be read and written".to_owned()),
+        };
+        Self::new(exit, error, hint)
+    }
+}
+
+impl From<SocFileError> for Trouble {
+    fn from(error: SocFileError) -> Self {
+        let (exit, hint) = match error {
+            SocFileError::Unknown { .. } => (
+                Exit::NothingSelected,
+                "`rtmark list socs` shows the names; a file is given with its path",
+            ),
+            SocFileError::Read { .. } => (Exit::Usage, "check the path"),
+            _ => (Exit::Usage, "correct the file; those in the folder socs/ show every key"),
+        };
+        Self::new(exit, error, hint)
+    }
+}
+
+impl From<CatalogueError> for Trouble {
+    fn from(error: CatalogueError) -> Self {
+        Self::new(
+            Exit::Usage,
+            error,
+            "correct the file; those in the folder catalogue/ show every key",
+        )
+    }
+}
+
+impl From<NothingSelected> for Trouble {
+    fn from(error: NothingSelected) -> Self {
+        let hint = match error.what {
+            "profile" => "the key `profiles` of a kernel.toml names its profiles".to_owned(),
+            what => format!("`rtmark list {what}s` shows what there is; `*` stands for any text"),
+        };
+        Self::new(Exit::NothingSelected, error, hint)
+    }
+}
+
+impl From<StoreError> for Trouble {
+    fn from(error: StoreError) -> Self {
+        let (exit, hint) = match error {
+            StoreError::Newer { .. } => {
+                (Exit::Usage, "update rtmark, or name another store with --store")
+            }
+            StoreError::NoPlace => (Exit::Usage, "name a file with --store or RTMARK_STORE"),
+            _ => {
+                (Exit::Internal, "check the file, or name another one with --store or RTMARK_STORE")
+            }
+        };
+        Self::new(exit, error, hint)
+    }
+}
+
+impl From<std::io::Error> for Trouble {
+    fn from(error: std::io::Error) -> Self {
+        Self::new(Exit::Internal, format!("output failed: {error}"), "check where the output goes")
+    }
+}

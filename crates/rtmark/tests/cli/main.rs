@@ -1,0 +1,6 @@
+//! The command line as users meet it: run as a process of its own.
+
+mod common;
+mod plain;
+mod run;
+mod sim;

@@ -1,0 +1,52 @@
+//! Commands that need no firmware.
+
+use crate::common::{Said, said};
+
+fn here(arguments: &[&str]) -> Said {
+    said(&std::env::temp_dir(), arguments)
+}
+
+#[test]
+fn lists_show_what_there_is() {
+    let scenarios = here(&["list", "scenarios"]);
+    assert_eq!(scenarios.code, 0);
+    assert!(scenarios.stdout.contains("semaphore.give.wake+ctx"), "{scenarios:#?}");
+    assert!(here(&["list", "socs"]).stdout.contains("stm32f405"));
+    assert!(here(&["list", "cores"]).stdout.contains("cortex-m0plus"));
+    let json = here(&["list", "socs", "--format", "json"]).stdout;
+    let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+    assert_eq!(json[0]["core"], "cortex-m0plus");
+    assert_eq!(here(&["list", "nothing"]).code, 2);
+}
+
+#[test]
+fn kernels_come_from_the_sources_beside_the_program() {
+    let kernels = here(&["list", "kernels"]);
+    let ids: Vec<_> = kernels.stdout.lines().filter_map(|line| line.split(' ').next()).collect();
+    assert_eq!(ids, ["floor", "freertos", "embassy"], "{kernels:#?}");
+}
+
+#[test]
+fn manuals_and_completions_are_made_from_the_arguments() {
+    let man = here(&["man"]).stdout;
+    assert!(man.contains(".TH rtmark") && man.contains("EXIT STATUS"), "{man}");
+    assert!(here(&["man", "run"]).stdout.contains("scenario"));
+    here(&["man", "nothing"]).refused(2, &["nothing"]);
+    for shell in ["bash", "zsh", "fish"] {
+        assert!(here(&["completions", shell]).stdout.contains("rtmark"), "{shell}");
+    }
+    let codes = here(&["help", "exit-codes"]).stdout;
+    assert!(codes.contains(" 12  a firmware ran out of its cycle budget"), "{codes}");
+    assert_eq!(here(&["--version"]).stdout, concat!("rtmark ", env!("CARGO_PKG_VERSION"), "\n"));
+}
+
+#[test]
+fn wrong_arguments_are_usage_errors() {
+    for arguments in
+        [&["run", "--format", "xml"][..], &["fly"], &["sim"], &["-q", "-v", "list", "socs"]]
+    {
+        let said = here(arguments);
+        assert_eq!(said.code, 2, "{said:#?}");
+        assert!(said.stderr.contains("--help"), "{said:#?}");
+    }
+}

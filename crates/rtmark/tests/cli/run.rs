@@ -1,0 +1,212 @@
+//! `rtmark run` over firmware trees made here: what goes wrong, and what is then said.
+//!
+//! The trees' makefiles copy images, so that nothing is compiled.
+
+use std::path::{Path, PathBuf};
+
+use crate::common::{BAD_LOAD, EXIT, Elf, LOOP, Probe, SLEEP, START, Said, printing, rtmark, said};
+
+/// A firmware tree with one kernel and one soc in a scratch folder.
+struct Tree {
+    folder: tempfile::TempDir,
+}
+
+const SCENARIOS: &[&str] = &["a.one", "a.two"];
+
+impl Tree {
+    fn new() -> Self {
+        let tree = Self { folder: tempfile::tempdir().expect("a scratch folder") };
+        let kernel = tree.path("firmware/k");
+        std::fs::create_dir_all(&kernel).expect("made");
+        tree.manifest("");
+        let makefile = "all:\n\t@cp $(CURDIR)/a.elf $(RTMARK_OUT)/a.elf\n";
+        std::fs::write(kernel.join("Makefile"), makefile).expect("writable");
+        let catalogue = tree.path("catalogue");
+        std::fs::create_dir_all(&catalogue).expect("made");
+        let entry = |id: &&str| {
+            format!(
+                "[[scenario]]\nid = \"{id}\"\nanswers = \"?\"\nfrom = \"x\"\nto = \"y\"\n\
+                 switches = 0\nsamples = 1\nbudget_ms = 10\n"
+            )
+        };
+        let text: String = SCENARIOS.iter().map(entry).collect();
+        std::fs::write(catalogue.join("a.toml"), text).expect("writable");
+        tree
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn manifest(&self, more: &str) {
+        let text = format!(
+            "id = \"k\"\nname = \"K\"\nversion = \"1\"\nlicense = \"MIT\"\nsource = \"here\"\n\
+             language = \"C\"\nbuild = \"make\"\nimages = [\"a\"]\ncores = [\"cortex-m0plus\"]\n{more}"
+        );
+        std::fs::write(self.path("firmware/k/kernel.toml"), text).expect("writable");
+    }
+
+    fn image(&self, code: &[u16], probes: &[Probe<'_>]) -> &Self {
+        Elf { code, probes, ..Elf::default() }.write(&self.path("firmware/k/a.elf"));
+        self
+    }
+
+    fn run(&self, more: &[&str]) -> Said {
+        let common = ["run", "--catalogue", "catalogue", "--soc", "stm32c031"];
+        said(self.folder.path(), &[&common, more].concat())
+    }
+
+    fn one(&self) -> Said {
+        self.run(&["--scenario", "a.one"])
+    }
+}
+
+/// Probes of an image whose span is its first three instructions.
+const PROBES: &[Probe<'static>] = &[
+    (5, 0, "a.one"),
+    (1, START, "a.one"),
+    (2, START + 6, "a.one"),
+    (5, 1, "a.two"),
+    (1, START, "a.two"),
+    (2, START + 6, "a.two"),
+];
+
+#[test]
+fn a_scenario_is_measured_shown_and_kept() {
+    let tree = Tree::new();
+    tree.image(&printing("a.one ok answer=42", true), PROBES);
+    let said = tree.one();
+    assert_eq!(said.code, 0, "{said:#?}");
+    assert!(said.stdout.contains("a.one") && said.stdout.contains("stm32c031"), "{said:#?}");
+    assert!(!said.stdout.contains('\u{1b}'), "no colours into a file");
+    assert!(tree.path("data/rtmark/store.sqlite").is_file());
+
+    let said = tree.run(&["--scenario", "a.one", "--format", "json"]);
+    assert!(said.stderr.contains("1 known from before"), "{said:#?}");
+    let json: serde_json::Value = serde_json::from_str(&said.stdout).expect("JSON");
+    let series = &json["answers"][0];
+    assert_eq!(series["answer"], "measured");
+    assert_eq!(series["facts"]["answer"], "42");
+    assert_eq!(series["statistics"]["count"], 1);
+    let fresh =
+        tree.run(&["--scenario", "a.one", "--format", "json", "--fresh", "--store", "x/y.db"]);
+    assert!(!fresh.stderr.contains("known"), "{fresh:#?}");
+    assert_eq!(fresh.stdout, said.stdout, "the same firmware gives the same figures");
+    assert!(tree.path("x/y.db").is_file());
+
+    let csv = tree.run(&["--scenario", "a.one", "--format", "csv", "-q"]);
+    assert_eq!((csv.stdout.lines().count(), csv.stderr.as_str()), (2, ""), "{csv:#?}");
+    let md = tree.run(&["--scenario", "a.one", "--format", "md"]);
+    assert!(md.stdout.contains("| a.one |"), "{md:#?}");
+}
+
+#[test]
+fn one_failure_does_not_lose_the_others() {
+    let tree = Tree::new();
+    tree.image(&printing("a.one ok", true), PROBES);
+    let said = tree.run(&[]);
+    said.refused(11, &["k a.two on stm32c031", "without saying `a.two ok`", "rtmark sim"]);
+    assert!(said.stdout.contains("FAILED [1]"), "{said:#?}");
+    assert!(
+        said.stdout.lines().any(|line| line.contains("a.one") && line.contains("ns")),
+        "{said:#?}"
+    );
+}
+
+#[test]
+fn firmware_that_does_not_get_there() {
+    let tree = Tree::new();
+    let refused =
+        |code: &[u16], exit, words: &[&str]| tree.image(code, PROBES).one().refused(exit, words);
+    let everywhere = ["k a.one on stm32c031", "a.elf", "rtmark sim"];
+    let all = |more: &[&'static str]| [&everywhere, more].concat();
+    refused(BAD_LOAD, 11, &all(&["0x08000044 (start+0x4)"]));
+    refused(SLEEP, 12, &all(&["asleep", "its end probe never"]));
+    refused(LOOP, 12, &all(&["still running", "--max-cycles"]));
+    refused(&printing("a.one FAILED: 3 items", true), 11, &all(&["it says: FAILED: 3 items"]));
+    refused(&printing("a.one ok", false), 11, &all(&["printed ok, but ended"]));
+    refused(&printing("\u{1b}[2Jhm", true), 11, &all(&["it printed:", "\\u{1b}[2Jhm"]));
+}
+
+#[test]
+fn probes_that_are_never_reached() {
+    let tree = Tree::new();
+    let aside = [(5, 0, "a.one"), (1, START + 0x80, "a.one"), (2, START + 0x82, "a.one")];
+    tree.image(&printing("a.one ok", true), &aside).one().refused(12, &["never reached a probe"]);
+    let no_end = [(5, 0, "a.one"), (1, START, "a.one"), (2, START + 0x82, "a.one")];
+    tree.image(&printing("a.one ok", true), &no_end).one().refused(12, &["its end probe never"]);
+    let lacking = [(5, 0, "a.one"), (1, START, "a.one")];
+    tree.image(EXIT, &lacking).one().refused(10, &["lacks a begin or an end probe"]);
+}
+
+#[test]
+fn firmware_and_catalogue_must_agree() {
+    let tree = Tree::new();
+    tree.image(EXIT, &[(5, 1, "a.two")]).one().refused(10, &["neither an answer", "kernel.toml"]);
+    tree.image(EXIT, &[]).one().refused(10, &["no section .rtmark"]);
+    tree.image(EXIT, &[(5, 0, "b.one")])
+        .one()
+        .refused(10, &["scenario b.one belongs into the image b"]);
+    tree.image(EXIT, &[(9, 0, "a.one")]).one().refused(10, &["kind 9"]);
+
+    tree.manifest("[[not_applicable]]\nscenario = \"a.*\"\nreason = \"It cannot.\"\n");
+    let said = tree.image(EXIT, PROBES).one();
+    assert_eq!(said.code, 0, "not even built: {said:#?}");
+    assert!(said.stdout.contains("n/a [1]") && said.stdout.contains("It cannot."), "{said:#?}");
+    tree.manifest("[[not_applicable]]\nscenario = \"a.one\"\nreason = \"It cannot.\"\n");
+    tree.image(EXIT, PROBES).run(&[]).refused(10, &["does not apply, and its firmware holds it"]);
+}
+
+#[test]
+fn builds_that_fail() {
+    let tree = Tree::new();
+    tree.one()
+        .refused(10, &["building k for stm32c031 failed", "cp: cannot stat", "command: make"]);
+    std::fs::write(tree.path("firmware/k/Makefile"), "all:\n\t@true\n").expect("writable");
+    tree.one().refused(10, &["brought no", "a.elf"]);
+    std::fs::write(tree.path("firmware/k/Makefile"), "all:\n\t@echo x > $(RTMARK_OUT)/a.elf\n")
+        .expect("writable");
+    tree.one().refused(10, &["a.elf", "not an ELF file"]);
+}
+
+#[test]
+fn tools_that_are_missing() {
+    let tree = Tree::new();
+    let said: Said = rtmark(tree.folder.path())
+        .args(["run", "--catalogue", "catalogue", "--soc", "stm32c031"])
+        .env("CROSS_COMPILE", "/nowhere/arm-")
+        .output()
+        .expect("rtmark runs")
+        .into();
+    said.refused(13, &["/nowhere/arm-gcc is missing", "gcc-arm-none-eabi", "--kernel"]);
+}
+
+#[test]
+fn filters_that_select_nothing() {
+    let tree = Tree::new();
+    tree.image(&printing("a.one ok", true), PROBES);
+    tree.run(&["--kernel", "kk"]).refused(4, &["no kernel fits `kk`", "rtmark list kernels"]);
+    tree.run(&["--scenario", "b.*"]).refused(4, &["no scenario fits `b.*`"]);
+    let soc = |name: &str| said(tree.folder.path(), &["run", "--soc", name]);
+    soc("nope").refused(4, &["no soc is called `nope`"]);
+    soc("nope*").refused(4, &["no soc fits `nope*`"]);
+    tree.run(&["--profile", "lean"]).refused(4, &["no profile fits `lean`"]);
+    assert_eq!(tree.run(&["--scenario", "["]).code, 2);
+}
+
+#[test]
+fn input_files_that_are_refused() {
+    let tree = Tree::new();
+    tree.image(&printing("a.one ok", true), PROBES);
+    tree.manifest("colour = 1\n");
+    tree.one().refused(2, &["kernel.toml", "line 10", "unknown field `colour`"]);
+    tree.manifest("");
+    std::fs::write(tree.path("catalogue/b.toml"), "[[scenario]]\nid = \"a.x\"\n")
+        .expect("writable");
+    tree.one().refused(2, &["b.toml", "missing field"]);
+    std::fs::remove_file(tree.path("catalogue/b.toml")).expect("there");
+    std::fs::write(tree.path("noise.db"), [0x55; 5000]).expect("writable");
+    tree.run(&["--store", "noise.db"]).refused(1, &["noise.db", "not a database", "--store"]);
+    let nowhere = |path: &Path| said(path, &["run", "--firmware", "nowhere"]);
+    nowhere(tree.folder.path()).refused(2, &["no firmware sources", "nowhere", "RTMARK_FIRMWARE"]);
+}
