@@ -104,7 +104,7 @@ pub struct Series {
     #[serde(default)]
     pub unpaired: Unpaired,
     /// What the firmware itself said about the run: numbers counted, items
-    /// received. They do not depend on timing.
+    /// received. Only those whose key begins with `~` depend on timing.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub facts: BTreeMap<String, String>,
     /// What produced them.

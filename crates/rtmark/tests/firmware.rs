@@ -1,0 +1,126 @@
+//! The default suite on the real kernels, built here: every kernel answers every
+//! scenario, and the answers hang together.
+
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::Value;
+
+/// Runs `rtmark` with a store of this test's own; builds are kept from run to run.
+fn rtmark(home: &Path, arguments: &[&str]) -> (String, String) {
+    let build = Path::new(env!("CARGO_TARGET_TMPDIR")).join("firmware-build");
+    let output = Command::new(env!("CARGO_BIN_EXE_rtmark"))
+        .args(arguments)
+        .arg("--store")
+        .arg(home.join("store.sqlite"))
+        .env_remove("RTMARK_FIRMWARE")
+        .env_remove("RTMARK_CATALOGUE")
+        .env("RTMARK_BUILD", build)
+        .output()
+        .expect("rtmark runs");
+    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+    let (stdout, stderr) = (text(output.stdout), text(output.stderr));
+    assert!(output.status.success(), "{}\n{stderr}", output.status);
+    (stdout, stderr)
+}
+
+struct Suite(Vec<Value>);
+
+impl Suite {
+    fn of(json: &str) -> Self {
+        let document: Value = serde_json::from_str(json).expect("JSON");
+        Self(document["answers"].as_array().expect("answers").clone())
+    }
+
+    fn answer(&self, soc: &str, kernel: &str, scenario: &str) -> &Value {
+        let fits = |answer: &&Value| {
+            let key = &answer["key"];
+            key["soc"] == soc && key["kernel"] == kernel && key["scenario"] == scenario
+        };
+        self.0
+            .iter()
+            .find(fits)
+            .unwrap_or_else(|| panic!("{soc} {kernel} {scenario} has an answer"))
+    }
+
+    /// The median of the steady samples, or the only sample.
+    fn typical(&self, soc: &str, kernel: &str, scenario: &str) -> u64 {
+        let statistics = &self.answer(soc, kernel, scenario)["statistics"];
+        let steady = statistics["steady"]["p50"].as_u64();
+        steady.or(statistics["first"].as_u64()).expect("a number")
+    }
+}
+
+const SOCS: [&str; 2] = ["stm32c031", "stm32f405"];
+const KERNELS: [&str; 3] = ["floor", "freertos", "embassy"];
+
+#[test]
+fn the_default_suite_is_measured_whole() {
+    let home = tempfile::tempdir().expect("a scratch folder");
+    let (json, _) = rtmark(home.path(), &["run", "--format", "json"]);
+    let suite = Suite::of(&json);
+    let scenarios = rtmark_model::Catalogue::builtin().expect("good");
+
+    for soc in SOCS {
+        for kernel in KERNELS {
+            for scenario in scenarios.scenarios() {
+                let answer = suite.answer(soc, kernel, scenario.id.as_str());
+                let what = format!("{soc} {kernel} {}", scenario.id);
+                assert_eq!(answer["answer"], "measured", "{what}: {answer}");
+                assert_eq!(answer["basis"], "cycles", "{what}");
+                assert!(answer["statistics"]["count"].as_u64() >= Some(scenario.samples), "{what}");
+                let hash = answer["provenance"]["firmware"]["elf_sha256"].as_str();
+                assert_eq!(hash.map(str::len), Some(64), "{what}");
+                let flags = answer["provenance"]["compiler"]["flags"].as_array();
+                assert!(flags.is_some_and(|flags| !flags.is_empty()), "{what} states its flags");
+            }
+            for mode in ["single", "one_task", "two_tasks"] {
+                let facts = &suite.answer(soc, kernel, &format!("workload.prime.{mode}"))["facts"];
+                let counted = [&facts["primes"], &facts["numbers"], &facts["divisions"]];
+                assert_eq!(counted, ["10", "177", "202336"], "{soc} {kernel} {mode}");
+                assert_eq!(facts["last"], "268435631", "{soc} {kernel} {mode}");
+            }
+        }
+    }
+    figures_make_sense(&suite, &scenarios);
+
+    let (again, said) = rtmark(home.path(), &["run", "--format", "json"]);
+    assert!(said.contains("known from before"), "{said}");
+    assert_eq!(again, json, "what is known is what was measured");
+    let only = ["run", "--format", "csv", "--scenario", "thread.*", "isr.*"];
+    let known = rtmark(home.path(), &only).0;
+    let fresh = rtmark(home.path(), &[&only[..], &["--fresh"]].concat()).0;
+    assert_eq!(known, fresh, "the same firmware gives the same figures");
+}
+
+fn figures_make_sense(suite: &Suite, scenarios: &rtmark_model::Catalogue) {
+    for soc in SOCS {
+        for kernel in &KERNELS[1..] {
+            // Compilers differ in the workload by more than the kernels do.
+            let of_kernel =
+                |id: &str| !id.starts_with("workload.") && !id.starts_with("timer.delay");
+            for scenario in scenarios.scenarios() {
+                let id = scenario.id.as_str();
+                if of_kernel(id) {
+                    let (floor, theirs) =
+                        (suite.typical(soc, "floor", id), suite.typical(soc, kernel, id));
+                    assert!(floor <= theirs, "{soc} {id}: floor {floor}, {kernel} {theirs}");
+                }
+            }
+        }
+        for kernel in KERNELS {
+            let clock =
+                suite.answer(soc, kernel, "timer.delay.1000ms")["clock"].as_u64().expect("a clock");
+            let delay = suite.typical(soc, kernel, "timer.delay.1000ms");
+            let tick = clock / 1000;
+            assert!(
+                delay.abs_diff(clock) <= 2 * tick,
+                "{soc} {kernel}: a second took {delay} cycles"
+            );
+            let one = suite.typical(soc, kernel, "workload.prime.one_task");
+            let two = suite.typical(soc, kernel, "workload.prime.two_tasks");
+            let single = suite.typical(soc, kernel, "workload.prime.single");
+            assert!(single < one && one < two, "{soc} {kernel}: {single}, {one}, {two}");
+        }
+    }
+}
