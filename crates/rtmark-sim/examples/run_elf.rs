@@ -1,6 +1,7 @@
 //! Runs an ELF on a soc and prints what it printed: the library in a few lines.
 
 use std::error::Error;
+use std::io::Write as _;
 
 use rtmark_sim::{Cycles, Image, Machine, Soc};
 
@@ -22,7 +23,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let stop = machine.run(Cycles(20_000_000_000));
     let seconds = start.elapsed().as_secs_f64();
     let mut out = std::io::stdout().lock();
-    use std::io::Write;
+
     out.write_all(&machine.take_console())?;
     let mips = machine.instructions().0 as f64 / seconds / 1e6;
     writeln!(out, "{stop:?} {} {} {mips:.0} MIPS", machine.cycles(), machine.instructions())?;

@@ -5,8 +5,9 @@
 
 use crate::cpu::{CONTROL_FPCA, CONTROL_SPSEL};
 use crate::exec::{Outcome, Trap};
-use crate::machine::{FaultKind, FaultPolicy, FaultReport, Machine, Sleep, Stop};
+use crate::machine::{Machine, Sleep};
 use crate::nvic::{BUS_FAULT, HARD_FAULT, Masks, NMI, SVCALL, USAGE_FAULT};
+use crate::stop::{FaultKind, FaultPolicy, FaultReport, Stop};
 use crate::system::FpControl;
 use rtmark_units::Cycles;
 
@@ -28,9 +29,8 @@ impl Machine {
     pub(crate) fn take(&mut self, exception: u16) -> Result<(), Stop> {
         let masks = self.masks();
         let return_address = self.cpu.pc;
-        let exc_return = match self.stack_frame(return_address) {
-            Ok(exc_return) => exc_return,
-            Err(_) => return self.stacking_failed(return_address),
+        let Ok(exc_return) = self.stack_frame(return_address) else {
+            return self.stacking_failed(return_address);
         };
         self.cycles += u64::from(self.rules.entry);
         let exception = self.late_arrival(exception, masks);
@@ -56,19 +56,15 @@ impl Machine {
         self.event = true;
         self.attend_soon();
         let address = self.system.vector_table.wrapping_add(u32::from(exception) * 4);
-        match self.vector(address) {
-            Some(vector) => {
-                self.cpu.pc = vector & !1;
-                if vector & 1 == 0 {
-                    return self.fault(FaultKind::InvalidState, None, vector);
-                }
-                Ok(())
-            }
-            None => {
-                self.system.hard_fault_status |= VECTTBL;
-                self.fault(FaultKind::InstructionAccess, Some(address), self.cpu.pc)
-            }
+        let Some(vector) = self.vector(address) else {
+            self.system.hard_fault_status |= VECTTBL;
+            return self.fault(FaultKind::InstructionAccess, Some(address), self.cpu.pc);
+        };
+        self.cpu.pc = vector & !1;
+        if vector & 1 == 0 {
+            return self.fault(FaultKind::InvalidState, None, vector);
         }
+        Ok(())
     }
 
     /// Reads a vector, waiting for its memory.

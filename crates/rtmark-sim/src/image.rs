@@ -165,7 +165,7 @@ impl Image {
             object::elf::ET_DYN => return Err(ImageError::NotExecutable("shared object")),
             _ => return Err(ImageError::NotExecutable("unknown")),
         }
-        let mut image = Self { entry: header.e_entry(endian).into(), ..Self::default() };
+        let mut image = Self { entry: header.e_entry(endian), ..Self::default() };
         image.read_segments(header, endian, bytes)?;
         image.read_sections(header, endian, bytes)?;
         if image.segments.iter().all(|segment| segment.bytes.is_empty()) {

@@ -19,6 +19,16 @@
 //! it costs (`timing`); `isa` decodes, `exception` and `nvic` take and rank
 //! exceptions, `system` holds the registers by which software sees them.
 
+#![expect(
+    clippy::inline_always,
+    reason = "the run loop is one function; what it is made of was measured to be slower when called"
+)]
+#![expect(
+    clippy::struct_excessive_bools,
+    clippy::match_same_arms,
+    reason = "registers are made of bits, and tables have one line for each thing they tell"
+)]
+
 mod bus;
 mod code;
 mod cpu;
@@ -29,18 +39,19 @@ mod image;
 mod isa;
 mod machine;
 mod nvic;
+mod run;
 mod semihosting;
 mod soc;
+mod stop;
 mod system;
 mod systick;
 mod timing;
 mod watch;
 
 pub use image::{Image, ImageError, Location, Segment, Symbols};
-pub use machine::{
-    ExitStatus, FaultKind, FaultPolicy, FaultReport, LoadError, Machine, NoMemory, Register, Stop,
-};
+pub use machine::{LoadError, Machine, NoMemory, Register};
 pub use rtmark_units::{Cycles, Hertz, Instructions};
 pub use soc::{CoreKind, InitWrite, Memory, MemoryKind, MemoryTiming, Soc, SocError};
+pub use stop::{ExitStatus, FaultKind, FaultPolicy, FaultReport, Stop};
 pub use timing::TIMING_MODEL;
 pub use watch::{Hit, Watch, WatchId};

@@ -5,143 +5,24 @@
 //! executes until something worth telling happens, the [`Stop`].
 
 use std::collections::BTreeSet;
-use std::fmt;
 use std::sync::Arc;
 
 use rtmark_units::{Cycles, Hertz, Instructions};
 
-use crate::bus::{Bus, Place};
-use crate::code::{Code, Decoder, PAGE_BYTES, PAGE_SLOTS, Page};
+use crate::bus::Bus;
+use crate::code::{Code, Decoder};
 use crate::cpu::{Cpu, Features};
 use crate::exec::{Outcome, Trap};
 use crate::image::Image;
-use crate::isa::{Op, Slot};
 use crate::nvic::Masks;
-use crate::semihosting::Reply;
 use crate::soc::{CoreKind, Soc};
+use crate::stop::FaultPolicy;
 use crate::system::System;
 use crate::timing::{LineMemory, Rules};
 use crate::watch::{Hit, Watch, WatchId, Watches};
 
 /// Addresses of devices: what is not modelled there reads as zero.
 const PERIPHERALS: std::ops::Range<u32> = 0x4000_0000..0x6000_0000;
-
-/// The operand of BKPT that asks for semihosting.
-const SEMIHOSTING: u32 = 0xAB;
-
-/// How a program ended: the status it gave by semihosting, 0 for success.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ExitStatus(pub u32);
-
-/// What a fault was.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum FaultKind {
-    /// An encoding that is no instruction of this core.
-    UndefinedInstruction,
-    /// A floating-point instruction while the FPU is absent or off.
-    NoCoprocessor,
-    /// A branch to an even address: Arm state, which these cores lack.
-    InvalidState,
-    /// Code was fetched from where there is no memory.
-    InstructionAccess,
-    /// Nothing answers a load or store.
-    DataAccess,
-    /// A load or store at an address that is not aligned as it must be.
-    Unaligned,
-    /// A division by zero, with the trap for it enabled.
-    DivideByZero,
-    /// Registers could not be saved on or restored from the stack.
-    Stack,
-    /// An exception return that does not fit the state.
-    InvalidReturn,
-    /// SVC where its exception cannot be taken.
-    SupervisorCall,
-    /// A breakpoint instruction without a debugger.
-    Breakpoint,
-}
-
-impl fmt::Display for FaultKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::UndefinedInstruction => "undefined instruction",
-            Self::NoCoprocessor => "floating-point instruction while the FPU is absent or disabled",
-            Self::InvalidState => "branch to an even address (Arm state, which Cortex-M lacks)",
-            Self::InstructionAccess => "instruction fetch where there is no memory",
-            Self::DataAccess => "load or store where nothing answers",
-            Self::Unaligned => "unaligned load or store",
-            Self::DivideByZero => "division by zero",
-            Self::Stack => "stack access failed during exception entry or return",
-            Self::InvalidReturn => "invalid exception return",
-            Self::SupervisorCall => "SVC where its exception cannot be taken",
-            Self::Breakpoint => "breakpoint instruction without a debugger",
-        })
-    }
-}
-
-/// A fault with the place and state in which it happened.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FaultReport {
-    /// What it was.
-    pub kind: FaultKind,
-    /// The instruction that caused it.
-    pub pc: u32,
-    /// The link register then.
-    pub lr: u32,
-    /// The stack pointer then.
-    pub sp: u32,
-    /// The address that was accessed, if the fault is about one.
-    pub address: Option<u32>,
-    /// The exception whose handler was running; 0 in thread mode.
-    pub handler: u16,
-    /// When it happened.
-    pub cycle: Cycles,
-}
-
-impl fmt::Display for FaultReport {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} at pc {:#010x}", self.kind, self.pc)?;
-        if let Some(address) = self.address {
-            write!(f, ", address {address:#010x}")?;
-        }
-        write!(f, " (lr {:#010x}, sp {:#010x}, ", self.lr, self.sp)?;
-        match self.handler {
-            0 => write!(f, "thread mode")?,
-            exception => write!(f, "handling exception {exception}")?,
-        }
-        write!(f, ", cycle {})", self.cycle.0)
-    }
-}
-
-/// Why [`Machine::run`] came back.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Stop {
-    /// The cycle count that it was to run to is reached.
-    Limit,
-    /// The program ended itself by semihosting.
-    Exit(ExitStatus),
-    /// A fault that would enter HardFault, under [`FaultPolicy::Stop`].
-    Fault(FaultReport),
-    /// A fault while handling HardFault or NMI: the core has stopped for good.
-    Lockup(FaultReport),
-    /// A breakpoint instruction, at this address, that is not a semihosting call.
-    Breakpoint(u32),
-    /// The core sleeps and nothing can wake it.
-    Asleep,
-    /// The program asked for a system reset; [`Machine::reset`] performs it.
-    ResetRequested,
-}
-
-/// What happens when a fault would enter HardFault.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum FaultPolicy {
-    /// The run stops before the handler, with the faulting state in view.
-    #[default]
-    Stop,
-    /// The program's own HardFault handler runs, as on the chip.
-    Deliver,
-}
 
 /// Why an image was not loaded.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -238,14 +119,14 @@ pub struct Machine {
     pub(crate) cycles: u64,
     pub(crate) instructions: u64,
     /// When the next look at anything but instructions is due.
-    deadline: u64,
-    limit: u64,
+    pub(crate) deadline: u64,
+    pub(crate) limit: u64,
     /// The instruction count at which a load finds one right before it.
-    paired: u64,
+    pub(crate) paired: u64,
     /// Addresses of the line that code is fetched from: `pc & line_mask == line`.
-    line: u32,
-    line_mask: u32,
-    lines: Vec<LineMemory>,
+    pub(crate) line: u32,
+    pub(crate) line_mask: u32,
+    pub(crate) lines: Vec<LineMemory>,
     pub(crate) exclusive: bool,
     /// The event register of WFE and SEV.
     pub(crate) event: bool,
@@ -467,245 +348,6 @@ impl Machine {
         self.deadline = 0;
     }
 
-    /// Runs until the cycle count reaches `until` or something else ends the run.
-    ///
-    /// The count may pass `until` by what the last instruction or exception took.
-    pub fn run(&mut self, until: Cycles) -> Stop {
-        self.limit = until.0;
-        self.deadline = 0;
-        // Held apart from the machine, so that slots can be borrowed while it changes.
-        let flash = self.code.flash();
-        loop {
-            if self.cycles >= self.deadline
-                && let Some(stop) = self.attend()
-            {
-                return stop;
-            }
-            let step = match flash.page(self.cpu.pc) {
-                Some(page) => self.run_in_page(page),
-                None => self.step_slowly(),
-            };
-            if let Err(stop) = step {
-                return stop;
-            }
-        }
-    }
-
-    /// Executes from one page until the program leaves it or something else is due.
-    #[inline(always)]
-    fn run_in_page(&mut self, page: &Page) -> Result<(), Stop> {
-        let base = self.cpu.pc & !(PAGE_BYTES - 1);
-        while self.cycles < self.deadline {
-            let pc = self.cpu.pc;
-            let offset = pc.wrapping_sub(base);
-            if offset >= PAGE_BYTES {
-                break;
-            }
-            let slot = &page[(offset / 2) as usize % PAGE_SLOTS];
-            self.fetch(pc, slot.size);
-            self.cpu.pc = pc.wrapping_add(u32::from(slot.size));
-            match self.execute(slot) {
-                Ok(()) => {
-                    self.cycles += u64::from(slot.cost);
-                    self.instructions += 1;
-                }
-                Err(trap) => self.end_trapped(trap, pc, *slot)?,
-            }
-        }
-        Ok(())
-    }
-
-    /// Executes one instruction that is not decoded yet, or lies in RAM.
-    #[inline(never)]
-    fn step_slowly(&mut self) -> Result<(), Stop> {
-        let pc = self.cpu.pc;
-        let Some(slot) = self.code.slot(&mut self.bus, pc) else {
-            return self.fetch_fault(pc);
-        };
-        self.fetch(pc, slot.size);
-        self.cpu.pc = pc.wrapping_add(u32::from(slot.size));
-        self.finish(pc, &slot)
-    }
-
-    /// Executes the next instruction of an IT block, or passes over it.
-    fn step_in_it_block(&mut self) -> Result<(), Stop> {
-        let pc = self.cpu.pc;
-        let Some(slot) = self.code.slot(&mut self.bus, pc) else {
-            return self.fetch_fault(pc);
-        };
-        self.fetch(pc, slot.size);
-        let slot = if slot.op == Op::Watch { self.pass_watch(pc) } else { slot };
-        let condition = self.cpu.it >> 4;
-        self.cpu.advance_it();
-        self.cpu.pc = pc.wrapping_add(u32::from(slot.size));
-        if !self.cpu.condition(condition) {
-            self.cycles += 1;
-            self.instructions += 1;
-            return Ok(());
-        }
-        let op = if slot.size == 2 { slot.op.inside_it() } else { slot.op };
-        self.finish(pc, &Slot { op, ..slot })
-    }
-
-    /// Executes a slot away from the hot path.
-    #[inline(never)]
-    fn finish(&mut self, pc: u32, slot: &Slot) -> Result<(), Stop> {
-        match self.execute(slot) {
-            Ok(()) => {
-                self.cycles += u64::from(slot.cost);
-                self.instructions += 1;
-                Ok(())
-            }
-            Err(trap) => self.end_trapped(trap, pc, *slot),
-        }
-    }
-
-    /// Notes that a watched address is reached; answers the real instruction there.
-    fn pass_watch(&mut self, pc: u32) -> Slot {
-        self.watches.reach(pc, self.cycles, self.instructions);
-        self.code.decoder.decode(&self.bus, pc).unwrap_or(Slot::undefined(2))
-    }
-
-    /// Ends an instruction that did not simply complete.
-    #[inline(never)]
-    fn end_trapped(&mut self, trap: Trap, pc: u32, slot: Slot) -> Result<(), Stop> {
-        match trap {
-            Trap::Watched => {
-                let slot = self.pass_watch(pc);
-                return self.finish(pc, &slot);
-            }
-            Trap::Breakpoint if slot.imm == SEMIHOSTING => {
-                self.cycles += u64::from(slot.cost);
-                self.instructions += 1;
-                return match self.semihosting() {
-                    Reply::Value(value) => {
-                        self.cpu.r[0] = value;
-                        Ok(())
-                    }
-                    Reply::Exit(status) => Err(Stop::Exit(status)),
-                };
-            }
-            Trap::WaitForInterrupt | Trap::WaitForEvent => {
-                let event = trap == Trap::WaitForEvent;
-                self.cycles += u64::from(slot.cost);
-                self.instructions += 1;
-                if event && std::mem::take(&mut self.event) {
-                    return Ok(());
-                }
-                self.sleeping = Some(if event { Sleep::Event } else { Sleep::Interrupt });
-                self.deadline = 0;
-                return Ok(());
-            }
-            Trap::ExceptionReturn => {
-                self.cycles += u64::from(slot.cost);
-                self.instructions += 1;
-                return self.return_from_exception(self.trap_value, pc);
-            }
-            Trap::InvalidState => {
-                // The branch itself completes; its target is what faults.
-                self.cycles += u64::from(slot.cost);
-                self.instructions += 1;
-                let target = self.cpu.pc;
-                return self.fault(FaultKind::InvalidState, None, target);
-            }
-            Trap::SupervisorCall => {
-                self.cycles += u64::from(slot.cost);
-                self.instructions += 1;
-                return self.supervisor_call(pc);
-            }
-            _ => {}
-        }
-        let (kind, address) = match trap {
-            Trap::NoCoprocessor => (FaultKind::NoCoprocessor, None),
-            Trap::DivideByZero => (FaultKind::DivideByZero, None),
-            Trap::NoAnswer => (FaultKind::DataAccess, Some(self.trap_value)),
-            Trap::Unaligned => (FaultKind::Unaligned, Some(self.trap_value)),
-            Trap::Breakpoint if self.fault_policy == FaultPolicy::Stop => {
-                self.cpu.pc = pc;
-                return Err(Stop::Breakpoint(pc));
-            }
-            Trap::Breakpoint => (FaultKind::Breakpoint, None),
-            _ => (FaultKind::UndefinedInstruction, None),
-        };
-        self.cycles += u64::from(slot.cost);
-        self.fault(kind, address, pc)
-    }
-
-    fn fetch_fault(&mut self, pc: u32) -> Result<(), Stop> {
-        self.cycles += 1;
-        self.fault(FaultKind::InstructionAccess, Some(pc), pc)
-    }
-
-    /// Looks after everything that is not an instruction, at an instruction's boundary.
-    #[inline(never)]
-    fn attend(&mut self) -> Option<Stop> {
-        loop {
-            self.pass_timers(self.cycles);
-            if self.reset_requested {
-                self.reset_requested = false;
-                return Some(Stop::ResetRequested);
-            }
-            if self.cycles >= self.limit {
-                return Some(Stop::Limit);
-            }
-            if let Some(sleep) = self.sleeping {
-                if self.wakes(sleep) {
-                    self.sleeping = None;
-                } else if let Some(at) = self.next_wake() {
-                    self.cycles = at.min(self.limit).max(self.cycles);
-                } else {
-                    return Some(Stop::Asleep);
-                }
-                continue;
-            }
-            if let Some(exception) = self.system.nvic.to_take(self.masks()) {
-                if let Err(stop) = self.take(exception) {
-                    return Some(stop);
-                }
-                continue;
-            }
-            if self.cpu.it == 0 {
-                break;
-            }
-            if let Err(stop) = self.step_in_it_block() {
-                return Some(stop);
-            }
-        }
-        self.deadline = self.system.systick.next_zero().unwrap_or(u64::MAX).min(self.limit);
-        None
-    }
-
-    /// Lets SysTick reach every zero that is due by `now`.
-    pub(crate) fn pass_timers(&mut self, now: u64) {
-        while let Some(at) = self.system.systick.next_zero().filter(|&at| at <= now) {
-            if self.system.systick.pass_zero(at) {
-                self.pend(crate::nvic::SYSTICK, at);
-            }
-        }
-    }
-
-    /// When a sleeping core could next be woken by a clock of its own.
-    fn next_wake(&self) -> Option<u64> {
-        let systick = &self.system.systick;
-        systick.is_armed().then(|| systick.next_zero()).flatten()
-    }
-
-    fn wakes(&mut self, sleep: Sleep) -> bool {
-        // PRIMASK holds the handler back, not the wake-up (DDI 0403, B1.5.19).
-        let masks = Masks { primask: false, ..self.masks() };
-        if self.system.nvic.to_take(masks).is_some() {
-            return true;
-        }
-        match sleep {
-            Sleep::Interrupt => false,
-            Sleep::Event => {
-                let on_pend = self.system.sleep_control & 0x10 != 0;
-                std::mem::take(&mut self.event)
-                    || (on_pend && !self.system.nvic.pending().is_empty())
-            }
-        }
-    }
-
     pub(crate) fn masks(&self) -> Masks {
         Masks {
             primask: self.cpu.primask,
@@ -740,45 +382,6 @@ impl Machine {
     pub(crate) fn pend(&mut self, exception: u16, at: u64) {
         if self.system.nvic.pend(exception, true) {
             self.watches.pend(exception, at, self.instructions);
-        }
-    }
-
-    /// Pays for a load or store: nothing if it overlaps with one right before it.
-    #[inline(always)]
-    pub(crate) fn pace_memory(&mut self) {
-        if self.paired == self.instructions {
-            self.cycles -= u64::from(self.rules.load_pairing);
-        }
-        self.paired = self.instructions + 1;
-    }
-
-    /// Waits for a memory that takes longer than the core to answer a data access.
-    #[inline(always)]
-    pub(crate) fn wait_for_data(&mut self, place: Place) {
-        self.cycles += self.lines[place.memory].read(place.offset);
-    }
-
-    /// Waits for code, if the instruction begins or ends in another line than the last one.
-    #[inline(always)]
-    fn fetch(&mut self, pc: u32, size: u8) {
-        let last = pc.wrapping_add(u32::from(size) - 2);
-        if ((pc ^ self.line) | (last ^ self.line)) & self.line_mask != 0 {
-            self.fetch_lines(pc, last);
-        }
-    }
-
-    #[inline(never)]
-    fn fetch_lines(&mut self, pc: u32, last: u32) {
-        for address in [pc, last] {
-            if (address ^ self.line) & self.line_mask == 0 {
-                continue;
-            }
-            let Some(place) = self.bus.code_place(address) else { return };
-            let memory = &mut self.lines[place.memory];
-            // Where nothing ever waits, a larger step saves asking again.
-            self.line_mask = if memory.is_immediate() { !0x3FF } else { memory.line_mask() };
-            self.line = address;
-            self.cycles += memory.fetch(place.offset, self.cycles);
         }
     }
 

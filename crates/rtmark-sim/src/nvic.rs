@@ -172,7 +172,7 @@ impl Nvic {
 
     /// The part of a priority that decides about preemption.
     fn group_of(&self, priority: i16) -> i16 {
-        if priority < 0 || priority >= THREAD_PRIORITY {
+        if !(0..THREAD_PRIORITY).contains(&priority) {
             return priority;
         }
         priority & !((2i16 << self.group) - 1)

@@ -4,7 +4,8 @@
 //! host: console output, the exit status, and harmless answers to the rest.
 //! Neither files nor the host's clock are within reach; time is the machine's own.
 
-use crate::machine::{ExitStatus, Machine};
+use crate::machine::Machine;
+use crate::stop::ExitStatus;
 
 const FAILURE: u32 = u32::MAX;
 /// SYS_EXIT's reason for an orderly end.

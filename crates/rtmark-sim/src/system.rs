@@ -244,12 +244,7 @@ impl Machine {
     }
 
     /// Writes to the system space. Only priorities and fault status take less than a word.
-    pub(crate) fn write_system(
-        &mut self,
-        address: u32,
-        value: u32,
-        size: u32,
-    ) -> Outcome {
+    pub(crate) fn write_system(&mut self, address: u32, value: u32, size: u32) -> Outcome {
         let user_trigger = address == 0xE000_EF00 && self.system.configuration & 2 != 0;
         if !self.cpu.privileged() && address >= 0xE000_E000 && !user_trigger {
             return Err(self.no_answer(address));

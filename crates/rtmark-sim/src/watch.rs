@@ -38,7 +38,7 @@ pub struct Hit {
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Watches {
-    watches: Vec<Watch>,
+    wanted: Vec<Watch>,
     pub hits: Vec<Hit>,
     pub ticks: u64,
     pub interrupts: u64,
@@ -46,14 +46,14 @@ pub(crate) struct Watches {
 
 impl Watches {
     pub fn add(&mut self, watch: Watch) -> WatchId {
-        self.watches.push(watch);
-        WatchId(self.watches.len() as u32 - 1)
+        self.wanted.push(watch);
+        WatchId(self.wanted.len() as u32 - 1)
     }
 
     /// Every address that is watched, in ascending order.
     pub fn addresses(&self) -> Vec<u32> {
         let mut addresses: Vec<_> = self
-            .watches
+            .wanted
             .iter()
             .filter_map(|watch| match watch {
                 Watch::Execute(address) => Some(*address),
@@ -66,7 +66,7 @@ impl Watches {
     }
 
     fn note(&mut self, happened: Watch, cycle: u64, instructions: u64) {
-        for (at, _) in self.watches.iter().enumerate().filter(|(_, watch)| **watch == happened) {
+        for (at, _) in self.wanted.iter().enumerate().filter(|(_, watch)| **watch == happened) {
             self.hits.push(Hit {
                 watch: WatchId(at as u32),
                 cycle: Cycles(cycle),

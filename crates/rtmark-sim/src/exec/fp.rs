@@ -75,13 +75,13 @@ impl Machine {
             }
             Op::VcvtFromInt => {
                 let value = if s.aux & 1 == 1 { i64::from(m as i32) } else { i64::from(m) };
-                context.from_fixed(value, 0)
+                context.fixed_to_float(value, 0)
             }
             Op::VcvtToInt => {
                 if s.aux & 1 == 1 {
                     context.rounding = Rounding::Zero;
                 }
-                context.to_fixed(m, 32, 0, s.aux & 2 == 0)
+                context.float_to_fixed(m, 32, 0, s.aux & 2 == 0)
             }
             Op::VcvtFixed => fixed(&mut context, s, d),
             Op::VcvtHalf => {
@@ -151,7 +151,7 @@ fn fixed(context: &mut Context<'_>, s: &Slot, value: u32) -> u32 {
     if to_fixed {
         context.rounding = Rounding::Zero;
         let bits = if wide { 32 } else { 16 };
-        let result = context.to_fixed(value, bits, s.imm, unsigned);
+        let result = context.float_to_fixed(value, bits, s.imm, unsigned);
         return result;
     }
     context.rounding = Rounding::Nearest;
@@ -161,5 +161,5 @@ fn fixed(context: &mut Context<'_>, s: &Slot, value: u32) -> u32 {
         (false, true) => i64::from(value as u16),
         (false, false) => i64::from(value as i16),
     };
-    context.from_fixed(value, s.imm)
+    context.fixed_to_float(value, s.imm)
 }

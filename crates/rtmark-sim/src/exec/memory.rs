@@ -7,13 +7,19 @@ use crate::machine::Machine;
 /// Addresses from here on belong to the core itself.
 const SYSTEM_SPACE: u32 = 0xE000_0000;
 
+/// Whether an address is a multiple of a size, which is a power of two.
+#[inline(always)]
+const fn is_aligned(address: u32, size: u32) -> bool {
+    address & size.wrapping_sub(1) == 0
+}
+
 type Loaded = Result<u32, Trap>;
 
 macro_rules! accessors {
     ($read:ident, $read_slow:ident, $write:ident, $write_slow:ident, $type:ty, $size:literal) => {
         #[inline(always)]
         pub(crate) fn $read(&mut self, address: u32) -> Loaded {
-            if address % $size == 0
+            if is_aligned(address, $size)
                 && let Some(bytes) = self.bus.ram_load::<$size>(address)
             {
                 self.pace_memory();
@@ -25,7 +31,7 @@ macro_rules! accessors {
         #[inline(never)]
         fn $read_slow(&mut self, address: u32) -> Loaded {
             self.pace_memory();
-            if address % $size != 0 {
+            if !is_aligned(address, $size) {
                 if !self.system.allows_unaligned() {
                     return Err(self.unaligned(address));
                 }
@@ -49,7 +55,7 @@ macro_rules! accessors {
         #[inline(always)]
         pub(crate) fn $write(&mut self, address: u32, value: u32) -> Outcome {
             let bytes = (value as $type).to_le_bytes();
-            if address % $size == 0 && self.bus.ram_store::<$size>(address, bytes) {
+            if is_aligned(address, $size) && self.bus.ram_store::<$size>(address, bytes) {
                 self.pace_memory();
                 if self.bus.code_writes.dirty {
                     self.forget_overwritten_code(address);
@@ -63,7 +69,7 @@ macro_rules! accessors {
         fn $write_slow(&mut self, address: u32, value: u32) -> Outcome {
             let bytes = (value as $type).to_le_bytes();
             self.pace_memory();
-            if address % $size != 0 {
+            if !is_aligned(address, $size) {
                 if !self.system.allows_unaligned() {
                     return Err(self.unaligned(address));
                 }
@@ -118,15 +124,11 @@ impl Machine {
 
     /// A word at an address that must be aligned whatever the core allows elsewhere.
     pub(crate) fn read_aligned_word(&mut self, address: u32) -> Loaded {
-        if address % 4 == 0 {
-            self.read_word(address)
-        } else {
-            Err(self.unaligned(address))
-        }
+        if is_aligned(address, 4) { self.read_word(address) } else { Err(self.unaligned(address)) }
     }
 
     pub(crate) fn write_aligned_word(&mut self, address: u32, value: u32) -> Outcome {
-        if address % 4 == 0 {
+        if is_aligned(address, 4) {
             self.write_word(address, value)
         } else {
             Err(self.unaligned(address))
@@ -323,7 +325,7 @@ impl Machine {
             Op::Ldrexh | Op::Strexh => 2,
             _ => 4,
         };
-        if address % size != 0 {
+        if !is_aligned(address, size) {
             return Err(self.unaligned(address));
         }
         match s.op {

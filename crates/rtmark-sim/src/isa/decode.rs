@@ -167,15 +167,15 @@ impl Fields<'_> {
             }
             Form::Saturate16 => slot.imm += u32::from(slot.op == Op::Ssat16),
             Form::Extend => slot.imm = self.get(b'y') * 8,
-            Form::Offset12 => self.single_transfer(&mut slot)?,
+            Form::Offset12 => Self::single_transfer(&mut slot)?,
             Form::Indexed => self.indexed(&mut slot)?,
             Form::RegisterOffset => {
                 (slot.aux, slot.imm) = (slot.imm, 0);
-                self.single_transfer(&mut slot)?;
+                Self::single_transfer(&mut slot)?;
             }
             Form::Literal => {
                 slot.imm = self.pc_offset(slot.imm);
-                self.single_transfer(&mut slot)?;
+                Self::single_transfer(&mut slot)?;
             }
             Form::Dual => {
                 slot.imm = self.signed_offset(slot.imm * 4);
@@ -277,11 +277,11 @@ impl Fields<'_> {
             1 => indexed_op(slot.op, Op::LdrPre),
             _ => indexed_op(slot.op, Op::LdrPost),
         };
-        self.single_transfer(slot)
+        Self::single_transfer(slot)
     }
 
     /// A load to register 15 is a branch, or a hint for the narrower sizes; a store of it is nothing.
-    fn single_transfer(&self, slot: &mut Slot) -> Option<()> {
+    fn single_transfer(slot: &mut Slot) -> Option<()> {
         if slot.d != 15 {
             return Some(());
         }
@@ -425,13 +425,30 @@ fn conditional_branch(condition: u32) -> Op {
 
 /// The pre- or post-indexed twin of an immediate-offset transfer.
 fn indexed_op(op: Op, first: Op) -> Op {
-    use Op::*;
-    const OFFSET: [Op; 8] = [LdrI, LdrbI, LdrhI, LdrsbI, LdrshI, StrI, StrbI, StrhI];
-    const PRE: [Op; 8] = [LdrPre, LdrbPre, LdrhPre, LdrsbPre, LdrshPre, StrPre, StrbPre, StrhPre];
-    const POST: [Op; 8] =
-        [LdrPost, LdrbPost, LdrhPost, LdrsbPost, LdrshPost, StrPost, StrbPost, StrhPost];
-    let twins = if first == LdrPre { PRE } else { POST };
-    OFFSET.iter().position(|&offset| offset == op).map_or(Undefined, |at| twins[at])
+    const OFFSET: [Op; 8] =
+        [Op::LdrI, Op::LdrbI, Op::LdrhI, Op::LdrsbI, Op::LdrshI, Op::StrI, Op::StrbI, Op::StrhI];
+    const PRE: [Op; 8] = [
+        Op::LdrPre,
+        Op::LdrbPre,
+        Op::LdrhPre,
+        Op::LdrsbPre,
+        Op::LdrshPre,
+        Op::StrPre,
+        Op::StrbPre,
+        Op::StrhPre,
+    ];
+    const POST: [Op; 8] = [
+        Op::LdrPost,
+        Op::LdrbPost,
+        Op::LdrhPost,
+        Op::LdrsbPost,
+        Op::LdrshPost,
+        Op::StrPost,
+        Op::StrbPost,
+        Op::StrhPost,
+    ];
+    let twins = if first == Op::LdrPre { PRE } else { POST };
+    OFFSET.iter().position(|&offset| offset == op).map_or(Op::Undefined, |at| twins[at])
 }
 
 macro_rules! twins {

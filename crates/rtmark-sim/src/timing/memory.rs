@@ -35,7 +35,13 @@ const fn hash(line: u32) -> usize {
 impl LineCache {
     fn new(capacity: u8) -> Self {
         let capacity = usize::from(capacity);
-        Self { lines: Vec::with_capacity(capacity), capacity, hashed: [0; HASHES], hinted: [0; HASHES], uses: 0 }
+        Self {
+            lines: Vec::with_capacity(capacity),
+            capacity,
+            hashed: [0; HASHES],
+            hinted: [0; HASHES],
+            uses: 0,
+        }
     }
 
     fn clear(&mut self) {

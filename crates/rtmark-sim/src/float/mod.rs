@@ -5,6 +5,10 @@
 //! every rounding mode, flush-to-zero, default NaN and each cumulative flag come
 //! out bit by bit, the same on every host.
 
+mod half;
+
+use std::cmp::Ordering;
+
 /// Cumulative exception flags of the FPSCR.
 pub const INVALID: u32 = 1;
 const DIVIDE_BY_ZERO: u32 = 1 << 1;
@@ -344,7 +348,7 @@ impl<'a> Context<'a> {
             ) => {
                 let (dividend, divisor) = (u128::from(m1) << GUARD_BITS, u128::from(m2));
                 let sticky = u128::from(dividend % divisor != 0);
-                let quotient = dividend / divisor << 1 | sticky;
+                let quotient = (dividend / divisor) << 1 | sticky;
                 self.round(negative, quotient, e1 - e2 - GUARD_BITS as i32 - 1)
             }
             _ => DEFAULT_NAN,
@@ -387,12 +391,10 @@ impl<'a> Context<'a> {
                 _ => f32::from_bits(y),
             };
             let (x, y) = (order(a), order(b));
-            return if x == y {
-                0b0110 << 28
-            } else if x < y {
-                0b1000 << 28
-            } else {
-                0b0010 << 28
+            return match x.total_cmp(&y) {
+                Ordering::Equal => 0b0110 << 28,
+                Ordering::Less => 0b1000 << 28,
+                Ordering::Greater => 0b0010 << 28,
             };
         }
         if quiet_nan_is_invalid || nan(a) == Some(true) || nan(b) == Some(true) {
@@ -402,7 +404,7 @@ impl<'a> Context<'a> {
     }
 
     /// FPToFixed: to an integer of `bits` bits with `fraction` of them below the point.
-    pub fn to_fixed(&mut self, x: u32, bits: u32, fraction: u32, unsigned: bool) -> u32 {
+    pub fn float_to_fixed(&mut self, x: u32, bits: u32, fraction: u32, unsigned: bool) -> u32 {
         let (low, high) = if unsigned {
             (0, (1i128 << bits) - 1)
         } else {
@@ -439,91 +441,11 @@ impl<'a> Context<'a> {
     }
 
     /// FixedToFP: from a 32-bit integer, already extended, with `fraction` bits below the point.
-    pub fn from_fixed(&mut self, value: i64, fraction: u32) -> u32 {
+    pub fn fixed_to_float(&mut self, value: i64, fraction: u32) -> u32 {
         if value == 0 {
             return 0;
         }
         self.round(value < 0, value.unsigned_abs().into(), -(fraction as i32))
-    }
-
-    /// FPHalfToSingle. Half precision has its own alternative format (FPSCR.AHP).
-    pub fn half_to_single(&mut self, half: u16) -> u32 {
-        let negative = half >> 15 == 1;
-        let fraction = u32::from(half & 0x3FF);
-        let exponent = i32::from(half >> 10 & 0x1F);
-        let alternative = *self.fpscr >> 26 & 1 == 1;
-        match exponent {
-            0 if fraction == 0 => signed(negative, 0),
-            0 => self.round(negative, fraction.into(), -24),
-            31 if !alternative && fraction == 0 => signed(negative, INFINITY),
-            31 if !alternative => {
-                let bits = signed(negative, INFINITY | fraction << 13);
-                let number = Number::Nan { bits, signalling: fraction & 0x200 == 0 };
-                self.nan_of(&[number]).unwrap_or(DEFAULT_NAN)
-            }
-            _ => signed(negative, ((exponent + 112) as u32) << 23 | fraction << 13),
-        }
-    }
-
-    /// FPSingleToHalf.
-    pub fn single_to_half(&mut self, x: u32) -> u16 {
-        let alternative = *self.fpscr >> 26 & 1 == 1;
-        let number = self.unpack(x);
-        let sign = (x >> 16 & 0x8000) as u16;
-        let (negative, magnitude, exponent) = match number {
-            Number::Nan { .. } if alternative => {
-                self.raise(INVALID);
-                return sign;
-            }
-            Number::Nan { bits, .. } => {
-                let quiet = self.nan_of(&[number]).unwrap_or(bits);
-                return (quiet >> 16 & 0x8000) as u16 | 0x7E00 | (quiet >> 13 & 0x1FF) as u16;
-            }
-            Number::Infinite { .. } if alternative => {
-                self.raise(INVALID);
-                return sign | 0x7FFF;
-            }
-            Number::Infinite { .. } => return sign | 0x7C00,
-            Number::Zero { .. } => return sign,
-            Number::Finite { negative, mantissa, exponent } => {
-                (negative, u128::from(mantissa), exponent)
-            }
-        };
-        let bits = 128 - magnitude.leading_zeros() as i32;
-        let tiny = exponent + bits - 1 < -14;
-        let mut last = (exponent + bits - 11).max(-24);
-        let drop = (last - exponent).min(100);
-        let (mut kept, inexact) = if drop <= 0 {
-            ((magnitude << -drop) as u16, false)
-        } else {
-            let kept = (magnitude >> drop) as u16;
-            let remainder = magnitude & ((1 << drop) - 1);
-            let up = self.rounds_up(negative, kept & 1 == 1, remainder, 1 << (drop - 1));
-            (kept + u16::from(up), remainder != 0)
-        };
-        if kept == 1 << 11 {
-            (kept, last) = (1 << 10, last + 1);
-        }
-        let biased = last + 25;
-        let overflow = kept >> 10 != 0 && biased >= if alternative { 32 } else { 31 };
-        if overflow && alternative {
-            self.raise(INVALID);
-            return sign | 0x7FFF;
-        }
-        if overflow {
-            self.raise(OVERFLOW | INEXACT);
-            let to_infinity = match self.rounding {
-                Rounding::Nearest => true,
-                Rounding::Up => !negative,
-                Rounding::Down => negative,
-                Rounding::Zero => false,
-            };
-            return sign | if to_infinity { 0x7C00 } else { 0x7BFF };
-        }
-        if inexact {
-            self.raise(INEXACT | if tiny { UNDERFLOW } else { 0 });
-        }
-        if kept >> 10 == 0 { sign | kept } else { sign | (biased as u16) << 10 | (kept & 0x3FF) }
     }
 }
 
@@ -609,23 +531,11 @@ mod tests {
     fn conversions_saturate_and_say_so() {
         let mut fpscr = 0;
         let mut context = Context::new(&mut fpscr);
-        assert_eq!(context.to_fixed(3e9f32.to_bits(), 32, 0, false), 0x7FFF_FFFF);
-        assert_eq!(context.to_fixed((-1f32).to_bits(), 32, 0, true), 0);
-        assert_eq!(context.to_fixed(2.5f32.to_bits(), 32, 0, false), 2);
-        assert_eq!(context.to_fixed(1.25f32.to_bits(), 16, 8, false), 0x140);
-        assert_eq!(context.from_fixed(-3, 1), (-1.5f32).to_bits());
+        assert_eq!(context.float_to_fixed(3e9f32.to_bits(), 32, 0, false), 0x7FFF_FFFF);
+        assert_eq!(context.float_to_fixed((-1f32).to_bits(), 32, 0, true), 0);
+        assert_eq!(context.float_to_fixed(2.5f32.to_bits(), 32, 0, false), 2);
+        assert_eq!(context.float_to_fixed(1.25f32.to_bits(), 16, 8, false), 0x140);
+        assert_eq!(context.fixed_to_float(-3, 1), (-1.5f32).to_bits());
         assert_eq!(fpscr & INVALID, INVALID);
-    }
-
-    #[test]
-    fn halves_survive_the_way_there_and_back() {
-        for half in 0..=0xFFFFu16 {
-            let mut fpscr = 0;
-            let mut context = Context::new(&mut fpscr);
-            let single = context.half_to_single(half);
-            if !f32::from_bits(single).is_nan() {
-                assert_eq!(context.single_to_half(single), half);
-            }
-        }
     }
 }

@@ -1,0 +1,301 @@
+//! The run loop: executes decoded pages and looks up when something else is due.
+//!
+//! One comparison an instruction, of the cycle count with a deadline, decides
+//! whether anything but the next instruction is to be looked at: a clock, a
+//! pending exception, an IT block, the end of the run. Whatever changes one of
+//! these moves the deadline. This is also where instruction fetches and data
+//! accesses wait for their memories.
+
+use rtmark_units::Cycles;
+
+use crate::bus::Place;
+use crate::code::{PAGE_BYTES, PAGE_SLOTS, Page};
+use crate::exec::Trap;
+use crate::isa::{Op, Slot};
+use crate::machine::{Machine, Sleep};
+use crate::nvic::{Masks, SYSTICK};
+use crate::semihosting::Reply;
+use crate::stop::{FaultKind, FaultPolicy, Stop};
+
+/// The operand of BKPT that asks for semihosting.
+const SEMIHOSTING: u32 = 0xAB;
+
+impl Machine {
+    /// Runs until the cycle count reaches `until` or something else ends the run.
+    ///
+    /// The count may pass `until` by what the last instruction or exception took.
+    pub fn run(&mut self, until: Cycles) -> Stop {
+        self.limit = until.0;
+        self.deadline = 0;
+        // Held apart from the machine, so that slots can be borrowed while it changes.
+        let flash = self.code.flash();
+        loop {
+            if self.cycles >= self.deadline
+                && let Some(stop) = self.attend()
+            {
+                return stop;
+            }
+            let step = match flash.page(self.cpu.pc) {
+                Some(page) => self.run_in_page(page),
+                None => self.step_slowly(),
+            };
+            if let Err(stop) = step {
+                return stop;
+            }
+        }
+    }
+
+    /// Executes from one page until the program leaves it or something else is due.
+    #[inline(always)]
+    fn run_in_page(&mut self, page: &Page) -> Result<(), Stop> {
+        let base = self.cpu.pc & !(PAGE_BYTES - 1);
+        while self.cycles < self.deadline {
+            let pc = self.cpu.pc;
+            let offset = pc.wrapping_sub(base);
+            if offset >= PAGE_BYTES {
+                break;
+            }
+            let slot = &page[(offset / 2) as usize % PAGE_SLOTS];
+            self.fetch(pc, slot.size);
+            self.cpu.pc = pc.wrapping_add(u32::from(slot.size));
+            match self.execute(slot) {
+                Ok(()) => {
+                    self.cycles += u64::from(slot.cost);
+                    self.instructions += 1;
+                }
+                Err(trap) => self.end_trapped(trap, pc, *slot)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Executes one instruction that is not decoded yet, or lies in RAM.
+    #[inline(never)]
+    fn step_slowly(&mut self) -> Result<(), Stop> {
+        let pc = self.cpu.pc;
+        let Some(slot) = self.code.slot(&mut self.bus, pc) else {
+            return self.fetch_fault(pc);
+        };
+        self.fetch(pc, slot.size);
+        self.cpu.pc = pc.wrapping_add(u32::from(slot.size));
+        self.finish(pc, &slot)
+    }
+
+    /// Executes the next instruction of an IT block, or passes over it.
+    fn step_in_it_block(&mut self) -> Result<(), Stop> {
+        let pc = self.cpu.pc;
+        let Some(slot) = self.code.slot(&mut self.bus, pc) else {
+            return self.fetch_fault(pc);
+        };
+        self.fetch(pc, slot.size);
+        let slot = if slot.op == Op::Watch { self.pass_watch(pc) } else { slot };
+        let condition = self.cpu.it >> 4;
+        self.cpu.advance_it();
+        self.cpu.pc = pc.wrapping_add(u32::from(slot.size));
+        if !self.cpu.condition(condition) {
+            self.cycles += 1;
+            self.instructions += 1;
+            return Ok(());
+        }
+        let op = if slot.size == 2 { slot.op.inside_it() } else { slot.op };
+        self.finish(pc, &Slot { op, ..slot })
+    }
+
+    /// Executes a slot away from the hot path.
+    #[inline(never)]
+    fn finish(&mut self, pc: u32, slot: &Slot) -> Result<(), Stop> {
+        match self.execute(slot) {
+            Ok(()) => {
+                self.cycles += u64::from(slot.cost);
+                self.instructions += 1;
+                Ok(())
+            }
+            Err(trap) => self.end_trapped(trap, pc, *slot),
+        }
+    }
+
+    /// Notes that a watched address is reached; answers the real instruction there.
+    fn pass_watch(&mut self, pc: u32) -> Slot {
+        self.watches.reach(pc, self.cycles, self.instructions);
+        self.code.decoder.decode(&self.bus, pc).unwrap_or(Slot::undefined(2))
+    }
+
+    /// Ends an instruction that did not simply complete.
+    #[inline(never)]
+    fn end_trapped(&mut self, trap: Trap, pc: u32, slot: Slot) -> Result<(), Stop> {
+        match trap {
+            Trap::Watched => {
+                let slot = self.pass_watch(pc);
+                return self.finish(pc, &slot);
+            }
+            Trap::Breakpoint if slot.imm == SEMIHOSTING => {
+                self.cycles += u64::from(slot.cost);
+                self.instructions += 1;
+                return match self.semihosting() {
+                    Reply::Value(value) => {
+                        self.cpu.r[0] = value;
+                        Ok(())
+                    }
+                    Reply::Exit(status) => Err(Stop::Exit(status)),
+                };
+            }
+            Trap::WaitForInterrupt | Trap::WaitForEvent => {
+                let event = trap == Trap::WaitForEvent;
+                self.cycles += u64::from(slot.cost);
+                self.instructions += 1;
+                if event && std::mem::take(&mut self.event) {
+                    return Ok(());
+                }
+                self.sleeping = Some(if event { Sleep::Event } else { Sleep::Interrupt });
+                self.deadline = 0;
+                return Ok(());
+            }
+            Trap::ExceptionReturn => {
+                self.cycles += u64::from(slot.cost);
+                self.instructions += 1;
+                return self.return_from_exception(self.trap_value, pc);
+            }
+            Trap::InvalidState => {
+                // The branch itself completes; its target is what faults.
+                self.cycles += u64::from(slot.cost);
+                self.instructions += 1;
+                let target = self.cpu.pc;
+                return self.fault(FaultKind::InvalidState, None, target);
+            }
+            Trap::SupervisorCall => {
+                self.cycles += u64::from(slot.cost);
+                self.instructions += 1;
+                return self.supervisor_call(pc);
+            }
+            _ => {}
+        }
+        let (kind, address) = match trap {
+            Trap::NoCoprocessor => (FaultKind::NoCoprocessor, None),
+            Trap::DivideByZero => (FaultKind::DivideByZero, None),
+            Trap::NoAnswer => (FaultKind::DataAccess, Some(self.trap_value)),
+            Trap::Unaligned => (FaultKind::Unaligned, Some(self.trap_value)),
+            Trap::Breakpoint if self.fault_policy == FaultPolicy::Stop => {
+                self.cpu.pc = pc;
+                return Err(Stop::Breakpoint(pc));
+            }
+            Trap::Breakpoint => (FaultKind::Breakpoint, None),
+            _ => (FaultKind::UndefinedInstruction, None),
+        };
+        self.cycles += u64::from(slot.cost);
+        self.fault(kind, address, pc)
+    }
+
+    fn fetch_fault(&mut self, pc: u32) -> Result<(), Stop> {
+        self.cycles += 1;
+        self.fault(FaultKind::InstructionAccess, Some(pc), pc)
+    }
+
+    /// Looks after everything that is not an instruction, at an instruction's boundary.
+    #[inline(never)]
+    fn attend(&mut self) -> Option<Stop> {
+        loop {
+            self.pass_timers(self.cycles);
+            if self.reset_requested {
+                self.reset_requested = false;
+                return Some(Stop::ResetRequested);
+            }
+            if self.cycles >= self.limit {
+                return Some(Stop::Limit);
+            }
+            if let Some(sleep) = self.sleeping {
+                if self.wakes(sleep) {
+                    self.sleeping = None;
+                } else if let Some(at) = self.next_wake() {
+                    self.cycles = at.min(self.limit).max(self.cycles);
+                } else {
+                    return Some(Stop::Asleep);
+                }
+                continue;
+            }
+            if let Some(exception) = self.system.nvic.to_take(self.masks()) {
+                if let Err(stop) = self.take(exception) {
+                    return Some(stop);
+                }
+                continue;
+            }
+            if self.cpu.it == 0 {
+                break;
+            }
+            if let Err(stop) = self.step_in_it_block() {
+                return Some(stop);
+            }
+        }
+        self.deadline = self.system.systick.next_zero().unwrap_or(u64::MAX).min(self.limit);
+        None
+    }
+
+    /// Lets SysTick reach every zero that is due by `now`.
+    pub(crate) fn pass_timers(&mut self, now: u64) {
+        while let Some(at) = self.system.systick.next_zero().filter(|&at| at <= now) {
+            if self.system.systick.pass_zero(at) {
+                self.pend(SYSTICK, at);
+            }
+        }
+    }
+
+    /// When a sleeping core could next be woken by a clock of its own.
+    fn next_wake(&self) -> Option<u64> {
+        let systick = &self.system.systick;
+        systick.is_armed().then(|| systick.next_zero()).flatten()
+    }
+
+    fn wakes(&mut self, sleep: Sleep) -> bool {
+        // PRIMASK holds the handler back, not the wake-up (DDI 0403, B1.5.19).
+        let masks = Masks { primask: false, ..self.masks() };
+        if self.system.nvic.to_take(masks).is_some() {
+            return true;
+        }
+        match sleep {
+            Sleep::Interrupt => false,
+            Sleep::Event => {
+                let on_pend = self.system.sleep_control & 0x10 != 0;
+                std::mem::take(&mut self.event)
+                    || (on_pend && !self.system.nvic.pending().is_empty())
+            }
+        }
+    }
+
+    /// Pays for a load or store: nothing if it overlaps with one right before it.
+    #[inline(always)]
+    pub(crate) fn pace_memory(&mut self) {
+        if self.paired == self.instructions {
+            self.cycles -= u64::from(self.rules.load_pairing);
+        }
+        self.paired = self.instructions + 1;
+    }
+
+    /// Waits for a memory that takes longer than the core to answer a data access.
+    #[inline(always)]
+    pub(crate) fn wait_for_data(&mut self, place: Place) {
+        self.cycles += self.lines[place.memory].read(place.offset);
+    }
+
+    /// Waits for code, if the instruction begins or ends in another line than the last one.
+    #[inline(always)]
+    fn fetch(&mut self, pc: u32, size: u8) {
+        let last = pc.wrapping_add(u32::from(size) - 2);
+        if ((pc ^ self.line) | (last ^ self.line)) & self.line_mask != 0 {
+            self.fetch_lines(pc, last);
+        }
+    }
+
+    #[inline(never)]
+    fn fetch_lines(&mut self, pc: u32, last: u32) {
+        for address in [pc, last] {
+            if (address ^ self.line) & self.line_mask == 0 {
+                continue;
+            }
+            let Some(place) = self.bus.code_place(address) else { return };
+            let memory = &mut self.lines[place.memory];
+            // Where nothing ever waits, a larger step saves asking again.
+            self.line_mask = if memory.is_immediate() { !0x3FF } else { memory.line_mask() };
+            self.line = address;
+            self.cycles += memory.fetch(place.offset, self.cycles);
+        }
+    }
+}
