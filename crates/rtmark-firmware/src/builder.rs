@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -117,6 +118,10 @@ impl Builder {
             write_if_changed(&generated.join(name), text.as_bytes())?;
         }
         std::fs::create_dir_all(&out).map_err(at(&out))?;
+        // Two builds in the same folder would write over each other: the second one waits.
+        let lock = out.join(".lock");
+        let held = File::create(&lock).and_then(|file| file.lock().map(|()| file));
+        let _held = held.map_err(at(&lock))?;
 
         let variables: [(&str, OsString); 6] = [
             ("RTMARK_SOC", soc.name.clone().into()),

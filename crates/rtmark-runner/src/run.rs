@@ -84,7 +84,10 @@ impl<'a> Session<'a> {
 
     /// An ending in words, with addresses and symbols.
     pub fn tell(&self, ending: &Ending) -> String {
-        let fault = |report: &FaultReport| format!("{report}, in {}", self.place(report.pc));
+        let fault = |report: &FaultReport| match self.image.symbols().name_at(report.pc & !1) {
+            Some(location) => format!("{report}, in {location}"),
+            None => report.to_string(),
+        };
         match ending {
             Ending::Exit(ExitStatus(0)) => "exit: success".to_owned(),
             Ending::Exit(ExitStatus(status)) => format!("exit: failure, status {status}"),

@@ -120,7 +120,7 @@ fn firmware_that_does_not_get_there() {
         |code: &[u16], exit, words: &[&str]| tree.image(code, PROBES).one().refused(exit, words);
     let everywhere = ["k a.one on stm32c031", "a.elf", "rtmark sim"];
     let all = |more: &[&'static str]| [&everywhere, more].concat();
-    refused(BAD_LOAD, 11, &all(&["0x08000044 (start+0x4)"]));
+    refused(BAD_LOAD, 11, &all(&["0x08000044", "start+0x4"]));
     refused(SLEEP, 12, &all(&["asleep", "its end probe never"]));
     refused(LOOP, 12, &all(&["still running", "--max-cycles"]));
     refused(&printing("a.one FAILED: 3 items", true), 11, &all(&["it says: FAILED: 3 items"]));
