@@ -7,7 +7,8 @@
 use std::sync::{Arc, OnceLock};
 
 use crate::bus::Bus;
-use crate::isa::{Isa, Op, Slot, decode, is_wide};
+use crate::cpu::Features;
+use crate::isa::{Op, Slot, decode, is_wide};
 use crate::soc::{MemoryKind, Soc};
 use crate::timing::Rules;
 
@@ -62,23 +63,12 @@ impl Clone for Window {
 #[derive(Clone, Debug)]
 pub struct Decoder {
     pub rules: &'static Rules,
-    pub dsp: bool,
-    pub fp: bool,
-    pub mainline: bool,
+    pub features: Features,
     /// Addresses that are watched, in ascending order.
     pub watched: Vec<u32>,
 }
 
 impl Decoder {
-    fn supports(&self, isa: Isa) -> bool {
-        match isa {
-            Isa::V6M => true,
-            Isa::V7M => self.mainline,
-            Isa::Dsp => self.dsp,
-            Isa::Fp => self.fp,
-        }
-    }
-
     /// Decodes what stands at an address, or `None` where there is no memory.
     pub fn decode(&self, bus: &Bus, address: u32) -> Option<Slot> {
         let mut bytes = [0; 4];
@@ -88,7 +78,7 @@ impl Decoder {
             return None;
         }
         let second = u16::from_le_bytes([bytes[2], bytes[3]]);
-        let mut slot = decode(address, first, second, |isa| self.supports(isa));
+        let mut slot = decode(address, first, second, |isa| isa.is_part_of(self.features));
         slot.cost = (self.rules.cost)(&slot);
         Some(slot)
     }

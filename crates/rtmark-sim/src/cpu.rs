@@ -3,6 +3,8 @@
 //! Knows the register file, the special registers and how conditions are read;
 //! knows neither memory nor exceptions nor time.
 
+use crate::soc::CoreKind;
+
 /// How far the architecture goes: what a core of this kind has and checks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Features {
@@ -12,6 +14,16 @@ pub struct Features {
     pub dsp: bool,
     /// Single-precision floating point.
     pub fp: bool,
+}
+
+impl Features {
+    /// What a core has.
+    pub const fn of(core: CoreKind) -> Self {
+        match core {
+            CoreKind::CortexM0Plus => Self { mainline: false, dsp: false, fp: false },
+            CoreKind::CortexM4F => Self { mainline: true, dsp: true, fp: true },
+        }
+    }
 }
 
 /// Register number of the stack pointer.

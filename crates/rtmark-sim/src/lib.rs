@@ -37,6 +37,7 @@ mod exec;
 mod float;
 mod image;
 mod isa;
+pub mod isa_check;
 mod machine;
 mod nvic;
 mod run;

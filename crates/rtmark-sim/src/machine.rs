@@ -15,7 +15,7 @@ use crate::cpu::{Cpu, Features};
 use crate::exec::{Outcome, Trap};
 use crate::image::Image;
 use crate::nvic::Masks;
-use crate::soc::{CoreKind, Soc};
+use crate::soc::Soc;
 use crate::stop::FaultPolicy;
 use crate::system::System;
 use crate::timing::{LineMemory, Rules};
@@ -154,18 +154,9 @@ pub(crate) enum Sleep {
 impl Machine {
     /// A machine with empty memories.
     pub fn new(soc: &Soc) -> Self {
-        let features = match soc.core {
-            CoreKind::CortexM0Plus => Features { mainline: false, dsp: false, fp: false },
-            CoreKind::CortexM4F => Features { mainline: true, dsp: true, fp: true },
-        };
+        let features = Features::of(soc.core);
         let rules = Rules::of(soc.core);
-        let decoder = Decoder {
-            rules,
-            dsp: features.dsp,
-            fp: features.fp,
-            mainline: features.mainline,
-            watched: Vec::new(),
-        };
+        let decoder = Decoder { rules, features, watched: Vec::new() };
         Self {
             cpu: Cpu::new(),
             bus: Bus::new(soc),

@@ -12,6 +12,7 @@
 //! `s` set flags, `p u w` index, add, write-back; the rest is explained by [`Form`].
 
 use super::Op;
+use crate::cpu::Features;
 use Form as F;
 
 /// The oldest architecture, or the extension, that has an encoding.
@@ -25,6 +26,18 @@ pub enum Isa {
     Dsp,
     /// Single-precision floating point, FPv4-SP.
     Fp,
+}
+
+impl Isa {
+    /// Whether a core with these features has it.
+    pub const fn is_part_of(self, features: Features) -> bool {
+        match self {
+            Self::V6M => true,
+            Self::V7M => features.mainline,
+            Self::Dsp => features.dsp,
+            Self::Fp => features.fp,
+        }
+    }
 }
 
 /// How an encoding's fields become operands.

@@ -8,5 +8,4 @@ mod encodings;
 mod op;
 
 pub use decode::{Slot, decode, is_wide};
-pub use encodings::Isa;
 pub use op::{Group, Op};
