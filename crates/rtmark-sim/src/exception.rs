@@ -39,7 +39,7 @@ impl Machine {
 
     /// What is most urgent when the vector is fetched.
     fn late_arrival(&mut self, exception: u16, masks: Masks) -> u16 {
-        self.pass_timers(self.cycles - u64::from(self.rules.late_arrival));
+        self.pass_time(self.cycles - u64::from(self.rules.late_arrival));
         self.system.nvic.to_take(masks).unwrap_or(exception)
     }
 
@@ -163,7 +163,7 @@ impl Machine {
         self.exclusive = false;
         self.event = true;
         self.attend_soon();
-        self.pass_timers(self.cycles);
+        self.pass_time(self.cycles);
         if let Some(next) = self.system.nvic.to_take(self.masks()) {
             self.cycles += u64::from(self.rules.tail_chain);
             let next = self.late_arrival(next, self.masks());

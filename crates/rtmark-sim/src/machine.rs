@@ -132,6 +132,8 @@ pub struct Machine {
     pub(crate) event: bool,
     pub(crate) sleeping: Option<Sleep>,
     pub(crate) reset_requested: bool,
+    /// Exceptions that will become pending, with the cycle, the earliest first.
+    pub(crate) scheduled: Vec<(u64, u16)>,
     /// What a trap is about: the address of an access, or an EXC_RETURN value.
     pub(crate) trap_value: u32,
     pub(crate) console: Vec<u8>,
@@ -176,6 +178,7 @@ impl Machine {
             event: false,
             sleeping: None,
             reset_requested: false,
+            scheduled: Vec::new(),
             trap_value: 0,
             console: Vec::new(),
             clock: soc.clock,
@@ -260,6 +263,7 @@ impl Machine {
         (self.cycles, self.instructions, self.deadline, self.paired) = (0, 0, 0, u64::MAX);
         (self.exclusive, self.event, self.reset_requested) = (false, false, false);
         self.sleeping = None;
+        self.scheduled.clear();
         let word = |bus: &Bus, address| {
             let mut bytes = [0; 4];
             bus.peek(address, &mut bytes);
@@ -333,10 +337,10 @@ impl Machine {
         }
     }
 
-    /// Makes an external interrupt pending now, as a device would.
-    pub fn pend_interrupt(&mut self, interrupt: u16) {
-        self.pend(crate::nvic::FIRST_INTERRUPT.saturating_add(interrupt), self.cycles);
-        self.deadline = 0;
+    /// Makes an external interrupt pending at a cycle, as a device would; at once
+    /// when that cycle has passed. Interrupts that the soc lacks are ignored.
+    pub fn pend_interrupt(&mut self, interrupt: u16, at: Cycles) {
+        self.schedule(crate::nvic::FIRST_INTERRUPT.saturating_add(interrupt), at.0);
     }
 
     pub(crate) fn masks(&self) -> Masks {
@@ -363,9 +367,17 @@ impl Machine {
         self.cycles + 1
     }
 
-    /// Pends an exception by the instruction that executes, at its end.
+    /// Pends an exception by a store: when its data phase, one cycle after its
+    /// address phase, is over. A core that stores in one cycle is already executing
+    /// the next instruction then.
     pub(crate) fn pend_soon(&mut self, exception: u16) {
-        self.pend(exception, self.cycles + 2);
+        self.schedule(exception, self.cycles + 2);
+    }
+
+    /// Has an exception become pending at a cycle to come.
+    fn schedule(&mut self, exception: u16, at: u64) {
+        let position = self.scheduled.partition_point(|&(earlier, _)| earlier <= at);
+        self.scheduled.insert(position, (at, exception));
         self.deadline = 0;
     }
 

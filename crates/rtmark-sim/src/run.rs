@@ -194,7 +194,7 @@ impl Machine {
     #[inline(never)]
     fn attend(&mut self) -> Option<Stop> {
         loop {
-            self.pass_timers(self.cycles);
+            self.pass_time(self.cycles);
             if self.reset_requested {
                 self.reset_requested = false;
                 return Some(Stop::ResetRequested);
@@ -225,23 +225,39 @@ impl Machine {
                 return Some(stop);
             }
         }
-        self.deadline = self.system.systick.next_zero().unwrap_or(u64::MAX).min(self.limit);
+        let systick = self.system.systick.next_zero().unwrap_or(u64::MAX);
+        self.deadline = systick.min(self.next_scheduled()).min(self.limit);
         None
     }
 
-    /// Lets SysTick reach every zero that is due by `now`.
-    pub(crate) fn pass_timers(&mut self, now: u64) {
-        while let Some(at) = self.system.systick.next_zero().filter(|&at| at <= now) {
-            if self.system.systick.pass_zero(at) {
-                self.pend(SYSTICK, at);
+    /// Lets everything happen that is due by `now`, in its order.
+    pub(crate) fn pass_time(&mut self, now: u64) {
+        loop {
+            let zero = self.system.systick.next_zero().unwrap_or(u64::MAX);
+            let scheduled = self.next_scheduled();
+            if zero.min(scheduled) > now {
+                return;
+            }
+            if zero <= scheduled {
+                if self.system.systick.pass_zero(zero) {
+                    self.pend(SYSTICK, zero);
+                }
+            } else {
+                let (at, exception) = self.scheduled.remove(0);
+                self.pend(exception, at);
             }
         }
     }
 
-    /// When a sleeping core could next be woken by a clock of its own.
+    fn next_scheduled(&self) -> u64 {
+        self.scheduled.first().map_or(u64::MAX, |&(at, _)| at)
+    }
+
+    /// When a sleeping core could next be woken by a clock of its own or a scheduled interrupt.
     fn next_wake(&self) -> Option<u64> {
         let systick = &self.system.systick;
-        systick.is_armed().then(|| systick.next_zero()).flatten()
+        let zero = systick.next_zero().filter(|_| systick.is_armed()).unwrap_or(u64::MAX);
+        Some(zero.min(self.next_scheduled())).filter(|&at| at != u64::MAX)
     }
 
     fn wakes(&mut self, sleep: Sleep) -> bool {

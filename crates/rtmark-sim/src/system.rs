@@ -14,6 +14,8 @@ use crate::nvic::{
 use crate::soc::{CoreKind, Soc};
 use crate::systick::{CycleCounter, SysTick};
 
+/// The private peripheral bus; what lies above it belongs to the chip's vendor.
+const PRIVATE_BUS: std::ops::Range<u32> = 0xE000_0000..0xE010_0000;
 /// CCR bits that matter here.
 const CCR_UNALIGN_TRP: u32 = 1 << 3;
 const CCR_DIV_0_TRP: u32 = 1 << 4;
@@ -165,10 +167,12 @@ impl System {
 impl Machine {
     /// Reads a word of the system space.
     pub(crate) fn read_system(&mut self, address: u32) -> Result<u32, Trap> {
-        if !self.cpu.privileged() && address >= 0xE000_E000 {
+        let unprivileged = !self.cpu.privileged() && address >= 0xE000_E000;
+        if unprivileged || !PRIVATE_BUS.contains(&address) {
             return Err(self.no_answer(address));
         }
         let now = self.data_phase();
+        self.pass_time(now);
         let mainline = self.features.mainline;
         let system = &mut self.system;
         let value = match address {
@@ -246,7 +250,8 @@ impl Machine {
     /// Writes to the system space. Only priorities and fault status take less than a word.
     pub(crate) fn write_system(&mut self, address: u32, value: u32, size: u32) -> Outcome {
         let user_trigger = address == 0xE000_EF00 && self.system.configuration & 2 != 0;
-        if !self.cpu.privileged() && address >= 0xE000_E000 && !user_trigger {
+        let unprivileged = !self.cpu.privileged() && address >= 0xE000_E000 && !user_trigger;
+        if unprivileged || !PRIVATE_BUS.contains(&address) {
             return Err(self.no_answer(address));
         }
         let now = self.data_phase();
@@ -321,6 +326,7 @@ impl Machine {
     }
 
     fn unpend(&mut self, exception: u16) {
+        self.pass_time(self.data_phase());
         self.system.nvic.pend(exception, false);
     }
 
