@@ -67,6 +67,12 @@ impl Builder {
         Self { tree, folder, jobs: 1 }
     }
 
+    /// The same builder with another folder for builds.
+    #[must_use]
+    pub fn in_folder(self, folder: &Path) -> Self {
+        Self { folder: std::path::absolute(folder).unwrap_or(folder.to_owned()), ..self }
+    }
+
     /// The tree.
     pub fn tree(&self) -> &Tree {
         &self.tree

@@ -1,0 +1,132 @@
+//! Every image on QEMU: what a scenario prints there is what it prints here.
+//!
+//! QEMU's netduinoplus2 has the memories of both socs and executes the code of
+//! both cores. It knows no cycles, so facts that depend on timing (their keys
+//! begin with `~`) are left out.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use rtmark_firmware::probes::{self, Kind, SECTION};
+use rtmark_firmware::{Builder, Tree, select_in_elf};
+use rtmark_runner::Session;
+use rtmark_sim::{Cycles, Image, Soc};
+
+const SOCS: [&str; 2] =
+    [include_str!("../../../socs/stm32c031.toml"), include_str!("../../../socs/stm32f405.toml")];
+/// A simulated minute at 168 MHz, which no scenario comes near.
+const BUDGET: Cycles = Cycles(10_000_000_000);
+const DEADLINE: Duration = Duration::from_secs(120);
+
+/// One scenario of one image.
+struct Case {
+    name: String,
+    soc: Soc,
+    elf: Vec<u8>,
+    index: u32,
+}
+
+/// A console without the facts that depend on timing.
+fn without_timing(console: &[u8]) -> String {
+    let text = String::from_utf8_lossy(console);
+    let steady = |line: &str| {
+        line.split(' ').filter(|word| !word.starts_with('~')).collect::<Vec<_>>().join(" ")
+    };
+    text.lines().map(steady).collect::<Vec<_>>().join("\n")
+}
+
+fn on_the_simulator(case: &Case) -> String {
+    let elf = select_in_elf(&case.elf, case.index).expect("an image has its word");
+    let image = Image::from_elf(&elf).expect("an image");
+    let mut session = Session::new(&case.soc, &image).expect("it fits");
+    let mut console = Vec::new();
+    session.run(BUDGET, |machine| console.append(&mut machine.take_console()));
+    without_timing(&console)
+}
+
+fn on_qemu(case: &Case, folder: &Path) -> String {
+    let path = folder.join(case.name.replace([' ', '.', '+'], "-"));
+    let elf = select_in_elf(&case.elf, case.index).expect("an image has its word");
+    std::fs::write(&path, elf).expect("a scratch file");
+    // A virtual second is a milliard instructions at shift 0. Delays only pass
+    // time, so that a coarser clock tells the same in a hundredth of it.
+    let shift = if case.name.contains("timer.") { "shift=6" } else { "shift=0" };
+    let mut qemu = Command::new("qemu-system-arm")
+        .args(["-M", "netduinoplus2", "-nographic", "-monitor", "none", "-serial", "none"])
+        .args(["-chardev", "stdio,id=console", "-icount", shift])
+        .args(["-semihosting-config", "enable=on,target=native,chardev=console", "-kernel"])
+        .arg(&path)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("qemu-system-arm is there: apt-get install qemu-system-arm");
+    let start = Instant::now();
+    while qemu.try_wait().expect("a child").is_none() {
+        if start.elapsed() > DEADLINE {
+            // SIGKILL: QEMU does not always obey SIGTERM.
+            qemu.kill().expect("a child");
+            panic!("{} did not end on QEMU within {DEADLINE:?}", case.name);
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    without_timing(&qemu.wait_with_output().expect("its output").stdout)
+}
+
+fn cases() -> Vec<Case> {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("firmware-build");
+    let mut builder = Builder::new(Tree::find(None).expect("the firmware tree")).in_folder(&folder);
+    builder.jobs = 2;
+    let kernels = builder.tree().kernels().expect("kernels");
+    let mut cases = Vec::new();
+    for text in SOCS {
+        let soc = Soc::from_toml(text).expect("a soc");
+        for kernel in &kernels {
+            let images = builder.build(kernel, &soc, "default").expect("it builds");
+            for built in images.into_values() {
+                let image = Image::from_elf(&built.elf).expect("an image");
+                let records = image.section(SECTION).expect("probes");
+                for record in probes::parse(records).expect("records") {
+                    if let Kind::Scenario(index) = record.kind {
+                        cases.push(Case {
+                            name: format!(
+                                "{} {} {}",
+                                soc.name, kernel.manifest.id, record.scenario
+                            ),
+                            soc: soc.clone(),
+                            elf: built.elf.clone(),
+                            index,
+                        });
+                    }
+                }
+            }
+        }
+    }
+    cases
+}
+
+#[test]
+fn qemu_and_the_simulator_print_the_same() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let cases = cases();
+    assert!(cases.len() >= 102, "{} cases", cases.len());
+    let next = Mutex::new(cases.iter());
+    let differences = Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                while let Some(case) = { next.lock().expect("unpoisoned").next() } {
+                    let (here, there) = (on_the_simulator(case), on_qemu(case, folder.path()));
+                    if here != there || !here.contains(" ok") {
+                        let line = format!("{}\n  here: {here}\n  QEMU: {there}", case.name);
+                        differences.lock().expect("unpoisoned").push(line);
+                    }
+                }
+            });
+        }
+    });
+    let differences = differences.into_inner().expect("unpoisoned");
+    assert!(differences.is_empty(), "{}", differences.join("\n"));
+}
