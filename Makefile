@@ -28,8 +28,8 @@ lint:
 
 bench:
 	@scripts/setup test
-	$(CARGO) build --quiet --release -p rtmark -p rtmark-judge
-	@target/release/rtmark-judge bench
+	$(CARGO) build --quiet --release -p rtmark-bench
+	@target/release/rtmark-bench
 
 # Random programs on the simulator and on QEMU: 100 million instructions a core.
 lockstep:

@@ -18,7 +18,7 @@ const SOCS: [&str; 2] =
     [include_str!("../../../socs/stm32c031.toml"), include_str!("../../../socs/stm32f405.toml")];
 /// A simulated minute at 168 MHz, which no scenario comes near.
 const BUDGET: Cycles = Cycles(10_000_000_000);
-const DEADLINE: Duration = Duration::from_secs(120);
+const DEADLINE: Duration = Duration::from_mins(2);
 
 /// One scenario of one image.
 struct Case {
