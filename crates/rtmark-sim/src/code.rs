@@ -9,7 +9,7 @@ use std::sync::{Arc, OnceLock};
 use crate::bus::Bus;
 use crate::cpu::Features;
 use crate::isa::{Op, Slot, decode, is_wide};
-use crate::soc::{MemoryKind, Soc};
+use crate::soc::{Memory, MemoryKind, Soc};
 use crate::timing::Rules;
 
 const PAGE_SHIFT: u32 = 9;
@@ -34,17 +34,21 @@ enum Pages {
 struct Window {
     base: u32,
     size: u32,
+    /// The size of its memory's lines, if it matters when one is entered.
+    line_bytes: Option<u32>,
     pages: Pages,
 }
 
 impl Window {
-    fn new(base: u32, size: u32, kind: MemoryKind) -> Self {
-        let pages = (size as usize).div_ceil(1 << PAGE_SHIFT);
-        let pages = match kind {
+    fn new(base: u32, memory: &Memory) -> Self {
+        let pages = (memory.size as usize).div_ceil(1 << PAGE_SHIFT);
+        let pages = match memory.kind {
             MemoryKind::Flash => Pages::Shared((0..pages).map(|_| OnceLock::new()).collect()),
             MemoryKind::Ram => Pages::Own((0..pages).map(|_| None).collect()),
         };
-        Self { base, size, pages }
+        let line_bytes = u32::from(memory.timing.line_bytes);
+        let line_bytes = Some(line_bytes).filter(|_| memory.timing.wait_states > 0);
+        Self { base, size: memory.size, line_bytes, pages }
     }
 }
 
@@ -55,7 +59,7 @@ impl Clone for Window {
             Pages::Shared(pages) => Pages::Shared(Arc::clone(pages)),
             Pages::Own(pages) => Pages::Own((0..pages.len()).map(|_| None).collect()),
         };
-        Self { base: self.base, size: self.size, pages }
+        Self { base: self.base, size: self.size, line_bytes: self.line_bytes, pages }
     }
 }
 
@@ -118,7 +122,7 @@ impl Code {
         let mut code = Self { windows: Vec::new(), decoder };
         for memory in &soc.memories {
             for base in std::iter::once(memory.base).chain(memory.aliases.iter().copied()) {
-                code.windows.push(Window::new(base, memory.size, memory.kind));
+                code.windows.push(Window::new(base, memory));
             }
         }
         code
@@ -144,6 +148,7 @@ impl Code {
         let offset = address - window.base;
         let at = (offset >> PAGE_SHIFT) as usize;
         let within = (offset >> 1) as usize % PAGE_SLOTS;
+        let line_bytes = window.line_bytes;
         match &mut window.pages {
             Pages::Shared(pages) => {
                 let start = window.base + (at << PAGE_SHIFT) as u32;
@@ -152,6 +157,9 @@ impl Code {
                     let mut page = Box::new([Slot::undefined(2); PAGE_SLOTS]);
                     for (slot, address) in page.iter_mut().zip((start..).step_by(2)) {
                         *slot = decoder.decode_watched(bus, address).unwrap_or(Slot::undefined(2));
+                        if let Some(line_bytes) = line_bytes {
+                            slot.place_in_lines(address, line_bytes);
+                        }
                     }
                     page
                 });
@@ -195,12 +203,11 @@ impl Code {
 
     /// Forgets everything, after flash has been programmed or watches have changed.
     pub fn forget_all(&mut self) {
+        self.forget_own();
         for window in &mut self.windows {
-            let kind = match window.pages {
-                Pages::Shared(_) => MemoryKind::Flash,
-                Pages::Own(_) => MemoryKind::Ram,
-            };
-            *window = Window::new(window.base, window.size, kind);
+            if let Pages::Shared(pages) = &mut window.pages {
+                *pages = (0..pages.len()).map(|_| OnceLock::new()).collect();
+            }
         }
     }
 }

@@ -4,7 +4,7 @@
 //! what it costs comes from the core's timing rules.
 
 use crate::cpu::{CONTROL_FPCA, CONTROL_SPSEL};
-use crate::exec::{Outcome, Trap};
+use crate::exec::{Done, Trap};
 use crate::machine::{Machine, Sleep};
 use crate::nvic::{BUS_FAULT, HARD_FAULT, Masks, NMI, SVCALL, USAGE_FAULT};
 use crate::stop::{FaultKind, FaultPolicy, FaultReport, Stop};
@@ -111,7 +111,7 @@ impl Machine {
 
     /// Stores a word of a frame without the pace of an instruction: the entry's
     /// own time covers it.
-    fn store_frame_word(&mut self, address: u32, word: u32) -> Outcome {
+    fn store_frame_word(&mut self, address: u32, word: u32) -> Done {
         let paced = self.cycles;
         let outcome = self.write_aligned_word(address, word);
         self.cycles = self.cycles.max(paced);
@@ -125,7 +125,7 @@ impl Machine {
         word
     }
 
-    fn store_fp_registers(&mut self, to: u32) -> Outcome {
+    fn store_fp_registers(&mut self, to: u32) -> Done {
         for at in 0..16 {
             self.store_frame_word(to.wrapping_add(at * 4), self.cpu.s[at as usize])?;
         }
@@ -133,7 +133,7 @@ impl Machine {
     }
 
     /// The first floating-point instruction of a handler saves what entry left behind.
-    pub(crate) fn save_lazy_fp_state(&mut self) -> Outcome {
+    pub(crate) fn save_lazy_fp_state(&mut self) -> Done {
         self.store_fp_registers(self.system.fp.address)?;
         self.system.fp.control &= !FpControl::LAZY_ACTIVE;
         self.cycles += u64::from(self.rules.fp_frame);
@@ -182,7 +182,7 @@ impl Machine {
     }
 
     /// PopStack.
-    fn unstack_frame(&mut self, exc_return: u32) -> Outcome {
+    fn unstack_frame(&mut self, exc_return: u32) -> Done {
         let on_process_stack = exc_return & TO_PROCESS_STACK != 0;
         let with_fp = exc_return & BASIC == 0;
         let frame = if on_process_stack { self.cpu.psp() } else { self.cpu.msp() };

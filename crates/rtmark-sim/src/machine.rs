@@ -12,7 +12,7 @@ use rtmark_units::{Cycles, Hertz, Instructions};
 use crate::bus::Bus;
 use crate::code::{Code, Decoder};
 use crate::cpu::{Cpu, Features};
-use crate::exec::{Outcome, Trap};
+use crate::exec::{Done, Trap};
 use crate::image::Image;
 use crate::nvic::Masks;
 use crate::soc::Soc;
@@ -399,7 +399,7 @@ impl Machine {
         self.write_peripheral(address).map(|()| 0)
     }
 
-    pub(crate) fn write_peripheral(&mut self, address: u32) -> Outcome {
+    pub(crate) fn write_peripheral(&mut self, address: u32) -> Done {
         if !PERIPHERALS.contains(&address) {
             return Err(self.no_answer(address));
         }

@@ -10,7 +10,7 @@ use rtmark_units::Cycles;
 
 use crate::bus::Place;
 use crate::code::{PAGE_BYTES, PAGE_SLOTS, Page};
-use crate::exec::Trap;
+use crate::exec::{Flow, Trap};
 use crate::isa::{Op, Slot};
 use crate::machine::{Machine, Sleep};
 use crate::nvic::{Masks, SYSTICK};
@@ -48,22 +48,31 @@ impl Machine {
     /// Executes from one page until the program leaves it or something else is due.
     #[inline(always)]
     fn run_in_page(&mut self, page: &Page) -> Result<(), Stop> {
-        let base = self.cpu.pc & !(PAGE_BYTES - 1);
+        let mut pc = self.cpu.pc;
+        let base = pc & !(PAGE_BYTES - 1);
+        let mut jumped = true;
         while self.cycles < self.deadline {
-            let pc = self.cpu.pc;
             let offset = pc.wrapping_sub(base);
             if offset >= PAGE_BYTES {
                 break;
             }
             let slot = &page[(offset / 2) as usize % PAGE_SLOTS];
-            self.fetch(pc, slot.size);
-            self.cpu.pc = pc.wrapping_add(u32::from(slot.size));
+            if jumped || slot.enters_line() {
+                self.fetch(pc, slot.size());
+            }
+            let next = pc.wrapping_add(u32::from(slot.size()));
+            self.cpu.pc = next;
             match self.execute(slot) {
-                Ok(()) => {
+                Ok(flow) => {
                     self.cycles += u64::from(slot.cost);
                     self.instructions += 1;
+                    jumped = flow == Flow::Jump;
+                    pc = if jumped { self.cpu.pc } else { next };
                 }
-                Err(trap) => self.end_trapped(trap, pc, *slot)?,
+                Err(trap) => {
+                    self.end_trapped(trap, pc, *slot)?;
+                    (pc, jumped) = (self.cpu.pc, true);
+                }
             }
         }
         Ok(())
@@ -76,8 +85,8 @@ impl Machine {
         let Some(slot) = self.code.slot(&mut self.bus, pc) else {
             return self.fetch_fault(pc);
         };
-        self.fetch(pc, slot.size);
-        self.cpu.pc = pc.wrapping_add(u32::from(slot.size));
+        self.fetch(pc, slot.size());
+        self.cpu.pc = pc.wrapping_add(u32::from(slot.size()));
         self.finish(pc, &slot)
     }
 
@@ -87,17 +96,17 @@ impl Machine {
         let Some(slot) = self.code.slot(&mut self.bus, pc) else {
             return self.fetch_fault(pc);
         };
-        self.fetch(pc, slot.size);
+        self.fetch(pc, slot.size());
         let slot = if slot.op == Op::Watch { self.pass_watch(pc) } else { slot };
         let condition = self.cpu.it >> 4;
         self.cpu.advance_it();
-        self.cpu.pc = pc.wrapping_add(u32::from(slot.size));
+        self.cpu.pc = pc.wrapping_add(u32::from(slot.size()));
         if !self.cpu.condition(condition) {
             self.cycles += 1;
             self.instructions += 1;
             return Ok(());
         }
-        let op = if slot.size == 2 { slot.op.inside_it() } else { slot.op };
+        let op = if slot.size() == 2 { slot.op.inside_it() } else { slot.op };
         self.finish(pc, &Slot { op, ..slot })
     }
 
@@ -105,7 +114,7 @@ impl Machine {
     #[inline(never)]
     fn finish(&mut self, pc: u32, slot: &Slot) -> Result<(), Stop> {
         match self.execute(slot) {
-            Ok(()) => {
+            Ok(_) => {
                 self.cycles += u64::from(slot.cost);
                 self.instructions += 1;
                 Ok(())

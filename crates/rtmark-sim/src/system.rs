@@ -5,7 +5,7 @@
 //! exception that becomes pending, a clock that starts) is told to the machine.
 
 use crate::cpu::Features;
-use crate::exec::{Outcome, Trap};
+use crate::exec::{Done, Trap};
 use crate::machine::Machine;
 use crate::nvic::{
     BUS_FAULT, FIRST_INTERRUPT, HARD_FAULT, MEM_MANAGE, NMI, Nvic, PENDSV, SVCALL, SYSTICK,
@@ -248,7 +248,7 @@ impl Machine {
     }
 
     /// Writes to the system space. Only priorities and fault status take less than a word.
-    pub(crate) fn write_system(&mut self, address: u32, value: u32, size: u32) -> Outcome {
+    pub(crate) fn write_system(&mut self, address: u32, value: u32, size: u32) -> Done {
         let user_trigger = address == 0xE000_EF00 && self.system.configuration & 2 != 0;
         let unprivileged = !self.cpu.privileged() && address >= 0xE000_E000 && !user_trigger;
         if unprivileged || !PRIVATE_BUS.contains(&address) {

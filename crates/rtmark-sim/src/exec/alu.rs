@@ -1,6 +1,6 @@
 //! Integer arithmetic (DDI 0403, A2.2.1 and A7.7).
 
-use super::{Outcome, Trap};
+use super::{Done, Trap};
 use crate::isa::{Op, Slot};
 use crate::machine::Machine;
 
@@ -107,7 +107,7 @@ pub const fn saturate_unsigned(value: i64, bits: u32) -> (u32, bool) {
 }
 
 impl Machine {
-    pub(super) fn execute_integer(&mut self, s: &Slot) -> Outcome {
+    pub(super) fn execute_integer(&mut self, s: &Slot) -> Done {
         let cpu = &mut self.cpu;
         let (n, m) = (cpu.get(s.n), cpu.get(s.m));
         match s.op {

@@ -2,7 +2,7 @@
 //! the encoding's variant bits).
 
 use super::alu::{saturate_signed, saturate_unsigned, shift};
-use super::{Outcome, Trap};
+use super::{Done, Trap};
 use crate::isa::{Op, Slot};
 use crate::machine::Machine;
 
@@ -31,7 +31,7 @@ impl Machine {
     }
 
     #[inline(never)]
-    pub(super) fn execute_dsp(&mut self, s: &Slot) -> Outcome {
+    pub(super) fn execute_dsp(&mut self, s: &Slot) -> Done {
         let (n, m, a) = (self.cpu.get(s.n), self.cpu.get(s.m), self.cpu.get(s.a));
         let (signed_n, signed_m) = (i64::from(n as i32), i64::from(m as i32));
         let accumulator = i64::from(a as i32);

@@ -1,6 +1,6 @@
 //! The floating-point extension (DDI 0403, A7.7.219 on).
 
-use super::{Outcome, Trap};
+use super::{Done, Trap};
 use crate::cpu::CONTROL_FPCA;
 use crate::float::{Context, Rounding};
 use crate::isa::{Group, Op, Slot};
@@ -10,7 +10,7 @@ const SIGN: u32 = 1 << 31;
 
 impl Machine {
     #[inline(never)]
-    pub(super) fn execute_fp(&mut self, s: &Slot) -> Outcome {
+    pub(super) fn execute_fp(&mut self, s: &Slot) -> Done {
         self.prepare_fp()?;
         match s.op.group() {
             Group::FloatMemory => self.fp_memory(s),
@@ -26,7 +26,7 @@ impl Machine {
     }
 
     /// ExecuteFPCheck: access allowed, pending lazy state saved, this context's state begun.
-    fn prepare_fp(&mut self) -> Outcome {
+    fn prepare_fp(&mut self) -> Done {
         if !self.features.fp || !self.system.allows_fp(self.cpu.privileged()) {
             return Err(Trap::NoCoprocessor);
         }
@@ -118,7 +118,7 @@ impl Machine {
         }
     }
 
-    fn fp_memory(&mut self, s: &Slot) -> Outcome {
+    fn fp_memory(&mut self, s: &Slot) -> Done {
         let count = s.aux & 0xFF;
         let base = self.cpu.get(s.n);
         let start = if s.op == Op::VldrLit { s.imm } else { base.wrapping_add(s.imm) };

@@ -1,6 +1,6 @@
 //! Loads, stores and branches through memory (DDI 0403, A7.7 and B2.3).
 
-use super::{Outcome, Trap};
+use super::{Done, Flow, Outcome, Trap};
 use crate::isa::{Op, Slot};
 use crate::machine::Machine;
 
@@ -53,7 +53,7 @@ macro_rules! accessors {
         }
 
         #[inline(always)]
-        pub(crate) fn $write(&mut self, address: u32, value: u32) -> Outcome {
+        pub(crate) fn $write(&mut self, address: u32, value: u32) -> Done {
             let bytes = (value as $type).to_le_bytes();
             if is_aligned(address, $size) && self.bus.ram_store::<$size>(address, bytes) {
                 self.pace_memory();
@@ -66,7 +66,7 @@ macro_rules! accessors {
         }
 
         #[inline(never)]
-        fn $write_slow(&mut self, address: u32, value: u32) -> Outcome {
+        fn $write_slow(&mut self, address: u32, value: u32) -> Done {
             let bytes = (value as $type).to_le_bytes();
             self.pace_memory();
             if !is_aligned(address, $size) {
@@ -127,7 +127,7 @@ impl Machine {
         if is_aligned(address, 4) { self.read_word(address) } else { Err(self.unaligned(address)) }
     }
 
-    pub(crate) fn write_aligned_word(&mut self, address: u32, value: u32) -> Outcome {
+    pub(crate) fn write_aligned_word(&mut self, address: u32, value: u32) -> Done {
         if is_aligned(address, 4) {
             self.write_word(address, value)
         } else {
@@ -158,11 +158,11 @@ impl Machine {
                 self.cpu.set_any(register as u8, value);
             }
         }
-        if s.imm >> 15 == 1 { self.branch_loaded(values[15]) } else { Ok(()) }
+        if s.imm >> 15 == 1 { self.branch_loaded(values[15]) } else { Ok(Flow::Next) }
     }
 
     #[inline(never)]
-    pub(super) fn store_multiple(&mut self, s: &Slot, before: bool) -> Outcome {
+    pub(super) fn store_multiple(&mut self, s: &Slot, before: bool) -> Done {
         let base = self.cpu.get(s.n);
         let bytes = s.imm.count_ones() * 4;
         let start = if before { base.wrapping_sub(bytes) } else { base };
@@ -181,7 +181,7 @@ impl Machine {
     }
 
     #[inline(always)]
-    pub(super) fn push(&mut self, list: u32) -> Outcome {
+    pub(super) fn push(&mut self, list: u32) -> Done {
         let start = self.cpu.r[13].wrapping_sub(list.count_ones() * 4);
         let mut address = start;
         let mut left = list;
@@ -214,21 +214,23 @@ impl Machine {
             left &= left - 1;
             self.cpu.r[register] = values[register];
         }
-        if list >> 15 == 1 { self.branch_loaded(values[15]) } else { Ok(()) }
+        if list >> 15 == 1 { self.branch_loaded(values[15]) } else { Ok(Flow::Next) }
     }
 
     /// A branch whose target is part of the instruction.
     #[inline(always)]
-    pub(super) fn branch_direct(&mut self, target: u32) {
+    pub(super) fn branch_direct(&mut self, target: u32) -> Flow {
         self.cpu.pc = target;
         self.cycles += u64::from(self.rules.refill);
+        Flow::Jump
     }
 
     /// A branch to a computed address, whose bit 0 is ignored.
     #[inline(always)]
-    pub(super) fn branch_indirect(&mut self, target: u32) {
+    pub(super) fn branch_indirect(&mut self, target: u32) -> Flow {
         self.cpu.pc = target & !1;
         self.cycles += u64::from(self.rules.refill_indirect);
+        Flow::Jump
     }
 
     /// BX: changes state by bit 0; in handler mode an EXC_RETURN value returns.
@@ -244,8 +246,8 @@ impl Machine {
     /// BLX: changes state by bit 0, never returns from an exception.
     #[inline(always)]
     pub(super) fn branch_linked(&mut self, target: u32) -> Outcome {
-        self.branch_indirect(target);
-        if target & 1 == 0 { Err(Trap::InvalidState) } else { Ok(()) }
+        let flow = self.branch_indirect(target);
+        if target & 1 == 0 { Err(Trap::InvalidState) } else { Ok(flow) }
     }
 
     /// A program counter that came from memory: as BX, with the loads' own refill.
@@ -255,7 +257,8 @@ impl Machine {
         self.branch_exchange(target)
     }
 
-    pub(super) fn execute_memory(&mut self, s: &Slot) -> Outcome {
+    /// Branches to where memory says.
+    pub(super) fn execute_branch(&mut self, s: &Slot) -> Outcome {
         let base = self.cpu.get(s.n);
         match s.op {
             Op::LdrPcI | Op::LdrPcPre => {
@@ -279,8 +282,7 @@ impl Machine {
                 let target = self.read_word(s.imm)?;
                 self.branch_loaded(target)
             }
-            Op::Ldrd | Op::Strd | Op::LdrdLit => self.execute_dual(s, base),
-            Op::Tbb | Op::Tbh => {
+            _ => {
                 let base = if s.n == 15 { self.cpu.pc } else { base };
                 let index = self.cpu.get(s.m);
                 let halfwords = if s.op == Op::Tbb {
@@ -288,14 +290,20 @@ impl Machine {
                 } else {
                     self.read_half(base.wrapping_add(index << 1))?
                 };
-                self.branch_indirect(self.cpu.pc.wrapping_add(halfwords * 2));
-                Ok(())
+                Ok(self.branch_indirect(self.cpu.pc.wrapping_add(halfwords * 2)))
             }
+        }
+    }
+
+    pub(super) fn execute_memory(&mut self, s: &Slot) -> Done {
+        let base = self.cpu.get(s.n);
+        match s.op {
+            Op::Ldrd | Op::Strd | Op::LdrdLit => self.execute_dual(s, base),
             _ => self.execute_exclusive(s, base),
         }
     }
 
-    fn execute_dual(&mut self, s: &Slot, base: u32) -> Outcome {
+    fn execute_dual(&mut self, s: &Slot, base: u32) -> Done {
         let indexed = base.wrapping_add(s.imm);
         let address = match (s.op, s.aux) {
             (Op::LdrdLit, _) => s.imm,
@@ -318,7 +326,7 @@ impl Machine {
     }
 
     /// Exclusive accesses; the local monitor is one flag (DDI 0403, A3.4).
-    fn execute_exclusive(&mut self, s: &Slot, base: u32) -> Outcome {
+    fn execute_exclusive(&mut self, s: &Slot, base: u32) -> Done {
         let address = base.wrapping_add(s.imm);
         let size = match s.op {
             Op::Ldrexb | Op::Strexb => 1,

@@ -41,8 +41,20 @@ pub enum Trap {
     Watched,
 }
 
+/// Where execution goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flow {
+    /// At the next instruction, to which `cpu.pc` already points.
+    Next,
+    /// Where `cpu.pc` points now.
+    Jump,
+}
+
 /// The result of executing one instruction.
-pub type Outcome = Result<(), Trap>;
+pub type Outcome = Result<Flow, Trap>;
+
+/// The result of a part of an instruction that never jumps.
+pub type Done = Result<(), Trap>;
 
 impl Machine {
     /// Executes one decoded instruction. `cpu.pc` already points behind it.
@@ -113,7 +125,7 @@ impl Machine {
         macro_rules! branch_if {
             ($condition:expr) => {{
                 if $condition {
-                    self.branch_direct(s.imm);
+                    return Ok(self.branch_direct(s.imm));
                 }
             }};
         }
@@ -324,12 +336,12 @@ impl Machine {
             Op::StrhPost => store!(write_half, Post),
             Op::Ldm => return self.load_multiple(s, false),
             Op::Ldmdb => return self.load_multiple(s, true),
-            Op::Stm => return self.store_multiple(s, false),
-            Op::Stmdb => return self.store_multiple(s, true),
-            Op::Push => return self.push(s.imm),
+            Op::Stm => self.store_multiple(s, false)?,
+            Op::Stmdb => self.store_multiple(s, true)?,
+            Op::Push => self.push(s.imm)?,
             Op::Pop => return self.pop(s.imm),
 
-            Op::B => self.branch_direct(s.imm),
+            Op::B => return Ok(self.branch_direct(s.imm)),
             Op::Beq => branch_if!(self.cpu.z == 0),
             Op::Bne => branch_if!(self.cpu.z != 0),
             Op::Bcs => branch_if!(self.cpu.c),
@@ -348,7 +360,7 @@ impl Machine {
             Op::Cbnz => branch_if!(self.cpu.get(s.n) != 0),
             Op::Bl => {
                 self.cpu.set(14, self.cpu.pc | 1);
-                self.branch_direct(s.imm);
+                return Ok(self.branch_direct(s.imm));
             }
             Op::Bx => return self.branch_exchange(self.cpu.get(s.n)),
             Op::BlxR => {
@@ -356,22 +368,23 @@ impl Machine {
                 self.cpu.set(14, self.cpu.pc | 1);
                 return self.branch_linked(target);
             }
-            Op::MovPc => self.branch_indirect(self.cpu.get(s.m)),
-            Op::AddPc => self.branch_indirect(s.imm.wrapping_add(self.cpu.get(s.m))),
+            Op::MovPc => return Ok(self.branch_indirect(self.cpu.get(s.m))),
+            Op::AddPc => {
+                return Ok(self.branch_indirect(s.imm.wrapping_add(self.cpu.get(s.m))));
+            }
             Op::Nop | Op::Yield | Op::Pld => {}
             _ => return self.execute_rare(s),
         }
-        Ok(())
+        Ok(Flow::Next)
     }
 
     /// Instructions that compiled code executes seldom enough to keep them out of the way.
     #[inline(never)]
     fn execute_rare(&mut self, slot: &Slot) -> Outcome {
         match slot.op.group() {
+            Group::LoadPc | Group::BranchTable => return self.execute_branch(slot),
             Group::Bits | Group::Multiply | Group::Divide => self.execute_integer(slot),
-            Group::LoadPc | Group::Dual | Group::Exclusive | Group::BranchTable => {
-                self.execute_memory(slot)
-            }
+            Group::Dual | Group::Exclusive => self.execute_memory(slot),
             Group::Hint
             | Group::Wait
             | Group::Barrier
@@ -386,5 +399,6 @@ impl Machine {
             | Group::FloatMemory => self.execute_fp(slot),
             _ => Err(Trap::Undefined),
         }
+        .map(|()| Flow::Next)
     }
 }

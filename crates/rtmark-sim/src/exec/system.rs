@@ -1,12 +1,12 @@
 //! Instructions that speak to the core itself (DDI 0403, B5.2).
 
-use super::{Outcome, Trap};
+use super::{Done, Trap};
 use crate::cpu::{CONTROL_FPCA, CONTROL_NPRIV, CONTROL_SPSEL};
 use crate::isa::{Op, Slot};
 use crate::machine::Machine;
 
 impl Machine {
-    pub(super) fn execute_system(&mut self, s: &Slot) -> Outcome {
+    pub(super) fn execute_system(&mut self, s: &Slot) -> Done {
         match s.op {
             Op::It => {
                 self.cpu.it = s.imm as u8;

@@ -8,6 +8,10 @@
 use super::Op;
 use super::encodings::{Encoding, Form, Isa, NARROW, WIDE};
 
+/// In [`Slot::extent`]: fetching the instruction in sequence reaches a line of its
+/// memory that the one before did not.
+const ENTERS_LINE: u8 = 0x80;
+
 /// One decoded instruction, ready to execute.
 ///
 /// Which operands mean something, and what, is the operation's business.
@@ -22,8 +26,9 @@ pub struct Slot {
     pub m: u8,
     /// Accumulator, second transfer register or high result.
     pub a: u8,
-    /// Bytes of the encoding: 2 or 4.
-    pub size: u8,
+    /// Bytes of the encoding, 2 or 4, and [`ENTERS_LINE`]: together, since a slot of
+    /// sixteen bytes is the fastest to find.
+    pub extent: u8,
     /// Cycles that the instruction takes at least, filled in by the timing rules.
     pub cost: u8,
     /// Immediate operand, offset, absolute address or register list.
@@ -35,7 +40,27 @@ pub struct Slot {
 impl Slot {
     /// An encoding of `size` bytes that no instruction has.
     pub const fn undefined(size: u8) -> Self {
-        Self { op: Op::Undefined, d: 0, n: 0, m: 0, a: 0, size, cost: 1, imm: 0, aux: 0 }
+        Self { op: Op::Undefined, d: 0, n: 0, m: 0, a: 0, extent: size, cost: 1, imm: 0, aux: 0 }
+    }
+
+    /// Bytes of the encoding: 2 or 4.
+    #[inline(always)]
+    pub const fn size(&self) -> u8 {
+        self.extent & !ENTERS_LINE
+    }
+
+    /// Whether fetching it in sequence reaches another line than the one before.
+    #[inline(always)]
+    pub const fn enters_line(&self) -> bool {
+        self.extent & ENTERS_LINE != 0
+    }
+
+    /// Notes whether the instruction, at this address, reaches a new line.
+    pub const fn place_in_lines(&mut self, address: u32, line_bytes: u32) {
+        let last = address + self.size() as u32 - 2;
+        if address % line_bytes < 2 || last % line_bytes < 2 {
+            self.extent |= ENTERS_LINE;
+        }
     }
 }
 
@@ -98,7 +123,7 @@ impl Fields<'_> {
             n: self.get(b'n') as u8,
             m: self.get(b'm') as u8,
             a: self.get(b'a') as u8,
-            size: self.size,
+            extent: self.size,
             cost: 1,
             imm: self.get(b'i'),
             aux: 0,

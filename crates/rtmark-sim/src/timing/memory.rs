@@ -88,7 +88,9 @@ impl LineCache {
             self.hashed[leaving] -= 1;
             self.lines[oldest] = new;
             // What shared the hash of the leaving line must be found by its hint again.
-            if let Some(at) = self.lines.iter().position(|held| hash(held.line) == leaving) {
+            if self.hashed[leaving] > 0
+                && let Some(at) = self.lines.iter().position(|held| hash(held.line) == leaving)
+            {
                 self.hinted[leaving] = at as u8;
             }
             oldest
