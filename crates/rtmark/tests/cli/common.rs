@@ -29,6 +29,10 @@ pub const BAD_LOAD: &[u16] = &[0x2003, 0x0740, 0x6800];
 /// A breakpoint that is no semihosting call: `bkpt 1`.
 pub const BREAKPOINT: &[u16] = &[0xBE01];
 
+/// Pends NMI by ICSR; its vector is zero, and a fault in NMI is a lockup.
+pub const LOCKUP: &[u16] =
+    &[0x200E, 0x0700, 0x21ED, 0x0209, 0x1840, 0x2101, 0x07C9, 0x6041, 0xE7FE];
+
 /// A program that prints a line and ends: instructions, then what they refer to.
 pub fn printing(line: &str, success: bool) -> Vec<u16> {
     let status: u32 = if success { 0x20026 } else { 0x20023 };

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use crate::common::{
-    BAD_LOAD, BREAKPOINT, EXIT_FAILED, Elf, LOOP, SLEEP, START, Said, UNDEFINED, printing, rtmark,
-    said,
+    BAD_LOAD, BREAKPOINT, EXIT_FAILED, Elf, LOCKUP, LOOP, SLEEP, START, Said, UNDEFINED, printing,
+    rtmark, said,
 };
 
 struct Scratch {
@@ -69,6 +69,7 @@ fn programs_that_do_not_end_well() {
     refused(UNDEFINED, 11, &["0x08000040", "start"]);
     refused(BAD_LOAD, 11, &["0x08000044", "start", "0x60000000"]);
     refused(BREAKPOINT, 11, &["breakpoint", "0x08000040 (start)"]);
+    refused(LOCKUP, 11, &["lockup", "handling exception 2"]);
     refused(SLEEP, 12, &["asleep", "start"]);
     refused(
         LOOP,
