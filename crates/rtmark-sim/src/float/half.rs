@@ -1,7 +1,7 @@
 //! Conversions between half and single precision (DDI 0403, A2.5.10).
 
 use super::{
-    Context, DEFAULT_NAN, INEXACT, INFINITY, INVALID, Number, OVERFLOW, Rounding, UNDERFLOW, signed,
+    Context, DEFAULT_NAN, INEXACT, INFINITY, INVALID, Number, OVERFLOW, UNDERFLOW, signed,
 };
 
 impl Context<'_> {
@@ -71,12 +71,7 @@ impl Context<'_> {
         }
         if overflow {
             self.raise(OVERFLOW | INEXACT);
-            let to_infinity = match self.rounding {
-                Rounding::Nearest => true,
-                Rounding::Up => !negative,
-                Rounding::Down => negative,
-                Rounding::Zero => false,
-            };
+            let to_infinity = self.rounding.overflows_to_infinity(negative);
             return sign | if to_infinity { 0x7C00 } else { 0x7BFF };
         }
         if inexact {

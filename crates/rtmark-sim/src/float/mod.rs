@@ -32,6 +32,18 @@ pub enum Rounding {
     Zero,
 }
 
+impl Rounding {
+    /// Whether what is too large becomes infinity rather than the largest number.
+    const fn overflows_to_infinity(self, negative: bool) -> bool {
+        match self {
+            Self::Nearest => true,
+            Self::Up => !negative,
+            Self::Down => negative,
+            Self::Zero => false,
+        }
+    }
+}
+
 /// The floating-point status register as arithmetic sees it.
 pub struct Context<'a> {
     pub fpscr: &'a mut u32,
@@ -178,12 +190,7 @@ impl<'a> Context<'a> {
         let biased = last + 150;
         if biased >= 0xFF {
             self.raise(OVERFLOW | INEXACT);
-            let to_infinity = match self.rounding {
-                Rounding::Nearest => true,
-                Rounding::Up => !negative,
-                Rounding::Down => negative,
-                Rounding::Zero => false,
-            };
+            let to_infinity = self.rounding.overflows_to_infinity(negative);
             return signed(negative, if to_infinity { INFINITY } else { INFINITY - 1 });
         }
         signed(negative, (biased as u32) << 23 | (kept & 0x7F_FFFF))
