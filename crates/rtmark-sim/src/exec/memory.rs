@@ -22,7 +22,7 @@ macro_rules! accessors {
             if is_aligned(address, $size)
                 && let Some(bytes) = self.bus.ram_load::<$size>(address)
             {
-                self.pace_memory();
+                self.pace_load();
                 return Ok(u32::from(<$type>::from_le_bytes(bytes)));
             }
             self.$read_slow(address)
@@ -30,7 +30,7 @@ macro_rules! accessors {
 
         #[inline(never)]
         fn $read_slow(&mut self, address: u32) -> Loaded {
-            self.pace_memory();
+            self.pace_load();
             if !is_aligned(address, $size) {
                 if !self.system.allows_unaligned() {
                     return Err(self.unaligned(address));
@@ -56,7 +56,6 @@ macro_rules! accessors {
         pub(crate) fn $write(&mut self, address: u32, value: u32) -> Done {
             let bytes = (value as $type).to_le_bytes();
             if is_aligned(address, $size) && self.bus.ram_store::<$size>(address, bytes) {
-                self.pace_memory();
                 if self.bus.code_writes.dirty {
                     self.forget_overwritten_code(address);
                 }
@@ -68,7 +67,6 @@ macro_rules! accessors {
         #[inline(never)]
         fn $write_slow(&mut self, address: u32, value: u32) -> Done {
             let bytes = (value as $type).to_le_bytes();
-            self.pace_memory();
             if !is_aligned(address, $size) {
                 if !self.system.allows_unaligned() {
                     return Err(self.unaligned(address));
@@ -299,6 +297,10 @@ impl Machine {
         let base = self.cpu.get(s.n);
         match s.op {
             Op::Ldrd | Op::Strd | Op::LdrdLit => self.execute_dual(s, base),
+            Op::Clrex => {
+                self.exclusive = false;
+                Ok(())
+            }
             _ => self.execute_exclusive(s, base),
         }
     }
@@ -358,7 +360,6 @@ impl Machine {
                 self.cpu.set(s.d, u32::from(!self.exclusive));
                 self.exclusive = false;
             }
-            Op::Clrex => self.exclusive = false,
             _ => return Err(Trap::Undefined),
         }
         Ok(())
