@@ -285,12 +285,18 @@ impl Machine {
         }
     }
 
-    /// Pays for a load or store: nothing if it overlaps with one right before it.
+    /// Takes a load or an indexed store into the pipeline of a load right before it.
     #[inline(always)]
-    pub(crate) fn pace_memory(&mut self) {
+    pub(crate) fn overlap_with_load(&mut self) {
         if self.paired == self.instructions {
             self.cycles -= u64::from(self.rules.load_pairing);
         }
+    }
+
+    /// As `overlap_with_load`, for a load, which the next access may overlap with in turn.
+    #[inline(always)]
+    pub(crate) fn pace_load(&mut self) {
+        self.overlap_with_load();
         self.paired = self.instructions + 1;
     }
 

@@ -161,6 +161,7 @@ impl Machine {
             ($write:ident, I) => {{ self.$write(self.cpu.get(s.n).wrapping_add(s.imm), self.cpu.get(s.d))? }};
             ($write:ident, R) => {{
                 let address = self.cpu.get(s.n).wrapping_add(self.cpu.get(s.m) << s.aux);
+                self.overlap_with_load();
                 self.$write(address, self.cpu.get(s.d))?
             }};
             ($write:ident, Pre) => {{

@@ -21,7 +21,9 @@ pub static RULES: Rules = Rules {
     tail_chain: 6,
     // 29 and 27 with the floating-point registers.
     fp_frame: 17,
-    // DDI 0439, 3.3.3: neighbouring loads overlap their address and data phases.
+    // DDI 0439, 3.3.3: neighbouring loads overlap their address and data phases; a store
+    // follows a load that way too, but nothing a store. One with an immediate offset
+    // always takes one cycle.
     load_pairing: 1,
 };
 

@@ -41,7 +41,7 @@ pub struct Rules {
     pub tail_chain: u8,
     /// More on `entry` or `exit` when floating-point registers are moved at once.
     pub fp_frame: u8,
-    /// What a load saves when the instruction before was a load or store too.
+    /// What a load or an indexed store saves when the instruction before was a load.
     pub load_pairing: u8,
 }
 
