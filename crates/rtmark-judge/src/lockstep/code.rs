@@ -1,0 +1,199 @@
+//! Machine code as it is written: addresses, patches and a pool of literals.
+
+/// Halfwords from a base address on, with literals waiting for their place.
+#[derive(Clone, Debug)]
+pub struct Code {
+    base: u32,
+    halves: Vec<u16>,
+    /// Literal loads without their literal: where, and the value.
+    pending: Vec<(u32, u32)>,
+}
+
+/// A place to be filled in when its branch target is known.
+#[derive(Clone, Copy, Debug)]
+pub struct Hole(u32);
+
+impl Code {
+    pub const fn new(base: u32) -> Self {
+        Self { base, halves: Vec::new(), pending: Vec::new() }
+    }
+
+    /// The address of what is written next.
+    pub const fn here(&self) -> u32 {
+        self.base + self.halves.len() as u32 * 2
+    }
+
+    pub fn half(&mut self, half: u16) {
+        self.halves.push(half);
+    }
+
+    pub fn halves(&mut self, halves: &[u16]) {
+        self.halves.extend_from_slice(halves);
+    }
+
+    /// A 32-bit instruction: its first halfword is the upper one.
+    pub fn wide(&mut self, bits: u32) {
+        self.halves(&[(bits >> 16) as u16, bits as u16]);
+    }
+
+    pub fn word(&mut self, value: u32) {
+        self.halves(&[value as u16, (value >> 16) as u16]);
+    }
+
+    /// Fills up with NOPs to an address that is a multiple of `to`.
+    pub fn align(&mut self, to: u32) {
+        while !self.here().is_multiple_of(to) {
+            self.half(0xBF00);
+        }
+    }
+
+    /// Fills up with zeros to an address, which must not have been passed.
+    pub fn pad_to(&mut self, address: u32) {
+        assert!(self.here() <= address, "code has outgrown its place before {address:#x}");
+        self.halves.resize(((address - self.base) / 2) as usize, 0);
+    }
+
+    /// `LDR rt, =value` for a low register.
+    pub fn load_literal(&mut self, rt: u8, value: u32) {
+        self.pending.push((self.here(), value));
+        self.half(0x4800 | u16::from(rt) << 8);
+    }
+
+    /// Writes the literals that are waiting. Nothing may run into them.
+    pub fn write_literals(&mut self) {
+        self.align(4);
+        for (at, value) in std::mem::take(&mut self.pending) {
+            let offset = (self.here() - ((at + 4) & !3)) / 4;
+            assert!(offset < 256, "a literal lies too far from {at:#x}");
+            self.halves[((at - self.base) / 2) as usize] |= offset as u16;
+            self.word(value);
+        }
+    }
+
+    /// As `write_literals`, with a branch over them.
+    pub fn write_literals_in_passing(&mut self) {
+        if self.pending.is_empty() {
+            return;
+        }
+        let over = self.hole();
+        self.half(0xE000);
+        self.write_literals();
+        self.fill(over);
+    }
+
+    /// Writes the literals if the first one's load would soon be out of reach.
+    pub fn write_distant_literals(&mut self) {
+        if self.pending.first().is_some_and(|(at, _)| self.here() - at > 600) {
+            self.write_literals_in_passing();
+        }
+    }
+
+    /// The place of the instruction that is written next, a branch.
+    pub const fn hole(&self) -> Hole {
+        Hole(self.here())
+    }
+
+    /// Makes the branch at a hole lead here. Knows `B` with and without condition in
+    /// both sizes, and `CBZ`.
+    pub fn fill(&mut self, hole: Hole) {
+        self.aim(hole, self.here());
+    }
+
+    /// Makes the branch at a hole lead to an address.
+    pub fn aim(&mut self, hole: Hole, target: u32) {
+        let at = ((hole.0 - self.base) / 2) as usize;
+        let offset = target.wrapping_sub(hole.0.wrapping_add(4)) as i32;
+        let first = self.halves[at];
+        let bits = (offset >> 1) as u32;
+        let fits = |width: u32| {
+            let limit = 1 << width;
+            assert!((-limit..limit).contains(&offset), "branch at {:#x} too far", hole.0);
+        };
+        match first >> 11 {
+            0b11100 => {
+                fits(11);
+                self.halves[at] = first & 0xF800 | (bits & 0x7FF) as u16;
+            }
+            0b11010 | 0b11011 => {
+                fits(8);
+                self.halves[at] = first & 0xFF00 | (bits & 0xFF) as u16;
+            }
+            0b10110 | 0b10111 => {
+                assert!((0..128).contains(&offset), "CBZ at {:#x} too far", hole.0);
+                let imm = bits as u16;
+                self.halves[at] = first & 0xFD07 | (imm & 0x20) << 4 | (imm & 0x1F) << 3;
+            }
+            _ => self.aim_wide(at, bits),
+        }
+    }
+
+    fn aim_wide(&mut self, at: usize, bits: u32) {
+        let (first, second) = (self.halves[at], self.halves[at + 1]);
+        let sign = (bits >> 31) as u16;
+        if second & 0x1000 == 0 {
+            // Conditional: S, J2, J1, imm6, imm11.
+            let (j1, j2) = ((bits >> 17) as u16 & 1, (bits >> 18) as u16 & 1);
+            self.halves[at] = first & 0xFBC0 | sign << 10 | (bits >> 11) as u16 & 0x3F;
+            self.halves[at + 1] = second & 0xD000 | j1 << 13 | j2 << 11 | (bits & 0x7FF) as u16;
+        } else {
+            let (i1, i2) = ((bits >> 22) as u16 & 1, (bits >> 21) as u16 & 1);
+            let (j1, j2) = (i1 ^ sign ^ 1, i2 ^ sign ^ 1);
+            self.halves[at] = first & 0xF800 | sign << 10 | (bits >> 11) as u16 & 0x3FF;
+            self.halves[at + 1] = second & 0xD000 | j1 << 13 | j2 << 11 | (bits & 0x7FF) as u16;
+        }
+    }
+
+    /// Makes the `ADR` at a hole name this address, which must be a multiple of 4.
+    pub fn adr(&mut self, hole: Hole) {
+        let offset = (self.here() - ((hole.0 + 4) & !3)) / 4;
+        self.halves[((hole.0 - self.base) / 2) as usize] |= offset as u16;
+    }
+
+    /// `BL` to an address.
+    pub fn call(&mut self, target: u32) {
+        let hole = self.hole();
+        self.wide(0xF000_D000);
+        self.aim(hole, target);
+    }
+
+    /// The bytes written so far.
+    pub fn bytes(&self) -> Vec<u8> {
+        self.halves.iter().flat_map(|half| half.to_le_bytes()).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn branches_are_encoded_as_the_assembler_does() {
+        let mut code = Code::new(0x100);
+        code.call(0x80); // bl . - 0x80
+        let conditional = code.hole();
+        code.wide(0xF040_8000); // bne.w
+        let narrow = code.hole();
+        code.half(0xD100);
+        let compare = code.hole();
+        code.half(0xB100);
+        code.half(0);
+        code.half(0);
+        for hole in [conditional, narrow, compare] {
+            code.fill(hole);
+        }
+        assert_eq!(
+            code.halves,
+            [0xF7FF, 0xFFBE, 0xF040, 0x8004, 0xD102, 0xB108, 0, 0],
+            "{:04x?}",
+            code.halves
+        );
+    }
+
+    #[test]
+    fn literals_are_within_reach_and_aligned() {
+        let mut code = Code::new(2);
+        code.load_literal(3, 0x1234_5678);
+        code.write_literals();
+        assert_eq!(code.halves, [0x4B00, 0x5678, 0x1234]);
+    }
+}

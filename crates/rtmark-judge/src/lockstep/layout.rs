@@ -1,0 +1,97 @@
+//! Where a program and its data lie, for the machines of both sides.
+
+use rtmark_sim::{CoreKind, Soc};
+
+/// What a program may use, and how QEMU's machine is called.
+#[derive(Clone, Copy, Debug)]
+pub struct Layout {
+    /// QEMU's name of the machine.
+    pub machine: &'static str,
+    /// Bytes of code memory, from address 0 on.
+    pub code: u32,
+    /// Variables of the harness: the beginning of RAM.
+    pub variables: u32,
+    /// Memory that random loads and stores reach.
+    pub window: u32,
+    pub window_size: u32,
+    /// Offsets into the window from which every load and store stays inside.
+    pub safe: (u32, u32),
+    /// Records that are not printed yet.
+    pub log: u32,
+    pub log_size: u32,
+    /// Where the stacks begin, downwards.
+    pub process_stack: u32,
+    pub main_stack: u32,
+}
+
+const CORTEX_M0PLUS: Layout = Layout {
+    machine: "microbit",
+    code: 0x4_0000,
+    variables: 0x2000_0000,
+    window: 0x2000_0100,
+    window_size: 0x400,
+    safe: (0, 0x200),
+    log: 0x2000_1000,
+    log_size: 0x2000,
+    process_stack: 0x2000_0C00,
+    main_stack: 0x2000_4000,
+};
+
+const CORTEX_M4F: Layout = Layout {
+    machine: "mps2-an386",
+    code: 0x10_0000,
+    variables: 0x2000_0000,
+    window: 0x2000_1000,
+    window_size: 0x4000,
+    safe: (0x1000, 0x2000),
+    log: 0x2000_8000,
+    log_size: 0x6000,
+    process_stack: 0x2000_7000,
+    main_stack: 0x2001_0000,
+};
+
+impl Layout {
+    /// The layout for a core.
+    pub const fn of(core: CoreKind) -> Self {
+        match core {
+            CoreKind::CortexM0Plus => CORTEX_M0PLUS,
+            CoreKind::CortexM4F => CORTEX_M4F,
+        }
+    }
+
+    /// The simulator's twin of QEMU's machine.
+    ///
+    /// # Panics
+    /// Never: the text is the same for ever.
+    pub fn soc(&self, core: CoreKind) -> Soc {
+        // QEMU gives the mainline cores all eight priority bits.
+        let (ram, priority_bits) = match core {
+            CoreKind::CortexM0Plus => (0x4000, 2),
+            CoreKind::CortexM4F => (0x2_0000, 8),
+        };
+        let text = format!(
+            r#"
+            name = "{}"
+            description = "QEMU's machine"
+            core = "{core}"
+            clock_hz = 16_000_000
+            interrupts = 32
+            priority_bits = {priority_bits}
+
+            [[memory]]
+            name = "FLASH"
+            kind = "flash"
+            base = 0
+            size = {}
+
+            [[memory]]
+            name = "RAM"
+            kind = "ram"
+            base = 0x2000_0000
+            size = {ram}
+            "#,
+            self.machine, self.code
+        );
+        Soc::from_toml(&text).expect("a valid soc")
+    }
+}

@@ -1,0 +1,262 @@
+//! Random programs on the simulator and on QEMU, compared at every checkpoint.
+//!
+//! Both sides run the same image and print the same log, if they agree: after
+//! every dozen instructions all registers and flags, after every pass the memory
+//! that the program works on. Where the logs part, the program is run again
+//! instruction by instruction to show the one that did it.
+
+mod code;
+mod generate;
+mod harness;
+mod layout;
+mod patterns;
+mod trace;
+mod units;
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use rtmark_sim::{CoreKind, Cycles, ExitStatus, FaultPolicy, Machine, Stop, Watch};
+
+use crate::qemu::{Qemu, QemuError, Scratch};
+use generate::{Generator, Program};
+pub use harness::Shape;
+
+/// How long QEMU may take for one program.
+const DEADLINE: Duration = Duration::from_mins(1);
+/// Cycles after which a program that should have ended is stopped.
+const MOST_CYCLES: Cycles = Cycles(2_000_000_000);
+
+/// What is to be run.
+#[derive(Clone, Copy, Debug)]
+pub struct Plan {
+    /// The core.
+    pub core: CoreKind,
+    /// Random instructions to execute at least.
+    pub instructions: u64,
+    /// The seed of the first program; the others follow it.
+    pub seed: u64,
+    /// Bytes of each program.
+    pub bytes: u32,
+    /// How often each program's code is passed.
+    pub passes: u32,
+}
+
+impl Plan {
+    /// A plan with programs of the usual size.
+    pub const fn new(core: CoreKind, instructions: u64, seed: u64) -> Self {
+        Self { core, instructions, seed, bytes: 0x2_0000, passes: 4 }
+    }
+}
+
+/// What a run without a difference compared.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Score {
+    /// Programs run.
+    pub programs: u64,
+    /// Random instructions executed, those of the harness not counted.
+    pub instructions: u64,
+    /// Checkpoints compared.
+    pub checkpoints: u64,
+    /// Words of state compared.
+    pub words: u64,
+}
+
+/// Why a comparison ended early.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LockstepError {
+    /// QEMU gave no answer.
+    #[error(transparent)]
+    Qemu(#[from] QemuError),
+    /// A file could not be written.
+    #[error("cannot write a program for QEMU: {0}")]
+    Scratch(#[from] std::io::Error),
+    /// The simulator did not run the program to its end.
+    #[error("{core} seed {seed}: the simulator stopped with {stop}")]
+    Stopped {
+        /// The core.
+        core: CoreKind,
+        /// The program's seed.
+        seed: u64,
+        /// How it stopped.
+        stop: String,
+    },
+    /// The sides disagree.
+    #[error("{0}")]
+    Diverged(String),
+}
+
+/// Runs a plan to its end or to the first difference.
+///
+/// # Errors
+/// When QEMU does not answer, a program does not end, or the sides disagree.
+pub fn run(plan: &Plan, mut progress: impl FnMut(&Score)) -> Result<Score, LockstepError> {
+    let mut score = Score::default();
+    while score.instructions < plan.instructions {
+        let seed = plan.seed + score.programs;
+        let shape = Shape {
+            core: plan.core,
+            float: plan.core == CoreKind::CortexM4F && seed % 2 == 1,
+            passes: plan.passes,
+            window_each: false,
+        };
+        let program = Generator::program(shape, seed, plan.bytes);
+        compare(&program, &mut score)?;
+        score.programs += 1;
+        progress(&score);
+    }
+    Ok(score)
+}
+
+/// A machine that is about to run a program.
+fn machine(program: &Program) -> Machine {
+    let mut machine = Machine::new(&program.layout.soc(program.shape.core));
+    machine.set_fault_policy(FaultPolicy::Deliver);
+    // The image fits: the generator keeps within the layout's code memory.
+    let ready = machine.poke(0, &program.image).is_ok() && machine.reset().is_ok();
+    assert!(ready, "the program does not fit its soc");
+    machine
+}
+
+struct Run {
+    console: Vec<u8>,
+    stop: Stop,
+    instructions: u64,
+}
+
+/// Runs a program on the simulator; counts what lies between its checkpoints.
+fn simulate(program: &Program) -> Run {
+    let mut machine = machine(program);
+    let begins = machine.watch(Watch::Execute(program.harness.checkpoint));
+    machine.watch(Watch::Execute(program.harness.checkpoint_end));
+    let stop = machine.run(MOST_CYCLES);
+    let (mut instructions, mut last) = (0u64, None::<u64>);
+    for hit in machine.take_hits() {
+        if hit.watch == begins {
+            // Not counting the checkpoint's own push and call, and the return to here.
+            let since = last.map_or(0, |last| hit.instructions.0 - last);
+            instructions += since.saturating_sub(3);
+            last = None;
+        } else {
+            last = Some(hit.instructions.0);
+        }
+    }
+    Run { console: machine.take_console(), stop, instructions }
+}
+
+fn compare(program: &Program, score: &mut Score) -> Result<(), LockstepError> {
+    let scratch = Scratch::new(&program.image)?;
+    let qemu = Qemu::start(program.layout.machine, scratch.path(), &[])?;
+    let ours = simulate(program);
+    let theirs = qemu.finish(DEADLINE)?;
+    if ours.console == theirs.console {
+        if ours.stop != Stop::Exit(ExitStatus(0)) || !theirs.success {
+            let stop = match &ours.stop {
+                Stop::Fault(report) | Stop::Lockup(report) => report.to_string(),
+                other => format!("{other:?}"),
+            };
+            let stop = format!("{stop}; QEMU: success {}, {}", theirs.success, theirs.messages);
+            let (core, seed) = (program.shape.core, program.seed);
+            return Err(LockstepError::Stopped { core, seed, stop });
+        }
+        score.instructions += ours.instructions;
+        score.words += ours.console.len() as u64 / 4;
+        let passes = u64::from(program.shape.passes);
+        score.checkpoints += program.blocks.len() as u64 * passes;
+        return Ok(());
+    }
+    let mut text = describe(program, &ours.console, &theirs.console);
+    if ours.stop != Stop::Exit(ExitStatus(0)) {
+        // Once more, stopping at the fault that the program has handled.
+        let mut machine = machine(program);
+        machine.set_fault_policy(FaultPolicy::Stop);
+        match machine.run(MOST_CYCLES) {
+            Stop::Fault(report) | Stop::Lockup(report) => {
+                let _ = writeln!(text, "  here: {report}");
+                text += &trace::listing(program, report.pc);
+            }
+            other => {
+                let _ = writeln!(text, "  here: {other:?}");
+            }
+        }
+    }
+    text += &theirs.messages;
+    if !program.shape.window_each && is_in_window(program, &ours.console, &theirs.console) {
+        // Once more, with the window printed each time, to find the store.
+        let shape = Shape { window_each: true, ..program.shape };
+        let closer = Generator::program(shape, program.seed, program.bytes);
+        compare(&closer, &mut Score::default())?;
+    }
+    Err(LockstepError::Diverged(text))
+}
+
+/// Where a byte of the log belongs: the pass, the record in it, the offset in that.
+struct Place {
+    pass: usize,
+    record: usize,
+    within: usize,
+}
+
+fn place(program: &Program, offset: usize) -> Place {
+    let stride = program.shape.record_stride(&program.layout) as usize;
+    let records = program.blocks.len();
+    let pass_length = records * stride + program.layout.window_size as usize;
+    let (pass, offset) = (offset / pass_length, offset % pass_length);
+    Place {
+        pass,
+        record: (offset / stride).min(records),
+        within: offset - (offset / stride).min(records) * stride,
+    }
+}
+
+fn first_difference(ours: &[u8], theirs: &[u8]) -> usize {
+    let differs = ours.iter().zip(theirs).position(|(a, b)| a != b);
+    differs.unwrap_or(ours.len().min(theirs.len())) & !3
+}
+
+fn is_in_window(program: &Program, ours: &[u8], theirs: &[u8]) -> bool {
+    place(program, first_difference(ours, theirs)).record == program.blocks.len()
+}
+
+fn word(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
+}
+
+/// Says where the logs part, and which instruction did it.
+fn describe(program: &Program, ours: &[u8], theirs: &[u8]) -> String {
+    let offset = first_difference(ours, theirs);
+    let at = place(program, offset);
+    let mut text = format!(
+        "{} and QEMU's {} differ: seed {}, pass {}, ",
+        program.shape.core, program.layout.machine, program.seed, at.pass
+    );
+    let Some(block) = program.blocks.get(at.record) else {
+        let _ = writeln!(text, "window at {:#x} ", program.layout.window + at.within as u32);
+        return text;
+    };
+    let _ = writeln!(text, "block {} at {:#x} to {:#x}", at.record, block.start, block.end);
+    if let Some(within) = (at.within as u32).checked_sub(program.shape.record_size()) {
+        let _ = writeln!(text, "  window at {:#x}; one of", program.layout.window + within);
+        return text + &trace::listing(program, (block.end & !1) - 8);
+    }
+    let names = program.shape.record_names();
+    let start = offset - at.within;
+    for (index, name) in names.iter().enumerate() {
+        let (mine, other) = (word(ours, start + index * 4), word(theirs, start + index * 4));
+        if mine != other && mine.is_some() {
+            let _ = writeln!(text, "  {name}: {} here, {} there", hex(mine), hex(other));
+        }
+    }
+    match trace::locate(program, *block, at.pass) {
+        Ok(located) => text += &located,
+        Err(error) => {
+            let _ = writeln!(text, "  (not traced: {error})");
+        }
+    }
+    text
+}
+
+fn hex(word: Option<u32>) -> String {
+    word.map_or_else(|| "nothing".to_owned(), |word| format!("{word:#010x}"))
+}

@@ -1,0 +1,650 @@
+//! Units of several instructions: branches, IT blocks, stacks, calls, exceptions.
+
+use super::generate::Generator;
+
+/// Conditions that an instruction can have; 14 and 15 are always.
+const CONDITIONS: u32 = 14;
+const MOVS: u16 = 0x2000;
+
+impl Generator {
+    /// Writes one unit.
+    pub(super) fn unit(&mut self) {
+        let kinds = match (self.is_mainline(), self.shape.float) {
+            (false, _) => 32,
+            (true, false) => 52,
+            (true, true) => 66,
+        };
+        match self.random.below(kinds) {
+            9..=11 => self.constant(),
+            12 | 13 => self.skip(),
+            14 => self.count_down(),
+            15..=17 => self.indexed_access(),
+            18 => self.multiple_access(),
+            19 => self.stack_frame(),
+            20 => self.push_and_pop(),
+            21 => self.call(),
+            22 => self.jump(),
+            23 => self.special_register(),
+            24 => self.mask_interrupts(),
+            25 => self.stack_switch(),
+            26 => self.exception(),
+            27 => self.barrier(),
+            28 | 29 => self.judged_shift(),
+            30 | 31 => self.judged_integer(),
+            32..=39 => self.it_block(),
+            40 => self.wide_skip(),
+            41 => self.table_branch(),
+            42 | 43 => self.wide_indexed_access(),
+            44 => self.wide_multiple_access(),
+            45 => self.exclusive_access(),
+            46 => self.flags_of_extensions(),
+            52 | 53 => self.float_constants(),
+            54..=57 => self.judged_float(),
+            58 => self.float_multiple_access(),
+            59 | 60 => self.float_corner(),
+            _ => self.simple(),
+        }
+    }
+
+    fn simples(&mut self, least: u32, more: u32) {
+        for _ in 0..least + self.random.below(more + 1) {
+            self.simple();
+        }
+    }
+
+    /// Keeps a register's value while something is written.
+    fn keeping(&mut self, register: u8, write: impl FnOnce(&mut Self)) {
+        let before = self.reserved;
+        self.reserved |= 1 << register;
+        write(self);
+        self.reserved = before;
+    }
+
+    fn constant(&mut self) {
+        let (t, value) = (self.low(), self.interesting());
+        self.code.load_literal(t, value);
+    }
+
+    fn condition(&mut self) -> u16 {
+        self.random.below(CONDITIONS) as u16
+    }
+
+    /// A branch forward over a few instructions.
+    fn skip(&mut self) {
+        let hole = self.code.hole();
+        let condition = self.condition();
+        let always = self.random.chance(1, 8);
+        let compares = self.is_mainline() && self.random.chance(1, 3);
+        let kind = self.random.below(2) as u16;
+        let n = self.random.below(8) as u16;
+        self.code.half(match (always, compares) {
+            (true, _) => 0xE000,
+            (_, true) => 0xB100 | kind << 11 | n,
+            _ => 0xD000 | condition << 8,
+        });
+        self.simples(1, 3);
+        self.code.fill(hole);
+    }
+
+    fn wide_skip(&mut self) {
+        let hole = self.code.hole();
+        let condition = u32::from(self.condition());
+        let always = self.random.chance(1, 4);
+        self.code.wide(if always { 0xF000_9000 } else { 0xF000_8000 | condition << 22 });
+        self.simples(1, 4);
+        self.code.fill(hole);
+    }
+
+    /// A loop of a few turns.
+    fn count_down(&mut self) {
+        let counter = self.low();
+        let turns = 2 + self.random.below(4) as u16;
+        self.code.half(MOVS | u16::from(counter) << 8 | turns);
+        let top = self.code.here();
+        self.keeping(counter, |generator| generator.simples(1, 3));
+        self.code.half(0x3801 | u16::from(counter) << 8); // subs
+        let hole = self.code.hole();
+        self.code.half(0xD100); // bne
+        self.code.aim(hole, top);
+    }
+
+    /// Loads and stores with a register as offset.
+    fn indexed_access(&mut self) {
+        let index = self.low();
+        let offset = self.random.below(64) as u16 * 4;
+        self.code.half(MOVS | u16::from(index) << 8 | offset);
+        self.keeping(index, |generator| {
+            for _ in 0..2 {
+                let (d, n) = (generator.low(), generator.random.below(8) as u8);
+                let operation = generator.random.below(8) as u16;
+                let t = if operation < 3 { n } else { d };
+                generator.code.half(
+                    0x5000
+                        | operation << 9
+                        | u16::from(index) << 6
+                        | u16::from(generator.pointer) << 3
+                        | u16::from(t),
+                );
+            }
+            if generator.is_mainline() {
+                let text = *generator.random.pick(&[
+                    ("11111_00_0_0_0i_0_pppp nnnn_000000_ii", 4),
+                    ("11111_00_i_0_0i_1_pppp dddd_000000_ii", 4),
+                    ("11111_00_0_0_10_0_pppp nnnn_000000_ii", 4),
+                    ("11111_00_0_0_10_1_pppp dddd_000000_ii", 4),
+                ]);
+                generator.emit_indexed(text.0, index);
+            }
+        });
+    }
+
+    /// A pattern without its last four bits, which name the index register.
+    fn emit_indexed(&mut self, text: &'static str, index: u8) {
+        let bits = self.fill(text) << 4 | u32::from(index);
+        self.code.wide(bits);
+    }
+
+    /// `MOV x, pointer` with the window's address, word-aligned if asked for.
+    fn copy_of_pointer(&mut self) -> u8 {
+        let copy = self.low();
+        self.code.half(0x4600 | u16::from(self.pointer) << 3 | u16::from(copy));
+        copy
+    }
+
+    /// LDM and STM of low registers.
+    fn multiple_access(&mut self) {
+        if !self.aligned {
+            return self.simple();
+        }
+        let base = self.copy_of_pointer();
+        let forbidden = u32::from(self.reserved) & 0xFF;
+        let store = self.random.chance(1, 2);
+        let list = loop {
+            let list = self.random.word() & 0xFF;
+            // The base in a stored list has a known value only as its first register.
+            let list = if store { list & !(1 << base) } else { list & !forbidden };
+            if list != 0 {
+                break list as u16;
+            }
+        };
+        let opcode = if store { 0xC000 } else { 0xC800 };
+        self.code.half(opcode | u16::from(base) << 8 | list);
+    }
+
+    /// Room on the stack, written before it is read.
+    fn stack_frame(&mut self) {
+        let words = 1 + self.random.below(32) as u16;
+        self.code.half(0xB080 | words); // sub sp
+        for _ in 0..2 {
+            let offset = self.random.below(u32::from(words)) as u16;
+            let n = self.random.below(8) as u16;
+            self.code.half(0x9000 | n << 8 | offset); // str rn, [sp]
+            if self.random.chance(1, 8) {
+                self.supervisor_call();
+            }
+            self.simple();
+            let d = u16::from(self.low());
+            self.code.half(0x9800 | d << 8 | offset); // ldr rd, [sp]
+        }
+        let d = u16::from(self.low());
+        let offset = self.random.below(256) as u16;
+        self.code.half(0xA800 | d << 8 | offset); // add rd, sp, #
+        self.code.half(0xB000 | words);
+    }
+
+    fn push_and_pop(&mut self) {
+        let jumps = self.random.chance(1, 2);
+        let count = 1 + self.random.below(5);
+        let forbidden = u32::from(self.reserved) & 0xFF;
+        let pick = |generator: &mut Self, forbidden: u32| loop {
+            let list = generator.random.word() & 0xFF & !forbidden;
+            if list.count_ones() == count {
+                return list as u16;
+            }
+        };
+        let (pushed, popped) = (pick(self, 0), pick(self, forbidden));
+        if !jumps {
+            self.code.half(0xB400 | pushed);
+            self.simples(0, 2);
+            self.code.half(0xBC00 | popped);
+            return;
+        }
+        // The return address travels by way of LR.
+        let carrier = self.low();
+        self.code.align(4);
+        let adr = self.code.hole();
+        self.code.half(0xA000 | u16::from(carrier) << 8);
+        self.code.half(0x3001 | u16::from(carrier) << 8); // adds: the Thumb bit
+        self.code.half(0x4686 | u16::from(carrier) << 3); // mov lr, carrier
+        self.code.half(0xB500 | pushed);
+        self.keeping(14, |generator| generator.simples(0, 2));
+        self.code.half(0xBD00 | popped);
+        self.code.align(4);
+        self.code.adr(adr);
+    }
+
+    fn call(&mut self) {
+        let target = *self.random.pick(&self.leaves);
+        if self.random.chance(1, 2) {
+            self.code.call(target);
+        } else {
+            let by = self.low();
+            self.code.load_literal(by, target | 1);
+            self.code.half(0x4780 | u16::from(by) << 3); // blx
+        }
+        // The leaf may have used the pointer's register.
+        self.take_pointer();
+    }
+
+    /// Jumps by a register: BX, BLX, MOV PC, ADD PC, or a load of PC.
+    fn jump(&mut self) {
+        let by = u16::from(self.low());
+        let kinds = if self.is_mainline() { 5 } else { 4 };
+        let kind = self.random.below(kinds);
+        if kind == 3 {
+            let skipped = 1 + self.random.below(4) as u16;
+            self.code.half(MOVS | by << 8 | (2 * skipped - 2));
+            self.code.half(0x4487 | by << 3); // add pc
+            for _ in 0..skipped {
+                self.narrow();
+            }
+            return;
+        }
+        self.code.align(4);
+        let adr = self.code.hole();
+        self.code.half(0xA000 | by << 8);
+        match kind {
+            2 => self.code.half(0x4687 | by << 3), // mov pc, without a Thumb bit
+            4 => {
+                self.code.half(0x3001 | by << 8);
+                self.code.half(0x6000 | u16::from(self.pointer) << 3 | by); // str by, [pointer]
+                self.code.wide(0xF8D0_F000 | u32::from(self.pointer) << 16); // ldr pc, [pointer]
+            }
+            _ => {
+                self.code.half(0x3001 | by << 8);
+                self.code.half(if kind == 0 { 0x4700 } else { 0x4780 } | by << 3);
+            }
+        }
+        self.simples(1, 3);
+        self.code.align(4);
+        self.code.adr(adr);
+    }
+
+    fn mrs(&mut self, register: u16) {
+        let d = u16::from(self.destination());
+        self.code.halves(&[0xF3EF, 0x8000 | d << 8 | register]);
+    }
+
+    fn msr(&mut self, source: u8, register: u16) {
+        self.code.halves(&[0xF380 | u16::from(source), 0x8800 | register]);
+    }
+
+    /// Reads and writes of the status register's parts and the stack pointers.
+    fn special_register(&mut self) {
+        let readable: &[u16] = &[0, 1, 2, 3, 5, 6, 7, 8, 9, 16, 20];
+        for _ in 0..2 {
+            let register = *self.random.pick(readable);
+            self.mrs(register);
+        }
+        let (n, part) = (self.low(), self.random.below(4) as u16);
+        // ARMv6-M has no Q flag (DDI 0419, A2.3.2), but QEMU keeps one.
+        let flags = self.interesting() & !(1 << 27);
+        self.code.load_literal(n, flags);
+        self.msr(n, part);
+    }
+
+    /// PRIMASK, and on the mainline BASEPRI and FAULTMASK, set and cleared.
+    fn mask_interrupts(&mut self) {
+        match self.random.below(if self.is_mainline() { 4 } else { 2 }) {
+            0 => {
+                self.code.half(0xB672); // cpsid i
+                self.mrs(16);
+                self.simples(0, 2);
+            }
+            1 => {
+                let n = self.source();
+                self.msr(n, 16);
+                self.mrs(16);
+            }
+            2 => {
+                let (n, m) = (self.source(), self.source());
+                self.msr(n, 17);
+                self.mrs(17);
+                self.msr(m, 18);
+                self.mrs(18);
+                self.clear_special(17);
+            }
+            _ => {
+                self.code.half(0xB671); // cpsid f
+                self.mrs(19);
+                self.code.half(0xB661);
+            }
+        }
+        self.code.half(0xB662); // cpsie i
+        self.mrs(16);
+    }
+
+    /// Writes zero to a special register by way of a register that may change.
+    fn clear_special(&mut self, register: u16) {
+        let zero = self.low();
+        self.code.half(MOVS | u16::from(zero) << 8);
+        self.msr(zero, register);
+    }
+
+    /// Runs a little on the process stack.
+    fn stack_switch(&mut self) {
+        self.write_control(2);
+        self.stack_frame();
+        if self.random.chance(1, 2) {
+            self.supervisor_call();
+        }
+        self.push_and_pop();
+        self.write_control(0);
+    }
+
+    /// CONTROL, with floating-point state declared live or not where there is any.
+    fn write_control(&mut self, stack: u16) {
+        let live = if self.shape.float { self.random.below(2) as u16 * 4 } else { 0 };
+        let by = self.low();
+        self.code.half(MOVS | u16::from(by) << 8 | stack | live);
+        self.msr(by, 20);
+        self.code.halves(&[0xF3BF, 0x8F6F]); // isb
+        if self.shape.float && live == 0 {
+            if self.random.chance(1, 2) {
+                self.supervisor_call();
+            }
+            // QEMU 7.2 misses the beginning of floating-point state when the first
+            // instruction of a translated block that would begin it is one that an IT
+            // block skips. So the first one is VMRS, outside.
+            let d = u32::from(self.destination());
+            self.code.wide(0xEEF1_0A10 | d << 12);
+        }
+    }
+
+    fn exception(&mut self) {
+        if self.random.chance(1, 2) {
+            self.supervisor_call();
+        } else {
+            self.pend_with_interrupts_masked();
+        }
+    }
+
+    /// SVC. Its handler changes r0, lr and the flags, so the pointer is taken anew.
+    fn supervisor_call(&mut self) {
+        let number = self.random.below(256) as u16;
+        self.code.half(0xDF00 | number);
+        self.take_pointer();
+    }
+
+    /// PendSV becomes pending while masked and is taken at a point that both sides share.
+    fn pend_with_interrupts_masked(&mut self) {
+        let address = self.low();
+        self.code.load_literal(address, 0xE000_ED04);
+        self.keeping(address, |generator| {
+            let bit = generator.low();
+            generator.code.load_literal(bit, 1 << 28);
+            generator.code.half(0xB672);
+            generator.code.half(0x6000 | u16::from(address) << 3 | u16::from(bit));
+            generator.code.halves(&[0xF3BF, 0x8F6F]);
+            generator.keeping(bit, |generator| generator.mrs(5));
+            generator.code.half(0xB662);
+            generator.code.halves(&[0xF3BF, 0x8F6F]);
+        });
+    }
+
+    fn barrier(&mut self) {
+        let option = *self.random.pick(&[0x8F4F, 0x8F5F, 0x8F6F]);
+        self.code.halves(&[0xF3BF, option]);
+    }
+
+    fn it_block(&mut self) {
+        let condition = self.condition();
+        let count = 1 + self.random.below(4) as u16;
+        // Every later instruction's lowest condition bit, then a one that ends the list.
+        let mut mask = 1 << (4 - count);
+        for at in 1..count {
+            let then = self.random.below(2) as u16;
+            mask |= ((condition & 1) ^ then) << (4 - at);
+        }
+        self.code.half(0xBF00 | condition << 4 | mask);
+        for _ in 0..count {
+            self.simple();
+        }
+    }
+
+    /// TBB or TBH into one of a few places.
+    fn table_branch(&mut self) {
+        let index = self.low();
+        let cases = 2 + self.random.below(3);
+        let chosen = self.random.below(cases) as u16;
+        self.code.half(MOVS | u16::from(index) << 8 | chosen);
+        let halfwords = self.random.chance(1, 2);
+        let kind = if halfwords { 0x10 } else { 0 };
+        self.code.wide(0xE8DF_F000 | kind | u32::from(index));
+        // Every case is one 16-bit instruction that runs on into the next one.
+        let entries = if halfwords { cases } else { cases.div_ceil(2) };
+        for at in 0..entries as u16 {
+            let entries = entries as u16;
+            let byte = |case| entries + case;
+            self.code.half(if halfwords {
+                entries + at
+            } else {
+                byte(2 * at) | byte(2 * at + 1) << 8
+            });
+        }
+        for _ in 0..=cases {
+            self.narrow();
+        }
+    }
+
+    /// Loads and stores that write their address back, on a copy of the pointer.
+    fn wide_indexed_access(&mut self) {
+        let base = self.copy_of_pointer();
+        let pointer = std::mem::replace(&mut self.pointer, base);
+        let aligned = self.aligned;
+        self.keeping(base, |generator| {
+            let mut texts = vec![
+                "11111_00_0_0_00_0_pppp mmmm_1i11_iiiiiiii",
+                "11111_00_0_0_01_0_pppp mmmm_10i1_iiiiiiii",
+                "11111_00_0_0_10_0_pppp mmmm_1i11_iiiiiiii",
+                "11111_00_i_0_00_1_pppp dddd_1i11_iiiiiiii",
+                "11111_00_i_0_01_1_pppp dddd_10i1_iiiiiiii",
+                "11111_00_0_0_10_1_pppp dddd_1i11_iiiiiiii",
+            ];
+            if aligned {
+                texts.push("11101_00_0i11_1_pppp dddd_eeee_iiiiiiii");
+                texts.push("11101_00_1i11_1_pppp dddd_eeee_iiiiiiii");
+                texts.push("11101_00_0i11_0_pppp aaaa_mmmm_iiiiiiii");
+            }
+            let text = *generator.random.pick(&texts);
+            loop {
+                let bits = generator.fill(text);
+                // A stored register that is also written back is UNPREDICTABLE.
+                let (t, t2) = (bits >> 12 & 15, bits >> 8 & 15);
+                let dual = bits >> 25 == 0b111_0100;
+                let base = u32::from(base);
+                if t != base && !(dual && t2 == base) {
+                    generator.code.wide(bits);
+                    break;
+                }
+            }
+        });
+        self.pointer = pointer;
+    }
+
+    /// LDM, LDMDB, STM and STMDB in 32 bits.
+    fn wide_multiple_access(&mut self) {
+        if !self.aligned {
+            return self.simple();
+        }
+        let base = self.copy_of_pointer();
+        let loads = self.random.chance(1, 2);
+        let writes_back = self.random.chance(1, 2);
+        let list = loop {
+            let mut list = self.random.word() & 0x5FFF & !(1 << base);
+            if loads {
+                list &= !u32::from(self.reserved);
+            }
+            if list.count_ones() >= 2 {
+                break list;
+            }
+        };
+        let direction = if self.random.chance(1, 2) { 0xE880 } else { 0xE900 };
+        let first =
+            direction | u32::from(writes_back) << 5 | u32::from(loads) << 4 | u32::from(base);
+        self.code.wide(first << 16 | list);
+    }
+
+    /// An exclusive load, something that touches no memory, an exclusive store.
+    fn exclusive_access(&mut self) {
+        if !self.aligned {
+            return self.simple();
+        }
+        let size = self.random.below(3);
+        let offset = self.random.below(64);
+        let pointer = u32::from(self.pointer);
+        if self.random.chance(7, 8) {
+            let t = u32::from(self.destination());
+            self.code.wide(match size {
+                0 => 0xE850_0F00 | pointer << 16 | t << 12 | offset,
+                1 => 0xE8D0_0F4F | pointer << 16 | t << 12,
+                _ => 0xE8D0_0F5F | pointer << 16 | t << 12,
+            });
+        }
+        self.memory = false;
+        self.simples(0, 2);
+        self.memory = true;
+        if self.random.chance(1, 8) {
+            // An exception, taken or returned from, ends the exclusive access.
+            self.pend_with_interrupts_masked();
+        }
+        if self.random.chance(1, 8) {
+            self.code.wide(0xF3BF_8F2F); // clrex
+        }
+        let t = u32::from(self.source());
+        let d = loop {
+            let d = u32::from(self.destination());
+            if d != t {
+                break d;
+            }
+        };
+        self.code.wide(match size {
+            0 => 0xE840_0000 | pointer << 16 | t << 12 | d << 8 | offset,
+            1 => 0xE8C0_0F40 | pointer << 16 | t << 12 | d,
+            _ => 0xE8C0_0F50 | pointer << 16 | t << 12 | d,
+        });
+    }
+
+    /// A shift by a register, by a number of bits at which its carry is special.
+    fn judged_shift(&mut self) {
+        let by = self.low();
+        let amount = *self.random.pick(&[0u16, 1, 7, 8, 16, 24, 31, 32, 33, 63, 64, 128, 224, 255]);
+        self.code.half(MOVS | u16::from(by) << 8 | amount);
+        self.keeping(by, |generator| {
+            let d = u16::from(generator.low());
+            let opcode = *generator.random.pick(&[0x4080, 0x40C0, 0x4100, 0x41C0]);
+            generator.code.half(opcode | u16::from(by) << 3 | d);
+        });
+        self.mrs(0);
+    }
+
+    /// One operation with its own flags seen.
+    fn judged_integer(&mut self) {
+        if self.is_mainline() && self.random.chance(2, 3) {
+            self.emit_one(|patterns| &patterns.wide);
+        } else {
+            self.narrow();
+        }
+        self.mrs(0);
+    }
+
+    /// Q and GE written, and read back.
+    fn flags_of_extensions(&mut self) {
+        let n = u16::from(self.source());
+        let mask = *self.random.pick(&[0x8400, 0x8800, 0x8C00]);
+        self.code.halves(&[0xF380 | n, mask]);
+        self.mrs(0);
+    }
+
+    /// Vector registers from the table of constants.
+    fn float_constants(&mut self) {
+        let base = self.low();
+        let count = 1 + self.random.below(8);
+        let first = self.random.below(32 - count);
+        let offset = self.random.below(248) * 4;
+        self.code.load_literal(base, self.table + offset);
+        let register = (first >> 1) << 12 | (first & 1) << 22;
+        self.code.wide(0xECB0_0A00 | u32::from(base) << 16 | register | count);
+    }
+
+    /// One floating-point operation with its own flags seen: cleared before, read after.
+    fn judged_float(&mut self) {
+        let mode = self.low();
+        let value = self.random.below(32) << 22 & 0x07C0_0000;
+        self.code.load_literal(mode, value);
+        self.code.wide(0xEEE1_0A10 | u32::from(mode) << 12); // vmsr
+        self.emit_one(|patterns| &patterns.float);
+        let d = u32::from(self.destination());
+        self.code.wide(0xEEF1_0A10 | d << 12); // vmrs
+    }
+
+    /// An operation on three registers that hold remarkable values, with its flags seen.
+    fn float_corner(&mut self) {
+        let mode = self.low();
+        let value = self.random.below(32) << 22 & 0x07C0_0000;
+        self.code.load_literal(mode, value);
+        self.code.wide(0xEEE1_0A10 | u32::from(mode) << 12); // vmsr
+        let first = self.random.below(8) * 4;
+        for at in first..first + 3 {
+            let (t, value) = (u32::from(self.low()), self.interesting_float());
+            self.code.load_literal(t as u8, value);
+            self.code.wide(0xEE00_0A10 | (at >> 1) << 16 | t << 12 | (at & 1) << 7); // vmov
+        }
+        let [d, n, m] = [first, first + 1, first + 2];
+        let registers = (d >> 1) << 12 | (n >> 1) << 16 | (n & 1) << 7 | m >> 1;
+        let operation = *self.random.pick(&[
+            0xEE00_0A00,
+            0xEE00_0A40,
+            0xEE10_0A00,
+            0xEE10_0A40, // VMLA to VNMLA
+            0xEE20_0A00,
+            0xEE20_0A40,
+            0xEE30_0A00,
+            0xEE30_0A40, // VMUL to VSUB
+            0xEE80_0A00,
+            0xEE90_0A00,
+            0xEE90_0A40,
+            0xEEA0_0A00,
+            0xEEA0_0A40, // VDIV to VFMS
+        ]);
+        self.code.wide(operation | registers);
+        let d = u32::from(self.destination());
+        self.code.wide(0xEEF1_0A10 | d << 12); // vmrs
+    }
+
+    /// VLDM and VSTM with and without write-back, VPUSH and VPOP.
+    fn float_multiple_access(&mut self) {
+        let double = u32::from(self.random.chance(1, 3));
+        let count = 1 + self.random.below(8);
+        let (first, words) = if double == 1 {
+            (self.random.below(16 - count) << 12, 2 * count)
+        } else {
+            let first = self.random.below(32 - count);
+            ((first >> 1) << 12 | (first & 1) << 22, count)
+        };
+        let rest = first | 0x0A00 | double << 8 | words;
+        if self.random.chance(1, 3) {
+            self.code.wide(0xED2D_0000 | rest); // vpush
+            self.simples(0, 2);
+            self.code.wide(0xECBD_0000 | rest); // vpop
+            return;
+        }
+        if !self.aligned {
+            return self.simple();
+        }
+        let base = u32::from(self.copy_of_pointer());
+        let load = self.random.below(2) << 20;
+        let form = *self.random.pick(&[0xEC80_0000, 0xECA0_0000, 0xED20_0000]);
+        self.code.wide(form | load | base << 16 | rest);
+    }
+}

@@ -1,0 +1,125 @@
+//! The judges at length, from the command line.
+
+use std::io::Write as _;
+use std::process::ExitCode;
+use std::time::Instant;
+
+use clap::{Parser, Subcommand};
+use rtmark_judge::decoder::Comparison;
+use rtmark_judge::lockstep::{self, Plan};
+use rtmark_sim::CoreKind;
+
+/// Compares the simulator with judges that know nothing of it.
+#[derive(Parser)]
+#[command(version)]
+struct Arguments {
+    #[command(subcommand)]
+    judge: Judge,
+}
+
+#[derive(Subcommand)]
+enum Judge {
+    /// Random programs here and on QEMU: the same registers, flags and memory
+    Lockstep {
+        /// The core to run
+        #[arg(long, value_parser = core)]
+        core: CoreKind,
+        /// Random instructions to execute at least
+        #[arg(long, default_value_t = 10_000_000)]
+        instructions: u64,
+        /// The first program's seed; the others follow it
+        #[arg(long, default_value_t = 1)]
+        seed: u64,
+        /// Bytes of each program
+        #[arg(long, default_value_t = 0x2_0000)]
+        bytes: u32,
+        /// How often each program's code is passed
+        #[arg(long, default_value_t = 8)]
+        passes: u32,
+    },
+    /// Which encodings are instructions, here and by an independent decoder
+    Decoder {
+        /// The core whose encodings to compare
+        #[arg(long, value_parser = core)]
+        core: CoreKind,
+        /// Random second halfwords for each of the 6144 first ones
+        #[arg(long, default_value_t = 2000)]
+        seconds: u32,
+        /// The seed of the second halfwords
+        #[arg(long, default_value_t = 1)]
+        seed: u64,
+    },
+}
+
+fn core(name: &str) -> Result<CoreKind, String> {
+    let known = || CoreKind::ALL.iter().map(|core| core.name()).collect::<Vec<_>>().join(", ");
+    CoreKind::ALL
+        .iter()
+        .copied()
+        .find(|core| core.name() == name)
+        .ok_or_else(|| format!("no such core; there are {}", known()))
+}
+
+fn run(judge: &Judge) -> Result<(), Box<dyn std::error::Error>> {
+    let mut out = std::io::stdout();
+    let start = Instant::now();
+    match *judge {
+        Judge::Lockstep { core, instructions, seed, bytes, passes } => {
+            let plan = Plan { core, instructions, seed, bytes, passes };
+            let mut shown = 0;
+            let score = lockstep::run(&plan, |score| {
+                if score.instructions / 10_000_000 > shown {
+                    shown = score.instructions / 10_000_000;
+                    // Progress is a courtesy: a closed pipe is no reason to stop.
+                    let _ = writeln!(
+                        std::io::stderr(),
+                        "{core}: {} of {instructions} instructions, {:.0?}",
+                        score.instructions,
+                        start.elapsed()
+                    );
+                }
+            })?;
+            writeln!(
+                out,
+                "{core}: {} instructions of {} programs from seed {seed} on in lockstep with QEMU: \
+                 {} words of state at {} checkpoints agree ({:.1?})",
+                score.instructions,
+                score.programs,
+                score.words,
+                score.checkpoints,
+                start.elapsed()
+            )?;
+        }
+        Judge::Decoder { core, seconds, seed } => {
+            let comparison = Comparison::new(core);
+            for agreement in [comparison.all_narrow(), comparison.sample_wide(seconds, seed)] {
+                writeln!(
+                    out,
+                    "{core}: {} encodings compared, {} differ without an excuse",
+                    agreement.compared,
+                    agreement.disagreements.len()
+                )?;
+                for (why, uses) in agreement.excused {
+                    writeln!(out, "  {uses:8}  {why}")?;
+                }
+                if let Some((encoding, ours)) = agreement.disagreements.first() {
+                    let whose = if *ours { "ours" } else { "the other decoder's" };
+                    return Err(
+                        format!("{encoding:#010x} is an instruction of {whose} only").into()
+                    );
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+fn main() -> ExitCode {
+    match run(&Arguments::parse().judge) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            let _ = writeln!(std::io::stderr(), "error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! QEMU as a child that cannot outlive its deadline.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// The program that is run.
+const PROGRAM: &str = "qemu-system-arm";
+/// Set to 1 to go without QEMU, knowing that nothing is compared.
+pub const WITHOUT: &str = "RTMARK_WITHOUT_QEMU";
+
+/// Why QEMU gave no answer.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum QemuError {
+    /// It is not installed.
+    #[error(
+        "{PROGRAM} is missing: install it (Debian: apt install qemu-system-arm), \
+         or set {WITHOUT}=1 to go without this comparison"
+    )]
+    Missing,
+    /// It did not start or its output could not be read.
+    #[error("{PROGRAM} could not be run: {0}")]
+    Run(#[from] std::io::Error),
+    /// It was killed when its time was up.
+    #[error("{PROGRAM} did not end within {0:?}")]
+    Deadline(Duration),
+}
+
+/// Whether the user has said to go without QEMU.
+pub fn is_unwanted() -> bool {
+    std::env::var_os(WITHOUT).is_some_and(|value| value == "1")
+}
+
+/// What a run left.
+#[derive(Debug)]
+pub struct Output {
+    /// What the program printed by semihosting.
+    pub console: Vec<u8>,
+    /// QEMU's own messages.
+    pub messages: String,
+    /// Whether the program ended itself successfully.
+    pub success: bool,
+}
+
+/// A running QEMU.
+#[derive(Debug)]
+pub struct Qemu {
+    child: Child,
+    started: Instant,
+    console: std::thread::JoinHandle<std::io::Result<Vec<u8>>>,
+    messages: std::thread::JoinHandle<std::io::Result<Vec<u8>>>,
+}
+
+fn drain(
+    mut from: impl Read + Send + 'static,
+) -> std::thread::JoinHandle<std::io::Result<Vec<u8>>> {
+    std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        from.read_to_end(&mut bytes)?;
+        Ok(bytes)
+    })
+}
+
+impl Qemu {
+    /// Starts an image (raw, for address 0) on a machine.
+    ///
+    /// # Errors
+    /// When QEMU is not installed or cannot be started.
+    pub fn start(machine: &str, image: &Path, extra: &[&str]) -> Result<Self, QemuError> {
+        let mut child = Command::new(PROGRAM)
+            .args(["-M", machine, "-display", "none", "-serial", "none", "-monitor", "none"])
+            .args(["-semihosting-config", "enable=on,target=native", "-kernel"])
+            .arg(image)
+            .args(extra)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .map_err(|error| match error.kind() {
+                std::io::ErrorKind::NotFound => QemuError::Missing,
+                _ => QemuError::Run(error),
+            })?;
+        let missing = || std::io::Error::other("a pipe is missing");
+        let console = drain(child.stdout.take().ok_or_else(missing)?);
+        let messages = drain(child.stderr.take().ok_or_else(missing)?);
+        Ok(Self { child, started: Instant::now(), console, messages })
+    }
+
+    /// Waits for its end, or ends it.
+    ///
+    /// # Errors
+    /// When it had to be killed, or its output could not be read.
+    pub fn finish(mut self, deadline: Duration) -> Result<Output, QemuError> {
+        let mut pause = Duration::from_millis(1);
+        let status = loop {
+            if let Some(status) = self.child.try_wait()? {
+                break status;
+            }
+            if self.started.elapsed() > deadline {
+                // It ignores gentler signals now and then; this one is SIGKILL.
+                self.child.kill()?;
+                self.child.wait()?;
+                return Err(QemuError::Deadline(deadline));
+            }
+            std::thread::sleep(pause);
+            pause = (pause * 2).min(Duration::from_millis(20));
+        };
+        let joined = |handle: std::thread::JoinHandle<std::io::Result<Vec<u8>>>| {
+            handle.join().unwrap_or_else(|_| Err(std::io::Error::other("a reader failed")))
+        };
+        Ok(Output {
+            console: joined(self.console)?,
+            messages: String::from_utf8_lossy(&joined(self.messages)?).into_owned(),
+            success: status.success(),
+        })
+    }
+}
+
+/// A file in the system's directory for temporary ones that goes when this is dropped.
+#[derive(Debug)]
+pub struct Scratch(PathBuf);
+
+impl Scratch {
+    /// A file with these contents, and a name that no other one of this process has.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn new(contents: &[u8]) -> std::io::Result<Self> {
+        use std::sync::atomic::{AtomicU32, Ordering};
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let name = format!("rtmark-judge-{}-{number}.bin", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        std::fs::write(&path, contents)?;
+        Ok(Self(path))
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // A file that stays is no reason to fail.
+        let _ = std::fs::remove_file(&self.0);
+    }
+}

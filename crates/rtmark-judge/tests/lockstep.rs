@@ -1,0 +1,35 @@
+//! Random programs on the simulator and on QEMU.
+
+use rtmark_judge::lockstep::{self, Plan};
+use rtmark_judge::qemu;
+use rtmark_sim::CoreKind;
+
+/// Instructions that each test executes, unless `RTMARK_LOCKSTEP_INSTRUCTIONS` says otherwise.
+fn instructions(default: u64) -> u64 {
+    let asked = std::env::var("RTMARK_LOCKSTEP_INSTRUCTIONS").ok();
+    asked.map_or(default, |text| text.parse().expect("a number of instructions"))
+}
+
+fn assert_in_lockstep(core: CoreKind, least: u64) {
+    let mut out = std::io::stderr();
+    if qemu::is_unwanted() {
+        use std::io::Write as _;
+        writeln!(out, "not compared with QEMU, as {} says", qemu::WITHOUT).expect("a terminal");
+        return;
+    }
+    let plan = Plan::new(core, instructions(least), 1);
+    match lockstep::run(&plan, |_| {}) {
+        Ok(score) => assert!(score.instructions >= plan.instructions, "{score:?}"),
+        Err(error) => panic!("{error}"),
+    }
+}
+
+#[test]
+fn cortex_m0plus_runs_as_qemu_does() {
+    assert_in_lockstep(CoreKind::CortexM0Plus, 1_200_000);
+}
+
+#[test]
+fn cortex_m4f_runs_as_qemu_does() {
+    assert_in_lockstep(CoreKind::CortexM4F, 3_000_000);
+}
