@@ -26,10 +26,10 @@ fn assert_in_lockstep(core: CoreKind, least: u64) {
 
 #[test]
 fn cortex_m0plus_runs_as_qemu_does() {
-    assert_in_lockstep(CoreKind::CortexM0Plus, 1_200_000);
+    assert_in_lockstep(CoreKind::CortexM0Plus, 2_000_000);
 }
 
 #[test]
 fn cortex_m4f_runs_as_qemu_does() {
-    assert_in_lockstep(CoreKind::CortexM4F, 3_000_000);
+    assert_in_lockstep(CoreKind::CortexM4F, 5_000_000);
 }

@@ -92,6 +92,8 @@ pub struct Generator {
     pub(super) aligned: bool,
     /// Registers that must keep their value for now.
     pub(super) reserved: u16,
+    /// Registers that hold something remarkable: sources are among them more often.
+    pub(super) favoured: Option<[u8; 2]>,
     /// Whether memory may be touched now.
     pub(super) memory: bool,
     pub(super) leaves: Vec<u32>,
@@ -114,6 +116,7 @@ impl Generator {
             pointer: 7,
             aligned: true,
             reserved: 0,
+            favoured: None,
             memory: false,
             leaves: Vec::new(),
             table: 0,
@@ -223,19 +226,30 @@ impl Generator {
     }
 
     pub(super) fn interesting_float(&mut self) -> u32 {
-        let sign = self.random.word() & 1 << 31;
+        let sign = self.sign();
         match self.random.below(8) {
             0..=2 => *self.random.pick(FLOAT_CORNERS) | sign,
-            // The remarkable ones among them meet each other more often.
-            3 => *self.random.pick(&[0, 0x7F80_0000, 0x7FC0_0001, 0x7F80_0001]) | sign,
-            4 => {
-                let mut half = || *self.random.pick(HALF_CORNERS);
-                sign | u32::from(half()) << 16 | u32::from(half())
-            }
+            3 => self.special_float(),
+            4 => self.halves(),
             // Exponents close together, so that sums have something to do.
             5 | 6 => sign | (110 + self.random.below(36)) << 23 | self.random.word() & 0x7F_FFFF,
             _ => self.random.word(),
         }
+    }
+
+    fn sign(&mut self) -> u32 {
+        self.random.word() & 1 << 31
+    }
+
+    /// Zero, an infinity, a quiet or a signalling NaN.
+    pub(super) fn special_float(&mut self) -> u32 {
+        self.sign() | *self.random.pick(&[0, 0x7F80_0000, 0x7FC0_0001, 0x7F80_0001])
+    }
+
+    /// Two remarkable numbers of half precision.
+    pub(super) fn halves(&mut self) -> u32 {
+        let mut half = || u32::from(*self.random.pick(HALF_CORNERS));
+        half() << 16 | half()
     }
 
     /// Chooses rounding, flush-to-zero, default NaN and half format, and clears the flags.
@@ -269,6 +283,11 @@ impl Generator {
 
     /// Any register but the stack pointer and the program counter.
     pub(super) fn source(&mut self) -> u8 {
+        if let Some(favoured) = self.favoured
+            && self.random.chance(3, 4)
+        {
+            return *self.random.pick(&favoured);
+        }
         match self.random.below(14) as u8 {
             13 => 14,
             register => register,
@@ -355,7 +374,7 @@ impl Generator {
         };
         let mut sources = [0; 3];
         for (source, narrow) in sources.iter_mut().zip([narrow_n, narrow_m, false]) {
-            *source = if narrow { self.random.below(8) as u8 } else { self.source() };
+            *source = if narrow { self.source() & 7 } else { self.source() };
         }
         let [n, m, a] = sources;
         let h = self.random.below(16) as u8;

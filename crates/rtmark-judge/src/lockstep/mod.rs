@@ -9,6 +9,7 @@ mod code;
 mod generate;
 mod harness;
 mod layout;
+mod mainline;
 mod patterns;
 mod trace;
 mod units;

@@ -46,14 +46,14 @@ impl Generator {
         }
     }
 
-    fn simples(&mut self, least: u32, more: u32) {
+    pub(super) fn simples(&mut self, least: u32, more: u32) {
         for _ in 0..least + self.random.below(more + 1) {
             self.simple();
         }
     }
 
     /// Keeps a register's value while something is written.
-    fn keeping(&mut self, register: u8, write: impl FnOnce(&mut Self)) {
+    pub(super) fn keeping(&mut self, register: u8, write: impl FnOnce(&mut Self)) {
         let before = self.reserved;
         self.reserved |= 1 << register;
         write(self);
@@ -65,7 +65,7 @@ impl Generator {
         self.code.load_literal(t, value);
     }
 
-    fn condition(&mut self) -> u16 {
+    pub(super) fn condition(&mut self) -> u16 {
         self.random.below(CONDITIONS) as u16
     }
 
@@ -83,15 +83,6 @@ impl Generator {
             _ => 0xD000 | condition << 8,
         });
         self.simples(1, 3);
-        self.code.fill(hole);
-    }
-
-    fn wide_skip(&mut self) {
-        let hole = self.code.hole();
-        let condition = u32::from(self.condition());
-        let always = self.random.chance(1, 4);
-        self.code.wide(if always { 0xF000_9000 } else { 0xF000_8000 | condition << 22 });
-        self.simples(1, 4);
         self.code.fill(hole);
     }
 
@@ -145,7 +136,7 @@ impl Generator {
     }
 
     /// `MOV x, pointer` with the window's address, word-aligned if asked for.
-    fn copy_of_pointer(&mut self) -> u8 {
+    pub(super) fn copy_of_pointer(&mut self) -> u8 {
         let copy = self.low();
         self.code.half(0x4600 | u16::from(self.pointer) << 3 | u16::from(copy));
         copy
@@ -270,7 +261,7 @@ impl Generator {
         self.code.adr(adr);
     }
 
-    fn mrs(&mut self, register: u16) {
+    pub(super) fn mrs(&mut self, register: u16) {
         let d = u16::from(self.destination());
         self.code.halves(&[0xF3EF, 0x8000 | d << 8 | register]);
     }
@@ -315,9 +306,14 @@ impl Generator {
                 self.clear_special(17);
             }
             _ => {
-                self.code.half(0xB671); // cpsid f
+                if self.random.chance(1, 2) {
+                    self.code.half(0xB671); // cpsid f
+                } else {
+                    let n = self.source();
+                    self.msr(n, 19);
+                }
                 self.mrs(19);
-                self.code.half(0xB661);
+                self.code.half(0xB661); // cpsie f
             }
         }
         self.code.half(0xB662); // cpsie i
@@ -377,7 +373,7 @@ impl Generator {
     }
 
     /// PendSV becomes pending while masked and is taken at a point that both sides share.
-    fn pend_with_interrupts_masked(&mut self) {
+    pub(super) fn pend_with_interrupts_masked(&mut self) {
         let address = self.low();
         self.code.load_literal(address, 0xE000_ED04);
         self.keeping(address, |generator| {
@@ -397,144 +393,6 @@ impl Generator {
         self.code.halves(&[0xF3BF, option]);
     }
 
-    fn it_block(&mut self) {
-        let condition = self.condition();
-        let count = 1 + self.random.below(4) as u16;
-        // Every later instruction's lowest condition bit, then a one that ends the list.
-        let mut mask = 1 << (4 - count);
-        for at in 1..count {
-            let then = self.random.below(2) as u16;
-            mask |= ((condition & 1) ^ then) << (4 - at);
-        }
-        self.code.half(0xBF00 | condition << 4 | mask);
-        for _ in 0..count {
-            self.simple();
-        }
-    }
-
-    /// TBB or TBH into one of a few places.
-    fn table_branch(&mut self) {
-        let index = self.low();
-        let cases = 2 + self.random.below(3);
-        let chosen = self.random.below(cases) as u16;
-        self.code.half(MOVS | u16::from(index) << 8 | chosen);
-        let halfwords = self.random.chance(1, 2);
-        let kind = if halfwords { 0x10 } else { 0 };
-        self.code.wide(0xE8DF_F000 | kind | u32::from(index));
-        // Every case is one 16-bit instruction that runs on into the next one.
-        let entries = if halfwords { cases } else { cases.div_ceil(2) };
-        for at in 0..entries as u16 {
-            let entries = entries as u16;
-            let byte = |case| entries + case;
-            self.code.half(if halfwords {
-                entries + at
-            } else {
-                byte(2 * at) | byte(2 * at + 1) << 8
-            });
-        }
-        for _ in 0..=cases {
-            self.narrow();
-        }
-    }
-
-    /// Loads and stores that write their address back, on a copy of the pointer.
-    fn wide_indexed_access(&mut self) {
-        let base = self.copy_of_pointer();
-        let pointer = std::mem::replace(&mut self.pointer, base);
-        let aligned = self.aligned;
-        self.keeping(base, |generator| {
-            let mut texts = vec![
-                "11111_00_0_0_00_0_pppp mmmm_1i11_iiiiiiii",
-                "11111_00_0_0_01_0_pppp mmmm_10i1_iiiiiiii",
-                "11111_00_0_0_10_0_pppp mmmm_1i11_iiiiiiii",
-                "11111_00_i_0_00_1_pppp dddd_1i11_iiiiiiii",
-                "11111_00_i_0_01_1_pppp dddd_10i1_iiiiiiii",
-                "11111_00_0_0_10_1_pppp dddd_1i11_iiiiiiii",
-            ];
-            if aligned {
-                texts.push("11101_00_0i11_1_pppp dddd_eeee_iiiiiiii");
-                texts.push("11101_00_1i11_1_pppp dddd_eeee_iiiiiiii");
-                texts.push("11101_00_0i11_0_pppp aaaa_mmmm_iiiiiiii");
-            }
-            let text = *generator.random.pick(&texts);
-            loop {
-                let bits = generator.fill(text);
-                // A stored register that is also written back is UNPREDICTABLE.
-                let (t, t2) = (bits >> 12 & 15, bits >> 8 & 15);
-                let dual = bits >> 25 == 0b111_0100;
-                let base = u32::from(base);
-                if t != base && !(dual && t2 == base) {
-                    generator.code.wide(bits);
-                    break;
-                }
-            }
-        });
-        self.pointer = pointer;
-    }
-
-    /// LDM, LDMDB, STM and STMDB in 32 bits.
-    fn wide_multiple_access(&mut self) {
-        if !self.aligned {
-            return self.simple();
-        }
-        let base = self.copy_of_pointer();
-        let loads = self.random.chance(1, 2);
-        let writes_back = self.random.chance(1, 2);
-        let list = loop {
-            let mut list = self.random.word() & 0x5FFF & !(1 << base);
-            if loads {
-                list &= !u32::from(self.reserved);
-            }
-            if list.count_ones() >= 2 {
-                break list;
-            }
-        };
-        let direction = if self.random.chance(1, 2) { 0xE880 } else { 0xE900 };
-        let first =
-            direction | u32::from(writes_back) << 5 | u32::from(loads) << 4 | u32::from(base);
-        self.code.wide(first << 16 | list);
-    }
-
-    /// An exclusive load, something that touches no memory, an exclusive store.
-    fn exclusive_access(&mut self) {
-        if !self.aligned {
-            return self.simple();
-        }
-        let size = self.random.below(3);
-        let offset = self.random.below(64);
-        let pointer = u32::from(self.pointer);
-        if self.random.chance(7, 8) {
-            let t = u32::from(self.destination());
-            self.code.wide(match size {
-                0 => 0xE850_0F00 | pointer << 16 | t << 12 | offset,
-                1 => 0xE8D0_0F4F | pointer << 16 | t << 12,
-                _ => 0xE8D0_0F5F | pointer << 16 | t << 12,
-            });
-        }
-        self.memory = false;
-        self.simples(0, 2);
-        self.memory = true;
-        if self.random.chance(1, 8) {
-            // An exception, taken or returned from, ends the exclusive access.
-            self.pend_with_interrupts_masked();
-        }
-        if self.random.chance(1, 8) {
-            self.code.wide(0xF3BF_8F2F); // clrex
-        }
-        let t = u32::from(self.source());
-        let d = loop {
-            let d = u32::from(self.destination());
-            if d != t {
-                break d;
-            }
-        };
-        self.code.wide(match size {
-            0 => 0xE840_0000 | pointer << 16 | t << 12 | d << 8 | offset,
-            1 => 0xE8C0_0F40 | pointer << 16 | t << 12 | d,
-            _ => 0xE8C0_0F50 | pointer << 16 | t << 12 | d,
-        });
-    }
-
     /// A shift by a register, by a number of bits at which its carry is special.
     fn judged_shift(&mut self) {
         let by = self.low();
@@ -550,101 +408,20 @@ impl Generator {
 
     /// One operation with its own flags seen.
     fn judged_integer(&mut self) {
+        if self.random.chance(1, 2) {
+            let favoured = [self.low(), self.low()];
+            for register in favoured {
+                let value = self.interesting();
+                self.code.load_literal(register, value);
+            }
+            self.favoured = Some(favoured);
+        }
         if self.is_mainline() && self.random.chance(2, 3) {
             self.emit_one(|patterns| &patterns.wide);
         } else {
             self.narrow();
         }
+        self.favoured = None;
         self.mrs(0);
-    }
-
-    /// Q and GE written, and read back.
-    fn flags_of_extensions(&mut self) {
-        let n = u16::from(self.source());
-        let mask = *self.random.pick(&[0x8400, 0x8800, 0x8C00]);
-        self.code.halves(&[0xF380 | n, mask]);
-        self.mrs(0);
-    }
-
-    /// Vector registers from the table of constants.
-    fn float_constants(&mut self) {
-        let base = self.low();
-        let count = 1 + self.random.below(8);
-        let first = self.random.below(32 - count);
-        let offset = self.random.below(248) * 4;
-        self.code.load_literal(base, self.table + offset);
-        let register = (first >> 1) << 12 | (first & 1) << 22;
-        self.code.wide(0xECB0_0A00 | u32::from(base) << 16 | register | count);
-    }
-
-    /// One floating-point operation with its own flags seen: cleared before, read after.
-    fn judged_float(&mut self) {
-        let mode = self.low();
-        let value = self.random.below(32) << 22 & 0x07C0_0000;
-        self.code.load_literal(mode, value);
-        self.code.wide(0xEEE1_0A10 | u32::from(mode) << 12); // vmsr
-        self.emit_one(|patterns| &patterns.float);
-        let d = u32::from(self.destination());
-        self.code.wide(0xEEF1_0A10 | d << 12); // vmrs
-    }
-
-    /// An operation on three registers that hold remarkable values, with its flags seen.
-    fn float_corner(&mut self) {
-        let mode = self.low();
-        let value = self.random.below(32) << 22 & 0x07C0_0000;
-        self.code.load_literal(mode, value);
-        self.code.wide(0xEEE1_0A10 | u32::from(mode) << 12); // vmsr
-        let first = self.random.below(8) * 4;
-        for at in first..first + 3 {
-            let (t, value) = (u32::from(self.low()), self.interesting_float());
-            self.code.load_literal(t as u8, value);
-            self.code.wide(0xEE00_0A10 | (at >> 1) << 16 | t << 12 | (at & 1) << 7); // vmov
-        }
-        let [d, n, m] = [first, first + 1, first + 2];
-        let registers = (d >> 1) << 12 | (n >> 1) << 16 | (n & 1) << 7 | m >> 1;
-        let operation = *self.random.pick(&[
-            0xEE00_0A00,
-            0xEE00_0A40,
-            0xEE10_0A00,
-            0xEE10_0A40, // VMLA to VNMLA
-            0xEE20_0A00,
-            0xEE20_0A40,
-            0xEE30_0A00,
-            0xEE30_0A40, // VMUL to VSUB
-            0xEE80_0A00,
-            0xEE90_0A00,
-            0xEE90_0A40,
-            0xEEA0_0A00,
-            0xEEA0_0A40, // VDIV to VFMS
-        ]);
-        self.code.wide(operation | registers);
-        let d = u32::from(self.destination());
-        self.code.wide(0xEEF1_0A10 | d << 12); // vmrs
-    }
-
-    /// VLDM and VSTM with and without write-back, VPUSH and VPOP.
-    fn float_multiple_access(&mut self) {
-        let double = u32::from(self.random.chance(1, 3));
-        let count = 1 + self.random.below(8);
-        let (first, words) = if double == 1 {
-            (self.random.below(16 - count) << 12, 2 * count)
-        } else {
-            let first = self.random.below(32 - count);
-            ((first >> 1) << 12 | (first & 1) << 22, count)
-        };
-        let rest = first | 0x0A00 | double << 8 | words;
-        if self.random.chance(1, 3) {
-            self.code.wide(0xED2D_0000 | rest); // vpush
-            self.simples(0, 2);
-            self.code.wide(0xECBD_0000 | rest); // vpop
-            return;
-        }
-        if !self.aligned {
-            return self.simple();
-        }
-        let base = u32::from(self.copy_of_pointer());
-        let load = self.random.below(2) << 20;
-        let form = *self.random.pick(&[0xEC80_0000, 0xECA0_0000, 0xED20_0000]);
-        self.code.wide(form | load | base << 16 | rest);
     }
 }
