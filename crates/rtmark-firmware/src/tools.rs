@@ -37,6 +37,7 @@ pub struct MissingTool {
 pub const fn rust_target(core: CoreKind) -> &'static str {
     match core {
         CoreKind::CortexM0Plus => "thumbv6m-none-eabi",
+        CoreKind::CortexM3 => "thumbv7m-none-eabi",
         CoreKind::CortexM4F => "thumbv7em-none-eabihf",
     }
 }

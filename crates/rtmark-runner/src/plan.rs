@@ -117,7 +117,7 @@ fn excuse(
 ) -> Option<String> {
     let core = soc.soc.core.name();
     if !manifest.cores.iter().any(|supported| supported == core) {
-        return Some(format!("{} does not support {core}.", manifest.name));
+        return Some(format!("rtmark has no firmware of {} for {core}.", manifest.name));
     }
     if !manifest.profiles.iter().any(|known| known == profile) {
         return Some(format!("{} has no profile {profile}.", manifest.name));
@@ -165,7 +165,7 @@ mod tests {
         let catalogue = Catalogue::builtin().expect("good");
         let known =
             [kernel("floor", "'cortex-m0plus'"), kernel("other", "'cortex-m0plus', 'cortex-m4f'")];
-        Plan::new(&catalogue, &known, &socs::builtin().expect("good"), "default", &selection)
+        Plan::new(&catalogue, &known, &socs::suite().expect("good"), "default", &selection)
     }
 
     #[test]
@@ -180,7 +180,7 @@ mod tests {
         assert_eq!(names[2], ("queue", Some("None.")));
         assert!(!some.units[1].needs_firmware(), "the floor there does not support that core");
         let excuse = some.units[1].scenarios[0].1.as_deref();
-        assert_eq!(excuse, Some("K does not support cortex-m4f."));
+        assert_eq!(excuse, Some("rtmark has no firmware of K for cortex-m4f."));
     }
 
     #[test]

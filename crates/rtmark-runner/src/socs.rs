@@ -52,7 +52,16 @@ macro_rules! builtin {
     };
 }
 
-const BUILTIN: &[(&str, &str)] = builtin!["stm32c031.toml", "stm32f405.toml"];
+const BUILTIN: &[(&str, &str)] = builtin![
+    "stm32c031.toml",
+    "stm32f100.toml",
+    "stm32f405.toml",
+    "mps2-an385.toml",
+    "mps2-an386.toml",
+];
+
+/// The socs of the default suite: one for each core that the kernels run on.
+const SUITE: [&str; 2] = ["stm32c031", "stm32f405"];
 
 fn read(origin: &str, text: &str) -> Result<SocFile, SocFileError> {
     let soc = Soc::from_toml(text).map_err(|source| SocFileError::Form {
@@ -68,6 +77,16 @@ fn read(origin: &str, text: &str) -> Result<SocFile, SocFileError> {
 /// Never for a program that was tested; the files are read like any other's.
 pub fn builtin() -> Result<Vec<SocFile>, SocFileError> {
     BUILTIN.iter().map(|(origin, text)| read(origin, text)).collect()
+}
+
+/// The socs that are measured when none is named.
+///
+/// # Errors
+/// As [`builtin`].
+pub fn suite() -> Result<Vec<SocFile>, SocFileError> {
+    let mut socs = builtin()?;
+    socs.retain(|file| SUITE.contains(&file.soc.name.as_str()));
+    Ok(socs)
 }
 
 /// A soc by its name, or by the path of its file: what ends in `.toml` or has a

@@ -21,6 +21,7 @@ impl Features {
     pub const fn of(core: CoreKind) -> Self {
         match core {
             CoreKind::CortexM0Plus => Self { mainline: false, dsp: false, fp: false },
+            CoreKind::CortexM3 => Self { mainline: true, dsp: false, fp: false },
             CoreKind::CortexM4F => Self { mainline: true, dsp: true, fp: true },
         }
     }

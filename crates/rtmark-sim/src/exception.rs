@@ -53,6 +53,7 @@ impl Machine {
         self.cpu.r[14] = exc_return;
         self.cpu.it = 0;
         self.exclusive = false;
+        self.late_branch = false;
         self.event = true;
         self.attend_soon();
         let address = self.system.vector_table.wrapping_add(u32::from(exception) * 4);

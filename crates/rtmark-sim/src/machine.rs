@@ -121,6 +121,8 @@ pub struct Machine {
     /// When the next look at anything but instructions is due.
     pub(crate) deadline: u64,
     pub(crate) limit: u64,
+    /// The last branch was known in the execute stage only.
+    pub(crate) late_branch: bool,
     /// The instruction count at which a load finds one right before it.
     pub(crate) paired: u64,
     /// Addresses of the line that code is fetched from: `pc & line_mask == line`.
@@ -170,6 +172,7 @@ impl Machine {
             instructions: 0,
             deadline: 0,
             limit: 0,
+            late_branch: false,
             paired: u64::MAX,
             line: 1,
             line_mask: u32::MAX,
@@ -262,6 +265,7 @@ impl Machine {
         (self.line, self.line_mask) = (1, u32::MAX);
         (self.cycles, self.instructions, self.deadline, self.paired) = (0, 0, 0, u64::MAX);
         (self.exclusive, self.event, self.reset_requested) = (false, false, false);
+        self.late_branch = false;
         self.sleeping = None;
         self.scheduled.clear();
         let word = |bus: &Bus, address| {

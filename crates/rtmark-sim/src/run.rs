@@ -57,6 +57,9 @@ impl Machine {
                 break;
             }
             let slot = &page[(offset / 2) as usize % PAGE_SLOTS];
+            if jumped {
+                self.land(pc, slot.size());
+            }
             if jumped || slot.enters_line() {
                 self.fetch(pc, slot.size());
             }
@@ -85,6 +88,7 @@ impl Machine {
         let Some(slot) = self.code.slot(&mut self.bus, pc) else {
             return self.fetch_fault(pc);
         };
+        self.land(pc, slot.size());
         self.fetch(pc, slot.size());
         self.cpu.pc = pc.wrapping_add(u32::from(slot.size()));
         self.finish(pc, &slot)
@@ -304,6 +308,14 @@ impl Machine {
     #[inline(always)]
     pub(crate) fn wait_for_data(&mut self, place: Place) {
         self.cycles += self.lines[place.memory].read(place.offset);
+    }
+
+    /// Refills the pipeline with a branch's target.
+    #[inline(always)]
+    fn land(&mut self, pc: u32, size: u8) {
+        if std::mem::take(&mut self.late_branch) && size == 4 && pc & 2 != 0 {
+            self.cycles += u64::from(self.rules.refill_straddling);
+        }
     }
 
     /// Waits for code, if the instruction begins or ends in another line than the last one.

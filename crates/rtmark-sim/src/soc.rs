@@ -16,18 +16,21 @@ use serde::Deserialize;
 pub enum CoreKind {
     /// Arm Cortex-M0+ (ARMv6-M).
     CortexM0Plus,
+    /// Arm Cortex-M3 (ARMv7-M).
+    CortexM3,
     /// Arm Cortex-M4 with FPU (ARMv7E-M, FPv4-SP).
     CortexM4F,
 }
 
 impl CoreKind {
     /// Every core there is, in the order in which lists show them.
-    pub const ALL: &[Self] = &[Self::CortexM0Plus, Self::CortexM4F];
+    pub const ALL: &[Self] = &[Self::CortexM0Plus, Self::CortexM3, Self::CortexM4F];
 
     /// The name used in soc files and on the command line.
     pub const fn name(self) -> &'static str {
         match self {
             Self::CortexM0Plus => "cortex-m0plus",
+            Self::CortexM3 => "cortex-m3",
             Self::CortexM4F => "cortex-m4f",
         }
     }
@@ -36,6 +39,7 @@ impl CoreKind {
     pub const fn architecture(self) -> &'static str {
         match self {
             Self::CortexM0Plus => "ARMv6-M",
+            Self::CortexM3 => "ARMv7-M",
             Self::CortexM4F => "ARMv7E-M with FPv4-SP",
         }
     }
@@ -45,6 +49,9 @@ impl CoreKind {
         match self {
             Self::CortexM0Plus => {
                 "documented: cycle table of the Cortex-M0+ manual (DDI 0484), not yet scored on silicon"
+            }
+            Self::CortexM3 => {
+                "documented: cycle table of the Cortex-M3 manual (DDI 0337), with divisions, long multiplies and branches as measured on silicon"
             }
             Self::CortexM4F => {
                 "documented: cycle table of the Cortex-M4 manual (DDI 0439), not yet scored on silicon"
@@ -264,7 +271,7 @@ impl Soc {
         }
         let (most_interrupts, priority_bits) = match self.core {
             CoreKind::CortexM0Plus => (32, 2..=2),
-            CoreKind::CortexM4F => (240, 2..=8),
+            CoreKind::CortexM3 | CoreKind::CortexM4F => (240, 2..=8),
         };
         if !(1..=most_interrupts).contains(&self.interrupts) {
             return Err(format!(

@@ -126,6 +126,7 @@ impl System {
     const fn identity(&self) -> u32 {
         match self.core {
             CoreKind::CortexM0Plus => 0x410C_C601,
+            CoreKind::CortexM3 => 0x412F_C230,
             CoreKind::CortexM4F => 0x410F_C241,
         }
     }

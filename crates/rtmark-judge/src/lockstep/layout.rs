@@ -55,6 +55,7 @@ impl Layout {
     pub const fn of(core: CoreKind) -> Self {
         match core {
             CoreKind::CortexM0Plus => CORTEX_M0PLUS,
+            CoreKind::CortexM3 => Self { machine: "mps2-an385", ..CORTEX_M4F },
             CoreKind::CortexM4F => CORTEX_M4F,
         }
     }
@@ -67,7 +68,7 @@ impl Layout {
         // QEMU gives the mainline cores all eight priority bits.
         let (ram, priority_bits) = match core {
             CoreKind::CortexM0Plus => (0x4000, 2),
-            CoreKind::CortexM4F => (0x2_0000, 8),
+            CoreKind::CortexM3 | CoreKind::CortexM4F => (0x2_0000, 8),
         };
         let text = format!(
             r#"

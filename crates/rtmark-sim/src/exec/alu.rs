@@ -148,6 +148,7 @@ impl Machine {
                     product = product.wrapping_add(cpu.pair(s));
                 }
                 cpu.set_pair(s, product);
+                self.cycles += u64::from((self.rules.long_multiply)(s.op, n, m));
             }
             Op::Smull | Op::Smlal => {
                 let mut product = (i64::from(n as i32) * i64::from(m as i32)) as u64;
@@ -155,6 +156,7 @@ impl Machine {
                     product = product.wrapping_add(cpu.pair(s));
                 }
                 cpu.set_pair(s, product);
+                self.cycles += u64::from((self.rules.long_multiply)(s.op, n, m));
             }
             Op::Udiv | Op::Sdiv => {
                 if m == 0 {
@@ -167,7 +169,7 @@ impl Machine {
                 } else {
                     cpu.set(s.d, (n as i32).wrapping_div(m as i32) as u32);
                 }
-                self.cycles += u64::from(self.rules.division(n, m, s.op == Op::Sdiv));
+                self.cycles += u64::from((self.rules.divide)(n, m, s.op == Op::Sdiv));
             }
             _ => return Err(Trap::Undefined),
         }

@@ -228,6 +228,7 @@ impl Machine {
     pub(super) fn branch_indirect(&mut self, target: u32) -> Flow {
         self.cpu.pc = target & !1;
         self.cycles += u64::from(self.rules.refill_indirect);
+        self.late_branch = true;
         Flow::Jump
     }
 

@@ -129,6 +129,14 @@ impl Machine {
                 }
             }};
         }
+        /// A branch that depends on a register, which is there in the execute stage.
+        macro_rules! branch_late_if {
+            ($condition:expr) => {{
+                if $condition {
+                    return Ok(self.branch_indirect(s.imm));
+                }
+            }};
+        }
         /// Effective addresses of the four ways to address a single transfer.
         macro_rules! load {
             ($read:ident, I) => {{
@@ -357,8 +365,8 @@ impl Machine {
             Op::Blt => branch_if!(self.cpu.condition(11)),
             Op::Bgt => branch_if!(self.cpu.condition(12)),
             Op::Ble => branch_if!(self.cpu.condition(13)),
-            Op::Cbz => branch_if!(self.cpu.get(s.n) == 0),
-            Op::Cbnz => branch_if!(self.cpu.get(s.n) != 0),
+            Op::Cbz => branch_late_if!(self.cpu.get(s.n) == 0),
+            Op::Cbnz => branch_late_if!(self.cpu.get(s.n) != 0),
             Op::Bl => {
                 self.cpu.set(14, self.cpu.pc | 1);
                 return Ok(self.branch_direct(s.imm));

@@ -9,9 +9,11 @@ use crate::isa::{Group, Slot};
 pub static RULES: Rules = Rules {
     cost,
     divide: |_, _, _| 0,
+    long_multiply: |_, _, _| 0,
     // DDI 0484, 3.3: B 2, taken Bcc 2, BX and BLX 2, each one beyond its own cycle.
     refill: 1,
     refill_indirect: 1,
+    refill_straddling: 0,
     // POP with PC takes 3 + N: 1 + N as a POP, one for the branch, one more.
     refill_loaded: 1,
     // DDI 0484, 1.3: 15 cycles from the assertion of an interrupt, without wait states.

@@ -3,16 +3,18 @@
 //! After the instruction set summary and the load/store timings of the Cortex-M4
 //! Technical Reference Manual (DDI 0439, 3.3 and 3.3.3).
 
-use super::Rules;
+use super::{Rules, cortex_m3};
 use crate::isa::{Group, Op, Slot};
 
 pub static RULES: Rules = Rules {
     cost,
-    divide,
-    // DDI 0439, 3.3.1: P is 1 to 3 by alignment and speculation. Targets that the
-    // instruction names are fetched while it is decoded.
+    // Measured on a CC2652 to follow the Cortex-M3's law.
+    divide: cortex_m3::divide,
+    long_multiply: |_, _, _| 0,
+    // The pipeline's front is the Cortex-M3's; see there.
     refill: 1,
     refill_indirect: 2,
+    refill_straddling: 1,
     refill_loaded: 1,
     // DDI 0439, 3.9: 12 cycles; measured on Cortex-M3 silicon as 12 and 10.
     entry: 12,
@@ -41,19 +43,7 @@ fn cost(slot: &Slot) -> u8 {
         Group::FloatDivide => 14,
         Group::FloatMultiplyAdd => 3,
         Group::FloatMemory => 1 + words,
-        _ if matches!(slot.op, Op::Mls | Op::VmovPairToCore | Op::VmovPairFromCore) => 2,
+        _ if matches!(slot.op, Op::VmovPairToCore | Op::VmovPairFromCore) => 2,
         _ => 1,
     }
-}
-
-/// DDI 0439, 3.3.1: 2 to 12 cycles, by how far the operands' leading digits lie
-/// apart. Four quotient bits a cycle; the exact law is not published.
-fn divide(dividend: u32, divisor: u32, signed: bool) -> u8 {
-    let magnitude = |value: u32| if signed { (value as i32).unsigned_abs() } else { value };
-    let (dividend, divisor) = (magnitude(dividend), magnitude(divisor));
-    if divisor == 0 || dividend < divisor {
-        return 0;
-    }
-    let digits = divisor.leading_zeros() - dividend.leading_zeros();
-    (2 + digits / 4).min(10) as u8
 }

@@ -7,12 +7,13 @@
 //! A change here changes published figures: raise [`TIMING_MODEL`] with it.
 
 mod cortex_m0plus;
+mod cortex_m3;
 mod cortex_m4;
 mod memory;
 
 pub use memory::LineMemory;
 
-use crate::isa::Slot;
+use crate::isa::{Op, Slot};
 use crate::soc::CoreKind;
 
 /// The version of the timing rules. Equal versions give equal cycles for ever.
@@ -25,10 +26,14 @@ pub struct Rules {
     pub cost: fn(&Slot) -> u8,
     /// What a division takes beyond its `cost`, by its operands.
     pub divide: fn(dividend: u32, divisor: u32, signed: bool) -> u8,
+    /// What a long multiply takes beyond its `cost`, by its operands.
+    pub long_multiply: fn(op: Op, n: u32, m: u32) -> u8,
     /// Refilling the pipeline after a branch whose target the instruction names.
     pub refill: u8,
-    /// The same when a register names the target.
+    /// The same when the branch is known in the execute stage only.
     pub refill_indirect: u8,
+    /// More on `refill_indirect` to a 32-bit instruction across a word boundary.
+    pub refill_straddling: u8,
     /// What it takes more when the target was loaded from memory.
     pub refill_loaded: u8,
     /// From the recognition of an exception to its handler's first instruction.
@@ -50,11 +55,8 @@ impl Rules {
     pub const fn of(core: CoreKind) -> &'static Self {
         match core {
             CoreKind::CortexM0Plus => &cortex_m0plus::RULES,
+            CoreKind::CortexM3 => &cortex_m3::RULES,
             CoreKind::CortexM4F => &cortex_m4::RULES,
         }
-    }
-
-    pub fn division(&self, dividend: u32, divisor: u32, signed: bool) -> u8 {
-        (self.divide)(dividend, divisor, signed)
     }
 }

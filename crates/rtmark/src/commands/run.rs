@@ -90,7 +90,7 @@ pub fn catalogue(folder: Option<&Path>) -> Result<Catalogue, Trouble> {
 /// The socs that were asked for: names, patterns of names, paths.
 fn wanted_socs(asked: &[String]) -> Result<Vec<SocFile>, Trouble> {
     if asked.is_empty() {
-        return Ok(socs::builtin()?);
+        return Ok(socs::suite()?);
     }
     let mut wanted: Vec<SocFile> = Vec::new();
     for name in asked {
