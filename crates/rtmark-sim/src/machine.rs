@@ -63,7 +63,7 @@ pub enum LoadError {
 #[error("no memory at {0:#010x}")]
 pub struct NoMemory(pub u32);
 
-/// A register, to be read by [`Machine::register`].
+/// A register, for [`Machine::register`] and [`Machine::set_register`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Register {
@@ -339,6 +339,25 @@ impl Machine {
             Register::S(number) => cpu.s[usize::from(number & 31)],
             Register::Fpscr => cpu.fpscr,
         }
+    }
+
+    /// Sets a register as a debugger would. What the architecture keeps at zero stays
+    /// zero; the exception number cannot be set.
+    pub fn set_register(&mut self, register: Register, value: u32) {
+        let cpu = &mut self.cpu;
+        match register {
+            Register::R(number) => cpu.set_any(number, value),
+            Register::Pc => cpu.pc = value & !1,
+            Register::Xpsr => cpu.restore_psr(value, self.features),
+            Register::Msp => cpu.set_msp(value),
+            Register::Psp => cpu.set_psp(value),
+            Register::Primask => cpu.primask = value & 1 == 1,
+            Register::Basepri => cpu.basepri = self.system.nvic.mask_priority(value as u8),
+            Register::Control => cpu.switch(|cpu| cpu.control = value & 7),
+            Register::S(number) => cpu.s[usize::from(number & 31)] = value,
+            Register::Fpscr => cpu.fpscr = value,
+        }
+        self.attend_soon();
     }
 
     /// Makes an external interrupt pending at a cycle, as a device would; at once
