@@ -22,6 +22,8 @@ const CCR_DIV_0_TRP: u32 = 1 << 4;
 const CCR_STKALIGN: u32 = 1 << 9;
 /// What AIRCR writes must carry in their upper half.
 const AIRCR_KEY: u32 = 0x05FA;
+/// DebugMonitor's exception number (ARMv7-M).
+const DEBUG_MONITOR: u16 = 12;
 
 /// Control of floating-point state (FPCCR, FPCAR, FPDSCR).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -334,8 +336,13 @@ impl Machine {
     fn set_priorities(&mut self, first: u16, value: u32, size: u32) {
         for (at, priority) in value.to_le_bytes().into_iter().take(size as usize).enumerate() {
             let exception = first + at as u16;
-            // ARMv6-M has priorities for SVCall, PendSV and SysTick only.
-            if self.features.mainline || exception >= SVCALL {
+            // DDI 0403, B3.2.10 to B3.2.12; ARMv6-M has SVCall, PendSV and SysTick only.
+            let exists = match exception {
+                MEM_MANAGE..=USAGE_FAULT | DEBUG_MONITOR => self.features.mainline,
+                SVCALL | PENDSV.. => true,
+                _ => false,
+            };
+            if exists {
                 self.system.nvic.set_priority(exception, priority);
             }
         }
