@@ -1,0 +1,355 @@
+//! Exceptions on every core: what is taken when, what is saved, what it costs.
+//! Sections are those of DDI 0403 (ARMv7-M) and DDI 0419 (ARMv6-M).
+
+mod support;
+
+use rtmark_sim::{CoreKind, Cycles, Register, Stop, Watch};
+use support::*;
+
+const M4F: CoreKind = CoreKind::CortexM4F;
+/// `BX LR` as the way out of a handler.
+const RETURN: &[u16] = &[BX_LR];
+
+fn is_mainline(core: CoreKind) -> bool {
+    core != CoreKind::CortexM0Plus
+}
+
+/// Interrupts 0 and 1 with these priorities, enabled; handlers with marks inside and at their ends.
+fn two_interrupts(first: u32, second: u32) -> Firmware {
+    let mut firmware = Firmware::new();
+    firmware.store(NVIC_IPR, first | second << 8).enable(3);
+    firmware.mark("ready").forever();
+    firmware.handler(16).mark("first").nops(20).mark("first ends").op(RETURN);
+    firmware.handler(17).mark("second").nops(20).mark("second ends").op(RETURN);
+    firmware
+}
+
+#[test]
+fn an_interrupt_takes_the_cycles_of_the_manual() {
+    for &core in CoreKind::ALL {
+        // DDI 0484, 1.3: 15 cycles; DDI 0439, 3.9: 12 cycles.
+        let entry = if is_mainline(core) { 12 } else { 15 };
+        let mut firmware = Firmware::new();
+        firmware.enable(1).nops(200).forever();
+        firmware.handler(16).mark("handler").op(RETURN);
+        let mut running = firmware.on(core);
+        running.watch(Watch::Pend(16), "pended");
+        running.watch(Watch::Return(16), "returned");
+        for at in 40..60 {
+            let mut running = running.clone();
+            running.machine.pend_interrupt(0, Cycles(at));
+            running.run(200);
+            assert_eq!(running.names(), ["pended", "handler", "returned"], "{core}");
+            let taken = running.cycle("handler") - running.cycle("pended");
+            assert_eq!(taken, entry, "{core}: pended in cycle {at}, among one-cycle instructions");
+        }
+    }
+}
+
+#[test]
+fn an_interrupt_waits_for_the_instruction_that_executes() {
+    // An interrupt in any cycle of a long LDM is taken after it (the simulator
+    // completes instructions; abandoning and restarting them is optional, B1.5.10).
+    for &core in CoreKind::ALL {
+        let mut firmware = Firmware::new();
+        firmware.enable(1).set(0, RAM).nops(4).mark("long").op(&[0xC8FE]).nops(50).forever();
+        firmware.handler(16).mark("handler").op(RETURN);
+        let mut trial = firmware.on(core);
+        trial.run(100);
+        let long = trial.cycle("long");
+        for at in long..long + 8 {
+            let mut running = firmware.on(core);
+            running.machine.pend_interrupt(0, Cycles(at));
+            running.run(100);
+            let entry = if is_mainline(core) { 12 } else { 15 };
+            // The first chance is before the LDM itself.
+            let boundary = if at == long { long } else { long + 8 };
+            assert_eq!(running.cycle("handler"), boundary + entry, "{core}: pended at {at}");
+        }
+    }
+}
+
+#[test]
+fn the_frame_holds_what_a_call_may_change() {
+    for &core in CoreKind::ALL {
+        let mut firmware = Firmware::new();
+        firmware.set(0, 0x101).set(1, 0x202).set(2, 0x303).set(3, 0x404);
+        firmware.op(&[0x4684]); // mov r12, r0
+        firmware.set(4, 0x777).op(&[0x46A6, 0x42A4]); // mov lr, r4; cmp r4, r4
+        firmware.op(&[0xDF2A]).mark("after").forever();
+        firmware.handler(11).mark("svc").forever();
+        let mut running = firmware.on(core);
+        running.run(100);
+        let frame = STACK - 32;
+        assert_eq!(running.r(13), frame, "{core}");
+        let saved: Vec<_> = (0..8).map(|at| running.word(frame + at * 4)).collect();
+        let after = firmware.address("after");
+        let flags = 0x6000_0000 | 1 << 24;
+        assert_eq!(saved, [0x101, 0x202, 0x303, 0x404, 0x101, 0x777, after, flags], "{core}");
+        assert_eq!(running.r(14), 0xFFFF_FFF9, "{core}: to thread mode, main stack");
+        assert_eq!(running.machine.register(Register::Xpsr) & 0x1FF, 11);
+    }
+}
+
+#[test]
+fn a_stack_that_is_off_by_a_word_is_aligned_and_put_back() {
+    for &core in CoreKind::ALL {
+        let mut firmware = Firmware::new();
+        firmware.op(&[0xB081, 0xDF00]).mark("after").forever(); // sub sp, #4; svc
+        firmware.handler(11).mark("svc").op(RETURN);
+        let mut running = firmware.on(core);
+        running.run(100);
+        assert_eq!(running.names()[..2], ["svc", "after"]);
+        assert_eq!(running.r(13), STACK - 4, "{core}");
+        let frame = STACK - 4 - 4 - 32;
+        assert_eq!(running.word(frame + 28) >> 9 & 1, 1, "{core}: bit 9 tells (B1.5.7)");
+    }
+}
+
+#[test]
+fn the_more_urgent_one_nests_and_the_other_waits() {
+    for &core in CoreKind::ALL {
+        let mut running = two_interrupts(0x80, 0x40).on(core);
+        running.run(100);
+        let now = running.machine.cycles().0;
+        running.machine.pend_interrupt(0, Cycles(now + 10));
+        running.machine.pend_interrupt(1, Cycles(now + 40));
+        running.run(200);
+        let nested = ["ready", "first", "second", "second ends", "first ends"];
+        let names: Vec<_> = running.names();
+        assert_eq!(names[names.len() - 4..], nested[1..], "{core}");
+
+        let mut running = two_interrupts(0x40, 0x40).on(core);
+        running.run(100);
+        let now = running.machine.cycles().0;
+        running.machine.pend_interrupt(0, Cycles(now + 10));
+        running.machine.pend_interrupt(1, Cycles(now + 30));
+        running.run(200);
+        let names = running.names();
+        let row = ["first", "first ends", "second", "second ends"];
+        assert_eq!(names[names.len() - 4..], row, "{core}: equals do not preempt");
+    }
+}
+
+#[test]
+fn a_handler_is_followed_by_the_next_without_unstacking() {
+    let mut running = two_interrupts(0x40, 0x40).on(M4F);
+    running.run(100);
+    let now = running.machine.cycles().0;
+    running.machine.pend_interrupt(0, Cycles(now + 10));
+    running.machine.pend_interrupt(1, Cycles(now + 20));
+    running.run(200);
+    // DDI 0439, 3.9: six cycles, after the BX of one.
+    let gap = running.cycle("second") - running.cycle("first ends");
+    assert_eq!(gap, 1 + 6);
+}
+
+#[test]
+fn a_late_arrival_takes_the_entry_over() {
+    for &core in CoreKind::ALL {
+        let mut running = two_interrupts(0x80, 0x40).on(core);
+        running.run(100);
+        let now = running.machine.cycles().0;
+        running.machine.pend_interrupt(0, Cycles(now + 10));
+        running.machine.pend_interrupt(1, Cycles(now + 12));
+        running.run(200);
+        let names = running.names();
+        let order = ["second", "second ends", "first", "first ends"];
+        assert_eq!(names[names.len() - 4..], order, "{core} (B1.5.13)");
+        let entry = if is_mainline(core) { 12 } else { 15 };
+        let taken = running.cycle("second") - (now + 10);
+        assert!(
+            (entry..entry + 3).contains(&taken),
+            "{core}: {taken} cycles, with the first's stacking"
+        );
+    }
+}
+
+#[test]
+fn primask_holds_back_all_but_nmi() {
+    for &core in CoreKind::ALL {
+        let mut firmware = Firmware::new();
+        firmware.enable(1).op(&[CPSID_I]).store(NVIC_ISPR, 1).nops(10);
+        firmware.mark("masked").store(ICSR, 1 << 31).nops(5).mark("still masked");
+        firmware.op(&[CPSIE_I]).mark("open").nops(5).mark("end").forever();
+        firmware.handler(2).mark("nmi").op(RETURN);
+        firmware.handler(16).mark("interrupt").op(RETURN);
+        let mut running = firmware.on(core);
+        running.run(300);
+        let names = running.names();
+        let order = ["masked", "nmi", "still masked", "interrupt", "open", "end"];
+        assert_eq!(names, order, "{core}: taken right after CPSIE");
+    }
+}
+
+#[test]
+fn basepri_holds_back_what_is_not_more_urgent() {
+    let mut firmware = Firmware::new();
+    firmware.store(NVIC_IPR, 0x4080).enable(3).set(2, 0x80).msr(17, 2); // basepri
+    firmware.store(NVIC_ISPR, 1).nops(5).mark("equal waits");
+    firmware.store(NVIC_ISPR, 2).nops(5).mark("urgent taken");
+    firmware.set(2, 0).msr(17, 2).mark("open").forever();
+    firmware.handler(16).mark("first").op(RETURN);
+    firmware.handler(17).mark("second").op(RETURN);
+    let mut running = firmware.on(M4F);
+    running.run(300);
+    let names = running.names();
+    assert_eq!(names[..5], ["equal waits", "second", "urgent taken", "first", "open"]);
+}
+
+#[test]
+fn basepri_max_only_raises() {
+    let mut firmware = Firmware::new();
+    firmware.set(0, 0x40).msr(17, 0).set(0, 0x80).msr(18, 0).mrs(1, 17);
+    firmware.set(0, 0x20).msr(18, 0).mrs(2, 17).forever();
+    let mut running = firmware.on(M4F);
+    running.run(100);
+    assert_eq!((running.r(1), running.r(2)), (0x40, 0x20), "B5.2.3");
+}
+
+#[test]
+fn subpriorities_order_but_do_not_preempt() {
+    // AIRCR.PRIGROUP = 6: one bit of group priority, three bits below it.
+    let mut firmware = Firmware::new();
+    firmware.store(AIRCR, 0x05FA_0600).store(NVIC_IPR, 0x10_4050).enable(7);
+    firmware.nops(100).forever();
+    firmware.handler(16).mark("0x50").nops(20).mark("0x50 ends").op(RETURN);
+    firmware.handler(17).mark("0x40").nops(5).op(RETURN);
+    firmware.handler(18).mark("0x10").nops(5).op(RETURN);
+    let mut running = firmware.on(M4F);
+    running.machine.pend_interrupt(0, Cycles(60));
+    running.machine.pend_interrupt(1, Cycles(80));
+    running.machine.pend_interrupt(2, Cycles(80));
+    running.run(300);
+    assert_eq!(running.names(), ["0x50", "0x50 ends", "0x10", "0x40"], "B1.5.4");
+}
+
+#[test]
+fn systick_interrupts_once_in_reload_plus_one_cycles() {
+    for &core in CoreKind::ALL {
+        for reload in [99u32, 100, 1023] {
+            let mut firmware = Firmware::new();
+            firmware.store(SYST_RVR, reload).store(SYST_CVR, 0).store(SYST_CSR, 7);
+            firmware.mark("started").forever();
+            firmware.handler(15).mark("tick").op(RETURN);
+            let mut running = firmware.on(core);
+            running.watch(Watch::Pend(15), "pended");
+            running.run(u64::from(reload + 1) * 60);
+            let pended: Vec<_> = running
+                .passed
+                .iter()
+                .filter(|mark| mark.0 == "pended")
+                .map(|mark| mark.1)
+                .collect();
+            assert!(pended.len() >= 58, "{core}: {} ticks", pended.len());
+            let period = u64::from(reload) + 1;
+            assert!(pended.windows(2).all(|two| two[1] - two[0] == period), "{core}: {pended:?}");
+            let ticks = running.names().iter().filter(|name| **name == "tick").count();
+            assert!(ticks + 1 >= pended.len(), "{core}: every one is taken");
+        }
+    }
+}
+
+#[test]
+fn pendsv_waits_until_nothing_else_is_to_be_done() {
+    for &core in CoreKind::ALL {
+        let mut firmware = Firmware::new();
+        firmware.store(SHPR3, 0x00FF_0000); // PendSV is the least urgent
+        firmware.op(&[0xDF01]).mark("after").forever();
+        firmware.handler(11).mark("svc").store(ICSR, 1 << 28).nops(5).mark("svc ends").op(RETURN);
+        firmware.handler(14).mark("pendsv").op(RETURN);
+        let mut running = firmware.on(core);
+        running.run(200);
+        assert_eq!(running.names()[..4], ["svc", "svc ends", "pendsv", "after"], "{core}");
+    }
+}
+
+#[test]
+fn a_pended_exception_can_be_taken_back() {
+    for &core in CoreKind::ALL {
+        let mut firmware = Firmware::new();
+        firmware.op(&[CPSID_I]).store(ICSR, 1 << 28).load(3, ICSR).store(ICSR, 1 << 27);
+        firmware.load(4, ICSR).op(&[CPSIE_I]).nops(5).mark("end").forever();
+        firmware.handler(14).mark("pendsv").op(RETURN);
+        let mut running = firmware.on(core);
+        running.run(100);
+        assert_eq!(running.names()[..1], ["end"], "{core}");
+        assert_eq!((running.r(3) >> 28 & 1, running.r(4) >> 28 & 1), (1, 0), "{core}");
+        assert_eq!(running.r(3) >> 12 & 0x1FF, 14, "{core}: VECTPENDING");
+    }
+}
+
+#[test]
+fn the_supervisor_sees_the_calls_number_and_answers_in_r0() {
+    for &core in CoreKind::ALL {
+        let mut firmware = Firmware::new();
+        firmware.op(&[0xDF37]).mark("after").forever();
+        // mrs r0, msp; ldr r1, [r0, #24]; subs r1, #2; ldrb r1, [r1]; str r1, [r0]
+        firmware.handler(11).mrs(0, 8).op(&[0x6981, 0x3902, 0x7809, 0x6001]).op(RETURN);
+        let mut running = firmware.on(core);
+        running.run(100);
+        assert_eq!(running.r(0), 0x37, "{core}");
+    }
+}
+
+#[test]
+fn thread_mode_may_have_a_stack_of_its_own() {
+    for &core in CoreKind::ALL {
+        let process = RAM + 0x800;
+        let mut firmware = Firmware::new();
+        firmware.set(0, process).msr(9, 0).set(0, 2).msr(20, 0).op(&[0xF3BF, 0x8F6F]);
+        firmware.op(&[0xDF00]).mark("after").forever();
+        firmware.handler(11).mark("svc").op(&[0x4670, 0x466A]).op(RETURN); // mov r0, lr; mov r2, sp
+        let mut running = firmware.on(core);
+        while running.names().last() != Some(&"svc") {
+            running.run(1);
+        }
+        assert_eq!(running.machine.register(Register::Psp), process - 32, "{core}");
+        assert_eq!(running.r(13), STACK, "{core}: the handler uses the main one");
+        assert_eq!(running.r(14), 0xFFFF_FFFD, "{core}");
+        running.run(100);
+        assert_eq!(running.r(13), process, "{core}");
+        assert_eq!(running.machine.register(Register::Control) & 2, 2, "{core}");
+    }
+}
+
+#[test]
+fn the_vector_table_moves() {
+    for &core in CoreKind::ALL {
+        let mut firmware = Firmware::new();
+        let table = RAM + 0x400;
+        firmware.store(VTOR, table).op(&[0xDF00]).forever();
+        firmware.handler(16).mark("moved").forever();
+        let mut running = firmware.on(core);
+        let moved = firmware.address("moved") | 1;
+        running.machine.poke_word(table + 11 * 4, moved).expect("in RAM");
+        running.run(100);
+        assert_eq!(running.names(), ["moved"], "{core}");
+    }
+}
+
+#[test]
+fn masks_do_not_outlive_their_bits() {
+    // B1.4.4: unimplemented priority bits read as zero and ignore writes.
+    for (core, kept) in [(CoreKind::CortexM0Plus, 0xC0C0_C0C0), (M4F, 0xF0F0_F0F0u32)] {
+        let mut firmware = Firmware::new();
+        firmware.store(NVIC_IPR, u32::MAX).load(3, NVIC_IPR);
+        firmware.store(SHPR2, u32::MAX).load(4, SHPR2).forever();
+        let mut running = firmware.on(core);
+        running.run(100);
+        assert_eq!((running.r(3), running.r(4)), (kept, kept & 0xFF00_0000), "{core}");
+    }
+}
+
+#[test]
+fn a_program_may_ask_for_a_reset() {
+    for &core in CoreKind::ALL {
+        let mut firmware = Firmware::new();
+        firmware.mark("start").nops(5).store(AIRCR, 0x05FA_0004).forever();
+        let mut running = firmware.on(core);
+        assert_eq!(running.run(100), Stop::ResetRequested, "{core}");
+        running.machine.reset().expect("the same vectors");
+        assert_eq!(running.run(3), Stop::Limit);
+        assert_eq!(running.names(), ["start", "start"], "{core}");
+    }
+}

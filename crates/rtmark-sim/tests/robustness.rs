@@ -1,0 +1,226 @@
+//! Firmware is not trusted: whatever it is, the simulator neither panics nor hangs.
+
+mod support;
+
+use rtmark_sim::{CoreKind, Cycles, FaultPolicy, Image, Machine, Stop, Watch};
+use support::soc;
+
+/// Marsaglia's xorshift64*: the same bytes on every host.
+struct Random(u64);
+
+impl Random {
+    fn new(seed: u64) -> Self {
+        Self(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
+    }
+
+    fn word(&mut self) -> u32 {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        (self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 32) as u32
+    }
+}
+
+/// Runs until the cycles are used up, going on after every stop that allows it.
+fn run_on(machine: &mut Machine, cycles: u64) {
+    let mut stops = 0;
+    while machine.cycles().0 < cycles && stops < 50 {
+        match machine.run(Cycles(cycles)) {
+            Stop::Limit | Stop::Asleep | Stop::Lockup(_) | Stop::Exit(_) => break,
+            Stop::ResetRequested => {
+                let _ = machine.reset();
+            }
+            Stop::Fault(report) => {
+                assert!(!report.to_string().is_empty());
+                break;
+            }
+            _ => {}
+        }
+        stops += 1;
+    }
+    machine.take_console();
+    machine.take_hits();
+}
+
+fn try_firmware(
+    core: CoreKind,
+    seed: u64,
+    bytes: &[u8],
+    vectors: impl Fn(&mut Random) -> [u32; 2],
+) {
+    let mut random = Random::new(seed);
+    for policy in [FaultPolicy::Stop, FaultPolicy::Deliver] {
+        let mut machine = Machine::new(&soc(core));
+        machine.set_fault_policy(policy);
+        machine.poke(0, bytes).expect("as large as flash");
+        let [sp, reset] = vectors(&mut random);
+        machine.poke_word(0, sp).expect("in flash");
+        machine.poke_word(4, reset).expect("in flash");
+        machine.watch(Watch::Execute(random.word() & 0x3FFE));
+        machine.watch(Watch::Pend(16));
+        if machine.reset().is_err() {
+            continue;
+        }
+        for interrupt in 0..8 {
+            let at = u64::from(random.word() % 20_000);
+            machine.pend_interrupt(interrupt * 5, Cycles(at));
+        }
+        run_on(&mut machine, 20_000);
+        let cycles = machine.cycles().0;
+        assert!(cycles < 200_000, "{core} seed {seed}: ran to cycle {cycles}");
+    }
+}
+
+/// How many seeds each test tries; `RTMARK_ROBUSTNESS_SEEDS` asks for more.
+fn seeds(default: u64) -> u64 {
+    let asked = std::env::var("RTMARK_ROBUSTNESS_SEEDS").ok();
+    asked.map_or(default, |text| text.parse().expect("a number of seeds"))
+}
+
+#[test]
+fn random_bytes_as_firmware() {
+    for &core in CoreKind::ALL {
+        for seed in 0..seeds(600) {
+            let mut random = Random::new(seed);
+            let bytes: Vec<u8> = (0..0x1000).flat_map(|_| random.word().to_le_bytes()).collect();
+            try_firmware(core, seed, &bytes, |random| {
+                [support::STACK - (random.word() & 0xFFC), random.word() & 0x3FFE | 1]
+            });
+        }
+    }
+}
+
+#[test]
+fn stacks_anywhere_at_all() {
+    // Around the ends of the address space and of RAM, where sums overflow.
+    let corners = [0, 4, 0x20, 0x60, 0x64, 0x68, 0x2000_0000, 0x2000_0010, 0x2000_4000];
+    for &core in CoreKind::ALL {
+        for seed in 0..seeds(600) {
+            let mut random = Random::new(seed ^ 0x5555);
+            let bytes: Vec<u8> = (0..0x1000).flat_map(|_| random.word().to_le_bytes()).collect();
+            try_firmware(core, seed, &bytes, |random| {
+                let near: u32 = corners[random.word() as usize % corners.len()];
+                let sp = near.wrapping_add(random.word() % 128).wrapping_sub(random.word() % 128);
+                [sp, random.word() & 0x3FFE | 1]
+            });
+        }
+    }
+}
+
+/// Instructions that random bytes seldom give: the system's registers, written with anything.
+#[test]
+fn random_writes_to_the_system_space() {
+    let registers = [
+        0xE000_E010,
+        0xE000_E014,
+        0xE000_E018,
+        0xE000_E100,
+        0xE000_E180,
+        0xE000_E200,
+        0xE000_E280,
+        0xE000_E400,
+        0xE000_ED04,
+        0xE000_ED08,
+        0xE000_ED0C,
+        0xE000_ED10,
+        0xE000_ED14,
+        0xE000_ED18,
+        0xE000_ED1C,
+        0xE000_ED20,
+        0xE000_ED24,
+        0xE000_ED28,
+        0xE000_ED2C,
+        0xE000_ED38,
+        0xE000_ED88,
+        0xE000_EDFC,
+        0xE000_EF00,
+        0xE000_EF34,
+        0xE000_EF38,
+        0xE000_EF3C,
+        0xE000_1000,
+        0xE000_1004,
+        0xE000_0000,
+        0xFFFF_FFF0,
+        0x4000_0000,
+    ];
+    for &core in CoreKind::ALL {
+        for seed in 0..seeds(1_500) {
+            let mut random = Random::new(seed ^ 0xAAAA);
+            let mut code: Vec<u16> = Vec::new();
+            for _ in 0..200 {
+                let register = registers[random.word() as usize % registers.len()];
+                let value = match random.word() % 4 {
+                    0 => 1 << (random.word() % 32),
+                    1 => 0x05FA_0000 | random.word() & 0x702,
+                    2 => u32::MAX,
+                    _ => random.word(),
+                };
+                // ldr r0, [pc, #4]; ldr r1, [pc, #8]; b over; the literals; over: a store or load
+                code.extend([0x4801, 0x4902, 0xE004, 0xBF00]);
+                for word in [register, value] {
+                    code.extend([word as u16, (word >> 16) as u16]);
+                }
+                code.push([0x6001, 0x6801, 0x8001, 0x7001][random.word() as usize % 4]);
+                // Then something to react: a call, a wait, a change of masks or mode, FP, or nothing.
+                code.extend(match random.word() % 10 {
+                    0 => [0xDF00, 0xBF00, 0xBF00],
+                    1 => [0xBF30, 0xBF00, 0xBF00],
+                    2 => [0xBF20, 0xBF40, 0xBF00],
+                    3 => [0xB672, 0xB662, 0xBF00],
+                    4 => [0xF381, 0x8814, 0xBF00],
+                    5 => [0xF381, 0x8808, 0xBF00],
+                    6 => [0xEE30, 0x0A00, 0xBF00],
+                    7 => [0xF381, 0x8811, 0xBF00],
+                    _ => [0xBF00; 3],
+                });
+            }
+            code.resize(0x2000, 0x4770); // bx lr
+            let bytes: Vec<u8> = code.iter().flat_map(|half| half.to_le_bytes()).collect();
+            try_firmware(core, seed, &bytes[..0x4000], |_| [support::STACK, 0x101]);
+        }
+    }
+}
+
+#[test]
+fn damaged_images_are_refused_or_read() {
+    // Every prefix and many single-byte changes of a small ELF file.
+    let elf = small_elf();
+    assert!(Image::from_elf(&elf).is_ok());
+    for length in 0..elf.len() {
+        let _ = Image::from_elf(&elf[..length]);
+    }
+    let mut random = Random::new(7);
+    for _ in 0..20_000 {
+        let mut damaged = elf.clone();
+        for _ in 0..=random.word() % 3 {
+            let at = random.word() as usize % damaged.len();
+            damaged[at] = random.word() as u8;
+        }
+        if let Ok(image) = Image::from_elf(&damaged) {
+            let mut machine = Machine::new(&soc(CoreKind::CortexM0Plus));
+            if machine.load(&image).is_ok() {
+                run_on(&mut machine, 1_000);
+            }
+            let _ = image.symbols().name_at(random.word());
+        }
+    }
+}
+
+/// An ELF header, one program header, a vector table with a loop.
+fn small_elf() -> Vec<u8> {
+    let code: [u8; 12] = [0, 0x40, 0, 0x20, 9, 0, 0, 0, 0xFE, 0xE7, 0, 0];
+    let mut elf = b"\x7fELF\x01\x01\x01\0\0\0\0\0\0\0\0\0".to_vec();
+    let halves = |elf: &mut Vec<u8>, values: &[u16]| {
+        elf.extend(values.iter().flat_map(|value| value.to_le_bytes()));
+    };
+    let words = |elf: &mut Vec<u8>, values: &[u32]| {
+        elf.extend(values.iter().flat_map(|value| value.to_le_bytes()));
+    };
+    halves(&mut elf, &[2, 40]);
+    words(&mut elf, &[1, 9, 52, 0, 0x0500_0000]);
+    halves(&mut elf, &[52, 32, 1, 40, 0, 0]);
+    let size = code.len() as u32;
+    words(&mut elf, &[1, 84, 0, 0, size, size, 5, 4]);
+    elf.extend(code);
+    elf
+}

@@ -1,0 +1,144 @@
+//! WFI, WFE, SEV and what wakes a sleeping core (DDI 0403, B1.5.18 and B1.5.19).
+
+mod support;
+
+use rtmark_sim::{CoreKind, Cycles, Stop};
+use support::*;
+
+#[test]
+fn an_interrupt_wakes_and_is_taken() {
+    for &core in CoreKind::ALL {
+        let mut firmware = Firmware::new();
+        firmware.enable(1).op(&[WFI]).mark("awake").forever();
+        firmware.handler(16).mark("handler").op(&[BX_LR]);
+        let mut running = firmware.on(core);
+        running.machine.pend_interrupt(0, Cycles(5_000));
+        running.run(10_000);
+        assert_eq!(running.names()[..2], ["handler", "awake"], "{core}");
+        let entry = if core == CoreKind::CortexM0Plus { 15 } else { 12 };
+        assert_eq!(running.cycle("handler"), 5_000 + entry, "{core}: sleep adds nothing");
+    }
+}
+
+#[test]
+fn a_masked_interrupt_wakes_and_waits() {
+    for &core in CoreKind::ALL {
+        let mut firmware = Firmware::new();
+        firmware.enable(1).op(&[CPSID_I, WFI]).mark("awake").nops(3).op(&[CPSIE_I]);
+        firmware.mark("open").forever();
+        firmware.handler(16).mark("handler").op(&[BX_LR]);
+        let mut running = firmware.on(core);
+        running.machine.pend_interrupt(0, Cycles(500));
+        running.run(1_000);
+        assert_eq!(running.names()[..3], ["awake", "handler", "open"], "{core}");
+        assert!(running.cycle("awake") >= 500);
+    }
+}
+
+#[test]
+fn a_disabled_interrupt_does_not_wake() {
+    for &core in CoreKind::ALL {
+        let mut firmware = Firmware::new();
+        firmware.op(&[WFI]).mark("awake").forever();
+        firmware.handler(16).mark("handler").op(&[BX_LR]);
+        let mut running = firmware.on(core);
+        running.machine.pend_interrupt(0, Cycles(500));
+        assert_eq!(running.run(1_000), Stop::Asleep, "{core}");
+        assert!(running.passed.is_empty(), "{core}");
+    }
+}
+
+#[test]
+fn systick_wakes_and_the_time_asleep_counts() {
+    for &core in CoreKind::ALL {
+        let mut firmware = Firmware::new();
+        firmware.store(SYST_RVR, 9_999).store(SYST_CVR, 0).store(SYST_CSR, 7);
+        let top = firmware.here();
+        firmware.op(&[WFI]).mark("awake");
+        let back = (i64::from(top) - i64::from(firmware.here()) - 4) / 2;
+        firmware.op(&[0xE000 | (back as u16 & 0x7FF)]);
+        firmware.handler(15).mark("tick").op(&[BX_LR]);
+        let mut running = firmware.on(core);
+        running.run(105_000);
+        let ticks: Vec<_> =
+            running.passed.iter().filter(|mark| mark.0 == "tick").map(|mark| mark.1).collect();
+        assert_eq!(ticks.len(), 10, "{core}");
+        assert!(ticks.windows(2).all(|two| two[1] - two[0] == 10_000), "{core}: {ticks:?}");
+        assert!(running.machine.instructions().0 < 100, "{core}: sleeping executes nothing");
+    }
+}
+
+#[test]
+fn a_core_that_nothing_can_wake_is_asleep() {
+    for &core in CoreKind::ALL {
+        for sleep in [WFI, WFE] {
+            let mut firmware = Firmware::new();
+            firmware.op(&[sleep]).mark("awake").forever();
+            let mut running = firmware.on(core);
+            assert_eq!(running.run(u64::MAX / 2), Stop::Asleep, "{core}");
+            assert!(running.passed.is_empty(), "{core}");
+        }
+    }
+}
+
+#[test]
+fn an_event_is_remembered_once() {
+    for &core in CoreKind::ALL {
+        let mut firmware = Firmware::new();
+        firmware.op(&[SEV, WFE]).mark("first").op(&[WFE]).mark("second").forever();
+        let mut running = firmware.on(core);
+        assert_eq!(running.run(1_000), Stop::Asleep, "{core}");
+        assert_eq!(running.names(), ["first"], "{core}");
+    }
+}
+
+#[test]
+fn an_exceptions_end_is_an_event() {
+    for &core in CoreKind::ALL {
+        let mut firmware = Firmware::new();
+        firmware.op(&[0xDF00, WFE]).mark("awake").op(&[WFE]).mark("again").forever();
+        firmware.handler(11).op(&[BX_LR]);
+        let mut running = firmware.on(core);
+        assert_eq!(running.run(1_000), Stop::Asleep, "{core}");
+        assert_eq!(running.names(), ["awake"], "{core}");
+    }
+}
+
+#[test]
+fn pending_is_an_event_if_asked_for() {
+    for &core in CoreKind::ALL {
+        // SEVONPEND: even an interrupt that is not enabled wakes WFE.
+        let mut firmware = Firmware::new();
+        firmware.store(SCR, 0x10).op(&[WFE]).mark("awake").forever();
+        let mut running = firmware.on(core);
+        running.machine.pend_interrupt(0, Cycles(500));
+        assert_eq!(running.run(1_000), Stop::Limit, "{core}");
+        assert_eq!(running.names()[..1], ["awake"], "{core}");
+    }
+}
+
+#[test]
+fn sleep_on_exit_never_returns_to_thread_mode() {
+    for &core in CoreKind::ALL {
+        let mut firmware = Firmware::new();
+        firmware.enable(1).store(SCR, 2).op(&[WFI]).mark("thread").forever();
+        firmware.handler(16).mark("handler").op(&[BX_LR]);
+        let mut running = firmware.on(core);
+        for at in [500, 1_000, 1_500] {
+            running.machine.pend_interrupt(0, Cycles(at));
+        }
+        assert_eq!(running.run(10_000), Stop::Asleep, "{core}");
+        assert_eq!(running.names(), ["handler"; 3], "{core}");
+    }
+}
+
+#[test]
+fn a_sleep_that_ends_at_once_takes_two_cycles() {
+    // DDI 0484, 3.3: WFI and WFE take two cycles; the interrupt is already there.
+    let mut firmware = Firmware::new();
+    firmware.enable(1).op(&[CPSID_I]).store(NVIC_ISPR, 1).nops(3);
+    firmware.mark("before").op(&[WFI]).mark("after").forever();
+    let mut running = firmware.on(CoreKind::CortexM0Plus);
+    running.run(200);
+    assert_eq!(running.cycle("after") - running.cycle("before"), 2);
+}

@@ -1,0 +1,249 @@
+//! Firmware for tests, written instruction by instruction.
+
+#![allow(
+    dead_code,
+    clippy::allow_attributes,
+    reason = "each test file uses a part of what is here, and which part differs"
+)]
+
+use rtmark_sim::{CoreKind, Cycles, FaultPolicy, Machine, Register, Soc, Stop, Watch, WatchId};
+
+/// Where RAM begins, and the stack pointer after reset.
+pub const RAM: u32 = 0x2000_0000;
+pub const STACK: u32 = RAM + 0x4000;
+/// Where code begins: after a table of 64 vectors.
+const CODE: u32 = 0x100;
+
+pub const NOP: u16 = 0xBF00;
+pub const BX_LR: u16 = 0x4770;
+pub const FOREVER: u16 = 0xE7FE;
+pub const WFI: u16 = 0xBF30;
+pub const WFE: u16 = 0xBF20;
+pub const SEV: u16 = 0xBF40;
+pub const CPSID_I: u16 = 0xB672;
+pub const CPSIE_I: u16 = 0xB662;
+
+/// Registers of the system control space.
+pub const SYST_CSR: u32 = 0xE000_E010;
+pub const SYST_RVR: u32 = 0xE000_E014;
+pub const SYST_CVR: u32 = 0xE000_E018;
+pub const NVIC_ISER: u32 = 0xE000_E100;
+pub const NVIC_ISPR: u32 = 0xE000_E200;
+pub const NVIC_IPR: u32 = 0xE000_E400;
+pub const ICSR: u32 = 0xE000_ED04;
+pub const VTOR: u32 = 0xE000_ED08;
+pub const AIRCR: u32 = 0xE000_ED0C;
+pub const SCR: u32 = 0xE000_ED10;
+pub const CCR: u32 = 0xE000_ED14;
+pub const SHPR2: u32 = 0xE000_ED1C;
+pub const SHPR3: u32 = 0xE000_ED20;
+pub const SHCSR: u32 = 0xE000_ED24;
+pub const CFSR: u32 = 0xE000_ED28;
+pub const HFSR: u32 = 0xE000_ED2C;
+pub const BFAR: u32 = 0xE000_ED38;
+pub const CPACR: u32 = 0xE000_ED88;
+pub const FPCCR: u32 = 0xE000_EF34;
+
+/// A soc with memories that never wait.
+pub fn soc(core: CoreKind) -> Soc {
+    let priority_bits = if core == CoreKind::CortexM0Plus { 2 } else { 4 };
+    let text = format!(
+        r#"
+        name = "bench"
+        description = "memories without wait states"
+        core = "{core}"
+        clock_hz = 1_000_000
+        interrupts = 32
+        priority_bits = {priority_bits}
+
+        [[memory]]
+        name = "FLASH"
+        kind = "flash"
+        base = 0
+        size = 0x4000
+
+        [[memory]]
+        name = "RAM"
+        kind = "ram"
+        base = {RAM}
+        size = 0x4000
+        "#
+    );
+    Soc::from_toml(&text).expect("a valid soc")
+}
+
+/// A program with named places.
+#[derive(Clone, Debug, Default)]
+pub struct Firmware {
+    halves: Vec<u16>,
+    literals: Vec<(usize, u32)>,
+    vectors: Vec<(u16, u32)>,
+    marks: Vec<(&'static str, u32)>,
+}
+
+impl Firmware {
+    /// A program; what is written first runs at reset.
+    pub fn new() -> Self {
+        let mut firmware = Self::default();
+        firmware.handler(1);
+        firmware
+    }
+
+    pub fn here(&self) -> u32 {
+        CODE + self.halves.len() as u32 * 2
+    }
+
+    /// Makes the code that follows the handler of an exception; ends what was before.
+    pub fn handler(&mut self, exception: u16) -> &mut Self {
+        self.pool();
+        self.vectors.push((exception, self.here() | 1));
+        self
+    }
+
+    /// Gives an exception a vector as it stands, Thumb bit or not.
+    pub fn vector(&mut self, exception: u16, value: u32) -> &mut Self {
+        self.vectors.push((exception, value));
+        self
+    }
+
+    /// Notes when the next instruction is about to execute.
+    pub fn mark(&mut self, name: &'static str) -> &mut Self {
+        self.marks.push((name, self.here()));
+        self
+    }
+
+    pub fn address(&self, name: &str) -> u32 {
+        self.marks.iter().find(|mark| mark.0 == name).expect("a mark of that name").1
+    }
+
+    pub fn op(&mut self, halves: &[u16]) -> &mut Self {
+        self.halves.extend_from_slice(halves);
+        self
+    }
+
+    pub fn nops(&mut self, count: usize) -> &mut Self {
+        self.halves.extend(std::iter::repeat_n(NOP, count));
+        self
+    }
+
+    /// `LDR rd, =value`
+    pub fn set(&mut self, rd: u16, value: u32) -> &mut Self {
+        self.literals.push((self.halves.len(), value));
+        self.op(&[0x4800 | rd << 8])
+    }
+
+    /// Stores a word, by way of r0 and r1.
+    pub fn store(&mut self, address: u32, value: u32) -> &mut Self {
+        self.set(0, address).set(1, value).op(&[0x6001])
+    }
+
+    /// `LDR r0, =address; LDR rd, [r0]`
+    pub fn load(&mut self, rd: u16, address: u32) -> &mut Self {
+        self.set(0, address).op(&[0x6800 | rd])
+    }
+
+    /// `MSR special, rn` and `MRS rd, special`
+    pub fn msr(&mut self, special: u16, rn: u16) -> &mut Self {
+        self.op(&[0xF380 | rn, 0x8800 | special])
+    }
+
+    pub fn mrs(&mut self, rd: u16, special: u16) -> &mut Self {
+        self.op(&[0xF3EF, 0x8000 | rd << 8 | special])
+    }
+
+    /// Enables interrupts by their bits.
+    pub fn enable(&mut self, interrupts: u32) -> &mut Self {
+        self.store(NVIC_ISER, interrupts)
+    }
+
+    /// Turns the FPU on.
+    pub fn fpu(&mut self) -> &mut Self {
+        self.store(CPACR, 0x00F0_0000).op(&[0xF3BF, 0x8F4F, 0xF3BF, 0x8F6F])
+    }
+
+    /// Loops for ever, after a NOP that may carry a mark, which is passed once.
+    pub fn forever(&mut self) -> &mut Self {
+        self.op(&[NOP, FOREVER])
+    }
+
+    /// Writes the literals, out of the way of what runs.
+    pub fn pool(&mut self) {
+        if !self.here().is_multiple_of(4) {
+            self.halves.push(NOP);
+        }
+        for (at, value) in std::mem::take(&mut self.literals) {
+            let load = CODE + at as u32 * 2;
+            let offset = (self.here() - ((load + 4) & !3)) / 4;
+            assert!(offset < 256, "a literal is too far away");
+            self.halves[at] |= offset as u16;
+            self.halves.extend([value as u16, (value >> 16) as u16]);
+        }
+    }
+
+    /// A machine that is about to run it, with handlers for faults delivered.
+    pub fn on(&self, core: CoreKind) -> Running {
+        let mut firmware = self.clone();
+        firmware.pool();
+        let mut machine = Machine::new(&soc(core));
+        machine.set_fault_policy(FaultPolicy::Deliver);
+        let code: Vec<u8> = firmware.halves.iter().flat_map(|half| half.to_le_bytes()).collect();
+        machine.poke(CODE, &code).expect("in flash");
+        machine.poke_word(0, STACK).expect("in flash");
+        for &(exception, vector) in &firmware.vectors {
+            machine.poke_word(u32::from(exception) * 4, vector).expect("in flash");
+        }
+        machine.reset().expect("vectors");
+        let marks = firmware
+            .marks
+            .iter()
+            .map(|&(name, address)| (machine.watch(Watch::Execute(address)), name))
+            .collect();
+        Running { machine, marks, passed: Vec::new() }
+    }
+}
+
+/// A machine with the names of its firmware's places.
+#[derive(Clone, Debug)]
+pub struct Running {
+    pub machine: Machine,
+    marks: Vec<(WatchId, &'static str)>,
+    /// The marks passed so far, and when.
+    pub passed: Vec<(&'static str, u64)>,
+}
+
+impl Running {
+    /// Notes an event of an exception under a name.
+    pub fn watch(&mut self, watch: Watch, name: &'static str) {
+        let id = self.machine.watch(watch);
+        self.marks.push((id, name));
+    }
+
+    /// Runs for some cycles more.
+    pub fn run(&mut self, cycles: u64) -> Stop {
+        let stop = self.machine.run(Cycles(self.machine.cycles().0 + cycles));
+        for hit in self.machine.take_hits() {
+            let mark = self.marks.iter().find(|mark| mark.0 == hit.watch).expect("its own watch");
+            self.passed.push((mark.1, hit.cycle.0));
+        }
+        stop
+    }
+
+    /// The names of the marks passed, in order.
+    pub fn names(&self) -> Vec<&'static str> {
+        self.passed.iter().map(|mark| mark.0).collect()
+    }
+
+    /// When a mark was first passed.
+    pub fn cycle(&self, name: &str) -> u64 {
+        self.passed.iter().find(|mark| mark.0 == name).expect("passed").1
+    }
+
+    pub fn word(&self, address: u32) -> u32 {
+        let bytes = self.machine.peek(address, 4);
+        u32::from_le_bytes(bytes.try_into().expect("four bytes"))
+    }
+
+    pub fn r(&self, number: u8) -> u32 {
+        self.machine.register(Register::R(number))
+    }
+}
