@@ -1,12 +1,13 @@
 # Two commands for everybody:
 #   make run    install what is missing, build, run the default suite, show the table
 #   make test   the same for the tests
-# For developers: make lint, make bench, make lockstep, make clean.
+# For developers: make lint, make bench, make lockstep, make silicon,
+# make clean.
 
 CARGO ?= cargo
 RTMARK = target/release/rtmark
 
-.PHONY: run test bench lint lockstep build clean
+.PHONY: run test bench lint lockstep silicon build clean
 
 run:
 	@scripts/setup run
@@ -37,6 +38,11 @@ lockstep:
 	$(CARGO) build --quiet --release -p rtmark-judge
 	@target/release/rtmark-judge lockstep --core cortex-m0plus --instructions 100000000
 	@target/release/rtmark-judge lockstep --core cortex-m4f --instructions 100000000
+
+# The timing models beside cycles measured on chips (RTMARK_SILICON names the folder).
+silicon:
+	$(CARGO) build --quiet --release -p rtmark-silicon
+	@target/release/rtmark-silicon
 
 clean:
 	$(CARGO) clean

@@ -1,0 +1,110 @@
+//! The measurements: instruction windows with the cycles that a chip took for them.
+
+use std::fs::File;
+use std::io::{BufRead as _, BufReader};
+use std::path::{Path, PathBuf};
+
+use lzma_rust2::XzReader;
+use serde::Deserialize;
+
+/// One window, as its line in the file has it.
+#[derive(Debug, Deserialize)]
+pub struct Row {
+    /// Which test it comes from.
+    pub test: String,
+    /// Where the code ran from.
+    pub code: String,
+    /// What the chip took.
+    pub cycles: u64,
+    /// How many measurements it stands for.
+    pub count: u64,
+    /// Instructions before the window; the last one reads the cycle counter.
+    pub lead: String,
+    /// R0 to R12, SP, LR and xPSR at the window's start, in hexadecimal.
+    pub regs: String,
+    /// What was executed: address, opcode, and the registers that it changed.
+    pub steps: Vec<(String, String, String)>,
+}
+
+/// One executed instruction.
+#[derive(Debug)]
+pub struct Step {
+    pub address: u32,
+    /// The opcode's bytes as memory holds them.
+    pub bytes: Vec<u8>,
+    /// Registers by number with the values that they have after it.
+    pub changes: Vec<(u8, u32)>,
+}
+
+/// Why a file of measurements could not be read.
+#[derive(Debug, thiserror::Error)]
+pub enum CorpusError {
+    #[error("{path}: {source}")]
+    File { path: PathBuf, source: std::io::Error },
+    #[error("{path}, line {line}: {source}")]
+    Line { path: PathBuf, line: usize, source: serde_json::Error },
+}
+
+/// Reads a file of measurements, xz-compressed JSON lines.
+pub fn read(path: &Path) -> Result<Vec<Row>, CorpusError> {
+    let failed = |source| CorpusError::File { path: path.to_owned(), source };
+    let file = File::open(path).map_err(failed)?;
+    let lines = BufReader::new(XzReader::new(file, true)).lines();
+    lines
+        .enumerate()
+        .map(|(at, line)| {
+            serde_json::from_str(&line.map_err(failed)?).map_err(|source| CorpusError::Line {
+                path: path.to_owned(),
+                line: at + 1,
+                source,
+            })
+        })
+        .collect()
+}
+
+fn hex(text: &str) -> Option<u32> {
+    u32::from_str_radix(text, 16).ok()
+}
+
+/// The opcode's halfwords, each little-endian.
+fn bytes(opcode: &str) -> Option<Vec<u8>> {
+    let halves = match opcode.len() {
+        1..=4 => vec![hex(opcode)?],
+        _ => vec![hex(opcode.get(..opcode.len() - 4)?)?, hex(opcode.get(opcode.len() - 4..)?)?],
+    };
+    Some(halves.into_iter().flat_map(|half| (half as u16).to_le_bytes()).collect())
+}
+
+fn register(name: &str) -> Option<u8> {
+    match name {
+        "sp" => Some(13),
+        "lr" => Some(14),
+        _ => name.strip_prefix('r')?.parse().ok(),
+    }
+}
+
+impl Row {
+    /// The counter's first reading and the window, or `None` for a row out of form.
+    pub fn steps(&self) -> Option<Vec<Step>> {
+        let (address, opcode) = self.lead.split_whitespace().next_back()?.split_once(':')?;
+        let first = Step { address: hex(address)?, bytes: bytes(opcode)?, changes: Vec::new() };
+        let window = self.steps.iter().map(|(address, opcode, changes)| {
+            let changes = changes.split_whitespace().filter_map(|change| {
+                let (name, value) = change.split_once('=')?;
+                Some((register(name)?, hex(value)?))
+            });
+            Some(Step { address: hex(address)?, bytes: bytes(opcode)?, changes: changes.collect() })
+        });
+        std::iter::once(Some(first)).chain(window).collect()
+    }
+
+    /// Registers at the window's start: R0 to R12, SP, LR, xPSR.
+    pub fn registers(&self) -> Option<Vec<u32>> {
+        self.regs.split_whitespace().map(hex).collect()
+    }
+
+    /// The kind of test: the first two parts of its name.
+    pub fn class(&self) -> String {
+        self.test.split(['/', '#']).take(2).collect::<Vec<_>>().join("/")
+    }
+}

@@ -1,0 +1,150 @@
+//! Scores the timing models against cycle counts that were measured on real chips.
+//!
+//! Reads the files of the directory named as argument or by `RTMARK_SILICON`
+//! (default `shared/reference/silicon` beside the project), runs every window on the simulator and
+//! prints how many measurements the model gets exactly, how many within a cycle,
+//! and the mean bias, by file, code placement and class. The measurements are not
+//! part of the project; without them it says so and ends.
+
+mod corpus;
+mod replay;
+
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::ffi::OsString;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use comfy_table::{CellAlignment, Table, presets};
+use rayon::prelude::*;
+
+type Failure = Box<dyn Error + Send + Sync>;
+
+/// A file of measurements with the chip that it was taken on.
+const FILES: [(&str, &str); 3] = [
+    ("stm32f100-cortex-m3", include_str!("../socs/stm32f100.toml")),
+    ("cc2650-gpram-cortex-m3", include_str!("../socs/cc2650.toml")),
+    ("cc2652-cortex-m4", include_str!("../socs/cc2652.toml")),
+];
+
+#[derive(Clone, Copy, Default)]
+struct Score {
+    measurements: u64,
+    exact: u64,
+    within_one: u64,
+    unscored: u64,
+    chip: u64,
+    model: u64,
+}
+
+impl Score {
+    fn add(&mut self, count: u64, chip: u64, model: Option<u64>) {
+        self.measurements += count;
+        let Some(model) = model else {
+            self.unscored += count;
+            return;
+        };
+        self.chip += count * chip;
+        self.model += count * model;
+        if model == chip {
+            self.exact += count;
+        }
+        if model.abs_diff(chip) <= 1 {
+            self.within_one += count;
+        }
+    }
+
+    fn row(&self, name: String) -> Vec<String> {
+        let percent = |part: u64, whole: u64| 100.0 * part as f64 / whole.max(1) as f64;
+        let bias = percent(self.model, self.chip) - 100.0;
+        vec![
+            name,
+            self.measurements.to_string(),
+            format!("{:.1} %", percent(self.exact, self.measurements)),
+            format!("{:.1} %", percent(self.within_one, self.measurements)),
+            format!("{bias:+.1} %"),
+            self.unscored.to_string(),
+        ]
+    }
+}
+
+/// Where the measurements are: as named, else beside the project.
+fn folder(named: Option<OsString>) -> PathBuf {
+    named.or_else(|| std::env::var_os("RTMARK_SILICON")).map_or_else(
+        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/reference/silicon"),
+        PathBuf::from,
+    )
+}
+
+/// The scores of one file: by code placement, then by class of test.
+fn scores(folder: &Path, name: &str, soc: &str) -> Result<Vec<(String, Score)>, Failure> {
+    let rows = corpus::read(&folder.join(format!("{name}.jsonl.xz")))?;
+    let prepared = replay::prepare(soc)?;
+    let modelled: Vec<_> = rows.par_iter().map(|row| replay::cycles(&prepared, row)).collect();
+    let mut places: BTreeMap<String, Score> = BTreeMap::new();
+    let mut classes: BTreeMap<String, Score> = BTreeMap::new();
+    for (row, model) in rows.iter().zip(modelled) {
+        let place = places.entry(format!("{name}, code in {}", row.code)).or_default();
+        place.add(row.count, row.cycles, model);
+        let class = classes.entry(format!("  {} {}", row.code, row.class())).or_default();
+        class.add(row.count, row.cycles, model);
+    }
+    Ok(places.into_iter().chain(classes).collect())
+}
+
+fn main() -> Result<(), Failure> {
+    let folder = folder(std::env::args_os().nth(1));
+    let mut out = std::io::stdout().lock();
+    if !folder.is_dir() {
+        writeln!(
+            out,
+            "no silicon measurements in {}: nothing scored (RTMARK_SILICON names another place)",
+            folder.display()
+        )?;
+        return Ok(());
+    }
+    let mut table = Table::new();
+    table.load_style(presets::UTF8_HORIZONTAL_ONLY);
+    table.set_header(["measurements of", "number", "exact", "within 1", "bias", "not run"]);
+    for (name, soc) in FILES {
+        for (key, score) in scores(&folder, name, soc)? {
+            table.add_row(score.row(key));
+        }
+    }
+    for column in table.column_iter_mut().skip(1) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    writeln!(out, "{table}")?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What the models have reached, in percent exact: a change must not lose it.
+    const REACHED: [(&str, f64); 3] = [
+        ("stm32f100-cortex-m3, code in flash", 48.5),
+        ("cc2650-gpram-cortex-m3, code in gpram", 46.0),
+        ("cc2652-cortex-m4, code in flash", 14.0),
+    ];
+
+    #[test]
+    fn scores_do_not_fall() {
+        let folder = folder(None);
+        if !folder.is_dir() {
+            let mut say = std::io::stderr();
+            writeln!(say, "not scored: no measurements in {}", folder.display()).expect("told");
+            return;
+        }
+        for (name, soc) in FILES {
+            let scores = scores(&folder, name, soc).expect("readable");
+            for (place, least) in REACHED {
+                if let Some((_, score)) = scores.iter().find(|(key, _)| key == place) {
+                    let exact = 100.0 * score.exact as f64 / score.measurements as f64;
+                    assert!(exact >= least, "{place}: {exact:.1} % exact, was {least} %");
+                }
+            }
+        }
+    }
+}
