@@ -177,6 +177,13 @@ const WIDE: &[Excuse] = &[
     },
 ];
 
+/// The same on ARMv7-M without extensions, besides those above.
+const WIDE_V7M: &[Excuse] = &[Excuse {
+    ours: false,
+    covers: is_dsp,
+    why: "DDI 0403, A5.3: only ARMv7E-M has the DSP extension",
+}];
+
 /// The same on ARMv6-M, instead of those above.
 const WIDE_V6M: &[Excuse] = &[
     Excuse {
@@ -222,6 +229,22 @@ const fn is_store_form(op2: u32) -> bool {
     op2 == 0 || op2 & 0b10_0100 == 0b10_0100 || op2 >> 2 == 0b1100 || op2 >> 2 == 0b1110
 }
 
+/// The encodings of the DSP extension, sections A5.3.3 and A5.3.11 to A5.3.17 of DDI 0403.
+const fn is_dsp(e: u32) -> bool {
+    let pack = matches(e, 0xFFE0_0000, 0xEAC0_0000);
+    let saturate_halves = matches(e, 0xFB70_F0F0, 0xF320_0000);
+    let extend =
+        matches(e, 0xFF80_F080, 0xFA00_F080) && (bits(e, 19, 16) != 15 || bits(e, 22, 21) == 1);
+    let parallel = matches(e, 0xFF80_F080, 0xFA80_F000);
+    let saturate = matches(e, 0xFFF0_F0C0, 0xFA80_F080);
+    let select = matches(e, 0xFFF0_F0F0, 0xFAA0_F080);
+    let multiply = matches(e, 0xFF80_00C0, 0xFB00_0000) && bits(e, 22, 20) != 0;
+    let multiply_long = matches(e, 0xFFF0_0080, 0xFBC0_0080)
+        || matches(e, 0xFFF0_0080, 0xFBD0_0080)
+        || matches(e, 0xFFF0_00F0, 0xFBE0_0060);
+    pack || saturate_halves || extend || parallel || saturate || select || multiply || multiply_long
+}
+
 /// What comparing many encodings brought.
 #[derive(Debug, Default)]
 pub struct Agreement {
@@ -252,12 +275,12 @@ impl Comparison {
     }
 
     fn excuses(&self, wide: bool) -> Vec<&'static Excuse> {
-        let v6m = self.core == CoreKind::CortexM0Plus;
-        let tables: &[&[Excuse]] = match (wide, v6m) {
-            (false, false) => &[NARROW],
-            (false, true) => &[NARROW, NARROW_V6M],
-            (true, false) => &[WIDE],
-            (true, true) => &[WIDE_V6M],
+        let tables: &[&[Excuse]] = match (wide, self.core) {
+            (false, CoreKind::CortexM0Plus) => &[NARROW, NARROW_V6M],
+            (false, _) => &[NARROW],
+            (true, CoreKind::CortexM0Plus) => &[WIDE_V6M],
+            (true, CoreKind::CortexM3) => &[WIDE, WIDE_V7M],
+            (true, CoreKind::CortexM4F) => &[WIDE],
         };
         tables.iter().copied().flatten().collect()
     }

@@ -4,6 +4,13 @@ use rtmark_judge::decoder::{Agreement, Comparison};
 use rtmark_sim::CoreKind;
 
 fn assert_agreed(core: CoreKind, agreement: &Agreement) {
+    assert_no_difference(core, agreement);
+    for (why, uses) in &agreement.excused {
+        assert!(*uses > 0, "{core}: not needed any more: {why}");
+    }
+}
+
+fn assert_no_difference(core: CoreKind, agreement: &Agreement) {
     let differing: Vec<_> = agreement
         .disagreements
         .iter()
@@ -16,9 +23,6 @@ fn assert_agreed(core: CoreKind, agreement: &Agreement) {
         agreement.compared,
         differing[..differing.len().min(40)].join(", ")
     );
-    for (why, uses) in &agreement.excused {
-        assert!(*uses > 0, "{core}: not needed any more: {why}");
-    }
 }
 
 #[test]
@@ -42,4 +46,11 @@ fn a_dense_sample_of_wide_encodings_agrees_on_cortex_m4f() {
 fn a_dense_sample_of_wide_encodings_agrees_on_cortex_m0plus() {
     let wide = Comparison::new(CoreKind::CortexM0Plus).sample_wide(100, 2);
     assert_agreed(CoreKind::CortexM0Plus, &wide);
+}
+
+#[test]
+fn a_dense_sample_of_wide_encodings_agrees_on_cortex_m3() {
+    // Excuses that only an FPU or the DSP extension makes necessary go unused.
+    let wide = Comparison::new(CoreKind::CortexM3).sample_wide(330, 3);
+    assert_no_difference(CoreKind::CortexM3, &wide);
 }

@@ -30,6 +30,11 @@ fn cortex_m0plus_runs_as_qemu_does() {
 }
 
 #[test]
+fn cortex_m3_runs_as_qemu_does() {
+    assert_in_lockstep(CoreKind::CortexM3, 2_000_000);
+}
+
+#[test]
 fn cortex_m4f_runs_as_qemu_does() {
     assert_in_lockstep(CoreKind::CortexM4F, 5_000_000);
 }

@@ -112,7 +112,7 @@ impl Generator {
             random: Random::new(seed),
             shape,
             layout,
-            patterns: Patterns::new(mainline, shape.float),
+            patterns: Patterns::new(mainline, shape.has_dsp(), shape.float),
             pointer: 7,
             aligned: true,
             reserved: 0,

@@ -45,6 +45,11 @@ const COMMON: [&str; 22] = [
 const MAINLINE: [&str; 2] = ["basepri", "faultmask"];
 
 impl Shape {
+    /// Whether the core has the DSP extension, and with it the GE flags.
+    pub fn has_dsp(self) -> bool {
+        self.core == CoreKind::CortexM4F
+    }
+
     /// What each word of a record is.
     pub fn record_names(self) -> Vec<String> {
         let mut names: Vec<String> = COMMON.iter().map(ToString::to_string).collect();
@@ -198,7 +203,11 @@ fn write_svc_handler(code: &mut Code, shape: Shape, layout: &Layout) {
         0x1852, // adds r2, r2, r1
         0x6142, // str r2, [r0, #20]: the caller's lr
     ]);
-    let flags = if shape.core == CoreKind::CortexM0Plus { 0xF000_0000 } else { 0xF80F_0000 };
+    let flags = match shape.core {
+        CoreKind::CortexM0Plus => 0xF000_0000,
+        CoreKind::CortexM3 => 0xF800_0000,
+        CoreKind::CortexM4F => 0xF80F_0000,
+    };
     code.load_literal(2, flags);
     code.halves(&[
         0x4011, // ands r1, r2
@@ -285,7 +294,7 @@ fn write_checkpoint(
     load(code, 0, 1, SAVED_LR);
     code.half(0x4686); // mov lr, r0
     load(code, 0, 1, SAVED_APSR);
-    let flags = if mainline { 0x8C00 } else { 0x8800 };
+    let flags = if shape.has_dsp() { 0x8C00 } else { 0x8800 };
     code.halves(&[0xF380, flags]); // msr apsr, r0
     let end = code.here();
     code.half(0xBDFF); // pop {r0-r7, pc}

@@ -171,7 +171,9 @@ impl Generator {
     /// Q and GE written, and read back.
     pub(super) fn flags_of_extensions(&mut self) {
         let n = u16::from(self.source());
-        let mask = *self.random.pick(&[0x8400, 0x8800, 0x8C00]);
+        let masks: &[u16] =
+            if self.shape.has_dsp() { &[0x8400, 0x8800, 0x8C00] } else { &[0x8800] };
+        let mask = *self.random.pick(masks);
         self.code.halves(&[0xF380 | n, mask]);
         self.mrs(0);
     }

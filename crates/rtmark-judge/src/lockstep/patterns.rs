@@ -143,8 +143,6 @@ const IMMEDIATE: &[(&str, Rule)] = &[
     ("11110_i_101100_iiii 0_iii_dddd_iiiiiiii", any),         // MOVT
     ("11110_0_1100i0_nnnn 0_iii_dddd_ii_0_iiiii", shifts),    // SSAT
     ("11110_0_1110i0_nnnn 0_iii_dddd_ii_0_iiiii", shifts),    // USAT
-    ("11110_0_110010_nnnn 0000_dddd_0000_iiii", any),         // SSAT16
-    ("11110_0_111010_nnnn 0000_dddd_0000_iiii", any),         // USAT16
     ("11110_0_110100_nnnn 0_iii_dddd_ii_0_iiiii", within_register), // SBFX
     ("11110_0_111100_nnnn 0_iii_dddd_ii_0_iiiii", within_register), // UBFX
     ("11110_0_110110_nnnn 0_iii_dddd_ii_0_iiiii", ascending), // BFI
@@ -168,18 +166,45 @@ const REGISTER: &[(&str, Rule)] = &[
     ("11101_01_0100_1_nnnn 0_iii_1111_ii_ii_mmmm", any), // TEQ
     ("11101_01_1000_1_nnnn 0_iii_1111_ii_ii_mmmm", any), // CMN
     ("11101_01_1101_1_nnnn 0_iii_1111_ii_ii_mmmm", any), // CMP
-    ("11101_01_0110_0_nnnn 0_iii_dddd_ii_i0_mmmm", any), // PKHBT, PKHTB
     ("11111_010_0ii_i_nnnn 1111_dddd_0000_mmmm", any),   // shifts by a register
     ("11111_010_000i_1111 1111_dddd_10ii_mmmm", any),    // SXTH, UXTH
-    ("11111_010_000i_nnnn 1111_dddd_10ii_mmmm", any),    // SXTAH, UXTAH
-    ("11111_010_001i_1111 1111_dddd_10ii_mmmm", any),    // SXTB16, UXTB16
-    ("11111_010_001i_nnnn 1111_dddd_10ii_mmmm", any),    // SXTAB16, UXTAB16
     ("11111_010_010i_1111 1111_dddd_10ii_mmmm", any),    // SXTB, UXTB
-    ("11111_010_010i_nnnn 1111_dddd_10ii_mmmm", any),    // SXTAB, UXTAB
-    ("11111_010_1000_nnnn 1111_dddd_10ii_mmmm", any),    // QADD to QDSUB
     ("11111_010_1001_rrrr 1111_dddd_10ii_mmmm", any),    // REV, REV16, RBIT, REVSH
-    ("11111_010_1010_nnnn 1111_dddd_1000_mmmm", any),    // SEL
     ("11111_010_1011_rrrr 1111_dddd_1000_mmmm", any),    // CLZ
+];
+
+/// What the DSP extension adds, but for its sums and products.
+const DSP: &[(&str, Rule)] = &[
+    ("11110_0_110010_nnnn 0000_dddd_0000_iiii", any), // SSAT16
+    ("11110_0_111010_nnnn 0000_dddd_0000_iiii", any), // USAT16
+    ("11101_01_0110_0_nnnn 0_iii_dddd_ii_i0_mmmm", any), // PKHBT, PKHTB
+    ("11111_010_000i_nnnn 1111_dddd_10ii_mmmm", any), // SXTAH, UXTAH
+    ("11111_010_001i_1111 1111_dddd_10ii_mmmm", any), // SXTB16, UXTB16
+    ("11111_010_001i_nnnn 1111_dddd_10ii_mmmm", any), // SXTAB16, UXTAB16
+    ("11111_010_010i_nnnn 1111_dddd_10ii_mmmm", any), // SXTAB, UXTAB
+    ("11111_010_1000_nnnn 1111_dddd_10ii_mmmm", any), // QADD to QDSUB
+    ("11111_010_1010_nnnn 1111_dddd_1000_mmmm", any), // SEL
+];
+
+/// Products of the DSP extension.
+const DSP_MULTIPLY: &[&str] = &[
+    "11111_0110_001_nnnn 1111_dddd_00ii_mmmm", // SMULxy
+    "11111_0110_001_nnnn aaaa_dddd_00ii_mmmm", // SMLAxy
+    "11111_0110_010_nnnn 1111_dddd_000i_mmmm", // SMUAD
+    "11111_0110_010_nnnn aaaa_dddd_000i_mmmm", // SMLAD
+    "11111_0110_011_nnnn 1111_dddd_000i_mmmm", // SMULW
+    "11111_0110_011_nnnn aaaa_dddd_000i_mmmm", // SMLAW
+    "11111_0110_100_nnnn 1111_dddd_000i_mmmm", // SMUSD
+    "11111_0110_100_nnnn aaaa_dddd_000i_mmmm", // SMLSD
+    "11111_0110_101_nnnn 1111_dddd_000i_mmmm", // SMMUL
+    "11111_0110_101_nnnn aaaa_dddd_000i_mmmm", // SMMLA
+    "11111_0110_110_nnnn aaaa_dddd_000i_mmmm", // SMMLS
+    "11111_0110_111_nnnn 1111_dddd_0000_mmmm", // USAD8
+    "11111_0110_111_nnnn aaaa_dddd_0000_mmmm", // USADA8
+    "11111_0111_110_nnnn eeee_dddd_0110_mmmm", // UMAAL
+    "11111_0111_100_nnnn eeee_dddd_10ii_mmmm", // SMLALxy
+    "11111_0111_100_nnnn eeee_dddd_110i_mmmm", // SMLALD
+    "11111_0111_101_nnnn eeee_dddd_110i_mmmm", // SMLSLD
 ];
 
 /// Parallel sums and differences: operations 0, 1, 2, 4, 5, 6 of three kinds, with two signs.
@@ -202,27 +227,10 @@ const MULTIPLY: &[&str] = &[
     "11111_0110_000_nnnn 1111_dddd_0000_mmmm", // MUL
     "11111_0110_000_nnnn aaaa_dddd_0000_mmmm", // MLA
     "11111_0110_000_nnnn aaaa_dddd_0001_mmmm", // MLS
-    "11111_0110_001_nnnn 1111_dddd_00ii_mmmm", // SMULxy
-    "11111_0110_001_nnnn aaaa_dddd_00ii_mmmm", // SMLAxy
-    "11111_0110_010_nnnn 1111_dddd_000i_mmmm", // SMUAD
-    "11111_0110_010_nnnn aaaa_dddd_000i_mmmm", // SMLAD
-    "11111_0110_011_nnnn 1111_dddd_000i_mmmm", // SMULW
-    "11111_0110_011_nnnn aaaa_dddd_000i_mmmm", // SMLAW
-    "11111_0110_100_nnnn 1111_dddd_000i_mmmm", // SMUSD
-    "11111_0110_100_nnnn aaaa_dddd_000i_mmmm", // SMLSD
-    "11111_0110_101_nnnn 1111_dddd_000i_mmmm", // SMMUL
-    "11111_0110_101_nnnn aaaa_dddd_000i_mmmm", // SMMLA
-    "11111_0110_110_nnnn aaaa_dddd_000i_mmmm", // SMMLS
-    "11111_0110_111_nnnn 1111_dddd_0000_mmmm", // USAD8
-    "11111_0110_111_nnnn aaaa_dddd_0000_mmmm", // USADA8
     "11111_0111_000_nnnn eeee_dddd_0000_mmmm", // SMULL
     "11111_0111_010_nnnn eeee_dddd_0000_mmmm", // UMULL
     "11111_0111_100_nnnn eeee_dddd_0000_mmmm", // SMLAL
     "11111_0111_110_nnnn eeee_dddd_0000_mmmm", // UMLAL
-    "11111_0111_110_nnnn eeee_dddd_0110_mmmm", // UMAAL
-    "11111_0111_100_nnnn eeee_dddd_10ii_mmmm", // SMLALxy
-    "11111_0111_100_nnnn eeee_dddd_110i_mmmm", // SMLALD
-    "11111_0111_101_nnnn eeee_dddd_110i_mmmm", // SMLSLD
     "11111_0111_001_nnnn 1111_dddd_1111_mmmm", // SDIV
     "11111_0111_011_nnnn 1111_dddd_1111_mmmm", // UDIV
 ];
@@ -317,18 +325,18 @@ fn ruled(lines: &[(&'static str, Rule)]) -> Vec<Pattern> {
 }
 
 impl Patterns {
-    /// The patterns that the core has; `wide` and `float` are those of ARMv7E-M.
-    pub fn new(mainline: bool, float: bool) -> Self {
-        let mut patterns = Self {
-            narrow: NARROW.iter().map(|&text| Pattern { text, rule: has_high_register }).collect(),
-            narrow_memory: all(NARROW_MEMORY),
-            ..Self::default()
-        };
+    /// The patterns of an architecture and its extensions.
+    pub fn new(mainline: bool, dsp: bool, float: bool) -> Self {
+        let narrow = NARROW.iter().map(|&text| Pattern { text, rule: has_high_register });
+        let mut patterns =
+            Self { narrow: narrow.collect(), narrow_memory: all(NARROW_MEMORY), ..Self::default() };
         if mainline {
-            patterns.wide =
-                [ruled(IMMEDIATE), ruled(REGISTER), all(PARALLEL), all(MULTIPLY)].concat();
+            patterns.wide = [ruled(IMMEDIATE), ruled(REGISTER), all(MULTIPLY)].concat();
             patterns.wide_memory = all(WIDE_MEMORY);
             patterns.aligned_memory = all(ALIGNED_MEMORY);
+        }
+        if dsp {
+            patterns.wide.extend([ruled(DSP), all(PARALLEL), all(DSP_MULTIPLY)].concat());
         }
         if float {
             patterns.float = ruled(FLOAT);
