@@ -416,7 +416,11 @@ impl Generator {
             }
             self.favoured = Some(favoured);
         }
-        if self.is_mainline() && self.random.chance(2, 3) {
+        if self.is_mainline() && self.random.chance(1, 4) {
+            // Quotients: the most negative number by minus one, and by nothing at all.
+            let bits = self.fill("11111_0111_0i1_nnnn 1111_dddd_1111_mmmm");
+            self.code.wide(bits);
+        } else if self.is_mainline() && self.random.chance(2, 3) {
             self.emit_one(|patterns| &patterns.wide);
         } else {
             self.narrow();
