@@ -63,6 +63,10 @@ impl Clone for Window {
     }
 }
 
+/// Stands before an instruction at which the run is to stop. Its operand is none
+/// that asks for semihosting.
+const STOP: Slot = Slot { op: Op::Bkpt, cost: 0, ..Slot::undefined(2) };
+
 /// What decoding depends on besides the bits.
 #[derive(Clone, Debug)]
 pub struct Decoder {
@@ -70,6 +74,8 @@ pub struct Decoder {
     pub features: Features,
     /// Addresses that are watched, in ascending order.
     pub watched: Vec<u32>,
+    /// Addresses before which the run stops, in ascending order.
+    pub stops: Vec<u32>,
 }
 
 impl Decoder {
@@ -87,8 +93,12 @@ impl Decoder {
         Some(slot)
     }
 
-    /// As `decode`, with a watch in the place of a watched instruction.
+    /// As `decode`, with a watch in the place of a watched instruction, and a
+    /// breakpoint where the run is to stop.
     fn decode_watched(&self, bus: &Bus, address: u32) -> Option<Slot> {
+        if self.stops.binary_search(&address).is_ok() {
+            return Some(STOP);
+        }
         let slot = self.decode(bus, address)?;
         let watched = self.watched.binary_search(&address).is_ok();
         Some(if watched { Slot { op: Op::Watch, cost: 0, ..slot } } else { slot })
@@ -144,7 +154,10 @@ impl Code {
     /// The instruction at an address, decoded now if need be.
     pub fn slot(&mut self, bus: &mut Bus, address: u32) -> Option<Slot> {
         let decoder = &self.decoder;
-        let window = self.windows.iter_mut().find(|w| address.wrapping_sub(w.base) < w.size)?;
+        let Some(window) = self.windows.iter_mut().find(|w| address.wrapping_sub(w.base) < w.size)
+        else {
+            return decoder.stops.binary_search(&address).is_ok().then_some(STOP);
+        };
         let offset = address - window.base;
         let at = (offset >> PAGE_SHIFT) as usize;
         let within = (offset >> 1) as usize % PAGE_SLOTS;

@@ -3,7 +3,7 @@
 //! The nouns, in the order in which you meet them:
 //!
 //! - a [`Soc`] is a chip: a core, its clock and its memories, read from TOML;
-//! - an [`Image`] is firmware, read from an ELF file;
+//! - an [`Image`] is firmware, read from a file's bytes: ELF, Intel HEX, UF2 or raw;
 //! - a [`Machine`] is a soc that runs an image. It is a value: clone it and both
 //!   copies run on identically;
 //! - a [`Watch`] asks the machine to note each time an address is reached, an
@@ -32,6 +32,7 @@
 mod bus;
 mod code;
 mod cpu;
+mod debug;
 mod exception;
 mod exec;
 mod float;
@@ -49,7 +50,7 @@ mod systick;
 mod timing;
 mod watch;
 
-pub use image::{Image, ImageError, Location, Segment, Symbols};
+pub use image::{Image, ImageError, ImageFormat, Location, Segment, Symbols};
 pub use machine::{LoadError, Machine, NoMemory, Register};
 pub use rtmark_units::{Cycles, Hertz, Instructions};
 pub use soc::{CoreKind, InitWrite, Memory, MemoryKind, MemoryTiming, Soc, SocError};

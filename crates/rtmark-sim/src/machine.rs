@@ -160,7 +160,7 @@ impl Machine {
     pub fn new(soc: &Soc) -> Self {
         let features = Features::of(soc.core);
         let rules = Rules::of(soc.core);
-        let decoder = Decoder { rules, features, watched: Vec::new() };
+        let decoder = Decoder { rules, features, watched: Vec::new(), stops: Vec::new() };
         Self {
             cpu: Cpu::new(),
             bus: Bus::new(soc),

@@ -42,6 +42,8 @@ pub(crate) struct Watches {
     pub hits: Vec<Hit>,
     pub ticks: u64,
     pub interrupts: u64,
+    /// Handlers of any exception entered.
+    pub taken: u64,
 }
 
 impl Watches {
@@ -91,6 +93,7 @@ impl Watches {
 
     /// Counts a handler's entry.
     pub fn enter(&mut self, exception: u16) {
+        self.taken += 1;
         match exception {
             crate::nvic::SYSTICK => self.ticks += 1,
             crate::nvic::FIRST_INTERRUPT.. => self.interrupts += 1,

@@ -1,112 +1,29 @@
-//! Firmware images: what an ELF file gives the simulator.
+//! ELF: 32-bit little-endian Arm executables.
 //!
-//! Reads 32-bit little-endian Arm executables: segments to load, symbols to name
-//! addresses with, and sections by name for those who keep notes in them. Any
-//! input is answered with an [`Image`] or an [`ImageError`], never a panic.
-
-use std::collections::BTreeMap;
-use std::fmt;
+//! Segments to load, symbols to name addresses with, and sections by name for
+//! those who keep notes in them.
 
 use object::Endianness;
 use object::elf::{EM_ARM, ET_EXEC, FileHeader32, PF_W, PT_LOAD, STT_FUNC, STT_NOTYPE, STT_OBJECT};
 use object::read::elf::{FileHeader, ProgramHeader, SectionHeader, Sym};
 
-/// One piece of memory that an image fills.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Segment {
-    /// Where the bytes are loaded (the physical address of the program header).
-    pub load_address: u32,
-    /// Where the program expects them when it runs.
-    pub address: u32,
-    /// The bytes that the file holds.
-    pub bytes: Vec<u8>,
-    /// Bytes occupied in memory, zero-filled beyond `bytes`.
-    pub memory_size: u32,
-    /// Whether the program may write there.
-    pub writable: bool,
-}
+use super::{Image, ImageError, Segment, Symbol};
 
-/// An address told in the program's own words.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Location {
-    /// The function or object that holds the address.
-    pub symbol: String,
-    /// How far into it the address lies, in bytes.
-    pub offset: u32,
-}
+/// How much of the host's memory a file may claim, in bytes for each of its own.
+/// Headers of a hostile file can name the same bytes over and over.
+const CLAIM: usize = 16;
 
-impl fmt::Display for Location {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.offset {
-            0 => f.write_str(&self.symbol),
-            offset => write!(f, "{}+{offset:#x}", self.symbol),
-        }
+/// What is left of the memory that a file may claim.
+struct Budget(usize);
+
+impl Budget {
+    fn spend(&mut self, bytes: &[u8]) -> Result<(), ImageError> {
+        let left = self.0.checked_sub(bytes.len());
+        self.0 = left.ok_or_else(|| {
+            ImageError::Damaged("its headers name the same bytes again and again".to_owned())
+        })?;
+        Ok(())
     }
-}
-
-#[derive(Clone, Debug)]
-struct Symbol {
-    name: String,
-    size: u32,
-}
-
-/// The symbols of an image, by name and by address.
-#[derive(Clone, Debug, Default)]
-pub struct Symbols {
-    by_name: BTreeMap<String, u32>,
-    by_address: BTreeMap<u32, Symbol>,
-}
-
-impl Symbols {
-    /// The address of a symbol, with the Thumb bit of functions cleared.
-    pub fn address_of(&self, name: &str) -> Option<u32> {
-        self.by_name.get(name).copied()
-    }
-
-    /// The symbol that holds an address. A symbol without a size reaches to the next one.
-    pub fn name_at(&self, address: u32) -> Option<Location> {
-        let (&start, symbol) = self.by_address.range(..=address).next_back()?;
-        let offset = address - start;
-        (symbol.size == 0 || offset < symbol.size).then(|| Location {
-            symbol: format!("{:#}", rustc_demangle::demangle(&symbol.name)),
-            offset,
-        })
-    }
-
-    /// Every named address in ascending order.
-    pub fn iter(&self) -> impl Iterator<Item = (u32, &str)> {
-        self.by_address.iter().map(|(&address, symbol)| (address, symbol.name.as_str()))
-    }
-}
-
-/// A firmware image, ready to be loaded into a machine.
-#[derive(Clone, Debug, Default)]
-pub struct Image {
-    entry: u32,
-    segments: Vec<Segment>,
-    sections: BTreeMap<String, Vec<u8>>,
-    symbols: Symbols,
-}
-
-/// Why a file is not an image that a Cortex-M could run.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum ImageError {
-    /// The file does not begin like an ELF file.
-    #[error("not an ELF file: it begins with {0}")]
-    NotElf(String),
-    /// An ELF file, but for another kind of machine.
-    #[error("an ELF file for {0}, not for a 32-bit little-endian Arm core")]
-    OtherMachine(String),
-    /// An object file, a shared library or a core dump.
-    #[error("an ELF file of type {0}, not an executable: link it first")]
-    NotExecutable(&'static str),
-    /// A part of the file is missing or contradicts another one.
-    #[error("a damaged or truncated ELF file: {0}")]
-    Damaged(String),
-    /// Nothing in it is to be loaded.
-    #[error("an ELF file without anything to load: it has no loadable segment with contents")]
-    Empty,
 }
 
 fn damaged(error: object::Error) -> ImageError {
@@ -166,8 +83,9 @@ impl Image {
             _ => return Err(ImageError::NotExecutable("unknown")),
         }
         let mut image = Self { entry: header.e_entry(endian), ..Self::default() };
-        image.read_segments(header, endian, bytes)?;
-        image.read_sections(header, endian, bytes)?;
+        let mut budget = Budget(bytes.len().saturating_mul(CLAIM));
+        image.read_segments(header, endian, bytes, &mut budget)?;
+        image.read_sections(header, endian, bytes, &mut budget)?;
         if image.segments.iter().all(|segment| segment.bytes.is_empty()) {
             return Err(ImageError::Empty);
         }
@@ -179,6 +97,7 @@ impl Image {
         header: &FileHeader32<Endianness>,
         endian: Endianness,
         bytes: &[u8],
+        budget: &mut Budget,
     ) -> Result<(), ImageError> {
         for program in header.program_headers(endian, bytes).map_err(damaged)? {
             if program.p_type(endian) != PT_LOAD || program.p_memsz(endian) == 0 {
@@ -187,7 +106,10 @@ impl Image {
             let load_address = program.p_paddr(endian);
             let contents = program.data(endian, bytes).map_err(|()| {
                 ImageError::Damaged(format!(
-                    "the segment at {load_address:#010x} reaches beyond the end of the file"
+                    "the segment at {load_address:#010x}, from offset {:#x} on, reaches beyond the \
+                     end of the file at {:#x}",
+                    program.p_offset(endian),
+                    bytes.len()
                 ))
             })?;
             let memory_size = program.p_memsz(endian);
@@ -196,6 +118,7 @@ impl Image {
                     "the segment at {load_address:#010x} has more bytes in the file than in memory"
                 )));
             }
+            budget.spend(contents)?;
             self.segments.push(Segment {
                 load_address,
                 address: program.p_vaddr(endian),
@@ -212,6 +135,7 @@ impl Image {
         header: &FileHeader32<Endianness>,
         endian: Endianness,
         bytes: &[u8],
+        budget: &mut Budget,
     ) -> Result<(), ImageError> {
         let sections = header.sections(endian, bytes).map_err(damaged)?;
         for section in sections.iter() {
@@ -221,6 +145,8 @@ impl Image {
                 continue;
             }
             let contents = section.data(endian, bytes).map_err(damaged)?;
+            budget.spend(contents)?;
+            budget.spend(name)?;
             self.sections.insert(String::from_utf8_lossy(name).into_owned(), contents.to_vec());
         }
         let table = sections.symbols(endian, bytes, object::elf::SHT_SYMTAB).map_err(damaged)?;
@@ -235,6 +161,7 @@ impl Image {
             if !wanted {
                 continue;
             }
+            budget.spend(name)?;
             let name = String::from_utf8_lossy(name).into_owned();
             let value = symbol.st_value(endian);
             let address = if kind == STT_FUNC { value & !1 } else { value };
@@ -247,47 +174,49 @@ impl Image {
         }
         Ok(())
     }
-
-    /// The entry point that the file names, Thumb bit included.
-    pub fn entry(&self) -> u32 {
-        self.entry
-    }
-
-    /// The segments to load, in file order.
-    pub fn segments(&self) -> &[Segment] {
-        &self.segments
-    }
-
-    /// The contents of a section, loaded or not.
-    pub fn section(&self, name: &str) -> Option<&[u8]> {
-        self.sections.get(name).map(Vec::as_slice)
-    }
-
-    /// The symbols.
-    pub fn symbols(&self) -> &Symbols {
-        &self.symbols
-    }
-
-    /// Bytes of non-volatile memory that the image fills: code, constants and
-    /// the initial values of variables.
-    pub fn flash_bytes(&self) -> u64 {
-        self.segments.iter().map(|segment| segment.bytes.len() as u64).sum()
-    }
-
-    /// Bytes of RAM that the image claims statically: initialised and zeroed
-    /// variables, with heaps and stacks as far as sections reserve them.
-    pub fn ram_bytes(&self) -> u64 {
-        self.segments
-            .iter()
-            .filter(|segment| segment.writable)
-            .map(|segment| u64::from(segment.memory_size))
-            .sum()
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// An executable whose program headers all name the whole file.
+    fn greedy(headers: u16, size: usize) -> Vec<u8> {
+        let mut file = b"\x7fELF\x01\x01\x01".to_vec();
+        file.resize(16, 0);
+        for half in [2_u16, 40, 1, 0, 0, 0, 52, 0, 0, 0, 0, 0x500, 52, 32, headers, 40, 0, 0] {
+            file.extend(half.to_le_bytes());
+        }
+        for _ in 0..headers {
+            let size = size as u32;
+            file.extend([1, 0, 0, 0, size, size, 5, 4].map(u32::to_le_bytes).concat());
+        }
+        file.resize(size, 0);
+        file
+    }
+
+    #[test]
+    fn a_hostile_file_claims_little_memory() {
+        let image = Image::from_elf(&greedy(2, 4096)).expect("an image");
+        assert_eq!(image.segments().len(), 2);
+        let error = Image::from_elf(&greedy(1000, 64 * 1024)).expect_err("refused").to_string();
+        assert!(error.contains("the same bytes again and again"), "{error}");
+    }
+
+    #[test]
+    fn no_prefix_and_no_flipped_byte_makes_it_panic() {
+        let good = greedy(2, 200);
+        for length in 0..good.len() {
+            assert!(Image::from_elf(&good[..length]).is_err(), "{length}");
+        }
+        for at in 0..good.len() {
+            for flip in 1..=255 {
+                let mut bytes = good.clone();
+                bytes[at] ^= flip;
+                let _ = Image::from_bytes(&bytes, 0);
+            }
+        }
+    }
 
     #[test]
     fn what_is_no_image_is_told_apart() {

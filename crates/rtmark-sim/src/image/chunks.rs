@@ -1,0 +1,70 @@
+//! Pieces of memory in the order of a file, put together into segments.
+
+use super::Segment;
+
+/// Two pieces of a file that claim the same address.
+pub struct Overlap {
+    pub address: u32,
+    /// Where in the file the later piece stands, as told to [`Chunks::add`].
+    pub origin: usize,
+}
+
+struct Chunk {
+    address: u32,
+    /// Where in the file it begins.
+    origin: usize,
+    bytes: Vec<u8>,
+}
+
+impl Chunk {
+    fn end(&self) -> u64 {
+        u64::from(self.address) + self.bytes.len() as u64
+    }
+}
+
+/// Pieces collected so far.
+#[derive(Default)]
+pub struct Chunks(Vec<Chunk>);
+
+impl Chunks {
+    /// Adds bytes that stand at `origin` in the file. Answers whether they fit
+    /// below the end of the address space.
+    pub fn add(&mut self, address: u32, bytes: &[u8], origin: usize) -> bool {
+        if u64::from(address) + bytes.len() as u64 > 1 << 32 {
+            return false;
+        }
+        match self.0.last_mut() {
+            Some(last) if last.end() == u64::from(address) => last.bytes.extend(bytes),
+            _ if bytes.is_empty() => {}
+            _ => self.0.push(Chunk { address, origin, bytes: bytes.to_vec() }),
+        }
+        true
+    }
+
+    /// The segments in ascending order of addresses.
+    pub fn into_segments(self) -> Result<Vec<Segment>, Overlap> {
+        let mut chunks = self.0;
+        chunks.sort_by_key(|chunk| chunk.address);
+        let mut joined: Vec<Chunk> = Vec::new();
+        for chunk in chunks {
+            match joined.last_mut() {
+                Some(last) if last.end() > u64::from(chunk.address) => {
+                    let origin = last.origin.max(chunk.origin);
+                    return Err(Overlap { address: chunk.address, origin });
+                }
+                Some(last) if last.end() == u64::from(chunk.address) => {
+                    last.bytes.extend(chunk.bytes);
+                }
+                _ => joined.push(chunk),
+            }
+        }
+        let segment = |chunk: Chunk| Segment {
+            load_address: chunk.address,
+            address: chunk.address,
+            memory_size: chunk.bytes.len() as u32,
+            bytes: chunk.bytes,
+            writable: false,
+        };
+        Ok(joined.into_iter().map(segment).collect())
+    }
+}
