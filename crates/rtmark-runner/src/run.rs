@@ -48,6 +48,11 @@ impl<'a> Session<'a> {
         Ok(Self { machine, image })
     }
 
+    /// Takes a machine that has been prepared in another way, with the image in it.
+    pub fn with(machine: Machine, image: &'a Image) -> Self {
+        Self { machine, image }
+    }
+
     /// Runs until something ends the run or so many cycles have passed since
     /// reset. `look` is called after every slice of cycles and at the end.
     pub fn run(&mut self, limit: Cycles, mut look: impl FnMut(&mut Machine)) -> Ending {

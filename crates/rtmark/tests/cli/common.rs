@@ -1,5 +1,6 @@
 //! Tiny programs for Cortex-M, written by hand, and the ELF files around them.
 
+use std::fmt::Write as _;
 use std::path::Path;
 use std::process::{Command, Output};
 
@@ -29,6 +30,9 @@ pub const BAD_LOAD: &[u16] = &[0x2003, 0x0740, 0x6800];
 /// A breakpoint that is no semihosting call: `bkpt 1`.
 pub const BREAKPOINT: &[u16] = &[0xBE01];
 
+/// A function that adds one: `adds r0, #1; bx lr`.
+pub const ADD_ONE: &[u16] = &[0x3001, 0x4770];
+
 /// Pends NMI by ICSR; its vector is zero, and a fault in NMI is a lockup.
 pub const LOCKUP: &[u16] =
     &[0x200E, 0x0700, 0x21ED, 0x0209, 0x1840, 0x2101, 0x07C9, 0x6041, 0xE7FE];
@@ -52,6 +56,51 @@ pub fn printing(line: &str, success: bool) -> Vec<u16> {
     let text = [line.as_bytes(), b"\n\0\0"].concat();
     code.extend(text.chunks_exact(2).map(|pair| u16::from_le_bytes([pair[0], pair[1]])));
     code
+}
+
+/// A program as flash holds it: vectors, then code.
+pub fn raw(code: &[u16]) -> Vec<u8> {
+    let mut bytes = [0x2000_0400, START | 1].map(u32::to_le_bytes).concat();
+    bytes.resize(0x40, 0);
+    bytes.extend(code.iter().flat_map(|half| half.to_le_bytes()));
+    bytes
+}
+
+/// Flash contents as Intel HEX.
+pub fn to_hex(bytes: &[u8]) -> Vec<u8> {
+    let mut text = String::new();
+    let mut record = |kind: u8, address: u16, data: &[u8]| {
+        let [high, low] = address.to_be_bytes();
+        let mut record = [&[data.len() as u8, high, low, kind], data].concat();
+        record.push(record.iter().fold(0_u8, |sum, byte| sum.wrapping_sub(*byte)));
+        text.push(':');
+        for byte in record {
+            let _ = write!(text, "{byte:02X}");
+        }
+        text.push('\n');
+    };
+    record(4, 0, &((FLASH >> 16) as u16).to_be_bytes());
+    for (at, line) in bytes.chunks(16).enumerate() {
+        record(0, at as u16 * 16, line);
+    }
+    record(1, 0, &[]);
+    text.into_bytes()
+}
+
+/// Flash contents as UF2.
+pub fn to_uf2(bytes: &[u8]) -> Vec<u8> {
+    let mut file = Vec::new();
+    let count = bytes.len().div_ceil(256) as u32;
+    for (at, payload) in (0..).zip(bytes.chunks(256)) {
+        let begin = file.len();
+        let head =
+            [0x0A32_4655, 0x9E5D_5157, 0, FLASH + at * 256, payload.len() as u32, at, count, 0];
+        file.extend(head.map(u32::to_le_bytes).concat());
+        file.extend(payload);
+        file.resize(begin + 508, 0);
+        file.extend(u32::to_le_bytes(0x0AB1_6F30));
+    }
+    file
 }
 
 /// A probe record: kind, place, scenario.

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use crate::common::{
-    BAD_LOAD, BREAKPOINT, EXIT_FAILED, Elf, LOCKUP, LOOP, SLEEP, START, Said, UNDEFINED, printing,
-    rtmark, said,
+    ADD_ONE, BAD_LOAD, BREAKPOINT, EXIT, EXIT_FAILED, Elf, LOCKUP, LOOP, SLEEP, START, Said,
+    UNDEFINED, printing, raw, rtmark, said, to_hex, to_uf2,
 };
 
 struct Scratch {
@@ -88,7 +88,9 @@ fn files_that_are_no_images() {
         scratch.sim("cut.elf", &[]).refused(2, &["cut.elf"]);
     }
     std::fs::write(scratch.path("a.hex"), ":10000000").expect("writable");
-    scratch.sim("a.hex", &[]).refused(2, &["not an ELF file"]);
+    scratch.sim("a.hex", &[]).refused(2, &["a.hex", "Intel HEX file: line 1"]);
+    std::fs::write(scratch.path("text"), "this is no firmware").expect("writable");
+    scratch.sim("text", &[]).refused(2, &["no vector table at 0x08000000", "--base"]);
     let own = std::env::current_exe().expect("a path").display().to_string();
     let other = said(scratch.folder.path(), &["sim", &own, "--soc", "stm32c031"]);
     other.refused(2, &["64-bit", "compile for Arm"]);
@@ -145,4 +147,238 @@ fn a_reader_that_stops_is_no_error() {
     drop(child.stdout.take());
     let said: Said = child.wait_with_output().expect("it ends").into();
     assert_eq!(said.code, 0, "{said:#?}");
+}
+
+fn json(said: &Said) -> serde_json::Value {
+    serde_json::from_str(&said.stdout).unwrap_or_else(|error| panic!("{error}: {said:#?}"))
+}
+
+#[test]
+fn every_format_runs_alike() {
+    let scratch = Scratch::new();
+    let code = printing("hello", true);
+    let (bytes, whole) = (raw(&code), Elf { code: &code, ..Elf::default() });
+    let elf = json(&scratch.run(&whole, &["--format", "json"]));
+    assert_eq!(
+        (elf["image_format"].as_str(), &elf["base"]),
+        (Some("ELF"), &serde_json::Value::Null)
+    );
+    for (name, contents, format) in [
+        ("a.bin", bytes.clone(), "raw binary"),
+        ("a.hex", to_hex(&bytes), "Intel HEX"),
+        ("a.uf2", to_uf2(&bytes), "UF2"),
+    ] {
+        std::fs::write(scratch.path(name), contents).expect("writable");
+        let said = scratch.sim(name, &["--format", "json"]);
+        let ran = json(&said);
+        assert_eq!((said.code, ran["console"].as_str()), (0, Some("hello\n")), "{said:#?}");
+        assert_eq!(ran["image_format"], format);
+        assert_eq!(ran["cycles"], elf["cycles"]);
+        assert_eq!(ran["base"].as_u64(), (format == "raw binary").then_some(0x0800_0000));
+    }
+    let said = scratch.sim("a.bin", &[]);
+    assert!(said.stderr.contains("raw binary at 0x08000000, where FLASH begins"), "{said:#?}");
+    let said = scratch.sim("a.bin", &["--base", "0x0800_0000"]);
+    assert!(said.code == 0 && !said.stderr.contains("where FLASH"), "{said:#?}");
+    scratch.sim("a.bin", &["--base", "0x60000000"]).refused(2, &["0x60000000", "stm32c031"]);
+    scratch.sim("a.bin", &["--base", "0xFFFFFFFC"]).refused(2, &["last address"]);
+    scratch.sim("a.bin", &["--base", "0x08004000"]).refused(2, &["no vector table", "--base"]);
+    scratch.sim("a.hex", &["--base", "0"]).refused(2, &["--base is for raw binaries", "Intel HEX"]);
+}
+
+#[test]
+fn damaged_files_are_told_where() {
+    let scratch = Scratch::new();
+    let bytes = raw(EXIT);
+    let refused = |name: &str, contents: &[u8], words: &[&str]| {
+        std::fs::write(scratch.path(name), contents).expect("writable");
+        scratch.sim(name, &[]).refused(2, &[&[name], words].concat());
+    };
+    let hex = to_hex(&bytes);
+    refused("short.hex", &hex[..hex.len() - 12], &["line 6", "end-of-file record"]);
+    let mut spoiled = hex;
+    spoiled[40] = b'z';
+    refused("odd.hex", &spoiled, &["line 2", "no hex digit"]);
+    let uf2 = to_uf2(&bytes);
+    refused("short.uf2", &uf2[..500], &["block at offset 0x0", "500 bytes"]);
+    refused("empty.bin", b"", &["nothing to load"]);
+}
+
+#[test]
+fn a_function_is_called() {
+    let scratch = Scratch::new();
+    let elf = Elf { code: ADD_ONE, ..Elf::default() };
+    let said = scratch.run(&elf, &["--entry", "start", "--set", "r0=41"]);
+    assert_eq!((said.code, said.stdout.as_str()), (0, ""), "{said:#?}");
+    assert!(
+        said.stderr.contains("returned from 0x08000040 (start): r0 = 0x0000002a (42)"),
+        "{said:#?}"
+    );
+    let said = scratch.run(&elf, &["--entry", "0x0800_0041", "--set", "r0=-1", "--format", "json"]);
+    let ran = json(&said);
+    assert_eq!((ran["ending"].as_str(), ran["instructions"].as_u64()), (Some("returned"), Some(2)));
+    assert_eq!(ran["registers"]["r0"], 0);
+    assert_eq!(ran["registers"]["sp"], 0x2000_0400);
+    // Without the call, the link register of a reset leads nowhere.
+    assert_eq!(scratch.run(&elf, &[]).code, 11);
+    scratch.run(&elf, &["--entry", "strat"]).refused(2, &["--entry", "`strat`", "`start`"]);
+    scratch.run(&elf, &["--entry", "0x60000000"]).refused(2, &["no memory at 0x60000000"]);
+    scratch.run(&elf, &["--entry", "start", "--set", "pc=0"]).refused(2, &["--set pc"]);
+}
+
+#[test]
+fn a_function_without_vectors_needs_a_stack() {
+    let scratch = Scratch::new();
+    let code: Vec<u8> = ADD_ONE.iter().flat_map(|half| half.to_le_bytes()).collect();
+    std::fs::write(scratch.path("f.bin"), code).expect("writable");
+    let call = |more: &[&str]| scratch.sim("f.bin", &[&["--entry", "0x20000000"], more].concat());
+    call(&[]).refused(2, &["gives no stack pointer", "--set sp="]);
+    let said = call(&["--base", "0x20000000", "--set", "sp=0x20001000", "--set", "r0=1"]);
+    assert!(said.code == 0 && said.stderr.contains("r0 = 0x00000002 (2)"), "{said:#?}");
+    let named = scratch.sim("f.bin", &["--entry", "f"]);
+    named.refused(2, &["no symbols at all", "raw binary"]);
+}
+
+#[test]
+fn a_run_stops_where_it_is_told() {
+    let scratch = Scratch::new();
+    let elf = Elf::default();
+    let said = scratch.run(&elf, &["--until", "start+4", "--format", "json"]);
+    let ran = json(&said);
+    assert_eq!((said.code, ran["ending"].as_str()), (0, Some("until")), "{said:#?}");
+    assert_eq!((&ran["registers"]["pc"], &ran["instructions"]), (&(START + 4).into(), &2.into()));
+    assert_eq!(ran["registers"]["r1"], 0x20026);
+    let said = scratch.run(&elf, &["--until", "start"]);
+    assert!(said.stderr.contains("stopped before 0x08000040 (start)"), "{said:#?}");
+    // An address that is not reached ends nothing.
+    let said = scratch.run(&elf, &["--until", "0x08000046", "--format", "json"]);
+    assert_eq!(json(&said)["ending"], "exit");
+    scratch.run(&elf, &["--until", "0x30000000"]).refused(2, &["no memory at 0x30000000"]);
+    scratch.run(&elf, &["--until", "nothing_like_it"]).refused(2, &["no symbol"]);
+    assert_eq!(scratch.run(&elf, &["--until", "0xg"]).code, 2);
+}
+
+#[test]
+fn memory_is_shown() {
+    let scratch = Scratch::new();
+    let asked = ["--dump", "start:4", "--dump", "0x20000000:0x14"];
+    let said = scratch.run_code(EXIT, &asked);
+    let shown = "start: 4 bytes\n08000040  18 20 01 49                                      |. .I|\n\
+                 0x20000000: 20 bytes\n";
+    assert!(said.stdout.starts_with(shown), "{said:#?}");
+    assert!(said.stdout.contains("\n20000010  a5 a5 a5 a5  "), "{said:#?}");
+    let said = scratch.run_code(EXIT, &[&asked, &["--format", "json"][..]].concat());
+    let ran = json(&said);
+    assert_eq!(
+        ran["dumps"][0],
+        serde_json::json!({
+            "what": "start", "address": START, "bytes": "18200149",
+        })
+    );
+    assert_eq!(ran["dumps"][1]["bytes"].as_str().map(str::len), Some(40));
+    let refused = |dump: &str, words: &[&str]| {
+        scratch.run_code(EXIT, &["--dump", dump]).refused(2, words);
+    };
+    refused("0x20002FF0:17", &["17 bytes", "where memory has 16", "RAM"]);
+    refused("0x40000000:4", &["where memory has 0"]);
+    refused("0x20000000:0xFFFFFFFF", &["where memory has 12288"]);
+    refused("begin:4", &["no symbol `begin`"]);
+    for bad in ["start", "start:", "start:0", ":4", "start:x", "0x1_0000_0000:1"] {
+        let said = scratch.run_code(EXIT, &["--dump", bad]);
+        assert!(said.code == 2 && said.stderr.contains("--dump"), "{said:#?}");
+    }
+}
+
+#[test]
+fn registers_and_words_are_set() {
+    let scratch = Scratch::new();
+    let set = ["--set", "R7=0x1234", "--set", "primask=1", "--set", "0x20000010=0xDEADBEEF"];
+    let more = ["--dump", "0x20000010:4", "--format", "json"];
+    let ran = json(&scratch.run_code(EXIT, &[&set[..], &more].concat()));
+    assert_eq!(
+        (&ran["registers"]["r7"], &ran["registers"]["primask"]),
+        (&0x1234.into(), &1.into())
+    );
+    assert_eq!(ran["dumps"][0]["bytes"], "efbeadde");
+    let refused = |set: &str, words: &[&str]| {
+        scratch.run_code(EXIT, &["--set", set]).refused(2, words);
+    };
+    refused("s0=1.5", &["cortex-m0plus has no register s0"]);
+    refused("basepri=1", &["no register basepri"]);
+    refused("0x60000000=1", &["nothing takes a word at 0x60000000"]);
+    for bad in ["r0", "r16=1", "r0=x", "r0=0x1_0000_0000", "=1", "s32=1"] {
+        let said = scratch.run_code(EXIT, &["--set", bad]);
+        assert!(said.code == 2 && said.stderr.contains("--set"), "{said:#?}");
+    }
+}
+
+#[test]
+fn floating_point_registers_are_set() {
+    let scratch = Scratch::new();
+    // vadd.f32 s0, s0, s1; bx lr
+    let elf = Elf { code: &[0xEE30, 0x0A20, 0x4770], ..Elf::default() };
+    elf.write(&scratch.path("image.elf"));
+    let call = |more: &[&str]| {
+        let call =
+            ["sim", "image.elf", "--soc", "stm32f405", "--entry", "start", "--format", "json"];
+        said(
+            scratch.folder.path(),
+            &[&call[..], &["--set", "s0=1.5", "--set", "s1=2"], more].concat(),
+        )
+    };
+    assert_eq!(call(&[]).code, 11);
+    let said = call(&["--set", "0xE000ED88=0xF00000"]);
+    assert_eq!(
+        json(&said)["registers"]["s0"].as_u64(),
+        Some(3.5_f32.to_bits().into()),
+        "{said:#?}"
+    );
+}
+
+#[test]
+fn interrupts_come_when_told() {
+    let scratch = Scratch::new();
+    let said = scratch.run_code(SLEEP, &["--irq", "32@1000"]);
+    said.refused(2, &["stm32c031 has no interrupt 32", "0 to 31"]);
+    for bad in ["5", "5@", "@1", "x@1", "70000@1"] {
+        let said = scratch.run_code(SLEEP, &["--irq", bad]);
+        assert!(said.code == 2 && said.stderr.contains("--irq"), "{said:#?}");
+    }
+    // The vector of interrupt 0 stands where other programs have their first instruction;
+    // NVIC_ISER is set from outside.
+    let mut code = vec![0x0061, 0x0800];
+    code.resize(0x10, 0);
+    code.extend([0x4770, 0x46C0]); // the handler, at START + 0x20: bx lr
+    code.extend([0xBF30, 0x4770]); // the function, at START + 0x24: wfi; bx lr
+    let elf = Elf { code: &code, ..Elf::default() };
+    let call = ["--entry", "0x08000064", "--set", "0xE000E100=1", "--format", "json"];
+    assert_eq!(json(&scratch.run(&elf, &call))["ending"], "asleep");
+    let ran = json(&scratch.run(&elf, &[&call[..], &["--irq", "0@1000"]].concat()));
+    assert_eq!((ran["ending"].as_str(), ran["exceptions"].as_u64()), (Some("returned"), Some(1)));
+    let cycles = ran["cycles"].as_u64().expect("a number");
+    assert!((1_020..1_060).contains(&cycles), "{ran}");
+}
+
+#[test]
+fn statistics_are_shown() {
+    let scratch = Scratch::new();
+    // ldr r0, =0x40022000; ldr r0, [r0]; bx lr
+    let code = [0x4801, 0x6800, 0x4770, 0x46C0, 0x2000, 0x4002];
+    let said = scratch.run_code(&code, &["-q", "--stats", "--entry", "start"]);
+    assert_eq!((said.code, said.stderr.as_str()), (0, ""), "{said:#?}");
+    for line in ["instructions  3\n", "exceptions    0\n", "unmodelled    0x40022000\n"] {
+        assert!(said.stdout.contains(line), "no {line} in {said:#?}");
+    }
+    assert!(said.stdout.contains("cycles each   ") && said.stdout.contains("pc      0xfffffffe"));
+    let said = scratch.run_code(&code, &["--entry", "start", "--format", "json"]);
+    assert_eq!(json(&said)["unmodelled"][0], 0x4002_2000);
+}
+
+#[test]
+fn dumps_begin_on_a_line_of_their_own() {
+    let scratch = Scratch::new();
+    // movs r0, #3: SYS_WRITEC; ldr r1, =star; bkpt 0xab; bx lr
+    let code = [0x2003, 0x4901, 0xBEAB, 0x4770, 0x004C, 0x0800, 0x002A];
+    let said = scratch.run_code(&code, &["--entry", "start", "--dump", "start:1"]);
+    assert!(said.stdout.starts_with("*\nstart: 1 bytes\n08000040  03  "), "{said:#?}");
 }

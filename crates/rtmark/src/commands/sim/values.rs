@@ -1,0 +1,233 @@
+//! What the options of `rtmark sim` say, parsed: numbers, places, registers.
+
+use rtmark_runner::socs::nearest;
+use rtmark_sim::{Image, Register};
+
+/// An address, or what a symbol will turn out to be.
+#[derive(Clone, Debug)]
+pub enum Place {
+    Address(u32),
+    Symbol { name: String, offset: u32 },
+}
+
+/// A piece of memory to be shown after the run.
+#[derive(Clone, Debug)]
+pub struct Dump {
+    /// As it was asked for.
+    pub what: String,
+    pub place: Place,
+    pub length: u32,
+}
+
+/// Where a value is put before the run.
+#[derive(Clone, Copy, Debug)]
+pub enum Target {
+    Register(Register),
+    Word(u32),
+}
+
+/// A value put into a register or a word before the run.
+#[derive(Clone, Debug)]
+pub struct Setting {
+    pub name: String,
+    pub target: Target,
+    pub value: u32,
+}
+
+/// An interrupt that becomes pending in a cycle.
+#[derive(Clone, Copy, Debug)]
+pub struct Pend {
+    pub interrupt: u16,
+    pub cycle: u64,
+}
+
+/// A number in decimal, or in hexadecimal after `0x`; underscores may group digits.
+fn number(text: &str) -> Result<u64, String> {
+    let digits = text.replace('_', "");
+    let hexadecimal = digits.strip_prefix("0x").or_else(|| digits.strip_prefix("0X"));
+    let (digits, radix) = hexadecimal.map_or((digits.as_str(), 10), |hex| (hex, 16));
+    // A sign would be accepted by the library function.
+    if !digits.starts_with(|first: char| first.is_digit(radix)) {
+        return Err(format!("`{text}` is no number, such as 4096 or 0x1000"));
+    }
+    u64::from_str_radix(digits, radix)
+        .map_err(|_| format!("`{text}` is no number of up to 64 bits, such as 4096 or 0x1000"))
+}
+
+/// As `number`, of 32 bits.
+pub fn word(text: &str) -> Result<u32, String> {
+    u32::try_from(number(text)?).map_err(|_| format!("`{text}` does not fit 32 bits"))
+}
+
+/// A word that may be negative.
+fn signed_word(text: &str) -> Result<u32, String> {
+    let Some(positive) = text.strip_prefix('-') else { return word(text) };
+    let value = i64::try_from(number(positive)?).ok().and_then(|value| i32::try_from(-value).ok());
+    value.map(|value| value as u32).ok_or_else(|| format!("`{text}` does not fit 32 bits"))
+}
+
+pub fn place(text: &str) -> Result<Place, String> {
+    if text.is_empty() {
+        return Err("an address or a symbol is missing".to_owned());
+    }
+    if text.starts_with(|first: char| first.is_ascii_digit()) {
+        return word(text).map(Place::Address);
+    }
+    let offset = text.rsplit_once('+').and_then(|(name, offset)| Some((name, word(offset).ok()?)));
+    let (name, offset) = offset.unwrap_or((text, 0));
+    Ok(Place::Symbol { name: name.to_owned(), offset })
+}
+
+pub fn dump(text: &str) -> Result<Dump, String> {
+    // Names of Rust and C++ have colons of their own.
+    let (at, length) = text.rsplit_once(':').ok_or("a length is missing, as in buffer:16")?;
+    if at.ends_with(':') {
+        return Err(format!("a length is missing, as in {text}:16"));
+    }
+    let length = word(length)?;
+    if length == 0 {
+        return Err("the length is 0".to_owned());
+    }
+    Ok(Dump { what: at.to_owned(), place: place(at)?, length })
+}
+
+pub fn pend(text: &str) -> Result<Pend, String> {
+    let (interrupt, cycle) = text.split_once('@').ok_or("a cycle is missing, as in 5@1000")?;
+    let interrupt = u16::try_from(number(interrupt)?).map_err(|_| "no core has as many interrupts");
+    Ok(Pend { interrupt: interrupt?, cycle: number(cycle)? })
+}
+
+/// The registers that go by a name of their own.
+const NAMED: [(&str, Register); 12] = [
+    ("sp", Register::R(13)),
+    ("lr", Register::R(14)),
+    ("pc", Register::Pc),
+    ("r15", Register::Pc),
+    ("xpsr", Register::Xpsr),
+    ("msp", Register::Msp),
+    ("psp", Register::Psp),
+    ("primask", Register::Primask),
+    ("basepri", Register::Basepri),
+    ("control", Register::Control),
+    ("fpscr", Register::Fpscr),
+    ("ip", Register::R(12)),
+];
+
+fn register(name: &str) -> Option<Register> {
+    if let Some((_, register)) = NAMED.iter().find(|(known, _)| *known == name) {
+        return Some(*register);
+    }
+    let bank = name.get(..1)?;
+    let digits = name.get(1..).filter(|digits| digits.bytes().all(|b| b.is_ascii_digit()))?;
+    match (bank, digits.parse().ok()?) {
+        ("r", at @ 0..=14) => Some(Register::R(at)),
+        ("s", at @ 0..=31) => Some(Register::S(at)),
+        _ => None,
+    }
+}
+
+/// The bits of a single-precision register: hexadecimal as they are, else a number.
+fn float(text: &str) -> Result<u32, String> {
+    if text.starts_with("0x") || text.starts_with("0X") {
+        return word(text);
+    }
+    let value: Result<f32, _> = text.parse();
+    value.map(f32::to_bits).map_err(|_| format!("`{text}` is no number, such as 1.5 or 0x3FC00000"))
+}
+
+pub fn setting(text: &str) -> Result<Setting, String> {
+    let (name, value) = text.split_once('=').ok_or("a value is missing, as in r0=1")?;
+    let name = name.to_ascii_lowercase();
+    let (target, value) = if name.starts_with(|first: char| first.is_ascii_digit()) {
+        (Target::Word(word(&name)?), signed_word(value)?)
+    } else {
+        let register = register(&name).ok_or_else(|| {
+            format!(
+                "no register is called `{name}`; there are r0 to r14, sp, lr, pc, xpsr, msp, psp, \
+                 primask, basepri, control, s0 to s31 and fpscr"
+            )
+        })?;
+        let float = matches!(register, Register::S(_)).then(|| float(value));
+        (Target::Register(register), float.unwrap_or_else(|| signed_word(value))?)
+    };
+    Ok(Setting { name, target, value })
+}
+
+/// Where a place is in an image; otherwise what is wrong, and what to do.
+pub fn resolve(place: &Place, image: &Image) -> Result<u32, (String, String)> {
+    let (name, offset) = match place {
+        Place::Address(address) => return Ok(*address),
+        Place::Symbol { name, offset } => (name, offset),
+    };
+    let symbols = image.symbols();
+    if let Some(address) = symbols.find(name) {
+        return Ok(address.wrapping_add(*offset));
+    }
+    let mut known: Vec<String> = symbols.names().collect();
+    if known.is_empty() {
+        let hint = format!("its format is {}; give an address such as 0x08000100", image.format());
+        return Err((format!("no symbol `{name}`: it has no symbols at all"), hint));
+    }
+    let mut near = Vec::new();
+    while near.len() < 3
+        && let Some(next) = nearest(name, known.iter().map(String::as_str)).map(str::to_owned)
+    {
+        known.retain(|other| *other != next);
+        near.push(format!("`{next}`"));
+    }
+    let hint = match near.as_slice() {
+        [] => "`arm-none-eabi-nm` lists its symbols; an address such as 0x08000100 will do, too"
+            .to_owned(),
+        near => format!("did you mean {}?", near.join(" or ")),
+    };
+    Err((format!("no symbol `{name}`"), hint))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_come_in_two_bases() {
+        assert_eq!(word("0x0800_0041"), Ok(0x0800_0041));
+        assert_eq!(word("1_000"), Ok(1000));
+        assert_eq!(signed_word("-1"), Ok(u32::MAX));
+        assert_eq!(signed_word("-2147483648"), Ok(0x8000_0000));
+        for bad in ["", "0x", "x", "-1", "+1", "0x+1", "4294967296", "0x1_0000_0000", "1e3", "_"] {
+            assert!(word(bad).is_err(), "{bad}");
+        }
+        assert!(signed_word("-2147483649").is_err() && signed_word("--1").is_err());
+    }
+
+    #[test]
+    fn lengths_follow_the_last_colon() {
+        let dump = dump("app::buffer+0x10:0x20").expect("good");
+        assert_eq!((dump.what.as_str(), dump.length), ("app::buffer+0x10", 32));
+        assert!(matches!(dump.place, Place::Symbol { name, offset: 16 } if name == "app::buffer"));
+        for bad in ["a", "a:", "a:0", ":4", "a::16", "a:b"] {
+            assert!(super::dump(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn registers_have_names() {
+        let bits = |text: &str| setting(text).map(|setting| setting.value);
+        assert_eq!(bits("R12=-2"), Ok(0xFFFF_FFFE));
+        assert_eq!(bits("s0=1.5"), Ok(0x3FC0_0000));
+        assert_eq!(bits("s31=2"), Ok(0x4000_0000));
+        assert_eq!(bits("s0=0x2"), Ok(2));
+        assert_eq!(bits("0xE000ED88=0xF00000"), Ok(0x00F0_0000));
+        for bad in ["r0", "r16=1", "s32=1", "é=1", "=1", "r=1", "s0=x", "r0=1.5", "r+1=1"] {
+            assert!(bits(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn interrupts_have_cycles() {
+        let pend = pend("5@1_000").expect("good");
+        assert_eq!((pend.interrupt, pend.cycle), (5, 1000));
+        for bad in ["5", "5@", "@5", "70000@1", "-1@1"] {
+            assert!(super::pend(bad).is_err(), "{bad}");
+        }
+    }
+}
