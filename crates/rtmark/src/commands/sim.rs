@@ -6,7 +6,9 @@ use clap::{Args, ValueEnum};
 use rtmark_firmware::probes;
 use rtmark_model::{ScenarioId, visible};
 use rtmark_runner::{Ending, Session, socs};
-use rtmark_sim::{Image, ImageError, ImageFormat, LoadError, Machine, MemoryKind, Register, Soc};
+use rtmark_sim::{
+    FaultKind, Image, ImageError, ImageFormat, LoadError, Machine, MemoryKind, Register, Soc,
+};
 use rtmark_units::{Cycles, Hertz};
 
 use crate::cli::Talk;
@@ -432,6 +434,10 @@ fn hint(end: &End) -> Option<&'static str> {
     let End::Other(ending) = end else { return None };
     match ending {
         Ending::Exit(_) => None,
+        Ending::Fault(report) if report.kind == FaultKind::NoCoprocessor => Some(
+            "switch the FPU on first, which is the startup code's part; with --entry none runs: \
+             --set 0xE000ED88=0xF00000",
+        ),
         Ending::Fault(_) | Ending::Lockup(_) => Some(
             "look up the address with arm-none-eabi-addr2line, and what the function accesses there",
         ),

@@ -117,11 +117,13 @@ pub struct Elf<'a> {
     pub base: u32,
     /// An object file rather than an executable.
     pub relocatable: bool,
+    /// The name of its second symbol; the first is `start`.
+    pub second: &'a str,
 }
 
 impl Default for Elf<'_> {
     fn default() -> Self {
-        Self { code: EXIT, probes: &[], base: FLASH, relocatable: false }
+        Self { code: EXIT, probes: &[], base: FLASH, relocatable: false, second: "rtmark_select" }
     }
 }
 
@@ -154,7 +156,8 @@ impl Elf<'_> {
         writer.reserve_symtab_section_index();
         writer.reserve_strtab_section_index();
         writer.reserve_shstrtab_section_index();
-        let names = [b"start".as_slice(), b"rtmark_select"].map(|name| writer.add_string(name));
+        let names =
+            [b"start".as_slice(), self.second.as_bytes()].map(|name| writer.add_string(name));
         writer.reserve_null_symbol_index();
         for _ in names {
             writer.reserve_symbol_index(Some(text_index));

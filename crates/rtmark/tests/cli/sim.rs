@@ -222,6 +222,10 @@ fn a_function_is_called() {
     // Without the call, the link register of a reset leads nowhere.
     assert_eq!(scratch.run(&elf, &[]).code, 11);
     scratch.run(&elf, &["--entry", "strat"]).refused(2, &["--entry", "`strat`", "`start`"]);
+    let twice = Elf { second: "start", ..elf.clone() };
+    scratch
+        .run(&twice, &["--entry", "start"])
+        .refused(2, &["`start` is the name of 2 symbols", "0x08000040, 0x08000100"]);
     scratch.run(&elf, &["--entry", "0x60000000"]).refused(2, &["no memory at 0x60000000"]);
     scratch.run(&elf, &["--entry", "start", "--set", "pc=0"]).refused(2, &["--set pc"]);
 }
@@ -319,15 +323,14 @@ fn floating_point_registers_are_set() {
     let elf = Elf { code: &[0xEE30, 0x0A20, 0x4770], ..Elf::default() };
     elf.write(&scratch.path("image.elf"));
     let call = |more: &[&str]| {
-        let call =
-            ["sim", "image.elf", "--soc", "stm32f405", "--entry", "start", "--format", "json"];
+        let call = ["sim", "image.elf", "--soc", "stm32f405", "--entry", "start"];
         said(
             scratch.folder.path(),
             &[&call[..], &["--set", "s0=1.5", "--set", "s1=2"], more].concat(),
         )
     };
-    assert_eq!(call(&[]).code, 11);
-    let said = call(&["--set", "0xE000ED88=0xF00000"]);
+    call(&[]).refused(11, &["FPU", "--set 0xE000ED88=0xF00000"]);
+    let said = call(&["--format", "json", "--set", "0xE000ED88=0xF00000"]);
     assert_eq!(
         json(&said)["registers"]["s0"].as_u64(),
         Some(3.5_f32.to_bits().into()),

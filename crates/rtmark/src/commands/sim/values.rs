@@ -160,6 +160,13 @@ pub fn resolve(place: &Place, image: &Image) -> Result<u32, (String, String)> {
         Place::Symbol { name, offset } => (name, offset),
     };
     let symbols = image.symbols();
+    // Functions of different files may share a name, and none of them is meant more.
+    let same = symbols.iter().filter(|(_, other)| other == name);
+    let same: Vec<_> = same.map(|(address, _)| format!("{address:#010x}")).collect();
+    if same.len() > 1 {
+        let problem = format!("`{name}` is the name of {} symbols", same.len());
+        return Err((problem, format!("give one of their addresses: {}", same.join(", "))));
+    }
     if let Some(address) = symbols.find(name) {
         return Ok(address.wrapping_add(*offset));
     }
