@@ -25,7 +25,7 @@ test:
 lint:
 	$(CARGO) fmt --check
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
-	$(CARGO) fmt --check --manifest-path firmware/Cargo.toml
+	$(CARGO) fmt --all --check --manifest-path firmware/Cargo.toml
 
 bench:
 	@scripts/setup test
@@ -37,6 +37,7 @@ lockstep:
 	@scripts/setup test
 	$(CARGO) build --quiet --release -p rtmark-judge
 	@target/release/rtmark-judge lockstep --core cortex-m0plus --instructions 100000000
+	@target/release/rtmark-judge lockstep --core cortex-m3 --instructions 100000000
 	@target/release/rtmark-judge lockstep --core cortex-m4f --instructions 100000000
 
 # The timing models beside cycles measured on chips (RTMARK_SILICON names the folder).
