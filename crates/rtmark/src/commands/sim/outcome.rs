@@ -5,6 +5,8 @@ use std::fmt::Write as _;
 use rtmark_sim::{Machine, Register};
 use serde::{Serialize, Serializer};
 
+use super::values::NAMED;
+
 /// A run as JSON. Fields may be added; `schema_version` rises when one changes.
 #[derive(Debug, Serialize)]
 pub struct Outcome<'a> {
@@ -55,19 +57,7 @@ fn hexadecimal<S: Serializer>(bytes: &[u8], serializer: S) -> Result<S::Ok, S::E
 /// Every register that the core has, by name.
 pub fn registers(machine: &Machine) -> Vec<(String, u32)> {
     let general = (0..13).map(|at| (format!("r{at}"), Register::R(at)));
-    let special = [
-        ("sp", Register::R(13)),
-        ("lr", Register::R(14)),
-        ("pc", Register::Pc),
-        ("xpsr", Register::Xpsr),
-        ("msp", Register::Msp),
-        ("psp", Register::Psp),
-        ("primask", Register::Primask),
-        ("basepri", Register::Basepri),
-        ("control", Register::Control),
-        ("fpscr", Register::Fpscr),
-    ];
-    let special = special.map(|(name, register)| (name.to_owned(), register));
+    let special = NAMED.map(|(name, register)| (name.to_owned(), register));
     let float = (0..32).map(|at| (format!("s{at}"), Register::S(at)));
     general
         .chain(special)

@@ -98,11 +98,10 @@ pub fn pend(text: &str) -> Result<Pend, String> {
 }
 
 /// The registers that go by a name of their own.
-const NAMED: [(&str, Register); 12] = [
+pub const NAMED: [(&str, Register); 10] = [
     ("sp", Register::R(13)),
     ("lr", Register::R(14)),
     ("pc", Register::Pc),
-    ("r15", Register::Pc),
     ("xpsr", Register::Xpsr),
     ("msp", Register::Msp),
     ("psp", Register::Psp),
@@ -110,11 +109,13 @@ const NAMED: [(&str, Register); 12] = [
     ("basepri", Register::Basepri),
     ("control", Register::Control),
     ("fpscr", Register::Fpscr),
-    ("ip", Register::R(12)),
 ];
 
+/// Other names that people use for some of them.
+const ALIASES: [(&str, Register); 2] = [("r15", Register::Pc), ("ip", Register::R(12))];
+
 fn register(name: &str) -> Option<Register> {
-    if let Some((_, register)) = NAMED.iter().find(|(known, _)| *known == name) {
+    if let Some((_, register)) = NAMED.iter().chain(&ALIASES).find(|(known, _)| *known == name) {
         return Some(*register);
     }
     let bank = name.get(..1)?;
