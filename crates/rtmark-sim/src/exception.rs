@@ -88,7 +88,7 @@ impl Machine {
         let r = &self.cpu.r;
         let words = [r[0], r[1], r[2], r[3], r[12], r[14], return_address, xpsr];
         for (address, word) in (frame..).step_by(4).zip(words) {
-            self.store_frame_word(address, word)?;
+            self.write_aligned_word(address, word)?;
         }
         if with_fp {
             if self.system.fp.lazy_enabled() {
@@ -110,15 +110,8 @@ impl Machine {
         Ok(exc_return)
     }
 
-    /// Stores a word of a frame without the pace of an instruction: the entry's
-    /// own time covers it.
-    fn store_frame_word(&mut self, address: u32, word: u32) -> Done {
-        let paced = self.cycles;
-        let outcome = self.write_aligned_word(address, word);
-        self.cycles = self.cycles.max(paced);
-        outcome
-    }
-
+    /// Loads a word of a frame without the pace of an instruction: the return's own
+    /// time covers it.
     fn load_frame_word(&mut self, address: u32) -> Result<u32, Trap> {
         let paced = self.cycles;
         let word = self.read_aligned_word(address);
@@ -128,9 +121,9 @@ impl Machine {
 
     fn store_fp_registers(&mut self, to: u32) -> Done {
         for at in 0..16 {
-            self.store_frame_word(to.wrapping_add(at * 4), self.cpu.s[at as usize])?;
+            self.write_aligned_word(to.wrapping_add(at * 4), self.cpu.s[at as usize])?;
         }
-        self.store_frame_word(to.wrapping_add(64), self.cpu.fpscr)
+        self.write_aligned_word(to.wrapping_add(64), self.cpu.fpscr)
     }
 
     /// The first floating-point instruction of a handler saves what entry left behind.

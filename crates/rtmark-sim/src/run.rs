@@ -67,8 +67,7 @@ impl Machine {
             self.cpu.pc = next;
             match self.execute(slot) {
                 Ok(flow) => {
-                    self.cycles += u64::from(slot.cost);
-                    self.instructions += 1;
+                    self.retire(slot);
                     jumped = flow == Flow::Jump;
                     pc = if jumped { self.cpu.pc } else { next };
                 }
@@ -119,12 +118,18 @@ impl Machine {
     fn finish(&mut self, pc: u32, slot: &Slot) -> Result<(), Stop> {
         match self.execute(slot) {
             Ok(_) => {
-                self.cycles += u64::from(slot.cost);
-                self.instructions += 1;
+                self.retire(slot);
                 Ok(())
             }
             Err(trap) => self.end_trapped(trap, pc, *slot),
         }
+    }
+
+    /// Counts an instruction that has completed.
+    #[inline(always)]
+    fn retire(&mut self, slot: &Slot) {
+        self.cycles += u64::from(slot.cost);
+        self.instructions += 1;
     }
 
     /// Notes that a watched address is reached; answers the real instruction there.
@@ -142,8 +147,7 @@ impl Machine {
                 return self.finish(pc, &slot);
             }
             Trap::Breakpoint if slot.imm == SEMIHOSTING => {
-                self.cycles += u64::from(slot.cost);
-                self.instructions += 1;
+                self.retire(&slot);
                 return match self.semihosting() {
                     Reply::Value(value) => {
                         self.cpu.r[0] = value;
@@ -154,8 +158,7 @@ impl Machine {
             }
             Trap::WaitForInterrupt | Trap::WaitForEvent => {
                 let event = trap == Trap::WaitForEvent;
-                self.cycles += u64::from(slot.cost);
-                self.instructions += 1;
+                self.retire(&slot);
                 if event && std::mem::take(&mut self.event) {
                     return Ok(());
                 }
@@ -164,20 +167,17 @@ impl Machine {
                 return Ok(());
             }
             Trap::ExceptionReturn => {
-                self.cycles += u64::from(slot.cost);
-                self.instructions += 1;
+                self.retire(&slot);
                 return self.return_from_exception(self.trap_value, pc);
             }
             Trap::InvalidState => {
                 // The branch itself completes; its target is what faults.
-                self.cycles += u64::from(slot.cost);
-                self.instructions += 1;
+                self.retire(&slot);
                 let target = self.cpu.pc;
                 return self.fault(FaultKind::InvalidState, None, target);
             }
             Trap::SupervisorCall => {
-                self.cycles += u64::from(slot.cost);
-                self.instructions += 1;
+                self.retire(&slot);
                 return self.supervisor_call(pc);
             }
             _ => {}

@@ -6,7 +6,7 @@
 use super::Rules;
 use crate::isa::{Group, Slot};
 
-pub static RULES: Rules = Rules {
+pub const RULES: Rules = Rules {
     cost,
     divide: |_, _, _| 0,
     long_multiply: |_, _, _| 0,

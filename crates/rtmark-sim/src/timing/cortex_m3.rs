@@ -7,7 +7,7 @@
 use super::Rules;
 use crate::isa::{Group, Op, Slot};
 
-pub static RULES: Rules = Rules {
+pub const RULES: Rules = Rules {
     cost,
     divide,
     long_multiply,
@@ -24,7 +24,9 @@ pub static RULES: Rules = Rules {
     exit: 10,
     tail_chain: 6,
     fp_frame: 0,
-    // DDI 0337, 3.3.2: neighbouring loads overlap their address and data phases.
+    // DDI 0337, 3.3.2: neighbouring loads overlap their address and data phases; a store
+    // follows a load that way too, but nothing a store. One with an immediate offset
+    // always takes one cycle.
     load_pairing: 1,
 };
 
@@ -46,7 +48,7 @@ fn cost(slot: &Slot) -> u8 {
 /// What a division takes beyond two cycles: nothing when the quotient is zero, else
 /// three and one for each four digits by which the dividend is the longer one.
 /// Measured on a CC2650 for every distance of 0 to 28 digits.
-pub fn divide(dividend: u32, divisor: u32, signed: bool) -> u8 {
+fn divide(dividend: u32, divisor: u32, signed: bool) -> u8 {
     let magnitude = |value: u32| if signed { (value as i32).unsigned_abs() } else { value };
     let (dividend, divisor) = (magnitude(dividend), magnitude(divisor));
     if divisor == 0 || dividend < divisor {

@@ -6,27 +6,14 @@
 use super::{Rules, cortex_m3};
 use crate::isa::{Group, Op, Slot};
 
-pub static RULES: Rules = Rules {
+/// The pipeline's front, its divider (measured on a CC2652) and its exceptions (DDI
+/// 0439, 3.9) are the Cortex-M3's.
+pub const RULES: Rules = Rules {
     cost,
-    // Measured on a CC2652 to follow the Cortex-M3's law.
-    divide: cortex_m3::divide,
     long_multiply: |_, _, _| 0,
-    // The pipeline's front is the Cortex-M3's; see there.
-    refill: 1,
-    refill_indirect: 2,
-    refill_straddling: 1,
-    refill_loaded: 1,
-    // DDI 0439, 3.9: 12 cycles; measured on Cortex-M3 silicon as 12 and 10.
-    entry: 12,
-    late_arrival: 6,
-    exit: 10,
-    tail_chain: 6,
-    // 29 and 27 with the floating-point registers.
+    // 29 in and 27 back with the floating-point registers.
     fp_frame: 17,
-    // DDI 0439, 3.3.3: neighbouring loads overlap their address and data phases; a store
-    // follows a load that way too, but nothing a store. One with an immediate offset
-    // always takes one cycle.
-    load_pairing: 1,
+    ..cortex_m3::RULES
 };
 
 fn cost(slot: &Slot) -> u8 {
