@@ -9,6 +9,8 @@
 //! - a [`Watch`] asks the machine to note each time an address is reached, an
 //!   exception becomes pending or returns, at no cost in cycles; a [`Hit`] is one
 //!   such note;
+//! - an [`Observer`] follows a run instruction by instruction, for traces, profiles
+//!   and debuggers, in a loop of its own so that other runs pay nothing;
 //! - a [`Stop`] says why a run came back, with a [`FaultReport`] when it went wrong.
 //!
 //! The library does no input or output, reads no clock, and knows no kernel and
@@ -41,6 +43,7 @@ mod isa;
 pub mod isa_check;
 mod machine;
 mod nvic;
+mod observe;
 mod run;
 mod semihosting;
 mod soc;
@@ -52,6 +55,7 @@ mod watch;
 
 pub use image::{Image, ImageError, ImageFormat, Location, Segment, Symbols};
 pub use machine::{LoadError, Machine, NoMemory, Register};
+pub use observe::{Access, AccessKind, Instruction, Observer};
 pub use rtmark_units::{Cycles, Hertz, Instructions};
 pub use soc::{CoreKind, InitWrite, Memory, MemoryKind, MemoryTiming, Soc, SocError};
 pub use stop::{ExitStatus, FaultKind, FaultPolicy, FaultReport, Stop};

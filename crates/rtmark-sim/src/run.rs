@@ -20,6 +20,17 @@ use crate::stop::{FaultKind, FaultPolicy, Stop};
 /// The operand of BKPT that asks for semihosting.
 const SEMIHOSTING: u32 = 0xAB;
 
+/// What is due at an instruction's boundary.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Due {
+    /// A plain instruction.
+    Instruction,
+    /// An instruction of an IT block.
+    Conditional,
+    /// Another look: something has happened that was none.
+    Attention,
+}
+
 impl Machine {
     /// Runs until the cycle count reaches `until` or something else ends the run.
     ///
@@ -84,9 +95,14 @@ impl Machine {
     #[inline(never)]
     fn step_slowly(&mut self) -> Result<(), Stop> {
         let pc = self.cpu.pc;
-        let Some(slot) = self.code.slot(&mut self.bus, pc) else {
-            return self.fetch_fault(pc);
-        };
+        match self.code.slot(&mut self.bus, pc) {
+            Some(slot) => self.step_decoded(pc, slot),
+            None => self.fetch_fault(pc),
+        }
+    }
+
+    /// Executes one instruction outside IT blocks, away from the hot path.
+    pub(crate) fn step_decoded(&mut self, pc: u32, slot: Slot) -> Result<(), Stop> {
         self.land(pc, slot.size());
         self.fetch(pc, slot.size());
         self.cpu.pc = pc.wrapping_add(u32::from(slot.size()));
@@ -94,11 +110,7 @@ impl Machine {
     }
 
     /// Executes the next instruction of an IT block, or passes over it.
-    fn step_in_it_block(&mut self) -> Result<(), Stop> {
-        let pc = self.cpu.pc;
-        let Some(slot) = self.code.slot(&mut self.bus, pc) else {
-            return self.fetch_fault(pc);
-        };
+    pub(crate) fn step_in_it_block(&mut self, pc: u32, slot: Slot) -> Result<(), Stop> {
         self.fetch(pc, slot.size());
         let slot = if slot.op == Op::Watch { self.pass_watch(pc) } else { slot };
         let condition = self.cpu.it >> 4;
@@ -133,7 +145,7 @@ impl Machine {
     }
 
     /// Notes that a watched address is reached; answers the real instruction there.
-    fn pass_watch(&mut self, pc: u32) -> Slot {
+    pub(crate) fn pass_watch(&mut self, pc: u32) -> Slot {
         self.watches.reach(pc, self.cycles, self.instructions);
         self.code.decoder.decode(&self.bus, pc).unwrap_or(Slot::undefined(2))
     }
@@ -198,49 +210,62 @@ impl Machine {
         self.fault(kind, address, pc)
     }
 
-    fn fetch_fault(&mut self, pc: u32) -> Result<(), Stop> {
+    pub(crate) fn fetch_fault(&mut self, pc: u32) -> Result<(), Stop> {
         self.cycles += 1;
         self.fault(FaultKind::InstructionAccess, Some(pc), pc)
     }
 
-    /// Looks after everything that is not an instruction, at an instruction's boundary.
+    /// Looks after everything that is not a plain instruction, at an instruction's boundary.
     #[inline(never)]
     fn attend(&mut self) -> Option<Stop> {
         loop {
-            self.pass_time(self.cycles);
-            if self.reset_requested {
-                self.reset_requested = false;
-                return Some(Stop::ResetRequested);
-            }
-            if self.cycles >= self.limit {
-                return Some(Stop::Limit);
-            }
-            if let Some(sleep) = self.sleeping {
-                if self.wakes(sleep) {
-                    self.sleeping = None;
-                } else if let Some(at) = self.next_wake() {
-                    self.cycles = at.min(self.limit).max(self.cycles);
-                } else {
-                    return Some(Stop::Asleep);
+            let step = match self.attend_once() {
+                Ok(Due::Instruction) => return None,
+                Ok(Due::Attention) => continue,
+                Ok(Due::Conditional) => {
+                    let pc = self.cpu.pc;
+                    match self.code.slot(&mut self.bus, pc) {
+                        Some(slot) => self.step_in_it_block(pc, slot),
+                        None => self.fetch_fault(pc),
+                    }
                 }
-                continue;
-            }
-            if let Some(exception) = self.system.nvic.to_take(self.masks()) {
-                if let Err(stop) = self.take(exception) {
-                    return Some(stop);
-                }
-                continue;
-            }
-            if self.cpu.it == 0 {
-                break;
-            }
-            if let Err(stop) = self.step_in_it_block() {
+                Err(stop) => Err(stop),
+            };
+            if let Err(stop) = step {
                 return Some(stop);
             }
         }
+    }
+
+    /// Lets one thing happen that is no instruction, if one is due; answers what is due then.
+    pub(crate) fn attend_once(&mut self) -> Result<Due, Stop> {
+        self.pass_time(self.cycles);
+        if self.reset_requested {
+            self.reset_requested = false;
+            return Err(Stop::ResetRequested);
+        }
+        if self.cycles >= self.limit {
+            return Err(Stop::Limit);
+        }
+        if let Some(sleep) = self.sleeping {
+            if self.wakes(sleep) {
+                self.sleeping = None;
+            } else if let Some(at) = self.next_wake() {
+                self.cycles = at.min(self.limit).max(self.cycles);
+            } else {
+                return Err(Stop::Asleep);
+            }
+            return Ok(Due::Attention);
+        }
+        if let Some(exception) = self.system.nvic.to_take(self.masks()) {
+            return self.take(exception).map(|()| Due::Attention);
+        }
+        if self.cpu.it != 0 {
+            return Ok(Due::Conditional);
+        }
         let systick = self.system.systick.next_zero().unwrap_or(u64::MAX);
         self.deadline = systick.min(self.next_scheduled()).min(self.limit);
-        None
+        Ok(Due::Instruction)
     }
 
     /// Lets everything happen that is due by `now`, in its order.

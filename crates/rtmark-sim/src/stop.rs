@@ -104,6 +104,8 @@ pub enum Stop {
     Breakpoint(u32),
     /// The core sleeps and nothing can wake it.
     Asleep,
+    /// The [`Observer`](crate::Observer) asked for it.
+    Observer,
     /// The program asked for a system reset; [`Machine::reset`] performs it.
     ResetRequested,
 }

@@ -44,6 +44,8 @@ pub(crate) struct Watches {
     pub interrupts: u64,
     /// Handlers of any exception entered.
     pub taken: u64,
+    /// And left.
+    pub left: u64,
 }
 
 impl Watches {
@@ -88,6 +90,7 @@ impl Watches {
     }
 
     pub fn returned(&mut self, exception: u16, cycle: u64, instructions: u64) {
+        self.left += 1;
         self.note(Watch::Return(exception), cycle, instructions);
     }
 

@@ -1,0 +1,172 @@
+//! Observed runs and single steps: the same machine in the end, and everything told.
+
+mod support;
+
+use std::ops::ControlFlow;
+
+use rtmark_sim::{
+    AccessKind, CoreKind, Cycles, FaultPolicy, Instruction, Machine, Observer, Register, Stop,
+};
+use support::soc;
+
+/// Marsaglia's xorshift64*: the same bytes on every host.
+struct Random(u64);
+
+impl Random {
+    fn word(&mut self) -> u32 {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        (self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 32) as u32
+    }
+}
+
+/// Random code in flash and RAM, every handler somewhere in it, registers in RAM.
+fn machine(core: CoreKind, random: &mut Random) -> Machine {
+    let mut machine = Machine::new(&soc(core));
+    machine.set_fault_policy(FaultPolicy::Deliver);
+    let mut bytes: Vec<u8> = (0..0x1000).flat_map(|_| random.word().to_le_bytes()).collect();
+    for vector in bytes[4..0x100].chunks_exact_mut(4) {
+        vector.copy_from_slice(&(random.word() & 0x3FFE | 1).to_le_bytes());
+    }
+    bytes[..4].copy_from_slice(&support::STACK.to_le_bytes());
+    machine.poke(0, &bytes).expect("as large as flash");
+    machine.reset().expect("vectors");
+    machine.poke(support::RAM, &bytes[0x100..]).expect("RAM");
+    for register in 0..14 {
+        let value = support::RAM + 0x1000 + (random.word() & 0x1FFC);
+        machine.set_register(Register::R(register), value);
+    }
+    let base = if random.word().is_multiple_of(4) { support::RAM } else { 0 };
+    machine.set_register(Register::Pc, base + (random.word() & 0x1FFE));
+    machine.set_register(Register::Xpsr, random.word() & 0xF800_0000 | 1 << 24);
+    let _ = machine.store_word(support::CPACR, 0xF << 20);
+    for interrupt in 0..4 {
+        machine.pend_interrupt(interrupt, Cycles(u64::from(random.word() % 60)));
+    }
+    let _ = machine.store_word(support::NVIC_ISER, 0xF);
+    machine
+}
+
+fn state(machine: &Machine) -> (u64, u64, u64, Vec<u32>, Vec<u8>) {
+    let named = [Register::Pc, Register::Xpsr, Register::Msp, Register::Psp, Register::Control];
+    let registers = (0..15).map(Register::R).chain(named).chain((0..32).map(Register::S));
+    (
+        machine.cycles().0,
+        machine.instructions().0,
+        machine.exceptions_taken(),
+        registers.map(|register| machine.register(register)).collect(),
+        machine.peek(support::RAM, 0x4000),
+    )
+}
+
+/// Checks that no byte of RAM changes but what was announced.
+#[derive(Default)]
+struct Checker {
+    announced: Option<(u32, u32)>,
+    ram: Vec<u8>,
+    executed: u64,
+    entered: u64,
+    stores: u64,
+}
+
+impl Observer for Checker {
+    fn before(&mut self, machine: &Machine) -> ControlFlow<()> {
+        let access = machine.next_access().filter(|access| access.kind == AccessKind::Write);
+        self.announced = access.map(|access| (access.address, access.bytes));
+        self.ram = machine.peek(support::RAM, 0x4000);
+        ControlFlow::Continue(())
+    }
+
+    fn executed(&mut self, machine: &Machine, instruction: &Instruction) {
+        self.executed += 1;
+        let entered = machine.exceptions_taken() != self.entered;
+        let is_call = machine.peek(instruction.address, 2) == [0xAB, 0xBE];
+        if entered || is_call {
+            return;
+        }
+        let ram = machine.peek(support::RAM, 0x4000);
+        for (at, _) in ram.iter().zip(&self.ram).enumerate().filter(|(_, (a, b))| a != b) {
+            let address = support::RAM + at as u32;
+            let announced =
+                self.announced.is_some_and(|(from, bytes)| address.wrapping_sub(from) < bytes);
+            let code = machine.peek(instruction.address, 4);
+            assert!(announced, "{code:x?} changed {address:#x}, announced {:x?}", self.announced);
+            self.stores += 1;
+        }
+    }
+
+    fn entered(&mut self, machine: &Machine, exception: u16) {
+        assert_eq!(u32::from(exception), machine.register(Register::Xpsr) & 0x1FF);
+        self.entered = machine.exceptions_taken();
+    }
+}
+
+#[test]
+fn an_observed_run_is_the_run() {
+    let mut stores = 0;
+    for &core in CoreKind::ALL {
+        for seed in 0..400 {
+            let mut random = Random(seed * 3 + 1);
+            let plain = machine(core, &mut random);
+            let (mut one, mut other) = (plain.clone(), plain);
+            let mut checker = Checker::default();
+            let (stop, observed) =
+                (one.run(Cycles(150)), other.run_observed(Cycles(150), &mut checker));
+            assert_eq!(stop, observed, "{core} seed {seed}");
+            assert_eq!(state(&one), state(&other), "{core} seed {seed}");
+            assert_eq!(checker.executed, other.instructions().0, "{core} seed {seed}");
+            stores += checker.stores;
+        }
+    }
+    assert!(stores > 1_000, "too few stores to see anything: {stores}");
+}
+
+#[test]
+fn steps_make_up_a_run() {
+    for &core in CoreKind::ALL {
+        for seed in 0..300 {
+            let mut random = Random(seed * 5 + 2);
+            let plain = machine(core, &mut random);
+            let (mut one, mut other) = (plain.clone(), plain);
+            let stop = one.run(Cycles(150));
+            let last = loop {
+                if let Err(stop) = other.step(Cycles(150)) {
+                    break stop;
+                }
+            };
+            assert_eq!(stop, last, "{core} seed {seed}");
+            assert_eq!(state(&one), state(&other), "{core} seed {seed}");
+        }
+    }
+}
+
+struct Until(u64);
+
+impl Observer for Until {
+    fn before(&mut self, machine: &Machine) -> ControlFlow<()> {
+        if machine.instructions().0 == self.0 {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
+    }
+}
+
+#[test]
+fn observers_end_runs_and_steps_pass_stops() {
+    let mut random = Random(7);
+    let mut machine = machine(CoreKind::CortexM4F, &mut random);
+    // nop; nop; nop; b .
+    machine.poke(0x400, &[0, 0xBF, 0, 0xBF, 0, 0xBF, 0xFE, 0xE7]).expect("flash");
+    machine.set_register(Register::Pc, 0x400);
+    machine.set_register(Register::Primask, 1);
+    machine.set_fault_policy(FaultPolicy::Stop);
+    machine.stop_before(0x402);
+    assert_eq!(machine.run_observed(Cycles(1000), &mut Until(1)), Stop::Observer);
+    assert_eq!(machine.register(Register::Pc), 0x402);
+    assert_eq!(machine.run(Cycles(1000)), Stop::Breakpoint(0x402));
+    assert_eq!(machine.step(Cycles(1000)), Ok(()));
+    assert_eq!(machine.register(Register::Pc), 0x404);
+    assert_eq!(machine.instructions().0, 2);
+}
