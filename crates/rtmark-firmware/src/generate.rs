@@ -53,9 +53,13 @@ fn header(soc: &Soc) -> String {
 fn rust(soc: &Soc) -> String {
     let mut text = format!(
         "// Generated from the soc file of {}.\n\
+         /// The clock of the core, in hertz.\n\
          pub const CLOCK_HZ: u32 = {};\n\
+         /// External interrupts.\n\
          pub const INTERRUPTS: u32 = {};\n\
+         /// Bits that an interrupt's priority has.\n\
          pub const PRIORITY_BITS: u8 = {};\n\
+         /// Registers and what to write to them at start.\n\
          pub const INIT: &[(u32, u32)] = &[",
         soc.name, soc.clock.0, soc.interrupts, soc.priority_bits
     );

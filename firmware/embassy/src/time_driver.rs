@@ -14,7 +14,7 @@ use critical_section::Mutex;
 use embassy_time_driver::{Driver, TICK_HZ};
 use embassy_time_queue_utils::Queue;
 
-use crate::soc;
+use rtmark_board::soc;
 
 /// SysTick's reload value.
 const RELOAD: u32 = {

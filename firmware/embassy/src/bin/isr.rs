@@ -9,8 +9,8 @@ use cortex_m::peripheral::NVIC;
 use embassy_executor::{InterruptExecutor, Spawner};
 use embassy_sync::blocking_mutex::raw::CriticalSectionRawMutex;
 use embassy_sync::signal::Signal;
-use rtmark_embassy::Counter;
-use rtmark_embassy::device::{Interrupt, interrupt};
+use rtmark_board::Counter;
+use rtmark_board::device::{Interrupt, interrupt};
 use rtmark_probe::scenario::{self, SAMPLES};
 use rtmark_probe::{begin_at_pend, end, end_at_entry, scenarios};
 
@@ -25,7 +25,7 @@ async fn main(spawner: Spawner) {
 }
 
 fn start(spawner: Spawner) {
-    EXECUTOR_HIGH.start(Interrupt::EXECUTOR).spawn(handling().unwrap());
+    EXECUTOR_HIGH.start(Interrupt::RUN_HIGH).spawn(handling().unwrap());
     spawner.spawn(busy().unwrap());
 }
 
@@ -44,7 +44,7 @@ fn BENCH() {
 }
 
 #[interrupt]
-unsafe fn EXECUTOR() {
+unsafe fn RUN_HIGH() {
     // SAFETY: called from its interrupt only, which `start` enables.
     unsafe { EXECUTOR_HIGH.on_interrupt() }
 }
@@ -60,7 +60,7 @@ async fn handling() {
 
 #[embassy_executor::task]
 async fn busy() {
-    rtmark_embassy::unmask(Interrupt::BENCH);
+    rtmark_board::unmask(Interrupt::BENCH);
 
     for sample in 1..=SAMPLES {
         NVIC::pend(Interrupt::BENCH);

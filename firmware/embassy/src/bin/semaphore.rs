@@ -6,8 +6,8 @@
 use embassy_executor::{InterruptExecutor, Spawner};
 use embassy_sync::blocking_mutex::raw::CriticalSectionRawMutex;
 use embassy_sync::semaphore::{GreedySemaphore, Semaphore, SemaphoreReleaser};
-use rtmark_embassy::Counter;
-use rtmark_embassy::device::{Interrupt, interrupt};
+use rtmark_board::Counter;
+use rtmark_board::device::{Interrupt, interrupt};
 use rtmark_probe::scenario::{self, SAMPLES};
 use rtmark_probe::{begin, end, scenarios};
 
@@ -19,7 +19,7 @@ async fn main(spawner: Spawner) {
         "semaphore.give.immediate" => spawner.spawn(give().unwrap()),
         "semaphore.take.immediate" => spawner.spawn(take().unwrap()),
         "semaphore.give.wake+ctx" => {
-            EXECUTOR_HIGH.start(Interrupt::EXECUTOR).spawn(waiting().unwrap());
+            EXECUTOR_HIGH.start(Interrupt::RUN_HIGH).spawn(waiting().unwrap());
             spawner.spawn(waking().unwrap());
         },
     }
@@ -72,7 +72,7 @@ static EXECUTOR_HIGH: InterruptExecutor = InterruptExecutor::new();
 static TAKEN: Counter = Counter::new();
 
 #[interrupt]
-unsafe fn EXECUTOR() {
+unsafe fn RUN_HIGH() {
     // SAFETY: called from its interrupt only, which `start` enables.
     unsafe { EXECUTOR_HIGH.on_interrupt() }
 }

@@ -7,8 +7,8 @@ use embassy_executor::{InterruptExecutor, Spawner};
 use embassy_futures::yield_now;
 use embassy_sync::blocking_mutex::raw::CriticalSectionRawMutex;
 use embassy_sync::signal::Signal;
-use rtmark_embassy::Counter;
-use rtmark_embassy::device::{Interrupt, interrupt};
+use rtmark_board::Counter;
+use rtmark_board::device::{Interrupt, interrupt};
 use rtmark_probe::scenario::{self, SAMPLES};
 use rtmark_probe::{begin, end, scenarios};
 
@@ -23,7 +23,7 @@ async fn main(spawner: Spawner) {
             spawner.spawn(first().unwrap());
         },
         "thread.resume.preempt" => {
-            EXECUTOR_HIGH.start(Interrupt::EXECUTOR).spawn(high().unwrap());
+            EXECUTOR_HIGH.start(Interrupt::RUN_HIGH).spawn(high().unwrap());
             spawner.spawn(low().unwrap());
         },
     }
@@ -84,7 +84,7 @@ static RESUME: Signal<CriticalSectionRawMutex, ()> = Signal::new();
 static RESUMED: Counter = Counter::new();
 
 #[interrupt]
-unsafe fn EXECUTOR() {
+unsafe fn RUN_HIGH() {
     // SAFETY: called from its interrupt only, which `start` enables.
     unsafe { EXECUTOR_HIGH.on_interrupt() }
 }

@@ -1,7 +1,7 @@
 //! The interrupts that the images use, by the names that handlers have.
 //!
 //! A chip's own crate (its "PAC") would say the same, with a name for each of its interrupts.
-//! Both of these are pended by software; which devices they belong to does not matter.
+//! All of these are pended by software; which devices they belong to does not matter.
 
 use cortex_m::interrupt::InterruptNumber;
 
@@ -10,14 +10,22 @@ use crate::soc;
 pub use self::Interrupt as interrupt;
 pub use cortex_m_rt::interrupt;
 
+/// How many bits of a priority the chip has.
+pub const NVIC_PRIO_BITS: u8 = soc::PRIORITY_BITS;
+
 /// External interrupts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u16)]
+#[expect(non_camel_case_types, reason = "PACs have the names of the reference manual")]
 pub enum Interrupt {
     /// The interrupt that is measured: exception 16.
     BENCH = 0,
-    /// The one that polls the tasks of an `InterruptExecutor`: exception 17.
-    EXECUTOR = 1,
+    /// Another one, where two are measured together: exception 17.
+    BENCH_SECOND = 1,
+    /// One that runs tasks for a kernel: exception 18.
+    RUN_LOW = 2,
+    /// One that runs tasks above those: exception 19.
+    RUN_HIGH = 3,
 }
 
 // SAFETY: each number is that of an interrupt which every Cortex-M has, and belongs to it for
@@ -32,7 +40,9 @@ type Handler = unsafe extern "C" fn();
 
 unsafe extern "C" {
     fn BENCH();
-    fn EXECUTOR();
+    fn BENCH_SECOND();
+    fn RUN_LOW();
+    fn RUN_HIGH();
     fn DefaultHandler();
 }
 
@@ -42,6 +52,8 @@ unsafe extern "C" {
 pub static __INTERRUPTS: [Handler; soc::INTERRUPTS as usize] = {
     let mut handlers: [Handler; _] = [DefaultHandler; soc::INTERRUPTS as usize];
     handlers[Interrupt::BENCH as usize] = BENCH;
-    handlers[Interrupt::EXECUTOR as usize] = EXECUTOR;
+    handlers[Interrupt::BENCH_SECOND as usize] = BENCH_SECOND;
+    handlers[Interrupt::RUN_LOW as usize] = RUN_LOW;
+    handlers[Interrupt::RUN_HIGH as usize] = RUN_HIGH;
     handlers
 };

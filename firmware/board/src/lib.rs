@@ -1,0 +1,37 @@
+//! What rtmark's Rust images share: the soc, its interrupts, where failures end, and the
+//! computation of `workload.prime.*`.
+//!
+//! It takes the place that a HAL and a chip's own crate have in an application. There is no
+//! real HAL, because the scenarios use nothing of a chip but its core, and run on any. It
+//! knows no kernel: how tasks are written, and what runs them, is each kernel's own.
+
+#![no_std]
+
+mod counter;
+pub mod device;
+mod failure;
+pub mod prime;
+pub mod soc;
+
+use cortex_m::peripheral::NVIC;
+
+pub use counter::Counter;
+pub use device::Interrupt;
+
+/// Sets the soc up, as a HAL does: wait states, caches, clocks. To be called first thing.
+///
+/// Only from `main` on, and not before RAM is initialised: until then Rust code must not run.
+/// So `.bss` and `.data` are filled at the speed that the chip has after reset; whatever is
+/// measured comes later.
+pub fn start() {
+    for &(register, value) in soc::INIT {
+        // SAFETY: the soc file names registers of this soc, and what to write to them at start.
+        unsafe { (register as *mut u32).write_volatile(value) };
+    }
+}
+
+/// Lets an interrupt happen.
+pub fn unmask(interrupt: Interrupt) {
+    // SAFETY: its handler is in the vector table, and no critical section relies on the mask.
+    unsafe { NVIC::unmask(interrupt) };
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* What the images of evloop share. */
+#ifndef BENCH_H
+#define BENCH_H
+
+#include "evloop.h"
+#include "rtmark_firmware.h"
+
+/* Enqueues a closure without context, or ends the run. */
+static inline void enqueue(void (*function)(void *context))
+{
+    const struct closure closure = {.function = function, .context = NULL};
+
+    if (!evloop_enqueue(closure)) {
+        rtmark_failed("no room for a closure");
+    }
+}
+
+#endif

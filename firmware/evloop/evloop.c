@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include "evloop.h"
+
+#include <string.h>
+
+#include "cortex_m.h"
+#include "rtmark_firmware.h"
+#include "rtmark_soc.h"
+
+/*
+ * Critical sections may lie within each other: an emission enqueues.
+ */
+static inline uint32_t mask(void)
+{
+    uint32_t primask;
+
+    __asm__ __volatile__("mrs %0, primask\n\tcpsid i" : "=r"(primask) : : "memory");
+    return primask;
+}
+
+static inline void unmask(uint32_t primask)
+{
+    __asm__ __volatile__("msr primask, %0" : : "r"(primask) : "memory");
+}
+
+/* ------------------------------------------------------------------- closures */
+
+static struct closure ring[EVLOOP_LENGTH];
+/* They count for ever; their difference is the number of closures that wait. */
+static uint32_t enqueued;
+static uint32_t taken;
+
+bool evloop_enqueue(struct closure closure)
+{
+    const uint32_t primask = mask();
+    const bool room = enqueued - taken < EVLOOP_LENGTH;
+
+    if (room) {
+        ring[enqueued++ % EVLOOP_LENGTH] = closure;
+    }
+    unmask(primask);
+    return room;
+}
+
+void evloop_run(void)
+{
+    for (;;) {
+        cortex_m_disable_interrupts();
+        if (enqueued == taken) {
+            /* Wakes for a masked interrupt too, and unmasking lets the handler run. */
+            __asm__ __volatile__("wfi" : : : "memory");
+            cortex_m_enable_interrupts();
+            __asm__ __volatile__("isb" : : : "memory");
+            continue;
+        }
+        const struct closure closure = ring[taken++ % EVLOOP_LENGTH];
+        cortex_m_enable_interrupts();
+
+        closure.function(closure.context);
+    }
+}
+
+/* --------------------------------------------------------------------- timers */
+
+static volatile uint32_t ticks;
+/* Armed timers, the next one to go off first. */
+static struct evloop_timer *timers;
+
+void SysTick_Handler(void);
+
+void evloop_start_ticks(void)
+{
+    SYST_RVR = RTMARK_CLOCK_HZ / EVLOOP_TICK_HZ - 1u;
+    SYST_CVR = 0;
+    SYST_CSR = SYST_CSR_CLKSOURCE_CORE | SYST_CSR_TICKINT | SYST_CSR_ENABLE;
+}
+
+uint32_t evloop_now(void)
+{
+    return ticks;
+}
+
+/* Ticks wrap around, hence the signed difference. */
+static inline bool is_due(const struct evloop_timer *timer, uint32_t now)
+{
+    return (int32_t)(now - timer->due) >= 0;
+}
+
+static void insert(struct evloop_timer *timer)
+{
+    struct evloop_timer **place = &timers;
+
+    while (*place != NULL && (int32_t)((*place)->due - timer->due) <= 0) {
+        place = &(*place)->next;
+    }
+    timer->next = *place;
+    timer->armed = true;
+    *place = timer;
+}
+
+void evloop_timer_start(struct evloop_timer *timer, struct closure closure, uint32_t delay,
+                        uint32_t period)
+{
+    const uint32_t primask = mask();
+
+    timer->closure = closure;
+    timer->due = ticks + delay;
+    timer->period = period;
+    insert(timer);
+    unmask(primask);
+}
+
+bool evloop_timer_stop(struct evloop_timer *timer)
+{
+    const uint32_t primask = mask();
+    const bool armed = timer->armed;
+
+    if (armed) {
+        struct evloop_timer **place = &timers;
+
+        while (*place != timer) {
+            place = &(*place)->next;
+        }
+        *place = timer->next;
+        timer->armed = false;
+    }
+    unmask(primask);
+    return armed;
+}
+
+void SysTick_Handler(void)
+{
+    const uint32_t primask = mask();
+    const uint32_t now = ++ticks;
+
+    while (timers != NULL && is_due(timers, now)) {
+        struct evloop_timer *timer = timers;
+
+        timers = timer->next;
+        timer->armed = false;
+        if (!evloop_enqueue(timer->closure)) {
+            rtmark_failed("no room for the closure of a timer");
+        }
+        if (timer->period != 0u) {
+            timer->due += timer->period;
+            insert(timer);
+        }
+    }
+    unmask(primask);
+}
+
+/* -------------------------------------------------------------------- signals */
+
+void evloop_listen(struct evloop_signal *signal, struct evloop_listener *listener)
+{
+    const uint32_t primask = mask();
+
+    listener->next = signal->listeners;
+    signal->listeners = listener;
+    unmask(primask);
+}
+
+bool evloop_emit(struct evloop_signal *signal)
+{
+    const uint32_t primask = mask();
+    bool room = true;
+
+    for (struct evloop_listener *listener = signal->listeners; listener != NULL;
+         listener = listener->next) {
+        room = evloop_enqueue(listener->closure) && room;
+    }
+    unmask(primask);
+    return room;
+}
+
+/* --------------------------------------------------------------------- queues */
+
+static inline uint32_t after(const struct evloop_queue *queue, uint32_t place)
+{
+    return place + 1u == queue->length ? 0u : place + 1u;
+}
+
+bool evloop_send(struct evloop_queue *queue, const void *item)
+{
+    const uint32_t primask = mask();
+    bool done = queue->count < queue->length;
+
+    if (done) {
+        memcpy(&queue->storage[queue->in * queue->item_bytes], item, queue->item_bytes);
+        queue->in = after(queue, queue->in);
+        if (queue->count++ == 0u && queue->on_item.function != NULL) {
+            done = evloop_enqueue(queue->on_item);
+        }
+    }
+    unmask(primask);
+    return done;
+}
+
+bool evloop_receive(struct evloop_queue *queue, void *item)
+{
+    const uint32_t primask = mask();
+    const bool done = queue->count != 0u;
+
+    if (done) {
+        memcpy(item, &queue->storage[queue->out * queue->item_bytes], queue->item_bytes);
+        queue->out = after(queue, queue->out);
+        queue->count--;
+    }
+    unmask(primask);
+    return done;
+}
+
+/* ---------------------------------------------------------------------- pools */
+
+void evloop_pool_init(struct evloop_pool *pool, void *storage, uint32_t block_bytes,
+                      uint32_t blocks)
+{
+    uint8_t *block = storage;
+
+    pool->free = NULL;
+    for (uint32_t number = 0; number < blocks; number++, block += block_bytes) {
+        evloop_pool_give(pool, block);
+    }
+}
+
+/* A free block begins with the address of the next one. */
+
+void *evloop_pool_take(struct evloop_pool *pool)
+{
+    const uint32_t primask = mask();
+    void *const block = pool->free;
+
+    if (block != NULL) {
+        pool->free = *(void **)block;
+    }
+    unmask(primask);
+    return block;
+}
+
+void evloop_pool_give(struct evloop_pool *pool, void *block)
+{
+    const uint32_t primask = mask();
+
+    *(void **)block = pool->free;
+    pool->free = block;
+    unmask(primask);
+}

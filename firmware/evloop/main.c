@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include "evloop.h"
+#include "rtmark_firmware.h"
+
+/* The selected scenario enqueues its first closures; then the loop runs until one of them
+ * ends the run. */
+int main(void)
+{
+    evloop_start_ticks();
+    rtmark_run_selected_scenario();
+    evloop_run();
+}
