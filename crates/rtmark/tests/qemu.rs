@@ -1,7 +1,7 @@
 //! Every image on QEMU: what a scenario prints there is what it prints here.
 //!
-//! QEMU's netduinoplus2 has the memories of both socs and executes the code of
-//! both cores. It knows no cycles, so facts that depend on timing (their keys
+//! QEMU's netduinoplus2 has the memories of these socs and executes the code of
+//! their cores. It knows no cycles, so facts that depend on timing (their keys
 //! begin with `~`) are left out.
 
 use std::path::Path;
@@ -14,8 +14,11 @@ use rtmark_firmware::{Builder, Tree, select_in_elf};
 use rtmark_runner::Session;
 use rtmark_sim::{Cycles, Image, Soc};
 
-const SOCS: [&str; 2] =
-    [include_str!("../../../socs/stm32c031.toml"), include_str!("../../../socs/stm32f405.toml")];
+const SOCS: [&str; 3] = [
+    include_str!("../../../socs/stm32c031.toml"),
+    include_str!("../../../socs/stm32f100.toml"),
+    include_str!("../../../socs/stm32f405.toml"),
+];
 /// A simulated minute at 168 MHz, which no scenario comes near.
 const BUDGET: Cycles = Cycles(10_000_000_000);
 const DEADLINE: Duration = Duration::from_mins(2);
@@ -111,7 +114,7 @@ fn cases() -> Vec<Case> {
 fn qemu_and_the_simulator_print_the_same() {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let cases = cases();
-    assert!(cases.len() >= 102, "{} cases", cases.len());
+    assert!(cases.len() >= 249, "{} cases", cases.len());
     let next = Mutex::new(cases.iter());
     let differences = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
