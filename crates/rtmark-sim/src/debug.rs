@@ -4,6 +4,7 @@
 //! Nothing here costs the program a cycle or changes a byte that it could read.
 
 use crate::image::Image;
+use crate::isa::{Disassembly, is_wide};
 use crate::machine::{LoadError, Machine, NoMemory, Register};
 
 /// The link register of a function that [`Machine::load_and_call`] has called: as
@@ -74,6 +75,22 @@ impl Machine {
             Register::Fpscr => self.features.fp,
             _ => true,
         }
+    }
+
+    /// The instruction at an address in assembly language, or `None` where there is no
+    /// memory. The one at the program counter has the condition that an IT block
+    /// around it gives.
+    pub fn disassembly(&self, address: u32) -> Option<Disassembly> {
+        let mut bytes = [0; 4];
+        let there = self.bus.peek(address & !1, &mut bytes);
+        let first = u16::from_le_bytes([bytes[0], bytes[1]]);
+        if there < 2 || (is_wide(first) && there < 4) {
+            return None;
+        }
+        let second = u16::from_le_bytes([bytes[2], bytes[3]]);
+        let here = address & !1 == self.cpu.pc && self.cpu.it != 0;
+        let condition = here.then_some(self.cpu.it >> 4);
+        Some(Disassembly::of(self.soc().core, address & !1, first, second, condition))
     }
 
     /// How many times a handler has been entered so far, of whatever exception.

@@ -54,6 +54,7 @@ mod timing;
 mod watch;
 
 pub use image::{Image, ImageError, ImageFormat, Location, Segment, Symbols};
+pub use isa::Disassembly;
 pub use machine::{LoadError, Machine, NoMemory, Register};
 pub use observe::{Access, AccessKind, Instruction, Observer};
 pub use rtmark_units::{Cycles, Hertz, Instructions};

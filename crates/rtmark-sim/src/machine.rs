@@ -314,6 +314,11 @@ impl Machine {
         self.fault_policy = policy;
     }
 
+    /// The soc that is simulated.
+    pub fn soc(&self) -> &Soc {
+        &self.soc
+    }
+
     /// Cycles since reset.
     pub fn cycles(&self) -> Cycles {
         Cycles(self.cycles)

@@ -71,24 +71,17 @@ pub const fn is_wide(first: u16) -> bool {
 
 /// Decodes the instruction at `address`; `second` is ignored by 16-bit ones.
 pub fn decode(address: u32, first: u16, second: u16, supports: impl Fn(Isa) -> bool) -> Slot {
-    let (table, bits, size) = if is_wide(first) {
-        (WIDE, u32::from(first) << 16 | u32::from(second), 4)
-    } else {
-        (NARROW, u32::from(first), 2)
-    };
-    table
-        .iter()
-        .find(|line| line.matches(bits) && supports(line.isa))
-        .and_then(|line| Fields { line, bits, address, size }.slot())
-        .unwrap_or(Slot::undefined(size))
+    Fields::find(address, first, second, supports)
+        .and_then(|fields| fields.slot())
+        .unwrap_or(Slot::undefined(if is_wide(first) { 4 } else { 2 }))
 }
 
 /// An encoding with the bits that it is read from.
-struct Fields<'a> {
-    line: &'a Encoding,
-    bits: u32,
+pub(super) struct Fields {
+    pub(super) line: &'static Encoding,
+    pub(super) bits: u32,
     address: u32,
-    size: u8,
+    pub(super) size: u8,
 }
 
 /// Sign-extends the low `width` bits.
@@ -96,12 +89,28 @@ const fn sign_extend(value: u32, width: u32) -> u32 {
     ((value << (32 - width)) as i32 >> (32 - width)) as u32
 }
 
-impl Fields<'_> {
-    fn get(&self, letter: u8) -> u32 {
+impl Fields {
+    /// The line of the table that stands for an instruction.
+    pub(super) fn find(
+        address: u32,
+        first: u16,
+        second: u16,
+        supports: impl Fn(Isa) -> bool,
+    ) -> Option<Self> {
+        let (table, bits, size) = if is_wide(first) {
+            (WIDE, u32::from(first) << 16 | u32::from(second), 4)
+        } else {
+            (NARROW, u32::from(first), 2)
+        };
+        let line = table.iter().find(|line| line.matches(bits) && supports(line.isa))?;
+        Some(Self { line, bits, address, size })
+    }
+
+    pub(super) fn get(&self, letter: u8) -> u32 {
         self.line.field(letter, self.bits)
     }
 
-    fn has(&self, letter: u8) -> bool {
+    pub(super) fn has(&self, letter: u8) -> bool {
         self.line.pattern.as_bytes().contains(&letter)
     }
 
@@ -110,12 +119,12 @@ impl Fields<'_> {
         self.address.wrapping_add(4)
     }
 
-    fn aligned_pc(&self) -> u32 {
+    pub(super) fn aligned_pc(&self) -> u32 {
         self.pc() & !3
     }
 
     /// The slot, or `None` for a combination of fields that is no instruction.
-    fn slot(&self) -> Option<Slot> {
+    pub(super) fn slot(&self) -> Option<Slot> {
         let line = self.line;
         let mut slot = Slot {
             op: if self.get(b's') == 1 { line.op_s } else { line.op },

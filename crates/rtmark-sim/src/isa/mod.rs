@@ -1,11 +1,14 @@
 //! The instruction set: from bits to operations.
 //!
 //! [`op`] lists what instructions do, [`encodings`] how they are written, and
-//! [`decode`] turns the one into the other. Nothing here executes or times anything.
+//! [`decode`] turns the one into the other, [`text`] writes them in assembly language.
+//! Nothing here executes or times anything.
 
 mod decode;
 mod encodings;
 mod op;
+mod text;
 
 pub use decode::{Slot, decode, is_wide};
 pub use op::{Group, Op};
+pub use text::Disassembly;

@@ -22,6 +22,13 @@ macro_rules! operations {
         }
 
         impl Op {
+            /// Its name in this list, from which the disassembler makes mnemonics.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $($(Self::$name => stringify!($name),)*)*
+                }
+            }
+
             /// The kind of operation.
             pub const fn group(self) -> Group {
                 match self {

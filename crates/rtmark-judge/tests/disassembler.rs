@@ -1,0 +1,37 @@
+//! The disassembler's text against GNU objdump's.
+
+use std::fmt::Write as _;
+
+use rtmark_judge::disassembler::{all_narrow, compare, some_wide};
+use rtmark_sim::CoreKind;
+
+fn assert_same(core: CoreKind, encodings: &[(u16, u16)]) -> usize {
+    let folder = tempfile::tempdir().expect("a folder");
+    let comparison = compare(core, encodings, folder.path()).expect("the tools work");
+    let mut shown = String::new();
+    // One of each kind tells more than many of the same.
+    let mut kinds = std::collections::BTreeSet::new();
+    let kind = |text: &str| text.split(' ').next().unwrap_or_default().to_owned();
+    let mut differing = comparison.differing.clone();
+    differing.retain(|(_, ours, theirs)| kinds.insert((kind(ours), kind(theirs))));
+    for (encoding, ours, theirs) in differing.iter().take(60) {
+        let _ = writeln!(shown, "{encoding:08x}  {ours:40}  {theirs}");
+    }
+    let (differing, compared) = (comparison.differing.len(), comparison.compared);
+    assert_eq!(differing, 0, "{core}: of {compared}\n{shown}");
+    compared
+}
+
+#[test]
+fn every_halfword_reads_the_same() {
+    for &core in CoreKind::ALL {
+        assert!(assert_same(core, &all_narrow(core)) > 50_000);
+    }
+}
+
+#[test]
+fn a_dense_sample_of_wide_encodings_reads_the_same() {
+    assert!(assert_same(CoreKind::CortexM4F, &some_wide(CoreKind::CortexM4F, 40, 1)) > 50_000);
+    assert!(assert_same(CoreKind::CortexM3, &some_wide(CoreKind::CortexM3, 20, 2)) > 25_000);
+    assert!(assert_same(CoreKind::CortexM0Plus, &some_wide(CoreKind::CortexM0Plus, 20, 3)) > 5_000);
+}

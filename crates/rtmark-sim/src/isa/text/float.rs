@@ -1,0 +1,93 @@
+//! Floating-point instructions as text.
+
+use super::{Form, Op, Text, half, register};
+
+impl Text<'_> {
+    pub(super) fn float(&self, op: Op, name: String) -> (String, String) {
+        let s = &self.slot;
+        let (d, n, m) = (format!("s{}", s.d), format!("s{}", s.n), format!("s{}", s.m));
+        let aux = s.aux;
+        match self.fields.line.form {
+            Form::FpThree => (name + ".f32", format!("{d}, {n}, {m}")),
+            Form::FpTwo => (name + ".f32", format!("{d}, {m}")),
+            Form::FpOne => (name + ".f32", format!("{d}, #0.0")),
+            Form::FpImmediate => (name + ".f32", format!("{d}, #{:?}", f32::from_bits(s.imm))),
+            Form::FpConvert => {
+                let name = match op {
+                    Op::VcvtFromInt => {
+                        format!("vcvt.f32.{}32", if aux & 1 == 1 { 's' } else { 'u' })
+                    }
+                    Op::VcvtToInt => format!(
+                        "vcvt{}.{}32.f32",
+                        if aux & 1 == 1 { "" } else { "r" },
+                        if aux & 2 == 2 { 's' } else { 'u' }
+                    ),
+                    _ => {
+                        let types = if aux & 2 == 2 { "f16.f32" } else { "f32.f16" };
+                        format!("{name}{}.{types}", half(aux))
+                    }
+                };
+                (name, format!("{d}, {m}"))
+            }
+            Form::FpFixed => {
+                let sign = if aux & 2 == 2 { 'u' } else { 's' };
+                let width = if aux & 1 == 1 { 32 } else { 16 };
+                let types = if aux & 4 == 4 {
+                    format!("{sign}{width}.f32")
+                } else {
+                    format!("f32.{sign}{width}")
+                };
+                (format!("{name}.{types}"), format!("{d}, {d}, #{}", s.imm))
+            }
+            Form::FpCore if op == Op::VmovToCore => (name, format!("{}, {n}", self.r(b't'))),
+            Form::FpCore => (name, format!("{n}, {}", self.r(b't'))),
+            Form::FpScalar => {
+                let lane = format!("d{}[{}]", s.n / 2, s.n % 2);
+                let core = self.r(b't');
+                let to_core = op == Op::VmovToCore;
+                let operands =
+                    if to_core { format!("{core}, {lane}") } else { format!("{lane}, {core}") };
+                (name + ".32", operands)
+            }
+            Form::FpPair | Form::FpPairDouble => {
+                let double = self.fields.line.form == Form::FpPairDouble;
+                let float =
+                    if double { format!("d{}", s.m / 2) } else { format!("{m}, s{}", s.m + 1) };
+                let core = format!("{}, {}", self.r(b't'), self.r(b'a'));
+                let to_core = op == Op::VmovPairToCore;
+                let operands =
+                    if to_core { format!("{core}, {float}") } else { format!("{float}, {core}") };
+                (name, operands)
+            }
+            Form::FpMemory => (name, format!("{d}, {}", self.address(s.imm, 0))),
+            Form::FpMemoryDouble => (name, format!("d{}, {}", s.d / 2, self.address(s.imm, 0))),
+            Form::FpList | Form::FpListDouble => self.float_list(name),
+            _ => (name, self.generic()),
+        }
+    }
+
+    fn float_list(&self, name: String) -> (String, String) {
+        let s = &self.slot;
+        let double = self.fields.line.form == Form::FpListDouble;
+        let (bank, first, count) = if double {
+            ('d', u32::from(s.d) / 2, (s.aux & 0xFF) / 2)
+        } else {
+            ('s', u32::from(s.d), s.aux & 0xFF)
+        };
+        let registers = match count {
+            1 => format!("{{{bank}{first}}}"),
+            _ => format!("{{{bank}{first}-{bank}{}}}", first + count - 1),
+        };
+        let (down, back) = (s.a == 1, s.m == 1);
+        let store = name == "vstm";
+        if s.n == 13 && back && down == store && s.aux >> 8 == s.aux & 0xFF {
+            return (if store { "vpush" } else { "vpop" }.to_owned(), registers);
+        }
+        let back = if back { "!" } else { "" };
+        // With an odd count of words the format in memory is unknown, by name (A7.7.235).
+        let (unknown, x) = if s.aux >> 8 & 1 == 1 && double { (true, "x") } else { (false, "") };
+        let name = if unknown { name.replacen('v', "f", 1) } else { name };
+        let name = format!("{name}{}{x}", if down { "db" } else { "ia" });
+        (name, format!("{}{back}, {registers}", register(s.n)))
+    }
+}
