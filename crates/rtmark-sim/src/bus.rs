@@ -35,11 +35,14 @@ pub struct Place {
 /// The memories of a soc.
 #[derive(Clone, Debug)]
 pub struct Bus {
-    /// The RAM that programs use most, where most accesses end quickly.
+    /// The RAM that programs use most, where most accesses end quickly. Empty while
+    /// that way is closed.
     ram: Vec<u8>,
     ram_base: u32,
+    /// Which memory `ram` holds: none while it is closed.
     ram_memory: usize,
-    /// The other memories; the main RAM's entry is empty.
+    main_ram: usize,
+    /// The other memories; the main RAM's entry is empty while `ram` holds it.
     contents: Vec<Contents>,
     ranges: Vec<Range>,
     /// The range that code was last fetched from.
@@ -91,6 +94,7 @@ impl Bus {
             ram: Vec::new(),
             ram_base: 0,
             ram_memory,
+            main_ram: ram_memory,
             contents: Vec::new(),
             ranges: Vec::new(),
             code_range: Range { base: 0, size: 0, memory: 0 },
@@ -175,6 +179,18 @@ impl Bus {
         let count = into.len().min(from.len());
         into[..count].copy_from_slice(&from[..count]);
         count
+    }
+
+    /// Opens or closes the quick way to the main RAM, by which accesses end that
+    /// nobody needs to look at.
+    pub fn open_main_ram(&mut self, open: bool) {
+        if open != (self.ram_memory == usize::MAX) {
+            return;
+        }
+        if let Some(Contents::Own(bytes)) = self.contents.get_mut(self.main_ram) {
+            std::mem::swap(bytes, &mut self.ram);
+            self.ram_memory = if open { self.main_ram } else { usize::MAX };
+        }
     }
 
     /// Reads `N` bytes from the main RAM, or `None` if they are not all there.

@@ -14,15 +14,17 @@ pub struct Features {
     pub dsp: bool,
     /// Single-precision floating point.
     pub fp: bool,
+    /// ARMv8-M.
+    pub v8m: bool,
 }
 
 impl Features {
     /// What a core has.
     pub const fn of(core: CoreKind) -> Self {
         match core {
-            CoreKind::CortexM0Plus => Self { mainline: false, dsp: false, fp: false },
-            CoreKind::CortexM3 => Self { mainline: true, dsp: false, fp: false },
-            CoreKind::CortexM4F => Self { mainline: true, dsp: true, fp: true },
+            CoreKind::CortexM0Plus => Self { mainline: false, dsp: false, fp: false, v8m: false },
+            CoreKind::CortexM3 => Self { mainline: true, dsp: false, fp: false, v8m: false },
+            CoreKind::CortexM4F => Self { mainline: true, dsp: true, fp: true, v8m: false },
         }
     }
 }

@@ -3,13 +3,12 @@
 //! Knows what is stacked and unstacked and in which order things are decided;
 //! what it costs comes from the core's timing rules.
 
-use crate::cpu::{CONTROL_FPCA, CONTROL_SPSEL};
+use crate::cpu::{CONTROL_FPCA, CONTROL_NPRIV, CONTROL_SPSEL};
 use crate::exec::{Done, Trap};
 use crate::machine::{Machine, Sleep};
-use crate::nvic::{BUS_FAULT, HARD_FAULT, Masks, NMI, SVCALL, USAGE_FAULT};
-use crate::stop::{FaultKind, FaultPolicy, FaultReport, Stop};
+use crate::nvic::{BUS_FAULT, DEBUG_MONITOR, MEM_MANAGE, Masks, NMI, SVCALL};
+use crate::stop::{FaultKind, Stop};
 use crate::system::FpControl;
-use rtmark_units::Cycles;
 
 /// Words of the frame that every exception stacks.
 const BASIC_FRAME: u32 = 8 * 4;
@@ -20,18 +19,16 @@ const TO_THREAD: u32 = 1 << 3;
 const TO_PROCESS_STACK: u32 = 1 << 2;
 const BASIC: u32 = 1 << 4;
 const ALWAYS_SET: u32 = 0xFFFF_FFE1;
-/// HFSR bits.
-const VECTTBL: u32 = 1 << 1;
-const FORCED: u32 = 1 << 30;
 
 impl Machine {
     /// Takes a pending exception: stacks, looks which is most urgent by now, jumps.
     pub(crate) fn take(&mut self, exception: u16) -> Result<(), Stop> {
         let masks = self.masks();
-        let return_address = self.cpu.pc;
-        let Ok(exc_return) = self.stack_frame(return_address) else {
-            return self.stacking_failed(return_address);
-        };
+        let (return_address, sp) = (self.cpu.pc, self.cpu.r[13]);
+        let (exc_return, stacked) = self.stack_frame(return_address);
+        if let Err(trap) = stacked {
+            self.stacking_failed(trap, sp)?;
+        }
         self.cycles += u64::from(self.rules.entry);
         let exception = self.late_arrival(exception, masks);
         self.begin_handler(exception, exc_return)
@@ -43,7 +40,19 @@ impl Machine {
         self.system.nvic.to_take(masks).unwrap_or(exception)
     }
 
-    fn begin_handler(&mut self, exception: u16, exc_return: u32) -> Result<(), Stop> {
+    /// Takes an exception without stacking a frame: one has been left, or will be used
+    /// again.
+    pub(crate) fn chain(&mut self, exception: u16, exc_return: u32) -> Result<(), Stop> {
+        self.cycles += u64::from(self.rules.tail_chain);
+        let exception = self.late_arrival(exception, self.masks());
+        self.begin_handler(exception, exc_return)
+    }
+
+    pub(crate) fn begin_handler(&mut self, exception: u16, exc_return: u32) -> Result<(), Stop> {
+        let address = self.system.vector_table.wrapping_add(u32::from(exception) * 4);
+        let Some(vector) = self.vector(address) else {
+            return self.vector_failed(exception, address, exc_return);
+        };
         self.system.nvic.activate(exception);
         self.watches.enter(exception);
         self.cpu.switch(|cpu| {
@@ -56,11 +65,6 @@ impl Machine {
         self.late_branch = false;
         self.event = true;
         self.attend_soon();
-        let address = self.system.vector_table.wrapping_add(u32::from(exception) * 4);
-        let Some(vector) = self.vector(address) else {
-            self.system.hard_fault_status |= VECTTBL;
-            return self.fault(FaultKind::InstructionAccess, Some(address), self.cpu.pc);
-        };
         self.cpu.pc = vector & !1;
         if vector & 1 == 0 {
             return self.fault(FaultKind::InvalidState, None, vector);
@@ -75,27 +79,29 @@ impl Machine {
         Some(u32::from_le_bytes(bytes))
     }
 
-    /// PushStack: answers the EXC_RETURN value that undoes it.
-    fn stack_frame(&mut self, return_address: u32) -> Result<u32, Trap> {
+    /// PushStack: answers the EXC_RETURN value that undoes it, and whether all was stored.
+    /// The stack pointer moves in either case.
+    fn stack_frame(&mut self, return_address: u32) -> (u32, Done) {
         let with_fp = self.features.fp && self.cpu.control & CONTROL_FPCA != 0;
         let size = if with_fp { EXTENDED_FRAME } else { BASIC_FRAME };
         let sp = self.cpu.r[13];
         // ARMv6-M and extended frames are always aligned to eight bytes.
         let align = self.system.aligns_stack() || with_fp;
         let padding = if align { sp & 4 } else { 0 };
-        let frame = (sp - padding).wrapping_sub(size);
+        let frame = sp.wrapping_sub(padding).wrapping_sub(size);
         let xpsr = self.cpu.xpsr() & !(1 << 9) | padding << 7;
         let r = &self.cpu.r;
         let words = [r[0], r[1], r[2], r[3], r[12], r[14], return_address, xpsr];
-        for (address, word) in (frame..).step_by(4).zip(words) {
-            self.write_aligned_word(address, word)?;
+        let mut stored = Ok(());
+        for (at, word) in (0..).step_by(4).zip(words) {
+            stored = stored.and_then(|()| self.store_frame_word(frame.wrapping_add(at), word));
         }
         if with_fp {
+            let place = frame.wrapping_add(BASIC_FRAME);
             if self.system.fp.lazy_enabled() {
-                self.system.fp.address = frame + BASIC_FRAME;
-                self.system.fp.control |= FpControl::LAZY_ACTIVE;
+                self.leave_fp_registers(place);
             } else {
-                self.store_fp_registers(frame + BASIC_FRAME)?;
+                stored = stored.and_then(|()| self.store_fp_registers(place));
                 self.cycles += u64::from(self.rules.fp_frame);
             }
         }
@@ -107,12 +113,48 @@ impl Machine {
             }
         }
         self.cpu.r[13] = frame;
-        Ok(exc_return)
+        (exc_return, stored)
+    }
+
+    /// Frames lie in memory: what belongs to a device or to the core is no place for one.
+    fn store_frame_word(&mut self, address: u32, word: u32) -> Done {
+        self.check_frame_word(address)?;
+        self.write_aligned_word(address, word)
+    }
+
+    fn check_frame_word(&mut self, address: u32) -> Done {
+        if self.bus.ram_load::<4>(address).is_some() || self.bus.place(address).is_some() {
+            return Ok(());
+        }
+        Err(self.no_answer(address))
+    }
+
+    /// UpdateFPCCR: leaves a place for the floating-point registers, with what must be
+    /// known if they are stored there later.
+    fn leave_fp_registers(&mut self, place: u32) {
+        let (nvic, masks) = (&self.system.nvic, self.masks());
+        let priority = nvic.execution_priority(masks);
+        let ready = |exception, bit| {
+            let ready = nvic.enabled().contains(exception) && nvic.could_take(exception, masks);
+            if ready { bit } else { 0 }
+        };
+        let flag = |holds, bit| if holds { bit } else { 0 };
+        let context = FpControl::LAZY_ACTIVE
+            | flag(!self.cpu.privileged(), FpControl::USER)
+            | flag(self.cpu.ipsr == 0, FpControl::THREAD)
+            | flag(priority > -1, FpControl::HARD_FAULT_READY)
+            | ready(MEM_MANAGE, FpControl::MEM_MANAGE_READY)
+            | ready(BUS_FAULT, FpControl::BUS_FAULT_READY)
+            | ready(DEBUG_MONITOR, FpControl::DEBUG_MONITOR_READY);
+        let fp = &mut self.system.fp;
+        fp.control = fp.control & FpControl::SETTINGS | context;
+        fp.address = place;
     }
 
     /// Loads a word of a frame without the pace of an instruction: the return's own
     /// time covers it.
     fn load_frame_word(&mut self, address: u32) -> Result<u32, Trap> {
+        self.check_frame_word(address)?;
         let paced = self.cycles;
         let word = self.read_aligned_word(address);
         self.cycles = self.cycles.max(paced);
@@ -121,14 +163,20 @@ impl Machine {
 
     fn store_fp_registers(&mut self, to: u32) -> Done {
         for at in 0..16 {
-            self.write_aligned_word(to.wrapping_add(at * 4), self.cpu.s[at as usize])?;
+            self.store_frame_word(to.wrapping_add(at * 4), self.cpu.s[at as usize])?;
         }
-        self.write_aligned_word(to.wrapping_add(64), self.cpu.fpscr)
+        self.store_frame_word(to.wrapping_add(64), self.cpu.fpscr)
     }
 
     /// The first floating-point instruction of a handler saves what entry left behind.
     pub(crate) fn save_lazy_fp_state(&mut self) -> Done {
-        self.store_fp_registers(self.system.fp.address)?;
+        let user = self.system.fp.control & FpControl::USER != 0;
+        let place = self.system.fp.address;
+        let stored = self.access_as(user, |machine| machine.store_fp_registers(place));
+        stored.map_err(|trap| match trap {
+            Trap::Forbidden => Trap::LazyForbidden,
+            _ => Trap::LazyNoAnswer,
+        })?;
         self.system.fp.control &= !FpControl::LAZY_ACTIVE;
         self.cycles += u64::from(self.rules.fp_frame);
         Ok(())
@@ -145,18 +193,18 @@ impl Machine {
             && (basic || self.features.fp)
             && (to_thread || exc_return & TO_PROCESS_STACK == 0)
             && self.system.nvic.active().contains(returning)
-            && to_thread != nested;
-        if !valid {
-            self.system.nvic.set_active(returning, false);
-            return self.fault(FaultKind::InvalidReturn, None, pc);
-        }
+            && (!to_thread || !nested || self.system.thread_from_any_level());
+        // DeActivate, which comes first whether the return is valid or not.
         self.system.nvic.set_active(returning, false);
         if returning != NMI {
             self.cpu.faultmask = false;
         }
+        self.attend_soon();
+        if !valid {
+            return self.return_failed(FaultKind::InvalidReturn, None, exc_return, pc);
+        }
         self.exclusive = false;
         self.event = true;
-        self.attend_soon();
         self.pass_time(self.cycles);
         if let Some(next) = self.system.nvic.to_take(self.masks()) {
             self.cycles += u64::from(self.rules.tail_chain);
@@ -164,47 +212,59 @@ impl Machine {
             self.watches.returned(returning, self.cycles, self.instructions);
             return self.begin_handler(next, exc_return);
         }
-        if self.unstack_frame(exc_return).is_err() {
-            return self.fault(FaultKind::Stack, None, pc);
+        self.update_protection();
+        let user = to_thread && self.cpu.control & CONTROL_NPRIV != 0;
+        match self.access_as(user, |machine| machine.unstack_frame(exc_return)) {
+            Ok(()) => {}
+            Err(Trap::InvalidReturn) => {
+                return self.return_failed(FaultKind::InvalidReturn, None, exc_return, pc);
+            }
+            Err(trap) => return self.unstacking_failed(trap, exc_return, pc),
         }
         self.cycles += u64::from(self.rules.exit);
         self.watches.returned(returning, self.cycles, self.instructions);
-        if to_thread && self.system.sleep_control & 2 != 0 {
+        if to_thread && !nested && self.system.sleep_control & 2 != 0 {
             self.sleeping = Some(Sleep::Interrupt);
         }
         Ok(())
     }
 
-    /// PopStack.
+    /// PopStack. Nothing changes when it fails.
     fn unstack_frame(&mut self, exc_return: u32) -> Done {
         let on_process_stack = exc_return & TO_PROCESS_STACK != 0;
+        let to_thread = exc_return & TO_THREAD != 0;
         let with_fp = exc_return & BASIC == 0;
         let frame = if on_process_stack { self.cpu.psp() } else { self.cpu.msp() };
         let mut words = [0; 8];
-        for (address, word) in (frame..).step_by(4).zip(&mut words) {
-            *word = self.load_frame_word(address)?;
+        for (at, word) in (0..).step_by(4).zip(&mut words) {
+            *word = self.load_frame_word(frame.wrapping_add(at))?;
         }
         let [r0, r1, r2, r3, r12, lr, pc, xpsr] = words;
+        let handler = (xpsr & 0x1FF) as u16;
+        if to_thread != (handler == 0) {
+            return Err(Trap::InvalidReturn);
+        }
         if with_fp {
             if self.system.fp.lazy_pending() {
                 self.system.fp.control &= !FpControl::LAZY_ACTIVE;
             } else {
-                let from = frame + BASIC_FRAME;
-                for at in 0..16 {
-                    self.cpu.s[at as usize] = self.load_frame_word(from.wrapping_add(at * 4))?;
+                let from = frame.wrapping_add(BASIC_FRAME);
+                let mut registers = [0; 17];
+                for (at, register) in (0..).step_by(4).zip(&mut registers) {
+                    *register = self.load_frame_word(from.wrapping_add(at))?;
                 }
-                self.cpu.fpscr = self.load_frame_word(from.wrapping_add(64))?;
+                self.cpu.s[..16].copy_from_slice(&registers[..16]);
+                self.cpu.fpscr = registers[16];
                 self.cycles += u64::from(self.rules.fp_frame);
             }
         }
         let size = if with_fp { EXTENDED_FRAME } else { BASIC_FRAME };
         let end = frame.wrapping_add(size) | (xpsr >> 9 & 1) << 2;
         self.cpu.switch(|cpu| {
-            cpu.ipsr = (xpsr & 0x1FF) as u16;
-            if exc_return & TO_THREAD != 0 {
+            cpu.ipsr = handler;
+            if to_thread {
                 let stack = if on_process_stack { CONTROL_SPSEL } else { 0 };
                 cpu.control = cpu.control & !CONTROL_SPSEL | stack;
-                cpu.ipsr = 0;
             }
             let fpca = if with_fp { CONTROL_FPCA } else { 0 };
             cpu.control = cpu.control & !CONTROL_FPCA | fpca;
@@ -229,85 +289,5 @@ impl Machine {
             return self.take(SVCALL);
         }
         self.fault(FaultKind::SupervisorCall, None, pc)
-    }
-
-    /// A fault of the instruction at `pc`, or at the target that it branched to.
-    pub(crate) fn fault(
-        &mut self,
-        kind: FaultKind,
-        address: Option<u32>,
-        pc: u32,
-    ) -> Result<(), Stop> {
-        let report = FaultReport {
-            kind,
-            pc,
-            lr: self.cpu.r[14],
-            sp: self.cpu.r[13],
-            address,
-            handler: self.cpu.ipsr,
-            cycle: Cycles(self.cycles),
-        };
-        self.cpu.pc = pc;
-        let own = self.record_fault(kind, address);
-        let masks = self.masks();
-        let exception = if self.features.mainline
-            && self.handles_fault(own)
-            && self.system.nvic.could_take(own, masks)
-        {
-            own
-        } else {
-            if self.execution_priority() < 0 {
-                return Err(Stop::Lockup(report));
-            }
-            if own != HARD_FAULT {
-                self.system.hard_fault_status |= FORCED;
-            }
-            HARD_FAULT
-        };
-        if exception == HARD_FAULT && self.fault_policy == FaultPolicy::Stop {
-            return Err(Stop::Fault(report));
-        }
-        self.pend(exception, self.cycles);
-        self.take(exception)
-    }
-
-    /// A frame could not be stored: the exception becomes a fault of its own.
-    fn stacking_failed(&mut self, pc: u32) -> Result<(), Stop> {
-        let report = FaultReport {
-            kind: FaultKind::Stack,
-            pc,
-            lr: self.cpu.r[14],
-            sp: self.cpu.r[13],
-            address: Some(self.cpu.r[13]),
-            handler: self.cpu.ipsr,
-            cycle: Cycles(self.cycles),
-        };
-        self.record_fault(FaultKind::Stack, None);
-        // Entering a handler needs the stack that has just failed.
-        if self.fault_policy == FaultPolicy::Stop && self.execution_priority() >= 0 {
-            return Err(Stop::Fault(report));
-        }
-        Err(Stop::Lockup(report))
-    }
-
-    /// Sets the status registers; answers the exception that the fault belongs to.
-    fn record_fault(&mut self, kind: FaultKind, address: Option<u32>) -> u16 {
-        let (exception, status) = match kind {
-            FaultKind::UndefinedInstruction => (USAGE_FAULT, 1 << 16),
-            FaultKind::InvalidState => (USAGE_FAULT, 1 << 17),
-            FaultKind::InvalidReturn => (USAGE_FAULT, 1 << 18),
-            FaultKind::NoCoprocessor => (USAGE_FAULT, 1 << 19),
-            FaultKind::Unaligned => (USAGE_FAULT, 1 << 24),
-            FaultKind::DivideByZero => (USAGE_FAULT, 1 << 25),
-            FaultKind::InstructionAccess => (BUS_FAULT, 1 << 8),
-            FaultKind::DataAccess => (BUS_FAULT, 1 << 9 | 1 << 15),
-            FaultKind::Stack => (BUS_FAULT, 1 << 12),
-            FaultKind::SupervisorCall | FaultKind::Breakpoint => (HARD_FAULT, 0),
-        };
-        self.system.fault_status |= status;
-        if let (FaultKind::DataAccess, Some(address)) = (kind, address) {
-            self.system.bus_fault_address = address;
-        }
-        exception
     }
 }

@@ -129,6 +129,10 @@ pub struct Machine {
     pub(crate) line: u32,
     pub(crate) line_mask: u32,
     pub(crate) lines: Vec<LineMemory>,
+    /// Accesses and fetches are checked, see [`crate::protect`].
+    pub(crate) protected: bool,
+    /// Accesses count as unprivileged whatever the mode.
+    pub(crate) as_user: bool,
     pub(crate) exclusive: bool,
     /// The event register of WFE and SEV.
     pub(crate) event: bool,
@@ -177,6 +181,8 @@ impl Machine {
             line: 1,
             line_mask: u32::MAX,
             lines: soc.memories.iter().map(|memory| LineMemory::new(memory.timing)).collect(),
+            protected: false,
+            as_user: false,
             exclusive: false,
             event: false,
             sleeping: None,
@@ -259,6 +265,7 @@ impl Machine {
         self.code.forget_own();
         self.cpu = Cpu::new();
         self.system = System::new(&self.soc, self.features);
+        self.update_protection();
         for memory in &mut self.lines {
             memory.reset();
         }

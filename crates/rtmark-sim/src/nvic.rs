@@ -16,6 +16,8 @@ pub const BUS_FAULT: u16 = 5;
 pub const USAGE_FAULT: u16 = 6;
 /// SVCall's exception number.
 pub const SVCALL: u16 = 11;
+/// DebugMonitor's exception number (ARMv7-M).
+pub const DEBUG_MONITOR: u16 = 12;
 /// PendSV's exception number.
 pub const PENDSV: u16 = 14;
 /// SysTick's exception number.
@@ -94,7 +96,7 @@ pub struct Masks {
 impl Nvic {
     pub fn new(interrupts: u16, priority_bits: u8) -> Self {
         let mut enabled = ExceptionSet::default();
-        for exception in [NMI, HARD_FAULT, SVCALL, 12, PENDSV, SYSTICK] {
+        for exception in [NMI, HARD_FAULT, SVCALL, PENDSV, SYSTICK] {
             enabled.set(exception, true);
         }
         Self {

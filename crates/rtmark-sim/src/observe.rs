@@ -106,7 +106,7 @@ impl Machine {
                 return Stop::Observer;
             }
             let (address, began, count) = (self.cpu.pc, self.cycles, self.instructions);
-            let slot = self.code.slot(&mut self.bus, address);
+            let slot = self.slot_at(address);
             let told = slot.map(|slot| Instruction {
                 address,
                 size: slot.size(),
@@ -145,7 +145,7 @@ impl Machine {
             let pc = self.cpu.pc;
             let slot = match self.code.decoder.stops.binary_search(&pc) {
                 Ok(_) if self.bus.place(pc).is_some() => Some(self.pass_watch(pc)),
-                _ => self.code.slot(&mut self.bus, pc),
+                _ => self.slot_at(pc),
             };
             return match (slot, due) {
                 (Some(slot), Due::Conditional) => self.step_in_it_block(pc, slot),

@@ -47,8 +47,8 @@ impl Machine {
                 return stop;
             }
             let step = match flash.page(self.cpu.pc) {
-                Some(page) => self.run_in_page(page),
-                None => self.step_slowly(),
+                Some(page) if self.may_execute_page(self.cpu.pc) => self.run_in_page(page),
+                _ => self.step_slowly(),
             };
             if let Err(stop) = step {
                 return stop;
@@ -95,7 +95,7 @@ impl Machine {
     #[inline(never)]
     fn step_slowly(&mut self) -> Result<(), Stop> {
         let pc = self.cpu.pc;
-        match self.code.slot(&mut self.bus, pc) {
+        match self.slot_at(pc) {
             Some(slot) => self.step_decoded(pc, slot),
             None => self.fetch_fault(pc),
         }
@@ -113,16 +113,29 @@ impl Machine {
     pub(crate) fn step_in_it_block(&mut self, pc: u32, slot: Slot) -> Result<(), Stop> {
         self.fetch(pc, slot.size());
         let slot = if slot.op == Op::Watch { self.pass_watch(pc) } else { slot };
-        let condition = self.cpu.it >> 4;
+        let it = self.cpu.it;
         self.cpu.advance_it();
         self.cpu.pc = pc.wrapping_add(u32::from(slot.size()));
-        if !self.cpu.condition(condition) {
+        if !self.cpu.condition(it >> 4) {
             self.cycles += 1;
             self.instructions += 1;
             return Ok(());
         }
         let op = if slot.size() == 2 { slot.op.inside_it() } else { slot.op };
-        self.finish(pc, &Slot { op, ..slot })
+        let slot = Slot { op, ..slot };
+        match self.execute(&slot) {
+            Ok(_) => {
+                self.retire(&slot);
+                Ok(())
+            }
+            Err(trap) => {
+                // What faults has not executed, and is in the block still.
+                if trap.undoes_instruction() {
+                    self.cpu.it = it;
+                }
+                self.end_trapped(trap, pc, slot)
+            }
+        }
     }
 
     /// Executes a slot away from the hot path.
@@ -188,6 +201,9 @@ impl Machine {
                 let target = self.cpu.pc;
                 return self.fault(FaultKind::InvalidState, None, target);
             }
+            Trap::LazyNoAnswer | Trap::LazyForbidden => {
+                return self.lazy_stacking_failed(trap, pc);
+            }
             Trap::SupervisorCall => {
                 self.retire(&slot);
                 return self.supervisor_call(pc);
@@ -198,6 +214,7 @@ impl Machine {
             Trap::NoCoprocessor => (FaultKind::NoCoprocessor, None),
             Trap::DivideByZero => (FaultKind::DivideByZero, None),
             Trap::NoAnswer => (FaultKind::DataAccess, Some(self.trap_value)),
+            Trap::Forbidden => (FaultKind::DataProtection, Some(self.trap_value)),
             Trap::Unaligned => (FaultKind::Unaligned, Some(self.trap_value)),
             Trap::Breakpoint if self.fault_policy == FaultPolicy::Stop => {
                 self.cpu.pc = pc;
@@ -210,11 +227,6 @@ impl Machine {
         self.fault(kind, address, pc)
     }
 
-    pub(crate) fn fetch_fault(&mut self, pc: u32) -> Result<(), Stop> {
-        self.cycles += 1;
-        self.fault(FaultKind::InstructionAccess, Some(pc), pc)
-    }
-
     /// Looks after everything that is not a plain instruction, at an instruction's boundary.
     #[inline(never)]
     fn attend(&mut self) -> Option<Stop> {
@@ -224,7 +236,7 @@ impl Machine {
                 Ok(Due::Attention) => continue,
                 Ok(Due::Conditional) => {
                     let pc = self.cpu.pc;
-                    match self.code.slot(&mut self.bus, pc) {
+                    match self.slot_at(pc) {
                         Some(slot) => self.step_in_it_block(pc, slot),
                         None => self.fetch_fault(pc),
                     }
@@ -240,6 +252,7 @@ impl Machine {
     /// Lets one thing happen that is no instruction, if one is due; answers what is due then.
     pub(crate) fn attend_once(&mut self) -> Result<Due, Stop> {
         self.pass_time(self.cycles);
+        self.update_protection();
         if self.reset_requested {
             self.reset_requested = false;
             return Err(Stop::ResetRequested);

@@ -205,6 +205,10 @@ pub struct Soc {
     pub interrupts: u16,
     /// Bits of priority that the NVIC implements (2 on ARMv6-M, 2 to 8 elsewhere).
     pub priority_bits: u8,
+    /// Regions of the memory protection unit: 0 (no unit), 8 or 16; 8 when not given,
+    /// none on the Cortex-M0.
+    #[serde(default)]
+    pub mpu_regions: Option<u8>,
     /// Where the vector table is at reset; the first memory's base when not given.
     #[serde(default)]
     pub vectors: Option<u32>,
@@ -257,6 +261,11 @@ impl Soc {
         self.vectors.unwrap_or_else(|| self.memories.first().map_or(0, |memory| memory.base))
     }
 
+    /// Regions of the memory protection unit; 0 when there is none.
+    pub fn mpu_regions(&self) -> u8 {
+        self.mpu_regions.unwrap_or(8)
+    }
+
     /// Every memory with its addresses, for messages.
     pub fn memory_map(&self) -> String {
         let memories = self.memories.iter().map(|memory| {
@@ -287,6 +296,9 @@ impl Soc {
                 priority_bits.start(),
                 priority_bits.end()
             ));
+        }
+        if !matches!(self.mpu_regions(), 0 | 8 | 16) {
+            return Err(format!("mpu_regions = {}: cores have 0, 8 or 16", self.mpu_regions()));
         }
         if self.memories.is_empty() {
             return Err("no [[memory]]: a soc needs at least one".into());

@@ -8,6 +8,17 @@ use rtmark_units::Cycles;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ExitStatus(pub u32);
 
+/// When registers are saved or restored other than by an instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Transfer {
+    /// On exception entry.
+    Entry,
+    /// On exception return.
+    Return,
+    /// When the first floating-point instruction of a handler saves what entry has left.
+    LazyFloat,
+}
+
 /// What a fault was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -20,14 +31,22 @@ pub enum FaultKind {
     InvalidState,
     /// Code was fetched from where there is no memory.
     InstructionAccess,
+    /// Code that the MPU or the memory map forbids to execute.
+    InstructionProtection,
     /// Nothing answers a load or store.
     DataAccess,
+    /// The MPU forbids a load or store.
+    DataProtection,
     /// A load or store at an address that is not aligned as it must be.
     Unaligned,
     /// A division by zero, with the trap for it enabled.
     DivideByZero,
-    /// Registers could not be saved on or restored from the stack.
-    Stack,
+    /// Registers could not be saved on or restored from the stack: there is no memory.
+    Stack(Transfer),
+    /// Registers could not be saved on or restored from the stack: the MPU forbids it.
+    StackProtection(Transfer),
+    /// An exception's vector could not be read.
+    Vector,
     /// An exception return that does not fit the state.
     InvalidReturn,
     /// SVC where its exception cannot be taken.
@@ -38,19 +57,43 @@ pub enum FaultKind {
 
 impl fmt::Display for FaultKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+        let (reason, transfer) = match self {
+            Self::Stack(transfer) => ("there is no memory at the stack pointer", transfer),
+            Self::StackProtection(transfer) => ("the MPU forbids its use", transfer),
+            _ => return f.write_str(self.text()),
+        };
+        write!(
+            f,
+            "stack access failed during {}: {reason}",
+            match transfer {
+                Transfer::Entry => "exception entry",
+                Transfer::Return => "exception return",
+                Transfer::LazyFloat => "lazy saving of floating-point registers",
+            }
+        )
+    }
+}
+
+impl FaultKind {
+    const fn text(self) -> &'static str {
+        match self {
             Self::UndefinedInstruction => "undefined instruction",
             Self::NoCoprocessor => "floating-point instruction while the FPU is absent or disabled",
             Self::InvalidState => "branch to an even address (Arm state, which Cortex-M lacks)",
             Self::InstructionAccess => "instruction fetch where there is no memory",
+            Self::InstructionProtection => {
+                "instruction fetch that the MPU or the memory map forbids (execute never)"
+            }
             Self::DataAccess => "load or store where nothing answers",
+            Self::DataProtection => "load or store that the MPU forbids",
             Self::Unaligned => "unaligned load or store",
             Self::DivideByZero => "division by zero",
-            Self::Stack => "stack access failed during exception entry or return",
+            Self::Stack(_) | Self::StackProtection(_) => "stack access failed",
+            Self::Vector => "exception vector where there is no memory",
             Self::InvalidReturn => "invalid exception return",
             Self::SupervisorCall => "SVC where its exception cannot be taken",
             Self::Breakpoint => "breakpoint instruction without a debugger",
-        })
+        }
     }
 }
 

@@ -7,9 +7,10 @@
 use crate::cpu::Features;
 use crate::exec::{Done, Trap};
 use crate::machine::Machine;
+use crate::mpu::Mpu;
 use crate::nvic::{
-    BUS_FAULT, FIRST_INTERRUPT, HARD_FAULT, MEM_MANAGE, NMI, Nvic, PENDSV, SVCALL, SYSTICK,
-    USAGE_FAULT,
+    BUS_FAULT, DEBUG_MONITOR, FIRST_INTERRUPT, HARD_FAULT, MEM_MANAGE, NMI, Nvic, PENDSV, SVCALL,
+    SYSTICK, USAGE_FAULT,
 };
 use crate::soc::{CoreKind, Soc};
 use crate::systick::{CycleCounter, SysTick};
@@ -22,8 +23,6 @@ const CCR_DIV_0_TRP: u32 = 1 << 4;
 const CCR_STKALIGN: u32 = 1 << 9;
 /// What AIRCR writes must carry in their upper half.
 const AIRCR_KEY: u32 = 0x05FA;
-/// DebugMonitor's exception number (ARMv7-M).
-const DEBUG_MONITOR: u16 = 12;
 
 /// Control of floating-point state (FPCCR, FPCAR, FPDSCR).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -38,6 +37,15 @@ pub struct FpControl {
 
 impl FpControl {
     pub const LAZY_ACTIVE: u32 = 1;
+    /// The state at entry, for when the registers are stored.
+    pub const USER: u32 = 1 << 1;
+    pub const THREAD: u32 = 1 << 3;
+    pub const HARD_FAULT_READY: u32 = 1 << 4;
+    pub const MEM_MANAGE_READY: u32 = 1 << 5;
+    pub const BUS_FAULT_READY: u32 = 1 << 6;
+    pub const DEBUG_MONITOR_READY: u32 = 1 << 8;
+    /// What only software sets.
+    pub const SETTINGS: u32 = Self::AUTOMATIC | Self::LAZY_ENABLED;
     const LAZY_ENABLED: u32 = 1 << 30;
     const AUTOMATIC: u32 = 1 << 31;
 
@@ -64,6 +72,7 @@ pub struct System {
     pub systick: SysTick,
     pub counter: CycleCounter,
     pub fp: FpControl,
+    pub mpu: Mpu,
     pub vector_table: u32,
     /// SCR: bit 1 SLEEPONEXIT, bit 4 SEVONPEND.
     pub sleep_control: u32,
@@ -93,6 +102,7 @@ impl System {
                 address: 0,
                 default_status: 0,
             },
+            mpu: Mpu::new(features, soc.mpu_regions()),
             vector_table: soc.vector_base(),
             sleep_control: 0,
             configuration,
@@ -115,6 +125,11 @@ impl System {
 
     pub const fn aligns_stack(&self) -> bool {
         self.configuration & CCR_STKALIGN != 0
+    }
+
+    /// CCR.NONBASETHRDENA: handlers may return to thread mode past active exceptions.
+    pub const fn thread_from_any_level(&self) -> bool {
+        self.configuration & 1 != 0
     }
 
     pub const fn allows_fp(&self, privileged: bool) -> bool {
@@ -170,7 +185,7 @@ impl System {
 impl Machine {
     /// Reads a word of the system space.
     pub(crate) fn read_system(&mut self, address: u32) -> Result<u32, Trap> {
-        let unprivileged = !self.cpu.privileged() && address >= 0xE000_E000;
+        let unprivileged = !self.has_privileged_access() && address >= 0xE000_E000;
         if unprivileged || !PRIVATE_BUS.contains(&address) {
             return Err(self.no_answer(address));
         }
@@ -222,6 +237,13 @@ impl Machine {
             0xE000_ED34 if mainline => system.mem_manage_address,
             0xE000_ED38 if mainline => system.bus_fault_address,
             0xE000_ED88 if mainline => system.coprocessor_access,
+            0xE000_ED90..=0xE000_EDC4 => match system.mpu.read(address - 0xE000_ED90) {
+                Some(value) => value,
+                None => {
+                    self.note_unmodelled(address);
+                    0
+                }
+            },
             0xE000_EF34 if self.features.fp => system.fp.control,
             0xE000_EF38 if self.features.fp => system.fp.address,
             0xE000_EF3C if self.features.fp => system.fp.default_status,
@@ -253,7 +275,7 @@ impl Machine {
     /// Writes to the system space. Only priorities and fault status take less than a word.
     pub(crate) fn write_system(&mut self, address: u32, value: u32, size: u32) -> Done {
         let user_trigger = address == 0xE000_EF00 && self.system.configuration & 2 != 0;
-        let unprivileged = !self.cpu.privileged() && address >= 0xE000_E000 && !user_trigger;
+        let unprivileged = !self.has_privileged_access() && address >= 0xE000_E000 && !user_trigger;
         if unprivileged || !PRIVATE_BUS.contains(&address) {
             return Err(self.no_answer(address));
         }
@@ -304,6 +326,11 @@ impl Machine {
             0xE000_ED88 if mainline => {
                 let fpu = if system.features.fp { 0x00F0_0000 } else { 0 };
                 system.coprocessor_access = value & fpu;
+            }
+            0xE000_ED90..=0xE000_EDC4 => {
+                if !system.mpu.write(address - 0xE000_ED90, value) {
+                    self.note_unmodelled(address);
+                }
             }
             0xE000_EF00 if mainline => self.pend_soon(FIRST_INTERRUPT + (value & 0x1FF) as u16),
             0xE000_EF34 if self.features.fp => system.fp.control = value & 0xC000_017B,

@@ -3,6 +3,7 @@
 use super::{Done, Flow, Outcome, Trap};
 use crate::isa::{Op, Slot};
 use crate::machine::Machine;
+use crate::mpu::Access;
 
 /// Addresses from here on belong to the core itself.
 const SYSTEM_SPACE: u32 = 0xE000_0000;
@@ -41,6 +42,9 @@ macro_rules! accessors {
                 }
                 return Ok(u32::from(<$type>::from_le_bytes(bytes)));
             }
+            if self.protected {
+                self.check_access(address, Access::Read)?;
+            }
             if address >= SYSTEM_SPACE {
                 let word = self.read_system(address & !3)?;
                 return Ok(u32::from((word >> (8 * (address & 3))) as $type));
@@ -75,6 +79,9 @@ macro_rules! accessors {
                     self.write_byte(address.wrapping_add(at as u32), u32::from(byte))?;
                 }
                 return Ok(());
+            }
+            if self.protected {
+                self.check_access(address, Access::Write)?;
             }
             if address >= SYSTEM_SPACE {
                 return self.write_system(address, value, $size);

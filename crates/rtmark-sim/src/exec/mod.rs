@@ -27,6 +27,13 @@ pub enum Trap {
     InvalidState,
     /// Nothing answers the access at `Machine::trap_value`.
     NoAnswer,
+    /// The access at `Machine::trap_value` is not allowed.
+    Forbidden,
+    /// The same two when floating-point registers left by exception entry are saved.
+    LazyNoAnswer,
+    LazyForbidden,
+    /// An exception return that does not fit its frame.
+    InvalidReturn,
     /// The access at `Machine::trap_value` is not aligned as it must be.
     Unaligned,
     /// A division by zero with CCR.DIV_0_TRP set.
@@ -39,6 +46,31 @@ pub enum Trap {
     WaitForEvent,
     /// The address is watched; the real instruction follows.
     Watched,
+}
+
+impl Trap {
+    /// Whether the instruction has not executed: a fault of its own, not of what it
+    /// leads to.
+    pub const fn undoes_instruction(self) -> bool {
+        match self {
+            Self::Undefined
+            | Self::NoCoprocessor
+            | Self::NoAnswer
+            | Self::Forbidden
+            | Self::LazyNoAnswer
+            | Self::LazyForbidden
+            | Self::Unaligned
+            | Self::DivideByZero
+            | Self::Breakpoint => true,
+            Self::InvalidState
+            | Self::InvalidReturn
+            | Self::ExceptionReturn
+            | Self::SupervisorCall
+            | Self::WaitForInterrupt
+            | Self::WaitForEvent
+            | Self::Watched => false,
+        }
+    }
 }
 
 /// Where execution goes on.

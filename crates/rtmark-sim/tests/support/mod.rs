@@ -40,8 +40,14 @@ pub const SHPR3: u32 = 0xE000_ED20;
 pub const SHCSR: u32 = 0xE000_ED24;
 pub const CFSR: u32 = 0xE000_ED28;
 pub const HFSR: u32 = 0xE000_ED2C;
+pub const MMFAR: u32 = 0xE000_ED34;
 pub const BFAR: u32 = 0xE000_ED38;
 pub const CPACR: u32 = 0xE000_ED88;
+pub const MPU_TYPE: u32 = 0xE000_ED90;
+pub const MPU_CTRL: u32 = 0xE000_ED94;
+pub const MPU_RNR: u32 = 0xE000_ED98;
+pub const MPU_RBAR: u32 = 0xE000_ED9C;
+pub const MPU_RASR: u32 = 0xE000_EDA0;
 pub const FPCCR: u32 = 0xE000_EF34;
 
 /// A soc with memories that never wait.
@@ -161,6 +167,18 @@ impl Firmware {
         self.store(CPACR, 0x00F0_0000).op(&[0xF3BF, 0x8F4F, 0xF3BF, 0x8F6F])
     }
 
+    /// A region of PMSAv7: `size` bytes with the rights of an AP field; `more` bits of
+    /// RASR, such as XN or subregions that do not count.
+    pub fn region(&mut self, number: u32, base: u32, size: u32, ap: u32, more: u32) -> &mut Self {
+        let rasr = ap << 24 | (size.trailing_zeros() - 1) << 1 | 1 | more;
+        self.store(MPU_RBAR, base | 1 << 4 | number).store(MPU_RASR, rasr)
+    }
+
+    /// Makes thread mode unprivileged, by way of r0.
+    pub fn unprivileged(&mut self) -> &mut Self {
+        self.set(0, 1).msr(20, 0).op(&[0xF3BF, 0x8F6F])
+    }
+
     /// Loops for ever, after a NOP that may carry a mark, which is passed once.
     pub fn forever(&mut self) -> &mut Self {
         self.op(&[NOP, FOREVER])
@@ -182,9 +200,14 @@ impl Firmware {
 
     /// A machine that is about to run it, with handlers for faults delivered.
     pub fn on(&self, core: CoreKind) -> Running {
+        self.on_soc(&soc(core))
+    }
+
+    /// As `on`, with a soc like that of [`soc`].
+    pub fn on_soc(&self, soc: &Soc) -> Running {
         let mut firmware = self.clone();
         firmware.pool();
-        let mut machine = Machine::new(&soc(core));
+        let mut machine = Machine::new(soc);
         machine.set_fault_policy(FaultPolicy::Deliver);
         let code: Vec<u8> = firmware.halves.iter().flat_map(|half| half.to_le_bytes()).collect();
         machine.poke(CODE, &code).expect("in flash");
