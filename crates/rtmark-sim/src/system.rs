@@ -237,13 +237,13 @@ impl Machine {
             0xE000_ED34 if mainline => system.mem_manage_address,
             0xE000_ED38 if mainline => system.bus_fault_address,
             0xE000_ED88 if mainline => system.coprocessor_access,
-            0xE000_ED90..=0xE000_EDC4 => match system.mpu.read(address - 0xE000_ED90) {
-                Some(value) => value,
-                None => {
+            0xE000_ED90..=0xE000_EDC4 => {
+                let value = system.mpu.read(address - 0xE000_ED90);
+                if value.is_none() {
                     self.note_unmodelled(address);
-                    0
                 }
-            },
+                value.unwrap_or(0)
+            }
             0xE000_EF34 if self.features.fp => system.fp.control,
             0xE000_EF38 if self.features.fp => system.fp.address,
             0xE000_EF3C if self.features.fp => system.fp.default_status,
