@@ -92,10 +92,7 @@ impl Machine {
         let xpsr = self.cpu.xpsr() & !(1 << 9) | padding << 7;
         let r = &self.cpu.r;
         let words = [r[0], r[1], r[2], r[3], r[12], r[14], return_address, xpsr];
-        let mut stored = Ok(());
-        for (at, word) in (0..).step_by(4).zip(words) {
-            stored = stored.and_then(|()| self.store_frame_word(frame.wrapping_add(at), word));
-        }
+        let mut stored = self.store_frame(frame, &words);
         if with_fp {
             let place = frame.wrapping_add(BASIC_FRAME);
             if self.system.fp.lazy_enabled() {
@@ -116,17 +113,36 @@ impl Machine {
         (exc_return, stored)
     }
 
-    /// Frames lie in memory: what belongs to a device or to the core is no place for one.
-    fn store_frame_word(&mut self, address: u32, word: u32) -> Done {
-        self.check_frame_word(address)?;
-        self.write_aligned_word(address, word)
+    /// Stores a part of a frame.
+    fn store_frame(&mut self, to: u32, words: &[u32]) -> Done {
+        self.check_frame(to, words.len())?;
+        for (at, &word) in (0..).step_by(4).zip(words) {
+            self.write_aligned_word(to.wrapping_add(at), word)?;
+        }
+        Ok(())
     }
 
-    fn check_frame_word(&mut self, address: u32) -> Done {
-        if self.bus.ram_load::<4>(address).is_some() || self.bus.place(address).is_some() {
-            return Ok(());
+    /// Loads a part of a frame without the pace of instructions: the return's own time
+    /// covers it.
+    fn load_frame<const N: usize>(&mut self, from: u32) -> Result<[u32; N], Trap> {
+        self.check_frame(from, N)?;
+        let mut words = [0; N];
+        for (at, word) in (0..).step_by(4).zip(&mut words) {
+            let paced = self.cycles;
+            *word = self.read_aligned_word(from.wrapping_add(at))?;
+            self.cycles = self.cycles.max(paced);
         }
-        Err(self.no_answer(address))
+        Ok(words)
+    }
+
+    /// Frames lie in memory: what belongs to a device or to the core is no place for one.
+    fn check_frame(&mut self, at: u32, words: usize) -> Done {
+        for address in [at, at.wrapping_add(words as u32 * 4 - 4)] {
+            if self.bus.ram_load::<4>(address).is_none() && self.bus.place(address).is_none() {
+                return Err(self.no_answer(address));
+            }
+        }
+        Ok(())
     }
 
     /// UpdateFPCCR: leaves a place for the floating-point registers, with what must be
@@ -151,21 +167,10 @@ impl Machine {
         fp.address = place;
     }
 
-    /// Loads a word of a frame without the pace of an instruction: the return's own
-    /// time covers it.
-    fn load_frame_word(&mut self, address: u32) -> Result<u32, Trap> {
-        self.check_frame_word(address)?;
-        let paced = self.cycles;
-        let word = self.read_aligned_word(address);
-        self.cycles = self.cycles.max(paced);
-        word
-    }
-
     fn store_fp_registers(&mut self, to: u32) -> Done {
-        for at in 0..16 {
-            self.store_frame_word(to.wrapping_add(at * 4), self.cpu.s[at as usize])?;
-        }
-        self.store_frame_word(to.wrapping_add(64), self.cpu.fpscr)
+        let mut words = [self.cpu.fpscr; 17];
+        words[..16].copy_from_slice(&self.cpu.s[..16]);
+        self.store_frame(to, &words)
     }
 
     /// The first floating-point instruction of a handler saves what entry left behind.
@@ -235,11 +240,7 @@ impl Machine {
         let to_thread = exc_return & TO_THREAD != 0;
         let with_fp = exc_return & BASIC == 0;
         let frame = if on_process_stack { self.cpu.psp() } else { self.cpu.msp() };
-        let mut words = [0; 8];
-        for (at, word) in (0..).step_by(4).zip(&mut words) {
-            *word = self.load_frame_word(frame.wrapping_add(at))?;
-        }
-        let [r0, r1, r2, r3, r12, lr, pc, xpsr] = words;
+        let [r0, r1, r2, r3, r12, lr, pc, xpsr] = self.load_frame(frame)?;
         let handler = (xpsr & 0x1FF) as u16;
         if to_thread != (handler == 0) {
             return Err(Trap::InvalidReturn);
@@ -248,11 +249,7 @@ impl Machine {
             if self.system.fp.lazy_pending() {
                 self.system.fp.control &= !FpControl::LAZY_ACTIVE;
             } else {
-                let from = frame.wrapping_add(BASIC_FRAME);
-                let mut registers = [0; 17];
-                for (at, register) in (0..).step_by(4).zip(&mut registers) {
-                    *register = self.load_frame_word(from.wrapping_add(at))?;
-                }
+                let registers: [u32; 17] = self.load_frame(frame.wrapping_add(BASIC_FRAME))?;
                 self.cpu.s[..16].copy_from_slice(&registers[..16]);
                 self.cpu.fpscr = registers[16];
                 self.cycles += u64::from(self.rules.fp_frame);

@@ -3,15 +3,21 @@
 
 use rtmark_units::Cycles;
 
-use crate::exec::Trap;
+use crate::exec::{Done, Trap};
+use crate::isa::Slot;
 use crate::machine::Machine;
-use crate::nvic::{BUS_FAULT, HARD_FAULT, MEM_MANAGE, NMI, USAGE_FAULT};
+use crate::nvic::{BUS_FAULT, DEBUG_MONITOR, HARD_FAULT, MEM_MANAGE, NMI, USAGE_FAULT};
 use crate::stop::{FaultKind, FaultPolicy, FaultReport, Stop, Transfer};
 use crate::system::FpControl;
 
 /// HFSR bits.
 const VECTTBL: u32 = 1 << 1;
 const FORCED: u32 = 1 << 30;
+const DEBUGEVT: u32 = 1 << 31;
+/// DFSR: a breakpoint instruction.
+const DFSR_BKPT: u32 = 1 << 1;
+/// CFSR: a bus error of a store that the core has gone on from.
+const IMPRECISERR: u32 = 1 << 10;
 /// CFSR: MMFAR holds an address, BFAR does.
 const MMARVALID: u32 = 1 << 7;
 const BFARVALID: u32 = 1 << 15;
@@ -51,6 +57,83 @@ impl Machine {
             FaultKind::InstructionAccess
         };
         self.fault(kind, Some(pc), pc)
+    }
+
+    /// A store that nothing answers. The write buffer has taken it, unless it goes to
+    /// the Code region or to Strongly-ordered memory, or the buffer is off: then the core
+    /// goes on, and the fault is imprecise (DDI 0337 and DDI 0439, 3.3.2 and ACTLR).
+    #[cold]
+    pub(crate) fn lose_store_or(&mut self, trap: Trap) -> Done {
+        if self.drops_stores {
+            return Ok(());
+        }
+        self.ignore_or(trap).map(|_| ()).map_err(|trap| {
+            let address = self.trap_value;
+            let buffered = self.features.mainline
+                && address >> 29 != 0
+                && !self.system.has_no_write_buffer()
+                && (!self.protected || self.system.mpu.rights(address).are_bufferable());
+            if buffered { Trap::LostStore } else { trap }
+        })
+    }
+
+    /// CCR.BFHFNMIGN: at negative priorities, accesses that nothing answers do nothing.
+    #[cold]
+    pub(crate) fn ignore_or(&mut self, trap: Trap) -> Result<u32, Trap> {
+        let ignored = self.system.ignores_bus_faults() && self.execution_priority() < 0;
+        if ignored { Ok(0) } else { Err(trap) }
+    }
+
+    /// The store of the instruction at `pc`, which is over, has met with a bus error.
+    pub(crate) fn imprecise_fault(&mut self, address: u32, pc: u32) -> Result<(), Stop> {
+        let report = self.report(FaultKind::DataAccess, Some(address), pc);
+        self.system.fault_status |= IMPRECISERR;
+        let exception =
+            if self.handles_fault(BUS_FAULT) { BUS_FAULT } else { self.force(&report)? };
+        // It waits while what runs is more urgent.
+        self.pend(exception, self.cycles);
+        self.attend_soon();
+        Ok(())
+    }
+
+    /// Whether an undefined instruction is one of a coprocessor that is not there or not
+    /// on (DDI 0403, A5.3.18; the FPU is coprocessors 10 and 11).
+    pub(crate) fn is_for_absent_coprocessor(&self, pc: u32, slot: &Slot) -> bool {
+        let mut bytes = [0; 4];
+        if !self.features.mainline || slot.size() != 4 || self.bus.peek(pc, &mut bytes) != 4 {
+            return false;
+        }
+        let [low, high, _, coprocessor] = bytes;
+        let first = u16::from_le_bytes([low, high]);
+        let (op1, coprocessor) = (first >> 4 & 0x3F, coprocessor & 0xF);
+        let is_fpu = matches!(coprocessor, 10 | 11) && self.features.fp;
+        first >> 13 == 0b111
+            && first >> 10 & 3 == 0b11
+            && op1 > 1
+            && op1 < 0x30
+            && !(is_fpu && self.system.allows_fp(self.cpu.privileged()))
+    }
+
+    /// A breakpoint instruction: a matter for DebugMonitor where that is enabled and
+    /// urgent enough, else a HardFault (DDI 0403, C1.4.1), before which the run stops.
+    pub(crate) fn breakpoint(&mut self, pc: u32, slot: &Slot) -> Result<(), Stop> {
+        let placed_from_outside = self.code.decoder.stops.binary_search(&pc).is_ok();
+        let monitored = self.system.nvic.enabled().contains(DEBUG_MONITOR)
+            && self.system.nvic.could_take(DEBUG_MONITOR, self.masks());
+        self.cpu.pc = pc;
+        if monitored && !placed_from_outside {
+            self.cycles += u64::from(slot.cost);
+            self.system.debug_status |= DFSR_BKPT;
+            self.pend(DEBUG_MONITOR, self.cycles);
+            return self.take(DEBUG_MONITOR);
+        }
+        if self.fault_policy == FaultPolicy::Stop {
+            return Err(Stop::Breakpoint(pc));
+        }
+        self.cycles += u64::from(slot.cost);
+        self.system.hard_fault_status |= DEBUGEVT;
+        self.system.debug_status |= DFSR_BKPT;
+        self.fault(FaultKind::Breakpoint, None, pc)
     }
 
     /// A frame could not be stored on exception entry: a fault of its own, derived from

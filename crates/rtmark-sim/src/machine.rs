@@ -133,6 +133,8 @@ pub struct Machine {
     pub(crate) protected: bool,
     /// Accesses count as unprivileged whatever the mode.
     pub(crate) as_user: bool,
+    /// Stores that nothing answers are dropped: their fault is known already.
+    pub(crate) drops_stores: bool,
     pub(crate) exclusive: bool,
     /// The event register of WFE and SEV.
     pub(crate) event: bool,
@@ -183,6 +185,7 @@ impl Machine {
             lines: soc.memories.iter().map(|memory| LineMemory::new(memory.timing)).collect(),
             protected: false,
             as_user: false,
+            drops_stores: false,
             exclusive: false,
             event: false,
             sleeping: None,

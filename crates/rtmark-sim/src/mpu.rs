@@ -70,6 +70,11 @@ impl Rights {
             Access::Execute => read.with(Self::EXECUTE),
         })
     }
+
+    /// Whether stores there may be buffered.
+    pub const fn are_bufferable(self) -> bool {
+        !self.has(Self::ORDERED)
+    }
 }
 
 /// What the default memory map allows: execution everywhere but in the ranges of

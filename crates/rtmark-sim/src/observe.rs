@@ -192,9 +192,23 @@ impl Machine {
         let offset = base.wrapping_add(s.imm);
         let indexed = base.wrapping_add(self.cpu.get(s.m) << (s.aux & 3));
         let (address, bytes, kind) = match s.op {
-            Op::LdrI | Op::LdrPre | Op::LdrPcI | Op::LdrPcPre | Op::Ldrex => (offset, 4, Read),
-            Op::LdrhI | Op::LdrshI | Op::LdrhPre | Op::LdrshPre | Op::Ldrexh => (offset, 2, Read),
-            Op::LdrbI | Op::LdrsbI | Op::LdrbPre | Op::LdrsbPre | Op::Ldrexb => (offset, 1, Read),
+            Op::LdrI | Op::LdrPre | Op::Ldrt | Op::LdrPcI | Op::LdrPcPre | Op::Ldrex => {
+                (offset, 4, Read)
+            }
+            Op::LdrhI
+            | Op::LdrshI
+            | Op::Ldrht
+            | Op::Ldrsht
+            | Op::LdrhPre
+            | Op::LdrshPre
+            | Op::Ldrexh => (offset, 2, Read),
+            Op::LdrbI
+            | Op::LdrsbI
+            | Op::Ldrbt
+            | Op::Ldrsbt
+            | Op::LdrbPre
+            | Op::LdrsbPre
+            | Op::Ldrexb => (offset, 1, Read),
             Op::LdrPost | Op::LdrPcPost => (base, 4, Read),
             Op::LdrhPost | Op::LdrshPost => (base, 2, Read),
             Op::LdrbPost | Op::LdrsbPost => (base, 1, Read),
@@ -204,9 +218,9 @@ impl Machine {
             Op::LdrLit | Op::LdrPcLit => (s.imm, 4, Read),
             Op::LdrhLit | Op::LdrshLit => (s.imm, 2, Read),
             Op::LdrbLit | Op::LdrsbLit => (s.imm, 1, Read),
-            Op::StrI | Op::StrPre | Op::Strex => (offset, 4, Write),
-            Op::StrhI | Op::StrhPre | Op::Strexh => (offset, 2, Write),
-            Op::StrbI | Op::StrbPre | Op::Strexb => (offset, 1, Write),
+            Op::StrI | Op::StrPre | Op::Strt | Op::Strex => (offset, 4, Write),
+            Op::StrhI | Op::StrhPre | Op::Strht | Op::Strexh => (offset, 2, Write),
+            Op::StrbI | Op::StrbPre | Op::Strbt | Op::Strexb => (offset, 1, Write),
             Op::StrPost => (base, 4, Write),
             Op::StrhPost => (base, 2, Write),
             Op::StrbPost => (base, 1, Write),

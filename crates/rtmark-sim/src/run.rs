@@ -15,7 +15,7 @@ use crate::isa::{Op, Slot};
 use crate::machine::{Machine, Sleep};
 use crate::nvic::{Masks, SYSTICK};
 use crate::semihosting::Reply;
-use crate::stop::{FaultKind, FaultPolicy, Stop};
+use crate::stop::{FaultKind, Stop};
 
 /// The operand of BKPT that asks for semihosting.
 const SEMIHOSTING: u32 = 0xAB;
@@ -201,6 +201,21 @@ impl Machine {
                 let target = self.cpu.pc;
                 return self.fault(FaultKind::InvalidState, None, target);
             }
+            Trap::Breakpoint => return self.breakpoint(pc, &slot),
+            Trap::LostStore => {
+                let address = self.trap_value;
+                // The instruction completes, whatever becomes of its stores.
+                self.drops_stores = true;
+                let done = self.execute(&slot);
+                self.drops_stores = false;
+                return match done {
+                    Ok(_) => {
+                        self.retire(&slot);
+                        self.imprecise_fault(address, pc)
+                    }
+                    Err(trap) => self.end_trapped(trap, pc, slot),
+                };
+            }
             Trap::LazyNoAnswer | Trap::LazyForbidden => {
                 return self.lazy_stacking_failed(trap, pc);
             }
@@ -216,11 +231,9 @@ impl Machine {
             Trap::NoAnswer => (FaultKind::DataAccess, Some(self.trap_value)),
             Trap::Forbidden => (FaultKind::DataProtection, Some(self.trap_value)),
             Trap::Unaligned => (FaultKind::Unaligned, Some(self.trap_value)),
-            Trap::Breakpoint if self.fault_policy == FaultPolicy::Stop => {
-                self.cpu.pc = pc;
-                return Err(Stop::Breakpoint(pc));
+            Trap::Undefined if self.is_for_absent_coprocessor(pc, &slot) => {
+                (FaultKind::NoCoprocessor, None)
             }
-            Trap::Breakpoint => (FaultKind::Breakpoint, None),
             _ => (FaultKind::UndefinedInstruction, None),
         };
         self.cycles += u64::from(slot.cost);

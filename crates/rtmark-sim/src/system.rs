@@ -20,7 +20,13 @@ const PRIVATE_BUS: std::ops::Range<u32> = 0xE000_0000..0xE010_0000;
 /// CCR bits that matter here.
 const CCR_UNALIGN_TRP: u32 = 1 << 3;
 const CCR_DIV_0_TRP: u32 = 1 << 4;
+const CCR_BFHFNMIGN: u32 = 1 << 8;
 const CCR_STKALIGN: u32 = 1 << 9;
+/// DEMCR bits: vector catches are kept, but only a halting debugger would act on them.
+const DEMCR_MON_EN: u32 = 1 << 16;
+const DEMCR_MON_PEND: u32 = 1 << 17;
+const DEMCR_TRCENA: u32 = 1 << 24;
+const DEMCR_WRITABLE: u32 = 0x010D_07F1;
 /// What AIRCR writes must carry in their upper half.
 const AIRCR_KEY: u32 = 0x05FA;
 
@@ -82,6 +88,11 @@ pub struct System {
     pub hard_fault_status: u32,
     pub mem_manage_address: u32,
     pub bus_fault_address: u32,
+    /// DFSR and DEMCR.
+    pub debug_status: u32,
+    debug_control: u32,
+    /// ACTLR.
+    auxiliary_control: u32,
     /// CPACR.
     coprocessor_access: u32,
     interrupts: u16,
@@ -110,6 +121,9 @@ impl System {
             hard_fault_status: 0,
             mem_manage_address: 0,
             bus_fault_address: 0,
+            debug_status: 0,
+            debug_control: 0,
+            auxiliary_control: 0,
             coprocessor_access: 0,
             interrupts: soc.interrupts,
         }
@@ -132,11 +146,29 @@ impl System {
         self.configuration & 1 != 0
     }
 
+    /// CCR.BFHFNMIGN: bus faults do not count at negative priorities.
+    pub const fn ignores_bus_faults(&self) -> bool {
+        self.configuration & CCR_BFHFNMIGN != 0
+    }
+
+    /// ACTLR.DISDEFWBUF.
+    pub const fn has_no_write_buffer(&self) -> bool {
+        self.auxiliary_control & 2 != 0
+    }
+
     pub const fn allows_fp(&self, privileged: bool) -> bool {
         match self.coprocessor_access >> 20 & 3 {
             3 => true,
             1 => privileged,
             _ => false,
+        }
+    }
+
+    /// The bits of ACTLR that there are (DDI 0337, DDI 0439, 4.2).
+    const fn auxiliary_mask(&self) -> u32 {
+        match self.core {
+            CoreKind::CortexM4F => 0x307,
+            _ => 7,
         }
     }
 
@@ -170,6 +202,7 @@ impl System {
             | bit(active, BUS_FAULT, 1)
             | bit(active, USAGE_FAULT, 3)
             | bit(active, SVCALL, 7)
+            | bit(active, DEBUG_MONITOR, 8)
             | bit(active, PENDSV, 10)
             | bit(active, SYSTICK, 11)
             | bit(pending, USAGE_FAULT, 12)
@@ -198,7 +231,12 @@ impl Machine {
             0xE000_0000..=0xE000_007C if mainline => 1,
             0xE000_1000 if mainline => 0x4000_0000 | u32::from(system.counter.is_enabled()),
             0xE000_1004 if mainline => system.counter.read(now),
-            0xE000_EDFC if mainline => u32::from(system.counter.is_powered()) << 24,
+            0xE000_EDFC if mainline => {
+                let pending = system.nvic.pending().contains(DEBUG_MONITOR);
+                system.debug_control | if pending { DEMCR_MON_PEND } else { 0 }
+            }
+            0xE000_E008 if mainline => system.auxiliary_control,
+            0xE000_ED30 if mainline => system.debug_status,
             0xE000_E004 => u32::from(system.interrupts.div_ceil(32)) - 1,
             0xE000_E010 => system.systick.read_control(),
             0xE000_E014 => system.systick.read_reload(),
@@ -290,7 +328,9 @@ impl Machine {
             }
             0xE000_1000 if mainline => system.counter.enable(value & 1 == 1, now),
             0xE000_1004 if mainline => system.counter.write(value, now),
-            0xE000_EDFC if mainline => system.counter.power(value >> 24 & 1 == 1, now),
+            0xE000_EDFC if mainline => self.write_debug_control(value),
+            0xE000_E008 if mainline => system.auxiliary_control = value & system.auxiliary_mask(),
+            0xE000_ED30 if mainline => system.debug_status &= !value,
             0xE000_E010 => system.systick.write_control(value, now),
             0xE000_E014 => system.systick.write_reload(value, now),
             0xE000_E018 => system.systick.write_value(now),
@@ -397,6 +437,7 @@ impl Machine {
             (1, BUS_FAULT),
             (3, USAGE_FAULT),
             (7, SVCALL),
+            (8, DEBUG_MONITOR),
             (10, PENDSV),
             (11, SYSTICK),
         ];
@@ -407,6 +448,19 @@ impl Machine {
         {
             self.system.nvic.pend(exception, value >> bit & 1 == 1);
         }
+    }
+
+    /// DEMCR: the monitor's exception, and power for the trace units.
+    fn write_debug_control(&mut self, value: u32) {
+        let now = self.data_phase();
+        self.system.counter.power(value & DEMCR_TRCENA != 0, now);
+        self.system.nvic.enable(DEBUG_MONITOR, value & DEMCR_MON_EN != 0);
+        if value & DEMCR_MON_PEND == 0 {
+            self.unpend(DEBUG_MONITOR);
+        } else {
+            self.pend_soon(DEBUG_MONITOR);
+        }
+        self.system.debug_control = value & DEMCR_WRITABLE;
     }
 
     /// Whether a configurable fault is handled by its own handler.

@@ -167,10 +167,6 @@ impl CycleCounter {
         self.enabled = on;
     }
 
-    pub const fn is_powered(&self) -> bool {
-        self.powered
-    }
-
     pub const fn is_enabled(&self) -> bool {
         self.enabled
     }

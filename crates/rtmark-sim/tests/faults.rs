@@ -3,7 +3,7 @@
 
 mod support;
 
-use rtmark_sim::{CoreKind, ExitStatus, FaultKind, FaultPolicy, Stop, Transfer};
+use rtmark_sim::{CoreKind, ExitStatus, FaultKind, FaultPolicy, Memory, Soc, Stop, Transfer};
 use support::*;
 
 const M0: &[CoreKind] = &[CoreKind::CortexM0Plus];
@@ -86,8 +86,75 @@ const FAULTS: &[Fault] = &[
         status: 1 << 9 | 1 << 15,
     },
     Fault {
+        what: "a coprocessor that no core has (A5.3.18)",
+        cores: MAINLINE,
+        prepare: NONE,
+        instruction: &[0xEE00, 0x0F10], // mcr p15, 0, r0, c0, c0, 0
+        kind: FaultKind::NoCoprocessor,
+        address: None,
+        status: 1 << 19,
+    },
+    Fault {
+        what: "the same by the other half of the encodings",
+        cores: MAINLINE,
+        prepare: NONE,
+        instruction: &[0xFD90, 0x5500], // ldc2 p5, c5, [r0]
+        kind: FaultKind::NoCoprocessor,
+        address: None,
+        status: 1 << 19,
+    },
+    Fault {
+        what: "floating point on a core without (A5.3.18)",
+        cores: &[CoreKind::CortexM3],
+        prepare: NONE,
+        instruction: &[0xEE30, 0x0A00],
+        kind: FaultKind::NoCoprocessor,
+        address: None,
+        status: 1 << 19,
+    },
+    Fault {
+        what: "Advanced SIMD, which no core has and no coprocessor is (A5.3.18)",
+        cores: MAINLINE,
+        prepare: NONE,
+        instruction: &[0xEF00, 0x0A10],
+        kind: FaultKind::UndefinedInstruction,
+        address: None,
+        status: 1 << 16,
+    },
+    Fault {
+        what: "double precision on an FPU that is on (A6.4)",
+        cores: M4F,
+        prepare: |firmware| {
+            firmware.fpu();
+        },
+        instruction: &[0xEE30, 0x0B00],
+        kind: FaultKind::UndefinedInstruction,
+        address: None,
+        status: 1 << 16,
+    },
+    Fault {
+        what: "coprocessors of ARMv6-M, which knows none (DDI 0419, A5.3)",
+        cores: M0,
+        prepare: NONE,
+        instruction: &[0xEE00, 0x0F10],
+        kind: FaultKind::UndefinedInstruction,
+        address: None,
+        status: 0,
+    },
+    Fault {
+        what: "a store to nowhere with the write buffer off (DDI 0439, ACTLR.DISDEFWBUF)",
+        cores: MAINLINE,
+        prepare: |firmware| {
+            firmware.store(ACTLR, 2).set(0, NOWHERE);
+        },
+        instruction: &[0x6041],
+        kind: FaultKind::DataAccess,
+        address: Some(NOWHERE + 4),
+        status: 1 << 9 | 1 << 15,
+    },
+    Fault {
         what: "a store to nowhere",
-        cores: ALL,
+        cores: M0,
         prepare: TO_NOWHERE,
         instruction: &[0x6041],
         kind: FaultKind::DataAccess,
@@ -363,6 +430,164 @@ fn a_bus_fault_has_a_handler_of_its_own_when_enabled() {
     assert_eq!(running.run(1_000), Stop::Limit);
     assert_eq!(running.names(), ["bus fault"]);
     assert_eq!((running.r(4), running.r(5)), (1 << 9 | 1 << 15, NOWHERE));
+}
+
+/// A program that stores to nowhere, with and without write-back, and goes on.
+fn lost_store(prepare: impl Fn(&mut Firmware)) -> Firmware {
+    let mut firmware = Firmware::new();
+    prepare(&mut firmware);
+    firmware.set(0, NOWHERE).mark("store").op(&[0xF840, 0x1F04]).mark("next"); // str r1, [r0, #4]!
+    firmware.op(&[0x1C47]).mark("later").forever(); // adds r7, r0, #1
+    firmware.handler(3).mark("hard fault").load(4, CFSR).load(5, HFSR).forever();
+    firmware.handler(5).mark("bus fault").load(4, CFSR).load(5, HFSR).mrs(6, 8).op(&[BX_LR]);
+    firmware
+}
+
+#[test]
+fn a_buffered_store_has_completed_when_its_fault_is_known() {
+    // B1.5.14 and DDI 0439, 3.3.2: asynchronous, on the instructions after the store, with
+    // no address in BFAR.
+    for &core in MAINLINE {
+        let firmware = lost_store(|_| {});
+        let mut running = firmware.on(core);
+        assert_eq!(running.run(1_000), Stop::Limit);
+        assert_eq!(running.names(), ["store", "hard fault"], "{core}");
+        assert_eq!((running.r(4), running.r(5)), (1 << 10, 1 << 30), "IMPRECISERR");
+        let frame = running.r(13);
+        assert_eq!(running.word(frame + 24), firmware.address("next"), "{core}");
+        assert_eq!(running.word(frame), NOWHERE + 4, "the base is written back");
+
+        let mut running = firmware.on(core);
+        running.machine.set_fault_policy(FaultPolicy::Stop);
+        let Stop::Fault(report) = running.run(1_000) else { panic!("{core}") };
+        assert_eq!((report.pc, report.address), (firmware.address("store"), Some(NOWHERE + 4)));
+
+        let mut running = lost_store(|firmware| {
+            firmware.store(SHCSR, 1 << 17);
+        })
+        .on(core);
+        running.run(1_000);
+        assert_eq!(running.names(), ["store", "bus fault", "next", "later"], "{core}");
+        assert_eq!((running.r(4), running.r(5)), (1 << 10, 0));
+    }
+}
+
+#[test]
+fn an_imprecise_fault_waits_for_its_turn() {
+    // B1.5.14: it stays pending while what runs is as urgent.
+    let mut firmware = lost_store(|firmware| {
+        firmware.store(SHCSR, 1 << 17).store(0xE000_ED18, 0x4000).set(0, 0x20).msr(17, 0);
+    });
+    let mut running = firmware.on(CoreKind::CortexM3);
+    running.run(1_000);
+    assert_eq!(running.names(), ["store", "next", "later"]);
+    firmware = lost_store(|firmware| {
+        firmware.store(SHCSR, 1 << 17).store(0xE000_ED18, 0x1000).set(0, 0x20).msr(17, 0);
+    });
+    let mut running = firmware.on(CoreKind::CortexM3);
+    running.run(1_000);
+    assert_eq!(running.names(), ["store", "bus fault", "next", "later"]);
+}
+
+#[test]
+fn bus_faults_may_be_ignored_at_negative_priorities() {
+    // B3.2.8, CCR.BFHFNMIGN.
+    for (ignores, beyond) in [(1 << 8, true), (0, false)] {
+        let mut firmware = Firmware::new();
+        firmware.store(CCR, 1 << 9 | ignores).op(&[0xDE00]).forever();
+        firmware.handler(3).set(0, NOWHERE).set(1, 7).mark("load").op(&[0x6801]).mark("beyond");
+        firmware.op(&[0x6001]).mark("stored").forever();
+        let mut running = firmware.on(CoreKind::CortexM4F);
+        let stop = running.run(1_000);
+        if beyond {
+            assert_eq!(running.names(), ["load", "beyond", "stored"]);
+            assert_eq!(running.r(1), 0);
+        } else {
+            assert!(matches!(stop, Stop::Lockup(_)), "{stop:?}");
+            assert_eq!(running.names(), ["load"]);
+        }
+    }
+}
+
+#[test]
+fn a_frame_has_no_place_among_devices() {
+    // A stack pointer in the range of devices: what is stored there is not kept.
+    for &core in CoreKind::ALL {
+        for stack in [0x4000_1000, 0xE000_1000] {
+            let mut firmware = Firmware::new();
+            firmware.set(0, stack).op(&[0x4685, 0xDF00]).forever(); // mov sp, r0; svc
+            firmware.handler(11).mark("svc").forever();
+            let mut running = firmware.on(core);
+            running.machine.set_fault_policy(FaultPolicy::Stop);
+            let Stop::Fault(report) = running.run(1_000) else { panic!("{core}") };
+            assert_eq!(report.kind, FaultKind::Stack(Transfer::Entry), "{core}: {stack:#x}");
+        }
+    }
+}
+
+#[test]
+fn an_exception_without_a_vector_becomes_a_hard_fault() {
+    // B1.5.12: HFSR.VECTTBL; the exception stays pending.
+    let mut firmware = Firmware::new();
+    firmware.store(VTOR, 0x3F80).mark("svc").op(&[0xDF00]).forever();
+    firmware.handler(3).mark("hard fault").load(4, HFSR).load(5, SHCSR).forever();
+    // The table ends with memory, between the vectors of HardFault and SVCall.
+    let mut running =
+        firmware.on_soc(&Soc { memories: shorter_flash(), ..soc(CoreKind::CortexM3) });
+    let vector = running.machine.peek(12, 4);
+    running.machine.poke(0x3F80 + 12, &vector).expect("flash");
+    running.run(1_000);
+    assert_eq!(running.names(), ["svc", "hard fault"]);
+    assert_eq!((running.r(4), running.r(5) >> 15 & 1), (1 << 1, 1));
+}
+
+/// The bench's memories, with a flash that ends 32 bytes after a vector table's beginning.
+fn shorter_flash() -> Vec<Memory> {
+    let mut memories = soc(CoreKind::CortexM3).memories;
+    memories[0].size = 0x3FA0;
+    memories
+}
+
+#[test]
+fn a_refused_return_is_chained_on_its_frame() {
+    // B1.5.8: DeActivate, INVPC, and UsageFault with the EXC_RETURN in LR, without a
+    // frame of its own.
+    for exc_return in [0xFFFF_FFF1_u32, 0xFFFF_FFF3, 0xFFFF_FFF5] {
+        let mut firmware = Firmware::new();
+        firmware.store(SHCSR, 1 << 18).op(&[0xDF00]).forever();
+        firmware.handler(11).mrs(7, 8).set(0, exc_return).op(&[0x4700]);
+        firmware.handler(6).mark("usage fault").op(&[0x4676]).load(4, CFSR).load(5, SHCSR);
+        firmware.forever();
+        let mut running = firmware.on(CoreKind::CortexM3);
+        running.run(1_000);
+        assert_eq!(running.names(), ["usage fault"], "{exc_return:#x}");
+        assert_eq!((running.r(4), running.r(6)), (1 << 18, exc_return));
+        assert_eq!(running.r(5) & 0x88, 1 << 3, "UsageFault is active, SVCall is not");
+        assert_eq!(running.r(13), running.r(7), "on SVCall's frame");
+    }
+}
+
+#[test]
+fn thread_mode_is_reached_past_active_exceptions_where_allowed() {
+    // B3.2.8, CCR.NONBASETHRDENA: SVCall returns to thread mode from within PendSV.
+    for (allows, names) in
+        [(1, &["pendsv", "svc", "thread"][..]), (0, &["pendsv", "svc", "usage fault"])]
+    {
+        let mut firmware = Firmware::new();
+        firmware.store(CCR, 1 << 9 | allows).store(SHPR3, 0x00C0_0000).store(SHCSR, 1 << 18);
+        firmware.store(ICSR, 1 << 28).nops(8).forever();
+        firmware.handler(14).mark("pendsv").op(&[0xDF00]).mark("thread").load(4, SHCSR).forever();
+        // SVCall's frame says that it interrupted PendSV: that is cleared first.
+        firmware.handler(11).mark("svc").mrs(0, 8).op(&[0x69C1]); // ldr r1, [r0, #28]
+        firmware.op(&[0x0A49, 0x0249, 0x61C1]).set(0, 0xFFFF_FFF9).op(&[0x4700]);
+        firmware.handler(6).mark("usage fault").forever();
+        let mut running = firmware.on(CoreKind::CortexM4F);
+        running.run(1_000);
+        assert_eq!(running.names(), names);
+        if allows == 1 {
+            assert_eq!(running.r(4) >> 10 & 1, 1, "PendSV is active still");
+        }
+    }
 }
 
 #[test]

@@ -580,3 +580,53 @@ fn stacking_faults_stop_the_run_with_their_kind() {
     assert_eq!(report.kind, FaultKind::StackProtection(Transfer::Entry));
     assert_eq!((report.sp, report.address), (GUARDED + 0x80, Some(GUARDED + 0x60)));
 }
+
+#[test]
+fn unprivileged_accesses_of_privileged_code_are_checked_as_such() {
+    // A7.7.67 and its kin: LDRT and STRT. AP 1 is for privileged code alone.
+    let accesses = [
+        ("LDRT", [0xF852, 0x1E00], GUARDED, 4),
+        ("LDRBT", [0xF812, 0x1E00], GUARDED, 4),
+        ("LDRHT", [0xF832, 0x1E00], GUARDED, 4),
+        ("LDRSBT", [0xF912, 0x1E00], GUARDED, 4),
+        ("LDRSHT", [0xF932, 0x1E00], GUARDED, 4),
+        ("STRT", [0xF842, 0x1E00], GUARDED, 4),
+        ("STRBT", [0xF802, 0x1E00], GUARDED, 4),
+        ("STRHT", [0xF822, 0x1E00], GUARDED, 4),
+        ("LDRT of a system register", [0xF852, 0x1E00], 0xE000_ED00, 5),
+        ("STRT of a system register", [0xF842, 0x1E00], 0xE000_E100, 5),
+    ];
+    for (what, op, address, exception) in accesses {
+        for user_may in [true, false] {
+            let mut firmware = with_memories();
+            firmware.region(2, GUARDED, 256, if user_may { FULL } else { 1 }, 0);
+            firmware.store(SHCSR, 3 << 16).store(MPU_CTRL, ENABLE).set(2, address);
+            firmware.op(&op).mark("beyond").set(2, GUARDED).op(&[LDR]).mark("own").forever();
+            firmware.handler(4).mark("mem manage").forever();
+            firmware.handler(5).mark("bus fault").forever();
+            let mut running = firmware.on(CoreKind::CortexM4F);
+            running.run(1_000);
+            let names: &[_] = match exception {
+                4 if user_may => &["beyond", "own"],
+                4 => &["mem manage"],
+                _ => &["bus fault"],
+            };
+            assert_eq!(running.names(), names, "{what}");
+        }
+    }
+}
+
+#[test]
+fn unprivileged_accesses_load_and_store_as_others_do() {
+    let mut firmware = Firmware::new();
+    firmware.store(GUARDED, 0x8081_8283).set(2, GUARDED);
+    firmware.op(&[0xF852, 0x1E00, 0xF812, 0x3E03, 0xF832, 0x4E02]);
+    firmware.op(&[0xF912, 0x5E01, 0xF932, 0x6E00]);
+    firmware.op(&[0xF842, 0x6E04, 0xF822, 0x6E08, 0xF802, 0x6E0C]).forever();
+    let mut running = firmware.on(CoreKind::CortexM3);
+    running.run(1_000);
+    let loaded = [1, 3, 4, 5, 6].map(|number| running.r(number));
+    assert_eq!(loaded, [0x8081_8283, 0x80, 0x8081, 0xFFFF_FF82, 0xFFFF_8283]);
+    let stored = [4, 8, 12].map(|offset| running.word(GUARDED + offset));
+    assert_eq!(stored, [0xFFFF_8283, 0xA5A5_8283, 0xA5A5_A583]);
+}

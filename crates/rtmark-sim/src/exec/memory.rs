@@ -53,7 +53,7 @@ macro_rules! accessors {
                 self.wait_for_data(place);
                 return Ok(u32::from(<$type>::from_le_bytes(bytes)));
             }
-            self.read_peripheral(address)
+            self.read_peripheral(address).or_else(|trap| self.ignore_or(trap))
         }
 
         #[inline(always)]
@@ -93,7 +93,7 @@ macro_rules! accessors {
                 }
                 return Ok(());
             }
-            self.write_peripheral(address)
+            self.write_peripheral(address).or_else(|trap| self.lose_store_or(trap))
         }
     };
 }
@@ -311,6 +311,29 @@ impl Machine {
             }
             _ => self.execute_exclusive(s, base),
         }
+    }
+
+    /// LDRT, STRT and their kin: accesses as unprivileged code makes them.
+    pub(super) fn execute_unprivileged(&mut self, s: &Slot) -> Done {
+        let address = self.cpu.get(s.n).wrapping_add(s.imm);
+        let value = self.cpu.get(s.d);
+        let loaded = self.access_as(true, |machine| {
+            Ok(match s.op {
+                Op::Ldrt => Some(machine.read_word(address)?),
+                Op::Ldrbt => Some(machine.read_byte(address)?),
+                Op::Ldrht => Some(machine.read_half(address)?),
+                Op::Ldrsbt => Some(machine.read_signed_byte(address)?),
+                Op::Ldrsht => Some(machine.read_signed_half(address)?),
+                Op::Strt => machine.write_word(address, value).map(|()| None)?,
+                Op::Strbt => machine.write_byte(address, value).map(|()| None)?,
+                Op::Strht => machine.write_half(address, value).map(|()| None)?,
+                _ => return Err(Trap::Undefined),
+            })
+        })?;
+        if let Some(value) = loaded {
+            self.cpu.set_any(s.d, value);
+        }
+        Ok(())
     }
 
     fn execute_dual(&mut self, s: &Slot, base: u32) -> Done {

@@ -27,6 +27,8 @@ pub enum Trap {
     InvalidState,
     /// Nothing answers the access at `Machine::trap_value`.
     NoAnswer,
+    /// The same for a store that the core has let go of by then.
+    LostStore,
     /// The access at `Machine::trap_value` is not allowed.
     Forbidden,
     /// The same two when floating-point registers left by exception entry are saved.
@@ -64,6 +66,7 @@ impl Trap {
             | Self::Breakpoint => true,
             Self::InvalidState
             | Self::InvalidReturn
+            | Self::LostStore
             | Self::ExceptionReturn
             | Self::SupervisorCall
             | Self::WaitForInterrupt
@@ -426,6 +429,7 @@ impl Machine {
             Group::LoadPc | Group::BranchTable => return self.execute_branch(slot),
             Group::Bits | Group::Multiply | Group::Divide => self.execute_integer(slot),
             Group::Dual | Group::Exclusive => self.execute_memory(slot),
+            Group::Load | Group::StoreImmediate => self.execute_unprivileged(slot),
             Group::Hint
             | Group::Wait
             | Group::Barrier

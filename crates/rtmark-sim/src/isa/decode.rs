@@ -307,6 +307,8 @@ impl Fields {
         }
         slot.imm = self.signed_offset(slot.imm);
         slot.op = match self.index_mode() {
+            // DDI 0403, A7.7.67 and its kin: no write-back, and an addition.
+            0 if self.get(b'u') == 1 && slot.d != 15 => indexed_op(slot.op, Op::Ldrt),
             0 => slot.op,
             1 => indexed_op(slot.op, Op::LdrPre),
             _ => indexed_op(slot.op, Op::LdrPost),
@@ -481,7 +483,13 @@ fn indexed_op(op: Op, first: Op) -> Op {
         Op::StrbPost,
         Op::StrhPost,
     ];
-    let twins = if first == Op::LdrPre { PRE } else { POST };
+    const UNPRIVILEGED: [Op; 8] =
+        [Op::Ldrt, Op::Ldrbt, Op::Ldrht, Op::Ldrsbt, Op::Ldrsht, Op::Strt, Op::Strbt, Op::Strht];
+    let twins = match first {
+        Op::LdrPre => PRE,
+        Op::LdrPost => POST,
+        _ => UNPRIVILEGED,
+    };
     OFFSET.iter().position(|&offset| offset == op).map_or(Op::Undefined, |at| twins[at])
 }
 

@@ -72,14 +72,16 @@ operations! {
     Divide { Udiv, Sdiv, }
 
     /// `I` base plus immediate, `R` base plus shifted register, `Pre` and `Post`
-    /// with write-back, `Lit` from an absolute address in `imm`.
+    /// with write-back, `Lit` from an absolute address in `imm`; a final `t` is an access
+    /// as unprivileged code makes it.
     Load {
         LdrI, LdrbI, LdrhI, LdrsbI, LdrshI, LdrR, LdrbR, LdrhR, LdrsbR, LdrshR,
         LdrPre, LdrbPre, LdrhPre, LdrsbPre, LdrshPre,
         LdrPost, LdrbPost, LdrhPost, LdrsbPost, LdrshPost,
         LdrLit, LdrbLit, LdrhLit, LdrsbLit, LdrshLit,
+        Ldrt, Ldrbt, Ldrht, Ldrsbt, Ldrsht,
     }
-    StoreImmediate { StrI, StrbI, StrhI, }
+    StoreImmediate { StrI, StrbI, StrhI, Strt, Strbt, Strht, }
     Store {
         StrR, StrbR, StrhR, StrPre, StrbPre, StrhPre, StrPost, StrbPost, StrhPost,
     }
