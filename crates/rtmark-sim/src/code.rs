@@ -1,32 +1,68 @@
 //! Decoded code, kept so that each instruction is decoded once.
 //!
-//! Code in flash cannot change while it runs: its slots are decoded a page at a
-//! time and shared by every clone of a machine. Code in RAM is decoded slot by
-//! slot into a cache of the machine's own and dropped when it is written over.
+//! The run loop executes *blocks*: the instructions from one address up to the
+//! first one that always goes elsewhere, one after the other in memory, so that
+//! the next one is found without looking at this one. Code in flash cannot change
+//! while it runs: what is known of it is shared by every clone of a machine. Code
+//! in RAM is each machine's own, and forgotten a page at a time when it is
+//! written over.
 
 use std::sync::{Arc, OnceLock};
 
 use crate::bus::Bus;
-use crate::cpu::Features;
-use crate::isa::{Op, Slot, decode, is_wide};
+use crate::cpu::{Features, after_it};
+use crate::isa::{Group, Op, Slot, decode, is_wide};
 use crate::soc::{Memory, MemoryKind, Soc};
 use crate::timing::Rules;
 
 const PAGE_SHIFT: u32 = 9;
 /// Bytes of code in a page. Pages are aligned to their size.
 pub const PAGE_BYTES: u32 = 1 << PAGE_SHIFT;
-/// Slots in a page, one a halfword.
-pub const PAGE_SLOTS: usize = 1 << (PAGE_SHIFT - 1);
+/// Halfwords in a page.
+const PAGE_HALFWORDS: usize = 1 << (PAGE_SHIFT - 1);
+/// The most instructions in a block: blocks may overlap, and longer ones gain little.
+const BLOCK_SLOTS: usize = 24;
 
-/// The decoded instructions that begin at each halfword of a piece of code.
-pub type Page = [Slot; PAGE_SLOTS];
+/// What is known of a piece of code: the instruction and the block that begin at each
+/// halfword.
+#[derive(Debug)]
+pub struct Page {
+    /// `None` within where memory ends.
+    slots: [OnceLock<Option<Slot>>; PAGE_HALFWORDS],
+    blocks: [OnceLock<Box<[Slot]>>; PAGE_HALFWORDS],
+}
+
+impl Page {
+    fn new() -> Self {
+        Self {
+            slots: [const { OnceLock::new() }; PAGE_HALFWORDS],
+            blocks: [const { OnceLock::new() }; PAGE_HALFWORDS],
+        }
+    }
+
+    /// The block that begins at an offset from the page's first address, if that lies in
+    /// the page and the block is known.
+    #[inline(always)]
+    pub fn block(&self, offset: u32) -> Option<&[Slot]> {
+        self.blocks.get((offset / 2) as usize)?.get().map(Box::as_ref)
+    }
+}
 
 type SharedPages = Arc<[OnceLock<Box<Page>>]>;
 
 #[derive(Debug)]
 enum Pages {
     Shared(SharedPages),
-    Own(Vec<Option<Box<[Option<Slot>; PAGE_SLOTS]>>>),
+    Own(Vec<Option<Arc<Page>>>),
+}
+
+impl Pages {
+    fn new(kind: MemoryKind, count: usize) -> Self {
+        match kind {
+            MemoryKind::Flash => Self::Shared((0..count).map(|_| OnceLock::new()).collect()),
+            MemoryKind::Ram => Self::Own(vec![None; count]),
+        }
+    }
 }
 
 /// A range of addresses that code may run from.
@@ -41,14 +77,85 @@ struct Window {
 
 impl Window {
     fn new(base: u32, memory: &Memory) -> Self {
-        let pages = (memory.size as usize).div_ceil(1 << PAGE_SHIFT);
-        let pages = match memory.kind {
-            MemoryKind::Flash => Pages::Shared((0..pages).map(|_| OnceLock::new()).collect()),
-            MemoryKind::Ram => Pages::Own((0..pages).map(|_| None).collect()),
-        };
         let line_bytes = u32::from(memory.timing.line_bytes);
         let line_bytes = Some(line_bytes).filter(|_| memory.timing.wait_states > 0);
-        Self { base, size: memory.size, line_bytes, pages }
+        let pages = (base % PAGE_BYTES + memory.size).div_ceil(PAGE_BYTES) as usize;
+        Self { base, size: memory.size, line_bytes, pages: Pages::new(memory.kind, pages) }
+    }
+
+    const fn covers(&self, address: u32) -> bool {
+        address.wrapping_sub(self.base) < self.size
+    }
+
+    /// Where the first page begins, which may be before the window.
+    const fn first_page(&self) -> u32 {
+        self.base & !(PAGE_BYTES - 1)
+    }
+
+    /// The number of the page of an address, and of its halfword there.
+    const fn place(&self, address: u32) -> (usize, usize) {
+        let page = (address - self.first_page()) >> PAGE_SHIFT;
+        (page as usize, (address % PAGE_BYTES / 2) as usize)
+    }
+
+    /// The page of an address, made now if need be.
+    fn page(&mut self, address: u32) -> &Page {
+        let (at, _) = self.place(address);
+        match &mut self.pages {
+            Pages::Shared(pages) => pages[at].get_or_init(|| Box::new(Page::new())),
+            Pages::Own(pages) => pages[at].get_or_insert_with(|| Arc::new(Page::new())),
+        }
+    }
+
+    /// The instruction at an address of the window.
+    fn slot(&mut self, decoder: &Decoder, bus: &mut Bus, address: u32) -> Option<Slot> {
+        let (line_bytes, own) = (self.line_bytes, matches!(self.pages, Pages::Own(_)));
+        let (_, within) = self.place(address);
+        *self.page(address).slots[within].get_or_init(|| {
+            if own {
+                bus.code_writes.cover(address);
+            }
+            let mut slot = decoder.decode_watched(bus, address)?;
+            if let Some(line_bytes) = line_bytes {
+                slot.place_in_lines(address, line_bytes);
+            }
+            Some(slot)
+        })
+    }
+}
+
+impl Window {
+    /// As `slot`, for any address.
+    fn checked_slot(&mut self, decoder: &Decoder, bus: &mut Bus, address: u32) -> Option<Slot> {
+        if self.covers(address) { self.slot(decoder, bus, address) } else { None }
+    }
+
+    /// The instructions that an IT instruction right before `address` makes conditional,
+    /// and the address behind them; `None` when one is no plain instruction or begins
+    /// beyond `last`.
+    fn it_block(
+        &mut self,
+        decoder: &Decoder,
+        bus: &mut Bus,
+        mut address: u32,
+        mut it: u8,
+        last: u32,
+    ) -> Option<(Vec<Slot>, u32)> {
+        let mut slots = Vec::new();
+        while it != 0 {
+            let slot = self.checked_slot(decoder, bus, address).filter(|_| address <= last)?;
+            let last_of_block = after_it(it) == 0;
+            match slot.op.group() {
+                Group::Special | Group::Raise | Group::Wait => return None,
+                Group::Branch if !last_of_block => return None,
+                _ if ends_block(&slot) && !last_of_block || slot.op == Op::It => return None,
+                _ => {}
+            }
+            slots.push(slot.in_it_block(it));
+            address = address.wrapping_add(slot.size().into());
+            it = after_it(it);
+        }
+        Some((slots, address))
     }
 }
 
@@ -57,7 +164,7 @@ impl Clone for Window {
     fn clone(&self) -> Self {
         let pages = match &self.pages {
             Pages::Shared(pages) => Pages::Shared(Arc::clone(pages)),
-            Pages::Own(pages) => Pages::Own((0..pages.len()).map(|_| None).collect()),
+            Pages::Own(pages) => Pages::new(MemoryKind::Ram, pages.len()),
         };
         Self { base: self.base, size: self.size, line_bytes: self.line_bytes, pages }
     }
@@ -105,18 +212,20 @@ impl Decoder {
     }
 }
 
-/// The decoded pages of a flash.
+/// The pages of code that does not change, held apart from the machine.
 pub struct Flash {
     base: u32,
     pages: SharedPages,
 }
 
 impl Flash {
-    /// The page that holds an address, if it has been decoded.
+    /// The page that holds an address and the page's first address, if anything is
+    /// known of it.
     #[inline(always)]
-    pub fn page(&self, address: u32) -> Option<&Page> {
+    pub fn page(&self, address: u32) -> Option<(&Page, u32)> {
         let at = address.wrapping_sub(self.base) >> PAGE_SHIFT;
-        self.pages.get(at as usize)?.get().map(Box::as_ref)
+        let page = self.pages.get(at as usize)?.get()?;
+        Some((page, address & !(PAGE_BYTES - 1)))
     }
 }
 
@@ -138,89 +247,122 @@ impl Code {
         code
     }
 
-    /// The code of the first flash, for the run loop.
-    pub fn flash(&self) -> Flash {
-        let window = self.windows.first();
-        let pages = window.and_then(|window| match &window.pages {
-            Pages::Shared(pages) if window.base % PAGE_BYTES == 0 => Some(Arc::clone(pages)),
+    /// The pages that an address belongs to, if nothing there can change; else none.
+    pub fn flash(&self, address: u32) -> Flash {
+        let shared = self.windows.iter().find_map(|window| match &window.pages {
+            Pages::Shared(pages) if window.covers(address) => {
+                Some(Flash { base: window.first_page(), pages: Arc::clone(pages) })
+            }
             _ => None,
         });
-        Flash {
-            base: window.map_or(0, |window| window.base),
-            pages: pages.unwrap_or_else(|| Arc::new([])),
+        shared.unwrap_or_else(|| Flash { base: 0, pages: Arc::new([]) })
+    }
+
+    /// As [`Flash::page`], for code in RAM.
+    pub fn own_page(&self, address: u32) -> Option<(Arc<Page>, u32)> {
+        let window = self.windows.iter().find(|window| window.covers(address))?;
+        let Pages::Own(pages) = &window.pages else { return None };
+        let page = pages.get(window.place(address).0)?.as_ref()?;
+        Some((Arc::clone(page), address & !(PAGE_BYTES - 1)))
+    }
+
+    /// Makes the block at an address known; answers whether there is one.
+    pub fn make_block(&mut self, bus: &mut Bus, address: u32) -> bool {
+        let Some(window) = self.windows.iter_mut().find(|window| window.covers(address)) else {
+            return false;
+        };
+        let page_end = address | (PAGE_BYTES - 1);
+        let mut slots: Vec<Slot> = Vec::with_capacity(BLOCK_SLOTS);
+        let mut at = address;
+        while slots.len() < BLOCK_SLOTS
+            && at <= page_end
+            && let Some(slot) = window.checked_slot(&self.decoder, bus, at)
+        {
+            let next = at.wrapping_add(slot.size().into());
+            if slot.op == Op::It {
+                let before = slots.len();
+                let block = window.it_block(&self.decoder, bus, next, slot.imm as u8, page_end);
+                let Some((block, end)) = block.filter(|(b, _)| before + b.len() < BLOCK_SLOTS) else {
+                    // An IT block that does not fit goes instruction by instruction.
+                    if slots.is_empty() {
+                        slots.push(slot);
+                    }
+                    break;
+                };
+                slots.push(Slot { op: Op::Nop, ..slot });
+                slots.extend(block);
+                at = end;
+            } else {
+                slots.push(slot);
+                at = next;
+            }
+            if slots.last().is_some_and(ends_block) {
+                break;
+            }
         }
+        if slots.is_empty() {
+            return false;
+        }
+        let (_, within) = window.place(address);
+        window.page(address).blocks[within].get_or_init(|| slots.into_boxed_slice());
+        true
     }
 
     /// The instruction at an address, decoded now if need be.
     pub fn slot(&mut self, bus: &mut Bus, address: u32) -> Option<Slot> {
-        let decoder = &self.decoder;
-        let Some(window) = self.windows.iter_mut().find(|w| address.wrapping_sub(w.base) < w.size)
-        else {
-            return decoder.stops.binary_search(&address).is_ok().then_some(STOP);
-        };
-        let offset = address - window.base;
-        let at = (offset >> PAGE_SHIFT) as usize;
-        let within = (offset >> 1) as usize % PAGE_SLOTS;
-        let line_bytes = window.line_bytes;
-        match &mut window.pages {
-            Pages::Shared(pages) => {
-                let start = window.base + (at << PAGE_SHIFT) as u32;
-                let page = pages[at].get_or_init(|| {
-                    // A slot that no memory backs is never reached: the window ends before it.
-                    let mut page = Box::new([Slot::undefined(2); PAGE_SLOTS]);
-                    for (slot, address) in page.iter_mut().zip((start..).step_by(2)) {
-                        *slot = decoder.decode_watched(bus, address).unwrap_or(Slot::undefined(2));
-                        if let Some(line_bytes) = line_bytes {
-                            slot.place_in_lines(address, line_bytes);
-                        }
-                    }
-                    page
-                });
-                // The last halfword may begin an instruction that the memory cuts off.
-                (page[within].op != Op::Undefined || decoder.decode(bus, address).is_some())
-                    .then_some(page[within])
-            }
-            Pages::Own(pages) => {
-                let page = pages[at].get_or_insert_with(|| Box::new([None; PAGE_SLOTS]));
-                if page[within].is_none() {
-                    page[within] = decoder.decode_watched(bus, address);
-                    bus.code_writes.cover(address);
-                }
-                page[within]
-            }
+        match self.windows.iter_mut().find(|window| window.covers(address)) {
+            Some(window) => window.slot(&self.decoder, bus, address),
+            None => self.decoder.stops.binary_search(&address).is_ok().then_some(STOP),
         }
     }
 
-    /// Forgets the instructions that a store of up to a word at `address` may have changed.
-    pub fn forget(&mut self, address: u32) {
-        for halfword in (address & !1).wrapping_sub(2)..=(address & !1).wrapping_add(2) {
-            for window in &mut self.windows {
-                let offset = halfword.wrapping_sub(window.base);
+    /// Forgets what a store of up to a word at `address` may have changed; answers
+    /// whether anything had to be forgotten.
+    pub fn forget(&mut self, address: u32) -> bool {
+        let mut forgot = false;
+        for halfword in 0..5 {
+            let halfword = (address & !1).wrapping_sub(2).wrapping_add(halfword);
+            for window in self.windows.iter_mut().filter(|window| window.covers(halfword)) {
+                let (at, within) = window.place(halfword);
                 if let Pages::Own(pages) = &mut window.pages
-                    && let Some(Some(page)) = pages.get_mut((offset >> PAGE_SHIFT) as usize)
+                    && let Some(known) = pages.get_mut(at)
+                    && known.as_ref().is_some_and(|page| page.slots[within].get().is_some())
                 {
-                    page[(offset >> 1) as usize % PAGE_SLOTS] = None;
+                    *known = None;
+                    forgot = true;
                 }
             }
         }
+        forgot
     }
 
     /// Forgets the code in RAM, after a reset.
     pub fn forget_own(&mut self) {
         for window in &mut self.windows {
             if let Pages::Own(pages) = &mut window.pages {
-                pages.fill_with(|| None);
+                pages.fill(None);
             }
         }
     }
 
     /// Forgets everything, after flash has been programmed or watches have changed.
     pub fn forget_all(&mut self) {
-        self.forget_own();
         for window in &mut self.windows {
-            if let Pages::Shared(pages) = &mut window.pages {
-                *pages = (0..pages.len()).map(|_| OnceLock::new()).collect();
-            }
+            window.pages = match &window.pages {
+                Pages::Shared(pages) => Pages::new(MemoryKind::Flash, pages.len()),
+                Pages::Own(pages) => Pages::new(MemoryKind::Ram, pages.len()),
+            };
         }
+    }
+}
+
+/// Whether nothing can be executed right after an instruction.
+fn ends_block(slot: &Slot) -> bool {
+    match slot.op.group() {
+        Group::Special | Group::Call | Group::BranchRegister | Group::BranchTable => true,
+        Group::LoadPc | Group::Raise | Group::Wait => true,
+        Group::Branch => slot.op == Op::B,
+        Group::List => slot.imm >> 15 & 1 == 1,
+        _ => slot.op == Op::It,
     }
 }

@@ -29,6 +29,11 @@ impl Features {
     }
 }
 
+/// ITAdvance (DDI 0403, A7.3.3): ITSTATE after an instruction that it applies to.
+pub const fn after_it(it: u8) -> u8 {
+    if it & 7 == 0 { 0 } else { it & 0xE0 | it << 1 & 0x1F }
+}
+
 /// Register number of the stack pointer.
 pub const SP: usize = 13;
 
@@ -225,6 +230,6 @@ impl Cpu {
 
     /// Moves on to the next instruction of an IT block.
     pub const fn advance_it(&mut self) {
-        self.it = if self.it & 7 == 0 { 0 } else { self.it & 0xE0 | self.it << 1 & 0x1F };
+        self.it = after_it(self.it);
     }
 }

@@ -154,6 +154,19 @@ pub struct Machine {
     soc: Arc<Soc>,
 }
 
+/// How far the program has come: what every instruction changes. While instructions
+/// execute it lives apart from the machine, where the compiler keeps it in registers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Progress {
+    /// The address of the next instruction, while one executes, and of the current one between.
+    pub pc: u32,
+    /// Cycles since reset, up to the instruction that executes.
+    pub cycles: u64,
+    pub instructions: u64,
+    /// The instruction count at which a load finds one right before it.
+    pub paired: u64,
+}
+
 /// What a sleeping core waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sleep {
@@ -162,6 +175,42 @@ pub(crate) enum Sleep {
 }
 
 impl Machine {
+    #[inline(always)]
+    pub(crate) const fn progress(&self) -> Progress {
+        Progress {
+            pc: self.cpu.pc,
+            cycles: self.cycles,
+            instructions: self.instructions,
+            paired: self.paired,
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) const fn set_progress(&mut self, at: Progress) {
+        self.cpu.pc = at.pc;
+        self.cycles = at.cycles;
+        self.instructions = at.instructions;
+        self.paired = at.paired;
+    }
+
+    /// Does something that needs the whole machine, in the middle of an instruction.
+    #[inline(always)]
+    pub(crate) fn aside<T>(&mut self, at: &mut Progress, action: impl FnOnce(&mut Self) -> T) -> T {
+        self.set_progress(*at);
+        let result = action(self);
+        *at = self.progress();
+        result
+    }
+
+    /// Does something that advances the progress of the whole machine.
+    #[inline(always)]
+    pub(crate) fn within<T>(&mut self, action: impl FnOnce(&mut Self, &mut Progress) -> T) -> T {
+        let mut at = self.progress();
+        let result = action(self, &mut at);
+        self.set_progress(at);
+        result
+    }
+
     /// A machine with empty memories.
     pub fn new(soc: &Soc) -> Self {
         let features = Features::of(soc.core);
@@ -429,7 +478,9 @@ impl Machine {
     #[inline(never)]
     pub(crate) fn forget_overwritten_code(&mut self, address: u32) {
         self.bus.code_writes.dirty = false;
-        self.code.forget(address);
+        if self.code.forget(address) {
+            self.attend_soon();
+        }
     }
 
     /// A device that is not modelled reads as zero.

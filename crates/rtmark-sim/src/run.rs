@@ -9,10 +9,11 @@
 use rtmark_units::Cycles;
 
 use crate::bus::Place;
-use crate::code::{PAGE_BYTES, PAGE_SLOTS, Page};
+use crate::code::Page;
+use crate::cpu::after_it;
 use crate::exec::{Flow, Trap};
 use crate::isa::{Op, Slot};
-use crate::machine::{Machine, Sleep};
+use crate::machine::{Machine, Progress, Sleep};
 use crate::nvic::{Masks, SYSTICK};
 use crate::semihosting::Reply;
 use crate::stop::{FaultKind, Stop};
@@ -39,15 +40,31 @@ impl Machine {
         self.limit = until.0;
         self.deadline = 0;
         // Held apart from the machine, so that slots can be borrowed while it changes.
-        let flash = self.code.flash();
+        let mut flash = self.code.flash(self.cpu.pc);
         loop {
             if self.cycles >= self.deadline
                 && let Some(stop) = self.attend()
             {
                 return stop;
             }
-            let step = match flash.page(self.cpu.pc) {
-                Some(page) if self.may_execute_page(self.cpu.pc) => self.run_in_page(page),
+            let pc = self.cpu.pc;
+            let own;
+            let page = match flash.page(pc) {
+                Some(page) => Some(page),
+                None => {
+                    own = self.code.own_page(pc);
+                    own.as_ref().map(|(page, base)| (page.as_ref(), *base))
+                }
+            };
+            let step = match page {
+                _ if !self.may_execute_page(pc) => self.step_slowly(),
+                Some((page, base)) if page.block(pc.wrapping_sub(base)).is_some() => {
+                    self.run_in_page(page, base)
+                }
+                _ if self.code.make_block(&mut self.bus, pc) => {
+                    flash = self.code.flash(pc);
+                    Ok(())
+                }
                 _ => self.step_slowly(),
             };
             if let Err(stop) = step {
@@ -58,40 +75,56 @@ impl Machine {
 
     /// Executes from one page until the program leaves it or something else is due.
     #[inline(always)]
-    fn run_in_page(&mut self, page: &Page) -> Result<(), Stop> {
-        let mut pc = self.cpu.pc;
-        let base = pc & !(PAGE_BYTES - 1);
-        let mut jumped = true;
-        while self.cycles < self.deadline {
-            let offset = pc.wrapping_sub(base);
-            if offset >= PAGE_BYTES {
-                break;
-            }
-            let slot = &page[(offset / 2) as usize % PAGE_SLOTS];
-            if jumped {
-                self.land(pc, slot.size());
-            }
-            if jumped || slot.enters_line() {
-                self.fetch(pc, slot.size());
-            }
-            let next = pc.wrapping_add(u32::from(slot.size()));
-            self.cpu.pc = next;
-            match self.execute(slot) {
-                Ok(flow) => {
-                    self.retire(slot);
-                    jumped = flow == Flow::Jump;
-                    pc = if jumped { self.cpu.pc } else { next };
+    fn run_in_page(&mut self, page: &Page, base: u32) -> Result<(), Stop> {
+        let mut at = self.progress();
+        'blocks: while at.cycles < self.deadline
+            && let Some(block) = page.block(at.pc.wrapping_sub(base))
+        {
+            let mut entered = true;
+            for slot in block {
+                if at.cycles >= self.deadline {
+                    self.cpu.it = slot.it;
+                    break 'blocks;
                 }
-                Err(trap) => {
-                    self.end_trapped(trap, pc, *slot)?;
-                    (pc, jumped) = (self.cpu.pc, true);
+                let pc = at.pc;
+                if entered {
+                    self.land(&mut at, slot.size());
+                    self.fetch(&mut at, slot.size());
+                    entered = false;
+                } else if slot.is_special() {
+                    if slot.enters_line() {
+                        self.fetch(&mut at, slot.size());
+                    }
+                    if slot.it != 0 && !self.cpu.condition(slot.it >> 4) {
+                        at.pc = pc.wrapping_add(u32::from(slot.size()));
+                        at.pass_over();
+                        continue;
+                    }
+                }
+                at.pc = pc.wrapping_add(u32::from(slot.size()));
+                match self.execute(slot, &mut at) {
+                    Ok(flow) => {
+                        at.retire(slot);
+                        if flow == Flow::Jump {
+                            continue 'blocks;
+                        }
+                    }
+                    Err(trap) => {
+                        self.set_progress(at);
+                        let undone = trap.undoes_instruction();
+                        self.cpu.it = if undone { slot.it } else { after_it(slot.it) };
+                        self.end_trapped(trap, pc, *slot)?;
+                        at = self.progress();
+                        continue 'blocks;
+                    }
                 }
             }
         }
+        self.set_progress(at);
         Ok(())
     }
 
-    /// Executes one instruction that is not decoded yet, or lies in RAM.
+    /// Executes one instruction where there is no block.
     #[inline(never)]
     fn step_slowly(&mut self) -> Result<(), Stop> {
         let pc = self.cpu.pc;
@@ -103,27 +136,28 @@ impl Machine {
 
     /// Executes one instruction outside IT blocks, away from the hot path.
     pub(crate) fn step_decoded(&mut self, pc: u32, slot: Slot) -> Result<(), Stop> {
-        self.land(pc, slot.size());
-        self.fetch(pc, slot.size());
+        self.within(|machine, at| {
+            machine.land(at, slot.size());
+            machine.fetch(at, slot.size());
+        });
         self.cpu.pc = pc.wrapping_add(u32::from(slot.size()));
         self.finish(pc, &slot)
     }
 
     /// Executes the next instruction of an IT block, or passes over it.
     pub(crate) fn step_in_it_block(&mut self, pc: u32, slot: Slot) -> Result<(), Stop> {
-        self.fetch(pc, slot.size());
+        self.within(|machine, at| machine.fetch(at, slot.size()));
         let slot = if slot.op == Op::Watch { self.pass_watch(pc) } else { slot };
         let it = self.cpu.it;
         self.cpu.advance_it();
         self.cpu.pc = pc.wrapping_add(u32::from(slot.size()));
         if !self.cpu.condition(it >> 4) {
-            self.cycles += 1;
-            self.instructions += 1;
+            self.within(|_, at| at.pass_over());
             return Ok(());
         }
         let op = if slot.size() == 2 { slot.op.inside_it() } else { slot.op };
         let slot = Slot { op, ..slot };
-        match self.execute(&slot) {
+        match self.within(|machine, at| machine.execute(&slot, at)) {
             Ok(_) => {
                 self.retire(&slot);
                 Ok(())
@@ -141,7 +175,7 @@ impl Machine {
     /// Executes a slot away from the hot path.
     #[inline(never)]
     fn finish(&mut self, pc: u32, slot: &Slot) -> Result<(), Stop> {
-        match self.execute(slot) {
+        match self.within(|machine, at| machine.execute(slot, at)) {
             Ok(_) => {
                 self.retire(slot);
                 Ok(())
@@ -153,8 +187,7 @@ impl Machine {
     /// Counts an instruction that has completed.
     #[inline(always)]
     fn retire(&mut self, slot: &Slot) {
-        self.cycles += u64::from(slot.cost);
-        self.instructions += 1;
+        self.within(|_, at| at.retire(slot));
     }
 
     /// Notes that a watched address is reached; answers the real instruction there.
@@ -342,17 +375,17 @@ impl Machine {
 
     /// Takes a load or an indexed store into the pipeline of a load right before it.
     #[inline(always)]
-    pub(crate) fn overlap_with_load(&mut self) {
-        if self.paired == self.instructions {
-            self.cycles -= u64::from(self.rules.load_pairing);
+    pub(crate) fn overlap_with_load(&mut self, at: &mut Progress) {
+        if at.paired == at.instructions {
+            at.cycles -= u64::from(self.rules.load_pairing);
         }
     }
 
     /// As `overlap_with_load`, for a load, which the next access may overlap with in turn.
     #[inline(always)]
-    pub(crate) fn pace_load(&mut self) {
-        self.overlap_with_load();
-        self.paired = self.instructions + 1;
+    pub(crate) fn pace_load(&mut self, at: &mut Progress) {
+        self.overlap_with_load(at);
+        at.paired = at.instructions + 1;
     }
 
     /// Waits for a memory that takes longer than the core to answer a data access.
@@ -363,33 +396,57 @@ impl Machine {
 
     /// Refills the pipeline with a branch's target.
     #[inline(always)]
-    fn land(&mut self, pc: u32, size: u8) {
-        if std::mem::take(&mut self.late_branch) && size == 4 && pc & 2 != 0 {
-            self.cycles += u64::from(self.rules.refill_straddling);
+    fn land(&mut self, at: &mut Progress, size: u8) {
+        if std::mem::take(&mut self.late_branch) && size == 4 && at.pc & 2 != 0 {
+            at.cycles += u64::from(self.rules.refill_straddling);
         }
     }
 
     /// Waits for code, if the instruction begins or ends in another line than the last one.
     #[inline(always)]
-    fn fetch(&mut self, pc: u32, size: u8) {
-        let last = pc.wrapping_add(u32::from(size) - 2);
-        if ((pc ^ self.line) | (last ^ self.line)) & self.line_mask != 0 {
-            self.fetch_lines(pc, last);
+    fn fetch(&mut self, at: &mut Progress, size: u8) {
+        let last = at.pc.wrapping_add(u32::from(size) - 2);
+        if ((at.pc ^ self.line) | (last ^ self.line)) & self.line_mask != 0 {
+            at.cycles = self.fetch_lines(at.pc, last, at.cycles);
         }
     }
 
+    /// Waits for the lines of an instruction; answers the cycle in which it is there.
     #[inline(never)]
-    fn fetch_lines(&mut self, pc: u32, last: u32) {
-        for address in [pc, last] {
-            if (address ^ self.line) & self.line_mask == 0 {
-                continue;
-            }
-            let Some(place) = self.bus.code_place(address) else { return };
-            let memory = &mut self.lines[place.memory];
-            // Where nothing ever waits, a larger step saves asking again.
-            self.line_mask = if memory.is_immediate() { !0x3FF } else { memory.line_mask() };
-            self.line = address;
-            self.cycles += memory.fetch(place.offset, self.cycles);
+    fn fetch_lines(&mut self, pc: u32, last: u32, mut now: u64) -> u64 {
+        if (pc ^ self.line) & self.line_mask != 0 {
+            now += self.enter_line(pc, now);
         }
+        if (last ^ self.line) & self.line_mask != 0 {
+            now += self.enter_line(last, now);
+        }
+        now
+    }
+
+    /// Begins to execute from the line of an address: the cycles that the core waits.
+    #[inline(always)]
+    fn enter_line(&mut self, address: u32, now: u64) -> u64 {
+        let Some(place) = self.bus.code_place(address) else { return 0 };
+        let memory = &mut self.lines[place.memory];
+        // Where nothing ever waits, a larger step saves asking again.
+        self.line_mask = if memory.is_immediate() { !0x3FF } else { memory.line_mask() };
+        self.line = address;
+        memory.fetch(place.offset, now)
+    }
+}
+
+impl Progress {
+    /// Counts an instruction whose condition does not hold.
+    #[inline(always)]
+    fn pass_over(&mut self) {
+        self.cycles += 1;
+        self.instructions += 1;
+    }
+
+    /// Counts an instruction that has completed.
+    #[inline(always)]
+    fn retire(&mut self, slot: &Slot) {
+        self.cycles += u64::from(slot.cost);
+        self.instructions += 1;
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{Done, Trap};
 use crate::isa::{Op, Slot};
-use crate::machine::Machine;
+use crate::machine::{Machine, Progress};
 
 /// The bitwise operations; the first operand is the register, the second the flexible one.
 pub mod logic {
@@ -107,6 +107,34 @@ pub const fn saturate_unsigned(value: i64, bits: u32) -> (u32, bool) {
 }
 
 impl Machine {
+    #[inline(always)]
+    pub(super) fn multiply_long(&mut self, s: &Slot, at: &mut Progress) {
+        let (n, m) = (self.cpu.get(s.n), self.cpu.get(s.m));
+        let product = if matches!(s.op, Op::Umull | Op::Umlal) {
+            u64::from(n) * u64::from(m)
+        } else {
+            (i64::from(n as i32) * i64::from(m as i32)) as u64
+        };
+        let accumulates = matches!(s.op, Op::Umlal | Op::Smlal);
+        let start = if accumulates { self.cpu.pair(s) } else { 0 };
+        self.cpu.set_pair(s, start.wrapping_add(product));
+        at.cycles += u64::from((self.rules.long_multiply)(s.op, n, m));
+    }
+
+    #[inline(always)]
+    pub(super) fn divide(&mut self, s: &Slot, at: &mut Progress) -> Done {
+        let (n, m) = (self.cpu.get(s.n), self.cpu.get(s.m));
+        let quotient = match (m, s.op) {
+            (0, _) if self.system.traps_division_by_zero() => return Err(Trap::DivideByZero),
+            (0, _) => 0,
+            (_, Op::Udiv) => n / m,
+            _ => (n as i32).wrapping_div(m as i32) as u32,
+        };
+        self.cpu.set(s.d, quotient);
+        at.cycles += u64::from((self.rules.divide)(n, m, s.op == Op::Sdiv));
+        Ok(())
+    }
+
     pub(super) fn execute_integer(&mut self, s: &Slot) -> Done {
         let cpu = &mut self.cpu;
         let (n, m) = (cpu.get(s.n), cpu.get(s.m));
@@ -140,36 +168,6 @@ impl Machine {
                 };
                 cpu.set(s.d, result);
                 cpu.q |= saturated;
-            }
-            Op::Mls => cpu.set(s.d, cpu.get(s.a).wrapping_sub(n.wrapping_mul(m))),
-            Op::Umull | Op::Umlal => {
-                let mut product = u64::from(n) * u64::from(m);
-                if s.op == Op::Umlal {
-                    product = product.wrapping_add(cpu.pair(s));
-                }
-                cpu.set_pair(s, product);
-                self.cycles += u64::from((self.rules.long_multiply)(s.op, n, m));
-            }
-            Op::Smull | Op::Smlal => {
-                let mut product = (i64::from(n as i32) * i64::from(m as i32)) as u64;
-                if s.op == Op::Smlal {
-                    product = product.wrapping_add(cpu.pair(s));
-                }
-                cpu.set_pair(s, product);
-                self.cycles += u64::from((self.rules.long_multiply)(s.op, n, m));
-            }
-            Op::Udiv | Op::Sdiv => {
-                if m == 0 {
-                    if self.system.traps_division_by_zero() {
-                        return Err(Trap::DivideByZero);
-                    }
-                    cpu.set(s.d, 0);
-                } else if s.op == Op::Udiv {
-                    cpu.set(s.d, n / m);
-                } else {
-                    cpu.set(s.d, (n as i32).wrapping_div(m as i32) as u32);
-                }
-                self.cycles += u64::from((self.rules.divide)(n, m, s.op == Op::Sdiv));
             }
             _ => return Err(Trap::Undefined),
         }

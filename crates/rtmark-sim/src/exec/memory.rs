@@ -2,7 +2,7 @@
 
 use super::{Done, Flow, Outcome, Trap};
 use crate::isa::{Op, Slot};
-use crate::machine::Machine;
+use crate::machine::{Machine, Progress};
 use crate::mpu::Access;
 
 /// Addresses from here on belong to the core itself.
@@ -19,26 +19,27 @@ type Loaded = Result<u32, Trap>;
 macro_rules! accessors {
     ($read:ident, $read_slow:ident, $write:ident, $write_slow:ident, $type:ty, $size:literal) => {
         #[inline(always)]
-        pub(crate) fn $read(&mut self, address: u32) -> Loaded {
+        pub(crate) fn $read(&mut self, at: &mut Progress, address: u32) -> Loaded {
+            self.pace_load(at);
             if is_aligned(address, $size)
                 && let Some(bytes) = self.bus.ram_load::<$size>(address)
             {
-                self.pace_load();
                 return Ok(u32::from(<$type>::from_le_bytes(bytes)));
             }
-            self.$read_slow(address)
+            self.aside(at, |machine| machine.$read_slow(address))
         }
 
         #[inline(never)]
         fn $read_slow(&mut self, address: u32) -> Loaded {
-            self.pace_load();
             if !is_aligned(address, $size) {
                 if !self.system.allows_unaligned() {
                     return Err(self.unaligned(address));
                 }
                 let mut bytes = [0; size_of::<$type>()];
-                for (at, byte) in bytes.iter_mut().enumerate() {
-                    *byte = self.read_byte(address.wrapping_add(at as u32))? as u8;
+                for (offset, byte) in (0..).zip(bytes.iter_mut()) {
+                    *byte = self.within(|machine, at| {
+                        machine.read_byte(at, address.wrapping_add(offset))
+                    })? as u8;
                 }
                 return Ok(u32::from(<$type>::from_le_bytes(bytes)));
             }
@@ -57,7 +58,7 @@ macro_rules! accessors {
         }
 
         #[inline(always)]
-        pub(crate) fn $write(&mut self, address: u32, value: u32) -> Done {
+        pub(crate) fn $write(&mut self, at: &mut Progress, address: u32, value: u32) -> Done {
             let bytes = (value as $type).to_le_bytes();
             if is_aligned(address, $size) && self.bus.ram_store::<$size>(address, bytes) {
                 if self.bus.code_writes.dirty {
@@ -65,7 +66,7 @@ macro_rules! accessors {
                 }
                 return Ok(());
             }
-            self.$write_slow(address, value)
+            self.aside(at, |machine| machine.$write_slow(address, value))
         }
 
         #[inline(never)]
@@ -75,8 +76,10 @@ macro_rules! accessors {
                 if !self.system.allows_unaligned() {
                     return Err(self.unaligned(address));
                 }
-                for (at, byte) in bytes.into_iter().enumerate() {
-                    self.write_byte(address.wrapping_add(at as u32), u32::from(byte))?;
+                for (offset, byte) in (0..).zip(bytes) {
+                    self.within(|machine, at| {
+                        machine.write_byte(at, address.wrapping_add(offset), u32::from(byte))
+                    })?;
                 }
                 return Ok(());
             }
@@ -104,13 +107,13 @@ impl Machine {
     accessors!(read_byte, read_byte_slow, write_byte, write_byte_slow, u8, 1);
 
     #[inline(always)]
-    pub(super) fn read_signed_byte(&mut self, address: u32) -> Loaded {
-        self.read_byte(address).map(|byte| byte as i8 as u32)
+    pub(super) fn read_signed_byte(&mut self, at: &mut Progress, address: u32) -> Loaded {
+        self.read_byte(at, address).map(|byte| byte as i8 as u32)
     }
 
     #[inline(always)]
-    pub(super) fn read_signed_half(&mut self, address: u32) -> Loaded {
-        self.read_half(address).map(|half| half as i16 as u32)
+    pub(super) fn read_signed_half(&mut self, at: &mut Progress, address: u32) -> Loaded {
+        self.read_half(at, address).map(|half| half as i16 as u32)
     }
 
     /// The access at this address is not aligned as it must be.
@@ -129,12 +132,16 @@ impl Machine {
 
     /// A word at an address that must be aligned whatever the core allows elsewhere.
     pub(crate) fn read_aligned_word(&mut self, address: u32) -> Loaded {
-        if is_aligned(address, 4) { self.read_word(address) } else { Err(self.unaligned(address)) }
+        if is_aligned(address, 4) {
+            self.within(|machine, at| machine.read_word(at, address))
+        } else {
+            Err(self.unaligned(address))
+        }
     }
 
     pub(crate) fn write_aligned_word(&mut self, address: u32, value: u32) -> Done {
         if is_aligned(address, 4) {
-            self.write_word(address, value)
+            self.within(|machine, at| machine.write_word(at, address, value))
         } else {
             Err(self.unaligned(address))
         }
@@ -146,24 +153,24 @@ impl Machine {
         let base = self.cpu.get(s.n);
         let bytes = s.imm.count_ones() * 4;
         let start = if before { base.wrapping_sub(bytes) } else { base };
-        let mut values = [0; 16];
-        let mut address = start;
-        for (register, value) in values.iter_mut().enumerate() {
-            if s.imm >> register & 1 == 1 {
-                *value = self.read_aligned_word(address)?;
-                address = address.wrapping_add(4);
-            }
+        if !is_aligned(start, 4) {
+            return Err(self.unaligned(start));
         }
+        let mut values = [0; 16];
+        self.within(|machine, at| machine.read_list(at, s.imm, start, &mut values))?;
         if s.aux == 1 {
-            let end = if before { start } else { address };
+            let end = if before { start } else { start.wrapping_add(bytes) };
             self.cpu.set_any(s.n, end);
         }
-        for (register, &value) in values.iter().enumerate().take(15) {
+        for (register, &value) in (0..15).zip(&values) {
             if s.imm >> register & 1 == 1 {
-                self.cpu.set_any(register as u8, value);
+                self.cpu.set_any(register, value);
             }
         }
-        if s.imm >> 15 == 1 { self.branch_loaded(values[15]) } else { Ok(Flow::Next) }
+        if s.imm >> 15 == 0 {
+            return Ok(Flow::Next);
+        }
+        self.within(|machine, at| machine.branch_loaded(at, values[15]))
     }
 
     #[inline(never)]
@@ -171,132 +178,147 @@ impl Machine {
         let base = self.cpu.get(s.n);
         let bytes = s.imm.count_ones() * 4;
         let start = if before { base.wrapping_sub(bytes) } else { base };
-        let end = if before { start } else { base.wrapping_add(bytes) };
-        let mut address = start;
-        for register in 0..15u8 {
-            if s.imm >> register & 1 == 1 {
-                self.write_aligned_word(address, self.cpu.get(register))?;
-                address = address.wrapping_add(4);
-            }
+        if !is_aligned(start, 4) {
+            return Err(self.unaligned(start));
         }
+        self.within(|machine, at| machine.write_list(at, s.imm, start))?;
         if s.aux == 1 {
+            let end = if before { start } else { start.wrapping_add(bytes) };
             self.cpu.set_any(s.n, end);
         }
         Ok(())
     }
 
+    /// Reads a word for each register of a list, from an aligned address on.
     #[inline(always)]
-    pub(super) fn push(&mut self, list: u32) -> Done {
-        let start = self.cpu.r[13].wrapping_sub(list.count_ones() * 4);
-        let mut address = start;
-        let mut left = list;
+    fn read_list(
+        &mut self,
+        at: &mut Progress,
+        list: u32,
+        start: u32,
+        values: &mut [u32; 16],
+    ) -> Done {
+        let (mut address, mut left) = (start, list);
         while left != 0 {
             let register = left.trailing_zeros();
             left &= left - 1;
-            self.write_word(address, self.cpu.r[(register & 15) as usize])?;
+            values[(register & 15) as usize] = self.read_word(at, address)?;
             address = address.wrapping_add(4);
         }
+        Ok(())
+    }
+
+    /// Writes each register of a list, from an aligned address on.
+    #[inline(always)]
+    fn write_list(&mut self, at: &mut Progress, list: u32, start: u32) -> Done {
+        let (mut address, mut left) = (start, list);
+        while left != 0 {
+            let register = left.trailing_zeros();
+            left &= left - 1;
+            self.write_word(at, address, self.cpu.r[(register & 15) as usize])?;
+            address = address.wrapping_add(4);
+        }
+        Ok(())
+    }
+
+    #[inline(always)]
+    pub(super) fn push(&mut self, at: &mut Progress, list: u32) -> Done {
+        let start = self.cpu.r[13].wrapping_sub(list.count_ones() * 4);
+        self.write_list(at, list, start)?;
         self.cpu.r[13] = start;
         Ok(())
     }
 
     #[inline(always)]
-    pub(super) fn pop(&mut self, list: u32) -> Outcome {
+    pub(super) fn pop(&mut self, at: &mut Progress, list: u32) -> Outcome {
         let start = self.cpu.r[13];
-        let mut address = start;
         let mut values = [0; 16];
-        let mut left = list;
-        while left != 0 {
-            let register = left.trailing_zeros();
-            left &= left - 1;
-            values[(register & 15) as usize] = self.read_word(address)?;
-            address = address.wrapping_add(4);
-        }
-        self.cpu.r[13] = address;
-        left = list & 0x7FFF;
+        self.read_list(at, list, start, &mut values)?;
+        self.cpu.r[13] = start.wrapping_add(list.count_ones() * 4);
+        let mut left = list & 0x7FFF;
         while left != 0 {
             let register = (left.trailing_zeros() & 15) as usize;
             left &= left - 1;
             self.cpu.r[register] = values[register];
         }
-        if list >> 15 == 1 { self.branch_loaded(values[15]) } else { Ok(Flow::Next) }
+        if list >> 15 == 1 { self.branch_loaded(at, values[15]) } else { Ok(Flow::Next) }
     }
 
     /// A branch whose target is part of the instruction.
     #[inline(always)]
-    pub(super) fn branch_direct(&mut self, target: u32) -> Flow {
-        self.cpu.pc = target;
-        self.cycles += u64::from(self.rules.refill);
+    pub(super) fn branch_direct(&mut self, at: &mut Progress, target: u32) -> Flow {
+        at.pc = target;
+        at.cycles += u64::from(self.rules.refill);
         Flow::Jump
     }
 
     /// A branch to a computed address, whose bit 0 is ignored.
     #[inline(always)]
-    pub(super) fn branch_indirect(&mut self, target: u32) -> Flow {
-        self.cpu.pc = target & !1;
-        self.cycles += u64::from(self.rules.refill_indirect);
+    pub(super) fn branch_indirect(&mut self, at: &mut Progress, target: u32) -> Flow {
+        at.pc = target & !1;
+        at.cycles += u64::from(self.rules.refill_indirect);
         self.late_branch = true;
         Flow::Jump
     }
 
     /// BX: changes state by bit 0; in handler mode an EXC_RETURN value returns.
     #[inline(always)]
-    pub(super) fn branch_exchange(&mut self, target: u32) -> Outcome {
+    pub(super) fn branch_exchange(&mut self, at: &mut Progress, target: u32) -> Outcome {
         if target >= 0xF000_0000 && self.cpu.ipsr != 0 {
             self.trap_value = target;
             return Err(Trap::ExceptionReturn);
         }
-        self.branch_linked(target)
+        self.branch_linked(at, target)
     }
 
     /// BLX: changes state by bit 0, never returns from an exception.
     #[inline(always)]
-    pub(super) fn branch_linked(&mut self, target: u32) -> Outcome {
-        let flow = self.branch_indirect(target);
+    pub(super) fn branch_linked(&mut self, at: &mut Progress, target: u32) -> Outcome {
+        let flow = self.branch_indirect(at, target);
         if target & 1 == 0 { Err(Trap::InvalidState) } else { Ok(flow) }
     }
 
     /// A program counter that came from memory: as BX, with the loads' own refill.
     #[inline(always)]
-    fn branch_loaded(&mut self, target: u32) -> Outcome {
-        self.cycles += u64::from(self.rules.refill_loaded);
-        self.branch_exchange(target)
+    fn branch_loaded(&mut self, at: &mut Progress, target: u32) -> Outcome {
+        at.cycles += u64::from(self.rules.refill_loaded);
+        self.branch_exchange(at, target)
     }
 
     /// Branches to where memory says.
-    pub(super) fn execute_branch(&mut self, s: &Slot) -> Outcome {
+    pub(super) fn execute_branch(&mut self, s: &Slot, at: &mut Progress) -> Outcome {
         let base = self.cpu.get(s.n);
         match s.op {
             Op::LdrPcI | Op::LdrPcPre => {
                 let address = base.wrapping_add(s.imm);
-                let target = self.read_word(address)?;
+                let target = self.read_word(at, address)?;
                 if s.op == Op::LdrPcPre {
                     self.cpu.set_any(s.n, address);
                 }
-                self.branch_loaded(target)
+                self.branch_loaded(at, target)
             }
             Op::LdrPcPost => {
-                let target = self.read_word(base)?;
+                let target = self.read_word(at, base)?;
                 self.cpu.set_any(s.n, base.wrapping_add(s.imm));
-                self.branch_loaded(target)
+                self.branch_loaded(at, target)
             }
             Op::LdrPcR => {
-                let target = self.read_word(base.wrapping_add(self.cpu.get(s.m) << s.aux))?;
-                self.branch_loaded(target)
+                let target = self.read_word(at, base.wrapping_add(self.cpu.get(s.m) << s.aux))?;
+                self.branch_loaded(at, target)
             }
             Op::LdrPcLit => {
-                let target = self.read_word(s.imm)?;
-                self.branch_loaded(target)
+                let target = self.read_word(at, s.imm)?;
+                self.branch_loaded(at, target)
             }
             _ => {
-                let base = if s.n == 15 { self.cpu.pc } else { base };
+                let base = if s.n == 15 { at.pc } else { base };
                 let index = self.cpu.get(s.m);
                 let halfwords = if s.op == Op::Tbb {
-                    self.read_byte(base.wrapping_add(index))?
+                    self.read_byte(at, base.wrapping_add(index))?
                 } else {
-                    self.read_half(base.wrapping_add(index << 1))?
+                    self.read_half(at, base.wrapping_add(index << 1))?
                 };
-                Ok(self.branch_indirect(self.cpu.pc.wrapping_add(halfwords * 2)))
+                Ok(self.branch_indirect(at, at.pc.wrapping_add(halfwords * 2)))
             }
         }
     }
@@ -371,22 +393,22 @@ impl Machine {
         }
         match s.op {
             Op::Ldrex | Op::Ldrexb | Op::Ldrexh => {
-                let value = match size {
-                    1 => self.read_byte(address)?,
-                    2 => self.read_half(address)?,
-                    _ => self.read_word(address)?,
-                };
+                let value = self.within(|machine, at| match size {
+                    1 => machine.read_byte(at, address),
+                    2 => machine.read_half(at, address),
+                    _ => machine.read_word(at, address),
+                })?;
                 self.cpu.set_any(s.d, value);
                 self.exclusive = true;
             }
             Op::Strex | Op::Strexb | Op::Strexh => {
                 let value = self.cpu.get(s.a);
                 if self.exclusive {
-                    match size {
-                        1 => self.write_byte(address, value)?,
-                        2 => self.write_half(address, value)?,
-                        _ => self.write_word(address, value)?,
-                    }
+                    self.within(|machine, at| match size {
+                        1 => machine.write_byte(at, address, value),
+                        2 => machine.write_half(at, address, value),
+                        _ => machine.write_word(at, address, value),
+                    })?;
                 }
                 self.cpu.set(s.d, u32::from(!self.exclusive));
                 self.exclusive = false;

@@ -13,7 +13,7 @@ mod memory;
 mod system;
 
 use crate::isa::{Group, Op, Slot};
-use crate::machine::Machine;
+use crate::machine::{Machine, Progress};
 
 /// Why an instruction did not simply end. Small enough for a register, since every
 /// load and store may answer with it; an address goes to `Machine::trap_value`.
@@ -79,9 +79,9 @@ impl Trap {
 /// Where execution goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flow {
-    /// At the next instruction, to which `cpu.pc` already points.
+    /// At the next instruction, to which the program counter already points.
     Next,
-    /// Where `cpu.pc` points now.
+    /// Where the program counter points now.
     Jump,
 }
 
@@ -92,9 +92,9 @@ pub type Outcome = Result<Flow, Trap>;
 pub type Done = Result<(), Trap>;
 
 impl Machine {
-    /// Executes one decoded instruction. `cpu.pc` already points behind it.
+    /// Executes one decoded instruction. `at.pc` already points behind it.
     #[inline(always)]
-    pub(crate) fn execute(&mut self, s: &Slot) -> Outcome {
+    pub(crate) fn execute(&mut self, s: &Slot, at: &mut Progress) -> Outcome {
         use alu::{arithmetic, logic};
         /// A second operand: immediate, register, or shifted register with its carry.
         macro_rules! op2 {
@@ -160,7 +160,7 @@ impl Machine {
         macro_rules! branch_if {
             ($condition:expr) => {{
                 if $condition {
-                    return Ok(self.branch_direct(s.imm));
+                    return Ok(self.branch_direct(at, s.imm));
                 }
             }};
         }
@@ -168,53 +168,53 @@ impl Machine {
         macro_rules! branch_late_if {
             ($condition:expr) => {{
                 if $condition {
-                    return Ok(self.branch_indirect(s.imm));
+                    return Ok(self.branch_indirect(at, s.imm));
                 }
             }};
         }
         /// Effective addresses of the four ways to address a single transfer.
         macro_rules! load {
             ($read:ident, I) => {{
-                let value = self.$read(self.cpu.get(s.n).wrapping_add(s.imm))?;
+                let value = self.$read(at, self.cpu.get(s.n).wrapping_add(s.imm))?;
                 self.cpu.set_any(s.d, value);
             }};
             ($read:ident, R) => {{
                 let address = self.cpu.get(s.n).wrapping_add(self.cpu.get(s.m) << s.aux);
-                let value = self.$read(address)?;
+                let value = self.$read(at, address)?;
                 self.cpu.set_any(s.d, value);
             }};
             ($read:ident, Pre) => {{
                 let address = self.cpu.get(s.n).wrapping_add(s.imm);
-                let value = self.$read(address)?;
+                let value = self.$read(at, address)?;
                 self.cpu.set_any(s.n, address);
                 self.cpu.set_any(s.d, value);
             }};
             ($read:ident, Post) => {{
                 let address = self.cpu.get(s.n);
-                let value = self.$read(address)?;
+                let value = self.$read(at, address)?;
                 self.cpu.set_any(s.n, address.wrapping_add(s.imm));
                 self.cpu.set_any(s.d, value);
             }};
             ($read:ident, Lit) => {{
-                let value = self.$read(s.imm)?;
+                let value = self.$read(at, s.imm)?;
                 self.cpu.set_any(s.d, value);
             }};
         }
         macro_rules! store {
-            ($write:ident, I) => {{ self.$write(self.cpu.get(s.n).wrapping_add(s.imm), self.cpu.get(s.d))? }};
+            ($write:ident, I) => {{ self.$write(at, self.cpu.get(s.n).wrapping_add(s.imm), self.cpu.get(s.d))? }};
             ($write:ident, R) => {{
                 let address = self.cpu.get(s.n).wrapping_add(self.cpu.get(s.m) << s.aux);
-                self.overlap_with_load();
-                self.$write(address, self.cpu.get(s.d))?
+                self.overlap_with_load(at);
+                self.$write(at, address, self.cpu.get(s.d))?
             }};
             ($write:ident, Pre) => {{
                 let address = self.cpu.get(s.n).wrapping_add(s.imm);
-                self.$write(address, self.cpu.get(s.d))?;
+                self.$write(at, address, self.cpu.get(s.d))?;
                 self.cpu.set_any(s.n, address);
             }};
             ($write:ident, Post) => {{
                 let address = self.cpu.get(s.n);
-                self.$write(address, self.cpu.get(s.d))?;
+                self.$write(at, address, self.cpu.get(s.d))?;
                 self.cpu.set_any(s.n, address.wrapping_add(s.imm));
             }};
         }
@@ -336,6 +336,12 @@ impl Machine {
                 let product = self.cpu.get(s.n).wrapping_mul(self.cpu.get(s.m));
                 self.cpu.set(s.d, self.cpu.get(s.a).wrapping_add(product));
             }
+            Op::Mls => {
+                let product = self.cpu.get(s.n).wrapping_mul(self.cpu.get(s.m));
+                self.cpu.set(s.d, self.cpu.get(s.a).wrapping_sub(product));
+            }
+            Op::Umull | Op::Smull | Op::Umlal | Op::Smlal => self.multiply_long(s, at),
+            Op::Udiv | Op::Sdiv => self.divide(s, at)?,
             Op::Ubfx => {
                 let mask = u32::MAX >> (32 - s.aux.min(32));
                 self.cpu.set(s.d, self.cpu.get(s.n) >> s.imm & mask);
@@ -378,14 +384,14 @@ impl Machine {
             Op::StrPost => store!(write_word, Post),
             Op::StrbPost => store!(write_byte, Post),
             Op::StrhPost => store!(write_half, Post),
-            Op::Ldm => return self.load_multiple(s, false),
-            Op::Ldmdb => return self.load_multiple(s, true),
-            Op::Stm => self.store_multiple(s, false)?,
-            Op::Stmdb => self.store_multiple(s, true)?,
-            Op::Push => self.push(s.imm)?,
-            Op::Pop => return self.pop(s.imm),
+            Op::Ldm => return self.aside(at, |machine| machine.load_multiple(s, false)),
+            Op::Ldmdb => return self.aside(at, |machine| machine.load_multiple(s, true)),
+            Op::Stm => self.aside(at, |machine| machine.store_multiple(s, false))?,
+            Op::Stmdb => self.aside(at, |machine| machine.store_multiple(s, true))?,
+            Op::Push => self.push(at, s.imm)?,
+            Op::Pop => return self.pop(at, s.imm),
 
-            Op::B => return Ok(self.branch_direct(s.imm)),
+            Op::B => return Ok(self.branch_direct(at, s.imm)),
             Op::Beq => branch_if!(self.cpu.z == 0),
             Op::Bne => branch_if!(self.cpu.z != 0),
             Op::Bcs => branch_if!(self.cpu.c),
@@ -403,21 +409,21 @@ impl Machine {
             Op::Cbz => branch_late_if!(self.cpu.get(s.n) == 0),
             Op::Cbnz => branch_late_if!(self.cpu.get(s.n) != 0),
             Op::Bl => {
-                self.cpu.set(14, self.cpu.pc | 1);
-                return Ok(self.branch_direct(s.imm));
+                self.cpu.set(14, at.pc | 1);
+                return Ok(self.branch_direct(at, s.imm));
             }
-            Op::Bx => return self.branch_exchange(self.cpu.get(s.n)),
+            Op::Bx => return self.branch_exchange(at, self.cpu.get(s.n)),
             Op::BlxR => {
                 let target = self.cpu.get(s.n);
-                self.cpu.set(14, self.cpu.pc | 1);
-                return self.branch_linked(target);
+                self.cpu.set(14, at.pc | 1);
+                return self.branch_linked(at, target);
             }
-            Op::MovPc => return Ok(self.branch_indirect(self.cpu.get(s.m))),
+            Op::MovPc => return Ok(self.branch_indirect(at, self.cpu.get(s.m))),
             Op::AddPc => {
-                return Ok(self.branch_indirect(s.imm.wrapping_add(self.cpu.get(s.m))));
+                return Ok(self.branch_indirect(at, s.imm.wrapping_add(self.cpu.get(s.m))));
             }
             Op::Nop | Op::Yield | Op::Pld => {}
-            _ => return self.execute_rare(s),
+            _ => return self.aside(at, |machine| machine.execute_rare(s)),
         }
         Ok(Flow::Next)
     }
@@ -426,8 +432,8 @@ impl Machine {
     #[inline(never)]
     fn execute_rare(&mut self, slot: &Slot) -> Outcome {
         match slot.op.group() {
-            Group::LoadPc | Group::BranchTable => return self.execute_branch(slot),
-            Group::Bits | Group::Multiply | Group::Divide => self.execute_integer(slot),
+            Group::LoadPc | Group::BranchTable => return self.within(|machine, at| machine.execute_branch(slot, at)),
+            Group::Bits => self.execute_integer(slot),
             Group::Dual | Group::Exclusive => self.execute_memory(slot),
             Group::Load | Group::StoreImmediate => self.execute_unprivileged(slot),
             Group::Hint

@@ -12,6 +12,9 @@ use super::encodings::{Encoding, Form, Isa, NARROW, WIDE};
 /// memory that the one before did not.
 const ENTERS_LINE: u8 = 0x80;
 
+/// Set in [`Slot::extent`] of an instruction within an IT block.
+const CONDITIONAL: u8 = 0x40;
+
 /// One decoded instruction, ready to execute.
 ///
 /// Which operands mean something, and what, is the operation's business.
@@ -26,8 +29,7 @@ pub struct Slot {
     pub m: u8,
     /// Accumulator, second transfer register or high result.
     pub a: u8,
-    /// Bytes of the encoding, 2 or 4, and [`ENTERS_LINE`]: together, since a slot of
-    /// sixteen bytes is the fastest to find.
+    /// Bytes of the encoding, 2 or 4, with [`ENTERS_LINE`] and [`CONDITIONAL`].
     pub extent: u8,
     /// Cycles that the instruction takes at least, filled in by the timing rules.
     pub cost: u8,
@@ -35,18 +37,36 @@ pub struct Slot {
     pub imm: u32,
     /// What the operation needs besides: shift, rotation, variant.
     pub aux: u32,
+    /// ITSTATE before the instruction, where a decoded block knows it; else zero.
+    pub it: u8,
 }
 
 impl Slot {
     /// An encoding of `size` bytes that no instruction has.
     pub const fn undefined(size: u8) -> Self {
-        Self { op: Op::Undefined, d: 0, n: 0, m: 0, a: 0, extent: size, cost: 1, imm: 0, aux: 0 }
+        Self { op: Op::Undefined, d: 0, n: 0, m: 0, a: 0, extent: size, cost: 1, imm: 0, aux: 0, it: 0 }
     }
 
     /// Bytes of the encoding: 2 or 4.
     #[inline(always)]
     pub const fn size(&self) -> u8 {
-        self.extent & !ENTERS_LINE
+        self.extent & !(ENTERS_LINE | CONDITIONAL)
+    }
+
+    /// Whether there is more to do than to execute it: a line to fetch, a condition to check.
+    #[inline(always)]
+    pub const fn is_special(&self) -> bool {
+        self.extent & (ENTERS_LINE | CONDITIONAL) != 0
+    }
+
+    /// The instruction within an IT block, with ITSTATE before it.
+    pub fn in_it_block(mut self, it: u8) -> Self {
+        if self.size() == 2 {
+            self.op = self.op.inside_it();
+        }
+        self.extent |= CONDITIONAL;
+        self.it = it;
+        self
     }
 
     /// Whether fetching it in sequence reaches another line than the one before.
@@ -136,6 +156,7 @@ impl Fields {
             cost: 1,
             imm: self.get(b'i'),
             aux: 0,
+            it: 0,
         };
         match line.form {
             Form::Plain => self.plain(&mut slot),

@@ -11,22 +11,29 @@ use crate::soc::MemoryTiming;
 /// Lines that were kept, of which the least recently used one gives way.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct LineCache {
-    lines: Vec<CachedLine>,
+    /// The kept lines by the order of their arrival, with when each was last used.
+    lines: Vec<u32>,
+    last_uses: Vec<u64>,
     capacity: usize,
-    /// How many kept lines share each hash, and where the latest of them is, so that
-    /// most lines are found or known to be absent without a search.
-    hashed: [u8; HASHES],
-    hinted: [u8; HASHES],
+    /// What is known of the kept lines that share each hash, so that most lines are
+    /// found or known to be absent at one look.
+    hashed: [Hashed; HASHES],
     uses: u64,
 }
 
+/// The kept lines of one hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct CachedLine {
+struct Hashed {
+    /// The line that came last, `NO_LINE` when there is none.
     line: u32,
-    last_use: u64,
+    /// Where it is among the lines.
+    at: u16,
+    /// How many there are.
+    count: u16,
 }
 
-const HASHES: usize = 256;
+const HASHES: usize = 128;
+const EMPTY: Hashed = Hashed { line: NO_LINE, at: 0, count: 0 };
 
 const fn hash(line: u32) -> usize {
     line as usize % HASHES
@@ -37,76 +44,98 @@ impl LineCache {
         let capacity = usize::from(capacity);
         Self {
             lines: Vec::with_capacity(capacity),
+            last_uses: Vec::with_capacity(capacity),
             capacity,
-            hashed: [0; HASHES],
-            hinted: [0; HASHES],
+            hashed: [EMPTY; HASHES],
             uses: 0,
         }
     }
 
     fn clear(&mut self) {
         self.lines.clear();
-        self.hashed = [0; HASHES];
+        self.last_uses.clear();
+        self.hashed = [EMPTY; HASHES];
         self.uses = 0;
     }
 
+    #[inline(always)]
     fn position(&self, line: u32) -> Option<usize> {
-        match self.hashed[hash(line)] {
-            0 => None,
-            1 => {
-                let at = usize::from(self.hinted[hash(line)]);
-                (self.lines[at].line == line).then_some(at)
-            }
-            _ => self.lines.iter().position(|held| held.line == line),
+        let hashed = self.hashed[hash(line)];
+        if hashed.line == line {
+            Some(usize::from(hashed.at))
+        } else if hashed.count < 2 {
+            None
+        } else {
+            self.lines.iter().position(|&held| held == line)
         }
     }
 
     /// Whether the line is there; if so it becomes the latest.
+    #[inline(always)]
     fn find(&mut self, line: u32) -> bool {
-        let Some(at) = self.position(line) else { return false };
-        self.uses += 1;
-        self.lines[at].last_use = self.uses;
-        true
+        match self.position(line).and_then(|at| self.last_uses.get_mut(at)) {
+            Some(last_use) => {
+                self.uses += 1;
+                *last_use = self.uses;
+                true
+            }
+            None => false,
+        }
     }
 
+    #[inline(always)]
     fn contains(&self, line: u32) -> bool {
         self.position(line).is_some()
     }
 
+    #[inline(never)]
     fn insert(&mut self, line: u32) {
         if self.capacity == 0 {
             return;
         }
         self.uses += 1;
-        let new = CachedLine { line, last_use: self.uses };
         let at = if self.lines.len() < self.capacity {
-            self.lines.push(new);
+            self.lines.push(line);
+            self.last_uses.push(self.uses);
             self.lines.len() - 1
         } else {
-            let oldest = (0..self.capacity).min_by_key(|&at| self.lines[at].last_use).unwrap_or(0);
-            let leaving = hash(self.lines[oldest].line);
-            self.hashed[leaving] -= 1;
-            self.lines[oldest] = new;
-            // What shared the hash of the leaving line must be found by its hint again.
-            if self.hashed[leaving] > 0
-                && let Some(at) = self.lines.iter().position(|held| hash(held.line) == leaving)
-            {
-                self.hinted[leaving] = at as u8;
-            }
+            let oldest = (0..self.capacity).min_by_key(|&at| self.last_uses[at]).unwrap_or(0);
+            let leaving = std::mem::replace(&mut self.lines[oldest], line);
+            self.last_uses[oldest] = self.uses;
+            self.unhash(leaving);
             oldest
         };
-        self.hashed[hash(line)] += 1;
-        self.hinted[hash(line)] = at as u8;
+        let hashed = &mut self.hashed[hash(line)];
+        *hashed = Hashed { line, at: at as u16, count: hashed.count + 1 };
+    }
+
+    /// Notes that a line has left.
+    fn unhash(&mut self, leaving: u32) {
+        let hashed = &mut self.hashed[hash(leaving)];
+        hashed.count -= 1;
+        if hashed.count == 0 {
+            *hashed = EMPTY;
+        } else if hashed.line == leaving
+            && let Some(at) = self.lines.iter().position(|&held| hash(held) == hash(leaving))
+        {
+            // Another line of the same hash is the one to be found at one look.
+            (hashed.line, hashed.at) = (self.lines[at], at as u16);
+        }
     }
 }
 
 /// A line that is being read ahead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Prefetch {
+    /// `NO_LINE` when there is none.
     line: u32,
     /// The cycle in which it can be used.
     ready: u64,
 }
+
+/// The number of no line: none begins so far up.
+const NO_LINE: u32 = u32::MAX;
+const NO_PREFETCH: Prefetch = Prefetch { line: NO_LINE, ready: 0 };
 
 /// The state of one memory's read path.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -114,11 +143,11 @@ pub struct LineMemory {
     wait_states: u64,
     line_shift: u32,
     prefetches: bool,
-    prefetch: Option<Prefetch>,
+    prefetch: Prefetch,
     instructions: LineCache,
     data: LineCache,
     /// The line in the read buffer.
-    buffered: Option<u32>,
+    buffered: u32,
 }
 
 impl LineMemory {
@@ -127,17 +156,17 @@ impl LineMemory {
             wait_states: timing.wait_states.into(),
             line_shift: timing.line_bytes.trailing_zeros(),
             prefetches: timing.prefetch,
-            prefetch: None,
+            prefetch: NO_PREFETCH,
             instructions: LineCache::new(timing.instruction_lines),
             data: LineCache::new(timing.data_lines),
-            buffered: None,
+            buffered: NO_LINE,
         }
     }
 
     /// Empties buffers and caches.
     pub fn reset(&mut self) {
-        self.prefetch = None;
-        self.buffered = None;
+        self.prefetch = NO_PREFETCH;
+        self.buffered = NO_LINE;
         self.instructions.clear();
         self.data.clear();
     }
@@ -153,26 +182,26 @@ impl LineMemory {
     }
 
     /// Begins to execute from the line at `offset`: the cycles that the core waits for it.
+    #[inline(always)]
     pub fn fetch(&mut self, offset: u32, now: u64) -> u64 {
         if self.is_immediate() {
             return 0;
         }
         let line = offset >> self.line_shift;
-        let ahead = self.prefetch.filter(|prefetch| prefetch.line == line);
-        let wait = if self.buffered == Some(line) {
+        let wait = if self.buffered == line {
             0
-        } else if let Some(prefetch) = ahead {
-            prefetch.ready.saturating_sub(now)
+        } else if self.prefetch.line == line {
+            self.prefetch.ready.saturating_sub(now)
         } else if self.instructions.find(line) {
             0
         } else {
             self.instructions.insert(line);
             self.wait_states
         };
-        self.buffered = Some(line);
+        self.buffered = line;
         if self.prefetches && !self.instructions.contains(line + 1) {
             let ready = now + wait + 1 + self.wait_states;
-            self.prefetch = Some(Prefetch { line: line + 1, ready });
+            self.prefetch = Prefetch { line: line + 1, ready };
         }
         wait
     }
@@ -183,7 +212,7 @@ impl LineMemory {
             return 0;
         }
         let line = offset >> self.line_shift;
-        if self.buffered == Some(line) || self.data.find(line) {
+        if self.buffered == line || self.data.find(line) {
             return 0;
         }
         self.data.insert(line);
