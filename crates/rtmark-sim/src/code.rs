@@ -282,7 +282,8 @@ impl Code {
             if slot.op == Op::It {
                 let before = slots.len();
                 let block = window.it_block(&self.decoder, bus, next, slot.imm as u8, page_end);
-                let Some((block, end)) = block.filter(|(b, _)| before + b.len() < BLOCK_SLOTS) else {
+                let Some((block, end)) = block.filter(|(b, _)| before + b.len() < BLOCK_SLOTS)
+                else {
                     // An IT block that does not fit goes instruction by instruction.
                     if slots.is_empty() {
                         slots.push(slot);

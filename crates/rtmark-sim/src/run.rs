@@ -49,13 +49,11 @@ impl Machine {
             }
             let pc = self.cpu.pc;
             let own;
-            let page = match flash.page(pc) {
-                Some(page) => Some(page),
-                None => {
-                    own = self.code.own_page(pc);
-                    own.as_ref().map(|(page, base)| (page.as_ref(), *base))
-                }
-            };
+            let mut page = flash.page(pc);
+            if page.is_none() {
+                own = self.code.own_page(pc);
+                page = own.as_ref().map(|(page, base)| (page.as_ref(), *base));
+            }
             let step = match page {
                 _ if !self.may_execute_page(pc) => self.step_slowly(),
                 Some((page, base)) if page.block(pc.wrapping_sub(base)).is_some() => {

@@ -37,9 +37,9 @@ macro_rules! accessors {
                 }
                 let mut bytes = [0; size_of::<$type>()];
                 for (offset, byte) in (0..).zip(bytes.iter_mut()) {
-                    *byte = self.within(|machine, at| {
-                        machine.read_byte(at, address.wrapping_add(offset))
-                    })? as u8;
+                    *byte = self
+                        .within(|machine, at| machine.read_byte(at, address.wrapping_add(offset)))?
+                        as u8;
                 }
                 return Ok(u32::from(<$type>::from_le_bytes(bytes)));
             }

@@ -432,7 +432,9 @@ impl Machine {
     #[inline(never)]
     fn execute_rare(&mut self, slot: &Slot) -> Outcome {
         match slot.op.group() {
-            Group::LoadPc | Group::BranchTable => return self.within(|machine, at| machine.execute_branch(slot, at)),
+            Group::LoadPc | Group::BranchTable => {
+                return self.within(|machine, at| machine.execute_branch(slot, at));
+            }
             Group::Bits => self.execute_integer(slot),
             Group::Dual | Group::Exclusive => self.execute_memory(slot),
             Group::Load | Group::StoreImmediate => self.execute_unprivileged(slot),

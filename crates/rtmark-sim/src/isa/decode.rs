@@ -44,7 +44,18 @@ pub struct Slot {
 impl Slot {
     /// An encoding of `size` bytes that no instruction has.
     pub const fn undefined(size: u8) -> Self {
-        Self { op: Op::Undefined, d: 0, n: 0, m: 0, a: 0, extent: size, cost: 1, imm: 0, aux: 0, it: 0 }
+        Self {
+            op: Op::Undefined,
+            d: 0,
+            n: 0,
+            m: 0,
+            a: 0,
+            extent: size,
+            cost: 1,
+            imm: 0,
+            aux: 0,
+            it: 0,
+        }
     }
 
     /// Bytes of the encoding: 2 or 4.
