@@ -237,7 +237,7 @@ impl Machine {
                 let address = self.trap_value;
                 // The instruction completes, whatever becomes of its stores.
                 self.drops_stores = true;
-                let done = self.execute(&slot);
+                let done = self.within(|machine, at| machine.execute(&slot, at));
                 self.drops_stores = false;
                 return match done {
                     Ok(_) => {

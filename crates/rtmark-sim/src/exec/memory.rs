@@ -340,16 +340,18 @@ impl Machine {
         let address = self.cpu.get(s.n).wrapping_add(s.imm);
         let value = self.cpu.get(s.d);
         let loaded = self.access_as(true, |machine| {
-            Ok(match s.op {
-                Op::Ldrt => Some(machine.read_word(address)?),
-                Op::Ldrbt => Some(machine.read_byte(address)?),
-                Op::Ldrht => Some(machine.read_half(address)?),
-                Op::Ldrsbt => Some(machine.read_signed_byte(address)?),
-                Op::Ldrsht => Some(machine.read_signed_half(address)?),
-                Op::Strt => machine.write_word(address, value).map(|()| None)?,
-                Op::Strbt => machine.write_byte(address, value).map(|()| None)?,
-                Op::Strht => machine.write_half(address, value).map(|()| None)?,
-                _ => return Err(Trap::Undefined),
+            machine.within(|machine, at| {
+                Ok(match s.op {
+                    Op::Ldrt => Some(machine.read_word(at, address)?),
+                    Op::Ldrbt => Some(machine.read_byte(at, address)?),
+                    Op::Ldrht => Some(machine.read_half(at, address)?),
+                    Op::Ldrsbt => Some(machine.read_signed_byte(at, address)?),
+                    Op::Ldrsht => Some(machine.read_signed_half(at, address)?),
+                    Op::Strt => machine.write_word(at, address, value).map(|()| None)?,
+                    Op::Strbt => machine.write_byte(at, address, value).map(|()| None)?,
+                    Op::Strht => machine.write_half(at, address, value).map(|()| None)?,
+                    _ => return Err(Trap::Undefined),
+                })
             })
         })?;
         if let Some(value) = loaded {
