@@ -158,7 +158,7 @@ pub fn measure(
             let hint = "see what it waits for with `{again}`";
             return Err(fail(FailureKind::Budget, format!("{told}; {progress}"), hint, &console));
         }
-        Ending::Limit | Ending::Other(_) => {
+        Ending::Limit | Ending::Observer | Ending::Other(_) => {
             let hint =
                 "if it needs longer, allow more with --max-cycles; `{again}` shows the same run";
             return Err(fail(FailureKind::Budget, format!("{told}; {progress}"), hint, &console));

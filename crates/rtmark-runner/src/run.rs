@@ -1,6 +1,8 @@
 //! Runs an image in the simulator and tells how that ended.
 
-use rtmark_sim::{ExitStatus, FaultReport, Image, LoadError, Machine, Register, Soc, Stop};
+use rtmark_sim::{
+    ExitStatus, FaultReport, Image, LoadError, Machine, Observer, Register, Soc, Stop,
+};
 use rtmark_units::Cycles;
 
 /// How many cycles the simulator runs before it is asked what has happened:
@@ -25,6 +27,8 @@ pub enum Ending {
     Limit,
     /// The program asked for a system reset.
     Reset,
+    /// Whoever observed the run ended it.
+    Observer,
     /// Something that this rtmark has no word for.
     Other(String),
 }
@@ -55,10 +59,29 @@ impl<'a> Session<'a> {
 
     /// Runs until something ends the run or so many cycles have passed since
     /// reset. `look` is called after every slice of cycles and at the end.
-    pub fn run(&mut self, limit: Cycles, mut look: impl FnMut(&mut Machine)) -> Ending {
+    pub fn run(&mut self, limit: Cycles, look: impl FnMut(&mut Machine)) -> Ending {
+        self.run_by(limit, Machine::run, look)
+    }
+
+    /// As [`Session::run`], with everything told to an observer on the way.
+    pub fn run_observed(
+        &mut self,
+        limit: Cycles,
+        observer: &mut impl Observer,
+        look: impl FnMut(&mut Machine),
+    ) -> Ending {
+        self.run_by(limit, |machine, until| machine.run_observed(until, observer), look)
+    }
+
+    fn run_by(
+        &mut self,
+        limit: Cycles,
+        mut run: impl FnMut(&mut Machine, Cycles) -> Stop,
+        mut look: impl FnMut(&mut Machine),
+    ) -> Ending {
         loop {
             let until = self.machine.cycles().saturating_add(SLICE).min(limit);
-            let stop = self.machine.run(until);
+            let stop = run(&mut self.machine, until);
             look(&mut self.machine);
             match stop {
                 Stop::Limit if self.machine.cycles() >= limit => return Ending::Limit,
@@ -69,6 +92,7 @@ impl<'a> Session<'a> {
                 Stop::Breakpoint(address) => return Ending::Breakpoint(address),
                 Stop::Asleep => return Ending::Asleep,
                 Stop::ResetRequested => return Ending::Reset,
+                Stop::Observer => return Ending::Observer,
                 other => return Ending::Other(format!("{other:?}")),
             }
         }
@@ -112,6 +136,7 @@ impl<'a> Session<'a> {
                     self.machine.cycles()
                 )
             }
+            Ending::Observer => format!("ended from outside at {}", self.here()),
             Ending::Other(text) => text.clone(),
         }
     }

@@ -23,6 +23,9 @@ pub trait Observer {
         ControlFlow::Continue(())
     }
 
+    /// The core has slept until now.
+    fn slept(&mut self, _machine: &Machine) {}
+
     /// An instruction has executed, or its condition has passed over it.
     fn executed(&mut self, _machine: &Machine, _instruction: &Instruction) {}
 
@@ -80,6 +83,7 @@ struct Marks {
     taken: u64,
     left: u64,
     handler: u16,
+    cycles: u64,
 }
 
 impl Machine {
@@ -100,6 +104,9 @@ impl Machine {
             };
             if due == Due::Attention {
                 self.tell_exceptions(&marks, observer);
+                if self.watches.taken == marks.taken && self.cycles > marks.cycles {
+                    observer.slept(self);
+                }
                 continue;
             }
             if observer.before(self).is_break() {
@@ -165,7 +172,7 @@ impl Machine {
 
     fn marks(&self) -> Marks {
         let (taken, left) = (self.watches.taken, self.watches.left);
-        Marks { taken, left, handler: self.cpu.ipsr }
+        Marks { taken, left, handler: self.cpu.ipsr, cycles: self.cycles }
     }
 
     fn tell_exceptions(&self, marks: &Marks, observer: &mut impl Observer) {

@@ -15,6 +15,12 @@ pub fn raw(bytes: &[u8]) -> io::Result<()> {
     unless_closed(stdout.write_all(bytes).and_then(|()| stdout.flush()))
 }
 
+/// Writes bytes to stderr, for text of a program when stdout has other data.
+pub fn raw_aside(bytes: &[u8]) -> io::Result<()> {
+    let shown = rtmark_model::visible(bytes);
+    unless_closed(anstream::stderr().lock().write_all(shown.as_bytes()))
+}
+
 fn unless_closed(result: io::Result<()>) -> io::Result<()> {
     match result {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),

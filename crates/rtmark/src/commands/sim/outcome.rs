@@ -5,40 +5,67 @@ use std::fmt::Write as _;
 use rtmark_sim::{Machine, Register};
 use serde::{Serialize, Serializer};
 
+use super::profile::FunctionCost;
 use super::values::NAMED;
 
-/// A run as JSON. Fields may be added; `schema_version` rises when one changes.
+/// The version of [`Outcome`]'s form.
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// What `rtmark sim --format json` prints. Fields may be added; `schema_version` rises
+/// when one changes.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Outcome<'a> {
     pub schema_version: u32,
+    /// The path of the image as it was given.
     pub image: String,
+    /// ELF, Intel HEX, UF2 or raw binary.
     pub image_format: String,
     /// Where a raw binary was placed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub base: Option<u32>,
+    /// The soc's name.
     pub soc: &'a str,
+    /// The version of the timing rules: equal versions give equal cycles.
     pub timing_model: &'a str,
+    /// exit, returned, until, fault, lockup, breakpoint, asleep, reset, limit, observer or other.
     pub ending: &'static str,
+    /// The ending in words, with addresses and symbols.
     pub message: String,
+    /// Cycles since reset.
     pub cycles: u64,
+    /// Instructions executed since reset.
     pub instructions: u64,
+    /// The cycles at the soc's own clock.
     pub nanoseconds: u64,
+    /// How many times a handler was entered.
     pub exceptions: u64,
     /// Addresses of devices without a model that the program has used.
     pub unmodelled: Vec<u32>,
+    /// Every register that the core has, by name; s0 to s31 as bits.
     #[serde(serialize_with = "in_order")]
+    #[cfg_attr(test, schemars(with = "std::collections::BTreeMap<String, u32>"))]
     pub registers: Vec<(String, u32)>,
+    /// What --dump asked for, in that order.
     pub dumps: Vec<Dumped>,
+    /// What the program printed, with control characters but line feed and tab escaped.
     pub console: String,
+    /// With `--profile` or `--flame`: what each function cost, the most cycles first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub profile: Option<&'a [FunctionCost]>,
 }
 
 /// A piece of memory after the run.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Dumped {
     /// As it was asked for.
     pub what: String,
+    /// Where it begins.
     pub address: u32,
+    /// Two hexadecimal digits a byte.
     #[serde(serialize_with = "hexadecimal")]
+    #[cfg_attr(test, schemars(with = "String"))]
     pub bytes: Vec<u8>,
 }
 
@@ -110,5 +137,27 @@ impl Outcome<'_> {
             text.push('\n');
         }
         text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_published_schema_is_current() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/schema/sim.schema.json");
+        let current = serde_json::to_string_pretty(&schemars::schema_for!(Outcome<'_>));
+        let current = current.expect("serialises") + "\n";
+        if std::env::var_os("RTMARK_BLESS").is_some() {
+            std::fs::write(path, &current).expect("writable");
+        }
+        let published = std::fs::read_to_string(path).unwrap_or_default();
+        assert!(
+            published == current,
+            "docs/schema/sim.schema.json is not what the types say; write it anew with\n  \
+             RTMARK_BLESS=1 cargo test -p rtmark the_published_schema_is_current\nand raise \
+             SCHEMA_VERSION if readers of the old form would misread the new one"
+        );
     }
 }

@@ -78,6 +78,20 @@ pub fn place(text: &str) -> Result<Place, String> {
     Ok(Place::Symbol { name: name.to_owned(), offset })
 }
 
+/// A place, or a cycle after `@`.
+#[derive(Clone, Debug)]
+pub enum When {
+    Cycle(u64),
+    Place(Place),
+}
+
+pub fn when(text: &str) -> Result<When, String> {
+    match text.strip_prefix('@') {
+        Some(cycle) => number(cycle).map(When::Cycle),
+        None => place(text).map(When::Place),
+    }
+}
+
 pub fn dump(text: &str) -> Result<Dump, String> {
     // Names of Rust and C++ have colons of their own.
     let (at, length) = text.rsplit_once(':').ok_or("a length is missing, as in buffer:16")?;

@@ -1,0 +1,69 @@
+//! How a run ended: in words, as an exit code, and what to do about it.
+
+use rtmark_runner::Ending;
+use rtmark_sim::FaultKind;
+
+use crate::exit::Exit;
+
+/// How the run ended, the ends that this command itself asked for included.
+pub enum End {
+    /// The function that `--entry` called has returned.
+    Returned,
+    /// The place that `--until` names is reached.
+    Until,
+    Other(Ending),
+}
+
+pub const fn word(end: &End) -> &'static str {
+    let End::Other(ending) = end else {
+        return if matches!(end, End::Returned) { "returned" } else { "until" };
+    };
+    match ending {
+        Ending::Exit(_) => "exit",
+        Ending::Fault(_) => "fault",
+        Ending::Lockup(_) => "lockup",
+        Ending::Breakpoint(_) => "breakpoint",
+        Ending::Asleep => "asleep",
+        Ending::Reset => "reset",
+        Ending::Limit => "limit",
+        Ending::Observer => "observer",
+        _ => "other",
+    }
+}
+
+pub fn exit(end: &End) -> Exit {
+    let End::Other(ending) = end else { return Exit::Fine };
+    match ending {
+        Ending::Exit(status) if status.0 == 0 => Exit::Fine,
+        Ending::Observer => Exit::Fine,
+        Ending::Exit(_)
+        | Ending::Fault(_)
+        | Ending::Lockup(_)
+        | Ending::Breakpoint(_)
+        | Ending::Reset => Exit::Faulted,
+        _ => Exit::OutOfBudget,
+    }
+}
+
+/// What to do about an ending that is not what one wants.
+pub fn hint(end: &End) -> Option<&'static str> {
+    let End::Other(ending) = end else { return None };
+    match ending {
+        Ending::Exit(_) | Ending::Observer => None,
+        Ending::Fault(report) if report.kind == FaultKind::NoCoprocessor => Some(
+            "switch the FPU on first, which is the startup code's part; with --entry none runs: \
+             --set 0xE000ED88=0xF00000",
+        ),
+        Ending::Fault(_) | Ending::Lockup(_) => Some(
+            "look up the address with arm-none-eabi-addr2line, and what the function accesses there",
+        ),
+        Ending::Breakpoint(_) => {
+            Some("a BKPT is often the end of a panic or an assert: see the console above")
+        }
+        Ending::Reset => Some("firmware that panics often resets: see the console above"),
+        Ending::Asleep => {
+            Some("let it end by semihosting SYS_EXIT, or enable an interrupt that wakes it")
+        }
+        _ => Some("allow more with --max-cycles, or let it end by semihosting SYS_EXIT"),
+    }
+}

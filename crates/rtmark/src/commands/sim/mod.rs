@@ -1,0 +1,253 @@
+//! `rtmark sim`
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+use rtmark_model::{ScenarioId, visible};
+use rtmark_runner::{Ending, socs};
+use rtmark_sim::{ImageFormat, Machine, Register};
+use rtmark_units::{Cycles, Hertz};
+
+use crate::cli::Talk;
+use crate::exit::Exit;
+use crate::output::{self, say};
+use crate::trouble::Trouble;
+
+mod ending;
+mod names;
+mod observers;
+mod outcome;
+mod profile;
+mod setup;
+mod trace;
+mod values;
+
+use ending::End;
+use outcome::{Dumped, Outcome};
+use setup::{refuse, resolve, select};
+use values::{Dump, Pend, Place, Setting, When};
+
+/// How long an image may run on the soc's own clock unless --max-cycles says
+/// otherwise, in seconds.
+const SECONDS: u64 = 10;
+
+/// Stands for stdout where an option takes a file.
+const NO_FILE: &str = "-";
+
+/// The file that an option names, unless it is stdout.
+fn file(path: &Path) -> Option<&Path> {
+    (path != Path::new(NO_FILE)).then_some(path)
+}
+
+/// Run any firmware in the simulator: print its console, say how it ended
+///
+/// The image is an ELF file, Intel HEX, UF2 or a raw binary, recognised by its contents.
+/// What the program prints, and what --stats and --dump show, goes to stdout; how it
+/// ended goes to stderr. Numbers are decimal, or hexadecimal after 0x, and may have
+/// underscores.
+#[derive(Debug, Args)]
+#[command(after_help = "Exit codes: see `rtmark help exit-codes`.")]
+#[command(after_long_help = "\
+Examples:
+  rtmark sim app.elf --soc stm32f405
+  rtmark sim app.elf --soc stm32f405 --entry crc32 --set r0=0x20000000 --set r1=64
+  rtmark sim app.elf --soc stm32f405 --trace=app.trace --trace-from main
+  rtmark sim app.elf --soc stm32f405 --profile=app.folded --flame app.svg
+  rtmark sim app.bin --soc stm32f405 --base 0x08000000 --until 0x08000124 --dump 0x20000000:64
+
+Exit codes: see `rtmark help exit-codes`.")]
+pub struct Arguments {
+    /// The image: an ELF file, Intel HEX, UF2 or a raw binary
+    image: PathBuf,
+    /// The soc, by name or path of a soc file
+    #[arg(long)]
+    soc: String,
+    /// Where a raw binary belongs [default: where the soc's first memory begins]
+    #[arg(long, value_name = "ADDR", value_parser = values::word)]
+    base: Option<u32>,
+    /// Call the function there instead of starting from the reset vector
+    ///
+    /// The stack pointer still comes from the vector table unless --set sp=VALUE gives it.
+    /// The run ends when the function returns, and tells r0. No startup code has run:
+    /// memories hold what the image puts there, and an FPU is off unless
+    /// --set 0xE000ED88=0xF00000 switches it on.
+    #[arg(long, value_name = "ADDR|SYMBOL", value_parser = values::place)]
+    entry: Option<Place>,
+    /// Stop before the instruction there executes for the first time
+    ///
+    /// This takes no time and changes no memory. An instruction that its condition
+    /// skips does not count.
+    #[arg(long, value_name = "ADDR|SYMBOL", value_parser = values::place)]
+    until: Option<Place>,
+    /// Cycles after which to stop [default: ten seconds of the soc's clock]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    max_cycles: Option<u64>,
+    /// Show so many bytes of memory after the run; may be repeated
+    #[arg(long, value_name = "ADDR|SYMBOL:LENGTH", value_parser = values::dump)]
+    dump: Vec<Dump>,
+    /// Put a value into a register before the run; may be repeated
+    ///
+    /// Registers are r0 to r14, sp, lr, pc, xpsr, msp, psp, primask, basepri, control, s0
+    /// to s31 and fpscr. s0=1.5 and s0=2 are numbers, s0=0x3FC00000 is bits. An address
+    /// in the place of a register stores a word there: --set 0x20000000=1.
+    #[arg(long, value_name = "REG=VALUE", value_parser = values::setting)]
+    set: Vec<Setting>,
+    /// Make external interrupt N pending in a cycle; may be repeated
+    #[arg(long, value_name = "N@CYCLE", value_parser = values::pend)]
+    irq: Vec<Pend>,
+    /// Show cycles, instructions, exceptions, devices without a model, and registers
+    #[arg(long)]
+    stats: bool,
+    /// Write a line for each instruction: cycle, address, encoding, symbol, assembly language
+    ///
+    /// To FILE, or to stdout, when what the program prints goes to stderr.
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true,
+          default_missing_value = NO_FILE)]
+    trace: Option<PathBuf>,
+    /// Begin the trace there, each time that the place is reached
+    #[arg(long, value_name = "ADDR|SYMBOL|@CYCLE", value_parser = values::when, requires = "trace")]
+    trace_from: Option<When>,
+    /// End the trace before the instruction there
+    #[arg(long, value_name = "ADDR|SYMBOL|@CYCLE", value_parser = values::when, requires = "trace")]
+    trace_to: Option<When>,
+    /// Show which functions and source lines took the cycles; with FILE also every stack
+    ///
+    /// A function's own cycles, and those with all that it calls. Handlers have stacks of
+    /// their own, and so has each task. FILE takes one line a stack, as flame graph tools
+    /// read them.
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true,
+          default_missing_value = NO_FILE)]
+    profile: Option<PathBuf>,
+    /// Draw the profile as a flame graph in SVG
+    #[arg(long, value_name = "FILE")]
+    flame: Option<PathBuf>,
+    /// For images of rtmark's own: the scenario to run
+    #[arg(long, value_name = "SCENARIO")]
+    select: Option<ScenarioId>,
+    /// The form of the result
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// The console as it comes, then the ending in words
+    Text,
+    /// One JSON object at the end
+    Json,
+}
+
+fn seconds(cycles: Cycles, clock: Hertz) -> String {
+    format!("{:.6} s", cycles.at(clock).0 as f64 / 1e9)
+}
+
+impl Arguments {
+    pub fn run(self, talk: Talk) -> Result<Exit, Trouble> {
+        let soc = socs::find(&self.soc)?.soc;
+        let image = self.load(&soc, talk)?;
+        let until = self.until.as_ref().map(|place| resolve("--until", place, &image));
+        let until = until.transpose()?.map(|address| address & !1);
+        let (mut session, entry) = self.begin(&soc, &image)?;
+        if let Some(scenario) = &self.select {
+            select(&mut session, &image, scenario).map_err(|problem| {
+                refuse(&self.image, problem, "leave out --select for other images")
+            })?;
+        }
+        self.prepare(&mut session.machine, &soc, until)?;
+        let dumps = self.find_dumps(&session.machine, &soc, &image)?;
+
+        let limit = self.max_cycles.unwrap_or(SECONDS * u64::from(soc.clock.0));
+        let terminal = output::to_terminal();
+        let mut console: Vec<u8> = Vec::new();
+        let mut line_open = false;
+        let mut written = Ok(());
+        let mut observers = self.observers(&session.machine, &image)?;
+        let look = |machine: &mut Machine| {
+            let printed = machine.take_console();
+            if self.format == Format::Json {
+                console.extend(printed);
+            } else if written.is_ok() && !printed.is_empty() {
+                line_open = !printed.ends_with(b"\n");
+                let shown = if terminal { visible(&printed).into_bytes() } else { printed };
+                // A trace on stdout is not to be mixed with other lines.
+                let aside = self.trace.as_deref().is_some_and(|path| file(path).is_none());
+                written = if aside { output::raw_aside(&shown) } else { output::raw(&shown) };
+            }
+        };
+        let ended = if observers.are_needed() {
+            session.run_observed(Cycles(limit), &mut observers, look)
+        } else {
+            session.run(Cycles(limit), look)
+        };
+        written?;
+        let profile = self.finish(observers)?;
+
+        let machine = &session.machine;
+        let end = match ended {
+            Ending::Breakpoint(Machine::RETURN_ADDRESS) if entry.is_some() => End::Returned,
+            Ending::Breakpoint(address) if until == Some(address) => End::Until,
+            other => End::Other(other),
+        };
+        let message = match &end {
+            End::Returned => {
+                let r0 = machine.register(Register::R(0));
+                let from = session.place(entry.unwrap_or_default());
+                format!("returned from {from}: r0 = {r0:#010x} ({r0})")
+            }
+            End::Until => format!("stopped before {}", session.here()),
+            End::Other(ending) => session.tell(ending),
+        };
+        let dumped = dumps.into_iter().map(|(what, address, length)| Dumped {
+            what,
+            address,
+            bytes: machine.peek(address, length),
+        });
+        let (cycles, instructions) = (machine.cycles(), machine.instructions());
+        let outcome = Outcome {
+            schema_version: outcome::SCHEMA_VERSION,
+            image: self.image.display().to_string(),
+            image_format: image.format().to_string(),
+            base: (image.format() == ImageFormat::Raw).then(|| self.raw_base(&soc)),
+            soc: &soc.name,
+            timing_model: rtmark_sim::TIMING_MODEL,
+            ending: ending::word(&end),
+            message,
+            cycles: cycles.0,
+            instructions: instructions.0,
+            nanoseconds: cycles.at(soc.clock).0,
+            exceptions: machine.exceptions_taken(),
+            unmodelled: machine.unmodelled().collect(),
+            registers: outcome::registers(machine),
+            dumps: dumped.collect(),
+            console: visible(&console),
+            profile: profile.as_ref().map(|report| report.functions.as_slice()),
+        };
+        if self.format == Format::Json {
+            let json = serde_json::to_string_pretty(&outcome).map_err(std::io::Error::from)?;
+            output::data(&(json + "\n"))?;
+        } else {
+            let mut text = outcome.dumps.iter().map(Dumped::text).collect::<String>();
+            if self.stats {
+                text.push_str(&outcome.statistics());
+            }
+            if let (Some(report), Some(_)) = (&profile, &self.profile) {
+                text.push_str(&report.table());
+            }
+            if !text.is_empty() {
+                output::data(&(if line_open { "\n" } else { "" }.to_owned() + &text))?;
+            }
+            if !talk.quiet {
+                let time = seconds(cycles, soc.clock);
+                say(format!("{cycles}, {instructions}, {time} at {}", soc.clock));
+            }
+            match ending::hint(&end) {
+                Some(hint) => {
+                    let _ = Trouble::new(ending::exit(&end), &outcome.message, hint).show();
+                }
+                None if talk.quiet => {}
+                None => say(&outcome.message),
+            }
+        }
+        Ok(ending::exit(&end))
+    }
+}

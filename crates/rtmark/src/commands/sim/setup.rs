@@ -1,0 +1,218 @@
+//! What comes before a run: the image, the machine, and what the options put into it.
+
+use std::path::Path;
+
+use rtmark_firmware::probes;
+use rtmark_model::{ScenarioId, visible};
+use rtmark_runner::Session;
+use rtmark_sim::{
+    Cycles, Image, ImageError, ImageFormat, LoadError, Machine, MemoryKind, Register, Soc,
+};
+
+use super::Arguments;
+use super::values::{self, Dump, Place, Target};
+use crate::cli::Talk;
+use crate::exit::Exit;
+use crate::output::say;
+use crate::trouble::Trouble;
+
+pub fn refuse(path: &Path, problem: impl std::fmt::Display, hint: &str) -> Trouble {
+    Trouble::new(Exit::Usage, format!("{}: {problem}", path.display()), hint)
+}
+
+pub fn wrong(option: &str, problem: impl std::fmt::Display, hint: &str) -> Trouble {
+    Trouble::new(Exit::Usage, format!("{option}: {problem}"), hint)
+}
+
+impl Arguments {
+    pub(super) fn raw_base(&self, soc: &Soc) -> u32 {
+        self.base.unwrap_or_else(|| soc.memories.first().map_or(0, |memory| memory.base))
+    }
+
+    pub(super) fn load(&self, soc: &Soc, talk: Talk) -> Result<Image, Trouble> {
+        let path = &self.image;
+        let bytes = std::fs::read(path).map_err(|error| refuse(path, error, "check the path"))?;
+        let format = ImageFormat::of(&bytes);
+        let base = self.raw_base(soc);
+        if self.base.is_some() && format != ImageFormat::Raw {
+            let problem = format!("--base is for raw binaries; this is {format}");
+            return Err(refuse(path, problem, "leave out --base: the file says where it belongs"));
+        }
+        let image = Image::from_bytes(&bytes, base).map_err(|error| {
+            let hint = match error {
+                ImageError::OtherMachine(_) => {
+                    "compile for Arm Cortex-M, for instance with arm-none-eabi-gcc or a thumb target of Rust"
+                }
+                ImageError::Empty => "give an ELF file, Intel HEX, UF2 or a raw binary with contents",
+                ImageError::Hex { .. } | ImageError::Uf2 { .. } => "make it again and copy it whole",
+                _ => "link it again and copy it whole",
+            };
+            refuse(path, error, hint)
+        })?;
+        if format == ImageFormat::Raw && self.base.is_none() && !talk.quiet {
+            let memory = soc.memories.first().map_or("its memory", |memory| &memory.name);
+            say(format!(
+                "{}: taken for a raw binary at {base:#010x}, where {memory} begins; --base gives another address",
+                visible(path.display().to_string().as_bytes())
+            ));
+        }
+        Ok(image)
+    }
+
+    /// A machine with the image, and the function it is to call, if any.
+    pub(super) fn begin<'a>(
+        &self,
+        soc: &Soc,
+        image: &'a Image,
+    ) -> Result<(Session<'a>, Option<u32>), Trouble> {
+        let entry =
+            self.entry.as_ref().map(|place| resolve("--entry", place, image)).transpose()?;
+        let entry = entry.map(|address| address & !1);
+        let mut machine = Machine::new(soc);
+        let loaded = match entry {
+            Some(entry) => machine.load_and_call(image, entry),
+            None => machine.load(image),
+        };
+        loaded.map_err(|error| {
+            let hint = match (&error, image.format()) {
+                (LoadError::NoVectors { .. }, ImageFormat::Raw) => {
+                    "if it is a raw binary, say with --base where it belongs, or with --entry where to begin"
+                        .to_owned()
+                }
+                (LoadError::NoVectors { .. }, _) => format!(
+                    "link it for the memories of {}, or say with --entry where to begin",
+                    soc.name
+                ),
+                _ => format!(
+                    "link it for the memories of {}, or choose another soc with --soc",
+                    soc.name
+                ),
+            };
+            refuse(&self.image, error, &hint)
+        })?;
+        let Some(entry) = entry else { return Ok((Session::with(machine, image), None)) };
+        if machine.peek(entry, 2).len() < 2 {
+            let problem = format!("no memory at {entry:#010x}");
+            return Err(wrong("--entry", problem, &memories(soc)));
+        }
+        let sets = |wanted: &[Register]| {
+            self.set.iter().any(
+                |setting| matches!(setting.target, Target::Register(set) if wanted.contains(&set)),
+            )
+        };
+        if sets(&[Register::Pc]) {
+            let hint = "leave out one of them";
+            return Err(wrong("--entry", "--set pc says where to begin, too", hint));
+        }
+        let sp = machine.register(Register::R(13));
+        if !sets(&[Register::R(13), Register::Msp]) && !is_stack(soc, sp) {
+            let problem = format!(
+                "the vector table at {:#010x} gives no stack pointer: {sp:#010x} is not in RAM",
+                soc.vector_base()
+            );
+            return Err(wrong("--entry", problem, "give one with --set sp=ADDR"));
+        }
+        Ok((Session::with(machine, image), Some(entry)))
+    }
+
+    /// Does what `--set`, `--irq` and `--until` say.
+    pub(super) fn prepare(
+        &self,
+        machine: &mut Machine,
+        soc: &Soc,
+        until: Option<u32>,
+    ) -> Result<(), Trouble> {
+        for setting in &self.set {
+            match setting.target {
+                Target::Register(register) if !machine.has_register(register) => {
+                    let problem = format!("{} has no register {}", soc.core, setting.name);
+                    return Err(wrong("--set", problem, "choose another register or soc"));
+                }
+                Target::Register(register) => machine.set_register(register, setting.value),
+                Target::Word(address) => machine
+                    .poke_word(address, setting.value)
+                    .or_else(|_| machine.store_word(address, setting.value))
+                    .map_err(|_| {
+                        let problem = format!("nothing takes a word at {address:#010x}");
+                        wrong("--set", problem, &memories(soc))
+                    })?,
+            }
+        }
+        for pend in &self.irq {
+            if pend.interrupt >= soc.interrupts {
+                let problem = format!("{} has no interrupt {}", soc.name, pend.interrupt);
+                let hint = format!("its interrupts are 0 to {}", soc.interrupts - 1);
+                return Err(wrong("--irq", problem, &hint));
+            }
+            machine.pend_interrupt(pend.interrupt, Cycles(pend.cycle));
+        }
+        if let Some(address) = until {
+            if machine.peek(address, 2).len() < 2 {
+                let problem = format!("no memory at {address:#010x}");
+                return Err(wrong("--until", problem, &memories(soc)));
+            }
+            machine.stop_before(address);
+        }
+        Ok(())
+    }
+
+    /// What is to be dumped, its address and length, all of it in one memory.
+    pub(super) fn find_dumps(
+        &self,
+        machine: &Machine,
+        soc: &Soc,
+        image: &Image,
+    ) -> Result<Vec<(String, u32, usize)>, Trouble> {
+        let find = |dump: &Dump| {
+            let address = resolve("--dump", &dump.place, image)?;
+            let length = dump.length as usize;
+            let there = machine.peek(address, length).len();
+            if there < length {
+                let problem =
+                    format!("{length} bytes from {address:#010x} on, where memory has {there}");
+                return Err(wrong("--dump", problem, &memories(soc)));
+            }
+            Ok((visible(dump.what.as_bytes()), address, length))
+        };
+        self.dump.iter().map(find).collect()
+    }
+}
+
+pub fn resolve(option: &str, place: &Place, image: &Image) -> Result<u32, Trouble> {
+    values::resolve(place, image).map_err(|(problem, hint)| wrong(option, problem, &hint))
+}
+
+pub fn memories(soc: &Soc) -> String {
+    format!("the memories of {} are {}", soc.name, soc.memory_map())
+}
+
+/// Whether a stack may begin at an address: in RAM, or where it ends.
+fn is_stack(soc: &Soc, sp: u32) -> bool {
+    soc.memories.iter().filter(|memory| memory.kind == MemoryKind::Ram).any(|memory| {
+        let bases = std::iter::once(memory.base).chain(memory.aliases.iter().copied());
+        bases.into_iter().any(|base| sp.wrapping_sub(base).wrapping_sub(1) < memory.size)
+    })
+}
+
+pub fn select(
+    session: &mut Session<'_>,
+    image: &Image,
+    scenario: &ScenarioId,
+) -> Result<(), String> {
+    let section = image.section(probes::SECTION).ok_or("it has no probes")?;
+    let records = probes::parse(section).map_err(|error| error.to_string())?;
+    let index = records.iter().find_map(|record| match record.kind {
+        probes::Kind::Scenario(index) if record.scenario == *scenario => Some(index),
+        _ => None,
+    });
+    let index = index.ok_or_else(|| {
+        let is_scenario =
+            |record: &&probes::Record| matches!(record.kind, probes::Kind::Scenario(_));
+        let held: Vec<_> =
+            records.iter().filter(is_scenario).map(|record| record.scenario.as_str()).collect();
+        format!("no scenario {scenario} in it; it holds {}", held.join(", "))
+    })?;
+    let address = image.symbols().address_of(probes::SELECT_SYMBOL);
+    let address = address.ok_or_else(|| format!("it has no symbol {}", probes::SELECT_SYMBOL))?;
+    session.machine.poke_word(address, index).map_err(|error| error.to_string())
+}

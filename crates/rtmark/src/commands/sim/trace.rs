@@ -1,0 +1,142 @@
+//! `--trace`: one line an instruction, as it executes.
+
+use std::collections::HashMap;
+use std::fmt::Write as _;
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use rtmark_model::visible;
+use rtmark_sim::{Machine, Observer, Register, Symbols};
+
+use super::names::exception_name;
+
+/// Where a trace begins or ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mark {
+    /// In the first instruction that begins in this cycle or later.
+    Cycle(u64),
+    /// Each time that the instruction there is about to execute.
+    Address(u32),
+}
+
+impl Mark {
+    fn is_reached(self, cycle: u64, pc: u32) -> bool {
+        match self {
+            Self::Cycle(at) => cycle >= at,
+            Self::Address(address) => pc == address,
+        }
+    }
+}
+
+/// Writes the lines; the first error ends the writing, and [`Trace::finish`] tells it.
+pub struct Trace<'a> {
+    out: Box<dyn Write>,
+    symbols: &'a Symbols,
+    from: Option<Mark>,
+    to: Option<Mark>,
+    on: bool,
+    /// What has been written before, by address, encoding and condition.
+    known: HashMap<(u32, u32, u8), String>,
+    result: io::Result<()>,
+}
+
+impl<'a> Trace<'a> {
+    /// A trace to a file, or to stdout.
+    pub fn new(path: Option<&Path>, symbols: &'a Symbols) -> io::Result<Self> {
+        let out: Box<dyn Write> = match path {
+            Some(path) => Box::new(BufWriter::new(File::create(path)?)),
+            None => Box::new(BufWriter::new(io::stdout())),
+        };
+        let known = HashMap::new();
+        Ok(Self { out, symbols, from: None, to: None, on: true, known, result: Ok(()) })
+    }
+
+    /// Writes only what lies between two marks.
+    pub fn between(mut self, from: Option<Mark>, to: Option<Mark>) -> Self {
+        (self.from, self.to, self.on) = (from, to, from.is_none());
+        self
+    }
+
+    /// Writes what is still buffered; tells what went wrong until then. That whoever
+    /// reads has enough is no error.
+    pub fn finish(mut self) -> io::Result<()> {
+        match std::mem::replace(&mut self.result, Ok(())).and_then(|()| self.out.flush()) {
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+            other => other,
+        }
+    }
+
+    fn line(&mut self, line: std::fmt::Arguments<'_>) {
+        if self.result.is_ok() {
+            self.result = writeln!(self.out, "{line}");
+        }
+    }
+
+    fn symbol(&self, address: u32) -> Option<String> {
+        self.symbols.name_at(address).map(|at| visible(at.to_string().as_bytes()))
+    }
+
+    /// Address, symbol and instruction.
+    fn text(&mut self, machine: &Machine, pc: u32) -> String {
+        let Some(instruction) = machine.disassembly(pc) else {
+            return format!("{pc:08x}  nothing to execute");
+        };
+        // ITSTATE changes what the same bits mean.
+        let condition = (machine.register(Register::Xpsr) >> 8) as u8 & 0xFC;
+        let key = (pc, instruction.encoding, condition);
+        if let Some(known) = self.known.get(&key) {
+            return known.clone();
+        }
+        let symbol = self.symbol(pc).unwrap_or_default();
+        let width = usize::from(instruction.size) * 2;
+        let mut text = format!(
+            "{pc:08x}  {:<8}  {symbol:<28}  ",
+            format!("{:0width$x}", instruction.encoding)
+        );
+        let _ = write!(text, "{instruction}");
+        if let Some(place) = instruction.target.and_then(|target| self.symbol(target)) {
+            let _ = write!(text, "  ; {place}");
+        }
+        self.known.insert(key, text.clone());
+        text
+    }
+}
+
+impl Observer for Trace<'_> {
+    fn before(&mut self, machine: &Machine) -> ControlFlow<()> {
+        let (cycle, pc) = (machine.cycles().0, machine.register(Register::Pc));
+        if self.on {
+            self.on = !self.to.is_some_and(|to| to.is_reached(cycle, pc));
+        } else {
+            let ended = matches!(self.to, Some(Mark::Cycle(at)) if cycle >= at);
+            self.on = !ended && self.from.is_some_and(|from| from.is_reached(cycle, pc));
+        }
+        if self.on {
+            let text = self.text(machine, pc);
+            self.line(format_args!("{cycle:>10}  {text}"));
+        }
+        if self.result.is_err() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+
+    fn slept(&mut self, machine: &Machine) {
+        if self.on {
+            self.line(format_args!("{:>10}  -- slept", machine.cycles().0));
+        }
+    }
+
+    fn entered(&mut self, machine: &Machine, exception: u16) {
+        if self.on {
+            let (cycle, name) = (machine.cycles().0, exception_name(exception));
+            self.line(format_args!("{cycle:>10}  -- {name} entered"));
+        }
+    }
+
+    fn returned(&mut self, machine: &Machine, exception: u16) {
+        if self.on {
+            let (cycle, name) = (machine.cycles().0, exception_name(exception));
+            self.line(format_args!("{cycle:>10}  -- {name} returned"));
+        }
+    }
+}

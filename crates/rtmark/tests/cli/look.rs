@@ -1,0 +1,104 @@
+//! Looking at a run of `rtmark sim`: traces, profiles, the JSON result's schema.
+
+use serde_json::Value;
+
+use crate::common::{Elf, LOOP, Said, printing, said};
+
+/// Runs `rtmark sim` on an image of this code.
+fn sim(folder: &std::path::Path, code: &[u16], more: &[&str]) -> Said {
+    let path = folder.join("image.elf");
+    Elf { code, ..Elf::default() }.write(&path);
+    let path = path.display().to_string();
+    said(folder, &[&["sim", &path, "--soc", "stm32c031"], more].concat())
+}
+
+/// `movs r0, #3; bl f; bl f; b .; f: push {lr}; bl g; subs r0, #1; pop {pc}; g: bx lr`
+const CALLS: &[u16] = &[
+    0x2003, 0xF000, 0xF803, 0xF000, 0xF801, 0xE7FE, 0xB500, 0xF000, 0xF802, 0x3801, 0xBD00, 0x4770,
+];
+
+#[test]
+fn a_trace_tells_every_instruction() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let said = sim(folder.path(), &printing("hello", true), &["--trace"]);
+    assert_eq!(said.code, 0, "{said:#?}");
+    let lines: Vec<_> = said.stdout.lines().collect();
+    assert_eq!(lines.len(), 6, "{said:#?}");
+    assert!(lines[0].contains("08000040  2004"), "{said:#?}");
+    assert!(lines[0].contains("start") && lines[0].ends_with("movs    r0, #4"), "{said:#?}");
+    assert!(lines[1].contains("ldr     r1, [pc, #16]"), "{said:#?}");
+    // The console has made room.
+    assert!(said.stderr.contains("hello"), "{said:#?}");
+
+    let file = folder.path().join("a.trace");
+    let to_file = format!("--trace={}", file.display());
+    let plain = sim(folder.path(), &printing("hello", true), &[]);
+    let said = sim(folder.path(), &printing("hello", true), &[&to_file]);
+    assert_eq!((said.stdout.as_str(), &said.stderr), ("hello\n", &plain.stderr));
+    let text = std::fs::read_to_string(file).expect("written");
+    assert_eq!(text.lines().collect::<Vec<_>>(), lines);
+}
+
+#[test]
+fn a_trace_has_a_beginning_and_an_end() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let marks = ["--trace", "--trace-from", "0x08000042", "--trace-to", "start+8"];
+    let said = sim(folder.path(), &printing("x", true), &marks);
+    assert_eq!(said.stdout.lines().count(), 3, "{said:#?}");
+    let said = sim(folder.path(), LOOP, &["--trace", "--trace-from=@100", "--trace-to=@130"]);
+    let cycles = said.stdout.lines().map(|line| line.trim().split(' ').next().expect("a cycle"));
+    let cycles: Vec<u64> = cycles.map(|cycle| cycle.parse().expect("a number")).collect();
+    assert!(cycles.len() >= 10 && cycles.iter().all(|cycle| (100..130).contains(cycle)));
+    let said = sim(folder.path(), LOOP, &["--trace-from", "start"]);
+    assert_eq!(said.code, 2, "{said:#?}");
+    sim(folder.path(), LOOP, &["--trace", "--trace-from", "nowhere"]).refused(2, &["nowhere"]);
+    sim(folder.path(), LOOP, &["--trace", "--format", "json"]).refused(2, &["--trace"]);
+    sim(folder.path(), LOOP, &["--trace=/nonexistent/x"]).refused(2, &["/nonexistent/x"]);
+}
+
+#[test]
+fn a_profile_adds_up() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let (folded, flame) = (folder.path().join("a.folded"), folder.path().join("a.svg"));
+    let arguments = [
+        "--max-cycles=500",
+        &format!("--profile={}", folded.display()),
+        &format!("--flame={}", flame.display()),
+    ];
+    let said = sim(folder.path(), CALLS, &arguments);
+    assert!(said.stdout.contains("own cycles") && said.stdout.contains("start"), "{said:#?}");
+    let text = std::fs::read_to_string(folded).expect("written");
+    let cycles = text.lines().map(|line| line.rsplit(' ').next().expect("a count"));
+    let cycles: u64 = cycles.map(|count| count.parse::<u64>().expect("a number")).sum();
+    assert!(said.stderr.contains(&format!("{cycles} cycles")), "{cycles} of {said:#?}");
+    // All in one symbol, and yet called from it: a stack as deep as the calls.
+    assert!(text.contains("start;start;start "), "{text}");
+    assert!(std::fs::read_to_string(flame).expect("written").contains("<svg"));
+}
+
+#[test]
+fn the_result_fits_its_schema() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let schema = include_str!("../../../../docs/schema/sim.schema.json");
+    let schema: Value = serde_json::from_str(schema).expect("JSON");
+    let validator = jsonschema::validator_for(&schema).expect("a schema");
+    let runs: [&[&str]; 3] = [
+        &["--format=json"],
+        &["--format=json", "--profile", "--dump=0x20000000:8"],
+        &["--format=json", "--max-cycles=3"],
+    ];
+    for more in runs {
+        let said = sim(folder.path(), &printing("hi", true), more);
+        let json: Value = serde_json::from_str(&said.stdout).expect("JSON");
+        let errors: Vec<_> = validator.iter_errors(&json).map(|e| e.to_string()).collect();
+        assert!(errors.is_empty(), "{errors:?} in {json:#}");
+    }
+    let said = sim(folder.path(), CALLS, &["--format=json", "--profile", "--max-cycles=200"]);
+    let json: Value = serde_json::from_str(&said.stdout).expect("JSON");
+    let function = &json["profile"][0];
+    assert_eq!(
+        (&function["name"], &function["inclusive_cycles"]),
+        (&"start".into(), &json["cycles"])
+    );
+    assert_eq!(function["calls"], 5, "{json:#}");
+}
