@@ -70,6 +70,8 @@ pub struct Cpu {
     pub q: bool,
     /// GE flags of the DSP extension, one bit a byte lane.
     pub ge: u8,
+    /// EPSR.T is clear, which makes whatever comes next a fault.
+    pub arm: bool,
     /// ITSTATE: zero outside an IT block.
     pub it: u8,
     /// The exception being handled; 0 in thread mode.
@@ -95,6 +97,7 @@ impl Cpu {
             v: false,
             q: false,
             ge: 0,
+            arm: false,
             it: 0,
             ipsr: 0,
             primask: false,
@@ -179,12 +182,13 @@ impl Cpu {
     /// The whole program status register: flags, ITSTATE, Thumb bit and exception number.
     pub const fn xpsr(&self) -> u32 {
         let it = self.it as u32;
-        self.apsr() | (it & 3) << 25 | (it >> 2) << 10 | 1 << 24 | self.ipsr as u32
+        self.apsr() | (it & 3) << 25 | (it >> 2) << 10 | (!self.arm as u32) << 24 | self.ipsr as u32
     }
 
     /// Takes flags and ITSTATE, not the exception number, from a stacked status register.
     pub fn restore_psr(&mut self, xpsr: u32, features: Features) {
         self.set_flags(xpsr);
+        self.arm = xpsr >> 24 & 1 == 0;
         if features.mainline {
             self.q = xpsr >> 27 & 1 == 1;
             self.it = ((xpsr >> 25 & 3) | (xpsr >> 10 & 0x3F) << 2) as u8;

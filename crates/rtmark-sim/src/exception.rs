@@ -6,6 +6,7 @@
 use crate::cpu::{CONTROL_FPCA, CONTROL_NPRIV, CONTROL_SPSEL};
 use crate::exec::{Done, Trap};
 use crate::machine::{Machine, Sleep};
+use crate::mpu::Access;
 use crate::nvic::{BUS_FAULT, DEBUG_MONITOR, MEM_MANAGE, Masks, NMI, SVCALL};
 use crate::stop::{FaultKind, Stop};
 use crate::system::FpControl;
@@ -57,6 +58,7 @@ impl Machine {
         self.watches.enter(exception);
         self.cpu.switch(|cpu| {
             cpu.ipsr = exception;
+            cpu.arm = vector & 1 == 0;
             cpu.control &= !(CONTROL_SPSEL | CONTROL_FPCA);
         });
         self.cpu.r[14] = exc_return;
@@ -66,7 +68,7 @@ impl Machine {
         self.event = true;
         self.attend_soon();
         self.cpu.pc = vector & !1;
-        if vector & 1 == 0 {
+        if self.cpu.arm {
             return self.fault(FaultKind::InvalidState, None, vector);
         }
         Ok(())
@@ -115,7 +117,7 @@ impl Machine {
 
     /// Stores a part of a frame.
     fn store_frame(&mut self, to: u32, words: &[u32]) -> Done {
-        self.check_frame(to, words.len())?;
+        self.check_frame(to, words.len(), Access::Write)?;
         for (at, &word) in (0..).step_by(4).zip(words) {
             self.write_aligned_word(to.wrapping_add(at), word)?;
         }
@@ -125,7 +127,7 @@ impl Machine {
     /// Loads a part of a frame without the pace of instructions: the return's own time
     /// covers it.
     fn load_frame<const N: usize>(&mut self, from: u32) -> Result<[u32; N], Trap> {
-        self.check_frame(from, N)?;
+        self.check_frame(from, N, Access::Read)?;
         let mut words = [0; N];
         for (at, word) in (0..).step_by(4).zip(&mut words) {
             let paced = self.cycles;
@@ -136,8 +138,11 @@ impl Machine {
     }
 
     /// Frames lie in memory: what belongs to a device or to the core is no place for one.
-    fn check_frame(&mut self, at: u32, words: usize) -> Done {
+    fn check_frame(&mut self, at: u32, words: usize, access: Access) -> Done {
         for address in [at, at.wrapping_add(words as u32 * 4 - 4)] {
+            if self.protected {
+                self.check_access(address, access)?;
+            }
             if self.bus.ram_load::<4>(address).is_none() && self.bus.place(address).is_none() {
                 return Err(self.no_answer(address));
             }
@@ -230,6 +235,9 @@ impl Machine {
         self.watches.returned(returning, self.cycles, self.instructions);
         if to_thread && !nested && self.system.sleep_control & 2 != 0 {
             self.sleeping = Some(Sleep::Interrupt);
+        }
+        if self.cpu.arm {
+            return self.fault(FaultKind::InvalidState, None, self.cpu.pc);
         }
         Ok(())
     }

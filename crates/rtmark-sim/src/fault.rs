@@ -228,7 +228,7 @@ impl Machine {
             own
         } else if self.execution_priority() < 0 {
             return Err(Stop::Lockup(report));
-        } else if own == HARD_FAULT {
+        } else if own == HARD_FAULT && report.kind != FaultKind::SupervisorCall {
             self.stop_or_go_on(&report)?
         } else {
             self.force(&report)?

@@ -412,7 +412,10 @@ impl Machine {
         match register {
             Register::R(number) => cpu.set_any(number, value),
             Register::Pc => cpu.pc = value & !1,
-            Register::Xpsr => cpu.restore_psr(value, self.features),
+            Register::Xpsr => {
+                cpu.restore_psr(value, self.features);
+                cpu.arm = false;
+            }
             Register::Msp => cpu.set_msp(value),
             Register::Psp => cpu.set_psp(value),
             Register::Primask => cpu.primask = value & 1 == 1,

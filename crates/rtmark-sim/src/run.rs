@@ -230,6 +230,7 @@ impl Machine {
                 // The branch itself completes; its target is what faults.
                 self.retire(&slot);
                 let target = self.cpu.pc;
+                self.cpu.arm = true;
                 return self.fault(FaultKind::InvalidState, None, target);
             }
             Trap::Breakpoint => return self.breakpoint(pc, &slot),

@@ -201,6 +201,20 @@ impl Firmware {
         }
     }
 
+    /// Its bytes from address 0 on. Exceptions without a handler have no vector.
+    pub fn image(&self) -> Vec<u8> {
+        let mut firmware = self.clone();
+        firmware.pool();
+        let mut image = vec![0xFF; CODE as usize];
+        image.extend(firmware.halves.iter().flat_map(|half| half.to_le_bytes()));
+        image[..4].copy_from_slice(&STACK.to_le_bytes());
+        for (exception, vector) in firmware.vectors {
+            let at = usize::from(exception) * 4;
+            image[at..at + 4].copy_from_slice(&vector.to_le_bytes());
+        }
+        image
+    }
+
     /// A machine that is about to run it, with handlers for faults delivered.
     pub fn on(&self, core: CoreKind) -> Running {
         self.on_soc(&soc(core))
@@ -208,18 +222,11 @@ impl Firmware {
 
     /// As `on`, with a soc like that of [`soc`].
     pub fn on_soc(&self, soc: &Soc) -> Running {
-        let mut firmware = self.clone();
-        firmware.pool();
         let mut machine = Machine::new(soc);
         machine.set_fault_policy(FaultPolicy::Deliver);
-        let code: Vec<u8> = firmware.halves.iter().flat_map(|half| half.to_le_bytes()).collect();
-        machine.poke(CODE, &code).expect("in flash");
-        machine.poke_word(0, STACK).expect("in flash");
-        for &(exception, vector) in &firmware.vectors {
-            machine.poke_word(u32::from(exception) * 4, vector).expect("in flash");
-        }
+        machine.poke(0, &self.image()).expect("in flash");
         machine.reset().expect("vectors");
-        let marks = firmware
+        let marks = self
             .marks
             .iter()
             .map(|&(name, address)| (machine.watch(Watch::Execute(address)), name))

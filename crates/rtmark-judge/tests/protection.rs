@@ -1,0 +1,500 @@
+//! The memory protection unit and faults, here and on QEMU: random regions with random
+//! accesses, and the ways in which exceptions meet faults.
+
+#[path = "../../rtmark-sim/tests/support/mod.rs"]
+mod support;
+
+use std::time::Duration;
+
+use rtmark_judge::qemu::{self, Qemu, Scratch};
+use rtmark_judge::random::Random;
+use rtmark_sim::{Cycles, ExitStatus, Image, Soc, Stop};
+use support::*;
+
+const MACHINES: [(&str, &str); 2] = [
+    ("mps2-an385", include_str!("../../../socs/mps2-an385.toml")),
+    ("mps2-an386", include_str!("../../../socs/mps2-an386.toml")),
+];
+const DEADLINE: Duration = Duration::from_secs(20);
+/// Where programs note what happens, by way of r11.
+const LOG: u32 = RAM + 0x8000;
+/// Memory that regions divide.
+const FIELD: u32 = RAM;
+const FIELD_BYTES: u32 = 0x2000;
+/// Two times `bx lr`: what the field is full of, so that it can be called anywhere.
+const FILLING: u32 = 0x4770_4770;
+/// Parameters of semihosting calls.
+const BLOCK: u32 = RAM + 0x7F00;
+/// Where the random test's table stands in the image.
+const TABLE: u32 = 0x1000;
+const TRIALS: u32 = 600;
+
+/// The words that the firmware prints, here and on QEMU, or how it fails to.
+fn both(name: &str, soc: &str, image: &[u8]) -> Result<[Vec<u32>; 2], String> {
+    let scratch = Scratch::new(image).expect("a scratch file");
+    let qemu = Qemu::start(name, scratch.path(), &[]).unwrap_or_else(|error| panic!("{error}"));
+    let mut machine = rtmark_sim::Machine::new(&Soc::from_toml(soc).expect("good"));
+    machine.set_fault_policy(rtmark_sim::FaultPolicy::Deliver);
+    machine.load(&Image::from_raw(image, 0).expect("an image")).expect("it fits");
+    let stop = machine.run(Cycles(50_000_000));
+    let theirs = qemu.finish(DEADLINE);
+    if stop != Stop::Exit(ExitStatus(0)) || !theirs.as_ref().is_ok_and(|theirs| theirs.success) {
+        let stop = match stop {
+            Stop::Fault(report) | Stop::Lockup(report) => report.to_string(),
+            other => format!("{other:?}"),
+        };
+        return Err(format!("{name}: {stop}; QEMU: {theirs:?}"));
+    }
+    let theirs = theirs.map_err(|error| error.to_string())?;
+    Ok([machine.take_console(), theirs.console].map(|bytes| {
+        bytes.chunks_exact(4).map(|word| u32::from_le_bytes(word.try_into().expect("4"))).collect()
+    }))
+}
+
+/// `str rt, [r11], #4`
+fn note(firmware: &mut Firmware, register: u16) {
+    firmware.op(&[0xF84B, 0x0B04 | register << 12]);
+}
+
+/// Prints what has been noted and ends the program.
+fn finish(firmware: &mut Firmware) {
+    // SYS_OPEN of `:tt` for writing; SYS_WRITE; SYS_EXIT. Each block of parameters is RAM.
+    firmware.store(BLOCK + 12, u32::from_le_bytes(*b":tt\0"));
+    firmware.store(BLOCK, BLOCK + 12).store(BLOCK + 4, 4).store(BLOCK + 8, 3);
+    firmware.set(0, 1).set(1, BLOCK).op(&[0xBEAB]);
+    // str r0, [r1]; str r2, [r1, #4]; the length: mov r3, r11; subs r3, r2; str r3, [r1, #8]
+    firmware.set(1, BLOCK).set(2, LOG).op(&[0x6008, 0x604A, 0x465B, 0x1A9B, 0x608B]);
+    firmware.set(0, 5).op(&[0xBEAB]).set(0, 0x18).set(1, 0x20026).op(&[0xBEAB, FOREVER]);
+}
+
+/// A program that goes through the table of [`trial`]s. `after` is where each one ends.
+fn random_program(after: u32) -> Firmware {
+    let mut firmware = Firmware::new();
+    firmware.set(0, LOG).op(&[0x4683]).set(0, TABLE).op(&[0x4680]).store(SHCSR, 1 << 16);
+    firmware.set(0, FIELD).set(1, FIELD + FIELD_BYTES).set(3, FILLING);
+    firmware.op(&[0xC008, 0x4288, 0xD1FC]); // stmia r0!, {r3}; cmp r0, r1; bne
+    let top = firmware.here();
+    firmware.store(MPU_CTRL, 0).set(0, MPU_RBAR);
+    for _ in 0..8 {
+        // ldmia r8!, {r1, r2}; str r1, [r0]; str r2, [r0, #4]
+        firmware.op(&[0xE8B8, 0x0006, 0x6001, 0x6042]);
+    }
+    // ldmia r8!, {r4-r7}: MPU_CTRL, the address, the kind of access, CONTROL.
+    firmware.op(&[0xE8B8, 0x00F0]).set(0, MPU_CTRL).set(3, FILLING);
+    firmware.op(&[0x6004, 0xF04F, 0x0900, 0xF04F, 0x0A00]); // r9 and r10: nothing
+    firmware.op(&[0xF3BF, 0x8F4F, 0xF387, 0x8814, 0xF3BF, 0x8F6F]);
+    // tbb [pc, r6]
+    firmware.op(&[0xE8DF, 0xF006, 3 | 5 << 8, 7 | 10 << 8, 13 | 15 << 8]);
+    firmware.op(&[0x682B, 0xE00B]); // ldr r3, [r5]; b after
+    firmware.op(&[0x602B, 0xE009]); // str
+    firmware.op(&[0xF855, 0x3E00, 0xE006]); // ldrt
+    firmware.op(&[0xF845, 0x3E00, 0xE003]); // strt
+    firmware.op(&[0x782B, 0xE001]); // ldrb
+    firmware.op(&[0x47A8, NOP]); // blx r5
+    firmware.mark("after").op(&[0xDF00]).store(MPU_CTRL, 0); // svc
+    note(&mut firmware, 10);
+    note(&mut firmware, 9);
+    firmware.set(0, TABLE + TRIALS * 80).op(&[0x4580]); // cmp r8, r0
+    let back = (top as i32 - (firmware.here() as i32 + 2 + 4)) / 2;
+    firmware.op(&[0xD000, 0xE000 | back as u16 & 0x7FF]); // beq on; b top
+    finish(&mut firmware);
+    firmware.handler(11).set(0, 0).msr(20, 0).op(&[BX_LR]);
+    firmware.handler(4).load(1, CFSR).op(&[0x468A, 0x6001]); // mov r10, r1; str r1, [r0]
+    firmware.op(&[0x0609, 0xD502]); // lsls r1, #24; bpl: no MMARVALID
+    firmware.load(1, MMFAR).op(&[0x4689]); // mov r9, r1
+    firmware.mrs(0, 8).set(1, after).op(&[0x6181, BX_LR]);
+    firmware
+}
+
+/// One entry of the table: eight regions, MPU_CTRL, an address, a kind of access, CONTROL.
+fn trial(random: &mut Random) -> Vec<u32> {
+    let mut entry = Vec::new();
+    let mut borders = vec![FIELD, FIELD + FIELD_BYTES];
+    for number in 0..5 {
+        let exponent = 5 + random.below(9);
+        let base = (FIELD + random.below(FIELD_BYTES)) >> exponent << exponent;
+        borders.extend([base, base + (1 << exponent)]);
+        let ap = *random.pick(&[0, 1, 2, 3, 3, 5, 6, 7]);
+        let xn = u32::from(random.chance(1, 3)) << 28;
+        let disabled = if exponent >= 8 && random.chance(1, 2) { random.below(256) } else { 0 };
+        let enabled = u32::from(random.chance(4, 5));
+        entry.push(base | 1 << 4 | number);
+        entry.push(xn | ap << 24 | disabled << 8 | (exponent - 1) << 1 | enabled);
+    }
+    // The log, the stack, code with the table.
+    for (number, base, exponent) in [(5, LOG, 15), (6, RAM + 0x2000, 13), (7, 0, 17)] {
+        entry.extend([base | 1 << 4 | number, 3 << 24 | (exponent - 1) << 1 | 1]);
+    }
+    let near = i64::from(*random.pick(&borders)) + i64::from(random.below(8)) * 4 - 16;
+    let anywhere = FIELD + random.below(FIELD_BYTES);
+    let address = if random.chance(1, 2) { near as u32 } else { anywhere };
+    let address = address.clamp(FIELD, FIELD + FIELD_BYTES - 8) & !3;
+    let kind = random.below(6);
+    let address = if kind == 5 { address | 1 } else { address };
+    entry.extend([1 | random.below(4) << 1, address, kind, u32::from(random.chance(1, 2))]);
+    entry
+}
+
+#[test]
+fn random_regions_allow_what_they_allow_on_qemu() {
+    if qemu::is_unwanted() {
+        return;
+    }
+    let after = random_program(0).address("after");
+    let mut image = random_program(after).image();
+    image.resize(TABLE as usize, 0);
+    let mut random = Random::new(1);
+    let table: Vec<_> = (0..TRIALS).map(|_| trial(&mut random)).collect();
+    image.extend(table.iter().flatten().flat_map(|word| word.to_le_bytes()));
+    for (name, soc) in MACHINES {
+        let [ours, theirs] = both(name, soc, &image).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(ours.len(), TRIALS as usize * 2, "{name}");
+        let refused = ours.iter().step_by(2).filter(|&&status| status != 0).count();
+        assert!((100..500).contains(&refused), "{name}: {refused} of {TRIALS} are refused");
+        for (at, entry) in table.iter().enumerate() {
+            let [here, there] = [&ours, &theirs].map(|words| &words[at * 2..at * 2 + 2]);
+            assert_eq!(here, there, "{name}, trial {at}: {entry:08x?}");
+        }
+    }
+}
+
+/// A way into a fault: what runs before its handler notes what it finds, and ends.
+struct Case {
+    what: &'static str,
+    program: fn(&mut Firmware),
+    /// Whether there is a frame of the fault's own to look at.
+    frame: bool,
+}
+
+const NOWHERE: u32 = 0x7000_0000;
+const ENABLE: u32 = 1;
+/// Thread mode is unprivileged and on the process stack.
+const USER_ON_PSP: u32 = 3;
+/// Two places for a process stack: one that regions forbid, one that they allow.
+const FORBIDDEN: u32 = RAM + 0x1000;
+const ALLOWED: u32 = RAM + 0x1800;
+
+fn memories(firmware: &mut Firmware) -> &mut Firmware {
+    firmware.region(0, 0, 0x2_0000, 3, 0).region(1, RAM, 0x1_0000, 3, 0)
+}
+
+/// The MPU goes on with a region for privileged code only, then thread mode goes on as told.
+fn thread_on(firmware: &mut Firmware, psp: u32, control: u32) -> &mut Firmware {
+    memories(firmware).region(2, FORBIDDEN, 0x400, 1, 0).store(MPU_CTRL, ENABLE);
+    firmware.set(0, psp).msr(9, 0).set(0, control).msr(20, 0).op(&[0xF3BF, 0x8F6F])
+}
+
+/// SVCall's handler returns by this value.
+fn returns_by(firmware: &mut Firmware, exc_return: u32) {
+    firmware.op(&[0xDF00]).forever();
+    firmware.handler(11).set(0, exc_return).op(&[0x4700]);
+}
+
+const CASES: &[Case] = &[
+    Case {
+        what: "UDF",
+        program: |f| {
+            f.op(&[0xDE00]);
+        },
+        frame: true,
+    },
+    Case {
+        what: "UDF in an IT block",
+        program: |f| {
+            f.op(&[0x4280, 0xBF01, NOP, 0xDE00, NOP, NOP]); // cmp r0, r0; itttt eq
+        },
+        frame: true,
+    },
+    Case {
+        what: "a coprocessor",
+        program: |f| {
+            f.op(&[0xEE00, 0x0F10]);
+        },
+        frame: true,
+    },
+    Case {
+        what: "floating point with the FPU off or absent",
+        program: |f| {
+            f.op(&[0xEE30, 0x0A00]);
+        },
+        frame: true,
+    },
+    Case {
+        what: "Advanced SIMD",
+        program: |f| {
+            f.op(&[0xEF00, 0x0A10]);
+        },
+        frame: true,
+    },
+    Case {
+        what: "Arm state",
+        program: |f| {
+            f.set(0, 0x200).op(&[0x4700]);
+        },
+        frame: true,
+    },
+    Case {
+        what: "a division by zero",
+        program: |f| {
+            f.store(CCR, 1 << 9 | 1 << 4).set(1, 0).op(&[0xFBB0, 0xF0F1]);
+        },
+        frame: true,
+    },
+    Case {
+        what: "an unaligned LDM",
+        program: |f| {
+            f.set(0, RAM + 2).op(&[0xC806]);
+        },
+        frame: true,
+    },
+    Case {
+        what: "a load from nowhere",
+        program: |f| {
+            f.set(0, NOWHERE).op(&[0x6801]);
+        },
+        frame: true,
+    },
+    Case {
+        what: "code from nowhere",
+        program: |f| {
+            f.set(0, NOWHERE | 1).op(&[0x4700]);
+        },
+        frame: true,
+    },
+    Case {
+        what: "code in the range of devices",
+        program: |f| {
+            f.set(0, 0xA000_0001).op(&[0x4700]);
+        },
+        frame: true,
+    },
+    Case {
+        what: "unprivileged code and the system space",
+        program: |f| {
+            f.unprivileged().set(0, 0xE000_ED00).op(&[0x6801]);
+        },
+        frame: true,
+    },
+    Case {
+        what: "SVC that BASEPRI holds back",
+        program: |f| {
+            f.store(SHPR2, 0x4000_0000).set(0, 0x20).msr(17, 0).op(&[0xDF00]);
+        },
+        // B1.5.6: HardFault is told at the SVC itself. QEMU tells the next instruction.
+        frame: false,
+    },
+    Case {
+        what: "UDF that BASEPRI holds back",
+        program: |f| {
+            f.store(0xE000_ED18, 0x0040_0000).set(0, 0x20).msr(17, 0).op(&[0xDE00]);
+        },
+        frame: true,
+    },
+    Case {
+        what: "a fault in a handler that is as urgent",
+        program: |f| {
+            f.store(SHPR2, 0).op(&[0xDF00]);
+            f.handler(11).op(&[0xDE00]);
+        },
+        frame: true,
+    },
+    Case {
+        what: "a fault in a handler that is less urgent",
+        program: |f| {
+            f.store(SHPR2, 0x8000_0000).op(&[0xDF00]);
+            f.handler(11).op(&[0xDE00]);
+        },
+        frame: true,
+    },
+    Case {
+        what: "a frame on a stack that is forbidden, for a less urgent exception",
+        program: |f| {
+            f.store(SHPR2, 0x8000_0000);
+            thread_on(f, FORBIDDEN + 0x100, USER_ON_PSP).op(&[0xDF00]);
+        },
+        frame: false,
+    },
+    Case {
+        what: "a frame on a stack that is forbidden, for a fault of the same kind",
+        program: |f| {
+            thread_on(f, FORBIDDEN + 0x100, USER_ON_PSP).set(0, FORBIDDEN).op(&[0x6801]);
+        },
+        frame: false,
+    },
+    Case {
+        what: "a frame on a stack that is forbidden, for another fault",
+        program: |f| {
+            thread_on(f, FORBIDDEN + 0x100, USER_ON_PSP).op(&[0xDE00]);
+        },
+        frame: false,
+    },
+    Case {
+        what: "a frame half on a stack that is forbidden",
+        program: |f| {
+            f.store(SHPR2, 0x8000_0000);
+            thread_on(f, FORBIDDEN + 0x410, USER_ON_PSP).op(&[0xDF00]);
+        },
+        frame: false,
+    },
+    Case {
+        what: "a stack nowhere",
+        program: |f| {
+            f.store(SHPR2, 0x8000_0000).set(0, NOWHERE + 0x100).msr(9, 0);
+            f.set(0, 2).msr(20, 0).op(&[0xDF00]);
+        },
+        frame: false,
+    },
+    Case {
+        what: "a return to a stack that is forbidden",
+        program: |f| {
+            thread_on(f, ALLOWED, USER_ON_PSP).op(&[0xDF00]);
+            f.handler(11).set(0, FORBIDDEN + 0x100).msr(9, 0).op(&[BX_LR]);
+        },
+        frame: false,
+    },
+    Case {
+        what: "a return to a stack nowhere",
+        program: |f| {
+            thread_on(f, ALLOWED, 2).op(&[0xDF00]);
+            f.handler(11).set(0, NOWHERE).msr(9, 0).op(&[BX_LR]);
+        },
+        frame: false,
+    },
+    Case {
+        what: "a return to thread mode past an active exception",
+        program: |f| {
+            f.store(SHPR3, 0x00C0_0000).store(ICSR, 1 << 28).op(&[0xF3BF, 0x8F6F]).forever();
+            f.handler(14).op(&[0xDF00]);
+            f.handler(11).set(0, 0xFFFF_FFF9).op(&[0x4700]);
+        },
+        frame: false,
+    },
+    Case {
+        what: "a return to a handler that is none",
+        program: |f| returns_by(f, 0xFFFF_FFF1),
+        frame: false,
+    },
+    Case { what: "no such return", program: |f| returns_by(f, 0xFFFF_FFF5), frame: false },
+    Case {
+        what: "an access in a handler to what it must not touch",
+        program: |f| {
+            f.store(SHPR2, 0x8000_0000);
+            memories(f).region(2, FORBIDDEN, 0x400, 0, 0).store(MPU_CTRL, ENABLE).op(&[0xDF00]);
+            f.handler(11).set(2, FORBIDDEN).op(&[0x6011]);
+        },
+        frame: true,
+    },
+    Case {
+        what: "LDM across the border of a region",
+        program: |f| {
+            memories(f).region(2, FORBIDDEN, 0x400, 0, 0).store(MPU_CTRL, ENABLE);
+            f.set(2, FORBIDDEN - 4).op(&[0xCA18]); // ldm r2!, {r3, r4}
+        },
+        frame: true,
+    },
+    Case {
+        what: "a word across the border of a region",
+        program: |f| {
+            memories(f).region(2, FORBIDDEN, 0x400, 0, 0).store(MPU_CTRL, ENABLE);
+            f.set(2, FORBIDDEN - 2).op(&[0x6811]);
+        },
+        frame: true,
+    },
+];
+
+/// The program of a case: faults have handlers of their own, or do not.
+fn program_of(case: &Case, enabled: u32) -> Firmware {
+    let mut firmware = Firmware::new();
+    firmware.set(0, LOG).op(&[0x4683]).store(SHCSR, enabled).store(LOG, 0);
+    // The flags, which are unknown at reset: cmp r0, r0.
+    firmware.op(&[0x4280]);
+    (case.program)(&mut firmware);
+    firmware.forever();
+    for exception in 3..=6 {
+        firmware.handler(exception);
+        firmware.store(MPU_CTRL, 0).mrs(1, 5);
+        note(&mut firmware, 1);
+        for register in [HFSR, SHCSR] {
+            firmware.load(1, register);
+            note(&mut firmware, 1);
+        }
+        firmware.load(2, CFSR);
+        note(&mut firmware, 2);
+        for (address, valid) in [(MMFAR, 24), (BFAR, 16)] {
+            // lsls r3, r2, #valid; bpl over the load
+            firmware.load(1, address).op(&[0x0013 | valid << 6, 0xD400, 0x2100]);
+            note(&mut firmware, 1);
+        }
+        for special in [8, 9, 20] {
+            firmware.mrs(1, special);
+            note(&mut firmware, 1);
+        }
+        firmware.op(&[0xF84B, 0xEB04]); // str lr, [r11], #4
+        if case.frame {
+            // tst lr, #4; ite eq; mrseq r0, msp; mrsne r0, psp; the frame's last words
+            firmware.op(&[0xF01E, 0x0F04, 0xBF0C]).mrs(0, 8).mrs(0, 9);
+            for offset in [24, 28] {
+                firmware.op(&[0x6801 | offset / 4 << 6]);
+                note(&mut firmware, 1);
+            }
+        }
+        finish(&mut firmware);
+    }
+    firmware
+}
+
+#[test]
+fn faults_are_told_as_on_qemu() {
+    if qemu::is_unwanted() {
+        return;
+    }
+    let names = [
+        "exception",
+        "HFSR",
+        "SHCSR",
+        "CFSR",
+        "MMFAR",
+        "BFAR",
+        "MSP",
+        "PSP",
+        "CONTROL",
+        "LR",
+        "stacked PC",
+        "stacked xPSR",
+    ];
+    let jobs: Vec<_> = CASES
+        .iter()
+        .flat_map(|case| [0, 7 << 16].map(|enabled| (case, enabled)))
+        .flat_map(|(case, enabled)| MACHINES.map(|machine| (case, enabled, machine)))
+        .collect();
+    let next = std::sync::Mutex::new(jobs.iter());
+    let differences = std::sync::Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                while let Some((case, enabled, (name, soc))) = { next.lock().expect("ok").next() } {
+                    let image = program_of(case, *enabled).image();
+                    let mut lines = format!("{enabled:#x}, {}: {name}:", case.what);
+                    let (ours, theirs) = match both(name, soc, &image) {
+                        Ok([ours, theirs]) => (ours, theirs),
+                        Err(error) => {
+                            differences.lock().expect("ok").push(lines + " " + &error);
+                            continue;
+                        }
+                    };
+                    if ours != theirs || ours.is_empty() {
+                        for (at, name) in names.iter().enumerate() {
+                            let (here, there) = (ours.get(at), theirs.get(at));
+                            if here != there {
+                                lines += &format!(" {name} {here:08x?}, QEMU {there:08x?};");
+                            }
+                        }
+                        differences.lock().expect("ok").push(lines);
+                    }
+                }
+            });
+        }
+    });
+    let differences = differences.into_inner().expect("ok");
+    assert!(differences.is_empty(), "{}", differences.join("\n"));
+}
