@@ -4,6 +4,7 @@
 #[path = "../../rtmark-sim/tests/support/mod.rs"]
 mod support;
 
+use std::fmt::Write as _;
 use std::time::Duration;
 
 use rtmark_judge::qemu::{self, Qemu, Scratch};
@@ -84,7 +85,7 @@ fn random_program(after: u32) -> Firmware {
     firmware.op(&[0x6004, 0xF04F, 0x0900, 0xF04F, 0x0A00]); // r9 and r10: nothing
     firmware.op(&[0xF3BF, 0x8F4F, 0xF387, 0x8814, 0xF3BF, 0x8F6F]);
     // tbb [pc, r6]
-    firmware.op(&[0xE8DF, 0xF006, 3 | 5 << 8, 7 | 10 << 8, 13 | 15 << 8]);
+    firmware.op(&[0xE8DF, 0xF006, 0x0503, 0x0A07, 0x0F0D]);
     firmware.op(&[0x682B, 0xE00B]); // ldr r3, [r5]; b after
     firmware.op(&[0x602B, 0xE009]); // str
     firmware.op(&[0xF855, 0x3E00, 0xE006]); // ldrt
@@ -434,7 +435,7 @@ fn program_of(case: &Case, enabled: u32) -> Firmware {
             // tst lr, #4; ite eq; mrseq r0, msp; mrsne r0, psp; the frame's last words
             firmware.op(&[0xF01E, 0x0F04, 0xBF0C]).mrs(0, 8).mrs(0, 9);
             for offset in [24, 28] {
-                firmware.op(&[0x6801 | offset / 4 << 6]);
+                firmware.op(&[0x6801 | offset << 4]);
                 note(&mut firmware, 1);
             }
         }
@@ -486,7 +487,8 @@ fn faults_are_told_as_on_qemu() {
                         for (at, name) in names.iter().enumerate() {
                             let (here, there) = (ours.get(at), theirs.get(at));
                             if here != there {
-                                lines += &format!(" {name} {here:08x?}, QEMU {there:08x?};");
+                                write!(lines, " {name} {here:08x?}, QEMU {there:08x?};")
+                                    .expect("ok");
                             }
                         }
                         differences.lock().expect("ok").push(lines);
