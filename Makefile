@@ -6,6 +6,7 @@
 
 CARGO ?= cargo
 RTMARK = target/release/rtmark
+CORES = cortex-m0 cortex-m0plus cortex-m3 cortex-m4 cortex-m4f cortex-m33
 
 .PHONY: run test bench lint lockstep silicon build clean
 
@@ -36,9 +37,9 @@ bench:
 lockstep:
 	@scripts/setup test
 	$(CARGO) build --quiet --release -p rtmark-judge
-	@target/release/rtmark-judge lockstep --core cortex-m0plus --instructions 100000000
-	@target/release/rtmark-judge lockstep --core cortex-m3 --instructions 100000000
-	@target/release/rtmark-judge lockstep --core cortex-m4f --instructions 100000000
+	@for core in $(CORES); do \
+		target/release/rtmark-judge lockstep --core $$core --instructions 100000000 || exit 1; \
+	done
 
 # The timing models beside cycles measured on chips (RTMARK_SILICON names the folder).
 silicon:

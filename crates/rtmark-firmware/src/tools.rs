@@ -36,9 +36,11 @@ pub struct MissingTool {
 /// The Rust target of a core.
 pub const fn rust_target(core: CoreKind) -> &'static str {
     match core {
-        CoreKind::CortexM0Plus => "thumbv6m-none-eabi",
+        CoreKind::CortexM0 | CoreKind::CortexM0Plus => "thumbv6m-none-eabi",
         CoreKind::CortexM3 => "thumbv7m-none-eabi",
+        CoreKind::CortexM4 => "thumbv7em-none-eabi",
         CoreKind::CortexM4F => "thumbv7em-none-eabihf",
+        CoreKind::CortexM33 => "thumbv8m.main-none-eabihf",
     }
 }
 

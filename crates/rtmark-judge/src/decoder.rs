@@ -2,9 +2,12 @@
 //!
 //! `yaxpeax-arm` knows every Thumb encoding of the A and R profiles up to ARMv8,
 //! cannot be told to stop at a given core, ignores many bits that must be zero or
-//! one, and has no floating point. Where that explains a difference, an
-//! [`Excuse`] says so for a whole class of encodings, with the manual's section:
-//! DDI 0403 is the Architecture Reference Manual of ARMv7-M, DDI 0419 of ARMv6-M.
+//! one, and has no floating point. Of ARMv8-M it knows acquire and release, which the
+//! A profile has too; SG, TT, BXNS and BLXNS it takes for the LDRD, STREX, BX and BLX
+//! whose space they share, so that here it only says that they are instructions.
+//! Where that explains a difference, an [`Excuse`] says so for a whole class of
+//! encodings, with the manual's section: DDI 0403 is the Architecture Reference Manual
+//! of ARMv7-M, DDI 0419 of ARMv6-M, DDI 0553 of ARMv8-M.
 
 use rtmark_sim::CoreKind;
 use rtmark_sim::isa_check::is_defined;
@@ -92,18 +95,8 @@ const WIDE: &[Excuse] = &[
     },
     Excuse {
         ours: false,
-        covers: |e| matches(e, 0xFFE0_0000, 0xE8C0_0000) && bits(e, 7, 4) > 5,
-        why: "DDI 0403, A5.3.6: doubleword exclusives, load-acquire, store-release are not in ARMv7-M",
-    },
-    Excuse {
-        ours: false,
         covers: |e| matches(e, 0xEC00_0000, 0xEC00_0000) && bits(e, 11, 9) != 5,
         why: "DDI 0403, A5.3.18: no coprocessor but the FPU is there",
-    },
-    Excuse {
-        ours: true,
-        covers: |e| matches(e, 0xFC00_0E00, 0xEC00_0A00),
-        why: "DDI 0403, A6: the other decoder has no floating point",
     },
     Excuse {
         ours: false,
@@ -165,6 +158,38 @@ const WIDE: &[Excuse] = &[
         covers: |e| matches(e, 0xFF80_0000, 0xFB00_0000) && bits(e, 7, 6) != 0,
         why: "DDI 0403, A5.3.16: bits 7 and 6 of the second halfword must be zeros",
     },
+];
+
+/// The same on ARMv7-M, besides those above.
+const WIDE_V7: &[Excuse] = &[Excuse {
+    ours: false,
+    covers: |e| matches(e, 0xFFE0_0000, 0xE8C0_0000) && bits(e, 7, 4) > 5,
+    why: "DDI 0403, A5.3.6: doubleword exclusives, load-acquire, store-release are not in ARMv7-M",
+}];
+
+/// The same on ARMv8-M, besides those above.
+const WIDE_V8M: &[Excuse] = &[
+    Excuse {
+        ours: false,
+        covers: |e| matches(e, 0xFFE0_0070, 0xE8C0_0070),
+        why: "DDI 0553, C2.3.2: doubleword exclusives are not in the M profile",
+    },
+    Excuse {
+        ours: true,
+        covers: |e| matches(e, 0xFF00_0F10, 0xFE00_0A00),
+        why: "DDI 0553, C2.3.6: the other decoder has no FPv5",
+    },
+];
+
+/// The same with a floating-point unit.
+const WIDE_FLOAT: &[Excuse] = &[Excuse {
+    ours: true,
+    covers: |e| matches(e, 0xFC00_0E00, 0xEC00_0A00),
+    why: "DDI 0403, A6: the other decoder has no floating point",
+}];
+
+/// The same with the DSP extension.
+const WIDE_DSP: &[Excuse] = &[
     Excuse {
         ours: false,
         covers: |e| matches(e, 0xFFF0_0000, 0xFB70_0000) && bits(e, 5, 4) == 1,
@@ -177,8 +202,8 @@ const WIDE: &[Excuse] = &[
     },
 ];
 
-/// The same on ARMv7-M without extensions, besides those above.
-const WIDE_V7M: &[Excuse] = &[Excuse {
+/// The same without the DSP extension.
+const WIDE_WITHOUT_DSP: &[Excuse] = &[Excuse {
     ours: false,
     covers: is_dsp,
     why: "DDI 0403, A5.3: only ARMv7E-M has the DSP extension",
@@ -276,11 +301,13 @@ impl Comparison {
 
     fn excuses(&self, wide: bool) -> Vec<&'static Excuse> {
         let tables: &[&[Excuse]] = match (wide, self.core) {
-            (false, CoreKind::CortexM0Plus) => &[NARROW, NARROW_V6M],
+            (false, CoreKind::CortexM0 | CoreKind::CortexM0Plus) => &[NARROW, NARROW_V6M],
             (false, _) => &[NARROW],
-            (true, CoreKind::CortexM0Plus) => &[WIDE_V6M],
-            (true, CoreKind::CortexM3) => &[WIDE, WIDE_V7M],
-            (true, CoreKind::CortexM4F) => &[WIDE],
+            (true, CoreKind::CortexM0 | CoreKind::CortexM0Plus) => &[WIDE_V6M],
+            (true, CoreKind::CortexM3) => &[WIDE, WIDE_V7, WIDE_WITHOUT_DSP],
+            (true, CoreKind::CortexM4) => &[WIDE, WIDE_V7, WIDE_DSP],
+            (true, CoreKind::CortexM4F) => &[WIDE, WIDE_V7, WIDE_DSP, WIDE_FLOAT],
+            (true, CoreKind::CortexM33) => &[WIDE, WIDE_V8M, WIDE_DSP, WIDE_FLOAT],
         };
         tables.iter().copied().flatten().collect()
     }

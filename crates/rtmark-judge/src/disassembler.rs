@@ -88,14 +88,16 @@ pub fn compare(
     }
     let (text, object) = (folder.join("encodings.s"), folder.join("encodings.o"));
     std::fs::write(&text, source)?;
-    let cpu = match core {
-        CoreKind::CortexM0Plus => "cortex-m0plus",
-        CoreKind::CortexM3 => "cortex-m3",
-        CoreKind::CortexM4F => "cortex-m4",
+    let (cpu, fpu) = match core {
+        CoreKind::CortexM4F => ("cortex-m4", "fpv4-sp-d16"),
+        CoreKind::CortexM33 => ("cortex-m33", "fpv5-sp-d16"),
+        other => (other.name(), "softvfp"),
     };
-    let fpu = if core == CoreKind::CortexM4F { "-mfpu=fpv4-sp-d16" } else { "-mfpu=softvfp" };
     let mut assemble = Command::new(ASSEMBLER);
-    assemble.args(["-mthumb", &format!("-mcpu={cpu}"), fpu, "-o"]).arg(&object).arg(&text);
+    assemble
+        .args(["-mthumb", &format!("-mcpu={cpu}"), &format!("-mfpu={fpu}"), "-o"])
+        .arg(&object)
+        .arg(&text);
     output(ASSEMBLER, &mut assemble)?;
     let mut dump = Command::new(OBJDUMP);
     dump.args(["-d", "-z", "-M", "reg-names-std"]).arg(&object);
@@ -114,7 +116,7 @@ pub fn compare(
             return Err(ToolError::Tool { tool: OBJDUMP, problem });
         };
         let encoding = u32::from(first) << 16 | u32::from(second);
-        if is_unjudged(&theirs, encoding) {
+        if is_unjudged(core, &theirs, encoding) {
             continue;
         }
         comparison.compared += 1;
@@ -137,13 +139,17 @@ fn output(tool: &'static str, command: &mut Command) -> Result<String, ToolError
 
 /// Whether objdump's text says nothing about an encoding that a core without the newer
 /// extensions executes: it is unpredictable, or read as another profile's.
-fn is_unjudged(theirs: &str, encoding: u32) -> bool {
+fn is_unjudged(core: CoreKind, theirs: &str, encoding: u32) -> bool {
     let lower = theirs.to_ascii_lowercase();
     let mnemonic = lower.split(' ').next().unwrap_or_default();
-    let newer = ["bxns", "blxns", "clrm", "vscclrm", "autg", "bxaut", "pacg", "tta", "ttat"];
+    let is_v8m = core == CoreKind::CortexM33;
+    let v8m = ["bxns", "blxns", "tt", "ttt", "tta", "ttat", "sg", "vlstm", "vlldm"];
+    let newer = ["clrm", "vscclrm", "autg", "bxaut", "pacg"];
+    let special = ["msr", "mrs"].contains(&mnemonic);
     let other_profile = newer.contains(&mnemonic)
+        || (v8m.contains(&mnemonic) && !is_v8m)
         || ["mrc", "mcr"].contains(&mnemonic)
-        || (["msr", "mrs"].contains(&mnemonic) && (encoding & 0x20 != 0 || lower.contains("_ns")));
+        || (special && (encoding & 0x20 != 0 || (lower.contains("_ns") && !is_v8m)));
     // Miscellaneous operations encode their register twice; two different ones are unpredictable.
     let twice = ["rbit", "rev.w", "rev16.w", "revsh.w", "clz"].contains(&mnemonic)
         && encoding >> 16 & 15 != encoding & 15;
@@ -153,7 +159,7 @@ fn is_unjudged(theirs: &str, encoding: u32) -> bool {
         && (lower.contains("[pc]") || (lower.contains("[pc") && lower.contains('!')));
     // A write-back of nothing, which objdump leaves out.
     let nothing = encoding & 0xFE60_00FF == 0xE860_0000;
-    lower.contains("undefined")
+    lower.contains("undef")
         || lower.contains("unpredictable")
         || lower.contains("<unknown>")
         || lower.contains("<und>")
@@ -199,6 +205,10 @@ fn normal(text: &str, address: u32) -> String {
                 if mnemonic == "subw" { pc.wrapping_sub(offset) } else { pc.wrapping_add(offset) };
             operands = format!("{d},0x{place:x}");
             "adr".clone_into(&mut mnemonic);
+        }
+        "msr" | "mrs" => {
+            let names = operands.split(',').map(|name| if name == "psr" { "xpsr" } else { name });
+            operands = names.collect::<Vec<_>>().join(",");
         }
         "vmov.f32" if operands.contains('#') => {
             let (d, value) = operands.split_once(",#").unwrap_or_default();

@@ -64,15 +64,24 @@ fn drain(
 }
 
 impl Qemu {
-    /// Starts an image (raw, for address 0) on a machine.
+    /// Starts a raw image on a machine, which has it where its vectors are read from.
     ///
     /// # Errors
     /// When QEMU is not installed or cannot be started.
-    pub fn start(machine: &str, image: &Path, extra: &[&str]) -> Result<Self, QemuError> {
+    pub fn start(
+        machine: &str,
+        image: &Path,
+        vectors: u32,
+        extra: &[&str],
+    ) -> Result<Self, QemuError> {
+        // Not by -kernel, which puts raw images at address 0 whatever the machine. In
+        // an option's value a comma stands twice.
+        let path = image.to_string_lossy().replace(',', ",,");
+        let loader = format!("loader,file={path},addr={vectors:#x},force-raw=on");
         let mut child = Command::new(PROGRAM)
             .args(["-M", machine, "-display", "none", "-serial", "none", "-monitor", "none"])
-            .args(["-semihosting-config", "enable=on,target=native", "-kernel"])
-            .arg(image)
+            .args(["-semihosting-config", "enable=on,target=native"])
+            .args(["-device", &loader])
             .args(extra)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())

@@ -36,21 +36,19 @@ fn every_halfword_agrees() {
 }
 
 #[test]
-fn a_dense_sample_of_wide_encodings_agrees_on_cortex_m4f() {
-    let wide = Comparison::new(CoreKind::CortexM4F).sample_wide(330, 1);
-    assert!(wide.compared > 2_000_000);
-    assert_agreed(CoreKind::CortexM4F, &wide);
-}
-
-#[test]
-fn a_dense_sample_of_wide_encodings_agrees_on_cortex_m0plus() {
-    let wide = Comparison::new(CoreKind::CortexM0Plus).sample_wide(100, 2);
-    assert_agreed(CoreKind::CortexM0Plus, &wide);
-}
-
-#[test]
-fn a_dense_sample_of_wide_encodings_agrees_on_cortex_m3() {
-    // Excuses that only an FPU or the DSP extension makes necessary go unused.
-    let wide = Comparison::new(CoreKind::CortexM3).sample_wide(330, 3);
-    assert_no_difference(CoreKind::CortexM3, &wide);
+fn a_dense_sample_of_wide_encodings_agrees() {
+    let samples = [
+        (CoreKind::CortexM0, 100),
+        (CoreKind::CortexM0Plus, 100),
+        (CoreKind::CortexM3, 330),
+        (CoreKind::CortexM4, 330),
+        (CoreKind::CortexM4F, 330),
+        (CoreKind::CortexM33, 330),
+    ];
+    assert_eq!(samples.map(|(core, _)| core), CoreKind::ALL);
+    for (seed, (core, seconds)) in (1..).zip(samples) {
+        let wide = Comparison::new(core).sample_wide(seconds, seed);
+        assert_eq!(wide.compared, 0x1800 * (u64::from(seconds) + 2));
+        assert_agreed(core, &wide);
+    }
 }

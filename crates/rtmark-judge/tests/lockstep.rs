@@ -25,8 +25,13 @@ fn assert_in_lockstep(core: CoreKind, least: u64) {
 }
 
 #[test]
+fn cortex_m0_runs_as_qemu_does() {
+    assert_in_lockstep(CoreKind::CortexM0, 1_000_000);
+}
+
+#[test]
 fn cortex_m0plus_runs_as_qemu_does() {
-    assert_in_lockstep(CoreKind::CortexM0Plus, 2_000_000);
+    assert_in_lockstep(CoreKind::CortexM0Plus, 1_000_000);
 }
 
 #[test]
@@ -35,6 +40,16 @@ fn cortex_m3_runs_as_qemu_does() {
 }
 
 #[test]
+fn cortex_m4_runs_as_qemu_does() {
+    assert_in_lockstep(CoreKind::CortexM4, 1_000_000);
+}
+
+#[test]
 fn cortex_m4f_runs_as_qemu_does() {
-    assert_in_lockstep(CoreKind::CortexM4F, 5_000_000);
+    assert_in_lockstep(CoreKind::CortexM4F, 4_000_000);
+}
+
+#[test]
+fn cortex_m33_runs_as_qemu_does() {
+    assert_in_lockstep(CoreKind::CortexM33, 4_000_000);
 }

@@ -58,6 +58,7 @@ const BUILTIN: &[(&str, &str)] = builtin![
     "stm32f405.toml",
     "mps2-an385.toml",
     "mps2-an386.toml",
+    "mps2-an505.toml",
 ];
 
 /// The socs of the default suite: one for each core that the kernels run on.

@@ -145,8 +145,8 @@ impl Window {
         while it != 0 {
             let slot = self.checked_slot(decoder, bus, address).filter(|_| address <= last)?;
             let last_of_block = after_it(it) == 0;
-            match slot.op.group() {
-                Group::Special | Group::Raise | Group::Wait => return None,
+            match slot.unguarded().op.group() {
+                Group::Special | Group::Security | Group::Raise | Group::Wait => return None,
                 Group::Branch if !last_of_block => return None,
                 _ if ends_block(&slot) && !last_of_block || slot.op == Op::It => return None,
                 _ => {}
@@ -200,13 +200,19 @@ impl Decoder {
         Some(slot)
     }
 
-    /// As `decode`, with a watch in the place of a watched instruction, and a
+    /// As `decode`, with what the core checks besides in front of the operation.
+    pub fn decode_guarded(&self, bus: &Bus, address: u32) -> Option<Slot> {
+        let slot = self.decode(bus, address)?;
+        Some(if self.features.v8m { slot.guarded() } else { slot })
+    }
+
+    /// As `decode_guarded`, with a watch in the place of a watched instruction, and a
     /// breakpoint where the run is to stop.
     fn decode_watched(&self, bus: &Bus, address: u32) -> Option<Slot> {
         if self.stops.binary_search(&address).is_ok() {
             return Some(STOP);
         }
-        let slot = self.decode(bus, address)?;
+        let slot = self.decode_guarded(bus, address)?;
         let watched = self.watched.binary_search(&address).is_ok();
         Some(if watched { Slot { op: Op::Watch, cost: 0, ..slot } } else { slot })
     }
@@ -359,8 +365,13 @@ impl Code {
 
 /// Whether nothing can be executed right after an instruction.
 fn ends_block(slot: &Slot) -> bool {
+    let slot = slot.unguarded();
     match slot.op.group() {
-        Group::Special | Group::Call | Group::BranchRegister | Group::BranchTable => true,
+        Group::Special
+        | Group::Security
+        | Group::Call
+        | Group::BranchRegister
+        | Group::BranchTable => true,
         Group::LoadPc | Group::Raise | Group::Wait => true,
         Group::Branch => slot.op == Op::B,
         Group::List => slot.imm >> 15 & 1 == 1,

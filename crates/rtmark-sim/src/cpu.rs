@@ -14,17 +14,19 @@ pub struct Features {
     pub dsp: bool,
     /// Single-precision floating point.
     pub fp: bool,
-    /// ARMv8-M.
+    /// ARMv8-M with the Security Extension, in Secure state: stack limits, acquire and
+    /// release, other exception returns; with an FPU, FPv5.
     pub v8m: bool,
 }
 
 impl Features {
     /// What a core has.
     pub const fn of(core: CoreKind) -> Self {
-        match core {
-            CoreKind::CortexM0Plus => Self { mainline: false, dsp: false, fp: false, v8m: false },
-            CoreKind::CortexM3 => Self { mainline: true, dsp: false, fp: false, v8m: false },
-            CoreKind::CortexM4F => Self { mainline: true, dsp: true, fp: true, v8m: false },
+        Self {
+            mainline: core.is_mainline(),
+            dsp: core.has_dsp(),
+            fp: core.has_fpu(),
+            v8m: matches!(core, CoreKind::CortexM33),
         }
     }
 }
@@ -43,6 +45,8 @@ pub const CONTROL_NPRIV: u32 = 1;
 pub const CONTROL_SPSEL: u32 = 2;
 /// CONTROL: floating-point state is live.
 pub const CONTROL_FPCA: u32 = 4;
+/// CONTROL: the floating-point state is the Secure program's (ARMv8-M).
+pub const CONTROL_SFPA: u32 = 8;
 
 /// What a write to each register keeps: the stack pointer is always word-aligned.
 const WRITABLE: [u32; 16] = {
@@ -61,6 +65,9 @@ pub struct Cpu {
     pub pc: u32,
     /// The stack pointer that is not in use.
     pub other_sp: u32,
+    /// Below these the stack pointers must not go (ARMv8-M; else zero).
+    pub main_limit: u32,
+    pub process_limit: u32,
     /// Bit 31 is the N flag.
     pub n: u32,
     /// The Z flag is set when this is zero.
@@ -91,6 +98,8 @@ impl Cpu {
             r: [0; 16],
             pc: 0,
             other_sp: 0,
+            main_limit: 0,
+            process_limit: 0,
             n: 0,
             z: 1,
             c: false,
@@ -214,6 +223,11 @@ impl Cpu {
 
     pub const fn psp(&self) -> u32 {
         if self.on_process_stack() { self.r[SP] } else { self.other_sp }
+    }
+
+    /// The limit of the stack pointer that is in use.
+    pub const fn stack_limit(&self) -> u32 {
+        if self.on_process_stack() { self.process_limit } else { self.main_limit }
     }
 
     pub const fn set_msp(&mut self, value: u32) {

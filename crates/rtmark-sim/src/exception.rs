@@ -1,33 +1,37 @@
-//! Entering and leaving exceptions (DDI 0403, B1.5; DDI 0419, B1.5 for ARMv6-M).
+//! Entering and leaving exceptions (DDI 0403, B1.5; DDI 0419, B1.5 for ARMv6-M;
+//! DDI 0553, B3 for ARMv8-M).
 //!
 //! Knows what is stacked and unstacked and in which order things are decided;
 //! what it costs comes from the core's timing rules.
 
-use crate::cpu::{CONTROL_FPCA, CONTROL_NPRIV, CONTROL_SPSEL};
+use crate::cpu::{CONTROL_FPCA, CONTROL_NPRIV, CONTROL_SFPA, CONTROL_SPSEL};
 use crate::exec::{Done, Trap};
 use crate::machine::{Machine, Sleep};
 use crate::mpu::Access;
-use crate::nvic::{BUS_FAULT, DEBUG_MONITOR, MEM_MANAGE, Masks, NMI, SVCALL};
+use crate::nvic::{HARD_FAULT, Masks, NMI, SVCALL};
 use crate::stop::{FaultKind, Stop};
-use crate::system::FpControl;
 
-/// Words of the frame that every exception stacks.
+/// Bytes of the frame that every exception stacks.
 const BASIC_FRAME: u32 = 8 * 4;
-/// And with the floating-point registers that a call may change.
-const EXTENDED_FRAME: u32 = 26 * 4;
 /// EXC_RETURN: return to thread mode, on the process stack, with a basic frame.
 const TO_THREAD: u32 = 1 << 3;
 const TO_PROCESS_STACK: u32 = 1 << 2;
 const BASIC: u32 = 1 << 4;
+/// The other bits are ones, but for bit 1. With the Security Extension three of them
+/// say that exception and background are Secure and that no more than usual is stacked.
 const ALWAYS_SET: u32 = 0xFFFF_FFE1;
+/// Stacked program status: the frame was aligned; the floating-point state is the
+/// Secure program's (ARMv8-M).
+const ALIGNED: u32 = 1 << 9;
+const SECURE_FP: u32 = 1 << 20;
 
 impl Machine {
     /// Takes a pending exception: stacks, looks which is most urgent by now, jumps.
     pub(crate) fn take(&mut self, exception: u16) -> Result<(), Stop> {
         let masks = self.masks();
         let (return_address, sp) = (self.cpu.pc, self.cpu.r[13]);
-        let (exc_return, stacked) = self.stack_frame(return_address);
-        if let Err(trap) = stacked {
+        let exc_return = self.exception_return_value();
+        if let Err(trap) = self.stack_frame(return_address) {
             self.stacking_failed(trap, sp)?;
         }
         self.cycles += u64::from(self.rules.entry);
@@ -59,7 +63,7 @@ impl Machine {
         self.cpu.switch(|cpu| {
             cpu.ipsr = exception;
             cpu.arm = vector & 1 == 0;
-            cpu.control &= !(CONTROL_SPSEL | CONTROL_FPCA);
+            cpu.control &= !(CONTROL_SPSEL | CONTROL_FPCA | CONTROL_SFPA);
         });
         self.cpu.r[14] = exc_return;
         self.cpu.it = 0;
@@ -81,42 +85,57 @@ impl Machine {
         Some(u32::from_le_bytes(bytes))
     }
 
-    /// PushStack: answers the EXC_RETURN value that undoes it, and whether all was stored.
-    /// The stack pointer moves in either case.
-    fn stack_frame(&mut self, return_address: u32) -> (u32, Done) {
-        let with_fp = self.features.fp && self.cpu.control & CONTROL_FPCA != 0;
-        let size = if with_fp { EXTENDED_FRAME } else { BASIC_FRAME };
+    /// The EXC_RETURN value that undoes an exception taken now.
+    fn exception_return_value(&self) -> u32 {
+        let control = self.cpu.control;
+        let flag = |holds, bit| if holds { bit } else { 0 };
+        // ARMv8-M notes CONTROL.SPSEL also where it has no effect, in handler mode.
+        ALWAYS_SET
+            | flag(self.cpu.ipsr == 0, TO_THREAD)
+            | flag(control & CONTROL_SPSEL != 0, TO_PROCESS_STACK)
+            | flag(control & CONTROL_FPCA == 0, BASIC)
+    }
+
+    /// PushStack. The stack pointer moves whether or not all could be stored.
+    fn stack_frame(&mut self, return_address: u32) -> Done {
+        let with_fp = self.cpu.control & CONTROL_FPCA != 0;
+        let size = BASIC_FRAME + if with_fp { self.fp_frame_size() } else { 0 };
         let sp = self.cpu.r[13];
         // ARMv6-M and extended frames are always aligned to eight bytes.
         let align = self.system.aligns_stack() || with_fp;
         let padding = if align { sp & 4 } else { 0 };
         let frame = sp.wrapping_sub(padding).wrapping_sub(size);
-        let xpsr = self.cpu.xpsr() & !(1 << 9) | padding << 7;
+        let secure_fp = if self.cpu.control & CONTROL_SFPA != 0 { SECURE_FP } else { 0 };
+        let xpsr = self.cpu.xpsr() & !ALIGNED | padding << 7 | secure_fp;
+        let limit = self.stack_limit();
+        let mut stored = Ok(());
+        if frame < limit {
+            // Nothing is stored, neither below the limit nor above it.
+            self.cpu.r[13] = limit;
+            self.trap_value = frame;
+            stored = Err(Trap::StackLimit);
+        } else {
+            self.cpu.r[13] = frame;
+        }
         let r = &self.cpu.r;
         let words = [r[0], r[1], r[2], r[3], r[12], r[14], return_address, xpsr];
-        let mut stored = self.store_frame(frame, &words);
+        stored = stored.and_then(|()| self.store_frame(frame, &words));
         if with_fp {
             let place = frame.wrapping_add(BASIC_FRAME);
-            if self.system.fp.lazy_enabled() {
-                self.leave_fp_registers(place);
+            if self.features.v8m && self.system.fp.lazy_pending() {
+                stored = stored.and(Err(Trap::LazyState));
+            } else if self.system.fp.lazy_enabled() {
+                self.leave_fp_registers(place, stored == Err(Trap::StackLimit));
             } else {
                 stored = stored.and_then(|()| self.store_fp_registers(place));
                 self.cycles += u64::from(self.rules.fp_frame);
             }
         }
-        let mut exc_return = ALWAYS_SET | if with_fp { 0 } else { BASIC };
-        if self.cpu.ipsr == 0 {
-            exc_return |= TO_THREAD;
-            if self.cpu.on_process_stack() {
-                exc_return |= TO_PROCESS_STACK;
-            }
-        }
-        self.cpu.r[13] = frame;
-        (exc_return, stored)
+        stored
     }
 
     /// Stores a part of a frame.
-    fn store_frame(&mut self, to: u32, words: &[u32]) -> Done {
+    pub(crate) fn store_frame(&mut self, to: u32, words: &[u32]) -> Done {
         self.check_frame(to, words.len(), Access::Write)?;
         for (at, &word) in (0..).step_by(4).zip(words) {
             self.write_aligned_word(to.wrapping_add(at), word)?;
@@ -126,7 +145,7 @@ impl Machine {
 
     /// Loads a part of a frame without the pace of instructions: the return's own time
     /// covers it.
-    fn load_frame<const N: usize>(&mut self, from: u32) -> Result<[u32; N], Trap> {
+    pub(crate) fn load_frame<const N: usize>(&mut self, from: u32) -> Result<[u32; N], Trap> {
         self.check_frame(from, N, Access::Read)?;
         let mut words = [0; N];
         for (at, word) in (0..).step_by(4).zip(&mut words) {
@@ -150,66 +169,30 @@ impl Machine {
         Ok(())
     }
 
-    /// UpdateFPCCR: leaves a place for the floating-point registers, with what must be
-    /// known if they are stored there later.
-    fn leave_fp_registers(&mut self, place: u32) {
-        let (nvic, masks) = (&self.system.nvic, self.masks());
-        let priority = nvic.execution_priority(masks);
-        let ready = |exception, bit| {
-            let ready = nvic.enabled().contains(exception) && nvic.could_take(exception, masks);
-            if ready { bit } else { 0 }
-        };
-        let flag = |holds, bit| if holds { bit } else { 0 };
-        let context = FpControl::LAZY_ACTIVE
-            | flag(!self.cpu.privileged(), FpControl::USER)
-            | flag(self.cpu.ipsr == 0, FpControl::THREAD)
-            | flag(priority > -1, FpControl::HARD_FAULT_READY)
-            | ready(MEM_MANAGE, FpControl::MEM_MANAGE_READY)
-            | ready(BUS_FAULT, FpControl::BUS_FAULT_READY)
-            | ready(DEBUG_MONITOR, FpControl::DEBUG_MONITOR_READY);
-        let fp = &mut self.system.fp;
-        fp.control = fp.control & FpControl::SETTINGS | context;
-        fp.address = place;
-    }
-
-    fn store_fp_registers(&mut self, to: u32) -> Done {
-        let mut words = [self.cpu.fpscr; 17];
-        words[..16].copy_from_slice(&self.cpu.s[..16]);
-        self.store_frame(to, &words)
-    }
-
-    /// The first floating-point instruction of a handler saves what entry left behind.
-    pub(crate) fn save_lazy_fp_state(&mut self) -> Done {
-        let user = self.system.fp.control & FpControl::USER != 0;
-        let place = self.system.fp.address;
-        let stored = self.access_as(user, |machine| machine.store_fp_registers(place));
-        stored.map_err(|trap| match trap {
-            Trap::Forbidden => Trap::LazyForbidden,
-            _ => Trap::LazyNoAnswer,
-        })?;
-        self.system.fp.control &= !FpControl::LAZY_ACTIVE;
-        self.cycles += u64::from(self.rules.fp_frame);
-        Ok(())
-    }
-
     /// ExceptionReturn, with `pc` the instruction that asked for it.
     pub(crate) fn return_from_exception(&mut self, exc_return: u32, pc: u32) -> Result<(), Stop> {
         let returning = self.cpu.ipsr;
-        let basic = exc_return & BASIC != 0;
-        let nested = self.system.nvic.active().iter().count() > 1;
+        let nvic = &self.system.nvic;
+        let nested = nvic.active().iter().count() > 1;
         let to_thread = exc_return & TO_THREAD != 0;
-        let valid = exc_return & ALWAYS_SET == ALWAYS_SET
-            && exc_return & 2 == 0
-            && (basic || self.features.fp)
-            && (to_thread || exc_return & TO_PROCESS_STACK == 0)
-            && self.system.nvic.active().contains(returning)
-            && (!to_thread || !nested || self.system.thread_from_any_level());
+        let valid = self.accepts(exc_return, nested) && nvic.active().contains(returning);
+        // With the Security Extension FAULTMASK outlives HardFault (DDI 0553, B3.16).
+        let negative = self.features.v8m && nvic.active_priority() < 0;
         // DeActivate, which comes first whether the return is valid or not.
-        self.system.nvic.set_active(returning, false);
-        if returning != NMI {
+        self.deactivate(returning);
+        if returning != NMI && !negative {
             self.cpu.faultmask = false;
         }
         self.attend_soon();
+        if self.features.v8m {
+            // Not yet the stack that is used, since this is handler mode still.
+            let process = exc_return & TO_PROCESS_STACK != 0;
+            let stack = if process { CONTROL_SPSEL } else { 0 };
+            self.cpu.control = self.cpu.control & !CONTROL_SPSEL | stack;
+            if self.clear_fp_registers_on_return().is_err() {
+                return self.return_failed(FaultKind::LazyState, None, exc_return, pc);
+            }
+        }
         if !valid {
             return self.return_failed(FaultKind::InvalidReturn, None, exc_return, pc);
         }
@@ -242,10 +225,35 @@ impl Machine {
         Ok(())
     }
 
+    /// Whether an EXC_RETURN value may be used now.
+    fn accepts(&self, exc_return: u32, nested: bool) -> bool {
+        let whole = exc_return & ALWAYS_SET == ALWAYS_SET && exc_return & 2 == 0;
+        if !whole || (exc_return & BASIC == 0 && !self.features.fp) {
+            return false;
+        }
+        if exc_return & TO_THREAD != 0 {
+            !nested || self.system.thread_from_any_level()
+        } else {
+            self.features.v8m || exc_return & TO_PROCESS_STACK == 0
+        }
+    }
+
+    /// DeActivate. At a negative priority ARMv8-M ends the exception that causes it,
+    /// whatever the program has made of IPSR.
+    fn deactivate(&mut self, returning: u16) {
+        let nvic = &mut self.system.nvic;
+        let ends = match nvic.active_priority() {
+            -1 if self.features.v8m => HARD_FAULT,
+            -2 if self.features.v8m => NMI,
+            _ => returning,
+        };
+        nvic.set_active(ends, false);
+    }
+
     /// PopStack. Nothing changes when it fails.
     fn unstack_frame(&mut self, exc_return: u32) -> Done {
-        let on_process_stack = exc_return & TO_PROCESS_STACK != 0;
         let to_thread = exc_return & TO_THREAD != 0;
+        let on_process_stack = to_thread && exc_return & TO_PROCESS_STACK != 0;
         let with_fp = exc_return & BASIC == 0;
         let frame = if on_process_stack { self.cpu.psp() } else { self.cpu.msp() };
         let [r0, r1, r2, r3, r12, lr, pc, xpsr] = self.load_frame(frame)?;
@@ -253,26 +261,22 @@ impl Machine {
         if to_thread != (handler == 0) {
             return Err(Trap::InvalidReturn);
         }
+        let mut size = BASIC_FRAME;
         if with_fp {
-            if self.system.fp.lazy_pending() {
-                self.system.fp.control &= !FpControl::LAZY_ACTIVE;
-            } else {
-                let registers: [u32; 17] = self.load_frame(frame.wrapping_add(BASIC_FRAME))?;
-                self.cpu.s[..16].copy_from_slice(&registers[..16]);
-                self.cpu.fpscr = registers[16];
-                self.cycles += u64::from(self.rules.fp_frame);
-            }
+            size += self.fp_frame_size();
+            self.take_back_fp_registers(frame.wrapping_add(BASIC_FRAME))?;
         }
-        let size = if with_fp { EXTENDED_FRAME } else { BASIC_FRAME };
         let end = frame.wrapping_add(size) | (xpsr >> 9 & 1) << 2;
+        let secure_fp = self.features.v8m && xpsr & SECURE_FP != 0;
         self.cpu.switch(|cpu| {
             cpu.ipsr = handler;
             if to_thread {
                 let stack = if on_process_stack { CONTROL_SPSEL } else { 0 };
                 cpu.control = cpu.control & !CONTROL_SPSEL | stack;
             }
-            let fpca = if with_fp { CONTROL_FPCA } else { 0 };
-            cpu.control = cpu.control & !CONTROL_FPCA | fpca;
+            let live = if with_fp { CONTROL_FPCA } else { 0 };
+            let secure = if secure_fp { CONTROL_SFPA } else { 0 };
+            cpu.control = cpu.control & !(CONTROL_FPCA | CONTROL_SFPA) | live | secure;
         });
         if on_process_stack {
             self.cpu.set_psp(end);

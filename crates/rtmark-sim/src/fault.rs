@@ -1,12 +1,15 @@
 //! What becomes of faults: status registers, escalation, lockup (DDI 0403, B1.5.11 to
-//! B1.5.15 and B3.2.15 to B3.2.19; ARMv6-M has HardFault only).
+//! B1.5.15 and B3.2.15 to B3.2.19; ARMv6-M has HardFault only; ARMv8-M adds SecureFault:
+//! DDI 0553, B3.9).
 
 use rtmark_units::Cycles;
 
 use crate::exec::{Done, Trap};
 use crate::isa::Slot;
 use crate::machine::Machine;
-use crate::nvic::{BUS_FAULT, DEBUG_MONITOR, HARD_FAULT, MEM_MANAGE, NMI, USAGE_FAULT};
+use crate::nvic::{
+    BUS_FAULT, DEBUG_MONITOR, HARD_FAULT, MEM_MANAGE, NMI, SECURE_FAULT, USAGE_FAULT,
+};
 use crate::stop::{FaultKind, FaultPolicy, FaultReport, Stop, Transfer};
 use crate::system::FpControl;
 
@@ -21,6 +24,9 @@ const IMPRECISERR: u32 = 1 << 10;
 /// CFSR: MMFAR holds an address, BFAR does.
 const MMARVALID: u32 = 1 << 7;
 const BFARVALID: u32 = 1 << 15;
+/// SFSR: an invalid entry point, an error of lazily kept floating-point state.
+const INVEP: u32 = 1;
+const LSERR: u32 = 1 << 7;
 
 impl Machine {
     fn report(&self, kind: FaultKind, address: Option<u32>, pc: u32) -> FaultReport {
@@ -270,6 +276,9 @@ impl Machine {
             FaultKind::NoCoprocessor => (USAGE_FAULT, 1 << 19),
             FaultKind::Unaligned => (USAGE_FAULT, 1 << 24),
             FaultKind::DivideByZero => (USAGE_FAULT, 1 << 25),
+            FaultKind::StackLimit => (USAGE_FAULT, 1 << 20),
+            FaultKind::NonSecure => return self.record_secure_fault(INVEP),
+            FaultKind::LazyState => return self.record_secure_fault(LSERR),
             FaultKind::Vector | FaultKind::SupervisorCall | FaultKind::Breakpoint => {
                 (HARD_FAULT, 0)
             }
@@ -284,12 +293,19 @@ impl Machine {
         }
         exception
     }
+
+    fn record_secure_fault(&mut self, status: u32) -> u16 {
+        self.system.secure_fault_status |= status;
+        SECURE_FAULT
+    }
 }
 
 /// The fault that an access to a frame has ended with.
 fn stack_fault(trap: Trap, transfer: Transfer) -> FaultKind {
     match trap {
         Trap::Forbidden | Trap::LazyForbidden => FaultKind::StackProtection(transfer),
+        Trap::StackLimit => FaultKind::StackLimit,
+        Trap::LazyState => FaultKind::LazyState,
         _ => FaultKind::Stack(transfer),
     }
 }

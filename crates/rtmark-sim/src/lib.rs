@@ -39,6 +39,7 @@ mod exception;
 mod exec;
 mod fault;
 mod float;
+mod float_context;
 mod image;
 mod isa;
 pub mod isa_check;

@@ -14,6 +14,8 @@ pub const MEM_MANAGE: u16 = 4;
 pub const BUS_FAULT: u16 = 5;
 /// UsageFault's exception number (ARMv7-M).
 pub const USAGE_FAULT: u16 = 6;
+/// SecureFault's exception number (ARMv8-M with the Security Extension).
+pub const SECURE_FAULT: u16 = 7;
 /// SVCall's exception number.
 pub const SVCALL: u16 = 11;
 /// DebugMonitor's exception number (ARMv7-M).
@@ -182,8 +184,7 @@ impl Nvic {
 
     /// The priority that execution has through active exceptions and masks.
     pub fn execution_priority(&self, masks: Masks) -> i16 {
-        let active = self.active.iter().map(|exception| self.group_of(self.priority_of(exception)));
-        let mut priority = active.min().unwrap_or(THREAD_PRIORITY);
+        let mut priority = self.active_priority();
         if masks.basepri != 0 {
             priority = priority.min(self.group_of(i16::from(masks.basepri)));
         }
@@ -212,6 +213,12 @@ impl Nvic {
         let exception = self.first_pending()?;
         let group = self.group_of(self.priority_of(exception));
         (group < self.execution_priority(masks)).then_some(exception)
+    }
+
+    /// The priority of what is being handled, masks aside.
+    pub fn active_priority(&self) -> i16 {
+        let active = self.active.iter().map(|exception| self.group_of(self.priority_of(exception)));
+        active.min().unwrap_or(THREAD_PRIORITY)
     }
 
     /// Whether an exception with this number would be taken at once if it were pending.

@@ -216,6 +216,10 @@ impl Machine {
             | Op::LdrbPre
             | Op::LdrsbPre
             | Op::Ldrexb => (offset, 1, Read),
+            Op::Lda => (base, s.aux, Read),
+            Op::Stl => (base, s.aux, Write),
+            Op::Vlldm => (base, self.fp_frame_size(), Read),
+            Op::Vlstm => (base, self.fp_frame_size(), Write),
             Op::LdrPost | Op::LdrPcPost => (base, 4, Read),
             Op::LdrhPost | Op::LdrshPost => (base, 2, Read),
             Op::LdrbPost | Op::LdrsbPost => (base, 1, Read),

@@ -191,7 +191,7 @@ impl Machine {
     /// Notes that a watched address is reached; answers the real instruction there.
     pub(crate) fn pass_watch(&mut self, pc: u32) -> Slot {
         self.watches.reach(pc, self.cycles, self.instructions);
-        self.code.decoder.decode(&self.bus, pc).unwrap_or(Slot::undefined(2))
+        self.code.decoder.decode_guarded(&self.bus, pc).unwrap_or(Slot::undefined(2))
     }
 
     /// Ends an instruction that did not simply complete.
@@ -260,6 +260,9 @@ impl Machine {
         let (kind, address) = match trap {
             Trap::NoCoprocessor => (FaultKind::NoCoprocessor, None),
             Trap::DivideByZero => (FaultKind::DivideByZero, None),
+            Trap::StackLimit => (FaultKind::StackLimit, None),
+            Trap::NonSecure => (FaultKind::NonSecure, None),
+            Trap::LazyState => (FaultKind::LazyState, None),
             Trap::NoAnswer => (FaultKind::DataAccess, Some(self.trap_value)),
             Trap::Forbidden => (FaultKind::DataProtection, Some(self.trap_value)),
             Trap::Unaligned => (FaultKind::Unaligned, Some(self.trap_value)),

@@ -14,47 +14,87 @@ use serde::Deserialize;
 /// The cores that the simulator models.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum CoreKind {
+    /// Arm Cortex-M0 (ARMv6-M).
+    CortexM0,
     /// Arm Cortex-M0+ (ARMv6-M).
     CortexM0Plus,
     /// Arm Cortex-M3 (ARMv7-M).
     CortexM3,
+    /// Arm Cortex-M4 without FPU (ARMv7E-M).
+    CortexM4,
     /// Arm Cortex-M4 with FPU (ARMv7E-M, FPv4-SP).
     CortexM4F,
+    /// Arm Cortex-M33 with DSP, FPU and Security Extension, in Secure state for ever
+    /// (ARMv8-M Mainline, FPv5-SP).
+    CortexM33,
 }
 
 impl CoreKind {
     /// Every core there is, in the order in which lists show them.
-    pub const ALL: &[Self] = &[Self::CortexM0Plus, Self::CortexM3, Self::CortexM4F];
+    pub const ALL: &[Self] = &[
+        Self::CortexM0,
+        Self::CortexM0Plus,
+        Self::CortexM3,
+        Self::CortexM4,
+        Self::CortexM4F,
+        Self::CortexM33,
+    ];
 
     /// The name used in soc files and on the command line.
     pub const fn name(self) -> &'static str {
         match self {
+            Self::CortexM0 => "cortex-m0",
             Self::CortexM0Plus => "cortex-m0plus",
             Self::CortexM3 => "cortex-m3",
+            Self::CortexM4 => "cortex-m4",
             Self::CortexM4F => "cortex-m4f",
+            Self::CortexM33 => "cortex-m33",
         }
     }
 
     /// The core's architecture, as its manual names it.
     pub const fn architecture(self) -> &'static str {
         match self {
-            Self::CortexM0Plus => "ARMv6-M",
+            Self::CortexM0 | Self::CortexM0Plus => "ARMv6-M",
             Self::CortexM3 => "ARMv7-M",
+            Self::CortexM4 => "ARMv7E-M",
             Self::CortexM4F => "ARMv7E-M with FPv4-SP",
+            Self::CortexM33 => "ARMv8-M Mainline with DSP and FPv5-SP",
         }
+    }
+
+    /// Whether the core is of the mainline: ARMv7-M or ARMv8-M Mainline, not ARMv6-M.
+    pub const fn is_mainline(self) -> bool {
+        !matches!(self, Self::CortexM0 | Self::CortexM0Plus)
+    }
+
+    /// Whether the core has the DSP extension.
+    pub const fn has_dsp(self) -> bool {
+        matches!(self, Self::CortexM4 | Self::CortexM4F | Self::CortexM33)
+    }
+
+    /// Whether the core has a floating-point unit.
+    pub const fn has_fpu(self) -> bool {
+        matches!(self, Self::CortexM4F | Self::CortexM33)
     }
 
     /// What the core's timing model rests on.
     pub const fn timing_basis(self) -> &'static str {
         match self {
+            Self::CortexM0 => {
+                "documented: cycle table of the Cortex-M0 manual (DDI 0432), not scored on silicon"
+            }
             Self::CortexM0Plus => {
                 "documented: cycle table of the Cortex-M0+ manual (DDI 0484), not yet scored on silicon"
             }
             Self::CortexM3 => {
                 "documented: cycle table of the Cortex-M3 manual (DDI 0337), with divisions, long multiplies and branches as measured on silicon"
             }
-            Self::CortexM4F => {
+            Self::CortexM4 | Self::CortexM4F => {
                 "documented: cycle table of the Cortex-M4 manual (DDI 0439), not yet scored on silicon"
+            }
+            Self::CortexM33 => {
+                "estimated: no cycle table is published; after Arm's description of the pipeline, interrupt latency and CoreMark/MHz"
             }
         }
     }
@@ -279,8 +319,10 @@ impl Soc {
             return Err("clock_hz is 0: a core without a clock runs nothing".into());
         }
         let (most_interrupts, priority_bits) = match self.core {
-            CoreKind::CortexM0Plus => (32, 2..=2),
-            CoreKind::CortexM3 | CoreKind::CortexM4F => (240, 2..=8),
+            CoreKind::CortexM0 | CoreKind::CortexM0Plus => (32, 2..=2),
+            CoreKind::CortexM3 | CoreKind::CortexM4 | CoreKind::CortexM4F => (240, 2..=8),
+            // Chips may have 480; what this NVIC keeps in four words is enough for all known socs.
+            CoreKind::CortexM33 => (240, 3..=8),
         };
         if !(1..=most_interrupts).contains(&self.interrupts) {
             return Err(format!(
@@ -374,7 +416,10 @@ mod tests {
         Soc::from_toml(GOOD).expect("the model to spoil is good");
         assert!(refusal("clock_hz = 1000", "clock_hz = 0").contains("clock_hz"));
         assert!(refusal("clock_hz", "clock_mhz").contains("unknown field `clock_mhz`"));
-        assert!(refusal("cortex-m0plus", "cortex-m99").contains("expected one of cortex-m0plus"));
+        assert!(
+            refusal("cortex-m0plus", "cortex-m99")
+                .contains("expected one of cortex-m0, cortex-m0plus")
+        );
         assert!(refusal("interrupts = 32", "interrupts = 33").contains("1 to 32"));
         assert!(refusal("base = 0", "base = 0xE0000000").contains("system space"));
         assert!(refusal("size = 64", "size = 62").contains("multiple of 4"));

@@ -41,6 +41,13 @@ pub enum FaultKind {
     Unaligned,
     /// A division by zero, with the trap for it enabled.
     DivideByZero,
+    /// A stack pointer was to go below its limit (MSPLIM or PSPLIM of ARMv8-M).
+    StackLimit,
+    /// A branch to Non-secure state, which a core that stays Secure has no code for.
+    NonSecure,
+    /// Floating-point state was to be left behind while some other still was (VLSTM,
+    /// or an exception).
+    LazyState,
     /// Registers could not be saved on or restored from the stack: there is no memory.
     Stack(Transfer),
     /// Registers could not be saved on or restored from the stack: the MPU forbids it.
@@ -88,6 +95,9 @@ impl FaultKind {
             Self::DataProtection => "load or store that the MPU forbids",
             Self::Unaligned => "unaligned load or store",
             Self::DivideByZero => "division by zero",
+            Self::StackLimit => "stack pointer below its limit (MSPLIM or PSPLIM)",
+            Self::NonSecure => "branch to Non-secure state, where there is nothing",
+            Self::LazyState => "floating-point state left behind twice",
             Self::Stack(_) | Self::StackProtection(_) => "stack access failed",
             Self::Vector => "exception vector where there is no memory",
             Self::InvalidReturn => "invalid exception return",

@@ -9,8 +9,8 @@ use crate::exec::{Done, Trap};
 use crate::machine::Machine;
 use crate::mpu::Mpu;
 use crate::nvic::{
-    BUS_FAULT, DEBUG_MONITOR, FIRST_INTERRUPT, HARD_FAULT, MEM_MANAGE, NMI, Nvic, PENDSV, SVCALL,
-    SYSTICK, USAGE_FAULT,
+    BUS_FAULT, DEBUG_MONITOR, ExceptionSet, FIRST_INTERRUPT, HARD_FAULT, MEM_MANAGE, NMI, Nvic,
+    PENDSV, SECURE_FAULT, SVCALL, SYSTICK, USAGE_FAULT,
 };
 use crate::soc::{CoreKind, Soc};
 use crate::systick::{CycleCounter, SysTick};
@@ -27,13 +27,33 @@ const DEMCR_MON_EN: u32 = 1 << 16;
 const DEMCR_MON_PEND: u32 = 1 << 17;
 const DEMCR_TRCENA: u32 = 1 << 24;
 const DEMCR_WRITABLE: u32 = 0x010D_07F1;
+const CCR_STKOFHFNMIGN: u32 = 1 << 10;
+/// CCR bits of ARMv8-M: STKALIGN and NONBASETHRDENA, which are always one, and those
+/// that can be written (DDI 0553, D1.2, CCR).
+const CCR_V8M_ONES: u32 = CCR_STKALIGN | 1;
+const CCR_V8M_WRITABLE: u32 = 0x51A;
 /// What AIRCR writes must carry in their upper half.
 const AIRCR_KEY: u32 = 0x05FA;
+/// SHCSR: which bit says that a handler is enabled, active, pending.
+const HANDLERS_ENABLED: &[(u32, u16)] =
+    &[(16, MEM_MANAGE), (17, BUS_FAULT), (18, USAGE_FAULT), (19, SECURE_FAULT)];
+const HANDLERS_ACTIVE: &[(u32, u16)] = &[
+    (0, MEM_MANAGE),
+    (1, BUS_FAULT),
+    (3, USAGE_FAULT),
+    (4, SECURE_FAULT),
+    (7, SVCALL),
+    (8, DEBUG_MONITOR),
+    (10, PENDSV),
+    (11, SYSTICK),
+];
+const HANDLERS_PENDING: &[(u32, u16)] =
+    &[(12, USAGE_FAULT), (13, MEM_MANAGE), (14, BUS_FAULT), (15, SVCALL), (20, SECURE_FAULT)];
 
 /// Control of floating-point state (FPCCR, FPCAR, FPDSCR).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct FpControl {
-    /// FPCCR: bit 31 ASPEN, 30 LSPEN, 0 LSPACT, and the flags taken at stacking.
+    /// FPCCR: whether and when to stack, and what was noted when that was put off.
     pub control: u32,
     /// FPCAR: where the lazily stacked registers belong.
     pub address: u32,
@@ -50,10 +70,45 @@ impl FpControl {
     pub const MEM_MANAGE_READY: u32 = 1 << 5;
     pub const BUS_FAULT_READY: u32 = 1 << 6;
     pub const DEBUG_MONITOR_READY: u32 = 1 << 8;
-    /// What only software sets.
-    pub const SETTINGS: u32 = Self::AUTOMATIC | Self::LAZY_ENABLED;
+    /// These are ARMv8-M's: UFRDY, SPLIMVIOL, TS, CLRONRET; and S, which says that the
+    /// state is the Secure program's.
+    pub const USAGE_FAULT_READY: u32 = 1 << 10;
+    pub const LIMIT_VIOLATED: u32 = 1 << 9;
+    const COVERS_ALL: u32 = 1 << 26;
+    const CLEARED_ON_RETURN: u32 = 1 << 28;
+    const SECURE: u32 = 1 << 2;
+    /// What is noted when registers are left to be stored later.
+    pub const NOTES: u32 = Self::USER
+        | Self::THREAD
+        | Self::HARD_FAULT_READY
+        | Self::MEM_MANAGE_READY
+        | Self::BUS_FAULT_READY
+        | Self::DEBUG_MONITOR_READY
+        | Self::USAGE_FAULT_READY
+        | Self::LIMIT_VIOLATED;
     const LAZY_ENABLED: u32 = 1 << 30;
     const AUTOMATIC: u32 = 1 << 31;
+
+    const fn at_reset(features: Features) -> Self {
+        let secure = if features.v8m { Self::SECURE } else { 0 };
+        let control = Self::AUTOMATIC | Self::LAZY_ENABLED | secure;
+        Self { control, address: 0, default_status: 0 }
+    }
+
+    /// The bits that a program can write.
+    const fn writable(features: Features) -> u32 {
+        if features.v8m { 0xFC00_07FF } else { 0xC000_017B }
+    }
+
+    /// Whether frames hold S16 to S31 too.
+    pub const fn covers_all(&self) -> bool {
+        self.control & Self::COVERS_ALL != 0
+    }
+
+    /// Whether an exception's return clears the registers that it may have left results in.
+    pub const fn cleared_on_return(&self) -> bool {
+        self.control & Self::CLEARED_ON_RETURN != 0
+    }
 
     pub const fn lazy_pending(&self) -> bool {
         self.control & Self::LAZY_ACTIVE != 0
@@ -93,6 +148,8 @@ pub struct System {
     debug_control: u32,
     /// ACTLR.
     auxiliary_control: u32,
+    /// SFSR.
+    pub secure_fault_status: u32,
     /// CPACR.
     coprocessor_access: u32,
     interrupts: u16,
@@ -100,20 +157,21 @@ pub struct System {
 
 impl System {
     pub fn new(soc: &Soc, features: Features) -> Self {
-        let configuration =
-            if features.mainline { CCR_STKALIGN } else { CCR_STKALIGN | CCR_UNALIGN_TRP };
+        let configuration = if features.v8m {
+            CCR_V8M_ONES
+        } else if features.mainline {
+            CCR_STKALIGN
+        } else {
+            CCR_STKALIGN | CCR_UNALIGN_TRP
+        };
         Self {
             core: soc.core,
             features,
             nvic: Nvic::new(soc.interrupts, soc.priority_bits),
             systick: SysTick::new(soc.systick_reference_divisor),
             counter: CycleCounter::default(),
-            fp: FpControl {
-                control: FpControl::AUTOMATIC | FpControl::LAZY_ENABLED,
-                address: 0,
-                default_status: 0,
-            },
             mpu: Mpu::new(features, soc.mpu_regions()),
+            fp: FpControl::at_reset(features),
             vector_table: soc.vector_base(),
             sleep_control: 0,
             configuration,
@@ -124,6 +182,7 @@ impl System {
             debug_status: 0,
             debug_control: 0,
             auxiliary_control: 0,
+            secure_fault_status: 0,
             coprocessor_access: 0,
             interrupts: soc.interrupts,
         }
@@ -139,6 +198,11 @@ impl System {
 
     pub const fn aligns_stack(&self) -> bool {
         self.configuration & CCR_STKALIGN != 0
+    }
+
+    /// Whether stack limits do not count at negative priorities (ARMv8-M).
+    pub const fn ignores_stack_limits(&self) -> bool {
+        self.configuration & CCR_STKOFHFNMIGN != 0
     }
 
     /// CCR.NONBASETHRDENA: handlers may return to thread mode past active exceptions.
@@ -167,16 +231,18 @@ impl System {
     /// The bits of ACTLR that there are (DDI 0337, DDI 0439, 4.2).
     const fn auxiliary_mask(&self) -> u32 {
         match self.core {
-            CoreKind::CortexM4F => 0x307,
+            CoreKind::CortexM4 | CoreKind::CortexM4F => 0x307,
             _ => 7,
         }
     }
 
     const fn identity(&self) -> u32 {
         match self.core {
+            CoreKind::CortexM0 => 0x410C_C200,
             CoreKind::CortexM0Plus => 0x410C_C601,
             CoreKind::CortexM3 => 0x412F_C230,
-            CoreKind::CortexM4F => 0x410F_C241,
+            CoreKind::CortexM4 | CoreKind::CortexM4F => 0x410F_C241,
+            CoreKind::CortexM33 => 0x411F_D210,
         }
     }
 
@@ -193,25 +259,21 @@ impl System {
     }
 
     fn handler_state(&self) -> u32 {
+        let word = |table: &[(u32, u16)], set: ExceptionSet| {
+            table
+                .iter()
+                .fold(0, |word, &(bit, exception)| word | u32::from(set.contains(exception)) << bit)
+        };
         let (enabled, active, pending) =
             (self.nvic.enabled(), self.nvic.active(), self.nvic.pending());
-        let bit = |set: crate::nvic::ExceptionSet, exception, at| {
-            u32::from(set.contains(exception)) << at
-        };
-        bit(active, MEM_MANAGE, 0)
-            | bit(active, BUS_FAULT, 1)
-            | bit(active, USAGE_FAULT, 3)
-            | bit(active, SVCALL, 7)
-            | bit(active, DEBUG_MONITOR, 8)
-            | bit(active, PENDSV, 10)
-            | bit(active, SYSTICK, 11)
-            | bit(pending, USAGE_FAULT, 12)
-            | bit(pending, MEM_MANAGE, 13)
-            | bit(pending, BUS_FAULT, 14)
-            | bit(pending, SVCALL, 15)
-            | bit(enabled, MEM_MANAGE, 16)
-            | bit(enabled, BUS_FAULT, 17)
-            | bit(enabled, USAGE_FAULT, 18)
+        let mut state = word(HANDLERS_ENABLED, enabled)
+            | word(HANDLERS_ACTIVE, active)
+            | word(HANDLERS_PENDING, pending);
+        if self.features.v8m {
+            state |=
+                word(&[(2, HARD_FAULT), (5, NMI)], active) | word(&[(21, HARD_FAULT)], pending);
+        }
+        state
     }
 }
 
@@ -282,11 +344,14 @@ impl Machine {
                 }
                 value.unwrap_or(0)
             }
+            0xE000_EDE4 if self.features.v8m => system.secure_fault_status,
             0xE000_EF34 if self.features.fp => system.fp.control,
             0xE000_EF38 if self.features.fp => system.fp.address,
             0xE000_EF3C if self.features.fp => system.fp.default_status,
             0xE000_EF40 if self.features.fp => 0x1011_0021,
             0xE000_EF44 if self.features.fp => 0x1100_0011,
+            // MVFR2: FPv5's selections, extrema and directed roundings.
+            0xE000_EF48 if self.features.fp && self.features.v8m => 0x40,
             _ => {
                 self.note_unmodelled(address);
                 0
@@ -351,6 +416,9 @@ impl Machine {
                 self.reset_requested = value & 4 != 0;
             }
             0xE000_ED10 => system.sleep_control = value & 0x16,
+            0xE000_ED14 if self.features.v8m => {
+                system.configuration = value & CCR_V8M_WRITABLE | CCR_V8M_ONES;
+            }
             0xE000_ED14 if mainline => system.configuration = value & 0x31B,
             0xE000_ED18..=0xE000_ED23 => {
                 let first = 4 + (address - 0xE000_ED18) as u16;
@@ -373,7 +441,10 @@ impl Machine {
                 }
             }
             0xE000_EF00 if mainline => self.pend_soon(FIRST_INTERRUPT + (value & 0x1FF) as u16),
-            0xE000_EF34 if self.features.fp => system.fp.control = value & 0xC000_017B,
+            0xE000_EDE4 if self.features.v8m => system.secure_fault_status &= !value,
+            0xE000_EF34 if self.features.fp => {
+                system.fp.control = value & FpControl::writable(self.features);
+            }
             0xE000_EF38 if self.features.fp => system.fp.address = value & !7,
             0xE000_EF3C if self.features.fp => system.fp.default_status = value & 0x07C0_0000,
             _ => self.note_unmodelled(address),
@@ -406,6 +477,7 @@ impl Machine {
             // DDI 0403, B3.2.10 to B3.2.12; ARMv6-M has SVCall, PendSV and SysTick only.
             let exists = match exception {
                 MEM_MANAGE..=USAGE_FAULT | DEBUG_MONITOR => self.features.mainline,
+                SECURE_FAULT => self.features.v8m,
                 SVCALL | PENDSV.. => true,
                 _ => false,
             };
@@ -429,25 +501,18 @@ impl Machine {
     }
 
     fn write_handler_state(&mut self, value: u32) {
-        for (bit, exception) in [(16, MEM_MANAGE), (17, BUS_FAULT), (18, USAGE_FAULT)] {
-            self.system.nvic.enable(exception, value >> bit & 1 == 1);
-        }
-        let active = [
-            (0, MEM_MANAGE),
-            (1, BUS_FAULT),
-            (3, USAGE_FAULT),
-            (7, SVCALL),
-            (8, DEBUG_MONITOR),
-            (10, PENDSV),
-            (11, SYSTICK),
-        ];
-        for (bit, exception) in active {
-            self.system.nvic.set_active(exception, value >> bit & 1 == 1);
-        }
-        for (bit, exception) in [(12, USAGE_FAULT), (13, MEM_MANAGE), (14, BUS_FAULT), (15, SVCALL)]
-        {
-            self.system.nvic.pend(exception, value >> bit & 1 == 1);
-        }
+        let v8m = self.features.v8m;
+        let nvic = &mut self.system.nvic;
+        let bits = |table: &'static [(u32, u16)]| {
+            let there =
+                table.iter().filter(move |&&(_, exception)| v8m || exception != SECURE_FAULT);
+            there.map(move |&(bit, exception)| (exception, value >> bit & 1 == 1))
+        };
+        bits(HANDLERS_ENABLED).for_each(|(exception, on)| nvic.enable(exception, on));
+        bits(HANDLERS_ACTIVE).for_each(|(exception, on)| nvic.set_active(exception, on));
+        bits(HANDLERS_PENDING).for_each(|(exception, on)| {
+            nvic.pend(exception, on);
+        });
     }
 
     /// DEMCR: the monitor's exception, and power for the trace units.

@@ -6,9 +6,10 @@ mod support;
 use rtmark_sim::{CoreKind, ExitStatus, FaultKind, FaultPolicy, Memory, Soc, Stop, Transfer};
 use support::*;
 
-const M0: &[CoreKind] = &[CoreKind::CortexM0Plus];
+const M0: &[CoreKind] = &[CoreKind::CortexM0, CoreKind::CortexM0Plus];
 const M4F: &[CoreKind] = &[CoreKind::CortexM4F];
-const MAINLINE: &[CoreKind] = &[CoreKind::CortexM3, CoreKind::CortexM4F];
+const MAINLINE: &[CoreKind] =
+    &[CoreKind::CortexM3, CoreKind::CortexM4, CoreKind::CortexM4F, CoreKind::CortexM33];
 const ALL: &[CoreKind] = CoreKind::ALL;
 /// Where no memory and no device is.
 const NOWHERE: u32 = 0x6000_0000;
@@ -340,7 +341,7 @@ fn delivered_faults_reach_the_handler_with_their_frame_and_status() {
             assert_eq!(running.names(), ["fault", "hard fault"], "{core}: {}", fault.what);
             let stacked = running.word(running.r(13) + 24);
             assert_eq!(stacked, firmware.address("fault"), "{core}: {}", fault.what);
-            if core != CoreKind::CortexM0Plus {
+            if core.is_mainline() {
                 let mut reader = firmware_of(fault);
                 reader.handler(3).load(4, CFSR).load(5, HFSR).load(6, BFAR).forever();
                 let mut running = reader.on(core);

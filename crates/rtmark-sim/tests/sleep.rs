@@ -15,7 +15,11 @@ fn an_interrupt_wakes_and_is_taken() {
         running.machine.pend_interrupt(0, Cycles(5_000));
         running.run(10_000);
         assert_eq!(running.names()[..2], ["handler", "awake"], "{core}");
-        let entry = if core == CoreKind::CortexM0Plus { 15 } else { 12 };
+        let entry = match core {
+            CoreKind::CortexM0 => 16,
+            CoreKind::CortexM0Plus => 15,
+            _ => 12,
+        };
         assert_eq!(running.cycle("handler"), 5_000 + entry, "{core}: sleep adds nothing");
     }
 }

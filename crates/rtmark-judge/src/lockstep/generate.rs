@@ -5,8 +5,6 @@
 //! skips, an IT block, a loop, a call), then a checkpoint. Nothing generated is
 //! UNPREDICTABLE, and every program ends.
 
-use rtmark_sim::CoreKind;
-
 use super::code::Code;
 use super::harness::{self, Harness, Shape};
 use super::layout::Layout;
@@ -106,13 +104,12 @@ impl Generator {
         let layout = Layout::of(shape.core);
         let mut code = Code::new(0);
         let harness = harness::write(&mut code, shape, &layout);
-        let mainline = shape.core != CoreKind::CortexM0Plus;
         let mut generator = Self {
             code,
             random: Random::new(seed),
             shape,
             layout,
-            patterns: Patterns::new(mainline, shape.has_dsp(), shape.float),
+            patterns: Patterns::new(shape),
             pointer: 7,
             aligned: true,
             reserved: 0,
@@ -212,7 +209,7 @@ impl Generator {
     }
 
     pub(super) fn is_mainline(&self) -> bool {
-        self.shape.core != CoreKind::CortexM0Plus
+        self.shape.core.is_mainline()
     }
 
     /// A number that is likelier to be remarkable than chance has it.
@@ -311,6 +308,9 @@ impl Generator {
             0 | 1 if self.is_mainline() => self.emit_one(|patterns| &patterns.wide_memory),
             2 if self.is_mainline() && self.aligned => {
                 self.emit_one(|patterns| &patterns.aligned_memory);
+            }
+            5 if !self.patterns.wide_ordered.is_empty() && self.aligned => {
+                self.emit_one(|patterns| &patterns.wide_ordered);
             }
             3 | 4 if self.shape.float && self.aligned => {
                 self.emit_one(|patterns| &patterns.float_memory);

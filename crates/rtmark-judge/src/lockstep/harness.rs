@@ -43,18 +43,27 @@ const COMMON: [&str; 22] = [
     "r10", "r11", "r12", "primask", "control", "psp", "svc", "pendsv",
 ];
 const MAINLINE: [&str; 2] = ["basepri", "faultmask"];
+const V8M: [&str; 2] = ["msplim", "psplim"];
 
 impl Shape {
     /// Whether the core has the DSP extension, and with it the GE flags.
     pub fn has_dsp(self) -> bool {
-        self.core == CoreKind::CortexM4F
+        self.core.has_dsp()
+    }
+
+    /// Whether the core is of ARMv8-M.
+    pub fn is_v8m(self) -> bool {
+        self.core == CoreKind::CortexM33
     }
 
     /// What each word of a record is.
     pub fn record_names(self) -> Vec<String> {
         let mut names: Vec<String> = COMMON.iter().map(ToString::to_string).collect();
-        if self.core != CoreKind::CortexM0Plus {
+        if self.core.is_mainline() {
             names.extend(MAINLINE.iter().map(ToString::to_string));
+        }
+        if self.is_v8m() {
+            names.extend(V8M.iter().map(ToString::to_string));
         }
         if self.float {
             names.extend((0..32).map(|at| format!("s{at}")));
@@ -203,10 +212,10 @@ fn write_svc_handler(code: &mut Code, shape: Shape, layout: &Layout) {
         0x1852, // adds r2, r2, r1
         0x6142, // str r2, [r0, #20]: the caller's lr
     ]);
-    let flags = match shape.core {
-        CoreKind::CortexM0Plus => 0xF000_0000,
-        CoreKind::CortexM3 => 0xF800_0000,
-        CoreKind::CortexM4F => 0xF80F_0000,
+    let flags = match (shape.core.is_mainline(), shape.has_dsp()) {
+        (false, _) => 0xF000_0000,
+        (true, false) => 0xF800_0000,
+        (true, true) => 0xF80F_0000,
     };
     code.load_literal(2, flags);
     code.halves(&[
@@ -246,7 +255,7 @@ fn write_checkpoint(
     flush: u32,
     dump: u32,
 ) -> (u32, u32) {
-    let mainline = shape.core != CoreKind::CortexM0Plus;
+    let mainline = shape.core.is_mainline();
     let start = code.here();
     code.halves(&[0xF3EF, 0x8000]); // mrs r0, apsr
     code.load_literal(1, layout.variables);
@@ -275,6 +284,9 @@ fn write_checkpoint(
     code.half(0xC230);
     if mainline {
         code.halves(&[0xF3EF, 0x8411, 0xF3EF, 0x8513, 0xC230]); // basepri, faultmask
+    }
+    if shape.is_v8m() {
+        code.halves(&[0xF3EF, 0x840A, 0xF3EF, 0x850B, 0xC230]); // msplim, psplim
     }
     if shape.float {
         code.halves(&[0xECA2, 0x0A20, 0xEEF1, 0x4A10, 0xC210]); // vstmia r2!, {s0-s31}; fpscr

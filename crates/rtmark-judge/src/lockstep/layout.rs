@@ -9,6 +9,8 @@ pub struct Layout {
     pub machine: &'static str,
     /// Bytes of code memory, from address 0 on.
     pub code: u32,
+    /// Where the same memory is that the core reads its vectors from at reset.
+    pub vectors: u32,
     /// Variables of the harness: the beginning of RAM.
     pub variables: u32,
     /// Memory that random loads and stores reach.
@@ -27,6 +29,7 @@ pub struct Layout {
 const CORTEX_M0PLUS: Layout = Layout {
     machine: "microbit",
     code: 0x4_0000,
+    vectors: 0,
     variables: 0x2000_0000,
     window: 0x2000_0100,
     window_size: 0x400,
@@ -40,6 +43,7 @@ const CORTEX_M0PLUS: Layout = Layout {
 const CORTEX_M4F: Layout = Layout {
     machine: "mps2-an386",
     code: 0x10_0000,
+    vectors: 0,
     variables: 0x2000_0000,
     window: 0x2000_1000,
     window_size: 0x4000,
@@ -50,13 +54,26 @@ const CORTEX_M4F: Layout = Layout {
     main_stack: 0x2001_0000,
 };
 
+/// The machine's data memory that Secure code reaches; code is seen at address 0 too.
+const CORTEX_M33: Layout = Layout {
+    machine: "mps2-an505",
+    vectors: 0x1000_0000,
+    variables: 0x3800_0000,
+    window: 0x3800_1000,
+    log: 0x3800_8000,
+    process_stack: 0x3800_7000,
+    main_stack: 0x3801_0000,
+    ..CORTEX_M4F
+};
+
 impl Layout {
     /// The layout for a core.
     pub const fn of(core: CoreKind) -> Self {
         match core {
-            CoreKind::CortexM0Plus => CORTEX_M0PLUS,
+            CoreKind::CortexM0 | CoreKind::CortexM0Plus => CORTEX_M0PLUS,
             CoreKind::CortexM3 => Self { machine: "mps2-an385", ..CORTEX_M4F },
-            CoreKind::CortexM4F => CORTEX_M4F,
+            CoreKind::CortexM4 | CoreKind::CortexM4F => CORTEX_M4F,
+            CoreKind::CortexM33 => CORTEX_M33,
         }
     }
 
@@ -66,10 +83,8 @@ impl Layout {
     /// Never: the text is the same for ever.
     pub fn soc(&self, core: CoreKind) -> Soc {
         // QEMU gives the mainline cores all eight priority bits.
-        let (ram, priority_bits) = match core {
-            CoreKind::CortexM0Plus => (0x4000, 2),
-            CoreKind::CortexM3 | CoreKind::CortexM4F => (0x2_0000, 8),
-        };
+        let (ram, priority_bits) = if core.is_mainline() { (0x2_0000, 8) } else { (0x4000, 2) };
+        let alias = if self.vectors == 0 { String::new() } else { self.vectors.to_string() };
         let text = format!(
             r#"
             name = "{}"
@@ -78,20 +93,22 @@ impl Layout {
             clock_hz = 16_000_000
             interrupts = 32
             priority_bits = {priority_bits}
+            vectors = {}
 
             [[memory]]
             name = "FLASH"
             kind = "flash"
             base = 0
             size = {}
+            aliases = [{alias}]
 
             [[memory]]
             name = "RAM"
             kind = "ram"
-            base = 0x2000_0000
+            base = {}
             size = {ram}
             "#,
-            self.machine, self.code
+            self.machine, self.vectors, self.code, self.variables
         );
         Soc::from_toml(&text).expect("a valid soc")
     }

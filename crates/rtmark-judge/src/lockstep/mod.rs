@@ -13,6 +13,7 @@ mod mainline;
 mod patterns;
 mod trace;
 mod units;
+mod v8m;
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -98,7 +99,7 @@ pub fn run(plan: &Plan, mut progress: impl FnMut(&Score)) -> Result<Score, Locks
         let seed = plan.seed + score.programs;
         let shape = Shape {
             core: plan.core,
-            float: plan.core == CoreKind::CortexM4F && seed % 2 == 1,
+            float: plan.core.has_fpu() && seed % 2 == 1,
             passes: plan.passes,
             window_each: false,
         };
@@ -148,7 +149,7 @@ fn simulate(program: &Program) -> Run {
 
 fn compare(program: &Program, score: &mut Score) -> Result<(), LockstepError> {
     let scratch = Scratch::new(&program.image)?;
-    let qemu = Qemu::start(program.layout.machine, scratch.path(), &[])?;
+    let qemu = Qemu::start(program.layout.machine, scratch.path(), program.layout.vectors, &[])?;
     let ours = simulate(program);
     let theirs = qemu.finish(DEADLINE)?;
     if ours.console == theirs.console {

@@ -7,6 +7,8 @@
 //! pointer into the window, `i` anything. Combinations that the manual calls
 //! UNPREDICTABLE or undefined are refused by a rule.
 
+use super::harness::Shape;
+
 /// Whether the bits, with everything filled in, may be executed.
 pub type Rule = fn(u32) -> bool;
 
@@ -304,6 +306,29 @@ const FLOAT: &[(&str, Rule)] = &[
     ("11101110_1111_0001 1111_1010_0001_0000", any), // VMRS to the flags
 ];
 
+/// What FPv5 adds (DDI 0553, C2.4).
+const FLOAT_V5: &[&str] = &[
+    "11101110_1_i_11_0110 iiii_1010_i1i0_iiii", // VRINTR, VRINTZ
+    "11101110_1_i_11_0111 iiii_1010_01i0_iiii", // VRINTX
+];
+const FLOAT_UNCONDITIONAL: &[&str] = &[
+    "11111110_0_i_ii_iiii iiii_1010_i0i0_iiii", // VSEL
+    "11111110_1_i_00_iiii iiii_1010_iii0_iiii", // VMAXNM, VMINNM
+    "11111110_1_i_00_iiii iiii_1010_iii0_iiii",
+    "11111110_1_i_11_10ii iiii_1010_01i0_iiii", // VRINTA, VRINTN, VRINTP, VRINTM
+    "11111110_1_i_11_11ii iiii_1010_i1i0_iiii", // VCVTA, VCVTN, VCVTP, VCVTM
+];
+
+/// Load-acquire and store-release (DDI 0553, C2.4).
+const ORDERED: &[&str] = &[
+    "11101_00_0110_1_pppp dddd_1111_1000_1111", // LDAB
+    "11101_00_0110_1_pppp dddd_1111_1001_1111", // LDAH
+    "11101_00_0110_1_pppp dddd_1111_1010_1111", // LDA
+    "11101_00_0110_0_pppp nnnn_1111_1000_1111", // STLB
+    "11101_00_0110_0_pppp nnnn_1111_1001_1111", // STLH
+    "11101_00_0110_0_pppp nnnn_1111_1010_1111", // STL
+];
+
 /// Patterns by what they need, for one core.
 #[derive(Clone, Debug, Default)]
 pub struct Patterns {
@@ -314,6 +339,10 @@ pub struct Patterns {
     pub aligned_memory: Vec<Pattern>,
     pub float: Vec<Pattern>,
     pub float_memory: Vec<Pattern>,
+    /// Accesses without an offset, which need an aligned pointer.
+    pub wide_ordered: Vec<Pattern>,
+    /// Operations that no IT block may hold.
+    pub float_unconditional: Vec<Pattern>,
 }
 
 fn all(texts: &[&'static str]) -> Vec<Pattern> {
@@ -325,22 +354,29 @@ fn ruled(lines: &[(&'static str, Rule)]) -> Vec<Pattern> {
 }
 
 impl Patterns {
-    /// The patterns of an architecture and its extensions.
-    pub fn new(mainline: bool, dsp: bool, float: bool) -> Self {
+    /// The patterns of a program's core.
+    pub fn new(shape: Shape) -> Self {
         let narrow = NARROW.iter().map(|&text| Pattern { text, rule: has_high_register });
         let mut patterns =
             Self { narrow: narrow.collect(), narrow_memory: all(NARROW_MEMORY), ..Self::default() };
-        if mainline {
+        if shape.core.is_mainline() {
             patterns.wide = [ruled(IMMEDIATE), ruled(REGISTER), all(MULTIPLY)].concat();
             patterns.wide_memory = all(WIDE_MEMORY);
             patterns.aligned_memory = all(ALIGNED_MEMORY);
         }
-        if dsp {
+        if shape.has_dsp() {
             patterns.wide.extend([ruled(DSP), all(PARALLEL), all(DSP_MULTIPLY)].concat());
         }
-        if float {
+        if shape.float {
             patterns.float = ruled(FLOAT);
             patterns.float_memory = all(FLOAT_MEMORY);
+        }
+        if shape.is_v8m() {
+            patterns.wide_ordered = all(ORDERED);
+            if shape.float {
+                patterns.float.extend(all(FLOAT_V5));
+                patterns.float_unconditional = all(FLOAT_UNCONDITIONAL);
+            }
         }
         patterns
     }

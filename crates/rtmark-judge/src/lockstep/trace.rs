@@ -139,7 +139,8 @@ fn theirs(program: &Program, block: Block) -> Result<Vec<State>, QemuError> {
     let items = if program.shape.float { "cpu,fpu,nochain" } else { "cpu,nochain" };
     let path = log.path().to_string_lossy().into_owned();
     let extra = ["-singlestep", "-d", items, "-dfilter", &range, "-D", &path];
-    Qemu::start(program.layout.machine, image.path(), &extra)?.finish(DEADLINE)?;
+    Qemu::start(program.layout.machine, image.path(), program.layout.vectors, &extra)?
+        .finish(DEADLINE)?;
     let text = std::fs::read_to_string(log.path())?;
     Ok(parse(&text, program.shape.float))
 }

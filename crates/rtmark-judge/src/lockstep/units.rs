@@ -14,6 +14,9 @@ impl Generator {
             (true, false) => 52,
             (true, true) => 66,
         };
+        if self.shape.is_v8m() && self.random.chance(1, 12) {
+            return self.v8m_unit();
+        }
         match self.random.below(kinds) {
             9..=11 => self.constant(),
             12 | 13 => self.skip(),
@@ -266,7 +269,7 @@ impl Generator {
         self.code.halves(&[0xF3EF, 0x8000 | d << 8 | register]);
     }
 
-    fn msr(&mut self, source: u8, register: u16) {
+    pub(super) fn msr(&mut self, source: u8, register: u16) {
         self.code.halves(&[0xF380 | u16::from(source), 0x8800 | register]);
     }
 
@@ -345,7 +348,8 @@ impl Generator {
         self.code.half(MOVS | u16::from(by) << 8 | stack | live);
         self.msr(by, 20);
         self.code.halves(&[0xF3BF, 0x8F6F]); // isb
-        if self.shape.float && live == 0 {
+        // On ARMv8-M that ends the Secure program's floating-point state in any case.
+        if self.shape.float && (live == 0 || self.shape.is_v8m()) {
             if self.random.chance(1, 2) {
                 self.supervisor_call();
             }

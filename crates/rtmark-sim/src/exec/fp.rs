@@ -1,8 +1,10 @@
-//! The floating-point extension (DDI 0403, A7.7.219 on).
+//! The floating-point extension (DDI 0403, A7.7.219 on; DDI 0553, C2.4 for FPv5).
+
+use std::cmp::Ordering;
 
 use super::{Done, Trap};
-use crate::cpu::CONTROL_FPCA;
-use crate::float::{Context, Rounding};
+use crate::cpu::{CONTROL_FPCA, CONTROL_SFPA};
+use crate::float::{Context, INEXACT, Rounding};
 use crate::isa::{Group, Op, Slot};
 use crate::machine::Machine;
 
@@ -11,6 +13,9 @@ const SIGN: u32 = 1 << 31;
 impl Machine {
     #[inline(never)]
     pub(super) fn execute_fp(&mut self, s: &Slot) -> Done {
+        if s.op.group() == Group::FloatState {
+            return self.fp_state(s);
+        }
         self.prepare_fp()?;
         match s.op.group() {
             Group::FloatMemory => self.fp_memory(s),
@@ -27,17 +32,31 @@ impl Machine {
 
     /// ExecuteFPCheck: access allowed, pending lazy state saved, this context's state begun.
     fn prepare_fp(&mut self) -> Done {
-        if !self.features.fp || !self.system.allows_fp(self.cpu.privileged()) {
-            return Err(Trap::NoCoprocessor);
-        }
+        self.check_fp()?;
         if self.system.fp.lazy_pending() {
             self.save_lazy_fp_state()?;
         }
-        if self.system.fp.automatic() && self.cpu.control & CONTROL_FPCA == 0 {
+        let live = if self.features.v8m { CONTROL_FPCA | CONTROL_SFPA } else { CONTROL_FPCA };
+        if self.system.fp.automatic() && self.cpu.control & live != live {
             self.cpu.fpscr = self.system.fp.default_status;
-            self.cpu.control |= CONTROL_FPCA;
+            self.cpu.control |= live;
         }
         Ok(())
+    }
+
+    fn check_fp(&self) -> Done {
+        let allowed = self.features.fp && self.system.allows_fp(self.cpu.privileged());
+        if allowed { Ok(()) } else { Err(Trap::NoCoprocessor) }
+    }
+
+    /// VLSTM and VLLDM: nothing to do unless the Secure program has floating-point state.
+    fn fp_state(&mut self, s: &Slot) -> Done {
+        if self.cpu.control & CONTROL_SFPA == 0 {
+            return Ok(());
+        }
+        self.check_fp()?;
+        let address = self.cpu.get(s.n);
+        if s.op == Op::Vlstm { self.leave_fp_state(address) } else { self.take_fp_state(address) }
     }
 
     fn fp_arithmetic(&mut self, s: &Slot) {
@@ -84,6 +103,20 @@ impl Machine {
                 context.float_to_fixed(m, 32, 0, s.aux & 2 == 0)
             }
             Op::VcvtFixed => fixed(&mut context, s, d),
+            Op::Vsel => {
+                let condition = (s.aux << 2 | (s.aux >> 1 ^ s.aux & 1) << 1) as u8;
+                if self.cpu.condition(condition) { n } else { m }
+            }
+            Op::Vmaxnm => context.extremum(n, m, Ordering::Greater),
+            Op::Vminnm => context.extremum(n, m, Ordering::Less),
+            Op::Vrint => {
+                context.rounding = directed(s.aux).unwrap_or(context.rounding);
+                context.round_to_integer(m, if s.aux & 7 == 6 { INEXACT } else { 0 })
+            }
+            Op::VcvtDirected => {
+                context.rounding = directed(s.aux).unwrap_or(context.rounding);
+                context.float_to_fixed(m, 32, 0, s.aux & 8 == 0)
+            }
             Op::VcvtHalf => {
                 let top = s.aux & 1 == 1;
                 if s.aux & 2 == 0 {
@@ -138,6 +171,18 @@ impl Machine {
             self.cpu.set_any(s.n, end);
         }
         Ok(())
+    }
+}
+
+/// The rounding that an instruction names in the low bits of `aux`, if not the FPSCR's.
+const fn directed(aux: u32) -> Option<Rounding> {
+    match aux & 7 {
+        0 => Some(Rounding::Away),
+        1 => Some(Rounding::Nearest),
+        2 => Some(Rounding::Up),
+        3 => Some(Rounding::Down),
+        4 => Some(Rounding::Zero),
+        _ => None,
     }
 }
 

@@ -118,7 +118,7 @@ impl Machine {
 
     /// The access at this address is not aligned as it must be.
     #[cold]
-    fn unaligned(&mut self, address: u32) -> Trap {
+    pub(crate) fn unaligned(&mut self, address: u32) -> Trap {
         self.trap_value = address;
         Trap::Unaligned
     }
@@ -264,11 +264,16 @@ impl Machine {
     /// BX: changes state by bit 0; in handler mode an EXC_RETURN value returns.
     #[inline(always)]
     pub(super) fn branch_exchange(&mut self, at: &mut Progress, target: u32) -> Outcome {
-        if target >= 0xF000_0000 && self.cpu.ipsr != 0 {
+        if target >= 0xF000_0000 && self.cpu.ipsr != 0 && self.is_exception_return(target) {
             self.trap_value = target;
             return Err(Trap::ExceptionReturn);
         }
         self.branch_linked(at, target)
+    }
+
+    /// Which high addresses return, in handler mode (DDI 0403, B1.5.8; DDI 0553, B3.20).
+    const fn is_exception_return(&self, target: u32) -> bool {
+        target >= 0xFF00_0000 || !self.features.v8m
     }
 
     /// BLX: changes state by bit 0, never returns from an exception.
@@ -331,6 +336,7 @@ impl Machine {
                 self.exclusive = false;
                 Ok(())
             }
+            Op::Lda | Op::Stl => self.execute_ordered(s, base),
             _ => self.execute_exclusive(s, base),
         }
     }
@@ -379,6 +385,29 @@ impl Machine {
         if s.op != Op::LdrdLit && s.aux != 0 {
             self.cpu.set_any(s.n, indexed);
         }
+        Ok(())
+    }
+
+    /// Load-acquire and store-release: with one core and memory in order, an access
+    /// that must be aligned.
+    fn execute_ordered(&mut self, s: &Slot, address: u32) -> Done {
+        if !is_aligned(address, s.aux) {
+            return Err(self.unaligned(address));
+        }
+        let value = self.cpu.get(s.d);
+        if s.op == Op::Stl {
+            return self.within(|machine, at| match s.aux {
+                1 => machine.write_byte(at, address, value),
+                2 => machine.write_half(at, address, value),
+                _ => machine.write_word(at, address, value),
+            });
+        }
+        let value = self.within(|machine, at| match s.aux {
+            1 => machine.read_byte(at, address),
+            2 => machine.read_half(at, address),
+            _ => machine.read_word(at, address),
+        })?;
+        self.cpu.set_any(s.d, value);
         Ok(())
     }
 

@@ -1,8 +1,8 @@
 //! What each operation does to registers, flags and memory.
 //!
 //! The meaning of an instruction is written here, once, close to the pseudo-code
-//! of the Architecture Reference Manual (DDI 0403; DDI 0419 for ARMv6-M), and
-//! never looks at the clock. What an instruction costs is told by [`crate::timing`];
+//! of the Architecture Reference Manual (DDI 0403; DDI 0419 for ARMv6-M, DDI 0553 for
+//! ARMv8-M), and never looks at the clock. What an instruction costs is told by [`crate::timing`];
 //! the arms below only report what the cost depends on: a branch that was taken,
 //! a memory that made the core wait, operands of a division.
 
@@ -10,6 +10,7 @@ mod alu;
 mod dsp;
 mod fp;
 mod memory;
+mod secure;
 mod system;
 
 use crate::isa::{Group, Op, Slot};
@@ -40,6 +41,12 @@ pub enum Trap {
     Unaligned,
     /// A division by zero with CCR.DIV_0_TRP set.
     DivideByZero,
+    /// The stack pointer would go below its limit.
+    StackLimit,
+    /// A branch to Non-secure state, of which there is none.
+    NonSecure,
+    /// The floating-point state is to be left behind while some other still is.
+    LazyState,
     /// Loading the program counter with EXC_RETURN, which is `Machine::trap_value`.
     ExceptionReturn,
     SupervisorCall,
@@ -63,6 +70,9 @@ impl Trap {
             | Self::LazyForbidden
             | Self::Unaligned
             | Self::DivideByZero
+            | Self::StackLimit
+            | Self::NonSecure
+            | Self::LazyState
             | Self::Breakpoint => true,
             Self::InvalidState
             | Self::InvalidReturn
@@ -423,6 +433,7 @@ impl Machine {
                 return Ok(self.branch_indirect(at, s.imm.wrapping_add(self.cpu.get(s.m))));
             }
             Op::Nop | Op::Yield | Op::Pld => {}
+            Op::Guarded => return self.execute_guarded(s, at),
             _ => return self.aside(at, |machine| machine.execute_rare(s)),
         }
         Ok(Flow::Next)
@@ -432,11 +443,14 @@ impl Machine {
     #[inline(never)]
     fn execute_rare(&mut self, slot: &Slot) -> Outcome {
         match slot.op.group() {
+            Group::Security => {
+                return self.within(|machine, at| machine.execute_security(slot, at));
+            }
             Group::LoadPc | Group::BranchTable => {
                 return self.within(|machine, at| machine.execute_branch(slot, at));
             }
             Group::Bits => self.execute_integer(slot),
-            Group::Dual | Group::Exclusive => self.execute_memory(slot),
+            Group::Dual | Group::Ordered | Group::Exclusive => self.execute_memory(slot),
             Group::Load | Group::StoreImmediate => self.execute_unprivileged(slot),
             Group::Hint
             | Group::Wait
@@ -449,7 +463,8 @@ impl Machine {
             | Group::FloatMultiplyAdd
             | Group::FloatDivide
             | Group::FloatTransfer
-            | Group::FloatMemory => self.execute_fp(slot),
+            | Group::FloatMemory
+            | Group::FloatState => self.execute_fp(slot),
             _ => Err(Trap::Undefined),
         }
         .map(|()| Flow::Next)

@@ -1,7 +1,7 @@
 //! Instructions that speak to the core itself (DDI 0403, B5.2).
 
 use super::{Done, Trap};
-use crate::cpu::{CONTROL_FPCA, CONTROL_NPRIV, CONTROL_SPSEL};
+use crate::cpu::{CONTROL_FPCA, CONTROL_NPRIV, CONTROL_SFPA, CONTROL_SPSEL};
 use crate::isa::{Op, Slot};
 use crate::machine::Machine;
 
@@ -61,6 +61,8 @@ impl Machine {
             _ if register != 20 && !cpu.privileged() => 0,
             8 => cpu.msp(),
             9 => cpu.psp(),
+            10 => cpu.main_limit,
+            11 => cpu.process_limit,
             16 => u32::from(cpu.primask),
             17 | 18 if self.features.mainline => u32::from(cpu.basepri),
             19 if self.features.mainline => u32::from(cpu.faultmask),
@@ -82,9 +84,12 @@ impl Machine {
                 }
                 return;
             }
+            20 => return self.write_control(value),
             _ if !privileged => return,
             8 => self.cpu.set_msp(value),
             9 => self.cpu.set_psp(value),
+            10 if self.features.v8m => self.cpu.main_limit = value & !7,
+            11 if self.features.v8m => self.cpu.process_limit = value & !7,
             16 => self.cpu.primask = value & 1 == 1,
             17 if self.features.mainline => {
                 self.cpu.basepri = self.system.nvic.mask_priority(value as u8);
@@ -99,16 +104,23 @@ impl Machine {
             19 if self.features.mainline && (value & 1 == 0 || self.above_hard_fault()) => {
                 self.cpu.faultmask = value & 1 == 1;
             }
-            20 => {
-                let fpca = if self.features.fp { CONTROL_FPCA } else { 0 };
-                let thread = self.cpu.ipsr == 0;
-                let writable = CONTROL_NPRIV | fpca | if thread { CONTROL_SPSEL } else { 0 };
-                self.cpu.switch(|cpu| {
-                    cpu.control = cpu.control & !writable | value & writable;
-                });
-            }
             _ => {}
         }
+        self.attend_soon();
+    }
+
+    fn write_control(&mut self, value: u32) {
+        let (fp, v8m) = (self.features.fp, self.features.v8m);
+        let thread = self.cpu.ipsr == 0;
+        let secure_fp = if fp && v8m { CONTROL_SFPA } else { 0 };
+        let writable = if self.cpu.privileged() {
+            // In handler mode the stack stays the main one, but ARMv8-M notes the choice.
+            let stack = if thread || v8m { CONTROL_SPSEL } else { 0 };
+            CONTROL_NPRIV | stack | if fp { CONTROL_FPCA } else { 0 } | secure_fp
+        } else {
+            secure_fp
+        };
+        self.cpu.switch(|cpu| cpu.control = cpu.control & !writable | value & writable);
         self.attend_soon();
     }
 }

@@ -1,4 +1,4 @@
-//! Single-precision arithmetic as FPv4-SP does it (DDI 0403, A2.5).
+//! Single-precision arithmetic as FPv4-SP and FPv5-SP do it (DDI 0403, A2.5; DDI 0553, E1).
 //!
 //! Operands are unpacked, the exact result (or one with a sticky bit for all that
 //! is lost below it) is formed in wide integers, and one routine rounds it. So
@@ -14,7 +14,7 @@ pub const INVALID: u32 = 1;
 const DIVIDE_BY_ZERO: u32 = 1 << 1;
 const OVERFLOW: u32 = 1 << 2;
 const UNDERFLOW: u32 = 1 << 3;
-const INEXACT: u32 = 1 << 4;
+pub const INEXACT: u32 = 1 << 4;
 const INPUT_DENORMAL: u32 = 1 << 7;
 
 const DEFAULT_NAN: u32 = 0x7FC0_0000;
@@ -23,20 +23,22 @@ const INFINITY: u32 = 0x7F80_0000;
 /// The scale below any finite number's last bit that alignment keeps exactly.
 const GUARD_BITS: u32 = 64;
 
-/// How results are rounded, in the FPSCR's coding.
+/// How results are rounded: the FPSCR's four ways, and to the nearest with ties away
+/// from zero, which only instructions name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rounding {
     Nearest,
     Up,
     Down,
     Zero,
+    Away,
 }
 
 impl Rounding {
     /// Whether what is too large becomes infinity rather than the largest number.
     const fn overflows_to_infinity(self, negative: bool) -> bool {
         match self {
-            Self::Nearest => true,
+            Self::Nearest | Self::Away => true,
             Self::Up => !negative,
             Self::Down => negative,
             Self::Zero => false,
@@ -67,6 +69,28 @@ impl Number {
             | Self::Zero { negative }
             | Self::Finite { negative, .. } => negative,
         }
+    }
+}
+
+impl Number {
+    /// The encoding, with what was flushed to zero as zero.
+    const fn bits(self) -> u32 {
+        match self {
+            Self::Nan { bits, .. } => bits,
+            Self::Infinite { negative } => signed(negative, INFINITY),
+            Self::Zero { negative } => signed(negative, 0),
+            Self::Finite { negative, mantissa, .. } if mantissa >> 23 == 0 => {
+                signed(negative, mantissa)
+            }
+            Self::Finite { negative, mantissa, exponent } => {
+                signed(negative, ((exponent + 150) as u32) << 23 | (mantissa & 0x7F_FFFF))
+            }
+        }
+    }
+
+    /// The same as the host's number, to compare.
+    const fn value(self) -> f32 {
+        f32::from_bits(self.bits())
     }
 }
 
@@ -153,6 +177,7 @@ impl<'a> Context<'a> {
             Rounding::Up => remainder != 0 && !negative,
             Rounding::Down => remainder != 0 && negative,
             Rounding::Zero => false,
+            Rounding::Away => remainder >= half,
         }
     }
 
@@ -390,14 +415,8 @@ impl<'a> Context<'a> {
             _ => None,
         };
         if let (None, None) = (nan(a), nan(b)) {
-            let order = |number: Number| match number {
-                Number::Zero { .. } => 0.0,
-                Number::Infinite { negative: true } => f32::NEG_INFINITY,
-                Number::Infinite { .. } => f32::INFINITY,
-                _ if number == a => f32::from_bits(x),
-                _ => f32::from_bits(y),
-            };
-            let (x, y) = (order(a), order(b));
+            // Zeros are equal, whatever their sign.
+            let (x, y) = (a.value() + 0.0, b.value() + 0.0);
             return match x.total_cmp(&y) {
                 Ordering::Equal => 0b0110 << 28,
                 Ordering::Less => 0b1000 << 28,
@@ -408,6 +427,48 @@ impl<'a> Context<'a> {
             self.raise(INVALID);
         }
         0b0011 << 28
+    }
+
+    /// FPMaxNum and FPMinNum: a quiet NaN gives way to a number.
+    pub fn extremum(&mut self, x: u32, y: u32, which: Ordering) -> u32 {
+        let (a, b) = (self.unpack(x), self.unpack(y));
+        let quiet = |number| matches!(number, Number::Nan { signalling: false, .. });
+        let (a, b) = match (quiet(a), quiet(b)) {
+            (true, false) => (b, b),
+            (false, true) => (a, a),
+            _ => (a, b),
+        };
+        if let Some(nan) = self.nan_of(&[a, b]) {
+            return nan;
+        }
+        // Zeros compare by their sign here: the larger one is positive.
+        let order = a.value().total_cmp(&b.value());
+        if order == which { a.bits() } else { b.bits() }
+    }
+
+    /// FPRoundInt: to an integer that stays a floating-point number. `exactness`: what
+    /// to raise when the number was no integer.
+    pub fn round_to_integer(&mut self, x: u32, exactness: u32) -> u32 {
+        let number = self.unpack(x);
+        if let Some(nan) = self.nan_of(&[number]) {
+            return nan;
+        }
+        let Number::Finite { negative, mantissa, exponent } = number else { return number.bits() };
+        if exponent >= 0 {
+            return x;
+        }
+        let drop = exponent.unsigned_abs();
+        let magnitude = u128::from(mantissa);
+        let (whole, remainder) =
+            (magnitude >> drop.min(127), magnitude & ((1 << drop.min(127)) - 1));
+        // What is dropped beyond the mantissa's width is below one half.
+        let half = 1u128 << (drop - 1).min(126);
+        let up = self.rounds_up(negative, whole & 1 == 1, remainder, half);
+        if remainder != 0 {
+            self.raise(exactness);
+        }
+        let whole = whole + u128::from(up);
+        if whole == 0 { signed(negative, 0) } else { self.round(negative, whole, 0) }
     }
 
     /// FPToFixed: to an integer of `bits` bits with `fraction` of them below the point.

@@ -86,6 +86,49 @@ impl Slot {
         self.extent & ENTERS_LINE != 0
     }
 
+    /// The slot for a core with stack limits: what writes the stack pointer stands
+    /// behind [`Op::Guarded`], so that nothing else pays for the limit's check. The
+    /// operation itself goes to the upper half of `aux`, which no operation uses.
+    pub const fn guarded(self) -> Self {
+        if !self.writes_stack_pointer() {
+            return self;
+        }
+        Self { op: Op::Guarded, aux: self.aux & 0xFFFF | (self.op as u32) << 16, ..self }
+    }
+
+    /// The slot itself, or what stands behind [`Op::Guarded`].
+    pub fn unguarded(&self) -> Self {
+        if self.op != Op::Guarded {
+            return *self;
+        }
+        let op = Op::ALL.get((self.aux >> 16) as usize).copied().unwrap_or(Op::Undefined);
+        Self { op, aux: self.aux & 0xFFFF, ..*self }
+    }
+
+    /// Whether the instruction's write of the stack pointer is checked against its
+    /// limit: additions to it, moves to it, and write-back by loads and stores, but
+    /// neither MSR nor a load of it (DDI 0553, B3.21).
+    const fn writes_stack_pointer(&self) -> bool {
+        use Op as O;
+        match self.op {
+            O::Push | O::Pop => true,
+            O::AddI | O::AddsI | O::SubI | O::SubsI | O::AddR | O::AddsR | O::SubR | O::SubsR => {
+                self.d == 13
+            }
+            O::AddX | O::AddsX | O::SubX | O::SubsX | O::MovR => self.d == 13,
+            O::LdrPre | O::LdrbPre | O::LdrhPre | O::LdrsbPre | O::LdrshPre | O::LdrPcPre => {
+                self.n == 13
+            }
+            O::LdrPost | O::LdrbPost | O::LdrhPost | O::LdrsbPost | O::LdrshPost => self.n == 13,
+            O::LdrPcPost | O::StrPre | O::StrbPre | O::StrhPre => self.n == 13,
+            O::StrPost | O::StrbPost | O::StrhPost => self.n == 13,
+            O::Ldm | O::Ldmdb | O::Stm | O::Stmdb => self.n == 13 && self.aux == 1,
+            O::Ldrd | O::Strd => self.n == 13 && self.aux != 0,
+            O::Vldm | O::Vstm => self.n == 13 && self.m == 1,
+            _ => false,
+        }
+    }
+
     /// Notes whether the instruction, at this address, reaches a new line.
     pub const fn place_in_lines(&mut self, address: u32, line_bytes: u32) {
         let last = address + self.size() as u32 - 2;
@@ -255,6 +298,7 @@ impl Fields {
                     (slot.d, slot.a) = (self.get(b'd') as u8, self.get(b't') as u8);
                 }
             }
+            Form::Ordered(bytes) => slot.aux = bytes.into(),
             Form::List => {
                 slot.imm = self.get(b'r');
                 slot.aux = self.get(b'w');
@@ -386,9 +430,12 @@ impl Fields {
                 slot.n = self.single(b'n', b'N');
                 slot.m = self.single(b'm', b'M');
             }
-            Form::FpTwo | Form::FpConvert => {
+            Form::FpTwo | Form::FpConvert | Form::FpRounding(_) => {
                 slot.d = self.single(b'd', b'D');
                 slot.m = self.single(b'm', b'M');
+                if let Form::FpRounding(kind) = self.line.form {
+                    slot.aux += u32::from(kind) | self.get(b'j') << 3;
+                }
             }
             Form::FpOne => slot.d = self.single(b'd', b'D'),
             Form::FpImmediate => {

@@ -1,8 +1,8 @@
 //! Every Thumb encoding that the modelled cores know, one line each.
 //!
 //! A pattern reads like the encoding diagrams of the Architecture Reference
-//! Manuals (DDI 0419 for ARMv6-M, DDI 0403 for ARMv7-M), most significant bit
-//! first, a 32-bit instruction's first halfword first. `0` and `1` must match, a
+//! Manuals (DDI 0419 for ARMv6-M, DDI 0403 for ARMv7-M, DDI 0553 for ARMv8-M), most
+//! significant bit first, a 32-bit instruction's first halfword first. `0` and `1` must match, a
 //! letter names a field (its bits need not be adjacent), `x` is ignored, and
 //! spaces and `_` only help the eye. The first line that matches wins, so
 //! special cases stand before the general one.
@@ -26,6 +26,10 @@ pub enum Isa {
     Dsp,
     /// Single-precision floating point, FPv4-SP.
     Fp,
+    /// ARMv8-M Mainline with the Security Extension.
+    V8M,
+    /// What FPv5 adds to FPv4-SP.
+    Fp5,
 }
 
 impl Isa {
@@ -36,6 +40,8 @@ impl Isa {
             Self::V7M => features.mainline,
             Self::Dsp => features.dsp,
             Self::Fp => features.fp,
+            Self::V8M => features.v8m,
+            Self::Fp5 => features.v8m && features.fp,
         }
     }
 }
@@ -100,6 +106,8 @@ pub enum Form {
     Dual,
     DualLiteral,
     Exclusive,
+    /// An access of that many bytes, without offset.
+    Ordered(u8),
     List,
     System,
     /// Operation variant in `y`.
@@ -110,6 +118,8 @@ pub enum Form {
     FpOne,
     FpImmediate,
     FpConvert,
+    /// How to round: as `y` says, plus this, plus 8 with `j` (see `exec::fp`).
+    FpRounding(u8),
     FpFixed,
     FpCore,
     FpScalar,
@@ -179,6 +189,10 @@ macro_rules! table {
 }
 
 table! { NARROW:
+    V8M {
+        "010001110_mmmm_100" Bxns F::Target;
+        "010001111_mmmm_100" Blxns F::Target;
+    }
     V6M {
         "00000_iiiii_mmm_ddd" MovsX F::ShiftImmediate(0);
         "00001_iiiii_mmm_ddd" MovsX F::ShiftImmediate(1);
@@ -373,6 +387,27 @@ table! { WIDE:
         "11101_00_100_w_0_nnnn rrrr_rrrr_rrrr_rrrr" Stmdb F::List;
         "11101_00_100_w_1_nnnn rrrr_rrrr_rrrr_rrrr" Ldmdb F::List;
 
+    }
+    V8M {
+        // DDI 0553, C2.3.2 (load/store exclusive, load-acquire/store-release, test target).
+        "11101001_01111111 11101001_01111111" Sg F::Plain;
+        "11101_00_0010_0_nnnn 1111_dddd_yy_000000" Tt F::Variant;
+        "11101_00_0110_0_nnnn tttt_xxxx_1000_xxxx" Stl F::Ordered(1);
+        "11101_00_0110_0_nnnn tttt_xxxx_1001_xxxx" Stl F::Ordered(2);
+        "11101_00_0110_0_nnnn tttt_xxxx_1010_xxxx" Stl F::Ordered(4);
+        "11101_00_0110_0_nnnn tttt_xxxx_1100_dddd" Strexb F::Exclusive;
+        "11101_00_0110_0_nnnn tttt_xxxx_1101_dddd" Strexh F::Exclusive;
+        "11101_00_0110_0_nnnn tttt_xxxx_1110_dddd" Strex F::Exclusive;
+        "11101_00_0110_1_nnnn tttt_xxxx_1000_xxxx" Lda F::Ordered(1);
+        "11101_00_0110_1_nnnn tttt_xxxx_1001_xxxx" Lda F::Ordered(2);
+        "11101_00_0110_1_nnnn tttt_xxxx_1010_xxxx" Lda F::Ordered(4);
+        "11101_00_0110_1_nnnn tttt_xxxx_1100_xxxx" Ldrexb F::Exclusive;
+        "11101_00_0110_1_nnnn tttt_xxxx_1101_xxxx" Ldrexh F::Exclusive;
+        "11101_00_0110_1_nnnn tttt_xxxx_1110_xxxx" Ldrex F::Exclusive;
+        "11101100_0010_nnnn xxxx_1010_xxxx_xxxx" Vlstm F::Plain;
+        "11101100_0011_nnnn xxxx_1010_xxxx_xxxx" Vlldm F::Plain;
+    }
+    V7M {
         // A5.3.6: dual, exclusive, table branch.
         "11101_00_0010_0_nnnn tttt_dddd_iiiiiiii" Strex F::Exclusive;
         "11101_00_0010_1_nnnn tttt_xxxx_iiiiiiii" Ldrex F::Exclusive;
@@ -505,6 +540,17 @@ table! { WIDE:
         "1110110_puDw_1_nnnn dddd_1010_iiiiiiii" Vldm F::FpList;
         "1110110_puDw_0_nnnn dddd_1011_iiiiiiii" Vstm F::FpListDouble;
         "1110110_puDw_1_nnnn dddd_1011_iiiiiiii" Vldm F::FpListDouble;
+    }
+    Fp5 {
+        // DDI 0553, C2.3.6: VSEL, VMAXNM, VMINNM, VRINT, VCVT with directed rounding.
+        "11111110_0_D_yy_nnnn dddd_101_0_N0M0_mmmm" Vsel F::FpThree;
+        "11111110_1_D_00_nnnn dddd_101_0_N0M0_mmmm" Vmaxnm F::FpThree;
+        "11111110_1_D_00_nnnn dddd_101_0_N1M0_mmmm" Vminnm F::FpThree;
+        "11111110_1_D_11_10yy dddd_101_0_01M0_mmmm" Vrint F::FpRounding(0);
+        "11111110_1_D_11_11yy dddd_101_0_j1M0_mmmm" VcvtDirected F::FpRounding(0);
+        "11101110_1_D_11_0110 dddd_101_0_01M0_mmmm" Vrint F::FpRounding(5);
+        "11101110_1_D_11_0110 dddd_101_0_11M0_mmmm" Vrint F::FpRounding(4);
+        "11101110_1_D_11_0111 dddd_101_0_01M0_mmmm" Vrint F::FpRounding(6);
     }
 }
 

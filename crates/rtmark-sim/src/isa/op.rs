@@ -22,6 +22,9 @@ macro_rules! operations {
         }
 
         impl Op {
+            /// Every operation, by its number.
+            pub const ALL: &[Self] = &[$($(Self::$name,)*)*];
+
             /// Its name in this list, from which the disassembler makes mnemonics.
             pub const fn name(self) -> &'static str {
                 match self {
@@ -43,6 +46,9 @@ operations! {
     /// `Watch` is no instruction but a watched address, whose slot stands before the
     /// real one; `Undefined` faults.
     Special { Watch, Undefined, }
+    /// An instruction that writes the stack pointer on a core with stack limits (see
+    /// [`Slot::guarded`](super::Slot::guarded)).
+    Guard { Guarded, }
     /// An immediate as the second operand. `aux` = 1: the carry flag becomes bit 31 of `imm`.
     Immediate {
         AndI, AndsI, OrrI, OrrsI, EorI, EorsI, BicI, BicsI, OrnI, OrnsI,
@@ -89,6 +95,8 @@ operations! {
     LoadPc { LdrPcI, LdrPcR, LdrPcPre, LdrPcPost, LdrPcLit, }
     /// Pairs: `aux` = 0 offset, 1 pre-indexed, 2 post-indexed.
     Dual { Ldrd, Strd, LdrdLit, }
+    /// Acquire and release; `aux` = bytes.
+    Ordered { Lda, Stl, }
     Exclusive { Ldrex, Ldrexb, Ldrexh, Strex, Strexb, Strexh, Clrex, }
     /// `imm` = register mask, `aux` = 1 with write-back.
     List { Ldm, Ldmdb, Stm, Stmdb, Push, Pop, }
@@ -109,6 +117,9 @@ operations! {
     /// `imm` = the special register, `aux` = which parts of it.
     SpecialRegister { Mrs, Msr, }
     ChangeState { Cps, }
+    /// The Security Extension, seen from Secure state. `Tt`: `aux` = 1 unprivileged,
+    /// 2 of Non-secure state.
+    Security { Sg, Tt, Bxns, Blxns, }
     /// Instructions that raise an exception.
     Raise { Svc, Bkpt, Udf, }
 
@@ -124,6 +135,7 @@ operations! {
     Float {
         Vadd, Vsub, Vmul, Vnmul, Vabs, Vneg, VmovR, VmovI, Vcmp, Vcmpe, VcmpZ, VcmpeZ,
         VcvtFromInt, VcvtToInt, VcvtFixed, VcvtHalf,
+        Vsel, Vmaxnm, Vminnm, Vrint, VcvtDirected,
     }
     FloatMultiplyAdd { Vmla, Vmls, Vnmla, Vnmls, Vfma, Vfms, Vfnma, Vfnms, }
     FloatDivide { Vdiv, Vsqrt, }
@@ -133,4 +145,6 @@ operations! {
     /// `n` = base, `imm` = signed offset (a literal's: absolute address), low byte of
     /// `aux` = count of words.
     FloatMemory { Vldr, Vstr, VldrLit, Vldm, Vstm, }
+    /// The floating-point state that a call of Non-secure code would change.
+    FloatState { Vlstm, Vlldm, }
 }

@@ -6,8 +6,10 @@
 //!
 //! A change here changes published figures: raise [`TIMING_MODEL`] with it.
 
+mod cortex_m0;
 mod cortex_m0plus;
 mod cortex_m3;
+mod cortex_m33;
 mod cortex_m4;
 mod memory;
 
@@ -54,9 +56,11 @@ impl Rules {
     /// The rules of a core.
     pub const fn of(core: CoreKind) -> &'static Self {
         match core {
+            CoreKind::CortexM0 => &cortex_m0::RULES,
             CoreKind::CortexM0Plus => &cortex_m0plus::RULES,
             CoreKind::CortexM3 => &cortex_m3::RULES,
-            CoreKind::CortexM4F => &cortex_m4::RULES,
+            CoreKind::CortexM4 | CoreKind::CortexM4F => &cortex_m4::RULES,
+            CoreKind::CortexM33 => &cortex_m33::RULES,
         }
     }
 }

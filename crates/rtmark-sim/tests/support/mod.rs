@@ -55,7 +55,7 @@ pub const FPCCR: u32 = 0xE000_EF34;
 
 /// A soc with memories that never wait.
 pub fn soc(core: CoreKind) -> Soc {
-    let priority_bits = if core == CoreKind::CortexM0Plus { 2 } else { 4 };
+    let priority_bits = if core.is_mainline() { 4 } else { 2 };
     let text = format!(
         r#"
         name = "bench"

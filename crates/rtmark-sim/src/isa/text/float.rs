@@ -8,6 +8,19 @@ impl Text<'_> {
         let (d, n, m) = (format!("s{}", s.d), format!("s{}", s.n), format!("s{}", s.m));
         let aux = s.aux;
         match self.fields.line.form {
+            Form::FpThree if op == Op::Vsel => {
+                let condition = ["eq", "vs", "ge", "gt"][(aux & 3) as usize];
+                (format!("vsel{condition}.f32"), format!("{d}, {n}, {m}"))
+            }
+            Form::FpRounding(_) => {
+                let way = ["a", "n", "p", "m", "z", "r", "x", ""][(aux & 7) as usize];
+                let sign = if aux & 8 == 8 { 's' } else { 'u' };
+                let name = match op {
+                    Op::Vrint => format!("vrint{way}.f32"),
+                    _ => format!("vcvt{way}.{sign}32.f32"),
+                };
+                (name, format!("{d}, {m}"))
+            }
             Form::FpThree => (name + ".f32", format!("{d}, {n}, {m}")),
             Form::FpTwo => (name + ".f32", format!("{d}, {m}")),
             Form::FpOne => (name + ".f32", format!("{d}, #0.0")),

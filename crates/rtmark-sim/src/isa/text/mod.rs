@@ -10,7 +10,7 @@ mod float;
 use std::fmt;
 
 use super::decode::{Fields, Slot};
-use super::encodings::{Form, NARROW};
+use super::encodings::{Form, Isa, NARROW};
 use super::{Group, Op};
 use crate::cpu::Features;
 use crate::soc::CoreKind;
@@ -274,7 +274,11 @@ impl Text<'_> {
             Form::Dual | Form::DualLiteral => {
                 (name, format!("{}, {}", registers(b"ta"), self.address(s.imm, s.aux)))
             }
-            Form::Exclusive => self.exclusive(name),
+            Form::Exclusive => self.exclusive(&name),
+            Form::Ordered(bytes) => {
+                let size = ["", "b", "h"].get(usize::from(bytes)).unwrap_or(&"");
+                (name + size, format!("{}, {}", self.r(b't'), self.address(0, 0)))
+            }
             Form::System => self.special(op, name),
             Form::Variant => self.variant(op, name),
             Form::Undefined | Form::Plain => self.plain(op, name),
@@ -382,7 +386,10 @@ impl Text<'_> {
         (name, format!("{}, {address}", self.r(b't')))
     }
 
-    fn exclusive(&self, name: String) -> (String, String) {
+    fn exclusive(&self, name: &str) -> (String, String) {
+        let ordered = self.fields.line.isa == Isa::V8M;
+        let name =
+            if ordered { name.replace("dr", "da").replace("tr", "tl") } else { name.to_owned() };
         let status = if self.fields.has(b'd') { self.r(b'd') + ", " } else { String::new() };
         (name, format!("{status}{}, {}", self.r(b't'), self.address(self.slot.imm, 0)))
     }
@@ -411,6 +418,15 @@ impl Text<'_> {
             18 => "BASEPRI_MAX",
             19 => "FAULTMASK",
             20 => "CONTROL",
+            0x88 => "MSP_NS",
+            0x89 => "PSP_NS",
+            0x8A => "MSPLIM_NS",
+            0x8B => "PSPLIM_NS",
+            0x90 => "PRIMASK_NS",
+            0x91 => "BASEPRI_NS",
+            0x93 => "FAULTMASK_NS",
+            0x94 => "CONTROL_NS",
+            0x98 => "SP_NS",
             _ => "",
         };
         let special = if fixed.is_empty() { s.imm.to_string() } else { fixed.to_owned() };
@@ -436,6 +452,11 @@ impl Text<'_> {
                 format!("{name}{}{}", half(aux >> 1), half(aux))
             }
             Op::Smulwy | Op::Smlawy => format!("{name}w{}", half(aux)),
+            Op::Tt => {
+                let letters = b"dn".iter().map(|&letter| self.r(letter)).collect::<Vec<_>>();
+                let name = ["tt", "ttt", "tta", "ttat"][(aux & 3) as usize];
+                return (name.to_owned(), letters.join(", "));
+            }
             Op::Smmul | Op::Smmla | Op::Smmls if aux == 1 => name + "r",
             _ if aux == 1 => name + "x",
             _ => name,

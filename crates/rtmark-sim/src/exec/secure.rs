@@ -1,0 +1,81 @@
+//! What ARMv8-M adds around the core: stack limits, and the instructions of the
+//! Security Extension as a core in Secure state sees them (DDI 0553).
+//!
+//! All memory is Secure and nothing leaves Secure state. So SG only ends an IT block,
+//! BXNS and BLXNS are BX and BLX where the address says Secure, and a SecureFault
+//! where it says Non-secure, and TT finds everything Secure.
+
+use super::{Flow, Outcome, Trap};
+use crate::isa::{Group, Op, Slot};
+use crate::machine::{Machine, Progress};
+
+/// TT's answer: the address is Secure, and may be read, may be written (DDI 0553, D1.2,
+/// TT_RESP).
+const SECURE: u32 = 1 << 22;
+const READABLE_AND_WRITABLE: u32 = 3 << 18;
+
+impl Machine {
+    /// Executes an instruction that writes the stack pointer, unless that would take
+    /// it below its limit: then neither registers nor memory change.
+    ///
+    /// Where write-back moves the pointer up, it is implementation defined whether an
+    /// old value below the limit faults (DDI 0553, B3.21); here it does.
+    #[inline(never)]
+    pub(super) fn execute_guarded(&mut self, slot: &Slot, at: &mut Progress) -> Outcome {
+        let slot = slot.unguarded();
+        let limit = self.stack_limit();
+        let (sp, flags) = (self.cpu.r[13], self.cpu.apsr());
+        let arithmetic =
+            matches!(slot.op.group(), Group::Immediate | Group::Register | Group::Shifted);
+        if !arithmetic && sp.wrapping_sub(descent(&slot)) < limit {
+            return Err(Trap::StackLimit);
+        }
+        let flow = self.execute(&slot, at)?;
+        if arithmetic && self.cpu.r[13] < limit {
+            self.cpu.r[13] = sp;
+            self.cpu.set_flags(flags);
+            return Err(Trap::StackLimit);
+        }
+        Ok(flow)
+    }
+
+    /// What the stack pointer must not go below now.
+    pub(crate) fn stack_limit(&self) -> u32 {
+        let limit = self.cpu.stack_limit();
+        let ignored =
+            limit != 0 && self.system.ignores_stack_limits() && self.execution_priority() < 0;
+        if ignored { 0 } else { limit }
+    }
+
+    pub(super) fn execute_security(&mut self, s: &Slot, at: &mut Progress) -> Outcome {
+        let n = self.cpu.get(s.n);
+        match s.op {
+            Op::Sg => self.cpu.it = 0,
+            Op::Tt => self.test_target(s),
+            Op::Bxns if n & 1 == 1 => return self.branch_exchange(at, n),
+            Op::Blxns if n & 1 == 1 => {
+                self.cpu.set(14, at.pc | 1);
+                return self.branch_linked(at, n);
+            }
+            _ => return Err(Trap::NonSecure),
+        }
+        Ok(Flow::Next)
+    }
+
+    /// TT, TTT, TTA and TTAT. Without privilege only the other state's view tells of
+    /// permissions.
+    fn test_target(&mut self, s: &Slot) {
+        let tells = self.cpu.privileged() || s.aux & 2 != 0;
+        self.cpu.set(s.d, SECURE | if tells { READABLE_AND_WRITABLE } else { 0 });
+    }
+}
+
+/// By how much a load or store takes the stack pointer down.
+fn descent(slot: &Slot) -> u32 {
+    let down = |offset: u32| if offset >> 31 == 1 { offset.wrapping_neg() } else { 0 };
+    match slot.op {
+        Op::Push | Op::Ldmdb | Op::Stmdb => slot.imm.count_ones() * 4,
+        Op::Pop | Op::Ldm | Op::Stm => 0,
+        _ => down(slot.imm),
+    }
+}

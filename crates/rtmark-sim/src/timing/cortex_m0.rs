@@ -1,0 +1,44 @@
+//! Cortex-M0: three pipeline stages, one bus.
+//!
+//! After the instruction set summary of the Cortex-M0 Technical Reference Manual
+//! (DDI 0432, 3.3) for the single-cycle multiplier.
+
+use super::Rules;
+use crate::isa::{Group, Slot};
+
+pub const RULES: Rules = Rules {
+    cost,
+    divide: |_, _, _| 0,
+    long_multiply: |_, _, _| 0,
+    // DDI 0432, 3.3: B and taken Bcc 3, BX and BLX 3, MOV to PC 3, each two beyond its
+    // own cycle.
+    refill: 2,
+    refill_indirect: 2,
+    refill_straddling: 0,
+    // POP with PC takes 4 + N: 1 + N as a POP, two for the branch, one more.
+    refill_loaded: 1,
+    // DDI 0432, 5.3.1: 16 cycles from the assertion of an interrupt, without wait states.
+    entry: 16,
+    // Estimated: the vector is read and the pipeline filled in the last cycles of the entry.
+    late_arrival: 6,
+    // Estimated: eight words and a refill, which is a cycle longer than the Cortex-M0+'s;
+    // the manual does not tell.
+    exit: 14,
+    // Estimated: the entry without its stacking of eight words.
+    tail_chain: 8,
+    fp_frame: 0,
+    load_pairing: 0,
+};
+
+fn cost(slot: &Slot) -> u8 {
+    let listed = slot.imm.count_ones() as u8;
+    match slot.op.group() {
+        Group::Load | Group::StoreImmediate | Group::Store => 2,
+        Group::List => 1 + listed,
+        // BL takes 4: two words of instruction, one refill.
+        Group::Call => 2,
+        Group::SpecialRegister | Group::Barrier => 4,
+        Group::Wait => 2,
+        _ => 1,
+    }
+}
