@@ -33,7 +33,7 @@ const TRIALS: u32 = 600;
 /// The words that the firmware prints, here and on QEMU, or how it fails to.
 fn both(name: &str, soc: &str, image: &[u8]) -> Result<[Vec<u32>; 2], String> {
     let scratch = Scratch::new(image).expect("a scratch file");
-    let qemu = Qemu::start(name, scratch.path(), &[]).unwrap_or_else(|error| panic!("{error}"));
+    let qemu = Qemu::start(name, scratch.path(), 0, &[]).unwrap_or_else(|error| panic!("{error}"));
     let mut machine = rtmark_sim::Machine::new(&Soc::from_toml(soc).expect("good"));
     machine.set_fault_policy(rtmark_sim::FaultPolicy::Deliver);
     machine.load(&Image::from_raw(image, 0).expect("an image")).expect("it fits");
