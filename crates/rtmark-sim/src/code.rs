@@ -307,8 +307,10 @@ impl Code {
                 break;
             }
         }
-        if slots.is_empty() {
-            return false;
+        // Whoever enters a block fetches its first instruction.
+        match slots.first_mut() {
+            Some(first) => first.leave_lines(),
+            None => return false,
         }
         let (_, within) = window.place(address);
         window.page(address).blocks[within].get_or_init(|| slots.into_boxed_slice());

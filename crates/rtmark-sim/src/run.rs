@@ -78,48 +78,54 @@ impl Machine {
         'blocks: while at.cycles < self.deadline
             && let Some(block) = page.block(at.pc.wrapping_sub(base))
         {
-            let mut entered = true;
-            for slot in block {
-                if at.cycles >= self.deadline {
-                    self.cpu.it = slot.it;
-                    break 'blocks;
-                }
+            if let Some(first) = block.first() {
+                self.land(&mut at, first.size());
+                self.fetch(&mut at, first.size());
+            }
+            let mut rest = block;
+            while let [slot, following @ ..] = rest {
+                rest = following;
                 let pc = at.pc;
-                if entered {
-                    self.land(&mut at, slot.size());
-                    self.fetch(&mut at, slot.size());
-                    entered = false;
-                } else if slot.is_special() {
-                    if slot.enters_line() {
-                        self.fetch(&mut at, slot.size());
-                    }
-                    if slot.it != 0 && !self.cpu.condition(slot.it >> 4) {
-                        at.pc = pc.wrapping_add(u32::from(slot.size()));
-                        at.pass_over();
-                        continue;
-                    }
-                }
-                at.pc = pc.wrapping_add(u32::from(slot.size()));
-                match self.execute(slot, &mut at) {
-                    Ok(flow) => {
-                        at.retire(slot);
-                        if flow == Flow::Jump {
+                if slot.is_special() && self.is_skipped(slot, &mut at) {
+                    at.pc = pc.wrapping_add(u32::from(slot.size()));
+                    at.pass_over();
+                } else {
+                    at.pc = pc.wrapping_add(u32::from(slot.size()));
+                    match self.execute(slot, &mut at) {
+                        Ok(flow) => {
+                            at.retire(slot);
+                            if flow == Flow::Jump {
+                                continue 'blocks;
+                            }
+                        }
+                        Err(trap) => {
+                            self.set_progress(at);
+                            let undone = trap.undoes_instruction();
+                            self.cpu.it = if undone { slot.it } else { after_it(slot.it) };
+                            self.end_trapped(trap, pc, *slot)?;
+                            at = self.progress();
                             continue 'blocks;
                         }
                     }
-                    Err(trap) => {
-                        self.set_progress(at);
-                        let undone = trap.undoes_instruction();
-                        self.cpu.it = if undone { slot.it } else { after_it(slot.it) };
-                        self.end_trapped(trap, pc, *slot)?;
-                        at = self.progress();
-                        continue 'blocks;
-                    }
+                }
+                if at.cycles >= self.deadline {
+                    self.cpu.it = following.first().map_or(0, |next| next.it);
+                    break 'blocks;
                 }
             }
         }
         self.set_progress(at);
         Ok(())
+    }
+
+    /// Fetches an instruction that enters a line; answers whether its condition, if it
+    /// has one, does not hold.
+    #[inline(always)]
+    fn is_skipped(&mut self, slot: &Slot, at: &mut Progress) -> bool {
+        if slot.enters_line() {
+            self.fetch(at, slot.size());
+        }
+        slot.it != 0 && !self.cpu.may_execute(slot.it)
     }
 
     /// Executes one instruction where there is no block.
