@@ -109,7 +109,9 @@ impl Machine {
                     }
                 }
                 if at.cycles >= self.deadline {
-                    self.cpu.it = following.first().map_or(0, |next| next.it);
+                    if let [next, ..] = following {
+                        self.cpu.it = next.it;
+                    }
                     break 'blocks;
                 }
             }
