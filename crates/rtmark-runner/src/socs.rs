@@ -59,6 +59,9 @@ const BUILTIN: &[(&str, &str)] = builtin![
     "mps2-an385.toml",
     "mps2-an386.toml",
     "mps2-an505.toml",
+    "nrf52840.toml",
+    "rp2040.toml",
+    "stm32l432.toml",
 ];
 
 /// The socs of the default suite: one for each core that the kernels run on.

@@ -103,7 +103,12 @@ impl Bus {
         for (at, memory) in soc.memories.iter().enumerate() {
             let size = memory.size as usize;
             bus.contents.push(match memory.kind {
-                MemoryKind::Flash => Contents::Shared(Arc::new(vec![0xFF; size])),
+                MemoryKind::Flash => {
+                    let mut bytes = vec![0xFF; size];
+                    let with = memory.contents.map_or(&[][..], |contents| contents.bytes());
+                    bytes.iter_mut().zip(with).for_each(|(byte, with)| *byte = *with);
+                    Contents::Shared(Arc::new(bytes))
+                }
                 MemoryKind::Ram if at == ram_memory => {
                     bus.ram = vec![RAM_AT_RESET; size];
                     bus.ram_base = memory.base;

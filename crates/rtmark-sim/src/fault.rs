@@ -50,6 +50,10 @@ impl Machine {
     ) -> Result<(), Stop> {
         let report = self.report(kind, address, pc);
         self.cpu.pc = pc;
+        if kind == FaultKind::Unmodelled {
+            // No chip does this: no handler is meant for it.
+            return Err(Stop::Fault(report));
+        }
         let exception = self.raise(report)?;
         self.take(exception)
     }
@@ -279,9 +283,10 @@ impl Machine {
             FaultKind::StackLimit => (USAGE_FAULT, 1 << 20),
             FaultKind::NonSecure => return self.record_secure_fault(INVEP),
             FaultKind::LazyState => return self.record_secure_fault(LSERR),
-            FaultKind::Vector | FaultKind::SupervisorCall | FaultKind::Breakpoint => {
-                (HARD_FAULT, 0)
-            }
+            FaultKind::Vector
+            | FaultKind::SupervisorCall
+            | FaultKind::Breakpoint
+            | FaultKind::Unmodelled => (HARD_FAULT, 0),
         };
         self.system.fault_status |= status;
         match (kind, address) {

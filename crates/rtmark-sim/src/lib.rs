@@ -35,6 +35,7 @@ mod bus;
 mod code;
 mod cpu;
 mod debug;
+mod devices;
 mod exception;
 mod exec;
 mod fault;
@@ -57,12 +58,17 @@ mod systick;
 mod timing;
 mod watch;
 
+pub use devices::{Strictness, Unmodelled};
 pub use image::{Image, ImageError, ImageFormat, Location, Segment, Symbols};
 pub use isa::Disassembly;
 pub use machine::{LoadError, Machine, NoMemory, Register};
 pub use observe::{Access, AccessKind, Instruction, Observer};
 pub use rtmark_units::{Cycles, Hertz, Instructions};
-pub use soc::{CoreKind, InitWrite, Memory, MemoryKind, MemoryTiming, Soc, SocError};
+pub use soc::Register as PeripheralRegister;
+pub use soc::{
+    Act, ActHow, Contents, Control, CoreKind, Follow, FollowHow, InitWrite, Memory, MemoryKind,
+    MemoryTiming, Peripheral, PeripheralClock, PeripheralKind, Scale, Soc, SocError,
+};
 pub use stop::{ExitStatus, FaultKind, FaultPolicy, FaultReport, Stop, Transfer};
 pub use timing::TIMING_MODEL;
 pub use watch::{Hit, Watch, WatchId};

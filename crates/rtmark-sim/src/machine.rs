@@ -4,7 +4,6 @@
 //! file, and a clone runs on exactly as the original would. [`Machine::run`]
 //! executes until something worth telling happens, the [`Stop`].
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use rtmark_units::{Cycles, Hertz, Instructions};
@@ -12,7 +11,7 @@ use rtmark_units::{Cycles, Hertz, Instructions};
 use crate::bus::Bus;
 use crate::code::{Code, Decoder};
 use crate::cpu::{Cpu, Features};
-use crate::exec::{Done, Trap};
+use crate::devices::Devices;
 use crate::image::Image;
 use crate::nvic::Masks;
 use crate::soc::Soc;
@@ -20,9 +19,6 @@ use crate::stop::FaultPolicy;
 use crate::system::System;
 use crate::timing::{LineMemory, Rules};
 use crate::watch::{Hit, Watch, WatchId, Watches};
-
-/// Addresses of devices: what is not modelled there reads as zero.
-const PERIPHERALS: std::ops::Range<u32> = 0x4000_0000..0x6000_0000;
 
 /// Why an image was not loaded.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -148,7 +144,7 @@ pub struct Machine {
     pub(crate) clock: Hertz,
     pub(crate) fault_policy: FaultPolicy,
     pub(crate) watches: Watches,
-    unmodelled: BTreeSet<u32>,
+    pub(crate) devices: Devices,
     /// Bytes that the image puts into RAM, for [`Machine::reset`].
     initial_ram: Vec<(u32, Vec<u8>)>,
     soc: Arc<Soc>,
@@ -245,7 +241,7 @@ impl Machine {
             clock: soc.clock,
             fault_policy: FaultPolicy::default(),
             watches: Watches::default(),
-            unmodelled: BTreeSet::new(),
+            devices: Devices::new(soc),
             initial_ram: Vec::new(),
             soc: Arc::new(soc.clone()),
         }
@@ -321,6 +317,7 @@ impl Machine {
         for memory in &mut self.lines {
             memory.reset();
         }
+        self.devices.reset(&self.soc, &mut self.lines);
         (self.line, self.line_mask) = (1, u32::MAX);
         (self.cycles, self.instructions, self.deadline, self.paired) = (0, 0, 0, u64::MAX);
         (self.exclusive, self.event, self.reset_requested) = (false, false, false);
@@ -361,11 +358,6 @@ impl Machine {
     /// What the program has printed since the last call.
     pub fn take_console(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.console)
-    }
-
-    /// Addresses without a model that the program has used, in ascending order.
-    pub fn unmodelled(&self) -> impl Iterator<Item = u32> + '_ {
-        self.unmodelled.iter().copied()
     }
 
     /// Decides what happens when a fault would enter HardFault.
@@ -483,26 +475,6 @@ impl Machine {
         self.bus.code_writes.dirty = false;
         if self.code.forget(address) {
             self.attend_soon();
-        }
-    }
-
-    /// A device that is not modelled reads as zero.
-    pub(crate) fn read_peripheral(&mut self, address: u32) -> Result<u32, Trap> {
-        self.write_peripheral(address).map(|()| 0)
-    }
-
-    pub(crate) fn write_peripheral(&mut self, address: u32) -> Done {
-        if !PERIPHERALS.contains(&address) {
-            return Err(self.no_answer(address));
-        }
-        self.note_unmodelled(address & !3);
-        Ok(())
-    }
-
-    pub(crate) fn note_unmodelled(&mut self, address: u32) {
-        // A program that walks over all addresses must not fill the host's memory.
-        if self.unmodelled.len() < 256 {
-            self.unmodelled.insert(address);
         }
     }
 }

@@ -77,6 +77,9 @@ pub struct Nvic {
     enabled: ExceptionSet,
     pending: ExceptionSet,
     active: ExceptionSet,
+    /// Interrupts whose input is high. They stay pending, and become so again when
+    /// their handler returns (DDI 0403, B3.4.1).
+    high: ExceptionSet,
     /// As programmed, most significant bits first; bits that the soc lacks are zero.
     priority: [u8; 256],
     /// Bits of the priority that exist.
@@ -105,6 +108,7 @@ impl Nvic {
             enabled,
             pending: ExceptionSet::default(),
             active: ExceptionSet::default(),
+            high: ExceptionSet::default(),
             priority: [0; 256],
             priority_mask: !(0xFFu16 >> priority_bits) as u8,
             group: 0,
@@ -133,7 +137,8 @@ impl Nvic {
 
     /// Makes an exception pending or not; answers whether that is news.
     pub const fn pend(&mut self, exception: u16, on: bool) -> bool {
-        if exception >= self.count || self.pending.contains(exception) == on {
+        let held = !on && self.high.contains(exception);
+        if exception >= self.count || self.pending.contains(exception) == on || held {
             return false;
         }
         self.pending.set(exception, on);
@@ -146,7 +151,15 @@ impl Nvic {
     }
 
     pub const fn set_active(&mut self, exception: u16, on: bool) {
+        if !on && self.active.contains(exception) && self.high.contains(exception) {
+            self.pending.set(exception, true);
+        }
         self.active.set(exception, on);
+    }
+
+    /// Sets the level of an interrupt's input. A rise makes it pending; see [`Self::pend`].
+    pub const fn drive(&mut self, exception: u16, high: bool) {
+        self.high.set(exception, high);
     }
 
     pub const fn priority_register(&self, exception: u16) -> u8 {

@@ -273,6 +273,7 @@ impl Machine {
             Trap::LazyState => (FaultKind::LazyState, None),
             Trap::NoAnswer => (FaultKind::DataAccess, Some(self.trap_value)),
             Trap::Forbidden => (FaultKind::DataProtection, Some(self.trap_value)),
+            Trap::Unmodelled => (FaultKind::Unmodelled, Some(self.trap_value)),
             Trap::Unaligned => (FaultKind::Unaligned, Some(self.trap_value)),
             Trap::Undefined if self.is_for_absent_coprocessor(pc, &slot) => {
                 (FaultKind::NoCoprocessor, None)
@@ -333,7 +334,8 @@ impl Machine {
             return Ok(Due::Conditional);
         }
         let systick = self.system.systick.next_zero().unwrap_or(u64::MAX);
-        self.deadline = systick.min(self.next_scheduled()).min(self.limit);
+        let devices = self.devices.next();
+        self.deadline = systick.min(self.next_scheduled()).min(devices).min(self.limit);
         Ok(Due::Instruction)
     }
 
@@ -341,11 +343,14 @@ impl Machine {
     pub(crate) fn pass_time(&mut self, now: u64) {
         loop {
             let zero = self.system.systick.next_zero().unwrap_or(u64::MAX);
-            let scheduled = self.next_scheduled();
-            if zero.min(scheduled) > now {
+            let (scheduled, device) = (self.next_scheduled(), self.devices.next());
+            let first = zero.min(scheduled).min(device);
+            if first > now {
                 return;
             }
-            if zero <= scheduled {
+            if first == device {
+                self.pass_devices(device);
+            } else if zero <= scheduled {
                 if self.system.systick.pass_zero(zero) {
                     self.pend(SYSTICK, zero);
                 }
@@ -364,7 +369,8 @@ impl Machine {
     fn next_wake(&self) -> Option<u64> {
         let systick = &self.system.systick;
         let zero = systick.next_zero().filter(|_| systick.is_armed()).unwrap_or(u64::MAX);
-        Some(zero.min(self.next_scheduled())).filter(|&at| at != u64::MAX)
+        let first = zero.min(self.next_scheduled()).min(self.devices.next());
+        Some(first).filter(|&at| at != u64::MAX)
     }
 
     fn wakes(&mut self, sleep: Sleep) -> bool {

@@ -5,11 +5,19 @@
 //! it makes sense; it does not know how a memory's timing is played out, which
 //! is the business of the timing models.
 
+mod check;
+mod peripheral;
+
 use std::fmt;
 use std::ops::Range;
 
 use rtmark_units::Hertz;
 use serde::Deserialize;
+
+pub use peripheral::{
+    Act, ActHow, Control, Follow, FollowHow, Peripheral, PeripheralClock, PeripheralKind, Register,
+    Scale,
+};
 
 /// The cores that the simulator models.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -147,11 +155,23 @@ pub struct MemoryTiming {
     pub instruction_lines: u8,
     /// Lines in the data cache; 0 for none.
     pub data_lines: u8,
+    /// Lines in a cache that code and data share, in sets of `cache_ways`; 0 for none.
+    pub cache_lines: u16,
+    /// Lines of the shared cache that an address may lie in.
+    pub cache_ways: u16,
 }
 
 impl Default for MemoryTiming {
     fn default() -> Self {
-        Self { wait_states: 0, line_bytes: 4, prefetch: false, instruction_lines: 0, data_lines: 0 }
+        Self {
+            wait_states: 0,
+            line_bytes: 4,
+            prefetch: false,
+            instruction_lines: 0,
+            data_lines: 0,
+            cache_lines: 0,
+            cache_ways: 1,
+        }
     }
 }
 
@@ -173,6 +193,26 @@ pub struct Memory {
     /// How long it takes to answer.
     #[serde(default)]
     pub timing: MemoryTiming,
+    /// What it holds before an image is loaded, where the chip comes with it.
+    #[serde(default)]
+    pub contents: Option<Contents>,
+}
+
+/// Code that chips come with, as rtmark's own substitute.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Contents {
+    /// The boot ROM of RP2040: its tables and the routines that firmware calls.
+    Rp2040Bootrom,
+}
+
+impl Contents {
+    /// The bytes, from the memory's beginning on.
+    pub const fn bytes(self) -> &'static [u8] {
+        match self {
+            Self::Rp2040Bootrom => include_bytes!("soc/rp2040_rom.bin"),
+        }
+    }
 }
 
 impl Memory {
@@ -259,6 +299,9 @@ pub struct Soc {
     /// The memories, the one with the reset vectors first.
     #[serde(rename = "memory")]
     pub memories: Vec<Memory>,
+    /// The peripherals that firmware finds; what is not among them reads as zero.
+    #[serde(default, rename = "peripheral")]
+    pub peripherals: Vec<Peripheral>,
     /// Register writes with which firmware for this soc begins.
     #[serde(default)]
     pub init: Vec<InitWrite>,
@@ -279,7 +322,7 @@ pub enum SocError {
     /// The text shows the line.
     #[error("{0}")]
     Syntax(#[from] toml::de::Error),
-    /// A value that no chip can have.
+    /// A value that no chip can have. The text begins with the line.
     #[error("{0}")]
     Value(String),
 }
@@ -291,8 +334,10 @@ impl Soc {
     /// When the text is not TOML, has an unknown key, lacks one, or describes a
     /// chip that cannot be (overlapping memories, a line that is no power of two…).
     pub fn from_toml(text: &str) -> Result<Self, SocError> {
-        let soc: Self = toml::from_str(text)?;
-        soc.check().map_err(SocError::Value)?;
+        let mut soc: Self = toml::from_str(text)?;
+        soc.copy_registers()
+            .and_then(|()| soc.check())
+            .map_err(|refusal| SocError::Value(refusal.tell(text)))?;
         Ok(soc)
     }
 
@@ -312,90 +357,6 @@ impl Soc {
             format!("{} {:#010x}..{:#010x}", memory.name, memory.range().start, memory.range().end)
         });
         memories.collect::<Vec<_>>().join(", ")
-    }
-
-    fn check(&self) -> Result<(), String> {
-        if self.clock.0 == 0 {
-            return Err("clock_hz is 0: a core without a clock runs nothing".into());
-        }
-        let (most_interrupts, priority_bits) = match self.core {
-            CoreKind::CortexM0 | CoreKind::CortexM0Plus => (32, 2..=2),
-            CoreKind::CortexM3 | CoreKind::CortexM4 | CoreKind::CortexM4F => (240, 2..=8),
-            // Chips may have 480; what this NVIC keeps in four words is enough for all known socs.
-            CoreKind::CortexM33 => (240, 3..=8),
-        };
-        if !(1..=most_interrupts).contains(&self.interrupts) {
-            return Err(format!(
-                "interrupts = {}: {} has 1 to {most_interrupts}",
-                self.interrupts, self.core
-            ));
-        }
-        if !priority_bits.contains(&self.priority_bits) {
-            return Err(format!(
-                "priority_bits = {}: {} has {} to {}",
-                self.priority_bits,
-                self.core,
-                priority_bits.start(),
-                priority_bits.end()
-            ));
-        }
-        if !matches!(self.mpu_regions(), 0 | 8 | 16) {
-            return Err(format!("mpu_regions = {}: cores have 0, 8 or 16", self.mpu_regions()));
-        }
-        if self.memories.is_empty() {
-            return Err("no [[memory]]: a soc needs at least one".into());
-        }
-        if self.systick_reference_divisor == Some(0) {
-            return Err("systick_reference_divisor is 0".into());
-        }
-        self.check_memories()
-    }
-
-    fn check_memories(&self) -> Result<(), String> {
-        let mut taken: Vec<(Range<u64>, &str)> = Vec::new();
-        for memory in &self.memories {
-            let name = memory.name.as_str();
-            if memory.size == 0 || memory.size % 4 != 0 {
-                return Err(format!(
-                    "memory {name}: size {:#x} is not a positive multiple of 4",
-                    memory.size
-                ));
-            }
-            if memory.size > 0x1000_0000 {
-                return Err(format!("memory {name}: size {:#x} is over 256 MiB", memory.size));
-            }
-            let line = memory.timing.line_bytes;
-            if !(4..=1024).contains(&line) || !line.is_power_of_two() {
-                return Err(format!(
-                    "memory {name}: line_bytes = {line} is not a power of two from 4 to 1024"
-                ));
-            }
-            for range in memory.ranges() {
-                if range.start % 4 != 0 {
-                    return Err(format!(
-                        "memory {name}: address {:#010x} is not a multiple of 4",
-                        range.start
-                    ));
-                }
-                if range.end > 0xE000_0000 {
-                    return Err(format!(
-                        "memory {name}: {:#010x}..{:#010x} reaches into the system space at 0xE0000000",
-                        range.start, range.end
-                    ));
-                }
-                if let Some((other, owner)) = taken
-                    .iter()
-                    .find(|(other, _)| range.start < other.end && other.start < range.end)
-                {
-                    return Err(format!(
-                        "memory {name}: {:#010x}..{:#010x} overlaps {owner} at {:#010x}..{:#010x}",
-                        range.start, range.end, other.start, other.end
-                    ));
-                }
-                taken.push((range, name));
-            }
-        }
-        Ok(())
     }
 }
 

@@ -60,6 +60,8 @@ pub enum FaultKind {
     SupervisorCall,
     /// A breakpoint instruction without a debugger.
     Breakpoint,
+    /// A register without a model was used, under [`Strictness::Strict`](crate::Strictness).
+    Unmodelled,
 }
 
 impl fmt::Display for FaultKind {
@@ -103,6 +105,7 @@ impl FaultKind {
             Self::InvalidReturn => "invalid exception return",
             Self::SupervisorCall => "SVC where its exception cannot be taken",
             Self::Breakpoint => "breakpoint instruction without a debugger",
+            Self::Unmodelled => "access to a register without a model",
         }
     }
 }

@@ -5,6 +5,7 @@
 //! exception that becomes pending, a clock that starts) is told to the machine.
 
 use crate::cpu::Features;
+use crate::devices::Direction;
 use crate::exec::{Done, Trap};
 use crate::machine::Machine;
 use crate::mpu::Mpu;
@@ -340,7 +341,7 @@ impl Machine {
             0xE000_ED90..=0xE000_EDC4 => {
                 let value = system.mpu.read(address - 0xE000_ED90);
                 if value.is_none() {
-                    self.note_unmodelled(address);
+                    self.note_unmodelled(address, Direction::Read)?;
                 }
                 value.unwrap_or(0)
             }
@@ -353,7 +354,7 @@ impl Machine {
             // MVFR2: FPv5's selections, extrema and directed roundings.
             0xE000_EF48 if self.features.fp && self.features.v8m => 0x40,
             _ => {
-                self.note_unmodelled(address);
+                self.note_unmodelled(address, Direction::Read)?;
                 0
             }
         };
@@ -437,7 +438,7 @@ impl Machine {
             }
             0xE000_ED90..=0xE000_EDC4 => {
                 if !system.mpu.write(address - 0xE000_ED90, value) {
-                    self.note_unmodelled(address);
+                    self.note_unmodelled(address, Direction::Write)?;
                 }
             }
             0xE000_EF00 if mainline => self.pend_soon(FIRST_INTERRUPT + (value & 0x1FF) as u16),
@@ -447,7 +448,7 @@ impl Machine {
             }
             0xE000_EF38 if self.features.fp => system.fp.address = value & !7,
             0xE000_EF3C if self.features.fp => system.fp.default_status = value & 0x07C0_0000,
-            _ => self.note_unmodelled(address),
+            _ => self.note_unmodelled(address, Direction::Write)?,
         }
         self.attend_soon();
         Ok(())

@@ -54,7 +54,8 @@ macro_rules! accessors {
                 self.wait_for_data(place);
                 return Ok(u32::from(<$type>::from_le_bytes(bytes)));
             }
-            self.read_peripheral(address).or_else(|trap| self.ignore_or(trap))
+            let word = self.read_peripheral(address & !3).or_else(|trap| self.ignore_or(trap))?;
+            Ok(u32::from((word >> (8 * (address & 3))) as $type))
         }
 
         #[inline(always)]
@@ -96,7 +97,9 @@ macro_rules! accessors {
                 }
                 return Ok(());
             }
-            self.write_peripheral(address).or_else(|trap| self.lose_store_or(trap))
+            let (shift, mask) = (8 * (address & 3), u32::from(<$type>::MAX));
+            self.write_peripheral(address & !3, (value & mask) << shift, mask << shift)
+                .or_else(|trap| self.lose_store_or(trap))
         }
     };
 }

@@ -37,6 +37,8 @@ pub enum Trap {
     LazyForbidden,
     /// An exception return that does not fit its frame.
     InvalidReturn,
+    /// The register at `Machine::trap_value` has no model, and none may be used.
+    Unmodelled,
     /// The access at `Machine::trap_value` is not aligned as it must be.
     Unaligned,
     /// A division by zero with CCR.DIV_0_TRP set.
@@ -68,6 +70,7 @@ impl Trap {
             | Self::Forbidden
             | Self::LazyNoAnswer
             | Self::LazyForbidden
+            | Self::Unmodelled
             | Self::Unaligned
             | Self::DivideByZero
             | Self::StackLimit

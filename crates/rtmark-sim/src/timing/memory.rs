@@ -4,7 +4,13 @@
 //! line is read while the current one executes. The instruction cache keeps lines
 //! whose reading made the core wait, so that a jump back finds them; the data
 //! cache keeps lines of constants (RM0090, 3.5; RM0490 describes the same design
-//! with other sizes). Not modelled: contention between prefetch and data reads.
+//! with other sizes). A cache that code and data share has sets of a few ways, of
+//! which the least recently used one gives way; manuals of serial flash controllers
+//! do not say how theirs choose, so that this is an estimate. Not modelled:
+//! contention between prefetch and data reads.
+//!
+//! What a soc file says of a memory is what it can do. Registers may switch parts of
+//! it on and off while firmware runs: each such change is a [`Setting`].
 
 use crate::soc::MemoryTiming;
 
@@ -124,6 +130,54 @@ impl LineCache {
     }
 }
 
+/// A cache of many lines in sets, within which the latest used line comes first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct SetCache {
+    lines: Vec<u32>,
+    ways: usize,
+}
+
+impl SetCache {
+    fn new(lines: u16, ways: u16) -> Self {
+        Self { lines: vec![NO_LINE; lines.into()], ways: ways.into() }
+    }
+
+    fn clear(&mut self) {
+        self.lines.fill(NO_LINE);
+    }
+
+    /// Whether the line is there; it is from now on.
+    fn find_or_keep(&mut self, line: u32) -> bool {
+        let sets = self.lines.len() / self.ways;
+        let first = line as usize % sets * self.ways;
+        let set = &mut self.lines[first..first + self.ways];
+        let found = set.iter().position(|held| *held == line);
+        set[..=found.unwrap_or(self.ways - 1)].rotate_right(1);
+        set[0] = line;
+        found.is_some()
+    }
+}
+
+/// A change of what a memory does, made by a register.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Setting {
+    WaitStates(u8),
+    Prefetch(Switch),
+    InstructionCache(Switch),
+    DataCache(Switch),
+    SharedCache(Switch),
+    EmptyInstructionCache,
+    EmptyDataCache,
+    EmptySharedCache,
+}
+
+/// Whether a part of a memory works.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Switch {
+    On,
+    Off,
+}
+
 /// A line that is being read ahead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Prefetch {
@@ -140,35 +194,91 @@ const NO_PREFETCH: Prefetch = Prefetch { line: NO_LINE, ready: 0 };
 /// The state of one memory's read path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LineMemory {
+    /// What the soc file says.
+    timing: MemoryTiming,
     wait_states: u64,
     line_shift: u32,
     prefetches: bool,
     prefetch: Prefetch,
     instructions: LineCache,
+    keeps_instructions: bool,
     data: LineCache,
+    keeps_data: bool,
+    shared: Option<SetCache>,
+    uses_shared: bool,
     /// The line in the read buffer.
     buffered: u32,
 }
 
 impl LineMemory {
     pub fn new(timing: MemoryTiming) -> Self {
+        let shared =
+            (timing.cache_lines > 0).then(|| SetCache::new(timing.cache_lines, timing.cache_ways));
         Self {
+            timing,
             wait_states: timing.wait_states.into(),
             line_shift: timing.line_bytes.trailing_zeros(),
             prefetches: timing.prefetch,
             prefetch: NO_PREFETCH,
             instructions: LineCache::new(timing.instruction_lines),
+            keeps_instructions: timing.instruction_lines > 0,
             data: LineCache::new(timing.data_lines),
+            keeps_data: timing.data_lines > 0,
+            uses_shared: shared.is_some(),
+            shared,
             buffered: NO_LINE,
         }
     }
 
-    /// Empties buffers and caches.
+    /// Empties buffers and caches; everything works as the soc file says.
     pub fn reset(&mut self) {
+        self.wait_states = self.timing.wait_states.into();
+        self.prefetches = self.timing.prefetch;
+        self.keeps_instructions = self.timing.instruction_lines > 0;
+        self.keeps_data = self.timing.data_lines > 0;
+        self.uses_shared = self.shared.is_some();
         self.prefetch = NO_PREFETCH;
         self.buffered = NO_LINE;
         self.instructions.clear();
         self.data.clear();
+        if let Some(shared) = &mut self.shared {
+            shared.clear();
+        }
+    }
+
+    /// Changes what the memory does. What it cannot do stays off.
+    pub fn set(&mut self, setting: Setting) {
+        match setting {
+            Setting::WaitStates(wait_states) => self.wait_states = wait_states.into(),
+            Setting::Prefetch(switch) => {
+                self.prefetches = self.timing.prefetch && switch == Switch::On;
+                if !self.prefetches {
+                    self.prefetch = NO_PREFETCH;
+                }
+            }
+            Setting::InstructionCache(switch) => {
+                self.keeps_instructions = self.timing.instruction_lines > 0 && switch == Switch::On;
+            }
+            Setting::DataCache(switch) => {
+                self.keeps_data = self.timing.data_lines > 0 && switch == Switch::On;
+            }
+            Setting::SharedCache(switch) => {
+                self.uses_shared = self.shared.is_some() && switch == Switch::On;
+            }
+            Setting::EmptyInstructionCache => self.instructions.clear(),
+            Setting::EmptyDataCache => self.data.clear(),
+            Setting::EmptySharedCache => {
+                self.buffered = NO_LINE;
+                if let Some(shared) = &mut self.shared {
+                    shared.clear();
+                }
+            }
+        }
+    }
+
+    /// Whether a cache for both has the line; it does from now on.
+    fn find_shared(&mut self, line: u32) -> bool {
+        self.uses_shared && self.shared.as_mut().is_some_and(|shared| shared.find_or_keep(line))
     }
 
     /// Whether fetching never waits, so that nobody needs to ask.
@@ -192,14 +302,21 @@ impl LineMemory {
             0
         } else if self.prefetch.line == line {
             self.prefetch.ready.saturating_sub(now)
-        } else if self.instructions.find(line) {
+        } else if self.keeps_instructions {
+            if self.instructions.find(line) {
+                0
+            } else {
+                self.instructions.insert(line);
+                self.wait_states
+            }
+        } else if self.find_shared(line) {
             0
         } else {
-            self.instructions.insert(line);
             self.wait_states
         };
         self.buffered = line;
-        if self.prefetches && !self.instructions.contains(line + 1) {
+        let is_next_kept = self.keeps_instructions && self.instructions.contains(line + 1);
+        if self.prefetches && !is_next_kept {
             let ready = now + wait + 1 + self.wait_states;
             self.prefetch = Prefetch { line: line + 1, ready };
         }
@@ -212,10 +329,17 @@ impl LineMemory {
             return 0;
         }
         let line = offset >> self.line_shift;
-        if self.buffered == line || self.data.find(line) {
+        if self.buffered == line {
             return 0;
         }
-        self.data.insert(line);
+        if self.keeps_data {
+            if self.data.find(line) {
+                return 0;
+            }
+            self.data.insert(line);
+        } else if self.find_shared(line) {
+            return 0;
+        }
         self.wait_states
     }
 }
@@ -231,6 +355,7 @@ mod tests {
             prefetch,
             instruction_lines,
             data_lines: 1,
+            ..MemoryTiming::default()
         })
     }
 
@@ -262,5 +387,44 @@ mod tests {
     fn constants_have_a_cache_of_their_own() {
         let mut flash = memory(false, 0);
         assert_eq!([64, 68, 72, 64].map(|offset| flash.read(offset)), [3, 0, 3, 3]);
+    }
+
+    #[test]
+    fn settings_switch_parts_off_and_on() {
+        let mut flash = memory(true, 2);
+        flash.set(Setting::Prefetch(Switch::Off));
+        flash.set(Setting::InstructionCache(Switch::Off));
+        assert_eq!([0, 8, 0].map(|offset| flash.fetch(offset, 1000)), [3, 3, 3]);
+        flash.set(Setting::InstructionCache(Switch::On));
+        assert_eq!([8, 0, 8].map(|offset| flash.fetch(offset, 1000)), [3, 3, 0]);
+        flash.set(Setting::EmptyInstructionCache);
+        assert_eq!(flash.fetch(0, 1000), 3);
+        flash.set(Setting::WaitStates(0));
+        assert!(flash.is_immediate());
+        flash.reset();
+        assert_eq!(flash, memory(true, 2));
+        let mut plain = memory(false, 0);
+        plain.set(Setting::Prefetch(Switch::On));
+        assert_eq!([0, 8].map(|offset| plain.fetch(offset, 1000)), [3, 3], "it has none");
+    }
+
+    #[test]
+    fn a_shared_cache_has_sets() {
+        let mut flash = LineMemory::new(MemoryTiming {
+            wait_states: 40,
+            line_bytes: 8,
+            cache_lines: 8,
+            cache_ways: 2,
+            ..MemoryTiming::default()
+        });
+        // Lines 0, 4 and 8 share a set of two ways; line 1 lies in another one.
+        assert_eq!([0, 32, 8].map(|offset| flash.fetch(offset, 0)), [40, 40, 40]);
+        assert_eq!([0, 32, 8].map(|offset| flash.read(offset)), [0, 0, 0], "data finds code");
+        assert_eq!(flash.read(64), 40);
+        assert_eq!([32, 0].map(|offset| flash.read(offset)), [0, 40], "the oldest gave way");
+        flash.set(Setting::EmptySharedCache);
+        assert_eq!(flash.read(8), 40);
+        flash.set(Setting::SharedCache(Switch::Off));
+        assert_eq!([8, 8].map(|offset| flash.read(offset)), [40, 40]);
     }
 }

@@ -13,7 +13,7 @@ mod cortex_m33;
 mod cortex_m4;
 mod memory;
 
-pub use memory::LineMemory;
+pub use memory::{LineMemory, Setting, Switch};
 
 use crate::isa::{Op, Slot};
 use crate::soc::CoreKind;

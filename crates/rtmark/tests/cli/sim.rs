@@ -365,16 +365,24 @@ fn interrupts_come_when_told() {
 #[test]
 fn statistics_are_shown() {
     let scratch = Scratch::new();
-    // ldr r0, =0x40022000; ldr r0, [r0]; bx lr
-    let code = [0x4801, 0x6800, 0x4770, 0x46C0, 0x2000, 0x4002];
+    // ldr r0, =0x5FFFF000; ldr r0, [r0]; bx lr
+    let code = [0x4801, 0x6800, 0x4770, 0x46C0, 0xF000, 0x5FFF];
     let said = scratch.run_code(&code, &["-q", "--stats", "--entry", "start"]);
     assert_eq!((said.code, said.stderr.as_str()), (0, ""), "{said:#?}");
-    for line in ["instructions  3\n", "exceptions    0\n", "unmodelled    0x40022000\n"] {
+    for line in ["instructions  3\n", "exceptions    0\n", "unmodelled    0x5ffff000 read once\n"] {
         assert!(said.stdout.contains(line), "no {line} in {said:#?}");
     }
     assert!(said.stdout.contains("cycles each   ") && said.stdout.contains("pc      0xfffffffe"));
     let said = scratch.run_code(&code, &["--entry", "start", "--format", "json"]);
-    assert_eq!(json(&said)["unmodelled"][0], 0x4002_2000);
+    let unmodelled = &json(&said)["unmodelled"][0];
+    assert_eq!(
+        [&unmodelled["address"], &unmodelled["reads"], &unmodelled["writes"]],
+        [0x5FFF_F000, 1, 0]
+    );
+    let said = scratch.run_code(&code, &["--entry", "start"]);
+    assert!(said.stderr.contains("no model, read as zero: 0x5ffff000 read once"), "{said:#?}");
+    let strict = scratch.run_code(&code, &["--entry", "start", "--strict"]);
+    strict.refused(11, &["register without a model at pc 0x0800", "0x5ffff000", "--strict"]);
 }
 
 #[test]

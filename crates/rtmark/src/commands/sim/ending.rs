@@ -54,6 +54,9 @@ pub fn hint(end: &End) -> Option<&'static str> {
             "switch the FPU on first, which is the startup code's part; with --entry none runs: \
              --set 0xE000ED88=0xF00000",
         ),
+        Ending::Fault(report) if report.kind == FaultKind::Unmodelled => Some(
+            "give the soc file a [[peripheral]] there, or leave out --strict: it will read as zero",
+        ),
         Ending::Fault(_) | Ending::Lockup(_) => Some(
             "look up the address with arm-none-eabi-addr2line, and what the function accesses there",
         ),

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use rtmark_model::{ScenarioId, visible};
 use rtmark_runner::{Ending, socs};
-use rtmark_sim::{ImageFormat, Machine, Register};
+use rtmark_sim::{ImageFormat, Machine, Register, Strictness};
 use rtmark_units::{Cycles, Hertz};
 
 use crate::cli::Talk;
@@ -23,7 +23,7 @@ mod trace;
 mod values;
 
 use ending::End;
-use outcome::{Dumped, Outcome};
+use outcome::{Dumped, Outcome, Unmodelled};
 use setup::{refuse, resolve, select};
 use values::{Dump, Pend, Place, Setting, When};
 
@@ -95,6 +95,11 @@ pub struct Arguments {
     /// Make external interrupt N pending in a cycle; may be repeated
     #[arg(long, value_name = "N@CYCLE", value_parser = values::pend)]
     irq: Vec<Pend>,
+    /// End the run at the first access to a device's register that has no model
+    ///
+    /// Without it such a register reads as zero, and the run's end tells which there were.
+    #[arg(long)]
+    strict: bool,
     /// Show cycles, instructions, exceptions, devices without a model, and registers
     #[arg(long)]
     stats: bool,
@@ -154,6 +159,9 @@ impl Arguments {
             })?;
         }
         self.prepare(&mut session.machine, &soc, until)?;
+        if self.strict {
+            session.machine.set_strictness(Strictness::Strict);
+        }
         let dumps = self.find_dumps(&session.machine, &soc, &image)?;
 
         let limit = self.max_cycles.unwrap_or(SECONDS * u64::from(soc.clock.0));
@@ -216,7 +224,7 @@ impl Arguments {
             instructions: instructions.0,
             nanoseconds: cycles.at(soc.clock).0,
             exceptions: machine.exceptions_taken(),
-            unmodelled: machine.unmodelled().collect(),
+            unmodelled: machine.unmodelled().map(Unmodelled::from).collect(),
             registers: outcome::registers(machine),
             dumps: dumped.collect(),
             console: visible(&console),
@@ -239,6 +247,9 @@ impl Arguments {
             if !talk.quiet {
                 let time = seconds(cycles, soc.clock);
                 say(format!("{cycles}, {instructions}, {time} at {}", soc.clock));
+                if !outcome.unmodelled.is_empty() {
+                    say(outcome.without_model());
+                }
             }
             match ending::hint(&end) {
                 Some(hint) => {

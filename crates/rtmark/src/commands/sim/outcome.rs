@@ -40,8 +40,8 @@ pub struct Outcome<'a> {
     pub nanoseconds: u64,
     /// How many times a handler was entered.
     pub exceptions: u64,
-    /// Addresses of devices without a model that the program has used.
-    pub unmodelled: Vec<u32>,
+    /// Registers of devices without a model that the program has used.
+    pub unmodelled: Vec<Unmodelled>,
     /// Every register that the core has, by name; s0 to s31 as bits.
     #[serde(serialize_with = "in_order")]
     #[cfg_attr(test, schemars(with = "std::collections::BTreeMap<String, u32>"))]
@@ -54,6 +54,41 @@ pub struct Outcome<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub profile: Option<&'a [FunctionCost]>,
 }
+
+/// Accesses to a register without a model.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Unmodelled {
+    /// The register's address.
+    pub address: u32,
+    /// How often it was read, as zero.
+    pub reads: u64,
+    /// How often it was written, to no effect.
+    pub writes: u64,
+}
+
+impl From<rtmark_sim::Unmodelled> for Unmodelled {
+    fn from(of: rtmark_sim::Unmodelled) -> Self {
+        Self { address: of.address, reads: of.reads, writes: of.writes }
+    }
+}
+
+impl Unmodelled {
+    fn text(&self) -> String {
+        let mut text = format!("{:#010x}", self.address);
+        for (times, verb) in [(self.reads, "read"), (self.writes, "written")] {
+            match times {
+                0 => {}
+                1 => _ = write!(text, " {verb} once"),
+                _ => _ = write!(text, " {verb} {times} times"),
+            }
+        }
+        text
+    }
+}
+
+/// How many registers without a model are named one by one when nobody asked.
+const NAMED_UNMODELLED: usize = 8;
 
 /// A piece of memory after the run.
 #[derive(Debug, Serialize)]
@@ -115,6 +150,19 @@ impl Dumped {
 }
 
 impl Outcome<'_> {
+    /// Which registers the program has used that have no model, in a line.
+    pub fn without_model(&self) -> String {
+        let mut text = String::from("no model, read as zero: ");
+        let named: Vec<_> =
+            self.unmodelled.iter().take(NAMED_UNMODELLED).map(Unmodelled::text).collect();
+        text.push_str(&named.join(", "));
+        let more = self.unmodelled.len() - named.len();
+        if more > 0 {
+            let _ = write!(text, ", and {more} more (--stats shows all)");
+        }
+        text
+    }
+
     /// What `--stats` shows.
     pub fn statistics(&self) -> String {
         let mut text = String::new();
@@ -125,9 +173,9 @@ impl Outcome<'_> {
             let _ = writeln!(text, "cycles each   {ratio:.3}");
         }
         let _ = writeln!(text, "exceptions    {}", self.exceptions);
-        let unmodelled: Vec<_> = self.unmodelled.iter().map(|at| format!("{at:#010x}")).collect();
+        let unmodelled: Vec<_> = self.unmodelled.iter().map(Unmodelled::text).collect();
         let unmodelled =
-            if unmodelled.is_empty() { "none".to_owned() } else { unmodelled.join(" ") };
+            if unmodelled.is_empty() { "none".to_owned() } else { unmodelled.join(", ") };
         let _ = writeln!(text, "unmodelled    {unmodelled}");
         for line in self.registers.chunks(4) {
             for (name, value) in line {

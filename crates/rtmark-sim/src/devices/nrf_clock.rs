@@ -1,0 +1,82 @@
+//! CLOCK and POWER of nRF51 and nRF52 (nRF52840 PS, 5.3 and 5.4): oscillators that
+//! run as soon as they are started. What else there is keeps what is written.
+
+use std::collections::BTreeMap;
+
+use super::{Env, Registered};
+
+/// Tasks and what each does: the event that it leads to, and the oscillator that it
+/// starts or stops (0: high frequency, 1: low frequency).
+const TASKS: [(u32, Option<u32>, Option<(usize, bool)>); 6] = [
+    (0x000, Some(0), Some((0, true))),
+    (0x004, None, Some((0, false))),
+    (0x008, Some(1), Some((1, true))),
+    (0x00C, None, Some((1, false))),
+    // Calibration and its timer.
+    (0x010, Some(3), None),
+    (0x014, Some(4), None),
+];
+const HIGH: usize = 0;
+const LOW: usize = 1;
+/// HFCLKSTAT and LFCLKSTAT: it runs.
+const STATE: u32 = 1 << 16;
+/// HFCLKSTAT: it is the crystal.
+const CRYSTAL: u32 = 1;
+const RESET_REASON: u32 = 0x400;
+const LOW_SOURCE: u32 = 0x518;
+
+#[derive(Clone, Debug, Default)]
+pub struct NrfClock {
+    events: u32,
+    interrupts: u32,
+    running: [bool; 2],
+    kept: BTreeMap<u32, u32>,
+}
+
+impl Registered for NrfClock {
+    fn read(&mut self, offset: u32, _: &mut Env<'_>) -> Option<u32> {
+        let kept = |at| self.kept.get(&at).copied().unwrap_or(0);
+        Some(match offset {
+            0x000..=0x0FC => 0,
+            0x100..=0x17C => self.events >> ((offset - 0x100) / 4) & 1,
+            0x304 | 0x308 => self.interrupts,
+            0x408 => u32::from(self.running[HIGH]),
+            // The internal oscillator always runs.
+            0x40C if self.running[HIGH] => STATE | CRYSTAL,
+            0x40C => STATE,
+            0x414 => u32::from(self.running[LOW]),
+            0x418 if self.running[LOW] => STATE | kept(LOW_SOURCE) & 3,
+            0x418 => 0,
+            0x41C => kept(LOW_SOURCE) & 3,
+            _ => kept(offset),
+        })
+    }
+
+    fn write(&mut self, offset: u32, value: u32, _: u32, _: &mut Env<'_>) -> Option<()> {
+        match offset {
+            0x000..=0x0FC => {
+                let task = TASKS.iter().find(|(task, ..)| *task == offset && value & 1 == 1);
+                if let Some((_, event, switch)) = task {
+                    self.events |= event.map_or(0, |event| 1 << event);
+                    if let Some((oscillator, on)) = switch {
+                        self.running[*oscillator] = *on;
+                    }
+                }
+            }
+            0x100..=0x17C => {
+                let event = (offset - 0x100) / 4;
+                self.events = self.events & !(1 << event) | (value & 1) << event;
+            }
+            0x304 => self.interrupts |= value,
+            0x308 => self.interrupts &= !value,
+            // Ones clear it.
+            RESET_REASON => {}
+            _ => _ = self.kept.insert(offset, value),
+        }
+        Some(())
+    }
+
+    fn outputs(&self, _: u64) -> u32 {
+        u32::from(self.events & self.interrupts != 0)
+    }
+}

@@ -1,0 +1,175 @@
+//! A block of registers that follow the rules of the soc file.
+//!
+//! Most of what firmware waits for is a bit that says "ready". Which bit follows
+//! which is data: see [`crate::soc::Register`].
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::{Env, Registered};
+use crate::soc::{Act, ActHow, Control, FollowHow, Peripheral, Register, Soc};
+use crate::timing::{LineMemory, Setting, Switch};
+
+/// A register's rules, with the names in them looked up.
+#[derive(Debug)]
+struct Rules {
+    register: Register,
+    /// The offset of the register that each of `register.follows` is about.
+    followed: Vec<u32>,
+    /// The offset of the register that each of `register.acts` is about.
+    acted_on: Vec<u32>,
+    /// The memory that `register.controls` names.
+    memory: Option<usize>,
+}
+
+#[derive(Clone, Debug)]
+pub struct Registers {
+    /// In the order of their offsets.
+    rules: Arc<Vec<Rules>>,
+    /// What has been written, by offset; a register that is not here holds its reset value.
+    written: BTreeMap<u32, u32>,
+}
+
+/// So many bits from bit 0 on.
+const fn ones(width: u8) -> u32 {
+    if width >= 32 { u32::MAX } else { (1 << width) - 1 }
+}
+
+impl Registers {
+    pub fn new(peripheral: &Peripheral, soc: &Soc) -> Self {
+        let offset_of = |name: &str| {
+            let found = peripheral.registers.iter().find(|register| register.name == name);
+            found.map_or(0, |register| register.offset)
+        };
+        let rules = peripheral.registers.iter().map(|register| Rules {
+            followed: register
+                .follows
+                .iter()
+                .map(|follow| follow.register.as_deref().map_or(register.offset, offset_of))
+                .collect(),
+            acted_on: register.acts.iter().map(|act| offset_of(&act.on)).collect(),
+            memory: register.controls.as_ref().and_then(|control| {
+                soc.memories.iter().position(|memory| memory.name == control.memory)
+            }),
+            register: register.clone(),
+        });
+        let mut rules: Vec<_> = rules.collect();
+        rules.sort_by_key(|rules| rules.register.offset);
+        Self { rules: Arc::new(rules), written: BTreeMap::new() }
+    }
+
+    fn rules(&self, offset: u32) -> Option<&Rules> {
+        let at = self.rules.binary_search_by_key(&offset, |rules| rules.register.offset).ok()?;
+        Some(&self.rules[at])
+    }
+
+    fn held(&self, offset: u32) -> u32 {
+        self.written
+            .get(&offset)
+            .copied()
+            .or_else(|| self.rules(offset).map(|rules| rules.register.reset))
+            .unwrap_or(0)
+    }
+
+    fn value(&self, offset: u32) -> u32 {
+        let mut value = self.held(offset);
+        let Some(rules) = self.rules(offset) else { return value };
+        for (follow, from) in rules.register.follows.iter().zip(&rules.followed) {
+            let field = self.held(*from) >> follow.of & ones(follow.width);
+            let (field, width) = match follow.how {
+                FollowHow::Equal => (field, follow.width),
+                FollowHow::Inverse => (!field & ones(follow.width), follow.width),
+                FollowHow::OneHot => (1 << (field & 31), 1 << follow.width.min(5)),
+            };
+            value = value & !(ones(width) << follow.bit) | field << follow.bit;
+        }
+        value
+    }
+
+    fn act(&mut self, act: &Act, on: u32, value: u32) {
+        let bits = value & ones(act.width) << act.bit;
+        if bits == 0 {
+            return;
+        }
+        let bits = bits >> act.bit;
+        let held = self.held(on);
+        let held = match act.how {
+            ActHow::Set => held | bits,
+            ActHow::Clear => held & !bits,
+            ActHow::Flip => held ^ bits,
+            ActHow::Store => act.value.unwrap_or(bits),
+        };
+        self.written.insert(on, held);
+    }
+
+    /// Has the memories do what the registers say.
+    pub fn control_memories(&self, memories: &mut [LineMemory]) {
+        for rules in self.rules.iter() {
+            if let (Some(control), Some(memory)) = (&rules.register.controls, rules.memory) {
+                apply(control, self.value(rules.register.offset), &mut memories[memory]);
+            }
+        }
+    }
+}
+
+/// Has a memory do what a register's value says.
+fn apply(control: &Control, value: u32, memory: &mut LineMemory) {
+    if let Some((bit, width)) = control.wait_states {
+        memory.set(Setting::WaitStates((value >> bit & ones(width)) as u8));
+    }
+    let is_set = |bit: u8| value >> bit & 1 == 1;
+    let switch = |bit: u8| if is_set(bit) { Switch::On } else { Switch::Off };
+    let switches = [
+        control.prefetch.map(|bit| Setting::Prefetch(switch(bit))),
+        control.instruction_cache.map(|bit| Setting::InstructionCache(switch(bit))),
+        control.data_cache.map(|bit| Setting::DataCache(switch(bit))),
+        control.cache.map(|bit| Setting::SharedCache(switch(bit))),
+        control
+            .empty_instruction_cache
+            .filter(|bit| is_set(*bit))
+            .map(|_| Setting::EmptyInstructionCache),
+        control.empty_data_cache.filter(|bit| is_set(*bit)).map(|_| Setting::EmptyDataCache),
+        control.empty_cache.filter(|bit| is_set(*bit)).map(|_| Setting::EmptySharedCache),
+    ];
+    switches.into_iter().flatten().for_each(|setting| memory.set(setting));
+}
+
+/// What STM32's PPRE fields divide by (RM0090, 7.3.3).
+const fn divisor(field: u32) -> u64 {
+    if field & 4 == 0 { 1 } else { 2 << (field & 3) }
+}
+
+impl Registered for Registers {
+    fn read(&mut self, offset: u32, _: &mut Env<'_>) -> Option<u32> {
+        Some(self.value(offset))
+    }
+
+    fn write(&mut self, offset: u32, value: u32, mask: u32, env: &mut Env<'_>) -> Option<()> {
+        let held = self.held(offset);
+        let all = Arc::clone(&self.rules);
+        let Ok(at) = all.binary_search_by_key(&offset, |rules| rules.register.offset) else {
+            self.written.insert(offset, held & !mask | value & mask);
+            return Some(());
+        };
+        let Rules { register, acted_on, memory, .. } = &all[at];
+        let changes = mask & register.writable & !register.clear_by_one;
+        let cleared = value & mask & register.clear_by_one;
+        self.written.insert(offset, (held & !changes | value & changes) & !cleared);
+        for (act, on) in register.acts.iter().zip(acted_on) {
+            self.act(act, *on, value & mask);
+        }
+        for scale in &register.scales {
+            let field = self.held(offset) >> scale.bit & 7;
+            env.effects.scaled[scale.clock as usize] = Some(divisor(field));
+        }
+        if let (Some(control), Some(memory)) = (&register.controls, memory) {
+            apply(control, self.value(offset), &mut env.memories[*memory]);
+            env.effects.memory_changed = true;
+        }
+        Some(())
+    }
+
+    fn outputs(&self, _: u64) -> u32 {
+        0
+    }
+}

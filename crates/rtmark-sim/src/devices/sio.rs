@@ -1,0 +1,143 @@
+//! SIO of RP2040 as core 0 sees it (datasheet, 2.3.1): divider, spinlocks, pins.
+//!
+//! The other core does not run: its side of the mailbox takes everything and never
+//! answers. Not modelled: the interpolators.
+
+use super::{Env, Registered};
+
+/// The mailbox takes a word, and has none.
+const FIFO_READY: u32 = 1 << 1;
+/// DIV_CSR: the result is there; it has not been fetched.
+const DIVIDER_READY: u32 = 1;
+const DIVIDER_DIRTY: u32 = 1 << 1;
+/// Cycles that a division takes.
+const DIVISION: u64 = 8;
+
+#[derive(Clone, Debug, Default)]
+pub struct Sio {
+    /// OUT and OE of the pins and of the flash's pins.
+    pins: [u32; 4],
+    locks: u32,
+    dividend: u32,
+    divisor: u32,
+    quotient: u32,
+    remainder: u32,
+    dirty: bool,
+    /// When the division is over.
+    ready_at: u64,
+}
+
+/// What dividing by zero and what the most negative number by -1 gives.
+fn divide(dividend: u32, divisor: u32, signed: bool) -> (u32, u32) {
+    if !signed {
+        let quotient = dividend.checked_div(divisor).unwrap_or(u32::MAX);
+        return (quotient, dividend.checked_rem(divisor).unwrap_or(dividend));
+    }
+    let (dividend, divisor) = (dividend as i32, divisor as i32);
+    if divisor == 0 {
+        let quotient = if dividend < 0 { 1 } else { -1 };
+        return (quotient as u32, dividend as u32);
+    }
+    (dividend.wrapping_div(divisor) as u32, dividend.wrapping_rem(divisor) as u32)
+}
+
+impl Sio {
+    /// The pin register at an offset, and what a write there does to it: store, set,
+    /// clear, flip.
+    const fn pin(offset: u32) -> Option<(usize, u32)> {
+        match offset {
+            0x10..=0x4C => Some(((offset / 16 - 1) as usize, offset / 4 % 4)),
+            _ => None,
+        }
+    }
+
+    fn start_division(&mut self, now: u64, signed: bool) {
+        (self.quotient, self.remainder) = divide(self.dividend, self.divisor, signed);
+        (self.dirty, self.ready_at) = (true, now + DIVISION);
+    }
+}
+
+impl Registered for Sio {
+    fn read(&mut self, offset: u32, env: &mut Env<'_>) -> Option<u32> {
+        if let Some((at, _)) = Self::pin(offset) {
+            return Some(self.pins[at]);
+        }
+        Some(match offset {
+            // CPUID: core 0.
+            0x00 => 0,
+            // A pin reads as it is driven.
+            0x04 => self.pins[0] & self.pins[1],
+            0x08 => self.pins[2] & self.pins[3],
+            0x50 => FIFO_READY,
+            0x58 => 0,
+            0x5C => self.locks,
+            0x60 | 0x68 => self.dividend,
+            0x64 | 0x6C => self.divisor,
+            0x70 => {
+                self.dirty = false;
+                self.quotient
+            }
+            0x74 => self.remainder,
+            0x78 => {
+                let ready = if env.now >= self.ready_at { DIVIDER_READY } else { 0 };
+                ready | if self.dirty { DIVIDER_DIRTY } else { 0 }
+            }
+            0x100..=0x17C => {
+                let lock = 1 << ((offset - 0x100) / 4);
+                let claimed = if self.locks & lock == 0 { lock } else { 0 };
+                self.locks |= lock;
+                claimed
+            }
+            _ => return None,
+        })
+    }
+
+    fn write(&mut self, offset: u32, value: u32, _: u32, env: &mut Env<'_>) -> Option<()> {
+        if let Some((at, operation)) = Self::pin(offset) {
+            let held = self.pins[at];
+            self.pins[at] = match operation {
+                0 => value,
+                1 => held | value,
+                2 => held & !value,
+                _ => held ^ value,
+            };
+            return Some(());
+        }
+        match offset {
+            0x50 | 0x54 => {}
+            0x60 | 0x68 => {
+                self.dividend = value;
+                self.start_division(env.now, offset == 0x68);
+            }
+            0x64 | 0x6C => {
+                self.divisor = value;
+                self.start_division(env.now, offset == 0x6C);
+            }
+            // An interrupted division is put back by its results.
+            0x70 => (self.quotient, self.dirty) = (value, true),
+            0x74 => (self.remainder, self.dirty) = (value, true),
+            0x100..=0x17C => self.locks &= !(1 << ((offset - 0x100) / 4)),
+            _ => return None,
+        }
+        Some(())
+    }
+
+    fn outputs(&self, _: u64) -> u32 {
+        0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn odd_divisions() {
+        assert_eq!(divide(7, 0, false), (u32::MAX, 7));
+        assert_eq!(divide(7, 0, true), (-1_i32 as u32, 7));
+        assert_eq!(divide(-7_i32 as u32, 0, true), (1, -7_i32 as u32));
+        assert_eq!(divide(0x8000_0000, u32::MAX, true), (0x8000_0000, 0));
+        assert_eq!(divide(-7_i32 as u32, 2, true), (-3_i32 as u32, -1_i32 as u32));
+        assert_eq!(divide(0xFFFF_FFF9, 2, false), (0x7FFF_FFFC, 1));
+    }
+}

@@ -1,0 +1,266 @@
+//! Timer and dual timer of Arm's Cortex-M System Design Kit (DDI 0479, 4.1 and 4.2).
+
+use super::earlier;
+use crate::devices::{Env, Pace, Registered};
+
+/// A counter that counts down.
+#[derive(Clone, Copy, Debug)]
+struct Down {
+    running: bool,
+    /// What it held at `since`.
+    value: u32,
+    since: u64,
+    /// What it goes on with after zero; `None` to stop there.
+    reload: Option<u32>,
+    /// Cycles to a count.
+    step: u64,
+    /// Zeros before this cycle have been noted.
+    seen: u64,
+}
+
+impl Down {
+    const fn new(value: u32) -> Self {
+        Self { running: false, value, since: 0, reload: None, step: 1, seen: 0 }
+    }
+
+    fn value_at(&self, now: u64) -> u32 {
+        if !self.running {
+            return self.value;
+        }
+        let counts = now.saturating_sub(self.since) / self.step;
+        let value = u64::from(self.value);
+        match self.reload {
+            _ if counts <= value => (value - counts) as u32,
+            None => 0,
+            Some(reload) => reload - ((counts - value - 1) % (u64::from(reload) + 1)) as u32,
+        }
+    }
+
+    /// The first cycle from `seen` on in which it reaches zero.
+    fn next_zero(&self) -> Option<u64> {
+        if !self.running {
+            return None;
+        }
+        let first = self.since + u64::from(self.value) * self.step;
+        if self.value > 0 && first >= self.seen {
+            return Some(first);
+        }
+        let period = (u64::from(self.reload?) + 1) * self.step;
+        let periods = self.seen.saturating_sub(first).div_ceil(period);
+        Some(first + periods.max(u64::from(self.value == 0)) * period)
+    }
+
+    /// Notes zeros up to now; answers whether there was one.
+    fn look(&mut self, now: u64) -> bool {
+        let passed = self.next_zero().is_some_and(|zero| zero <= now);
+        self.seen = self.seen.max(now + 1);
+        passed
+    }
+
+    /// Goes on with other settings.
+    fn change(&mut self, now: u64, change: impl FnOnce(&mut Self)) {
+        (self.value, self.since) = (self.value_at(now), now);
+        self.seen = now + 1;
+        change(self);
+    }
+}
+
+const ENABLE: u32 = 1;
+const INTERRUPT: u32 = 1 << 3;
+
+#[derive(Clone, Debug)]
+pub struct Timer {
+    control: u32,
+    reload: u32,
+    down: Down,
+    status: bool,
+}
+
+impl Default for Timer {
+    fn default() -> Self {
+        Self { control: 0, reload: 0, down: Down::new(0), status: false }
+    }
+}
+
+impl Registered for Timer {
+    fn read(&mut self, offset: u32, env: &mut Env<'_>) -> Option<u32> {
+        self.settle(env.now, env.pace);
+        Some(match offset {
+            0x0 => self.control,
+            0x4 => self.down.value_at(env.now),
+            0x8 => self.reload,
+            0xC => u32::from(self.status),
+            _ => return None,
+        })
+    }
+
+    fn write(&mut self, offset: u32, value: u32, _: u32, env: &mut Env<'_>) -> Option<()> {
+        self.settle(env.now, env.pace);
+        match offset {
+            0x0 => {
+                self.control = value & 0xF;
+                self.down.change(env.now, |down| down.running = value & ENABLE != 0);
+            }
+            0x4 => self.down.change(env.now, |down| down.value = value),
+            0x8 => {
+                self.reload = value;
+                self.down.change(env.now, |down| {
+                    down.reload = Some(value).filter(|value| *value > 0);
+                });
+            }
+            0xC => self.status &= value & 1 == 0,
+            _ => return None,
+        }
+        Some(())
+    }
+
+    fn outputs(&self, _: u64) -> u32 {
+        u32::from(self.status)
+    }
+
+    fn settle(&mut self, now: u64, pace: Pace) {
+        // The interrupt's enable decides whether a zero is noted at all.
+        self.status |= self.down.look(now) && self.control & INTERRUPT != 0;
+        if self.down.step != pace.divisor {
+            self.down.change(now, |down| down.step = pace.divisor);
+        }
+    }
+
+    fn due(&self, _: Pace) -> Option<u64> {
+        self.down.next_zero().filter(|_| self.control & INTERRUPT != 0 && !self.status)
+    }
+}
+
+const DUAL_ONE_SHOT: u32 = 1;
+const DUAL_32_BITS: u32 = 1 << 1;
+const DUAL_INTERRUPT: u32 = 1 << 5;
+const DUAL_PERIODIC: u32 = 1 << 6;
+const DUAL_ENABLE: u32 = 1 << 7;
+
+/// One of the two.
+#[derive(Clone, Copy, Debug)]
+struct Half {
+    control: u32,
+    load: u32,
+    down: Down,
+    raw: bool,
+}
+
+impl Half {
+    fn configure(&mut self, now: u64, pace: Pace) {
+        let (control, load) = (self.control, self.load);
+        let most = if control & DUAL_32_BITS != 0 { u32::MAX } else { 0xFFFF };
+        self.down.change(now, |down| {
+            down.running = control & DUAL_ENABLE != 0;
+            down.value &= most;
+            down.reload = match control {
+                _ if control & DUAL_ONE_SHOT != 0 => None,
+                _ if control & DUAL_PERIODIC != 0 => Some(load & most),
+                _ => Some(most),
+            };
+            down.step = pace.divisor << (4 * (control >> 2 & 3).min(2));
+        });
+    }
+
+    fn masked(&self) -> bool {
+        self.raw && self.control & DUAL_INTERRUPT != 0
+    }
+
+    fn read(&self, offset: u32, now: u64) -> Option<u32> {
+        Some(match offset {
+            0x00 | 0x18 => self.load,
+            0x04 => self.down.value_at(now),
+            0x08 => self.control,
+            0x0C => 0,
+            0x10 => u32::from(self.raw),
+            0x14 => u32::from(self.masked()),
+            _ => return None,
+        })
+    }
+
+    fn write(&mut self, offset: u32, value: u32, env: &Env<'_>) -> Option<()> {
+        match offset {
+            0x00 => {
+                self.load = value;
+                self.down.value = value;
+                self.down.since = env.now;
+            }
+            0x08 => self.control = value & 0xEF,
+            0x0C => self.raw = false,
+            0x18 => self.load = value,
+            _ => return None,
+        }
+        if offset != 0x0C {
+            self.configure(env.now, env.pace);
+        }
+        Some(())
+    }
+}
+
+#[derive(Clone, Debug)]
+pub struct DualTimer {
+    halves: [Half; 2],
+}
+
+impl Default for DualTimer {
+    fn default() -> Self {
+        let half = Half { control: 0x20, load: 0, down: Down::new(u32::MAX), raw: false };
+        Self { halves: [half; 2] }
+    }
+}
+
+impl Registered for DualTimer {
+    fn read(&mut self, offset: u32, env: &mut Env<'_>) -> Option<u32> {
+        self.settle(env.now, env.pace);
+        self.halves.get((offset / 0x20) as usize)?.read(offset % 0x20, env.now)
+    }
+
+    fn write(&mut self, offset: u32, value: u32, _: u32, env: &mut Env<'_>) -> Option<()> {
+        self.settle(env.now, env.pace);
+        self.halves.get_mut((offset / 0x20) as usize)?.write(offset % 0x20, value, env)
+    }
+
+    /// Combined, first, second.
+    fn outputs(&self, _: u64) -> u32 {
+        let [one, two] = self.halves.map(|half| u32::from(half.masked()));
+        (one | two) | one << 1 | two << 2
+    }
+
+    fn settle(&mut self, now: u64, pace: Pace) {
+        for half in &mut self.halves {
+            half.raw |= half.down.look(now);
+            if half.down.step != pace.divisor << (4 * (half.control >> 2 & 3).min(2)) {
+                half.configure(now, pace);
+            }
+        }
+    }
+
+    fn due(&self, _: Pace) -> Option<u64> {
+        let [one, two] = self.halves.map(|half| {
+            half.down.next_zero().filter(|_| half.control & DUAL_INTERRUPT != 0 && !half.raw)
+        });
+        earlier(one, two)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn zero_comes_once_a_period() {
+        let mut down = Down::new(3);
+        down.change(10, |down| (down.running, down.reload) = (true, Some(4)));
+        let values: Vec<_> = (10..20).map(|now| down.value_at(now)).collect();
+        assert_eq!(values, [3, 2, 1, 0, 4, 3, 2, 1, 0, 4]);
+        assert_eq!(down.next_zero(), Some(13));
+        assert!(!down.look(12) && down.look(13) && !down.look(17));
+        assert_eq!(down.next_zero(), Some(18));
+        assert!(down.look(100));
+        assert_eq!(down.next_zero(), Some(103));
+        down.change(100, |down| down.reload = None);
+        assert_eq!((down.value_at(500), down.next_zero()), (0, Some(103)));
+        assert!(down.look(200) && !down.look(300));
+        assert_eq!(down.next_zero(), None);
+    }
+}

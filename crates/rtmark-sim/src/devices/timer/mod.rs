@@ -1,0 +1,23 @@
+//! Timers: counters that interrupt.
+//!
+//! Each kind is its registers around [counters](super::counter). Flags are worked
+//! out when somebody looks, and there is a date only while a flag that is clear
+//! would raise an enabled interrupt.
+
+mod cmsdk;
+mod nrf;
+mod rp2040;
+mod stm32;
+
+pub use cmsdk::{DualTimer as CmsdkDualTimer, Timer as CmsdkTimer};
+pub use nrf::{NrfRtc, NrfTimer};
+pub use rp2040::Rp2040Timer;
+pub use stm32::{Stm32Timer, Wiring as Stm32Wiring};
+
+/// The earlier of two dates.
+fn earlier(one: Option<u64>, other: Option<u64>) -> Option<u64> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one.min(other)),
+        (one, other) => one.or(other),
+    }
+}

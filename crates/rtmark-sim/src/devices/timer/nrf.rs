@@ -1,0 +1,308 @@
+//! TIMER and RTC of nRF51 and nRF52 (nRF52840 PS, 6.30 and 6.22).
+//!
+//! Both count, raise an event where the count meets one of their compare registers,
+//! and interrupt by those events that INTEN has. Not modelled: what the PPI would
+//! connect with them.
+
+use super::earlier;
+use crate::devices::counter::{Counter, Rate};
+use crate::devices::{Env, Pace, Registered};
+
+/// INTEN's and the events' bit of compare register 0.
+const COMPARE: u32 = 16;
+/// What TIMER counts before its prescaler.
+const TIMER_HZ: u64 = 16_000_000;
+/// What RTC counts before its prescaler.
+const RTC_HZ: u64 = 32_768;
+
+/// What an offset within the registers that both have is about.
+const fn channel(offset: u32, first: u32, channels: usize) -> Option<usize> {
+    if offset < first {
+        return None;
+    }
+    let at = ((offset - first) / 4) as usize;
+    if at < channels { Some(at) } else { None }
+}
+
+const CHANNELS: usize = 6;
+
+#[derive(Clone, Debug)]
+pub struct NrfTimer {
+    counter: Counter,
+    /// Events by the bits of INTEN.
+    events: u32,
+    interrupts: u32,
+    shorts: u32,
+    mode: u32,
+    bit_mode: u32,
+    prescaler: u32,
+    compare: [u32; CHANNELS],
+}
+
+impl NrfTimer {
+    pub fn new(pace: Pace) -> Self {
+        let mut timer = Self {
+            counter: Counter::new(Rate::every(1), 1 << 16),
+            events: 0,
+            interrupts: 0,
+            shorts: 0,
+            mode: 0,
+            bit_mode: 0,
+            prescaler: 4,
+            compare: [0; CHANNELS],
+        };
+        timer.configure(0, pace);
+        timer
+    }
+
+    const fn width(&self) -> u32 {
+        match self.bit_mode {
+            0 => 16,
+            1 => 8,
+            2 => 24,
+            _ => 32,
+        }
+    }
+
+    fn is_timer(&self) -> bool {
+        self.mode == 0
+    }
+
+    /// The count at which a short clears it, if any does.
+    fn clears_at(&self) -> Option<u64> {
+        let shorted = (0..CHANNELS).filter(|at| self.shorts >> at & 1 == 1);
+        let at = shorted.map(|at| u64::from(self.compare[at])).filter(|count| *count > 0).min();
+        at.filter(|count| *count < 1 << self.width())
+    }
+
+    fn configure(&mut self, now: u64, pace: Pace) {
+        let counts = TIMER_HZ >> self.prescaler;
+        self.counter.set_rate(now, Rate { counts, cycles: pace.core.0.into() });
+        let period = self.clears_at().unwrap_or(1 << self.width());
+        self.counter.set_period(now, period);
+    }
+
+    /// The count at which a compare register's event comes: where a short clears the
+    /// count, it is never seen.
+    fn meets(&self, at: usize) -> u64 {
+        let count = u64::from(self.compare[at]);
+        if count == self.counter.period() { 0 } else { count }
+    }
+
+    fn task(&mut self, offset: u32, now: u64) {
+        match offset {
+            0x00 if self.is_timer() => self.counter.start(now),
+            0x04 | 0x10 => self.counter.stop(now),
+            0x08 if !self.is_timer() => {
+                let value = self.counter.value(now) + 1;
+                for at in 0..CHANNELS {
+                    if self.meets(at) == value % self.counter.period() {
+                        self.events |= 1 << (COMPARE as usize + at);
+                    }
+                }
+                self.counter.set(now, value);
+            }
+            0x0C => self.counter.set(now, 0),
+            _ => {
+                if let Some(at) = channel(offset, 0x40, CHANNELS) {
+                    self.compare[at] = self.counter.value(now) as u32;
+                }
+            }
+        }
+    }
+}
+
+impl Registered for NrfTimer {
+    fn read(&mut self, offset: u32, env: &mut Env<'_>) -> Option<u32> {
+        self.settle(env.now, env.pace);
+        Some(match offset {
+            0x000..=0x010 | 0x040..=0x054 => 0,
+            0x140..=0x154 => self.events >> (COMPARE + (offset - 0x140) / 4) & 1,
+            0x200 => self.shorts,
+            0x304 | 0x308 => self.interrupts,
+            0x504 => self.mode,
+            0x508 => self.bit_mode,
+            0x510 => self.prescaler,
+            _ => self.compare[channel(offset, 0x540, CHANNELS)?],
+        })
+    }
+
+    fn write(&mut self, offset: u32, value: u32, _: u32, env: &mut Env<'_>) -> Option<()> {
+        self.settle(env.now, env.pace);
+        match offset {
+            0x000..=0x010 | 0x040..=0x054 => {
+                if value & 1 == 1 {
+                    self.task(offset, env.now);
+                }
+            }
+            0x140..=0x154 => {
+                let event = COMPARE + (offset - 0x140) / 4;
+                self.events = self.events & !(1 << event) | (value & 1) << event;
+            }
+            0x200 => self.shorts = value,
+            0x304 => self.interrupts |= value,
+            0x308 => self.interrupts &= !value,
+            0x504 => self.mode = value & 3,
+            0x508 => self.bit_mode = value & 3,
+            0x510 => self.prescaler = (value & 15).min(9),
+            _ => self.compare[channel(offset, 0x540, CHANNELS)?] = value,
+        }
+        self.configure(env.now, env.pace);
+        Some(())
+    }
+
+    fn outputs(&self, _: u64) -> u32 {
+        u32::from(self.events & self.interrupts != 0)
+    }
+
+    fn settle(&mut self, now: u64, _: Pace) {
+        // A short that stops the counter ends its time there.
+        let stops = (0..CHANNELS).filter(|at| self.shorts >> (8 + at) & 1 == 1);
+        let stop = stops.filter_map(|at| self.counter.reaches(self.meets(at))).min();
+        let until = stop.filter(|stop| *stop <= now);
+        for at in 0..CHANNELS {
+            if self.counter.passed(until.unwrap_or(now), self.meets(at)) {
+                self.events |= 1 << (COMPARE as usize + at);
+            }
+        }
+        self.counter.look(until.unwrap_or(now));
+        if let Some(stop) = until {
+            self.counter.stop(stop);
+        }
+    }
+
+    fn due(&self, _: Pace) -> Option<u64> {
+        let wanted = self.interrupts & !self.events;
+        (0..CHANNELS)
+            .filter(|at| wanted >> (COMPARE as usize + at) & 1 == 1)
+            .fold(None, |due, at| earlier(due, self.counter.reaches(self.meets(at))))
+    }
+}
+
+const RTC_CHANNELS: usize = 4;
+const TICK: u32 = 1;
+const OVERFLOW: u32 = 1 << 1;
+const RTC_PERIOD: u64 = 1 << 24;
+
+#[derive(Clone, Debug)]
+pub struct NrfRtc {
+    counter: Counter,
+    /// Events by the bits of INTEN.
+    events: u32,
+    interrupts: u32,
+    /// EVTEN.
+    routed: u32,
+    prescaler: u32,
+    compare: [u32; RTC_CHANNELS],
+}
+
+impl NrfRtc {
+    pub fn new(pace: Pace) -> Self {
+        let mut rtc = Self {
+            counter: Counter::new(Rate::every(1), RTC_PERIOD),
+            events: 0,
+            interrupts: 0,
+            routed: 0,
+            prescaler: 0,
+            compare: [0; RTC_CHANNELS],
+        };
+        rtc.configure(0, pace);
+        rtc
+    }
+
+    fn configure(&mut self, now: u64, pace: Pace) {
+        let cycles = u64::from(pace.core.0) * (u64::from(self.prescaler) + 1);
+        self.counter.set_rate(now, Rate { counts: RTC_HZ, cycles });
+    }
+
+    /// The number of an event's bit, by its register.
+    const fn event(offset: u32) -> Option<u32> {
+        match offset {
+            0x100 | 0x104 => Some((offset - 0x100) / 4),
+            0x140..=0x14C => Some(COMPARE + (offset - 0x140) / 4),
+            _ => None,
+        }
+    }
+}
+
+impl Registered for NrfRtc {
+    fn read(&mut self, offset: u32, env: &mut Env<'_>) -> Option<u32> {
+        self.settle(env.now, env.pace);
+        Some(match offset {
+            0x000..=0x00C => 0,
+            0x304 | 0x308 => self.interrupts,
+            0x340 | 0x344 | 0x348 => self.routed,
+            0x504 => self.counter.value(env.now) as u32,
+            0x508 => self.prescaler,
+            _ => match Self::event(offset) {
+                Some(event) => self.events >> event & 1,
+                None => self.compare[channel(offset, 0x540, RTC_CHANNELS)?],
+            },
+        })
+    }
+
+    fn write(&mut self, offset: u32, value: u32, _: u32, env: &mut Env<'_>) -> Option<()> {
+        self.settle(env.now, env.pace);
+        match offset {
+            0x000..=0x00C if value & 1 == 0 => {}
+            0x000 => self.counter.start(env.now),
+            0x004 => self.counter.stop(env.now),
+            0x008 => self.counter.set(env.now, 0),
+            0x00C => self.counter.set(env.now, 0xFF_FFF0),
+            0x304 => self.interrupts |= value,
+            0x308 => self.interrupts &= !value,
+            0x340 => self.routed = value,
+            0x344 => self.routed |= value,
+            0x348 => self.routed &= !value,
+            // It can be written only while the counter stands.
+            0x508 if !self.counter.is_running() => self.prescaler = value & 0xFFF,
+            0x504 | 0x508 => {}
+            _ => match Self::event(offset) {
+                Some(event) => {
+                    self.events = self.events & !(1 << event) | (value & 1) << event;
+                }
+                None => {
+                    self.compare[channel(offset, 0x540, RTC_CHANNELS)?] = value & 0xFF_FFFF;
+                }
+            },
+        }
+        self.configure(env.now, env.pace);
+        Some(())
+    }
+
+    fn outputs(&self, _: u64) -> u32 {
+        u32::from(self.events & self.interrupts != 0)
+    }
+
+    fn settle(&mut self, now: u64, _: Pace) {
+        let mut happened = 0;
+        if self.counter.counted(now) {
+            happened |= TICK;
+        }
+        if self.counter.passed(now, 0) {
+            happened |= OVERFLOW;
+        }
+        for (at, count) in self.compare.iter().enumerate() {
+            if self.counter.passed(now, (*count).into()) {
+                happened |= 1 << (COMPARE as usize + at);
+            }
+        }
+        // Events that nobody is interested in are not generated (6.22.5).
+        self.events |= happened & (self.interrupts | self.routed);
+        self.counter.look(now);
+    }
+
+    fn due(&self, _: Pace) -> Option<u64> {
+        let wanted = self.interrupts & !self.events;
+        let mut due = self.counter.reaches(0).filter(|_| wanted & OVERFLOW != 0);
+        if wanted & TICK != 0 {
+            due = earlier(due, self.counter.next_count());
+        }
+        for (at, count) in self.compare.iter().enumerate() {
+            if wanted >> (COMPARE as usize + at) & 1 == 1 {
+                due = earlier(due, self.counter.reaches((*count).into()));
+            }
+        }
+        due
+    }
+}

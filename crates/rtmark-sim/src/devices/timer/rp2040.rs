@@ -1,0 +1,133 @@
+//! The timer of RP2040 (datasheet, 4.6): 64 bits of microseconds and four alarms.
+//! It runs whether or not the watchdog's tick has been started.
+
+use super::earlier;
+use crate::devices::counter::{Counter, Rate};
+use crate::devices::{Env, Pace, Registered};
+
+const MICROSECONDS: u64 = 1_000_000;
+
+#[derive(Clone, Debug)]
+pub struct Rp2040Timer {
+    /// The lower half, which alarms are compared with.
+    low: Counter,
+    /// How often the lower half has started again, and its last value for that.
+    high: u32,
+    /// What a read of TIMELR has kept of the upper half, and a write of TIMELW of the lower.
+    latched_high: u32,
+    latched_low: u32,
+    alarms: [u32; 4],
+    armed: u32,
+    raw: u32,
+    enabled: u32,
+    forced: u32,
+    debug_pause: u32,
+    paused: bool,
+}
+
+impl Rp2040Timer {
+    pub fn new(pace: Pace) -> Self {
+        let rate = Rate { counts: MICROSECONDS, cycles: pace.core.0.into() };
+        let mut low = Counter::new(rate, 1 << 32);
+        low.start(0);
+        Self {
+            low,
+            high: 0,
+            latched_high: 0,
+            latched_low: 0,
+            alarms: [0; 4],
+            armed: 0,
+            raw: 0,
+            enabled: 0,
+            forced: 0,
+            debug_pause: 7,
+            paused: false,
+        }
+    }
+}
+
+impl Registered for Rp2040Timer {
+    fn read(&mut self, offset: u32, env: &mut Env<'_>) -> Option<u32> {
+        self.settle(env.now, env.pace);
+        let low = self.low.value(env.now) as u32;
+        Some(match offset {
+            0x00 | 0x04 => 0,
+            0x08 => self.latched_high,
+            0x0C => {
+                self.latched_high = self.high;
+                low
+            }
+            0x10..=0x1C => self.alarms[((offset - 0x10) / 4) as usize],
+            0x20 => self.armed,
+            0x24 => self.high,
+            0x28 => low,
+            0x2C => self.debug_pause,
+            0x30 => u32::from(self.paused),
+            0x34 => self.raw,
+            0x38 => self.enabled,
+            0x3C => self.forced,
+            0x40 => self.raw & self.enabled | self.forced,
+            _ => return None,
+        })
+    }
+
+    fn write(&mut self, offset: u32, value: u32, _: u32, env: &mut Env<'_>) -> Option<()> {
+        self.settle(env.now, env.pace);
+        match offset {
+            0x00 => {
+                self.high = value;
+                self.low.set(env.now, self.latched_low.into());
+            }
+            0x04 => self.latched_low = value,
+            0x10..=0x1C => {
+                let alarm = (offset - 0x10) / 4;
+                self.alarms[alarm as usize] = value;
+                self.armed |= 1 << alarm;
+            }
+            0x20 => self.armed &= !value,
+            0x2C => self.debug_pause = value & 7,
+            0x30 => {
+                self.paused = value & 1 == 1;
+                if self.paused {
+                    self.low.stop(env.now);
+                } else {
+                    self.low.start(env.now);
+                }
+            }
+            0x34 => self.raw &= !value,
+            0x38 => self.enabled = value & 15,
+            0x3C => self.forced = value & 15,
+            _ => return None,
+        }
+        Some(())
+    }
+
+    /// The four alarms.
+    fn outputs(&self, _: u64) -> u32 {
+        self.raw & self.enabled | self.forced
+    }
+
+    fn settle(&mut self, now: u64, _: Pace) {
+        for (at, alarm) in self.alarms.iter().enumerate() {
+            if self.armed >> at & 1 == 1 && self.low.passed(now, (*alarm).into()) {
+                self.armed &= !(1 << at);
+                self.raw |= 1 << at;
+            }
+        }
+        if self.low.passed(now, 0) {
+            self.high = self.high.wrapping_add(1);
+        }
+        self.low.look(now);
+    }
+
+    fn due(&self, _: Pace) -> Option<u64> {
+        // The upper half counts the lower one's rounds, none of which may be missed.
+        let mut due = self.low.reaches(0);
+        for (at, alarm) in self.alarms.iter().enumerate() {
+            if self.armed & self.enabled & !self.raw & 1 << at != 0 {
+                due = earlier(due, self.low.reaches((*alarm).into()));
+            }
+        }
+        due
+    }
+}

@@ -1,0 +1,50 @@
+//! The sending side that every UART has: bytes that leave one after another.
+
+/// When the bytes that were handed to a UART have left it. Nothing is ticked: the
+/// one date that is kept tells how many are still there at any time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Transmitter {
+    /// The cycle in which the last byte has left.
+    idle_at: u64,
+    /// Cycles that a byte takes, start and stop bits included.
+    frame: u64,
+}
+
+impl Transmitter {
+    /// Takes a byte that takes `frame` cycles to send.
+    pub fn send(&mut self, now: u64, frame: u64) {
+        self.frame = frame;
+        self.idle_at = self.idle_at.max(now).saturating_add(frame);
+    }
+
+    /// How many bytes have not left yet, the one that is being sent among them.
+    pub fn held(&self, now: u64) -> u64 {
+        self.idle_at.saturating_sub(now).div_ceil(self.frame.max(1))
+    }
+
+    pub fn is_idle(&self, now: u64) -> bool {
+        self.idle_at <= now
+    }
+
+    /// The cycle from which on no more than so many bytes are left.
+    pub fn down_to(&self, held: u64) -> u64 {
+        self.idle_at.saturating_sub(held.saturating_mul(self.frame))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_leave_one_after_another() {
+        let mut sender = Transmitter::default();
+        assert!(sender.is_idle(0));
+        sender.send(100, 10);
+        sender.send(101, 10);
+        assert_eq!([101, 109, 110, 119, 120].map(|now| sender.held(now)), [2, 2, 1, 1, 0]);
+        assert_eq!([sender.down_to(1), sender.down_to(0)], [110, 120]);
+        sender.send(200, 10);
+        assert_eq!(sender.down_to(0), 210, "it had been idle");
+    }
+}

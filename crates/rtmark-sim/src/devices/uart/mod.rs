@@ -1,0 +1,15 @@
+//! UARTs: what they send reaches the console.
+//!
+//! Each kind is its registers around a [`Transmitter`](super::transmitter::Transmitter).
+//! A byte is on the console as soon as it is written, while the firmware waits as
+//! long as the baud rate that it has set demands. Receivers are always empty.
+
+mod cmsdk;
+mod nrf;
+mod pl011;
+mod stm32;
+
+pub use cmsdk::Cmsdk;
+pub use nrf::NrfUarte;
+pub use pl011::Pl011;
+pub use stm32::{Layout as Stm32Layout, Stm32};

@@ -1,0 +1,220 @@
+//! The USART of STM32, in its two register layouts: that of F1, F2, F4 and L1
+//! (RM0090, 30.6) and that of the later families (RM0394, 38.8).
+
+use crate::devices::transmitter::Transmitter;
+use crate::devices::{Env, Pace, Registered};
+
+/// Which registers are where.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Layout {
+    V1,
+    V2,
+}
+
+/// CR1: the same bits in both layouts.
+const TX_COMPLETE_INTERRUPT: u32 = 1 << 6;
+const TX_EMPTY_INTERRUPT: u32 = 1 << 7;
+const TX_ENABLE: u32 = 1 << 3;
+const RX_ENABLE: u32 = 1 << 2;
+const NINE_BITS: u32 = 1 << 12;
+const OVERSAMPLING_8: u32 = 1 << 15;
+/// CR1 of the second layout.
+const SEVEN_BITS: u32 = 1 << 28;
+const FIFO_ENABLE: u32 = 1 << 29;
+/// SR and ISR: the same bits in both layouts.
+const TX_COMPLETE: u32 = 1 << 6;
+const TX_EMPTY: u32 = 1 << 7;
+/// ISR of the second layout.
+const TX_ACKNOWLEDGED: u32 = 1 << 21;
+const RX_ACKNOWLEDGED: u32 = 1 << 22;
+const TX_FIFO_EMPTY: u32 = 1 << 23;
+
+#[derive(Clone, Debug)]
+pub struct Stm32 {
+    layout: Layout,
+    control: [u32; 3],
+    baud: u32,
+    guard_time: u32,
+    receiver_timeout: u32,
+    prescaler: u32,
+    transmitter: Transmitter,
+    /// Software has cleared TC since the last byte.
+    complete_cleared: bool,
+}
+
+/// The registers that both layouts have.
+#[derive(Clone, Copy)]
+enum Name {
+    Status,
+    ClearStatus,
+    Data,
+    SendData,
+    Baud,
+    Control(usize),
+    GuardTime,
+    ReceiverTimeout,
+    Request,
+    Prescaler,
+}
+
+const fn name(layout: Layout, offset: u32) -> Option<Name> {
+    Some(match (layout, offset) {
+        (Layout::V1, 0x00) => Name::Status,
+        (Layout::V1, 0x04) => Name::Data,
+        (Layout::V1, 0x08) => Name::Baud,
+        (Layout::V1, 0x0C) => Name::Control(0),
+        (Layout::V1, 0x10) => Name::Control(1),
+        (Layout::V1, 0x14) => Name::Control(2),
+        (Layout::V1, 0x18) => Name::GuardTime,
+        (Layout::V2, 0x00) => Name::Control(0),
+        (Layout::V2, 0x04) => Name::Control(1),
+        (Layout::V2, 0x08) => Name::Control(2),
+        (Layout::V2, 0x0C) => Name::Baud,
+        (Layout::V2, 0x10) => Name::GuardTime,
+        (Layout::V2, 0x14) => Name::ReceiverTimeout,
+        (Layout::V2, 0x18) => Name::Request,
+        (Layout::V2, 0x1C) => Name::Status,
+        (Layout::V2, 0x20) => Name::ClearStatus,
+        (Layout::V2, 0x24) => Name::Data,
+        (Layout::V2, 0x28) => Name::SendData,
+        (Layout::V2, 0x2C) => Name::Prescaler,
+        _ => return None,
+    })
+}
+
+impl Stm32 {
+    pub fn new(layout: Layout) -> Self {
+        Self {
+            layout,
+            control: [0; 3],
+            baud: 0,
+            guard_time: 0,
+            receiver_timeout: 0,
+            prescaler: 0,
+            transmitter: Transmitter::default(),
+            complete_cleared: false,
+        }
+    }
+
+    /// Bytes that wait while another one is sent.
+    const fn room(&self) -> u64 {
+        let fifo = matches!(self.layout, Layout::V2) && self.control[0] & FIFO_ENABLE != 0;
+        if fifo { 8 } else { 1 }
+    }
+
+    const fn sends(&self) -> bool {
+        let enable = match self.layout {
+            Layout::V1 => 1 << 13,
+            Layout::V2 => 1,
+        };
+        self.control[0] & enable != 0 && self.control[0] & TX_ENABLE != 0
+    }
+
+    /// Core cycles that a byte takes.
+    const fn frame(&self, pace: Pace) -> u64 {
+        let control = self.control[0];
+        let data = match self.layout {
+            _ if control & NINE_BITS != 0 => 9,
+            Layout::V2 if control & SEVEN_BITS != 0 => 7,
+            _ => 8,
+        };
+        let stop = if self.control[1] >> 13 & 1 == 1 { 2 } else { 1 };
+        let bit = if control & OVERSAMPLING_8 != 0 {
+            (self.baud >> 4) * 8 + (self.baud & 7)
+        } else {
+            self.baud
+        };
+        // RM0444, 33.8.14: 1, 2, 4, 6, 8, 10, 12, 16, 32, 64, 128, 256.
+        let prescaler = match self.prescaler & 15 {
+            0 => 1,
+            step @ 1..=6 => step * 2,
+            step => 16 << (step - 7),
+        };
+        (1 + data + stop) * bit as u64 * prescaler as u64 * pace.divisor
+    }
+
+    fn status(&self, now: u64) -> u32 {
+        let mut status = 0;
+        if self.transmitter.held(now) <= self.room() {
+            status |= TX_EMPTY;
+        }
+        if self.transmitter.is_idle(now) && !self.complete_cleared {
+            status |= TX_COMPLETE;
+        }
+        if self.layout == Layout::V2 {
+            let enabled = self.control[0] & 1 != 0;
+            if enabled && self.control[0] & TX_ENABLE != 0 {
+                status |= TX_ACKNOWLEDGED;
+            }
+            if enabled && self.control[0] & RX_ENABLE != 0 {
+                status |= RX_ACKNOWLEDGED;
+            }
+            if self.room() > 1 && self.transmitter.held(now) <= 1 {
+                status |= TX_FIFO_EMPTY;
+            }
+        }
+        status
+    }
+}
+
+impl Registered for Stm32 {
+    fn read(&mut self, offset: u32, env: &mut Env<'_>) -> Option<u32> {
+        Some(match name(self.layout, offset)? {
+            Name::Status => self.status(env.now),
+            Name::Control(at) => self.control[at],
+            Name::Baud => self.baud,
+            Name::GuardTime => self.guard_time,
+            Name::ReceiverTimeout => self.receiver_timeout,
+            Name::Prescaler => self.prescaler,
+            Name::Data | Name::SendData | Name::ClearStatus | Name::Request => 0,
+        })
+    }
+
+    fn write(&mut self, offset: u32, value: u32, mask: u32, env: &mut Env<'_>) -> Option<()> {
+        match name(self.layout, offset)? {
+            Name::Data if self.layout == Layout::V2 => {}
+            Name::Data | Name::SendData => {
+                if self.sends() {
+                    env.console.push(value as u8);
+                    self.transmitter.send(env.now, self.frame(env.pace));
+                    self.complete_cleared = false;
+                }
+            }
+            // A zero clears TC in SR, a one in ICR.
+            Name::Status if self.layout == Layout::V1 => {
+                self.complete_cleared |= value & TX_COMPLETE == 0 && mask & TX_COMPLETE != 0;
+            }
+            Name::ClearStatus => self.complete_cleared |= value & TX_COMPLETE != 0,
+            Name::Control(at) => {
+                let starts = at == 0 && value & TX_ENABLE & !self.control[0] != 0;
+                self.control[at] = self.control[at] & !mask | value;
+                // Enabling the transmitter sends an idle frame, after which TC is set.
+                self.complete_cleared &= !starts;
+            }
+            Name::Baud => self.baud = value & 0xFFFF,
+            Name::GuardTime => self.guard_time = value & 0xFFFF,
+            Name::ReceiverTimeout => self.receiver_timeout = value,
+            Name::Prescaler => self.prescaler = value & 15,
+            Name::Status | Name::Request => {}
+        }
+        Some(())
+    }
+
+    fn outputs(&self, now: u64) -> u32 {
+        let status = self.status(now);
+        let interrupts = self.control[0] & (TX_COMPLETE_INTERRUPT | TX_EMPTY_INTERRUPT);
+        u32::from(status & interrupts != 0)
+    }
+
+    fn due(&self, _: Pace) -> Option<u64> {
+        let control = self.control[0];
+        let empty =
+            (control & TX_EMPTY_INTERRUPT != 0).then(|| self.transmitter.down_to(self.room()));
+        let complete = (control & TX_COMPLETE_INTERRUPT != 0 && !self.complete_cleared)
+            .then(|| self.transmitter.down_to(0));
+        match (empty, complete) {
+            (Some(empty), Some(complete)) => Some(empty.min(complete)),
+            (empty, complete) => empty.or(complete),
+        }
+    }
+}

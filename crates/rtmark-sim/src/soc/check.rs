@@ -1,0 +1,432 @@
+//! What a soc file must fulfil beyond its form, and where in the file it does not.
+
+use std::ops::Range;
+
+use toml::de::{DeTable, DeValue};
+
+use super::peripheral::{ActHow, Control, Peripheral, PeripheralClock, PeripheralKind, Register};
+use super::{CoreKind, MemoryKind, Soc};
+
+/// A step from a table into what it holds.
+#[derive(Clone, Copy, Debug)]
+pub enum Step {
+    Key(&'static str),
+    Index(usize),
+}
+
+/// What is wrong with a file, and the value that makes it so.
+#[derive(Debug)]
+pub struct Refusal {
+    path: Vec<Step>,
+    message: String,
+}
+
+type Checked = Result<(), Refusal>;
+
+fn refuse<T>(path: &[Step], message: impl Into<String>) -> Result<T, Refusal> {
+    Err(Refusal { path: path.to_vec(), message: message.into() })
+}
+
+impl Refusal {
+    /// The message with the line that it is about.
+    pub fn tell(&self, text: &str) -> String {
+        match line_of(text, &self.path) {
+            Some(line) => format!("line {line}: {}", self.message),
+            None => self.message.clone(),
+        }
+    }
+}
+
+/// The line on which the value at a path stands, or the last part of the path that there is.
+fn line_of(text: &str, path: &[Step]) -> Option<usize> {
+    let document = DeTable::parse(text).ok()?;
+    let mut span = 0..0;
+    let mut value = DeValue::Table(document.into_inner());
+    for step in path {
+        let next = match (step, value) {
+            (Step::Key(key), DeValue::Table(mut table)) => table.remove(*key),
+            (Step::Index(at), DeValue::Array(array)) => array.into_iter().nth(*at),
+            _ => None,
+        };
+        let Some(next) = next else { break };
+        span = next.span();
+        value = next.into_inner();
+    }
+    (span != (0..0)).then(|| text[..span.start].matches('\n').count() + 1)
+}
+
+/// Whether a field lies within a word.
+fn is_field(bit: u8, width: u8) -> bool {
+    width >= 1 && u16::from(bit) + u16::from(width) <= 32
+}
+
+impl Soc {
+    /// Gives every block that is like another one the registers of that.
+    pub(super) fn copy_registers(&mut self) -> Checked {
+        for at in 0..self.peripherals.len() {
+            let Some(like) = self.peripherals[at].like.clone() else { continue };
+            let path = [Step::Key("peripheral"), Step::Index(at), Step::Key("like")];
+            let name = &self.peripherals[at].name;
+            let found = self.peripherals[..at].iter().find(|other| other.name == like);
+            let Some(model) = found else {
+                return refuse(
+                    &path,
+                    format!("peripheral {name} is like {like}, which no peripheral before it is"),
+                );
+            };
+            let registers = model.registers.clone();
+            self.peripherals[at].registers.extend(registers);
+        }
+        Ok(())
+    }
+
+    pub(super) fn check(&self) -> Checked {
+        use Step::Key;
+        if self.clock.0 == 0 {
+            return refuse(
+                &[Key("clock_hz")],
+                "clock_hz is 0: a core without a clock runs nothing; give its frequency in hertz",
+            );
+        }
+        let (most_interrupts, priority_bits) = match self.core {
+            CoreKind::CortexM0 | CoreKind::CortexM0Plus => (32, 2..=2),
+            CoreKind::CortexM3 | CoreKind::CortexM4 | CoreKind::CortexM4F => (240, 2..=8),
+            // Chips may have 480; what this NVIC keeps in four words is enough for all known socs.
+            CoreKind::CortexM33 => (240, 3..=8),
+        };
+        if !(1..=most_interrupts).contains(&self.interrupts) {
+            return refuse(
+                &[Key("interrupts")],
+                format!(
+                    "interrupts = {}: {} has 1 to {most_interrupts}",
+                    self.interrupts, self.core
+                ),
+            );
+        }
+        if !priority_bits.contains(&self.priority_bits) {
+            return refuse(
+                &[Key("priority_bits")],
+                format!(
+                    "priority_bits = {}: {} has {} to {}",
+                    self.priority_bits,
+                    self.core,
+                    priority_bits.start(),
+                    priority_bits.end()
+                ),
+            );
+        }
+        if !matches!(self.mpu_regions(), 0 | 8 | 16) {
+            return refuse(
+                &[Key("mpu_regions")],
+                format!("mpu_regions = {}: cores have 0, 8 or 16", self.mpu_regions()),
+            );
+        }
+        if self.memories.is_empty() {
+            return refuse(&[Key("memory")], "no [[memory]]: a soc needs at least one");
+        }
+        if self.systick_reference_divisor == Some(0) {
+            return refuse(
+                &[Key("systick_reference_divisor")],
+                "systick_reference_divisor is 0: leave it out if there is no reference clock",
+            );
+        }
+        let mut taken = Vec::new();
+        self.check_memories(&mut taken)?;
+        self.check_peripherals(&mut taken)
+    }
+
+    fn check_memories<'a>(&'a self, taken: &mut Vec<(Range<u64>, &'a str)>) -> Checked {
+        for (at, memory) in self.memories.iter().enumerate() {
+            let name = memory.name.as_str();
+            let path = |key| [Step::Key("memory"), Step::Index(at), Step::Key(key)];
+            let timing =
+                |key| [Step::Key("memory"), Step::Index(at), Step::Key("timing"), Step::Key(key)];
+            if memory.size == 0 || memory.size % 4 != 0 {
+                return refuse(
+                    &path("size"),
+                    format!(
+                        "memory {name}: size {:#x} is not a positive multiple of 4",
+                        memory.size
+                    ),
+                );
+            }
+            if memory.size > 0x1000_0000 {
+                return refuse(
+                    &path("size"),
+                    format!("memory {name}: size {:#x} is over 256 MiB", memory.size),
+                );
+            }
+            let line = memory.timing.line_bytes;
+            if !(4..=1024).contains(&line) || !line.is_power_of_two() {
+                return refuse(
+                    &timing("line_bytes"),
+                    format!(
+                        "memory {name}: line_bytes = {line} is not a power of two from 4 to 1024"
+                    ),
+                );
+            }
+            let (lines, ways) = (memory.timing.cache_lines, memory.timing.cache_ways);
+            if lines > 0 && (!lines.is_power_of_two() || !ways.is_power_of_two() || lines < ways) {
+                return refuse(
+                    &timing("cache_lines"),
+                    format!(
+                        "memory {name}: cache_lines = {lines} in cache_ways = {ways}: both must be \
+                         powers of two, with at least one line to a way"
+                    ),
+                );
+            }
+            if memory.contents.is_some() && memory.kind != MemoryKind::Flash {
+                return refuse(
+                    &path("contents"),
+                    format!("memory {name}: contents are for kind = \"flash\", which keeps them"),
+                );
+            }
+            for range in memory.ranges() {
+                if range.start % 4 != 0 {
+                    return refuse(
+                        &path("base"),
+                        format!(
+                            "memory {name}: address {:#010x} is not a multiple of 4",
+                            range.start
+                        ),
+                    );
+                }
+                self.take(&path("base"), format!("memory {name}"), name, range, taken)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Notes that a range of addresses is used, or refuses it.
+    fn take<'a>(
+        &self,
+        path: &[Step],
+        who: String,
+        name: &'a str,
+        range: Range<u64>,
+        taken: &mut Vec<(Range<u64>, &'a str)>,
+    ) -> Checked {
+        let (start, end) = (range.start, range.end);
+        if end > 0xE000_0000 {
+            return refuse(
+                path,
+                format!(
+                    "{who}: {start:#010x}..{end:#010x} reaches into the system space at 0xE0000000"
+                ),
+            );
+        }
+        let clash = taken.iter().find(|(other, _)| start < other.end && other.start < end);
+        if let Some((other, owner)) = clash {
+            return refuse(
+                path,
+                format!(
+                    "{who}: {start:#010x}..{end:#010x} overlaps {owner} at {:#010x}..{:#010x}; \
+                     change base or size of one of them",
+                    other.start, other.end
+                ),
+            );
+        }
+        taken.push((range, name));
+        Ok(())
+    }
+
+    fn check_peripherals<'a>(&'a self, taken: &mut Vec<(Range<u64>, &'a str)>) -> Checked {
+        for (at, peripheral) in self.peripherals.iter().enumerate() {
+            let name = peripheral.name.as_str();
+            let path = |key| [Step::Key("peripheral"), Step::Index(at), Step::Key(key)];
+            let extent = peripheral.extent();
+            if extent == 0 || extent % 4 != 0 || extent > 0x10_0000 {
+                return refuse(
+                    &path("size"),
+                    format!(
+                        "peripheral {name}: size {extent:#x} is not a multiple of 4 from 4 to 1 MiB"
+                    ),
+                );
+            }
+            if peripheral.atomic_aliases && extent != 0x4000 {
+                return refuse(
+                    &path("size"),
+                    format!(
+                        "peripheral {name}: with atomic_aliases its size is 0x4000; leave it out"
+                    ),
+                );
+            }
+            if peripheral.base % 4 != 0 {
+                return refuse(
+                    &path("base"),
+                    format!(
+                        "peripheral {name}: address {:#010x} is not a multiple of 4",
+                        peripheral.base
+                    ),
+                );
+            }
+            let start = u64::from(peripheral.base);
+            let range = start..start + u64::from(extent);
+            self.take(&path("base"), format!("peripheral {name}"), name, range, taken)?;
+            if let Some(irq) = peripheral.irq.iter().find(|irq| **irq >= self.interrupts) {
+                return refuse(
+                    &path("irq"),
+                    format!(
+                        "peripheral {name}: no interrupt {irq}; interrupts = {} gives 0 to {}",
+                        self.interrupts,
+                        self.interrupts - 1
+                    ),
+                );
+            }
+            if !matches!(peripheral.counter_bits, None | Some(16 | 24 | 32)) {
+                return refuse(
+                    &path("counter_bits"),
+                    format!("peripheral {name}: counter_bits is 16, 24 or 32"),
+                );
+            }
+            if peripheral.io_port && self.core != CoreKind::CortexM0Plus {
+                return refuse(
+                    &path("io_port"),
+                    format!("peripheral {name}: only the Cortex-M0+ has an I/O port"),
+                );
+            }
+            if peripheral.kind != PeripheralKind::Registers && !peripheral.registers.is_empty() {
+                return refuse(
+                    &path("register"),
+                    format!(
+                        "peripheral {name}: [[peripheral.register]] is for kind = \"registers\"; \
+                         other kinds know their own"
+                    ),
+                );
+            }
+            for (index, register) in peripheral.registers.iter().enumerate() {
+                let path = |key| {
+                    let [kind, at, _] = path("");
+                    [kind, at, Step::Key("register"), Step::Index(index), Step::Key(key)]
+                };
+                self.check_register(peripheral, register, index, path)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn check_register(
+        &self,
+        peripheral: &Peripheral,
+        register: &Register,
+        index: usize,
+        path: impl Fn(&'static str) -> [Step; 5],
+    ) -> Checked {
+        let name = &register.name;
+        let extent = if peripheral.atomic_aliases { 0x1000 } else { peripheral.extent() };
+        if register.offset % 4 != 0 || register.offset >= extent {
+            return refuse(
+                &path("offset"),
+                format!(
+                    "register {name}: offset {:#x} is not a multiple of 4 below {extent:#x}",
+                    register.offset
+                ),
+            );
+        }
+        let others = &peripheral.registers[..index];
+        if let Some(other) = others.iter().find(|o| o.offset == register.offset || o.name == *name)
+        {
+            return refuse(
+                &path("offset"),
+                format!(
+                    "register {name} at {:#x}: {} at {:#x} has the same name or offset",
+                    register.offset, other.name, other.offset
+                ),
+            );
+        }
+        let exists = |wanted: &str| peripheral.registers.iter().any(|r| r.name == wanted);
+        for follow in &register.follows {
+            let of_width = if follow.how == super::peripheral::FollowHow::OneHot { 5 } else { 32 };
+            if !is_field(follow.bit, follow.width)
+                || !is_field(follow.of, follow.width)
+                || follow.width > of_width
+            {
+                return refuse(
+                    &path("follows"),
+                    format!(
+                        "register {name}: a field of {} bits at bit {} that follows bit {} does not \
+                         fit 32 bits",
+                        follow.width, follow.bit, follow.of
+                    ),
+                );
+            }
+            if let Some(wanted) = follow.register.as_deref().filter(|wanted| !exists(wanted)) {
+                return refuse(
+                    &path("follows"),
+                    format!("register {name} follows {wanted}, which is no register of the block"),
+                );
+            }
+        }
+        for act in &register.acts {
+            if !is_field(act.bit, act.width) {
+                return refuse(
+                    &path("acts"),
+                    format!(
+                        "register {name}: {} bits from bit {} are no field",
+                        act.width, act.bit
+                    ),
+                );
+            }
+            if !exists(&act.on) {
+                return refuse(
+                    &path("acts"),
+                    format!(
+                        "register {name} acts on {}, which is no register of the block",
+                        act.on
+                    ),
+                );
+            }
+            if act.value.is_some() && act.how != ActHow::Store {
+                return refuse(
+                    &path("acts"),
+                    format!("register {name}: a value is for how = \"store\""),
+                );
+            }
+        }
+        for scale in &register.scales {
+            if !is_field(scale.bit, 3) || scale.clock == PeripheralClock::Core {
+                return refuse(
+                    &path("scales"),
+                    format!(
+                        "register {name}: scales takes the lowest of three bits and the clock \
+                         apb1 or apb2"
+                    ),
+                );
+            }
+        }
+        match &register.controls {
+            Some(control) => self.check_control(name, control, &path("controls")),
+            None => Ok(()),
+        }
+    }
+
+    fn check_control(&self, name: &str, control: &Control, path: &[Step]) -> Checked {
+        if !self.memories.iter().any(|memory| memory.name == control.memory) {
+            return refuse(
+                path,
+                format!(
+                    "register {name} controls {}, which is no [[memory]]; there are {}",
+                    control.memory,
+                    self.memory_map()
+                ),
+            );
+        }
+        let bits = [
+            control.prefetch,
+            control.instruction_cache,
+            control.data_cache,
+            control.cache,
+            control.empty_instruction_cache,
+            control.empty_data_cache,
+            control.empty_cache,
+        ];
+        let (bit, width) = control.wait_states.unwrap_or((0, 1));
+        if bits.iter().flatten().any(|bit| *bit > 31) || !is_field(bit, width) || width > 8 {
+            return refuse(
+                path,
+                format!("register {name}: bits are 0 to 31, wait_states takes up to 8 of them"),
+            );
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,290 @@
+//! Peripherals as a soc file lists them.
+//!
+//! This module knows the keys of `[[peripheral]]` and of the registers inside one;
+//! what a peripheral does is told by [`crate::devices`].
+
+use serde::Deserialize;
+
+/// The peripherals that the simulator knows how to play.
+///
+/// The numbers in `irq` are the chip's interrupts for the outputs named here, in
+/// this order; one that is left out is not connected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PeripheralKind {
+    /// Registers that follow rules of the soc file (`[[peripheral.register]]`): clock,
+    /// reset, power and flash controllers, pins. Other words of the block keep what is
+    /// written. No interrupts.
+    Registers,
+    /// Arm PrimeCell UART (DDI 0183), sending only. `irq`: the combined interrupt.
+    Pl011,
+    /// UART of Arm's CMSDK (DDI 0479, 4.3), sending only. `irq`: receive, transmit,
+    /// overrun, combined.
+    CmsdkUart,
+    /// Timer of Arm's CMSDK (DDI 0479, 4.1). `irq`: the timer.
+    CmsdkTimer,
+    /// Dual timer of Arm's CMSDK (DDI 0479, 4.2). `irq`: the combined one, timer 1, timer 2.
+    CmsdkDualTimer,
+    /// USART of STM32F1, F2, F4 and L1 (RM0090, chapter 30), sending only. `irq`: the USART.
+    Stm32UsartV1,
+    /// USART of the later families: C0, F0, F3, F7, G0, G4, H7, L0, L4, WB (RM0394,
+    /// chapter 38), sending only. `irq`: the USART.
+    Stm32UsartV2,
+    /// General-purpose, basic or advanced timer of STM32, counting up (RM0090, chapters
+    /// 17 to 20). `irq`: update; capture and compare. With one number, both.
+    Stm32Timer,
+    /// UARTE and UART of nRF51 and nRF52 at one address (nRF52840 PS, 6.33 and 6.34),
+    /// sending only. `irq`: the UART.
+    NrfUarte,
+    /// TIMER of nRF51 and nRF52 as a timer or counter of tasks (nRF52840 PS, 6.30).
+    NrfTimer,
+    /// RTC of nRF51 and nRF52 (nRF52840 PS, 6.22).
+    NrfRtc,
+    /// CLOCK and POWER of nRF51 and nRF52: oscillators that run at once (nRF52840 PS, 5.4).
+    NrfClock,
+    /// The microsecond timer of RP2040 (datasheet, 4.6). `irq`: the four alarms.
+    Rp2040Timer,
+    /// SIO of RP2040, core 0's view: divider, spinlocks, pins (datasheet, 2.3.1).
+    Rp2040Sio,
+}
+
+/// A clock that a peripheral counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PeripheralClock {
+    /// The core's.
+    #[default]
+    Core,
+    /// The first of the chip's divided bus clocks (`scales = "apb1"` sets its divisor).
+    Apb1,
+    /// The second one.
+    Apb2,
+}
+
+/// One interrupt number, or several of them.
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "expected an interrupt's number or a list of them")]
+enum OneOrMany {
+    One(u16),
+    Many(Vec<u16>),
+}
+
+fn interrupts<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Vec<u16>, D::Error> {
+    Ok(match OneOrMany::deserialize(deserializer)? {
+        OneOrMany::One(irq) => vec![irq],
+        OneOrMany::Many(irqs) => irqs,
+    })
+}
+
+/// One peripheral of a soc.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Peripheral {
+    /// Its name in the reference manual, for messages.
+    pub name: String,
+    /// What it is.
+    pub kind: PeripheralKind,
+    /// Its first address.
+    pub base: u32,
+    /// The bytes that it covers, atomic aliases included. By default 0x1000, or
+    /// 0x4000 with `atomic_aliases`, or 0x400 for what has `stm32` in its kind.
+    #[serde(default)]
+    pub size: Option<u32>,
+    /// The interrupts that it raises, in the order that its kind tells.
+    #[serde(default, deserialize_with = "interrupts")]
+    pub irq: Vec<u16>,
+    /// The clock that it counts or sends by, where its kind has no frequency of its own.
+    #[serde(default)]
+    pub clock: PeripheralClock,
+    /// Width of a timer's counter in bits: 16 by default, 32 for some.
+    #[serde(default)]
+    pub counter_bits: Option<u8>,
+    /// Bytes that a UART holds besides the one that it sends, where this differs
+    /// between chips with the same kind (PL011: 32 by default).
+    #[serde(default)]
+    pub fifo: Option<u8>,
+    /// Whether writes at 0x1000, 0x2000 and 0x3000 beyond a register flip, set and
+    /// clear its bits (RP2040 datasheet, 2.1.2).
+    #[serde(default)]
+    pub atomic_aliases: bool,
+    /// Whether it is on the Cortex-M0+'s I/O port, where an access takes one cycle
+    /// less than elsewhere (DDI 0484, 3.3).
+    #[serde(default)]
+    pub io_port: bool,
+    /// Cycles that a read and a write take beyond those of the core: what the bus
+    /// bridge costs.
+    #[serde(default)]
+    pub wait_states: (u8, u8),
+    /// For the kind `registers`: another one, given before, whose registers it has, too.
+    #[serde(default)]
+    pub like: Option<String>,
+    /// For the kind `registers`: the registers that do more than keep what is written.
+    #[serde(default, rename = "register")]
+    pub registers: Vec<Register>,
+}
+
+impl Peripheral {
+    /// How many bytes of addresses it answers.
+    pub fn extent(&self) -> u32 {
+        use PeripheralKind::{Stm32Timer, Stm32UsartV1, Stm32UsartV2};
+        let usual = match self.kind {
+            _ if self.atomic_aliases => 0x4000,
+            Stm32Timer | Stm32UsartV1 | Stm32UsartV2 => 0x400,
+            _ => 0x1000,
+        };
+        self.size.unwrap_or(usual)
+    }
+}
+
+/// A register that follows rules.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Register {
+    /// Its name in the reference manual, by which other registers' rules refer to it.
+    pub name: String,
+    /// Its offset from the peripheral's base; a multiple of 4.
+    pub offset: u32,
+    /// What it holds after a reset.
+    #[serde(default)]
+    pub reset: u32,
+    /// The bits that a write changes; the others keep their reset value.
+    #[serde(default = "all_bits")]
+    pub writable: u32,
+    /// The bits that writing a one clears.
+    #[serde(default)]
+    pub clear_by_one: u32,
+    /// Fields that read as something else: a ready bit as its enable bit.
+    #[serde(default)]
+    pub follows: Vec<Follow>,
+    /// What a write does to other registers.
+    #[serde(default)]
+    pub acts: Vec<Act>,
+    /// The divisor of a clock that a field of this register sets.
+    #[serde(default)]
+    pub scales: Vec<Scale>,
+    /// The memory whose speed this register controls.
+    #[serde(default)]
+    pub controls: Option<Control>,
+}
+
+const fn all_bits() -> u32 {
+    u32::MAX
+}
+
+/// A field that reads as another field's value.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Follow {
+    /// The lowest bit of the field.
+    pub bit: u8,
+    /// Its width in bits, which is the other field's, too.
+    #[serde(default = "one")]
+    pub width: u8,
+    /// The lowest bit of the field that it follows.
+    pub of: u8,
+    /// The register of that field; this one when not given.
+    #[serde(default)]
+    pub register: Option<String>,
+    /// How it follows.
+    #[serde(default)]
+    pub how: FollowHow,
+}
+
+const fn one() -> u8 {
+    1
+}
+
+/// How a field follows another one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FollowHow {
+    /// It has the same value.
+    #[default]
+    Equal,
+    /// Its bits are the other ones' opposites.
+    Inverse,
+    /// The bit that the other field numbers is set: `width` bits choose one of 2^width.
+    OneHot,
+}
+
+/// What a write does to another register: one that sets or clears bits there, or a
+/// task that leads to an event.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Act {
+    /// The register that changes.
+    pub on: String,
+    /// What happens to its bits.
+    pub how: ActHow,
+    /// The lowest bit of the written value that matters.
+    #[serde(default)]
+    pub bit: u8,
+    /// How many bits matter.
+    #[serde(default = "word_bits")]
+    pub width: u8,
+    /// With `store`: what the register holds afterwards, if any of the bits was written
+    /// as one; the bits themselves when not given.
+    #[serde(default)]
+    pub value: Option<u32>,
+}
+
+const fn word_bits() -> u8 {
+    32
+}
+
+/// What an [`Act`] does with the written bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ActHow {
+    /// Ones set bits.
+    Set,
+    /// Ones clear bits.
+    Clear,
+    /// Ones flip bits.
+    Flip,
+    /// The register takes a value.
+    Store,
+}
+
+/// A field that divides a clock, coded as STM32's PPRE: below 4 by one, then by 2, 4, 8, 16.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Scale {
+    /// The clock: `apb1` or `apb2`.
+    pub clock: PeripheralClock,
+    /// The lowest of the field's three bits.
+    pub bit: u8,
+}
+
+/// The fields of a register that control a memory. What is not given here is as the
+/// memory's own `timing` says, always.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Control {
+    /// The memory's name.
+    pub memory: String,
+    /// The field whose number is the wait states: its lowest bit and its width.
+    #[serde(default)]
+    pub wait_states: Option<(u8, u8)>,
+    /// The bit that switches reading ahead on.
+    #[serde(default)]
+    pub prefetch: Option<u8>,
+    /// The bit that switches the instruction cache on.
+    #[serde(default)]
+    pub instruction_cache: Option<u8>,
+    /// The bit that switches the data cache on.
+    #[serde(default)]
+    pub data_cache: Option<u8>,
+    /// The bit that switches on a cache for both.
+    #[serde(default)]
+    pub cache: Option<u8>,
+    /// The bit that empties the instruction cache while it is set.
+    #[serde(default)]
+    pub empty_instruction_cache: Option<u8>,
+    /// The bit that empties the data cache while it is set.
+    #[serde(default)]
+    pub empty_data_cache: Option<u8>,
+    /// The bit that empties a cache for both.
+    #[serde(default)]
+    pub empty_cache: Option<u8>,
+}

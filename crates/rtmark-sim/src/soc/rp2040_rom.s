@@ -1,0 +1,220 @@
+@ What rtmark puts in the place of RP2040's boot ROM (datasheet, 2.8.2 and 2.8.3).
+@
+@ The tables are where firmware looks for them, and the routines do what the
+@ datasheet says that the chip's own do; they are written for this file alone and
+@ take other times. There are no floating-point tables: looking one up gives zero.
+@ Flash routines return at once, as programming flash is not simulated.
+@
+@ To change it: arm-none-eabi-gcc -mcpu=cortex-m0plus -nostdlib -Wl,-Ttext=0,-e0
+@ rp2040_rom.s -o rom.elf, then arm-none-eabi-objcopy -O binary rom.elf
+@ rp2040_rom.bin; a test compares the two.
+
+    .syntax unified
+    .thumb
+    .text
+
+    .word   0x20042000          @ stack pointer
+    .word   stop + 1            @ reset
+    .word   stop + 1            @ NMI
+    .word   stop + 1            @ HardFault
+    .byte   'M', 'u', 1, 2      @ magic, and the version of chip revision B1
+    .hword  functions
+    .hword  data
+    .hword  lookup + 1
+    .hword  0
+
+@ Searches a table (r0) for a code (r1): what the entry points to, or 0.
+lookup:
+    ldrh    r2, [r0]
+    cmp     r2, #0
+    beq     1f
+    cmp     r2, r1
+    beq     2f
+    adds    r0, #4
+    b       lookup
+2:  ldrh    r2, [r0, #2]
+1:  movs    r0, r2
+    bx      lr
+
+@ The bits that are set in r0: sums within two, four, eight, then all of them.
+popcount32:
+    ldr     r2, =0x55555555
+    lsrs    r1, r0, #1
+    ands    r1, r2
+    subs    r0, r0, r1
+    ldr     r2, =0x33333333
+    lsrs    r1, r0, #2
+    ands    r1, r2
+    ands    r0, r2
+    adds    r0, r0, r1
+    lsrs    r1, r0, #4
+    adds    r0, r0, r1
+    ldr     r2, =0x0F0F0F0F
+    ands    r0, r2
+    ldr     r2, =0x01010101
+    muls    r0, r2
+    lsrs    r0, r0, #24
+    bx      lr
+
+@ The bits of r0 in the opposite order: of each byte, then the bytes.
+reverse32:
+    ldr     r2, =0x55555555
+    lsrs    r1, r0, #1
+    ands    r1, r2
+    ands    r0, r2
+    lsls    r0, r0, #1
+    orrs    r0, r1
+    ldr     r2, =0x33333333
+    lsrs    r1, r0, #2
+    ands    r1, r2
+    ands    r0, r2
+    lsls    r0, r0, #2
+    orrs    r0, r1
+    ldr     r2, =0x0F0F0F0F
+    lsrs    r1, r0, #4
+    ands    r1, r2
+    ands    r0, r2
+    lsls    r0, r0, #4
+    orrs    r0, r1
+    rev     r0, r0
+    bx      lr
+
+@ Zeros above the highest one of r0; 32 for 0.
+clz32:
+    movs    r1, #0
+    cmp     r0, #0
+    beq     2f
+1:  cmp     r0, #0
+    blt     3f
+    adds    r1, #1
+    lsls    r0, r0, #1
+    b       1b
+2:  movs    r1, #32
+3:  movs    r0, r1
+    bx      lr
+
+@ Zeros below the lowest one of r0; 32 for 0.
+ctz32:
+    movs    r1, #0
+    cmp     r0, #0
+    beq     2f
+1:  lsrs    r0, r0, #1
+    bcs     3f
+    adds    r1, #1
+    b       1b
+2:  movs    r1, #32
+3:  movs    r0, r1
+    bx      lr
+
+@ Fills r2 bytes at r0 with r1; answers r0.
+memset:
+    movs    r3, r0
+1:  subs    r2, #1
+    bcc     2f
+    strb    r1, [r3]
+    adds    r3, #1
+    b       1b
+2:  bx      lr
+
+@ The same where r0 and r2 are multiples of four.
+memset4:
+    movs    r3, r0
+    uxtb    r1, r1
+    push    {r4, lr}
+    lsls    r4, r1, #8
+    orrs    r1, r4
+    lsls    r4, r1, #16
+    orrs    r1, r4
+1:  subs    r2, #4
+    bcc     2f
+    stm     r3!, {r1}
+    b       1b
+2:  pop     {r4, pc}
+
+@ Copies r2 bytes from r1 to r0; answers r0.
+memcpy:
+    push    {r0, r4, lr}
+    mov     r3, r0
+    orrs    r3, r1
+    lsls    r3, r3, #30
+    bne     2f
+1:  subs    r2, #4
+    bcc     3f
+    ldm     r1!, {r3}
+    stm     r0!, {r3}
+    b       1b
+3:  adds    r2, #4
+2:  subs    r2, #1
+    bcc     4f
+    ldrb    r3, [r1]
+    strb    r3, [r0]
+    adds    r0, #1
+    adds    r1, #1
+    b       2b
+4:  pop     {r0, r4, pc}
+
+@ The same where all are multiples of four.
+memcpy44:
+    push    {r0, lr}
+1:  subs    r2, #4
+    bcc     2f
+    ldm     r1!, {r3}
+    stm     r0!, {r3}
+    b       1b
+2:  pop     {r0, pc}
+
+@ What has nothing to do here.
+nothing:
+    bx      lr
+
+@ Where the USB loader would take over: a breakpoint ends the run.
+stop:
+    bkpt    #0
+    b       stop
+
+    .pool
+
+    .balign 4
+functions:
+    .ascii  "P3"
+    .hword  popcount32 + 1
+    .ascii  "R3"
+    .hword  reverse32 + 1
+    .ascii  "L3"
+    .hword  clz32 + 1
+    .ascii  "T3"
+    .hword  ctz32 + 1
+    .ascii  "MS"
+    .hword  memset + 1
+    .ascii  "S4"
+    .hword  memset4 + 1
+    .ascii  "MC"
+    .hword  memcpy + 1
+    .ascii  "C4"
+    .hword  memcpy44 + 1
+    .ascii  "IF"
+    .hword  nothing + 1
+    .ascii  "EX"
+    .hword  nothing + 1
+    .ascii  "RE"
+    .hword  nothing + 1
+    .ascii  "RP"
+    .hword  nothing + 1
+    .ascii  "FC"
+    .hword  nothing + 1
+    .ascii  "CX"
+    .hword  nothing + 1
+    .ascii  "UB"
+    .hword  stop + 1
+    .ascii  "WV"
+    .hword  stop + 1
+    .hword  0, 0
+
+data:
+    .ascii  "CR"
+    .hword  owner
+    .hword  0, 0
+
+owner:
+    .asciz  "rtmark's substitute for the RP2040 boot ROM"
+    .balign 4
