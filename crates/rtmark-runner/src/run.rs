@@ -33,6 +33,22 @@ pub enum Ending {
     Other(String),
 }
 
+impl From<Stop> for Ending {
+    fn from(stop: Stop) -> Self {
+        match stop {
+            Stop::Limit => Self::Limit,
+            Stop::Exit(status) => Self::Exit(status),
+            Stop::Fault(report) => Self::Fault(report),
+            Stop::Lockup(report) => Self::Lockup(report),
+            Stop::Breakpoint(address) => Self::Breakpoint(address),
+            Stop::Asleep => Self::Asleep,
+            Stop::ResetRequested => Self::Reset,
+            Stop::Observer => Self::Observer,
+            other => Self::Other(format!("{other:?}")),
+        }
+    }
+}
+
 /// A machine with an image, ready to run.
 #[derive(Debug)]
 pub struct Session<'a> {
@@ -84,16 +100,8 @@ impl<'a> Session<'a> {
             let stop = run(&mut self.machine, until);
             look(&mut self.machine);
             match stop {
-                Stop::Limit if self.machine.cycles() >= limit => return Ending::Limit,
-                Stop::Limit => {}
-                Stop::Exit(status) => return Ending::Exit(status),
-                Stop::Fault(report) => return Ending::Fault(report),
-                Stop::Lockup(report) => return Ending::Lockup(report),
-                Stop::Breakpoint(address) => return Ending::Breakpoint(address),
-                Stop::Asleep => return Ending::Asleep,
-                Stop::ResetRequested => return Ending::Reset,
-                Stop::Observer => return Ending::Observer,
-                other => return Ending::Other(format!("{other:?}")),
+                Stop::Limit if self.machine.cycles() < limit => {}
+                stop => return Ending::from(stop),
             }
         }
     }

@@ -209,10 +209,12 @@ impl Decoder {
     /// As `decode_guarded`, with a watch in the place of a watched instruction, and a
     /// breakpoint where the run is to stop.
     fn decode_watched(&self, bus: &Bus, address: u32) -> Option<Slot> {
+        let slot = self.decode_guarded(bus, address);
         if self.stops.binary_search(&address).is_ok() {
-            return Some(STOP);
+            // As wide as what it stands for: it waits for the same code.
+            return Some(slot.map_or(STOP, |slot| Slot { extent: slot.extent, ..STOP }));
         }
-        let slot = self.decode_guarded(bus, address)?;
+        let slot = slot?;
         let watched = self.watched.binary_search(&address).is_ok();
         Some(if watched { Slot { op: Op::Watch, cost: 0, ..slot } } else { slot })
     }

@@ -52,6 +52,15 @@ impl Machine {
         }
     }
 
+    /// Takes back [`Machine::stop_before`] of an address.
+    pub fn go_through(&mut self, address: u32) {
+        let stops = &mut self.code.decoder.stops;
+        if let Ok(at) = stops.binary_search(&(address & !1)) {
+            stops.remove(at);
+            self.code.forget_all();
+        }
+    }
+
     /// Stores a word as privileged code would, in no time: also to the core's own
     /// registers and to devices.
     ///
@@ -70,7 +79,7 @@ impl Machine {
     pub fn has_register(&self, register: Register) -> bool {
         match register {
             Register::R(number) => number < 15,
-            Register::Basepri => self.features.mainline,
+            Register::Basepri | Register::Faultmask => self.features.mainline,
             Register::S(number) => self.features.fp && number < 32,
             Register::Fpscr => self.features.fp,
             _ => true,

@@ -77,6 +77,8 @@ pub enum Register {
     Primask,
     /// BASEPRI.
     Basepri,
+    /// FAULTMASK, 0 or 1.
+    Faultmask,
     /// CONTROL.
     Control,
     /// S0 to S31, by number.
@@ -391,6 +393,7 @@ impl Machine {
             Register::Psp => cpu.psp(),
             Register::Primask => u32::from(cpu.primask),
             Register::Basepri => u32::from(cpu.basepri),
+            Register::Faultmask => u32::from(cpu.faultmask),
             Register::Control => cpu.control,
             Register::S(number) => cpu.s[usize::from(number & 31)],
             Register::Fpscr => cpu.fpscr,
@@ -412,6 +415,7 @@ impl Machine {
             Register::Psp => cpu.set_psp(value),
             Register::Primask => cpu.primask = value & 1 == 1,
             Register::Basepri => cpu.basepri = self.system.nvic.mask_priority(value as u8),
+            Register::Faultmask => cpu.faultmask = value & 1 == 1,
             Register::Control => cpu.switch(|cpu| cpu.control = value & 7),
             Register::S(number) => cpu.s[usize::from(number & 31)] = value,
             Register::Fpscr => cpu.fpscr = value,

@@ -170,3 +170,34 @@ fn observers_end_runs_and_steps_pass_stops() {
     assert_eq!(machine.register(Register::Pc), 0x404);
     assert_eq!(machine.instructions().0, 2);
 }
+
+#[test]
+fn a_run_that_was_stopped_everywhere_ends_the_same() {
+    let mut stopped = 0;
+    for &core in CoreKind::ALL {
+        for seed in 0..300 {
+            let mut random = Random(seed * 7 + 3);
+            let mut plain = machine(core, &mut random);
+            plain.set_fault_policy(FaultPolicy::Stop);
+            let mut other = plain.clone();
+            for at in 0..64 {
+                other.stop_before(plain.register(Register::Pc) + at * 2);
+            }
+            let stop = plain.run(Cycles(150));
+            let last = loop {
+                match other.run(Cycles(150)) {
+                    Stop::Breakpoint(at) if stop != Stop::Breakpoint(at) => {
+                        stopped += 1;
+                        if let Err(stop) = other.step(Cycles(150)) {
+                            break stop;
+                        }
+                    }
+                    stop => break stop,
+                }
+            };
+            assert_eq!(stop, last, "{core} seed {seed}");
+            assert_eq!(state(&plain), state(&other), "{core} seed {seed}");
+        }
+    }
+    assert!(stopped > 1_000, "{stopped}");
+}

@@ -35,7 +35,7 @@ pub struct Talk {
 enum Command {
     Run(run::Arguments),
     List(list::Arguments),
-    Sim(sim::Arguments),
+    Sim(Box<sim::Arguments>),
     Doctor(doctor::Arguments),
     ExitCodes(exit_codes::Arguments),
     Completions(completions::Arguments),

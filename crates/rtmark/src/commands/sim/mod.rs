@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use rtmark_model::{ScenarioId, visible};
-use rtmark_runner::{Ending, socs};
+use rtmark_runner::{Ending, Session, socs};
 use rtmark_sim::{ImageFormat, Machine, Register, Strictness};
 use rtmark_units::{Cycles, Hertz};
 
@@ -14,6 +14,7 @@ use crate::output::{self, say};
 use crate::trouble::Trouble;
 
 mod ending;
+mod gdb;
 mod names;
 mod observers;
 mod outcome;
@@ -87,8 +88,8 @@ pub struct Arguments {
     dump: Vec<Dump>,
     /// Put a value into a register before the run; may be repeated
     ///
-    /// Registers are r0 to r14, sp, lr, pc, xpsr, msp, psp, primask, basepri, control, s0
-    /// to s31 and fpscr. s0=1.5 and s0=2 are numbers, s0=0x3FC00000 is bits. An address
+    /// Registers are r0 to r14, sp, lr, pc, xpsr, msp, psp, primask, basepri, faultmask, control,
+    /// s0 to s31 and fpscr. s0=1.5 and s0=2 are numbers, s0=0x3FC00000 is bits. An address
     /// in the place of a register stores a word there: --set 0x20000000=1.
     #[arg(long, value_name = "REG=VALUE", value_parser = values::setting)]
     set: Vec<Setting>,
@@ -126,6 +127,14 @@ pub struct Arguments {
     /// Draw the profile as a flame graph in SVG
     #[arg(long, value_name = "FILE")]
     flame: Option<PathBuf>,
+    /// Wait for GDB before the first instruction, and do as it says
+    ///
+    /// Breakpoints, watchpoints, single steps, registers and memory as on a chip;
+    /// reverse-stepi and reverse-continue, too. `monitor help` lists more. Without a
+    /// host it listens on this computer's own address alone; port 0 is any free one.
+    #[arg(long, value_name = "[HOST]:PORT", value_parser = gdb::parse,
+          conflicts_with_all = ["trace", "profile", "flame"])]
+    gdb: Option<String>,
     /// For images of rtmark's own: the scenario to run
     #[arg(long, value_name = "SCENARIO")]
     select: Option<ScenarioId>,
@@ -170,8 +179,7 @@ impl Arguments {
         let mut line_open = false;
         let mut written = Ok(());
         let mut observers = self.observers(&session.machine, &image)?;
-        let look = |machine: &mut Machine| {
-            let printed = machine.take_console();
+        let mut print = |printed: Vec<u8>| {
             if self.format == Format::Json {
                 console.extend(printed);
             } else if written.is_ok() && !printed.is_empty() {
@@ -182,10 +190,19 @@ impl Arguments {
                 written = if aside { output::raw_aside(&shown) } else { output::raw(&shown) };
             }
         };
-        let ended = if observers.are_needed() {
-            session.run_observed(Cycles(limit), &mut observers, look)
-        } else {
-            session.run(Cycles(limit), look)
+        let mut stop = None;
+        if let Some(address) = &self.gdb {
+            let machine = session.machine;
+            let (machine, stopped) = gdb::serve(address, machine, Cycles(limit), &mut print)?;
+            (session, stop) = (Session::with(machine, &image), stopped);
+        }
+        let look = |machine: &mut Machine| print(machine.take_console());
+        let ended = match stop {
+            Some(stop) => stop.into(),
+            None if observers.are_needed() => {
+                session.run_observed(Cycles(limit), &mut observers, look)
+            }
+            None => session.run(Cycles(limit), look),
         };
         written?;
         let profile = self.finish(observers)?;

@@ -112,7 +112,7 @@ pub fn pend(text: &str) -> Result<Pend, String> {
 }
 
 /// The registers that go by a name of their own.
-pub const NAMED: [(&str, Register); 10] = [
+pub const NAMED: [(&str, Register); 11] = [
     ("sp", Register::R(13)),
     ("lr", Register::R(14)),
     ("pc", Register::Pc),
@@ -121,6 +121,7 @@ pub const NAMED: [(&str, Register); 10] = [
     ("psp", Register::Psp),
     ("primask", Register::Primask),
     ("basepri", Register::Basepri),
+    ("faultmask", Register::Faultmask),
     ("control", Register::Control),
     ("fpscr", Register::Fpscr),
 ];
@@ -159,7 +160,7 @@ pub fn setting(text: &str) -> Result<Setting, String> {
         let register = register(&name).ok_or_else(|| {
             format!(
                 "no register is called `{name}`; there are r0 to r14, sp, lr, pc, xpsr, msp, psp, \
-                 primask, basepri, control, s0 to s31 and fpscr"
+                 primask, basepri, faultmask, control, s0 to s31 and fpscr"
             )
         })?;
         let float = matches!(register, Register::S(_)).then(|| float(value));

@@ -1,0 +1,97 @@
+//! The registers as GDB wants them: in the order of a target description.
+//!
+//! The features are those that GDB defines for M-profile cores ("ARM Features" in its
+//! manual): core registers, double registers over the single ones, system registers.
+
+use std::fmt::Write as _;
+
+use gdbstub::arch::{Arch, Registers};
+use rtmark_sim::{Machine, Register};
+
+/// Cortex-M, whatever the core has being told by its own description.
+#[derive(Debug)]
+pub enum CortexM {}
+
+impl Arch for CortexM {
+    type Usize = u32;
+    type Registers = Values;
+    type BreakpointKind = usize;
+    type RegId = ();
+}
+
+/// One register after the other in the description's order; doubles are two words.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Values {
+    pub words: Vec<u32>,
+}
+
+/// Where the program counter is among them.
+const PC: usize = 15;
+
+impl Registers for Values {
+    type ProgramCounter = u32;
+
+    fn pc(&self) -> u32 {
+        self.words.get(PC).copied().unwrap_or_default()
+    }
+
+    fn gdb_serialize(&self, mut write_byte: impl FnMut(Option<u8>)) {
+        for byte in self.words.iter().flat_map(|word| word.to_le_bytes()) {
+            write_byte(Some(byte));
+        }
+    }
+
+    fn gdb_deserialize(&mut self, bytes: &[u8]) -> Result<(), ()> {
+        let (words, rest) = bytes.as_chunks::<4>();
+        self.words = words.iter().map(|word| u32::from_le_bytes(*word)).collect();
+        if rest.is_empty() { Ok(()) } else { Err(()) }
+    }
+}
+
+/// Every word of every register, in the order of [`description`].
+pub fn all(machine: &Machine) -> Vec<Register> {
+    let core = (0..15).map(Register::R).chain([Register::Pc, Register::Xpsr]);
+    let float = (0..32).map(Register::S).chain([Register::Fpscr]);
+    let system = SYSTEM.map(|(_, register)| register);
+    core.chain(float).chain(system).filter(|register| machine.has_register(*register)).collect()
+}
+
+const SYSTEM: [(&str, Register); 6] = [
+    ("msp", Register::Msp),
+    ("psp", Register::Psp),
+    ("primask", Register::Primask),
+    ("basepri", Register::Basepri),
+    ("faultmask", Register::Faultmask),
+    ("control", Register::Control),
+];
+
+/// The target description of the machine's core.
+pub fn description(machine: &Machine) -> String {
+    let mut xml = String::from(
+        "<?xml version=\"1.0\"?><!DOCTYPE target SYSTEM \"gdb-target.dtd\"><target version=\"1.0\">\
+         <architecture>arm</architecture><feature name=\"org.gnu.gdb.arm.m-profile\">",
+    );
+    let register = |xml: &mut String, name: &str, bits: u32, kind: &str| {
+        let _ = write!(xml, "<reg name=\"{name}\" bitsize=\"{bits}\" type=\"{kind}\"/>");
+    };
+    for at in 0..13 {
+        register(&mut xml, &format!("r{at}"), 32, "uint32");
+    }
+    register(&mut xml, "sp", 32, "data_ptr");
+    register(&mut xml, "lr", 32, "uint32");
+    register(&mut xml, "pc", 32, "code_ptr");
+    register(&mut xml, "xpsr", 32, "uint32");
+    if machine.has_register(Register::Fpscr) {
+        xml.push_str("</feature><feature name=\"org.gnu.gdb.arm.vfp\">");
+        for at in 0..16 {
+            register(&mut xml, &format!("d{at}"), 64, "ieee_double");
+        }
+        register(&mut xml, "fpscr", 32, "uint32");
+    }
+    xml.push_str("</feature><feature name=\"org.gnu.gdb.arm.m-system\">");
+    for (name, _) in SYSTEM.iter().filter(|(_, register)| machine.has_register(*register)) {
+        register(&mut xml, name, 32, "uint32");
+    }
+    xml.push_str("</feature></target>");
+    xml
+}

@@ -1,0 +1,198 @@
+//! `rtmark sim --gdb` with the real debugger, where it is installed.
+
+use std::io::{BufRead, BufReader, Lines, Read, Write};
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::{Child, ChildStderr, Command, Stdio};
+
+/// A program that counts: `movs r0, #0; ldr r1, =RAM; loop: adds r0, #1; str r0, [r1];
+/// cmp r0, #20; bne loop; movs r0, #0x18; ldr r1, =0x20026; bkpt 0xab`
+const COUNTING: [u16; 14] = [
+    0x2000, 0x4904, 0x3001, 0x6008, 0x2814, 0xD1FB, 0x2018, 0x4902, 0xBEAB, 0xE7FE, 0x0000, 0x2000,
+    0x0026, 0x0002,
+];
+
+fn image(folder: &Path) -> String {
+    let mut bytes = [0x2000_0400_u32, 0x0800_0009].map(u32::to_le_bytes).concat();
+    bytes.extend(COUNTING.iter().flat_map(|half| half.to_le_bytes()));
+    let path = folder.join("counting.bin");
+    std::fs::write(&path, bytes).expect("writable");
+    path.display().to_string()
+}
+
+/// `rtmark` waiting for a debugger, what else it says, and where it listens.
+fn serve(image: &str, soc: &str) -> (Child, Lines<BufReader<ChildStderr>>, String) {
+    let mut rtmark = Command::new(env!("CARGO_BIN_EXE_rtmark"))
+        .args(["sim", image, "--soc", soc, "--base=0x08000000", "--gdb", ":0"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("rtmark runs");
+    let mut lines = BufReader::new(rtmark.stderr.take().expect("piped")).lines();
+    let line = lines.next().expect("a line").expect("text");
+    let address = line.split('`').nth(1).and_then(|text| text.strip_prefix("target remote "));
+    let address = address.unwrap_or_else(|| panic!("no address in {line}")).to_owned();
+    assert!(address.starts_with("127.0.0.1:"), "{address}");
+    (rtmark, lines, address)
+}
+
+/// What GDB prints for a list of commands on the program, what the monitor says to
+/// it, and how `rtmark` ended.
+fn debug(soc: &str, commands: &[&str]) -> Option<(String, String, i32)> {
+    if Command::new("gdb-multiarch").arg("--version").output().is_err() {
+        #[expect(clippy::print_stderr, reason = "the one way to say that nothing was tested")]
+        {
+            eprintln!("skipped: gdb-multiarch is not installed; scripts/setup test installs it");
+        }
+        return None;
+    }
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let (mut rtmark, lines, address) = serve(&image(folder.path()), soc);
+    let remote = format!("target remote {address}");
+    let mut gdb = Command::new("gdb-multiarch");
+    gdb.args(["-q", "-nx", "-batch", "-ex", "set architecture arm", "-ex", "set confirm off"]);
+    for command in std::iter::once(&remote.as_str()).chain(commands) {
+        gdb.args(["-ex", command]);
+    }
+    let output = gdb.output().expect("gdb runs");
+    // The rest is read, lest the pipe fill up.
+    lines.for_each(drop);
+    let status = rtmark.wait().expect("it ends");
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let code = status.code().expect("an exit code");
+    Some((text(&output.stdout), text(&output.stderr), code))
+}
+
+/// The lines that are numbers.
+fn numbers(text: &str) -> Vec<u64> {
+    text.lines().filter_map(|line| line.parse().ok()).collect()
+}
+
+#[track_caller]
+fn assert_in_order(text: &str, words: &[&str]) {
+    let mut rest = text;
+    for word in words {
+        let at = rest.find(word).unwrap_or_else(|| panic!("no `{word}` left in {text}"));
+        rest = &rest[at + word.len()..];
+    }
+}
+
+#[test]
+fn breakpoints_steps_registers_and_memory() {
+    let commands = [
+        "break *0x0800000c",
+        "continue",
+        "ignore 1 2",
+        "continue",
+        "print $r0",
+        "stepi",
+        "print $r0",
+        "x/xw 0x20000000",
+        "set var $r0 = 18",
+        "set var *(int *)0x20000000 = 77",
+        "x/dw 0x20000000",
+        "delete",
+        "monitor instructions",
+        "continue",
+    ];
+    let Some((text, monitor, code)) = debug("stm32c031", &commands) else { return };
+    let words = [
+        "Breakpoint 1, 0x0800000c",
+        "Breakpoint 1, 0x0800000c",
+        "$1 = 3",
+        "$2 = 4",
+        "0x20000000:\t0x00000003",
+        "0x20000000:\t77",
+        "exited normally",
+    ];
+    assert_in_order(&text, &words);
+    assert_eq!(numbers(&monitor), [15], "{monitor}");
+    assert_eq!(code, 0, "{text}");
+}
+
+#[test]
+fn time_runs_backwards() {
+    let commands = [
+        "watch *(int *)0x20000000 if *(int *)0x20000000 == 5",
+        "continue",
+        "print $r0",
+        "delete",
+        "monitor cycles",
+        "break *0x0800000e",
+        "reverse-continue",
+        "print $r0",
+        "reverse-continue",
+        "print $r0",
+        "reverse-stepi",
+        "print $pc",
+        "delete",
+        "reverse-continue",
+        "print $pc",
+        "monitor cycles",
+        "watch *(int *)0x20000000 if *(int *)0x20000000 == 5",
+        "continue",
+        "print $r0",
+        "monitor cycles",
+        "kill",
+    ];
+    let Some((text, monitor, code)) = debug("stm32c031", &commands) else { return };
+    let words = [
+        "New value = 5",
+        "0x08000010 in",
+        "$1 = 5",
+        "Breakpoint 2, 0x0800000e",
+        "$2 = 5",
+        "Breakpoint 2, 0x0800000e",
+        "$3 = 4",
+        "$4 = (void (*)()) 0x800000c",
+        "No more reverse-execution history",
+        "$5 = (void (*)()) 0x8000008",
+        "New value = 5",
+        "$6 = 5",
+    ];
+    assert_in_order(&text, &words);
+    let cycles = numbers(&monitor);
+    assert!(cycles.len() == 3 && cycles[0] == cycles[2] && cycles[1] == 0, "{monitor}");
+    assert_eq!(code, 0, "{text}");
+}
+
+#[test]
+fn the_fpu_and_system_registers_are_there() {
+    let commands = [
+        "set var $d0 = 1.5",
+        "print $d0",
+        "print $s1",
+        "set var $basepri = 0x40",
+        "print $basepri",
+        "print $msp",
+        "print/x $xpsr",
+        "kill",
+    ];
+    let Some((text, ..)) = debug("stm32f405", &commands) else { return };
+    assert_in_order(&text, &["$1 = 1.5", "$2 = 1.9375", "$3 = 64", "= 536871936", "0x1000000"]);
+}
+
+/// Without GDB, in its protocol: a program that runs is stopped by one byte.
+#[test]
+fn a_running_program_is_interrupted() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let path = folder.path().join("loop.bin");
+    let bytes = [0x2000_0400_u32, 0x0800_0009, 0xE7FE].map(u32::to_le_bytes).concat();
+    std::fs::write(&path, bytes).expect("writable");
+    let (mut rtmark, lines, address) = serve(&path.display().to_string(), "stm32c031");
+    let mut connection = TcpStream::connect(address).expect("it listens");
+    connection.write_all(b"+$c#63").expect("sent");
+    std::thread::sleep(std::time::Duration::from_millis(50));
+    connection.write_all(b"\x03").expect("sent");
+    let mut said = Vec::new();
+    let mut byte = [0];
+    while !said.ends_with(b"02") && said.len() < 100 {
+        connection.read_exact(&mut byte).expect("an answer");
+        said.push(byte[0]);
+    }
+    let said = String::from_utf8_lossy(&said).into_owned();
+    assert!(said.ends_with("S02") || said.ends_with("T02"), "{said}");
+    drop(connection);
+    lines.for_each(drop);
+    assert_eq!(rtmark.wait().expect("it ends").code(), Some(0));
+}
