@@ -161,6 +161,21 @@ pub fn grouped(number: u64) -> String {
     text
 }
 
+/// A number in six characters: every digit up to 99 999, then the first four.
+pub fn short_count(number: u64) -> String {
+    let scaled = |unit: u64, letter: char| {
+        let value = number as f64 / unit as f64;
+        let digits = usize::from(value < 999.95) + usize::from(value < 9.995);
+        format!("{value:.digits$}{letter}")
+    };
+    match number {
+        0..100_000 => grouped(number),
+        100_000..1_000_000 => scaled(1000, 'k'),
+        1_000_000..1_000_000_000 => scaled(1_000_000, 'M'),
+        _ => scaled(1_000_000_000, 'G'),
+    }
+}
+
 /// A time to three digits in the unit that suits it.
 pub fn short_time(time: Nanoseconds) -> String {
     let units = [(1.0, "ns"), (1e3, "\u{b5}s"), (1e6, "ms"), (1e9, "s")];
@@ -186,6 +201,9 @@ mod tests {
         assert_eq!(grouped(9999), "9999");
         assert_eq!(grouped(12345), "12 345");
         assert_eq!(grouped(106_941_113), "106 941 113");
+        let shown = [0, 12_345, 99_999, 100_000, 1_234_567, 142_139_362, 47_999_965, 7_000_000_000];
+        let expected = ["0", "12 345", "99 999", "100.0k", "1.23M", "142.1M", "48.0M", "7.00G"];
+        assert_eq!(shown.map(short_count), expected);
         let times = [0, 999, 1000, 5104, 99_949, 999_499, 999_500, 1_000_000_000, 3_198_000_000];
         let shown = times.map(|ns| short_time(Nanoseconds(ns)));
         let expected = [

@@ -6,7 +6,7 @@ use anstyle::{AnsiColor, Style};
 use comfy_table::{Cell, CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
 use rtmark_model::{Answer, Basis, KernelId, Series};
 
-use crate::matrix::{Block, Column, FLOOR, Figures, blocks, grouped, short_time};
+use crate::matrix::{Block, Column, FLOOR, Figures, blocks, grouped, short_count, short_time};
 use crate::notes::{Notes, oddity, one_line, without_figures};
 
 const HEADING: Style = Style::new().bold();
@@ -18,6 +18,10 @@ const ABSENT: Style = AnsiColor::Yellow.on_default();
 const HIT: &str = "hit: samples in which a tick or another interrupt came that does not belong there; \
                    they are left out of median and max";
 
+/// What a compact table leaves out, and where it is.
+const MORE: &str = "max: where it is a tenth above the median or more. Times, first samples and \
+                    those that an interrupt hit are in a wider table, and in --format csv, json and md";
+
 /// The narrowest width that tables are made for, in characters.
 const NARROWEST: usize = 60;
 
@@ -27,8 +31,18 @@ fn styled(style: Style, text: &str) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
+/// How much a table says about each figure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Layout {
+    /// Every digit, the time, and what differs from the median.
+    Whole,
+    /// Five digits and the multiple; a maximum only where it is another figure.
+    Compact,
+}
+
 /// Renders answers as tables no wider than `width` characters where their
-/// columns allow it; kernels that do not fit beside each other go below. The
+/// columns allow it. Where the kernels do not fit beside each other, their columns
+/// become narrow and say less; those that still do not fit go below. The
 /// text has ANSI styles, to be stripped where nobody can show them.
 pub fn table(answers: &[Answer], width: usize) -> String {
     let rendered: Vec<_> = blocks(answers).iter().map(|block| whole(block, width)).collect();
@@ -36,7 +50,11 @@ pub fn table(answers: &[Answer], width: usize) -> String {
 }
 
 fn whole(block: &Block<'_>, width: usize) -> String {
-    let mut text = folded(&title(block), width.max(NARROWEST));
+    let width = width.max(NARROWEST);
+    let fits = |part: &str| part.lines().map(width_of).max().unwrap_or(0) <= width;
+    let widest = part(block, &block.kernels, Layout::Whole, &mut Notes::default());
+    let layout = if fits(&widest) { Layout::Whole } else { Layout::Compact };
+    let mut text = folded(&title(block, layout), width);
     let mut notes = Notes::default();
     let mut rest = block.kernels.as_slice();
     while !rest.is_empty() {
@@ -44,9 +62,8 @@ fn whole(block: &Block<'_>, width: usize) -> String {
         let part = loop {
             // Notes are numbered in the order of what is shown, not of what was tried.
             let mut tried = notes.clone();
-            let part = part(block, &rest[..fitting], &mut tried);
-            let widest = part.lines().map(width_of).max().unwrap_or(0);
-            if fitting == 1 || widest <= width.max(NARROWEST) {
+            let part = part(block, &rest[..fitting], layout, &mut tried);
+            if fitting == 1 || fits(&part) {
                 notes = tried;
                 break part;
             }
@@ -55,16 +72,20 @@ fn whole(block: &Block<'_>, width: usize) -> String {
         let _ = write!(text, "\n{part}");
         rest = &rest[fitting..];
     }
-    let hit =
-        block.series().any(|series| series.statistics().is_some_and(|s| s.disturbed.is_some()));
-    if hit || notes.iter().next().is_some() {
+    let any_hit =
+        || block.series().any(|series| series.statistics().is_some_and(|s| s.disturbed.is_some()));
+    let hit = layout == Layout::Whole && any_hit();
+    if hit || layout == Layout::Compact || notes.iter().next().is_some() {
         text.push('\n');
     }
     if hit {
-        text.push_str(&folded(HIT, width.max(NARROWEST)));
+        text.push_str(&folded(HIT, width));
+    }
+    if layout == Layout::Compact {
+        text.push_str(&folded(MORE, width));
     }
     for (number, note) in notes.iter() {
-        text.push_str(&folded(&format!("[{number}] {note}"), width.max(NARROWEST)));
+        text.push_str(&folded(&format!("[{number}] {note}"), width));
     }
     text
 }
@@ -73,7 +94,7 @@ fn width_of(line: &str) -> usize {
     anstream::adapter::strip_str(line).to_string().chars().count()
 }
 
-fn title(block: &Block<'_>) -> String {
+fn title(block: &Block<'_>, layout: Layout) -> String {
     let mut parts = Vec::new();
     if let Some(series) = block.any_series() {
         parts.push(format!("{} at {}", one_line(&series.provenance.core), series.clock));
@@ -84,6 +105,7 @@ fn title(block: &Block<'_>) -> String {
         None => format!("backend {}", block.backend),
     });
     let what = match block.basis {
+        Some(Basis::Cycles) if layout == Layout::Compact => "median cycles, multiple of the floor",
         Some(Basis::Cycles) => "median cycles, multiple of the floor, time",
         Some(Basis::Instructions) => "median of executed instructions, multiple of the floor",
         Some(Basis::Ns) => "median time, multiple of the floor",
@@ -93,7 +115,7 @@ fn title(block: &Block<'_>) -> String {
     format!("{soc} \u{b7} {} \u{b7} {}", parts.join(" \u{b7} "), what)
 }
 
-fn part(block: &Block<'_>, kernels: &[Column<'_>], notes: &mut Notes) -> String {
+fn part(block: &Block<'_>, kernels: &[Column<'_>], layout: Layout, notes: &mut Notes) -> String {
     let mut table = Table::new();
     table.load_style(TableStyle::new().header_separator(LineStyle::none().fill('\u{2500}')));
     table.set_content_arrangement(ContentArrangement::Disabled);
@@ -107,20 +129,25 @@ fn part(block: &Block<'_>, kernels: &[Column<'_>], notes: &mut Notes) -> String 
     if let Some(scenarios) = table.column_mut(0) {
         scenarios.set_padding((0, 1));
     }
+    if layout == Layout::Compact {
+        for column in table.column_iter_mut().skip(1) {
+            column.set_padding((1, 0));
+        }
+    }
     for scenario in &block.scenarios {
         let cells = kernels.iter().map(|kernel| {
-            let text = cell(block, block.answer(scenario, *kernel), notes);
+            let text = cell(block, block.answer(scenario, *kernel), layout, notes);
             Cell::new(text).set_alignment(CellAlignment::Right)
         });
         let cells: Vec<_> = cells.collect();
         table.add_row(std::iter::once(Cell::new(scenario)).chain(cells));
     }
-    add_firmware(block, kernels, &mut table);
+    add_firmware(block, kernels, layout, &mut table);
     let lines: Vec<_> = table.lines().map(|line| line.trim_end().to_owned()).collect();
     lines.join("\n") + "\n"
 }
 
-fn cell(block: &Block<'_>, answer: Option<&Answer>, notes: &mut Notes) -> String {
+fn cell(block: &Block<'_>, answer: Option<&Answer>, layout: Layout, notes: &mut Notes) -> String {
     let Some(answer) = answer else { return styled(ASIDE, "\u{2013}") };
     if let Some((word, note)) = without_figures(answer) {
         let style = if matches!(answer, Answer::NotApplicable { .. }) { ABSENT } else { BAD };
@@ -130,8 +157,12 @@ fn cell(block: &Block<'_>, answer: Option<&Answer>, notes: &mut Notes) -> String
         return String::new();
     };
     let mark = oddity(series).map(|note| format!(" [{}]", notes.number(&note))).unwrap_or_default();
-    let mut text = headline(series, &figures, room_for_multiple(block, series)) + &mark;
-    for line in aside(&figures) {
+    let mut text = headline(series, &figures, room_for_multiple(block, series), layout) + &mark;
+    let below = match layout {
+        Layout::Whole => aside(&figures),
+        Layout::Compact => far_maximum(&figures).into_iter().collect(),
+    };
+    for line in below {
         let _ = write!(text, "\n{}", styled(ASIDE, &line));
     }
     text
@@ -145,14 +176,24 @@ fn room_for_multiple(block: &Block<'_>, series: &Series) -> usize {
 }
 
 /// `245   4.0×   5.10 µs`, in columns of their own.
-fn headline(series: &Series, figures: &Figures, room: usize) -> String {
+fn headline(series: &Series, figures: &Figures, room: usize, layout: Layout) -> String {
     let typical = figures.statistics.typical();
     let multiple = figures.multiple.map(multiple).unwrap_or_default();
-    match (series.basis, figures.time) {
-        (Basis::Ns, Some(time)) => format!("{}{multiple:>room$}", short_time(time)),
-        (_, Some(time)) => format!("{}{multiple:>room$}{:>8}", grouped(typical), short_time(time)),
-        (_, None) => format!("{}{multiple:>room$}", grouped(typical)),
+    match (series.basis, figures.time, layout) {
+        (Basis::Ns, Some(time), _) => format!("{}{multiple:>room$}", short_time(time)),
+        (_, Some(time), Layout::Whole) => {
+            format!("{}{multiple:>room$}{:>8}", grouped(typical), short_time(time))
+        }
+        (_, None, Layout::Whole) => format!("{}{multiple:>room$}", grouped(typical)),
+        (_, _, Layout::Compact) => format!("{}{multiple:>room$}", short_count(typical)),
     }
+}
+
+/// The largest steady sample, where the median does not stand for it.
+fn far_maximum(figures: &Figures) -> Option<String> {
+    let typical = figures.statistics.typical();
+    let max = figures.statistics.steady?.max;
+    (max >= typical + typical.div_ceil(10)).then(|| format!("max {}", short_count(max)))
 }
 
 pub(crate) fn multiple(multiple: f64) -> String {
@@ -186,7 +227,7 @@ pub(crate) fn aside(figures: &Figures) -> Vec<String> {
     lines
 }
 
-fn add_firmware(block: &Block<'_>, kernels: &[Column<'_>], table: &mut Table) {
+fn add_firmware(block: &Block<'_>, kernels: &[Column<'_>], layout: Layout, table: &mut Table) {
     let firmware: Vec<_> = kernels.iter().map(|kernel| block.firmware(*kernel)).collect();
     let mut images: Vec<&str> = Vec::new();
     for scenario in &block.scenarios {
@@ -204,7 +245,15 @@ fn add_firmware(block: &Block<'_>, kernels: &[Column<'_>], table: &mut Table) {
     for image in images {
         let sizes = firmware.iter().map(|images| {
             let text = images.get(image).map(|firmware| {
-                format!("{} + {:>6}", grouped(firmware.flash_bytes), grouped(firmware.ram_bytes))
+                let (flash, ram) = (grouped(firmware.flash_bytes), grouped(firmware.ram_bytes));
+                match layout {
+                    Layout::Whole => format!("{flash} + {ram:>6}"),
+                    Layout::Compact => format!(
+                        "{}+{}",
+                        short_count(firmware.flash_bytes),
+                        short_count(firmware.ram_bytes)
+                    ),
+                }
             });
             Cell::new(text.unwrap_or_default()).set_alignment(CellAlignment::Right)
         });

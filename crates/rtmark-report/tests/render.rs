@@ -110,16 +110,26 @@ fn the_table_reads_as_promised() {
 }
 
 #[test]
-fn kernels_that_do_not_fit_beside_each_other_go_below() {
+fn kernels_that_do_not_fit_beside_each_other_have_narrow_columns() {
     let mut answers = answers();
     for kernel in ["embassy", "lilos", "rtic"] {
-        answers.push(measured(kernel, "thread.yield", &[100, 90, 91, 1093]));
+        answers.push(measured(kernel, "thread.yield", &[100, 90, 90, 91, 142, 1093]));
+        answers.push(measured(kernel, "workload.long", &[142_139_362]));
     }
-    let text = plain(&rtmark_report::table(&answers, 80));
-    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
-    assert!(text.matches("thread.yield").count() > 1, "{text}");
+    let whole = plain(&rtmark_report::table(&answers, 200));
+    assert!(whole.contains("142 139 362") && whole.contains("1 hit, max 1093"), "{whole}");
+    let compact = plain(&rtmark_report::table(&answers, 100));
+    assert!(compact.lines().all(|line| line.chars().count() <= 100), "{compact}");
+    assert_eq!(compact.matches("thread.yield").count(), 1, "{compact}");
+    assert!(compact.contains("90 1.50\u{d7}") && compact.contains("max 142\n"), "{compact}");
+    assert!(compact.contains("142.1M") && compact.contains("n/a [1]"), "{compact}");
+
+    // Those that still do not fit go below.
+    let below = plain(&rtmark_report::table(&answers, 60));
+    assert!(below.lines().all(|line| line.chars().count() <= 60), "{below}");
+    assert!(below.matches("thread.yield").count() > 1, "{below}");
     for kernel in ["floor", "freertos", "embassy", "lilos", "rtic"] {
-        assert!(text.contains(kernel), "{text}");
+        assert!(compact.contains(kernel) && below.contains(kernel), "{below}");
     }
 }
 
