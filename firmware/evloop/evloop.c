@@ -7,22 +7,6 @@
 #include "rtmark_firmware.h"
 #include "rtmark_soc.h"
 
-/*
- * Critical sections may lie within each other: an emission enqueues.
- */
-static inline uint32_t mask(void)
-{
-    uint32_t primask;
-
-    __asm__ __volatile__("mrs %0, primask\n\tcpsid i" : "=r"(primask) : : "memory");
-    return primask;
-}
-
-static inline void unmask(uint32_t primask)
-{
-    __asm__ __volatile__("msr primask, %0" : : "r"(primask) : "memory");
-}
-
 /* ------------------------------------------------------------------- closures */
 
 static struct closure ring[EVLOOP_LENGTH];
@@ -32,13 +16,13 @@ static uint32_t taken;
 
 bool evloop_enqueue(struct closure closure)
 {
-    const uint32_t primask = mask();
+    const uint32_t primask = evloop_enter();
     const bool room = enqueued - taken < EVLOOP_LENGTH;
 
     if (room) {
         ring[enqueued++ % EVLOOP_LENGTH] = closure;
     }
-    unmask(primask);
+    evloop_leave(primask);
     return room;
 }
 
@@ -101,18 +85,18 @@ static void insert(struct evloop_timer *timer)
 void evloop_timer_start(struct evloop_timer *timer, struct closure closure, uint32_t delay,
                         uint32_t period)
 {
-    const uint32_t primask = mask();
+    const uint32_t primask = evloop_enter();
 
     timer->closure = closure;
     timer->due = ticks + delay;
     timer->period = period;
     insert(timer);
-    unmask(primask);
+    evloop_leave(primask);
 }
 
 bool evloop_timer_stop(struct evloop_timer *timer)
 {
-    const uint32_t primask = mask();
+    const uint32_t primask = evloop_enter();
     const bool armed = timer->armed;
 
     if (armed) {
@@ -124,13 +108,13 @@ bool evloop_timer_stop(struct evloop_timer *timer)
         *place = timer->next;
         timer->armed = false;
     }
-    unmask(primask);
+    evloop_leave(primask);
     return armed;
 }
 
 void SysTick_Handler(void)
 {
-    const uint32_t primask = mask();
+    const uint32_t primask = evloop_enter();
     const uint32_t now = ++ticks;
 
     while (timers != NULL && is_due(timers, now)) {
@@ -146,30 +130,30 @@ void SysTick_Handler(void)
             insert(timer);
         }
     }
-    unmask(primask);
+    evloop_leave(primask);
 }
 
 /* -------------------------------------------------------------------- signals */
 
 void evloop_listen(struct evloop_signal *signal, struct evloop_listener *listener)
 {
-    const uint32_t primask = mask();
+    const uint32_t primask = evloop_enter();
 
     listener->next = signal->listeners;
     signal->listeners = listener;
-    unmask(primask);
+    evloop_leave(primask);
 }
 
 bool evloop_emit(struct evloop_signal *signal)
 {
-    const uint32_t primask = mask();
+    const uint32_t primask = evloop_enter();
     bool room = true;
 
     for (struct evloop_listener *listener = signal->listeners; listener != NULL;
          listener = listener->next) {
         room = evloop_enqueue(listener->closure) && room;
     }
-    unmask(primask);
+    evloop_leave(primask);
     return room;
 }
 
@@ -182,7 +166,7 @@ static inline uint32_t after(const struct evloop_queue *queue, uint32_t place)
 
 bool evloop_send(struct evloop_queue *queue, const void *item)
 {
-    const uint32_t primask = mask();
+    const uint32_t primask = evloop_enter();
     bool done = queue->count < queue->length;
 
     if (done) {
@@ -192,13 +176,13 @@ bool evloop_send(struct evloop_queue *queue, const void *item)
             done = evloop_enqueue(queue->on_item);
         }
     }
-    unmask(primask);
+    evloop_leave(primask);
     return done;
 }
 
 bool evloop_receive(struct evloop_queue *queue, void *item)
 {
-    const uint32_t primask = mask();
+    const uint32_t primask = evloop_enter();
     const bool done = queue->count != 0u;
 
     if (done) {
@@ -206,7 +190,7 @@ bool evloop_receive(struct evloop_queue *queue, void *item)
         queue->out = after(queue, queue->out);
         queue->count--;
     }
-    unmask(primask);
+    evloop_leave(primask);
     return done;
 }
 
@@ -227,21 +211,21 @@ void evloop_pool_init(struct evloop_pool *pool, void *storage, uint32_t block_by
 
 void *evloop_pool_take(struct evloop_pool *pool)
 {
-    const uint32_t primask = mask();
+    const uint32_t primask = evloop_enter();
     void *const block = pool->free;
 
     if (block != NULL) {
         pool->free = *(void **)block;
     }
-    unmask(primask);
+    evloop_leave(primask);
     return block;
 }
 
 void evloop_pool_give(struct evloop_pool *pool, void *block)
 {
-    const uint32_t primask = mask();
+    const uint32_t primask = evloop_enter();
 
     *(void **)block = pool->free;
     pool->free = block;
-    unmask(primask);
+    evloop_leave(primask);
 }

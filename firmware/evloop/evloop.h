@@ -14,6 +14,22 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* ---------------------------------------------------------- critical sections */
+
+/* They may lie within each other: leaving one restores what was before. */
+static inline uint32_t evloop_enter(void)
+{
+    uint32_t primask;
+
+    __asm__ __volatile__("mrs %0, primask\n\tcpsid i" : "=r"(primask) : : "memory");
+    return primask;
+}
+
+static inline void evloop_leave(uint32_t primask)
+{
+    __asm__ __volatile__("msr primask, %0" : : "r"(primask) : "memory");
+}
+
 /* ------------------------------------------------------------------- closures */
 
 struct closure {

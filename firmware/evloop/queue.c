@@ -112,3 +112,114 @@ static void poll_empty(void)
     enqueue(poll_step);
 }
 RTMARK_SCENARIO("queue.receive.poll_empty", poll_empty);
+
+/* ------------------------------------------------------- queue.send.poll_full */
+
+static void full_step(void *context)
+{
+    (void)context;
+    for (uint32_t number = 0; number < QUEUE_LENGTH; number++) {
+        const struct item sent = item_of(number);
+
+        rtmark_expect("result of the send", evloop_send(&queue, &sent), true);
+    }
+    for (uint32_t sample = 0; sample < RTMARK_SAMPLES; sample++) {
+        const struct item sent = item_of(sample);
+
+        RTMARK_BEGIN("queue.send.poll_full");
+        const bool done = evloop_send(&queue, &sent);
+        RTMARK_END("queue.send.poll_full");
+
+        rtmark_expect("result of the send", done, false);
+    }
+    rtmark_ok();
+}
+
+static void poll_full(void)
+{
+    enqueue(full_step);
+}
+RTMARK_SCENARIO("queue.send.poll_full", poll_full);
+
+/* -------------------------------------------------------------- queue.handover */
+
+/* An item that comes into the empty queue brings the closure that takes it. */
+
+static uint32_t asked;
+static uint32_t times;
+
+static void ask_step(void *context)
+{
+    const struct item sent = item_of(asked);
+
+    (void)context;
+    rtmark_expect("items received", times, asked);
+    if (asked++ == RTMARK_SAMPLES) {
+        rtmark_ok();
+    }
+    RTMARK_BEGIN("queue.handover");
+    (void)evloop_send(&queue, &sent);
+}
+
+static void item_step(void *context)
+{
+    struct item received;
+
+    (void)context;
+    const bool done = evloop_receive(&queue, &received);
+    RTMARK_END("queue.handover");
+
+    rtmark_expect("result of the receive", done, true);
+    expect_item(&received, times++);
+    enqueue(ask_step);
+}
+
+static void handover(void)
+{
+    queue.on_item.function = item_step;
+    enqueue(ask_step);
+}
+RTMARK_SCENARIO("queue.handover", handover);
+
+/* ------------------------------------ queue.send.<size>b, queue.receive.<size>b */
+
+#define SIZED(size)                                                                        \
+    static void sized_##size##_step(void *context)                                         \
+    {                                                                                      \
+        static uint8_t places[4 * size];                                                   \
+        static uint8_t sent[size];                                                         \
+        static uint8_t received[size];                                                     \
+        static struct evloop_queue sized = {                                               \
+            .storage = places, .item_bytes = size, .length = 4};                           \
+                                                                                           \
+        (void)context;                                                                     \
+        for (uint32_t sample = 0; sample < RTMARK_SAMPLES; sample++) {                     \
+            for (uint32_t byte = 0; byte < size; byte++) {                                 \
+                sent[byte] = (uint8_t)(3u * sample + byte);                                \
+            }                                                                              \
+            RTMARK_BEGIN("queue.send." #size "b");                                         \
+            const bool was_sent = evloop_send(&sized, sent);                               \
+            RTMARK_END("queue.send." #size "b");                                           \
+                                                                                           \
+            RTMARK_BEGIN("queue.receive." #size "b");                                      \
+            const bool was_received = evloop_receive(&sized, received);                    \
+            RTMARK_END("queue.receive." #size "b");                                        \
+                                                                                           \
+            rtmark_expect("result of the send", was_sent, true);                           \
+            rtmark_expect("result of the receive", was_received, true);                    \
+            rtmark_expect("difference of the item", memcmp(received, sent, size) != 0, 0u); \
+        }                                                                                  \
+        rtmark_ok();                                                                       \
+    }                                                                                      \
+                                                                                           \
+    static void sized_##size(void)                                                         \
+    {                                                                                      \
+        enqueue(sized_##size##_step);                                                      \
+    }                                                                                      \
+    RTMARK_SCENARIO("queue.send." #size "b", sized_##size);                                \
+    RTMARK_SCENARIO("queue.receive." #size "b", sized_##size)
+
+SIZED(4);
+SIZED(16);
+SIZED(64);
+SIZED(256);

@@ -43,3 +43,100 @@ static void yield(void)
     enqueue(second_step);
 }
 RTMARK_SCENARIO("thread.yield", yield);
+
+/* ---------------------------------------------------------- thread.yield.alone */
+
+static void alone_step(void *context);
+
+RTMARK_END_AT_ENTRY("thread.yield.alone", alone_step);
+
+static void __attribute__((noinline)) alone_step(void *context)
+{
+    (void)context;
+    if (switches++ == RTMARK_SAMPLES) {
+        rtmark_ok();
+    }
+    RTMARK_BEGIN("thread.yield.alone");
+    enqueue(alone_step);
+}
+
+static void yield_alone(void)
+{
+    enqueue(alone_step);
+}
+RTMARK_SCENARIO("thread.yield.alone", yield_alone);
+
+/* ----------------------------------- thread.create, .end and .resume.immediate */
+
+/* A closure is created by enqueuing it, and resumed by a signal that it listens to. */
+
+static void created_step(void *context);
+static void creating_step(void *context);
+
+static struct evloop_signal resume;
+
+RTMARK_END_AT_ENTRY("thread.end", creating_step);
+
+static void created_step(void *context)
+{
+    (void)context;
+    switches++;
+    enqueue(creating_step);
+    RTMARK_BEGIN("thread.end");
+}
+
+static void __attribute__((noinline)) creating_step(void *context)
+{
+    static uint32_t sample;
+    const struct closure created = {.function = created_step};
+
+    (void)context;
+    rtmark_expect("closures that ran", switches, sample);
+    if (sample++ == RTMARK_SAMPLES) {
+        rtmark_ok();
+    }
+    RTMARK_BEGIN("thread.create");
+    const bool done = evloop_enqueue(created);
+    RTMARK_END("thread.create");
+
+    rtmark_expect("result of the enqueue", done, true);
+}
+
+static void create(void)
+{
+    enqueue(creating_step);
+}
+RTMARK_SCENARIO("thread.create", create);
+RTMARK_SCENARIO("thread.end", create);
+
+static void resuming_step(void *context)
+{
+    static uint32_t sample;
+
+    (void)context;
+    rtmark_expect("closures that ran", switches, sample);
+    if (sample++ == RTMARK_SAMPLES) {
+        rtmark_ok();
+    }
+    RTMARK_BEGIN("thread.resume.immediate");
+    const bool done = evloop_emit(&resume);
+    RTMARK_END("thread.resume.immediate");
+
+    rtmark_expect("result of the emission", done, true);
+}
+
+static void resumed_step(void *context)
+{
+    (void)context;
+    switches++;
+    enqueue(resuming_step);
+}
+
+static void resume_immediate(void)
+{
+    static struct evloop_listener listener = {.closure = {.function = resumed_step}};
+
+    evloop_listen(&resume, &listener);
+    enqueue(resuming_step);
+}
+RTMARK_SCENARIO("thread.resume.immediate", resume_immediate);

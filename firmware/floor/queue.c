@@ -5,9 +5,11 @@
  * masking to find none.
  */
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "cortex_m.h"
 #include "rtmark_firmware.h"
+#include "switch.h"
 
 enum { QUEUE_LENGTH = 10, ITEM_BYTES = 10 };
 
@@ -159,3 +161,274 @@ static void poll_empty(void)
     rtmark_ok();
 }
 RTMARK_SCENARIO("queue.receive.poll_empty", poll_empty);
+
+/* ------------------------------------------------------- queue.send.poll_full */
+
+static void fill_up(void)
+{
+    start_queue();
+    for (uint32_t number = 0; number < QUEUE_LENGTH; number++) {
+        struct item sent;
+
+        fill(&sent, number);
+        rtmark_expect("result of the send", send(&sent), true);
+    }
+}
+
+static void poll_full(void)
+{
+    fill_up();
+    for (uint32_t sample = 0; sample < RTMARK_SAMPLES; sample++) {
+        struct item sent;
+
+        fill(&sent, sample);
+        RTMARK_BEGIN("queue.send.poll_full");
+        const bool done = send(&sent);
+        RTMARK_END("queue.send.poll_full");
+
+        rtmark_expect("result of the send", done, false);
+    }
+    rtmark_ok();
+}
+RTMARK_SCENARIO("queue.send.poll_full", poll_full);
+
+/* ------------------------------- queue.send.wake+ctx, queue.receive.blocking */
+
+/* An item goes straight to the one who waits for it. */
+
+static struct floor_stack first_stack;
+static struct floor_stack second_stack;
+static struct item *wanted_at;
+static struct item arrived;
+static volatile uint32_t times;
+
+static inline void send_and_wake(const struct item *item)
+{
+    cortex_m_disable_interrupts();
+    struct item *const place = wanted_at;
+    if (place != NULL) {
+        *place = *item;
+        wanted_at = NULL;
+        cortex_m_enable_interrupts();
+        floor_switch();
+    } else {
+        cortex_m_enable_interrupts();
+        rtmark_expect("result of the send", send(item), true);
+    }
+}
+
+static inline void receive_or_wait(struct item *item)
+{
+    cortex_m_disable_interrupts();
+    if (queue.length == 0u) {
+        wanted_at = item;
+        cortex_m_enable_interrupts();
+        floor_switch();
+    } else {
+        cortex_m_enable_interrupts();
+        rtmark_expect("result of the receive", receive(item), true);
+    }
+}
+
+static void receiving(void)
+{
+    /* The first time, nobody has sent anything yet. */
+    receive_or_wait(&arrived);
+    for (;;) {
+        RTMARK_END("queue.send.wake+ctx");
+        expect_item(&arrived, ++times);
+        RTMARK_BEGIN("queue.receive.blocking");
+        receive_or_wait(&arrived);
+    }
+}
+
+static void sending(void)
+{
+    floor_switch();
+    for (uint32_t sample = 1; sample <= RTMARK_SAMPLES; sample++) {
+        struct item sent;
+
+        fill(&sent, sample);
+        RTMARK_BEGIN("queue.send.wake+ctx");
+        send_and_wake(&sent);
+        RTMARK_END("queue.receive.blocking");
+
+        rtmark_expect("items received", times, sample);
+    }
+    rtmark_ok();
+}
+
+static void send_wake(void)
+{
+    start_queue();
+    floor_prepare_thread(&second_stack, receiving);
+    floor_run_as_thread(&first_stack, sending);
+}
+RTMARK_SCENARIO("queue.send.wake+ctx", send_wake);
+RTMARK_SCENARIO("queue.receive.blocking", send_wake);
+
+/* ------------------------------- queue.receive.wake+ctx, queue.send.blocking */
+
+/* Who receives from a full queue moves the item in that waits for room. */
+
+static const struct item *waits_for_room;
+
+static inline void send_or_wait(const struct item *item)
+{
+    cortex_m_disable_interrupts();
+    if (queue.length == QUEUE_LENGTH) {
+        waits_for_room = item;
+        cortex_m_enable_interrupts();
+        floor_switch();
+    } else {
+        cortex_m_enable_interrupts();
+        rtmark_expect("result of the send", send(item), true);
+    }
+}
+
+static inline void receive_and_wake(struct item *item)
+{
+    (void)receive(item);
+    const struct item *const next = waits_for_room;
+    if (next != NULL) {
+        (void)send(next);
+        waits_for_room = NULL;
+        floor_switch();
+    }
+}
+
+static void crowding(void)
+{
+    struct item sent;
+
+    fill_up();
+    fill(&sent, QUEUE_LENGTH);
+    send_or_wait(&sent);
+    for (;;) {
+        RTMARK_END("queue.receive.wake+ctx");
+        times++;
+        fill(&sent, QUEUE_LENGTH + times);
+        RTMARK_BEGIN("queue.send.blocking");
+        send_or_wait(&sent);
+    }
+}
+
+static void relieving(void)
+{
+    floor_switch();
+    for (uint32_t sample = 1; sample <= RTMARK_SAMPLES; sample++) {
+        struct item received;
+
+        RTMARK_BEGIN("queue.receive.wake+ctx");
+        receive_and_wake(&received);
+        RTMARK_END("queue.send.blocking");
+
+        rtmark_expect("items sent", times, sample);
+        expect_item(&received, sample - 1u);
+    }
+    rtmark_ok();
+}
+
+static void receive_wake(void)
+{
+    floor_prepare_thread(&second_stack, crowding);
+    floor_run_as_thread(&first_stack, relieving);
+}
+RTMARK_SCENARIO("queue.receive.wake+ctx", receive_wake);
+RTMARK_SCENARIO("queue.send.blocking", receive_wake);
+
+/* -------------------------------------------------------------- queue.handover */
+
+static volatile uint32_t answered;
+
+static void answering(void)
+{
+    for (;;) {
+        while (!receive(&arrived)) {
+            floor_yield();
+        }
+        RTMARK_END("queue.handover");
+        expect_item(&arrived, ++times);
+        answered = 1;
+    }
+}
+
+static void handover(void)
+{
+    start_queue();
+    floor_prepare_coroutine(&second_stack, answering);
+    floor_yield();
+    for (uint32_t sample = 1; sample <= RTMARK_SAMPLES; sample++) {
+        struct item sent;
+
+        fill(&sent, sample);
+        RTMARK_BEGIN("queue.handover");
+        (void)send(&sent);
+        while (answered == 0u) {
+            floor_yield();
+        }
+        answered = 0;
+        rtmark_expect("items received", times, sample);
+    }
+    rtmark_ok();
+}
+RTMARK_SCENARIO("queue.handover", handover);
+
+/* ------------------------------------ queue.send.<size>b, queue.receive.<size>b */
+
+/* The same ring, once for each size. */
+#define SIZED(size)                                                                     \
+    struct item_##size {                                                                \
+        uint8_t bytes[size];                                                            \
+    } __attribute__((aligned(4)));                                                      \
+                                                                                        \
+    static void sized_##size(void)                                                      \
+    {                                                                                   \
+        enum { LENGTH = 4 };                                                            \
+        static struct item_##size items[LENGTH];                                        \
+        static struct item_##size sent;                                                 \
+        static struct item_##size received;                                             \
+        static volatile uint32_t length;                                                \
+        static uint32_t in;                                                             \
+        static uint32_t out;                                                            \
+                                                                                        \
+        for (uint32_t sample = 0; sample < RTMARK_SAMPLES; sample++) {                  \
+            for (uint32_t byte = 0; byte < size; byte++) {                              \
+                sent.bytes[byte] = (uint8_t)(3u * sample + byte);                       \
+            }                                                                           \
+            RTMARK_BEGIN("queue.send." #size "b");                                      \
+            cortex_m_disable_interrupts();                                              \
+            if (length != LENGTH) {                                                     \
+                items[in] = sent;                                                       \
+                in = (in + 1u) % LENGTH;                                                \
+                length++;                                                               \
+            }                                                                           \
+            cortex_m_enable_interrupts();                                               \
+            RTMARK_END("queue.send." #size "b");                                        \
+                                                                                        \
+            rtmark_expect("items sent", length, 1u);                                    \
+                                                                                        \
+            RTMARK_BEGIN("queue.receive." #size "b");                                   \
+            if (length != 0u) {                                                         \
+                cortex_m_disable_interrupts();                                          \
+                received = items[out];                                                  \
+                out = (out + 1u) % LENGTH;                                              \
+                length--;                                                               \
+                cortex_m_enable_interrupts();                                           \
+            }                                                                           \
+            RTMARK_END("queue.receive." #size "b");                                     \
+                                                                                        \
+            for (uint32_t byte = 0; byte < size; byte++) {                              \
+                rtmark_expect("byte of the item received", received.bytes[byte],        \
+                              (uint8_t)(3u * sample + byte));                           \
+            }                                                                           \
+        }                                                                               \
+        rtmark_ok();                                                                    \
+    }                                                                                   \
+    RTMARK_SCENARIO("queue.send." #size "b", sized_##size);                             \
+    RTMARK_SCENARIO("queue.receive." #size "b", sized_##size)
+
+SIZED(4);
+SIZED(16);
+SIZED(64);
+SIZED(256);

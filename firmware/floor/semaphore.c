@@ -108,7 +108,22 @@ static void take_immediate(void)
 }
 RTMARK_SCENARIO("semaphore.take.immediate", take_immediate);
 
-/* ----------------------------------------------------- semaphore.give.wake+ctx */
+/* --------------------------------------------------- semaphore.take.poll_empty */
+
+static void poll_empty(void)
+{
+    for (uint32_t sample = 0; sample < RTMARK_SAMPLES; sample++) {
+        RTMARK_BEGIN("semaphore.take.poll_empty");
+        const bool taken = take();
+        RTMARK_END("semaphore.take.poll_empty");
+
+        rtmark_expect("result of the take", taken, false);
+    }
+    rtmark_ok();
+}
+RTMARK_SCENARIO("semaphore.take.poll_empty", poll_empty);
+
+/* ---------------------------- semaphore.give.wake+ctx, semaphore.take.blocking */
 
 /* The semaphore goes from hand to hand: it is never counted while someone waits. */
 
@@ -148,10 +163,13 @@ static inline void take_or_wait(void)
 
 static void waiting(void)
 {
+    /* The first time, the other context has not given anything yet. */
+    take_or_wait();
     for (;;) {
-        take_or_wait();
         RTMARK_END("semaphore.give.wake+ctx");
         taken++;
+        RTMARK_BEGIN("semaphore.take.blocking");
+        take_or_wait();
     }
 }
 
@@ -163,6 +181,7 @@ static void waking(void)
     for (uint32_t sample = 1; sample <= RTMARK_SAMPLES; sample++) {
         RTMARK_BEGIN("semaphore.give.wake+ctx");
         give_and_wake();
+        RTMARK_END("semaphore.take.blocking");
 
         rtmark_expect("times the waiting context took the semaphore", taken, sample);
     }
@@ -176,3 +195,44 @@ static void give_wake(void)
     floor_run_as_thread(&first_stack, waking);
 }
 RTMARK_SCENARIO("semaphore.give.wake+ctx", give_wake);
+RTMARK_SCENARIO("semaphore.take.blocking", give_wake);
+
+/* --------------------------------------------------------- semaphore.handover */
+
+/* Contexts that switch by agreement alone need no masking: these semaphores are theirs only. */
+
+static volatile uint32_t ball;
+static volatile uint32_t answer;
+
+static inline void take_in_turn(volatile uint32_t *semaphore)
+{
+    while (*semaphore == 0u) {
+        floor_yield();
+    }
+    --*semaphore;
+}
+
+static void answering(void)
+{
+    for (;;) {
+        take_in_turn(&ball);
+        RTMARK_END("semaphore.handover");
+        taken++;
+        answer++;
+    }
+}
+
+static void handover(void)
+{
+    floor_prepare_coroutine(&second_stack, answering);
+    floor_yield();
+    for (uint32_t sample = 1; sample <= RTMARK_SAMPLES; sample++) {
+        RTMARK_BEGIN("semaphore.handover");
+        ball++;
+        take_in_turn(&answer);
+
+        rtmark_expect("times the other context took the semaphore", taken, sample);
+    }
+    rtmark_ok();
+}
+RTMARK_SCENARIO("semaphore.handover", handover);

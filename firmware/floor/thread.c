@@ -50,23 +50,25 @@ RTMARK_SCENARIO("thread.yield", yield);
 
 static void suspended(void)
 {
+    /* The first time, this context does not come from a suspension. */
+    floor_switch();
     for (;;) {
-        switches++;
-        floor_switch();
         RTMARK_END("thread.resume.preempt");
+        switches++;
+        RTMARK_BEGIN("thread.suspend");
+        floor_switch();
     }
 }
 
 static void resuming(void)
 {
-    /* The first time the other context does not come from a suspension. */
     floor_switch();
-
     for (uint32_t sample = 1; sample <= RTMARK_SAMPLES; sample++) {
         RTMARK_BEGIN("thread.resume.preempt");
         floor_switch();
+        RTMARK_END("thread.suspend");
 
-        rtmark_expect("times the context was resumed", switches, 1u + sample);
+        rtmark_expect("times the context was resumed", switches, sample);
     }
     rtmark_ok();
 }
@@ -77,3 +79,50 @@ static void resume(void)
     floor_run_as_thread(&first_stack, resuming);
 }
 RTMARK_SCENARIO("thread.resume.preempt", resume);
+RTMARK_SCENARIO("thread.suspend", resume);
+
+/* ---------------------------------------------------------- thread.yield.alone */
+
+static void yield_alone(void)
+{
+    for (uint32_t sample = 0; sample < RTMARK_SAMPLES; sample++) {
+        RTMARK_BEGIN("thread.yield.alone");
+        floor_yield_if_any();
+        RTMARK_END("thread.yield.alone");
+        switches++;
+    }
+    rtmark_expect("yields", switches, RTMARK_SAMPLES);
+    rtmark_ok();
+}
+RTMARK_SCENARIO("thread.yield.alone", yield_alone);
+
+/* ------------------------------------------------- thread.create, thread.start */
+
+static void started(void)
+{
+    switches++;
+    floor_switch();
+    rtmark_failed("a context that was replaced ran on");
+}
+RTMARK_END_AT_ENTRY("thread.start", started);
+
+static void starting(void)
+{
+    for (uint32_t sample = 1; sample <= RTMARK_SAMPLES; sample++) {
+        RTMARK_BEGIN("thread.start");
+        RTMARK_BEGIN("thread.create");
+        floor_prepare_thread(&second_stack, started);
+        RTMARK_END("thread.create");
+        floor_switch();
+
+        rtmark_expect("contexts that ran", switches, sample);
+    }
+    rtmark_ok();
+}
+
+static void start(void)
+{
+    floor_run_as_thread(&first_stack, starting);
+}
+RTMARK_SCENARIO("thread.create", start);
+RTMARK_SCENARIO("thread.start", start);

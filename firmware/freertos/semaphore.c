@@ -75,17 +75,48 @@ static void prvTake( void )
 RTMARK_SCENARIO( "semaphore.take.immediate", prvTake );
 
 /*-----------------------------------------------------------*/
-/* semaphore.give.wake+ctx: a task of higher priority waits, and runs at once. */
+/* semaphore.take.poll_empty: it is not available, and nobody waits for it. */
+
+static void vPollTask( void * pvParameters )
+{
+    ( void ) pvParameters;
+
+    for( uint32_t ulSample = 0; ulSample < RTMARK_SAMPLES; ulSample++ )
+    {
+        RTMARK_BEGIN( "semaphore.take.poll_empty" );
+        const BaseType_t xTaken = xSemaphoreTake( xSemaphore, 0 );
+        RTMARK_END( "semaphore.take.poll_empty" );
+
+        rtmark_expect( "result of the take", ( uint32_t ) xTaken, pdFALSE );
+    }
+
+    rtmark_ok();
+}
+
+static void prvPoll( void )
+{
+    prvCreateSemaphore();
+    xBenchCreateTask( vPollTask, "poll", benchLOW_PRIORITY );
+}
+RTMARK_SCENARIO( "semaphore.take.poll_empty", prvPoll );
+
+/*-----------------------------------------------------------*/
+/* semaphore.give.wake+ctx, semaphore.take.blocking: a task of higher priority waits,
+ * runs at once, and waits again. */
 
 static void vWaitingTask( void * pvParameters )
 {
     ( void ) pvParameters;
 
+    /* The first time, nobody has given it yet. */
+    xSemaphoreTake( xSemaphore, portMAX_DELAY );
+
     for( ; ; )
     {
-        xSemaphoreTake( xSemaphore, portMAX_DELAY );
         RTMARK_END( "semaphore.give.wake+ctx" );
         ulTaken++;
+        RTMARK_BEGIN( "semaphore.take.blocking" );
+        xSemaphoreTake( xSemaphore, portMAX_DELAY );
     }
 }
 
@@ -97,6 +128,7 @@ static void vWakingTask( void * pvParameters )
     {
         RTMARK_BEGIN( "semaphore.give.wake+ctx" );
         xSemaphoreGive( xSemaphore );
+        RTMARK_END( "semaphore.take.blocking" );
 
         rtmark_expect( "times the waiting task took the semaphore", ulTaken, ulSample );
     }
@@ -111,3 +143,47 @@ static void prvWake( void )
     xBenchCreateTask( vWakingTask, "waking", benchLOW_PRIORITY );
 }
 RTMARK_SCENARIO( "semaphore.give.wake+ctx", prvWake );
+RTMARK_SCENARIO( "semaphore.take.blocking", prvWake );
+
+/*-----------------------------------------------------------*/
+/* semaphore.handover: two tasks of the same priority, and a semaphore for each way. */
+
+static SemaphoreHandle_t xAnswer;
+
+static void vAnsweringTask( void * pvParameters )
+{
+    ( void ) pvParameters;
+
+    for( ; ; )
+    {
+        xSemaphoreTake( xSemaphore, portMAX_DELAY );
+        RTMARK_END( "semaphore.handover" );
+        ulTaken++;
+        xSemaphoreGive( xAnswer );
+    }
+}
+
+static void vAskingTask( void * pvParameters )
+{
+    ( void ) pvParameters;
+
+    for( uint32_t ulSample = 1; ulSample <= RTMARK_SAMPLES; ulSample++ )
+    {
+        RTMARK_BEGIN( "semaphore.handover" );
+        xSemaphoreGive( xSemaphore );
+        xSemaphoreTake( xAnswer, portMAX_DELAY );
+
+        rtmark_expect( "times the other task took the semaphore", ulTaken, ulSample );
+    }
+
+    rtmark_ok();
+}
+
+static void prvHandOver( void )
+{
+    prvCreateSemaphore();
+    xAnswer = xSemaphoreCreateBinary();
+    xBenchCreateTask( vAnsweringTask, "answering", benchLOW_PRIORITY );
+    xBenchCreateTask( vAskingTask, "asking", benchLOW_PRIORITY );
+}
+RTMARK_SCENARIO( "semaphore.handover", prvHandOver );

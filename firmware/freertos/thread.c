@@ -87,11 +87,15 @@ static void vSuspendedTask( void * pvParameters )
 {
     ( void ) pvParameters;
 
+    /* The first time, nobody has resumed this task yet. */
+    vTaskSuspend( NULL );
+
     for( ; ; )
     {
-        vTaskSuspend( NULL );
         RTMARK_END( "thread.resume.preempt" );
         ulSwitches++;
+        RTMARK_BEGIN( "thread.suspend" );
+        vTaskSuspend( NULL );
     }
 }
 
@@ -103,6 +107,7 @@ static void vResumingTask( void * pvParameters )
     {
         RTMARK_BEGIN( "thread.resume.preempt" );
         vTaskResume( xHighTask );
+        RTMARK_END( "thread.suspend" );
 
         rtmark_expect( "times the task was resumed", ulSwitches, ulSample );
     }
@@ -116,3 +121,121 @@ static void prvResume( void )
     xBenchCreateTask( vResumingTask, "low", benchLOW_PRIORITY );
 }
 RTMARK_SCENARIO( "thread.resume.preempt", prvResume );
+RTMARK_SCENARIO( "thread.suspend", prvResume );
+
+/*-----------------------------------------------------------*/
+/* thread.yield.alone: nobody else is ready. */
+
+static void vAloneTask( void * pvParameters )
+{
+    ( void ) pvParameters;
+
+    for( uint32_t ulSample = 0; ulSample < RTMARK_SAMPLES; ulSample++ )
+    {
+        RTMARK_BEGIN( "thread.yield.alone" );
+        taskYIELD();
+        RTMARK_END( "thread.yield.alone" );
+        ulSwitches++;
+    }
+
+    rtmark_expect( "yields", ulSwitches, RTMARK_SAMPLES );
+    rtmark_ok();
+}
+
+static void prvAlone( void )
+{
+    xBenchCreateTask( vAloneTask, "alone", benchLOW_PRIORITY );
+}
+RTMARK_SCENARIO( "thread.yield.alone", prvAlone );
+
+/*-----------------------------------------------------------*/
+/* A task of high priority does things to another one that stays ready below it, and
+ * never runs. */
+
+static void vNeverRunTask( void * pvParameters )
+{
+    ( void ) pvParameters;
+    rtmark_failed( "a task ran that was never to run" );
+}
+
+static void vDirectingTask( void * pvParameters )
+{
+    ( void ) pvParameters;
+
+    for( uint32_t ulSample = 0; ulSample < RTMARK_SAMPLES; ulSample++ )
+    {
+        TaskHandle_t xTask = NULL;
+
+        RTMARK_BEGIN( "thread.create" );
+        const BaseType_t xCreated = xTaskCreate( vNeverRunTask, "task", configMINIMAL_STACK_SIZE,
+                                                 NULL, benchLOW_PRIORITY, &xTask );
+        RTMARK_END( "thread.create" );
+
+        rtmark_expect( "result of the creation", ( uint32_t ) xCreated, pdPASS );
+
+        vTaskSuspend( xTask );
+        RTMARK_BEGIN( "thread.resume.immediate" );
+        vTaskResume( xTask );
+        RTMARK_END( "thread.resume.immediate" );
+
+        RTMARK_BEGIN( "thread.priority.set" );
+        vTaskPrioritySet( xTask, benchHIGH_PRIORITY );
+        RTMARK_END( "thread.priority.set" );
+
+        rtmark_expect( "priority", uxTaskPriorityGet( xTask ), benchHIGH_PRIORITY );
+        vTaskPrioritySet( xTask, benchLOW_PRIORITY );
+
+        RTMARK_BEGIN( "thread.abort" );
+        vTaskDelete( xTask );
+        RTMARK_END( "thread.abort" );
+    }
+
+    rtmark_ok();
+}
+
+static void prvDirect( void )
+{
+    xBenchCreateTask( vDirectingTask, "directing", benchHIGH_PRIORITY + 1 );
+}
+RTMARK_SCENARIO( "thread.create", prvDirect );
+RTMARK_SCENARIO( "thread.resume.immediate", prvDirect );
+RTMARK_SCENARIO( "thread.priority.set", prvDirect );
+RTMARK_SCENARIO( "thread.abort", prvDirect );
+
+/*-----------------------------------------------------------*/
+/* thread.start, thread.end: a task of higher priority begins, and deletes itself. */
+
+static void vStartedTask( void * pvParameters )
+{
+    ( void ) pvParameters;
+    ulSwitches++;
+    RTMARK_BEGIN( "thread.end" );
+    vTaskDelete( NULL );
+}
+RTMARK_END_AT_ENTRY( "thread.start", vStartedTask );
+
+static void vStartingTask( void * pvParameters )
+{
+    ( void ) pvParameters;
+
+    for( uint32_t ulSample = 1; ulSample <= RTMARK_SAMPLES; ulSample++ )
+    {
+        RTMARK_BEGIN( "thread.start" );
+        xTaskCreate( vStartedTask, "started", configMINIMAL_STACK_SIZE, NULL, benchHIGH_PRIORITY, NULL );
+        RTMARK_END( "thread.end" );
+
+        rtmark_expect( "tasks that ran", ulSwitches, ulSample );
+
+        /* The idle task frees the memory of one that has deleted itself. */
+        vTaskDelay( 2 );
+    }
+
+    rtmark_ok();
+}
+
+static void prvStart( void )
+{
+    xBenchCreateTask( vStartingTask, "starting", benchLOW_PRIORITY );
+}
+RTMARK_SCENARIO( "thread.start", prvStart );
+RTMARK_SCENARIO( "thread.end", prvStart );

@@ -98,6 +98,7 @@ macro_rules! builtin {
 const BUILTIN: &[(&str, &str)] = builtin![
     "thread.toml",
     "semaphore.toml",
+    "mutex.toml",
     "queue.toml",
     "events.toml",
     "isr.toml",

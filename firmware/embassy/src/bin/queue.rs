@@ -3,9 +3,11 @@
 #![no_std]
 #![no_main]
 
-use embassy_executor::Spawner;
+use embassy_executor::{InterruptExecutor, Spawner};
 use embassy_sync::blocking_mutex::raw::CriticalSectionRawMutex;
 use embassy_sync::channel::Channel;
+use rtmark_board::Counter;
+use rtmark_board::device::{Interrupt, interrupt};
 use rtmark_probe::scenario::{self, POLLS, SAMPLES};
 use rtmark_probe::{begin, end, scenarios};
 
@@ -17,6 +19,23 @@ async fn main(spawner: Spawner) {
         "queue.send.immediate" => spawner.spawn(send().unwrap()),
         "queue.receive.immediate" => spawner.spawn(receive().unwrap()),
         "queue.receive.poll_empty" => spawner.spawn(poll().unwrap()),
+        "queue.send.poll_full" => spawner.spawn(full().unwrap()),
+        "queue.send.wake+ctx" => send_wake(spawner),
+        "queue.receive.blocking" => send_wake(spawner),
+        "queue.receive.wake+ctx" => receive_wake(spawner),
+        "queue.send.blocking" => receive_wake(spawner),
+        "queue.handover" => {
+            spawner.spawn(asking().unwrap());
+            spawner.spawn(answering().unwrap());
+        },
+        "queue.send.4b" => spawner.spawn(sized_4().unwrap()),
+        "queue.receive.4b" => spawner.spawn(sized_4().unwrap()),
+        "queue.send.16b" => spawner.spawn(sized_16().unwrap()),
+        "queue.receive.16b" => spawner.spawn(sized_16().unwrap()),
+        "queue.send.64b" => spawner.spawn(sized_64().unwrap()),
+        "queue.receive.64b" => spawner.spawn(sized_64().unwrap()),
+        "queue.send.256b" => spawner.spawn(sized_256().unwrap()),
+        "queue.receive.256b" => spawner.spawn(sized_256().unwrap()),
     }
 }
 
@@ -82,3 +101,172 @@ async fn poll() {
     scenario::expect("items received from an empty queue", received, 0);
     scenario::ok();
 }
+
+// queue.send.poll_full
+
+/// Sends items until there is no room.
+fn fill() {
+    for number in 0..10 {
+        scenario::expect("items refused", u32::from(QUEUE.try_send(item(number)).is_err()), 0);
+    }
+}
+
+#[embassy_executor::task]
+async fn full() {
+    fill();
+    for sample in 0..SAMPLES {
+        let sent = item(sample);
+
+        begin!("queue.send.poll_full");
+        let result = QUEUE.try_send(sent);
+        end!("queue.send.poll_full");
+
+        scenario::expect("items refused", u32::from(result.is_err()), 1);
+    }
+    scenario::ok();
+}
+
+// queue.send.wake+ctx, queue.receive.blocking: a task of a higher-priority executor receives, and
+// waits for the next item.
+
+static EXECUTOR_HIGH: InterruptExecutor = InterruptExecutor::new();
+static TIMES: Counter = Counter::new();
+
+#[interrupt]
+unsafe fn RUN_HIGH() {
+    // SAFETY: called from its interrupt only, which `start` enables.
+    unsafe { EXECUTOR_HIGH.on_interrupt() }
+}
+
+fn send_wake(spawner: Spawner) {
+    EXECUTOR_HIGH.start(Interrupt::RUN_HIGH).spawn(receiving().unwrap());
+    spawner.spawn(sending().unwrap());
+}
+
+fn expect_item(received: Item, sample: u32) {
+    if received != item(sample) {
+        scenario::fail_with("another item was received than sent in sample", sample);
+    }
+}
+
+#[embassy_executor::task]
+async fn receiving() {
+    // The first time, nobody has sent anything yet.
+    let mut received = QUEUE.receive().await;
+    loop {
+        end!("queue.send.wake+ctx");
+        expect_item(received, TIMES.increment());
+        begin!("queue.receive.blocking");
+        received = QUEUE.receive().await;
+    }
+}
+
+#[embassy_executor::task]
+async fn sending() {
+    for sample in 1..=SAMPLES {
+        let sent = item(sample);
+
+        begin!("queue.send.wake+ctx");
+        QUEUE.send(sent).await;
+        end!("queue.receive.blocking");
+
+        scenario::expect("items received", TIMES.get(), sample);
+    }
+    scenario::ok();
+}
+
+// queue.receive.wake+ctx, queue.send.blocking: a task of a higher-priority executor keeps the
+// queue full, and waits for room.
+
+fn receive_wake(spawner: Spawner) {
+    EXECUTOR_HIGH.start(Interrupt::RUN_HIGH).spawn(crowding().unwrap());
+    spawner.spawn(relieving().unwrap());
+}
+
+#[embassy_executor::task]
+async fn crowding() {
+    fill();
+    QUEUE.send(item(10)).await;
+    loop {
+        end!("queue.receive.wake+ctx");
+        let sent = item(10 + TIMES.increment());
+        begin!("queue.send.blocking");
+        QUEUE.send(sent).await;
+    }
+}
+
+#[embassy_executor::task]
+async fn relieving() {
+    for sample in 1..=SAMPLES {
+        begin!("queue.receive.wake+ctx");
+        let received = QUEUE.receive().await;
+        end!("queue.send.blocking");
+
+        scenario::expect("items sent", TIMES.get(), sample);
+        expect_item(received, sample - 1);
+    }
+    scenario::ok();
+}
+
+// queue.handover: two tasks of one executor, and a queue for each way.
+
+static ANSWERS: Channel<CriticalSectionRawMutex, Item, 1> = Channel::new();
+
+#[embassy_executor::task]
+async fn answering() {
+    loop {
+        let received = QUEUE.receive().await;
+        end!("queue.handover");
+        TIMES.increment();
+        ANSWERS.send(received).await;
+    }
+}
+
+#[embassy_executor::task]
+async fn asking() {
+    for sample in 1..=SAMPLES {
+        let sent = item(sample);
+
+        begin!("queue.handover");
+        QUEUE.send(sent).await;
+        let received = ANSWERS.receive().await;
+
+        scenario::expect("items received", TIMES.get(), sample);
+        expect_item(received, sample);
+    }
+    scenario::ok();
+}
+
+// queue.send.<size>b, queue.receive.<size>b
+
+macro_rules! sized {
+    ($task:ident, $size:literal, $send:literal, $receive:literal) => {
+        #[embassy_executor::task]
+        async fn $task() {
+            static QUEUE: Channel<CriticalSectionRawMutex, [u8; $size], 4> = Channel::new();
+            for sample in 0..SAMPLES {
+                let item: [u8; $size] =
+                    core::array::from_fn(|byte| (3 * sample + byte as u32) as u8);
+
+                begin!($send);
+                let result = QUEUE.try_send(item);
+                end!($send);
+
+                begin!($receive);
+                let received = QUEUE.receive().await;
+                end!($receive);
+
+                scenario::expect("items refused", u32::from(result.is_err()), 0);
+                if received != item {
+                    scenario::fail_with("another item was received than sent in sample", sample);
+                }
+            }
+            scenario::ok();
+        }
+    };
+}
+
+sized!(sized_4, 4, "queue.send.4b", "queue.receive.4b");
+sized!(sized_16, 16, "queue.send.16b", "queue.receive.16b");
+sized!(sized_64, 64, "queue.send.64b", "queue.receive.64b");
+sized!(sized_256, 256, "queue.send.256b", "queue.receive.256b");

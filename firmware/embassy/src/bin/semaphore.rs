@@ -18,9 +18,12 @@ async fn main(spawner: Spawner) {
     scenarios! {
         "semaphore.give.immediate" => spawner.spawn(give().unwrap()),
         "semaphore.take.immediate" => spawner.spawn(take().unwrap()),
-        "semaphore.give.wake+ctx" => {
-            EXECUTOR_HIGH.start(Interrupt::RUN_HIGH).spawn(waiting().unwrap());
-            spawner.spawn(waking().unwrap());
+        "semaphore.take.poll_empty" => spawner.spawn(poll().unwrap()),
+        "semaphore.give.wake+ctx" => wake(spawner),
+        "semaphore.take.blocking" => wake(spawner),
+        "semaphore.handover" => {
+            spawner.spawn(asking().unwrap());
+            spawner.spawn(answering().unwrap());
         },
     }
 }
@@ -66,7 +69,22 @@ async fn take() {
     scenario::ok();
 }
 
-// semaphore.give.wake+ctx: a task of a higher-priority executor waits, and runs at once.
+// semaphore.take.poll_empty: it is not available, and nobody waits for it.
+
+#[embassy_executor::task]
+async fn poll() {
+    for _ in 0..SAMPLES {
+        begin!("semaphore.take.poll_empty");
+        let permit = SEMAPHORE.try_acquire(1);
+        end!("semaphore.take.poll_empty");
+
+        scenario::expect("permits taken", u32::from(permit.is_some()), 0);
+    }
+    scenario::ok();
+}
+
+// semaphore.give.wake+ctx, semaphore.take.blocking: a task of a higher-priority executor waits,
+// runs at once, and waits again.
 
 static EXECUTOR_HIGH: InterruptExecutor = InterruptExecutor::new();
 static TAKEN: Counter = Counter::new();
@@ -77,13 +95,21 @@ unsafe fn RUN_HIGH() {
     unsafe { EXECUTOR_HIGH.on_interrupt() }
 }
 
+fn wake(spawner: Spawner) {
+    EXECUTOR_HIGH.start(Interrupt::RUN_HIGH).spawn(waiting().unwrap());
+    spawner.spawn(waking().unwrap());
+}
+
 #[embassy_executor::task]
 async fn waiting() {
+    // The first time, nobody has given it yet.
+    let Ok(mut permit) = SEMAPHORE.acquire(1).await;
     loop {
-        let Ok(permit) = SEMAPHORE.acquire(1).await;
         end!("semaphore.give.wake+ctx");
         permit.disarm();
         TAKEN.increment();
+        begin!("semaphore.take.blocking");
+        Ok(permit) = SEMAPHORE.acquire(1).await;
     }
 }
 
@@ -92,8 +118,37 @@ async fn waking() {
     for sample in 1..=SAMPLES {
         begin!("semaphore.give.wake+ctx");
         SEMAPHORE.release(1);
+        end!("semaphore.take.blocking");
 
         scenario::expect("times the waiting task took the semaphore", TAKEN.get(), sample);
+    }
+    scenario::ok();
+}
+
+// semaphore.handover: two tasks of one executor, and a semaphore for each way.
+
+static ANSWER: GreedySemaphore<CriticalSectionRawMutex> = GreedySemaphore::new(0);
+
+#[embassy_executor::task]
+async fn answering() {
+    loop {
+        let Ok(permit) = SEMAPHORE.acquire(1).await;
+        end!("semaphore.handover");
+        permit.disarm();
+        TAKEN.increment();
+        ANSWER.release(1);
+    }
+}
+
+#[embassy_executor::task]
+async fn asking() {
+    for sample in 1..=SAMPLES {
+        begin!("semaphore.handover");
+        SEMAPHORE.release(1);
+        let Ok(permit) = ANSWER.acquire(1).await;
+
+        permit.disarm();
+        scenario::expect("times the other task took the semaphore", TAKEN.get(), sample);
     }
     scenario::ok();
 }

@@ -22,10 +22,16 @@ async fn main(spawner: Spawner) {
             spawner.spawn(second().unwrap());
             spawner.spawn(first().unwrap());
         },
-        "thread.resume.preempt" => {
-            EXECUTOR_HIGH.start(Interrupt::RUN_HIGH).spawn(high().unwrap());
-            spawner.spawn(low().unwrap());
+        "thread.resume.preempt" => resume(spawner),
+        "thread.suspend" => resume(spawner),
+        "thread.yield.alone" => spawner.spawn(alone().unwrap()),
+        "thread.resume.immediate" => {
+            spawner.spawn(waking().unwrap());
+            spawner.spawn(waiting().unwrap());
         },
+        "thread.create" => spawner.spawn(creating(spawner).unwrap()),
+        "thread.start" => spawner.spawn(starting().unwrap()),
+        "thread.end" => spawner.spawn(starting().unwrap()),
     }
 }
 
@@ -89,12 +95,20 @@ unsafe fn RUN_HIGH() {
     unsafe { EXECUTOR_HIGH.on_interrupt() }
 }
 
+fn resume(spawner: Spawner) {
+    EXECUTOR_HIGH.start(Interrupt::RUN_HIGH).spawn(high().unwrap());
+    spawner.spawn(low().unwrap());
+}
+
 #[embassy_executor::task]
 async fn high() {
+    // The first time, nobody has woken this task yet.
+    RESUME.wait().await;
     loop {
-        RESUME.wait().await;
         end!("thread.resume.preempt");
         RESUMED.increment();
+        begin!("thread.suspend");
+        RESUME.wait().await;
     }
 }
 
@@ -103,8 +117,93 @@ async fn low() {
     for sample in 1..=SAMPLES {
         begin!("thread.resume.preempt");
         RESUME.signal(());
+        end!("thread.suspend");
 
         scenario::expect("times the task was resumed", RESUMED.get(), sample);
+    }
+    scenario::ok();
+}
+
+// thread.yield.alone: nobody else is ready.
+
+#[embassy_executor::task]
+async fn alone() {
+    for _ in 0..SAMPLES {
+        begin!("thread.yield.alone");
+        yield_now().await;
+        end!("thread.yield.alone");
+        SWITCHES.increment();
+    }
+    scenario::expect("yields", SWITCHES.get(), SAMPLES);
+    scenario::ok();
+}
+
+// thread.resume.immediate: the task that is woken is on the same executor.
+
+#[embassy_executor::task]
+async fn waiting() {
+    loop {
+        RESUME.wait().await;
+        RESUMED.increment();
+    }
+}
+
+#[embassy_executor::task]
+async fn waking() {
+    for sample in 1..=SAMPLES {
+        begin!("thread.resume.immediate");
+        RESUME.signal(());
+        end!("thread.resume.immediate");
+
+        scenario::expect("times the task ran before", RESUMED.get(), sample - 1);
+        yield_now().await;
+        yield_now().await;
+        scenario::expect("times the task ran", RESUMED.get(), sample);
+    }
+    scenario::ok();
+}
+
+// thread.create: the new task is on the same executor.
+
+#[embassy_executor::task]
+async fn created() {
+    SWITCHES.increment();
+}
+
+#[embassy_executor::task]
+async fn creating(spawner: Spawner) {
+    for sample in 1..=SAMPLES {
+        begin!("thread.create");
+        spawner.spawn(created().unwrap());
+        end!("thread.create");
+
+        scenario::expect("tasks that ran before", SWITCHES.get(), sample - 1);
+        // It runs, and ends; then there is room for the next one.
+        yield_now().await;
+        yield_now().await;
+        scenario::expect("tasks that ran", SWITCHES.get(), sample);
+    }
+    scenario::ok();
+}
+
+// thread.start, thread.end: the new task is on an executor of higher priority.
+
+#[embassy_executor::task]
+async fn started() {
+    end!("thread.start");
+    SWITCHES.increment();
+    begin!("thread.end");
+}
+
+#[embassy_executor::task]
+async fn starting() {
+    let spawner = EXECUTOR_HIGH.start(Interrupt::RUN_HIGH);
+    for sample in 1..=SAMPLES {
+        begin!("thread.start");
+        spawner.spawn(started().unwrap());
+        end!("thread.end");
+
+        scenario::expect("tasks that ran", SWITCHES.get(), sample);
     }
     scenario::ok();
 }

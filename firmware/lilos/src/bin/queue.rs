@@ -7,7 +7,9 @@ use core::convert::Infallible;
 use core::mem::MaybeUninit;
 
 use cortex_m_rt::entry;
+use lilos::exec::yield_cpu;
 use lilos::spsc::{Popper, Pusher, Queue};
+use rtmark_board::Counter;
 use rtmark_lilos::run;
 use rtmark_probe::scenario::{self, POLLS, SAMPLES};
 use rtmark_probe::{begin, end, scenarios};
@@ -21,11 +23,26 @@ fn main() -> ! {
     let mut storage: [MaybeUninit<Item>; 11] = [MaybeUninit::uninit(); 11];
     let mut queue = Queue::new(&mut storage);
     let (pusher, popper) = queue.split();
+    let mut answer_storage: [MaybeUninit<Item>; 2] = [MaybeUninit::uninit(); 2];
+    let mut answer_queue = Queue::new(&mut answer_storage);
+    let (answer, answers) = answer_queue.split();
 
     scenarios! {
         "queue.send.immediate" => run!(send(pusher, popper)),
         "queue.receive.immediate" => run!(receive(pusher, popper)),
         "queue.receive.poll_empty" => run!(poll(popper)),
+        "queue.send.poll_full" => run!(full(pusher)),
+        "queue.receive.blocking" => run!(answering(popper, answer), asking(pusher, answers)),
+        "queue.handover" => run!(answering(popper, answer), asking(pusher, answers)),
+        "queue.send.blocking" => run!(crowding(pusher), relieving(popper)),
+        "queue.send.4b" => run!(sized_4()),
+        "queue.receive.4b" => run!(sized_4()),
+        "queue.send.16b" => run!(sized_16()),
+        "queue.receive.16b" => run!(sized_16()),
+        "queue.send.64b" => run!(sized_64()),
+        "queue.receive.64b" => run!(sized_64()),
+        "queue.send.256b" => run!(sized_256()),
+        "queue.receive.256b" => run!(sized_256()),
     }
 }
 
@@ -85,3 +102,121 @@ async fn poll(mut popper: Popper<'_, Item>) -> Infallible {
     scenario::expect("items received from an empty queue", received, 0);
     scenario::ok();
 }
+
+// queue.send.poll_full
+
+/// Sends items until there is no room.
+fn fill(pusher: &mut Pusher<'_, Item>) {
+    for number in 0..10 {
+        scenario::expect("items refused", u32::from(pusher.try_push(item(number)).is_err()), 0);
+    }
+}
+
+async fn full(mut pusher: Pusher<'_, Item>) -> Infallible {
+    fill(&mut pusher);
+    for sample in 0..SAMPLES {
+        let sent = item(sample);
+
+        begin!("queue.send.poll_full");
+        let result = pusher.try_push(sent);
+        end!("queue.send.poll_full");
+
+        scenario::expect("items refused", u32::from(result.is_err()), 1);
+    }
+    scenario::ok();
+}
+
+// queue.handover, queue.receive.blocking: two tasks, and a queue for each way.
+
+static TIMES: Counter = Counter::new();
+
+fn expect_item(received: Item, sample: u32) {
+    if received != item(sample) {
+        scenario::fail_with("another item was received than sent in sample", sample);
+    }
+}
+
+async fn answering(mut popper: Popper<'_, Item>, mut answer: Pusher<'_, Item>) -> Infallible {
+    // The first time, nobody has sent anything yet.
+    let mut received = popper.pop().await;
+    loop {
+        end!("queue.handover");
+        TIMES.increment();
+        answer.reserve().await.push(received);
+        begin!("queue.receive.blocking");
+        received = popper.pop().await;
+    }
+}
+
+async fn asking(mut pusher: Pusher<'_, Item>, mut answers: Popper<'_, Item>) -> Infallible {
+    for sample in 1..=SAMPLES {
+        let sent = item(sample);
+
+        begin!("queue.handover");
+        pusher.reserve().await.push(sent);
+        let received = answers.pop().await;
+        end!("queue.receive.blocking");
+
+        scenario::expect("items received", TIMES.get(), sample);
+        expect_item(received, sample);
+    }
+    scenario::ok();
+}
+
+// queue.send.blocking: a task keeps the queue full, and waits for room.
+
+async fn crowding(mut pusher: Pusher<'_, Item>) -> Infallible {
+    fill(&mut pusher);
+    loop {
+        let sent = item(10 + TIMES.get());
+        begin!("queue.send.blocking");
+        pusher.reserve().await.push(sent);
+        TIMES.increment();
+    }
+}
+
+async fn relieving(mut popper: Popper<'_, Item>) -> Infallible {
+    for sample in 1..=SAMPLES {
+        end!("queue.send.blocking");
+        expect_item(popper.pop().await, sample - 1);
+        // The other task comes first in the next round.
+        yield_cpu().await;
+        scenario::expect("items sent", TIMES.get(), sample);
+    }
+    scenario::ok();
+}
+
+// queue.send.<size>b, queue.receive.<size>b
+
+macro_rules! sized {
+    ($task:ident, $size:literal, $send:literal, $receive:literal) => {
+        async fn $task() -> Infallible {
+            let mut storage: [MaybeUninit<[u8; $size]>; 5] = [MaybeUninit::uninit(); 5];
+            let mut queue = Queue::new(&mut storage);
+            let (mut pusher, mut popper) = queue.split();
+            for sample in 0..SAMPLES {
+                let item: [u8; $size] =
+                    core::array::from_fn(|byte| (3 * sample + byte as u32) as u8);
+
+                begin!($send);
+                let result = pusher.try_push(item);
+                end!($send);
+
+                begin!($receive);
+                let received = popper.pop().await;
+                end!($receive);
+
+                scenario::expect("items refused", u32::from(result.is_err()), 0);
+                if received != item {
+                    scenario::fail_with("another item was received than sent in sample", sample);
+                }
+            }
+            scenario::ok();
+        }
+    };
+}
+
+sized!(sized_4, 4, "queue.send.4b", "queue.receive.4b");
+sized!(sized_16, 16, "queue.send.16b", "queue.receive.16b");
+sized!(sized_64, 64, "queue.send.64b", "queue.receive.64b");
+sized!(sized_256, 256, "queue.send.256b", "queue.receive.256b");
