@@ -32,6 +32,13 @@ void SVC_Handler(void) UNLESS_DEFINED;
 void PendSV_Handler(void) UNLESS_DEFINED;
 void SysTick_Handler(void) UNLESS_DEFINED;
 void IRQ0_Handler(void) UNLESS_DEFINED;
+void IRQ1_Handler(void) UNLESS_DEFINED;
+void IRQ2_Handler(void) UNLESS_DEFINED;
+void IRQ3_Handler(void) UNLESS_DEFINED;
+void IRQ4_Handler(void) UNLESS_DEFINED;
+void IRQ5_Handler(void) UNLESS_DEFINED;
+void IRQ6_Handler(void) UNLESS_DEFINED;
+void IRQ7_Handler(void) UNLESS_DEFINED;
 
 struct vectors {
     uint32_t *initial_stack;
@@ -54,7 +61,14 @@ const struct vectors firmware_vectors __attribute__((used, section(".vectors")))
         EXCEPTION(14) = PendSV_Handler,
         EXCEPTION(15) = SysTick_Handler,
         EXCEPTION(16) = IRQ0_Handler,
-        EXCEPTIONS(17, 15 + RTMARK_INTERRUPTS) = Unexpected_Handler,
+        EXCEPTION(17) = IRQ1_Handler,
+        EXCEPTION(18) = IRQ2_Handler,
+        EXCEPTION(19) = IRQ3_Handler,
+        EXCEPTION(20) = IRQ4_Handler,
+        EXCEPTION(21) = IRQ5_Handler,
+        EXCEPTION(22) = IRQ6_Handler,
+        EXCEPTION(23) = IRQ7_Handler,
+        EXCEPTIONS(24, 15 + RTMARK_INTERRUPTS) = Unexpected_Handler,
     },
 };
 

@@ -2,11 +2,13 @@
 /*
  * From a pending interrupt to its handler, and to the closure that the handler enqueues.
  *
- * Both scenarios are the same program; they differ in where the span ends. A closure runs to
+ * isr.entry and isr.wake.thread are the same program; they differ in where the span ends. A closure runs to
  * its end before the next one may begin: the one that is interrupted here ends at once.
  */
 #include "bench.h"
+#include "rtmark_soc.h"
 #include "cortex_m.h"
+#include "plain_handlers.h"
 
 static uint32_t pended;
 static uint32_t handled;
@@ -18,6 +20,8 @@ RTMARK_BEGIN_AT_PEND("isr.entry", 16);
 RTMARK_END_AT_ENTRY("isr.entry", IRQ0_Handler);
 
 RTMARK_BEGIN_AT_PEND("isr.wake.thread", 16);
+RTMARK_BEGIN_AT_PEND("isr.wake.notify", 16);
+RTMARK_END_AT_ENTRY("isr.wake.notify", handle_step);
 RTMARK_END_AT_ENTRY("isr.wake.thread", handle_step);
 
 void IRQ0_Handler(void);
@@ -52,3 +56,91 @@ static void interrupt(void)
 }
 RTMARK_SCENARIO("isr.entry", interrupt);
 RTMARK_SCENARIO("isr.wake.thread", interrupt);
+RTMARK_SCENARIO("isr.wake.notify", interrupt);
+
+/* -------------------------------------------------------------- isr.wake.queue */
+
+enum { ITEM_BYTES = 10 };
+
+static uint8_t storage[4 * ITEM_BYTES];
+static struct evloop_queue queue = {
+    .storage = storage, .item_bytes = ITEM_BYTES, .length = 4};
+
+static void pend_queue_step(void *context);
+
+RTMARK_BEGIN_AT_PEND("isr.wake.queue", 22);
+
+void IRQ6_Handler(void);
+
+void IRQ6_Handler(void)
+{
+    static const uint8_t item[ITEM_BYTES] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
+
+    (void)evloop_send(&queue, item);
+}
+
+static void item_step(void *context)
+{
+    uint8_t item[ITEM_BYTES] = {0};
+
+    (void)context;
+    (void)evloop_receive(&queue, item);
+    RTMARK_END("isr.wake.queue");
+
+    rtmark_expect("last byte of the item", item[ITEM_BYTES - 1], ITEM_BYTES);
+    handled++;
+    enqueue(pend_queue_step);
+}
+
+static void pend_queue_step(void *context)
+{
+    (void)context;
+    rtmark_expect("interrupts handled", handled, pended);
+    if (pended == RTMARK_SAMPLES) {
+        rtmark_ok();
+    }
+    pended++;
+    NVIC_ISPR0 = 1u << 6;
+}
+
+static void wake_queue(void)
+{
+    queue.on_item.function = item_step;
+    NVIC_ISER0 = 1u << 6;
+    enqueue(pend_queue_step);
+}
+RTMARK_SCENARIO("isr.wake.queue", wake_queue);
+
+/* --------------------------------------------------------- no closure is enqueued */
+
+static void plain_step(void *context)
+{
+    plain_handlers_enable(0);
+    plain_handlers_run((uint32_t)context);
+}
+
+static void enqueue_plain(uint32_t interrupt)
+{
+    const struct closure closure = {.function = plain_step, .context = (void *)interrupt};
+
+    (void)evloop_enqueue(closure);
+}
+
+static void plain(void)
+{
+    enqueue_plain(PLAIN);
+}
+RTMARK_SCENARIO("isr.round_trip", plain);
+RTMARK_SCENARIO("isr.return", plain);
+
+static void beside(void)
+{
+    enqueue_plain(BESIDE);
+}
+RTMARK_SCENARIO("isr.tail_chain", beside);
+
+static void nested(void)
+{
+    enqueue_plain(BELOW);
+}
+RTMARK_SCENARIO("isr.nested", nested);

@@ -53,3 +53,98 @@ static void tick(void)
     enqueue(spin);
 }
 RTMARK_SCENARIO("timer.tick", tick);
+
+/* --------------------------------------------------- timer.wake, timer.expiry */
+
+static uint32_t expired;
+
+static void expired_step(void *context);
+
+RTMARK_BEGIN_AT_PEND("timer.wake", 15);
+RTMARK_END_AT_ENTRY("timer.wake", expired_step);
+RTMARK_BEGIN_AT_PEND("timer.expiry", 15);
+RTMARK_END_AT_ENTRY("timer.expiry", expired_step);
+
+static void __attribute__((noinline)) expired_step(void *context)
+{
+    (void)context;
+    rtmark_expect("ticks", evloop_now(), ++expired);
+    if (expired > RTMARK_SAMPLES) {
+        rtmark_ok();
+    }
+}
+
+static void expiry(void)
+{
+    const struct closure closure = {.function = expired_step};
+
+    evloop_timer_start(&timer, closure, 1, 1);
+}
+RTMARK_SCENARIO("timer.wake", expiry);
+RTMARK_SCENARIO("timer.expiry", expiry);
+
+/* ----------------------------------------------------------- timer.period.10ms */
+
+static void period_step(void *context)
+{
+    RTMARK_END("timer.period.10ms");
+    RTMARK_BEGIN("timer.period.10ms");
+    (void)context;
+    rtmark_expect("ticks", evloop_now(), 10u * ++expired);
+    if (expired > RTMARK_SAMPLES) {
+        rtmark_ok();
+    }
+}
+
+static void period(void)
+{
+    const struct closure closure = {.function = period_step};
+
+    evloop_timer_start(&timer, closure, 10, 10);
+}
+RTMARK_SCENARIO("timer.period.10ms", period);
+
+/* --------------------------------------- timer.now, timer.start and timer.stop */
+
+static void never_step(void *context)
+{
+    (void)context;
+    rtmark_failed("a timer went off that was stopped");
+}
+
+static void start_step(void *context)
+{
+    const struct closure closure = {.function = never_step};
+
+    (void)context;
+    for (uint32_t sample = 0; sample < RTMARK_SAMPLES; sample++) {
+        RTMARK_BEGIN("timer.now");
+        const uint32_t now = evloop_now();
+        RTMARK_END("timer.now");
+
+        rtmark_expect("time has come", now != 0u, 1u);
+
+        RTMARK_BEGIN("timer.start");
+        evloop_timer_start(&timer, closure, EVLOOP_TICK_HZ, 0);
+        RTMARK_END("timer.start");
+
+        rtmark_expect("timer armed", timer.armed, true);
+
+        RTMARK_BEGIN("timer.stop");
+        const bool stopped = evloop_timer_stop(&timer);
+        RTMARK_END("timer.stop");
+
+        rtmark_expect("timer stopped", stopped, true);
+    }
+    rtmark_ok();
+}
+
+static void start(void)
+{
+    const struct closure closure = {.function = start_step};
+
+    evloop_timer_start(&timer, closure, 1, 0);
+}
+RTMARK_SCENARIO("timer.now", start);
+RTMARK_SCENARIO("timer.start", start);
+RTMARK_SCENARIO("timer.stop", start);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * From a pending interrupt to its handler, and to the context that waits for it.
- * Both scenarios are the same program; they differ in where the span ends.
+ * isr.entry and isr.wake.thread are the same program; they differ in where the span ends.
  */
 #include "cortex_m.h"
 #include "rtmark_firmware.h"
+#include "rtmark_soc.h"
+#include "plain_handlers.h"
 #include "switch.h"
 
 static struct floor_stack first_stack;
@@ -67,3 +69,27 @@ static void interrupt(void)
 }
 RTMARK_SCENARIO("isr.entry", interrupt);
 RTMARK_SCENARIO("isr.wake.thread", interrupt);
+
+/* --------------------------------------------------------- no context is woken */
+
+static void plain(void)
+{
+    plain_handlers_enable(0);
+    plain_handlers_run(PLAIN);
+}
+RTMARK_SCENARIO("isr.round_trip", plain);
+RTMARK_SCENARIO("isr.return", plain);
+
+static void beside(void)
+{
+    plain_handlers_enable(0);
+    plain_handlers_run(BESIDE);
+}
+RTMARK_SCENARIO("isr.tail_chain", beside);
+
+static void nested(void)
+{
+    plain_handlers_enable(0);
+    plain_handlers_run(BELOW);
+}
+RTMARK_SCENARIO("isr.nested", nested);

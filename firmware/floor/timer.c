@@ -71,3 +71,53 @@ static void tick(void)
     rtmark_ok();
 }
 RTMARK_SCENARIO("timer.tick", tick);
+
+/* ------------------------------------------------------------------ timer.wake */
+
+RTMARK_BEGIN_AT_PEND("timer.wake", 15);
+
+static void wake(void)
+{
+    start_ticks();
+    for (uint32_t sample = 1; sample <= RTMARK_SAMPLES; sample++) {
+        delay(1);
+        RTMARK_END("timer.wake");
+        rtmark_expect("ticks", ticks, sample);
+    }
+    rtmark_ok();
+}
+RTMARK_SCENARIO("timer.wake", wake);
+
+/* ----------------------------------------------------------- timer.period.10ms */
+
+static void period(void)
+{
+    enum { PERIOD = 10 };
+
+    start_ticks();
+    for (uint32_t sample = 0; sample < RTMARK_SAMPLES; sample++) {
+        delay(PERIOD - ticks % PERIOD);
+        RTMARK_END("timer.period.10ms");
+        RTMARK_BEGIN("timer.period.10ms");
+        rtmark_expect("ticks into the period", ticks % PERIOD, 0u);
+    }
+    rtmark_ok();
+}
+RTMARK_SCENARIO("timer.period.10ms", period);
+
+/* ------------------------------------------------------------------- timer.now */
+
+static void now(void)
+{
+    start_ticks();
+    delay(1);
+    for (uint32_t sample = 0; sample < RTMARK_SAMPLES; sample++) {
+        RTMARK_BEGIN("timer.now");
+        const uint32_t time = ticks;
+        RTMARK_END("timer.now");
+
+        rtmark_expect("time has come", time != 0u, 1u);
+    }
+    rtmark_ok();
+}
+RTMARK_SCENARIO("timer.now", now);

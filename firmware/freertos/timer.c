@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* What a delay really takes, and what a tick costs. */
 #include "bench.h"
+#include "timers.h"
 
 /*-----------------------------------------------------------*/
 /* timer.delay.1000ms */
@@ -53,3 +54,153 @@ static void prvTick( void )
     xBenchCreateTask( vSpinTask, "spin", benchLOW_PRIORITY );
 }
 RTMARK_SCENARIO( "timer.tick", prvTick );
+
+/*-----------------------------------------------------------*/
+/* timer.wake */
+
+RTMARK_BEGIN_AT_PEND( "timer.wake", 15 );
+
+static void vWakeTask( void * pvParameters )
+{
+    ( void ) pvParameters;
+
+    for( uint32_t ulSample = 0; ulSample <= RTMARK_SAMPLES; ulSample++ )
+    {
+        vTaskDelay( 1 );
+        RTMARK_END( "timer.wake" );
+        rtmark_expect( "ticks", xTaskGetTickCount(), ulSample + 1u );
+    }
+
+    rtmark_ok();
+}
+
+static void prvWake( void )
+{
+    xBenchCreateTask( vWakeTask, "wake", benchLOW_PRIORITY );
+}
+RTMARK_SCENARIO( "timer.wake", prvWake );
+
+/*-----------------------------------------------------------*/
+/* timer.period.10ms */
+
+static void vPeriodTask( void * pvParameters )
+{
+    ( void ) pvParameters;
+    TickType_t xLastWakeTime = xTaskGetTickCount();
+
+    for( uint32_t ulSample = 1; ulSample <= RTMARK_SAMPLES; ulSample++ )
+    {
+        vTaskDelayUntil( &xLastWakeTime, pdMS_TO_TICKS( 10 ) );
+        RTMARK_END( "timer.period.10ms" );
+        RTMARK_BEGIN( "timer.period.10ms" );
+        rtmark_expect( "ticks", xTaskGetTickCount(), 10u * ulSample );
+    }
+
+    rtmark_ok();
+}
+
+static void prvPeriod( void )
+{
+    xBenchCreateTask( vPeriodTask, "period", benchLOW_PRIORITY );
+}
+RTMARK_SCENARIO( "timer.period.10ms", prvPeriod );
+
+/*-----------------------------------------------------------*/
+/* timer.now */
+
+static void vNowTask( void * pvParameters )
+{
+    ( void ) pvParameters;
+
+    vTaskDelay( 1 );
+
+    for( uint32_t ulSample = 0; ulSample < RTMARK_SAMPLES; ulSample++ )
+    {
+        RTMARK_BEGIN( "timer.now" );
+        const TickType_t xNow = xTaskGetTickCount();
+        RTMARK_END( "timer.now" );
+
+        rtmark_expect( "time has come", xNow != 0u, 1u );
+    }
+
+    rtmark_ok();
+}
+
+static void prvNow( void )
+{
+    xBenchCreateTask( vNowTask, "now", benchLOW_PRIORITY );
+}
+RTMARK_SCENARIO( "timer.now", prvNow );
+
+/*-----------------------------------------------------------*/
+/* timer.start, timer.stop: a command to the timer task, whose priority is higher, so that
+ * it has been carried out when the call returns. */
+
+static volatile uint32_t ulExpired;
+
+static void vNeverCallback( TimerHandle_t xTimer )
+{
+    ( void ) xTimer;
+    rtmark_failed( "a timer went off that was stopped" );
+}
+
+static void vStartTask( void * pvParameters )
+{
+    ( void ) pvParameters;
+    TimerHandle_t xTimer = xTimerCreate( "timer", pdMS_TO_TICKS( 1000 ), pdFALSE, NULL, vNeverCallback );
+
+    if( xTimer == NULL )
+    {
+        rtmark_failed( "no heap left for the timer" );
+    }
+
+    for( uint32_t ulSample = 0; ulSample < RTMARK_SAMPLES; ulSample++ )
+    {
+        RTMARK_BEGIN( "timer.start" );
+        xTimerStart( xTimer, portMAX_DELAY );
+        RTMARK_END( "timer.start" );
+
+        rtmark_expect( "timer active", ( uint32_t ) xTimerIsTimerActive( xTimer ), pdTRUE );
+
+        RTMARK_BEGIN( "timer.stop" );
+        xTimerStop( xTimer, portMAX_DELAY );
+        RTMARK_END( "timer.stop" );
+
+        rtmark_expect( "timer active", ( uint32_t ) xTimerIsTimerActive( xTimer ), pdFALSE );
+    }
+
+    rtmark_ok();
+}
+
+static void prvStart( void )
+{
+    xBenchCreateTask( vStartTask, "start", benchLOW_PRIORITY );
+}
+RTMARK_SCENARIO( "timer.start", prvStart );
+RTMARK_SCENARIO( "timer.stop", prvStart );
+
+/*-----------------------------------------------------------*/
+/* timer.expiry */
+
+static void vExpiryCallback( TimerHandle_t xTimer );
+
+RTMARK_BEGIN_AT_PEND( "timer.expiry", 15 );
+RTMARK_END_AT_ENTRY( "timer.expiry", vExpiryCallback );
+
+static void __attribute__( ( noinline ) ) vExpiryCallback( TimerHandle_t xTimer )
+{
+    ( void ) xTimer;
+
+    if( ++ulExpired > RTMARK_SAMPLES )
+    {
+        rtmark_ok();
+    }
+}
+
+static void prvExpiry( void )
+{
+    TimerHandle_t xTimer = xTimerCreate( "timer", 1, pdTRUE, NULL, vExpiryCallback );
+
+    rtmark_expect( "result of the start", ( uint32_t ) xTimerStart( xTimer, 0 ), pdPASS );
+}
+RTMARK_SCENARIO( "timer.expiry", prvExpiry );

@@ -20,12 +20,18 @@ pub const NVIC_PRIO_BITS: u8 = soc::PRIORITY_BITS;
 pub enum Interrupt {
     /// The interrupt that is measured: exception 16.
     BENCH = 0,
-    /// Another one, where two are measured together: exception 17.
-    BENCH_SECOND = 1,
+    /// One whose handler only counts: exception 17.
+    PLAIN = 1,
     /// One that runs tasks for a kernel: exception 18.
     RUN_LOW = 2,
     /// One that runs tasks above those: exception 19.
     RUN_HIGH = 3,
+    /// One that pends `PLAIN`, of a lower priority than that: exception 20.
+    BELOW = 4,
+    /// One that pends `PLAIN`, of the same priority: exception 21.
+    BESIDE = 5,
+    /// One whose handler sends an item: exception 22.
+    BENCH_QUEUE = 6,
 }
 
 // SAFETY: each number is that of an interrupt which every Cortex-M has, and belongs to it for
@@ -40,9 +46,12 @@ type Handler = unsafe extern "C" fn();
 
 unsafe extern "C" {
     fn BENCH();
-    fn BENCH_SECOND();
+    fn PLAIN();
     fn RUN_LOW();
     fn RUN_HIGH();
+    fn BELOW();
+    fn BESIDE();
+    fn BENCH_QUEUE();
     fn DefaultHandler();
 }
 
@@ -52,8 +61,11 @@ unsafe extern "C" {
 pub static __INTERRUPTS: [Handler; soc::INTERRUPTS as usize] = {
     let mut handlers: [Handler; _] = [DefaultHandler; soc::INTERRUPTS as usize];
     handlers[Interrupt::BENCH as usize] = BENCH;
-    handlers[Interrupt::BENCH_SECOND as usize] = BENCH_SECOND;
+    handlers[Interrupt::PLAIN as usize] = PLAIN;
     handlers[Interrupt::RUN_LOW as usize] = RUN_LOW;
     handlers[Interrupt::RUN_HIGH as usize] = RUN_HIGH;
+    handlers[Interrupt::BELOW as usize] = BELOW;
+    handlers[Interrupt::BESIDE as usize] = BESIDE;
+    handlers[Interrupt::BENCH_QUEUE as usize] = BENCH_QUEUE;
     handlers
 };

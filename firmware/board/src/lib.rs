@@ -30,6 +30,12 @@ pub fn start() {
     }
 }
 
+/// Gives an interrupt the next priority below the highest, which all have after reset.
+pub fn lower(interrupt: Interrupt, nvic: &mut NVIC) {
+    // SAFETY: no critical section relies on a priority; they mask all interrupts.
+    unsafe { nvic.set_priority(interrupt, 1 << (8 - soc::PRIORITY_BITS)) };
+}
+
 /// Lets an interrupt happen.
 pub fn unmask(interrupt: Interrupt) {
     // SAFETY: its handler is in the vector table, and no critical section relies on the mask.

@@ -7,12 +7,13 @@ use rtmark_board::soc;
 use rtmark_probe::scenario;
 
 /// Sets the soc up and starts the tick. To be called once, first thing in `main`.
-pub fn init() {
+pub fn init() -> Peripherals {
     let Some(mut core) = Peripherals::take() else {
         scenario::fail("init() was called twice");
     };
     rtmark_board::start();
     lilos::time::initialize_sys_tick(&mut core.SYST, soc::CLOCK_HZ);
+    core
 }
 
 /// Runs tasks, all of which are ready at first.

@@ -1,6 +1,6 @@
 //! From a pending interrupt to its handler, and to the task that the handler wakes.
 //!
-//! Both scenarios are the same program; they differ in where the span ends.
+//! isr.entry and isr.wake.* are the same program; they differ in where the span ends.
 
 #![no_std]
 #![no_main]
@@ -8,31 +8,43 @@
 use cortex_m::peripheral::NVIC;
 use embassy_executor::{InterruptExecutor, Spawner};
 use embassy_sync::blocking_mutex::raw::CriticalSectionRawMutex;
+use embassy_sync::channel::Channel;
 use embassy_sync::signal::Signal;
 use rtmark_board::Counter;
 use rtmark_board::device::{Interrupt, interrupt};
 use rtmark_probe::scenario::{self, SAMPLES};
-use rtmark_probe::{begin_at_pend, end, end_at_entry, scenarios};
+use rtmark_probe::{begin, begin_at_pend, end, end_at_entry, end_at_return, scenarios};
 
 #[embassy_executor::main]
 async fn main(spawner: Spawner) {
-    rtmark_embassy::init();
+    let mut core = rtmark_embassy::init();
+    rtmark_board::lower(Interrupt::BELOW, &mut core.NVIC);
 
     scenarios! {
         "isr.entry" => start(spawner),
         "isr.wake.thread" => start(spawner),
+        "isr.wake.notify" => start(spawner),
+        "isr.wake.queue" => {
+            EXECUTOR_HIGH.start(Interrupt::RUN_HIGH).spawn(receiving().unwrap());
+            spawner.spawn(busy(Interrupt::BENCH_QUEUE).unwrap());
+        },
+        "isr.round_trip" => spawner.spawn(plain(Interrupt::PLAIN).unwrap()),
+        "isr.return" => spawner.spawn(plain(Interrupt::PLAIN).unwrap()),
+        "isr.tail_chain" => spawner.spawn(plain(Interrupt::BESIDE).unwrap()),
+        "isr.nested" => spawner.spawn(plain(Interrupt::BELOW).unwrap()),
     }
 }
 
 fn start(spawner: Spawner) {
     EXECUTOR_HIGH.start(Interrupt::RUN_HIGH).spawn(handling().unwrap());
-    spawner.spawn(busy().unwrap());
+    spawner.spawn(busy(Interrupt::BENCH).unwrap());
 }
 
 begin_at_pend!("isr.entry", 16);
 end_at_entry!("isr.entry", "BENCH");
 
 begin_at_pend!("isr.wake.thread", 16);
+begin_at_pend!("isr.wake.notify", 16);
 
 static EXECUTOR_HIGH: InterruptExecutor = InterruptExecutor::new();
 static WORK: Signal<CriticalSectionRawMutex, ()> = Signal::new();
@@ -54,21 +66,88 @@ async fn handling() {
     loop {
         WORK.wait().await;
         end!("isr.wake.thread");
+        end!("isr.wake.notify");
         HANDLED.increment();
     }
 }
 
 #[embassy_executor::task]
-async fn busy() {
-    rtmark_board::unmask(Interrupt::BENCH);
+async fn busy(interrupt: Interrupt) {
+    rtmark_board::unmask(interrupt);
 
     for sample in 1..=SAMPLES {
-        NVIC::pend(Interrupt::BENCH);
+        NVIC::pend(interrupt);
 
         // The interrupt arrives while this task is busy with something of its own.
         cortex_m::asm::delay(50);
 
         scenario::expect("interrupts handled", HANDLED.get(), sample);
+    }
+    scenario::ok();
+}
+
+// isr.wake.queue
+
+type Item = [u8; 10];
+
+const ITEM: Item = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10];
+static ITEMS: Channel<CriticalSectionRawMutex, Item, 4> = Channel::new();
+
+begin_at_pend!("isr.wake.queue", 22);
+
+#[interrupt]
+fn BENCH_QUEUE() {
+    let _ = ITEMS.try_send(ITEM);
+}
+
+#[embassy_executor::task]
+async fn receiving() {
+    loop {
+        let item = ITEMS.receive().await;
+        end!("isr.wake.queue");
+        scenario::expect("other items", u32::from(item != ITEM), 0);
+        HANDLED.increment();
+    }
+}
+
+// What no kernel takes part in: an interrupt that counts, and two that pend it.
+
+begin_at_pend!("isr.round_trip", 17);
+end_at_return!("isr.round_trip", 17);
+end_at_return!("isr.return", 17);
+end_at_entry!("isr.tail_chain", "PLAIN");
+begin_at_pend!("isr.nested", 17);
+end_at_entry!("isr.nested", "PLAIN");
+
+static PLAIN_COUNT: Counter = Counter::new();
+
+#[interrupt]
+fn PLAIN() {
+    PLAIN_COUNT.increment();
+    begin!("isr.return");
+}
+
+#[interrupt]
+fn BELOW() {
+    NVIC::pend(Interrupt::PLAIN);
+    cortex_m::asm::isb();
+}
+
+#[interrupt]
+fn BESIDE() {
+    NVIC::pend(Interrupt::PLAIN);
+    begin!("isr.tail_chain");
+}
+
+#[embassy_executor::task]
+async fn plain(interrupt: Interrupt) {
+    rtmark_board::unmask(Interrupt::PLAIN);
+    rtmark_board::unmask(interrupt);
+
+    for sample in 1..=SAMPLES {
+        NVIC::pend(interrupt);
+        cortex_m::asm::delay(50);
+        scenario::expect("interrupts counted", PLAIN_COUNT.get(), sample);
     }
     scenario::ok();
 }

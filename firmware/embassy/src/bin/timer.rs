@@ -4,7 +4,7 @@
 #![no_main]
 
 use embassy_executor::Spawner;
-use embassy_time::{Instant, Timer};
+use embassy_time::{Duration, Instant, Ticker, Timer};
 use rtmark_probe::scenario::{self, SAMPLES};
 use rtmark_probe::{begin, begin_at_pend, end, end_at_return, scenarios};
 
@@ -15,6 +15,9 @@ async fn main(spawner: Spawner) {
     scenarios! {
         "timer.delay.1000ms" => spawner.spawn(delay().unwrap()),
         "timer.tick" => spawner.spawn(spin().unwrap()),
+        "timer.wake" => spawner.spawn(wake().unwrap()),
+        "timer.period.10ms" => spawner.spawn(period().unwrap()),
+        "timer.now" => spawner.spawn(now().unwrap()),
     }
 }
 
@@ -44,5 +47,48 @@ end_at_return!("timer.tick", 15);
 #[embassy_executor::task]
 async fn spin() {
     while Instant::now() < Instant::from_ticks(u64::from(SAMPLES)) {}
+    scenario::ok();
+}
+
+// timer.wake
+
+begin_at_pend!("timer.wake", 15);
+
+#[embassy_executor::task]
+async fn wake() {
+    for sample in 0..=SAMPLES {
+        Timer::after_ticks(1).await;
+        end!("timer.wake");
+        scenario::expect("ticks", Instant::now().as_ticks() as u32, sample + 1);
+    }
+    scenario::ok();
+}
+
+// timer.period.10ms
+
+#[embassy_executor::task]
+async fn period() {
+    let mut ticker = Ticker::every(Duration::from_millis(10));
+    for sample in 1..=SAMPLES {
+        ticker.next().await;
+        end!("timer.period.10ms");
+        begin!("timer.period.10ms");
+        scenario::expect("ticks", Instant::now().as_ticks() as u32, 10 * sample);
+    }
+    scenario::ok();
+}
+
+// timer.now
+
+#[embassy_executor::task]
+async fn now() {
+    Timer::after_ticks(1).await;
+    for _ in 0..SAMPLES {
+        begin!("timer.now");
+        let now = core::hint::black_box(Instant::now());
+        end!("timer.now");
+
+        scenario::expect("time has come", u32::from(now.as_ticks() > 0), 1);
+    }
     scenario::ok();
 }

@@ -1,30 +1,42 @@
 //! From a pending interrupt to its handler, and to the task that the handler wakes.
 //!
-//! Both scenarios are the same program; they differ in where the span ends. The executor masks
-//! interrupts while it polls tasks: the one that comes here while a task runs has to wait until
+//! isr.entry and isr.wake.notify are the same program as isr.wake.thread; they differ in the
+//! span. The executor masks interrupts while it polls tasks: the one that comes here while a task runs has to wait until
 //! that task awaits, which it does at once.
 
 #![no_std]
 #![no_main]
 
+use core::cell::RefCell;
 use core::convert::Infallible;
+use core::mem::MaybeUninit;
 
+use cortex_m::interrupt::{Mutex, free};
 use cortex_m::peripheral::NVIC;
+use cortex_m::singleton;
 use cortex_m_rt::entry;
 use lilos::exec::{Notify, yield_cpu};
+use lilos::spsc::{Pusher, Queue};
 use rtmark_board::device::interrupt;
 use rtmark_board::{Counter, Interrupt};
 use rtmark_lilos::run;
 use rtmark_probe::scenario::{self, SAMPLES};
-use rtmark_probe::{begin_at_pend, end, end_at_entry, scenarios};
+use rtmark_probe::{begin, begin_at_pend, end, end_at_entry, end_at_return, scenarios};
 
 #[entry]
 fn main() -> ! {
-    rtmark_lilos::init();
+    let mut core = rtmark_lilos::init();
+    rtmark_board::lower(Interrupt::BELOW, &mut core.NVIC);
 
     scenarios! {
-        "isr.entry" => run!(handling(), busy()),
-        "isr.wake.thread" => run!(handling(), busy()),
+        "isr.entry" => run!(handling(), busy(Interrupt::BENCH, &HANDLED)),
+        "isr.wake.thread" => run!(handling(), busy(Interrupt::BENCH, &HANDLED)),
+        "isr.wake.notify" => run!(handling(), busy(Interrupt::BENCH, &HANDLED)),
+        "isr.wake.queue" => run!(receiving(), busy(Interrupt::BENCH_QUEUE, &HANDLED)),
+        "isr.round_trip" => run!(busy(Interrupt::PLAIN, &PLAIN_COUNT)),
+        "isr.return" => run!(busy(Interrupt::PLAIN, &PLAIN_COUNT)),
+        "isr.tail_chain" => run!(busy(Interrupt::BESIDE, &PLAIN_COUNT)),
+        "isr.nested" => run!(busy(Interrupt::BELOW, &PLAIN_COUNT)),
     }
 }
 
@@ -32,6 +44,7 @@ begin_at_pend!("isr.entry", 16);
 end_at_entry!("isr.entry", "BENCH");
 
 begin_at_pend!("isr.wake.thread", 16);
+begin_at_pend!("isr.wake.notify", 16);
 
 static WORK: Notify = Notify::new();
 static HANDLED: Counter = Counter::new();
@@ -45,18 +58,84 @@ async fn handling() -> Infallible {
     loop {
         WORK.until_next().await;
         end!("isr.wake.thread");
+        end!("isr.wake.notify");
         HANDLED.increment();
     }
 }
 
-async fn busy() -> Infallible {
-    rtmark_board::unmask(Interrupt::BENCH);
+async fn busy(interrupt: Interrupt, handled: &Counter) -> Infallible {
+    rtmark_board::unmask(Interrupt::PLAIN);
+    rtmark_board::unmask(interrupt);
 
     for sample in 1..=SAMPLES {
-        NVIC::pend(Interrupt::BENCH);
+        NVIC::pend(interrupt);
         yield_cpu().await;
 
-        scenario::expect("interrupts handled", HANDLED.get(), sample);
+        scenario::expect("interrupts handled", handled.get(), sample);
     }
     scenario::ok();
+}
+
+// isr.wake.queue: the handler has the sending end to itself.
+
+type Item = [u8; 10];
+
+const ITEM: Item = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10];
+static ITEMS: Mutex<RefCell<Option<Pusher<'static, Item>>>> = Mutex::new(RefCell::new(None));
+
+begin_at_pend!("isr.wake.queue", 22);
+
+#[interrupt]
+fn BENCH_QUEUE() {
+    free(|section| {
+        if let Some(items) = ITEMS.borrow(section).borrow_mut().as_mut() {
+            let _ = items.try_push(ITEM);
+        }
+    });
+}
+
+async fn receiving() -> Infallible {
+    let storage = singleton!(STORAGE: [MaybeUninit<Item>; 5] = [MaybeUninit::uninit(); 5]);
+    let queue =
+        storage.and_then(|storage| singleton!(ITEMS: Queue<'static, Item> = Queue::new(storage)));
+    let Some(queue) = queue else {
+        scenario::fail("this task was started twice");
+    };
+    let (pusher, mut popper) = queue.split();
+    free(|section| ITEMS.borrow(section).replace(Some(pusher)));
+    loop {
+        let item = popper.pop().await;
+        end!("isr.wake.queue");
+        scenario::expect("other items", u32::from(item != ITEM), 0);
+        HANDLED.increment();
+    }
+}
+
+// What no kernel takes part in: an interrupt that counts, and two that pend it.
+
+begin_at_pend!("isr.round_trip", 17);
+end_at_return!("isr.round_trip", 17);
+end_at_return!("isr.return", 17);
+end_at_entry!("isr.tail_chain", "PLAIN");
+begin_at_pend!("isr.nested", 17);
+end_at_entry!("isr.nested", "PLAIN");
+
+static PLAIN_COUNT: Counter = Counter::new();
+
+#[interrupt]
+fn PLAIN() {
+    PLAIN_COUNT.increment();
+    begin!("isr.return");
+}
+
+#[interrupt]
+fn BELOW() {
+    NVIC::pend(Interrupt::PLAIN);
+    cortex_m::asm::isb();
+}
+
+#[interrupt]
+fn BESIDE() {
+    NVIC::pend(Interrupt::PLAIN);
+    begin!("isr.tail_chain");
 }

@@ -6,7 +6,7 @@
 use core::convert::Infallible;
 
 use cortex_m_rt::entry;
-use lilos::time::{Millis, TickTime, sleep_for};
+use lilos::time::{Millis, PeriodicGate, TickTime, sleep_for};
 use rtmark_lilos::run;
 use rtmark_probe::scenario::{self, SAMPLES};
 use rtmark_probe::{begin, begin_at_pend, end, end_at_return, scenarios};
@@ -18,6 +18,9 @@ fn main() -> ! {
     scenarios! {
         "timer.delay.1000ms" => run!(delay()),
         "timer.tick" => run!(wait()),
+        "timer.wake" => run!(wake()),
+        "timer.period.10ms" => run!(period()),
+        "timer.now" => run!(now()),
     }
 }
 
@@ -46,5 +49,49 @@ end_at_return!("timer.tick", 15);
 
 async fn wait() -> Infallible {
     sleep_for(Millis(u64::from(SAMPLES))).await;
+    scenario::ok();
+}
+
+// timer.wake
+
+begin_at_pend!("timer.wake", 15);
+
+fn ticks() -> u32 {
+    u64::from(TickTime::now()) as u32
+}
+
+async fn wake() -> Infallible {
+    for sample in 0..=SAMPLES {
+        sleep_for(Millis(1)).await;
+        end!("timer.wake");
+        scenario::expect("ticks", ticks(), sample + 1);
+    }
+    scenario::ok();
+}
+
+// timer.period.10ms
+
+async fn period() -> Infallible {
+    let mut gate = PeriodicGate::new_shift(Millis(10), Millis(10));
+    for sample in 1..=SAMPLES {
+        gate.next_time().await;
+        end!("timer.period.10ms");
+        begin!("timer.period.10ms");
+        scenario::expect("ticks", ticks(), 10 * sample);
+    }
+    scenario::ok();
+}
+
+// timer.now
+
+async fn now() -> Infallible {
+    sleep_for(Millis(1)).await;
+    for _ in 0..SAMPLES {
+        begin!("timer.now");
+        let now = core::hint::black_box(TickTime::now());
+        end!("timer.now");
+
+        scenario::expect("time has come", u32::from(u64::from(now) > 0), 1);
+    }
     scenario::ok();
 }

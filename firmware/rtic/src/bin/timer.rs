@@ -28,6 +28,9 @@ mod app {
         scenarios! {
             "timer.delay.1000ms" => delay().await,
             "timer.tick" => spin(),
+            "timer.wake" => wake().await,
+            "timer.period.10ms" => period().await,
+            "timer.now" => now().await,
         }
     }
 
@@ -58,6 +61,49 @@ mod app {
 
     fn spin() {
         while Mono::now().as_ticks() < SAMPLES {}
+        scenario::ok();
+    }
+
+    // timer.wake
+
+    begin_at_pend!("timer.wake", 15);
+
+    async fn wake() {
+        let mut next = Mono::now();
+        for _ in 0..=SAMPLES {
+            next += 1.millis();
+            Mono::delay_until(next).await;
+            end!("timer.wake");
+            scenario::expect("ticks", Mono::now().as_ticks(), next.as_ticks());
+        }
+        scenario::ok();
+    }
+
+    // timer.period.10ms
+
+    async fn period() {
+        let mut next = Mono::now();
+        for _ in 0..SAMPLES {
+            next += 10.millis();
+            Mono::delay_until(next).await;
+            end!("timer.period.10ms");
+            begin!("timer.period.10ms");
+            scenario::expect("ticks", Mono::now().as_ticks(), next.as_ticks());
+        }
+        scenario::ok();
+    }
+
+    // timer.now
+
+    async fn now() {
+        Mono::delay(1.millis()).await;
+        for _ in 0..SAMPLES {
+            begin!("timer.now");
+            let now = core::hint::black_box(Mono::now());
+            end!("timer.now");
+
+            scenario::expect("time has come", u32::from(now.as_ticks() > 0), 1);
+        }
         scenario::ok();
     }
 }
