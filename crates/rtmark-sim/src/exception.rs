@@ -25,10 +25,16 @@ const ALWAYS_SET: u32 = 0xFFFF_FFE1;
 const ALIGNED: u32 = 1 << 9;
 const SECURE_FP: u32 = 1 << 20;
 
+/// The cycle of an entry or a return that DWT_EXCCNT leaves out, in which the next
+/// instruction is fetched: measured on a Cortex-M3, it counts 11, 9, and 6 from handler
+/// to handler.
+const UNCOUNTED: u64 = 1;
+
 impl Machine {
     /// Takes a pending exception: stacks, looks which is most urgent by now, jumps.
     pub(crate) fn take(&mut self, exception: u16) -> Result<(), Stop> {
         let masks = self.masks();
+        let (began, spent) = (self.cycles, self.spent.exceptions);
         let (return_address, sp) = (self.cpu.pc, self.cpu.r[13]);
         let exc_return = self.exception_return_value();
         if let Err(trap) = self.stack_frame(return_address) {
@@ -36,7 +42,9 @@ impl Machine {
         }
         self.cycles += u64::from(self.rules.entry);
         let exception = self.late_arrival(exception, masks);
-        self.begin_handler(exception, exc_return)
+        let result = self.begin_handler(exception, exc_return);
+        self.spent.exceptions = spent + (self.cycles - began).saturating_sub(UNCOUNTED);
+        result
     }
 
     /// What is most urgent when the vector is fetched.
@@ -50,6 +58,7 @@ impl Machine {
     pub(crate) fn chain(&mut self, exception: u16, exc_return: u32) -> Result<(), Stop> {
         self.cycles += u64::from(self.rules.tail_chain);
         let exception = self.late_arrival(exception, self.masks());
+        self.spent.exceptions += u64::from(self.rules.tail_chain);
         self.begin_handler(exception, exc_return)
     }
 
@@ -160,7 +169,7 @@ impl Machine {
     fn check_frame(&mut self, at: u32, words: usize, access: Access) -> Done {
         for address in [at, at.wrapping_add(words as u32 * 4 - 4)] {
             if self.protected {
-                self.check_access(address, access)?;
+                self.check_access(address, 4, access)?;
             }
             if self.bus.ram_load::<4>(address).is_none() && self.bus.place(address).is_none() {
                 return Err(self.no_answer(address));
@@ -201,10 +210,12 @@ impl Machine {
         self.pass_time(self.cycles);
         if let Some(next) = self.system.nvic.to_take(self.masks()) {
             self.cycles += u64::from(self.rules.tail_chain);
+            self.spent.exceptions += u64::from(self.rules.tail_chain);
             let next = self.late_arrival(next, self.masks());
             self.watches.returned(returning, self.cycles, self.instructions);
             return self.begin_handler(next, exc_return);
         }
+        let began = self.cycles;
         self.update_protection();
         let user = to_thread && self.cpu.control & CONTROL_NPRIV != 0;
         match self.access_as(user, |machine| machine.unstack_frame(exc_return)) {
@@ -215,6 +226,7 @@ impl Machine {
             Err(trap) => return self.unstacking_failed(trap, exc_return, pc),
         }
         self.cycles += u64::from(self.rules.exit);
+        self.spent.exceptions += (self.cycles - began).saturating_sub(UNCOUNTED);
         self.watches.returned(returning, self.cycles, self.instructions);
         if to_thread && !nested && self.system.sleep_control & 2 != 0 {
             self.sleeping = Some(Sleep::Interrupt);

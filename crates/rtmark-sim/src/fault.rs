@@ -74,6 +74,9 @@ impl Machine {
     /// goes on, and the fault is imprecise (DDI 0337 and DDI 0439, 3.3.2 and ACTLR).
     #[cold]
     pub(crate) fn lose_store_or(&mut self, trap: Trap) -> Done {
+        if trap != Trap::NoAnswer {
+            return Err(trap);
+        }
         if self.drops_stores {
             return Ok(());
         }
@@ -82,7 +85,7 @@ impl Machine {
             let buffered = self.features.mainline
                 && address >> 29 != 0
                 && !self.system.has_no_write_buffer()
-                && (!self.protected || self.system.mpu.rights(address).are_bufferable());
+                && (!self.guards.mpu || self.system.mpu.rights(address).are_bufferable());
             if buffered { Trap::LostStore } else { trap }
         })
     }
@@ -90,7 +93,9 @@ impl Machine {
     /// CCR.BFHFNMIGN: at negative priorities, accesses that nothing answers do nothing.
     #[cold]
     pub(crate) fn ignore_or(&mut self, trap: Trap) -> Result<u32, Trap> {
-        let ignored = self.system.ignores_bus_faults() && self.execution_priority() < 0;
+        let ignored = trap == Trap::NoAnswer
+            && self.system.ignores_bus_faults()
+            && self.execution_priority() < 0;
         if ignored { Ok(0) } else { Err(trap) }
     }
 

@@ -12,8 +12,10 @@ use crate::bus::Bus;
 use crate::code::{Code, Decoder};
 use crate::cpu::{Cpu, Features};
 use crate::devices::Devices;
+use crate::dwt::Spent;
 use crate::image::Image;
 use crate::nvic::Masks;
+use crate::protect::Guards;
 use crate::soc::Soc;
 use crate::stop::FaultPolicy;
 use crate::system::System;
@@ -127,8 +129,12 @@ pub struct Machine {
     pub(crate) line: u32,
     pub(crate) line_mask: u32,
     pub(crate) lines: Vec<LineMemory>,
-    /// Accesses and fetches are checked, see [`crate::protect`].
+    /// Accesses or instructions are looked at, see [`crate::protect`].
     pub(crate) protected: bool,
+    pub(crate) guards: Guards,
+    /// What the DWT's counters are worked out from. Cycles and instructions are not
+    /// kept here.
+    pub(crate) spent: Spent,
     /// Accesses count as unprivileged whatever the mode.
     pub(crate) as_user: bool,
     /// Stores that nothing answers are dropped: their fault is known already.
@@ -231,6 +237,8 @@ impl Machine {
             line_mask: u32::MAX,
             lines: soc.memories.iter().map(|memory| LineMemory::new(memory.timing)).collect(),
             protected: false,
+            guards: Guards::default(),
+            spent: Spent::default(),
             as_user: false,
             drops_stores: false,
             exclusive: false,
@@ -315,6 +323,7 @@ impl Machine {
         self.code.forget_own();
         self.cpu = Cpu::new();
         self.system = System::new(&self.soc, self.features);
+        self.spent = Spent::default();
         self.update_protection();
         for memory in &mut self.lines {
             memory.reset();
@@ -360,6 +369,12 @@ impl Machine {
     /// What the program has printed since the last call.
     pub fn take_console(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.console)
+    }
+
+    /// The bytes that the program has written to a stimulus port of the ITM since the last
+    /// call. Port 0 is the console, see [`Machine::take_console`].
+    pub fn take_stimulus(&mut self, port: u8) -> Vec<u8> {
+        self.system.itm.take(port)
     }
 
     /// Decides what happens when a fault would enter HardFault.
@@ -470,6 +485,8 @@ impl Machine {
     /// Makes an exception pending at a cycle.
     pub(crate) fn pend(&mut self, exception: u16, at: u64) {
         if self.system.nvic.pend(exception, true) {
+            // SCR.SEVONPEND: what becomes pending is an event (DDI 0403, B1.5.18).
+            self.event |= self.system.sleep_control & 0x10 != 0;
             self.watches.pend(exception, at, self.instructions);
         }
     }

@@ -162,6 +162,11 @@ impl Nvic {
         self.high.set(exception, high);
     }
 
+    /// Forgets which exceptions are active.
+    pub fn clear_active(&mut self) {
+        self.active = ExceptionSet::default();
+    }
+
     pub const fn priority_register(&self, exception: u16) -> u8 {
         self.priority[exception as usize & 0xFF]
     }

@@ -1,23 +1,42 @@
 //! Who asks the memory protection unit, and when.
 //!
-//! While the unit checks accesses, the machine is *protected*: the quick ways to
-//! memory and to decoded pages are closed, so that every access and every fetch
-//! passes here. While it does not, nobody pays for it.
+//! While the unit checks accesses, or something else wants to see them
+//! ([`crate::monitor`]), the machine is *protected*: the quick ways to memory and to
+//! decoded pages are closed, so that every access and every fetch passes here. While
+//! nothing does, nobody pays for it.
 
 use crate::exec::{Done, Trap};
 use crate::isa::Slot;
 use crate::machine::Machine;
 use crate::mpu::{Access, default_rights};
 
+/// What wants to look, of all that closes the quick ways.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Guards {
+    /// The memory protection unit, at everything.
+    pub mpu: bool,
+    /// Somebody else, at loads and stores, or at each instruction.
+    pub data: bool,
+    pub instructions: bool,
+}
+
 impl Machine {
     /// Has the quick ways opened or closed, as the state now asks for.
     pub(crate) fn update_protection(&mut self) {
         let mpu = &self.system.mpu;
-        let wanted = mpu.is_enabled() && mpu.checks_at(self.execution_priority());
-        if wanted != self.protected {
-            self.protected = wanted;
-            self.bus.open_main_ram(!wanted);
+        self.guards.mpu = mpu.is_enabled() && mpu.checks_at(self.execution_priority());
+        let Guards { mpu, data, instructions } = self.guards;
+        if self.protected != (mpu || data || instructions) {
+            self.protected = !self.protected;
         }
+        self.bus.open_main_ram(!(mpu || data));
+    }
+
+    /// Asks anew who else wants to look, after the registers that say so have changed.
+    pub(crate) fn update_watchers(&mut self) {
+        self.guards.data = self.watches_data();
+        self.guards.instructions = self.watches_instructions();
+        self.attend_soon();
     }
 
     /// Whether an access of the executing instruction counts as privileged.
@@ -33,8 +52,15 @@ impl Machine {
         result
     }
 
-    /// Asks whether a load or store that lies within a grain is allowed.
-    pub(crate) fn check_access(&mut self, address: u32, access: Access) -> Done {
+    /// Asks whether a load or store of some bytes, within a grain, is allowed, and has it
+    /// looked at.
+    pub(crate) fn check_access(&mut self, address: u32, bytes: u32, access: Access) -> Done {
+        if self.guards.data {
+            self.compare(address, bytes, access);
+        }
+        if !self.guards.mpu {
+            return Ok(());
+        }
         let privileged = self.has_privileged_access();
         if self.system.mpu.rights(address).allow(access, privileged) {
             return Ok(());
@@ -52,7 +78,7 @@ impl Machine {
 
     /// Whether the instruction whose halfwords stand at these addresses may be executed.
     pub(crate) fn may_execute(&mut self, first: u32, last: u32) -> bool {
-        if !self.protected {
+        if !self.guards.mpu {
             return true;
         }
         let privileged = self.cpu.privileged();
@@ -61,14 +87,16 @@ impl Machine {
             && mpu.rights(last).allow(Access::Execute, privileged)
     }
 
-    /// Whether every instruction of a page of decoded code may be executed.
+    /// Whether every instruction of a page of decoded code may be executed unseen.
     #[inline(always)]
     pub(crate) fn may_execute_page(&mut self, address: u32) -> bool {
         if !self.protected {
             return true;
         }
         let privileged = self.cpu.privileged();
-        self.system.mpu.rights_in_page(address).allow(Access::Execute, privileged)
+        let Guards { mpu, instructions, .. } = self.guards;
+        !instructions
+            && (!mpu || self.system.mpu.rights_in_page(address).allow(Access::Execute, privileged))
     }
 
     /// Whether it is the memory map or the protection unit that forbids to execute an

@@ -147,23 +147,26 @@ impl Machine {
             machine.fetch(at, slot.size());
         });
         self.cpu.pc = pc.wrapping_add(u32::from(slot.size()));
-        self.finish(pc, &slot)
+        let beginning = self.begin_instruction(pc);
+        let result = self.finish(pc, &slot);
+        self.end_instruction(beginning, &slot, result)
     }
 
     /// Executes the next instruction of an IT block, or passes over it.
     pub(crate) fn step_in_it_block(&mut self, pc: u32, slot: Slot) -> Result<(), Stop> {
         self.within(|machine, at| machine.fetch(at, slot.size()));
         let slot = if slot.op == Op::Watch { self.pass_watch(pc) } else { slot };
+        let beginning = self.begin_instruction(pc);
         let it = self.cpu.it;
         self.cpu.advance_it();
         self.cpu.pc = pc.wrapping_add(u32::from(slot.size()));
         if !self.cpu.condition(it >> 4) {
             self.within(|_, at| at.pass_over());
-            return Ok(());
+            return self.end_instruction(beginning, &Slot::undefined(slot.size()), Ok(()));
         }
         let op = if slot.size() == 2 { slot.op.inside_it() } else { slot.op };
         let slot = Slot { op, ..slot };
-        match self.within(|machine, at| machine.execute(&slot, at)) {
+        let result = match self.within(|machine, at| machine.execute(&slot, at)) {
             Ok(_) => {
                 self.retire(&slot);
                 Ok(())
@@ -175,7 +178,8 @@ impl Machine {
                 }
                 self.end_trapped(trap, pc, slot)
             }
-        }
+        };
+        self.end_instruction(beginning, &slot, result)
     }
 
     /// Executes a slot away from the hot path.
@@ -321,7 +325,9 @@ impl Machine {
             if self.wakes(sleep) {
                 self.sleeping = None;
             } else if let Some(at) = self.next_wake() {
-                self.cycles = at.min(self.limit).max(self.cycles);
+                let woken = at.min(self.limit).max(self.cycles);
+                self.spent.sleep += woken - self.cycles;
+                self.cycles = woken;
             } else {
                 return Err(Stop::Asleep);
             }
@@ -381,11 +387,7 @@ impl Machine {
         }
         match sleep {
             Sleep::Interrupt => false,
-            Sleep::Event => {
-                let on_pend = self.system.sleep_control & 0x10 != 0;
-                std::mem::take(&mut self.event)
-                    || (on_pend && !self.system.nvic.pending().is_empty())
-            }
+            Sleep::Event => std::mem::take(&mut self.event),
         }
     }
 

@@ -6,18 +6,23 @@
 
 use crate::cpu::Features;
 use crate::devices::Direction;
+use crate::dwt::Dwt;
 use crate::exec::{Done, Trap};
+use crate::identity::Identity;
+use crate::itm::{Itm, Writer};
 use crate::machine::Machine;
 use crate::mpu::Mpu;
 use crate::nvic::{
     BUS_FAULT, DEBUG_MONITOR, ExceptionSet, FIRST_INTERRUPT, HARD_FAULT, MEM_MANAGE, NMI, Nvic,
     PENDSV, SECURE_FAULT, SVCALL, SYSTICK, USAGE_FAULT,
 };
-use crate::soc::{CoreKind, Soc};
-use crate::systick::{CycleCounter, SysTick};
+use crate::soc::Soc;
+use crate::systick::SysTick;
 
 /// The private peripheral bus; what lies above it belongs to the chip's vendor.
 const PRIVATE_BUS: std::ops::Range<u32> = 0xE000_0000..0xE010_0000;
+const ITM: std::ops::Range<u32> = 0xE000_0000..0xE000_1000;
+const DWT: std::ops::Range<u32> = 0xE000_1000..0xE000_2000;
 /// CCR bits that matter here.
 const CCR_UNALIGN_TRP: u32 = 1 << 3;
 const CCR_DIV_0_TRP: u32 = 1 << 4;
@@ -26,6 +31,7 @@ const CCR_STKALIGN: u32 = 1 << 9;
 /// DEMCR bits: vector catches are kept, but only a halting debugger would act on them.
 const DEMCR_MON_EN: u32 = 1 << 16;
 const DEMCR_MON_PEND: u32 = 1 << 17;
+const DEMCR_MON_STEP: u32 = 1 << 18;
 const DEMCR_TRCENA: u32 = 1 << 24;
 const DEMCR_WRITABLE: u32 = 0x010D_07F1;
 const CCR_STKOFHFNMIGN: u32 = 1 << 10;
@@ -128,11 +134,12 @@ impl FpControl {
 /// The registers of the system control space.
 #[derive(Clone, Debug)]
 pub struct System {
-    core: CoreKind,
+    identity: &'static Identity,
     features: Features,
     pub nvic: Nvic,
     pub systick: SysTick,
-    pub counter: CycleCounter,
+    pub dwt: Dwt,
+    pub itm: Itm,
     pub fp: FpControl,
     pub mpu: Mpu,
     pub vector_table: u32,
@@ -147,6 +154,9 @@ pub struct System {
     /// DFSR and DEMCR.
     pub debug_status: u32,
     debug_control: u32,
+    /// DCRDR, and what DHCSR says once.
+    debug_data: u32,
+    was_reset: bool,
     /// ACTLR.
     auxiliary_control: u32,
     /// SFSR.
@@ -166,11 +176,12 @@ impl System {
             CCR_STKALIGN | CCR_UNALIGN_TRP
         };
         Self {
-            core: soc.core,
+            identity: Identity::of(soc.core),
             features,
             nvic: Nvic::new(soc.interrupts, soc.priority_bits),
             systick: SysTick::new(soc.systick_reference_divisor),
-            counter: CycleCounter::default(),
+            dwt: Dwt::new(features),
+            itm: Itm::default(),
             mpu: Mpu::new(features, soc.mpu_regions()),
             fp: FpControl::at_reset(features),
             vector_table: soc.vector_base(),
@@ -182,6 +193,8 @@ impl System {
             bus_fault_address: 0,
             debug_status: 0,
             debug_control: 0,
+            debug_data: 0,
+            was_reset: true,
             auxiliary_control: 0,
             secure_fault_status: 0,
             coprocessor_access: 0,
@@ -229,22 +242,16 @@ impl System {
         }
     }
 
-    /// The bits of ACTLR that there are (DDI 0337, DDI 0439, 4.2).
-    const fn auxiliary_mask(&self) -> u32 {
-        match self.core {
-            CoreKind::CortexM4 | CoreKind::CortexM4F => 0x307,
-            _ => 7,
-        }
+    /// DEMCR.MON_STEP: the monitor runs after each instruction.
+    pub const fn steps_by_monitor(&self) -> bool {
+        self.debug_control & (DEMCR_MON_EN | DEMCR_MON_STEP) == DEMCR_MON_EN | DEMCR_MON_STEP
     }
 
-    const fn identity(&self) -> u32 {
-        match self.core {
-            CoreKind::CortexM0 => 0x410C_C200,
-            CoreKind::CortexM0Plus => 0x410C_C601,
-            CoreKind::CortexM3 => 0x412F_C230,
-            CoreKind::CortexM4 | CoreKind::CortexM4F => 0x410F_C241,
-            CoreKind::CortexM33 => 0x411F_D210,
-        }
+    /// DHCSR: no debugger is there, the core has been reset since it was last asked, and
+    /// instructions retire.
+    const fn read_halting_control(&mut self) -> u32 {
+        let reset = std::mem::replace(&mut self.was_reset, false);
+        (reset as u32) << 25 | 1 << 24 | 1 << 16
     }
 
     /// The exception whose set or clear register bit 0 stands for.
@@ -281,19 +288,27 @@ impl System {
 impl Machine {
     /// Reads a word of the system space.
     pub(crate) fn read_system(&mut self, address: u32) -> Result<u32, Trap> {
-        let unprivileged = !self.has_privileged_access() && address >= 0xE000_E000;
+        // Of the private peripheral bus only the ITM is there for unprivileged code (B3.1.1).
+        let unprivileged = !self.has_privileged_access() && !ITM.contains(&address);
         if unprivileged || !PRIVATE_BUS.contains(&address) {
             return Err(self.no_answer(address));
         }
         let now = self.data_phase();
         self.pass_time(now);
         let mainline = self.features.mainline;
+        let (spent, next) = (self.spent(now), self.cpu.pc);
         let system = &mut self.system;
         let value = match address {
-            // A stimulus port of the trace macrocell is always ready for more.
-            0xE000_0000..=0xE000_007C if mainline => 1,
-            0xE000_1000 if mainline => 0x4000_0000 | u32::from(system.counter.is_enabled()),
-            0xE000_1004 if mainline => system.counter.read(now),
+            0xE000_0000..=0xE000_0FFF if mainline => {
+                let value = system.itm.read(address - ITM.start);
+                self.or_note(value, address)?
+            }
+            0xE000_1000..=0xE000_1FFF if mainline => {
+                let value = system.dwt.read(address - DWT.start, &spent, next);
+                self.or_note(value, address)?
+            }
+            0xE000_EDF0 if mainline => system.read_halting_control(),
+            0xE000_EDF8 if mainline => system.debug_data,
             0xE000_EDFC if mainline => {
                 let pending = system.nvic.pending().contains(DEBUG_MONITOR);
                 system.debug_control | if pending { DEMCR_MON_PEND } else { 0 }
@@ -323,7 +338,11 @@ impl Machine {
             0xE000_E400..=0xE000_E4EC => {
                 system.priorities(FIRST_INTERRUPT + (address - 0xE000_E400) as u16)
             }
-            0xE000_ED00 => system.identity(),
+            0xE000_ED00 => system.identity.cpuid,
+            0xE000_ED40..=0xE000_ED70 | 0xE000_EF40..=0xE000_EF48 if mainline => {
+                let value = system.identity.read(address);
+                self.or_note(value, address)?
+            }
             0xE000_ED04 => self.interrupt_control(),
             0xE000_ED08 => system.vector_table,
             0xE000_ED0C => 0xFA05_0000 | u32::from(system.nvic.group) << 8,
@@ -340,25 +359,23 @@ impl Machine {
             0xE000_ED88 if mainline => system.coprocessor_access,
             0xE000_ED90..=0xE000_EDC4 => {
                 let value = system.mpu.read(address - 0xE000_ED90);
-                if value.is_none() {
-                    self.note_unmodelled(address, Direction::Read)?;
-                }
-                value.unwrap_or(0)
+                self.or_note(value, address)?
             }
             0xE000_EDE4 if self.features.v8m => system.secure_fault_status,
             0xE000_EF34 if self.features.fp => system.fp.control,
             0xE000_EF38 if self.features.fp => system.fp.address,
             0xE000_EF3C if self.features.fp => system.fp.default_status,
-            0xE000_EF40 if self.features.fp => 0x1011_0021,
-            0xE000_EF44 if self.features.fp => 0x1100_0011,
-            // MVFR2: FPv5's selections, extrema and directed roundings.
-            0xE000_EF48 if self.features.fp && self.features.v8m => 0x40,
-            _ => {
-                self.note_unmodelled(address, Direction::Read)?;
-                0
-            }
+            _ => self.or_note(None, address)?,
         };
         Ok(value)
+    }
+
+    /// What a register reads as, and zero where there is none.
+    fn or_note(&mut self, value: Option<u32>, address: u32) -> Result<u32, Trap> {
+        if value.is_none() {
+            self.note_unmodelled(address, Direction::Read)?;
+        }
+        Ok(value.unwrap_or(0))
     }
 
     /// ICSR without its write-only bits.
@@ -379,23 +396,38 @@ impl Machine {
     /// Writes to the system space. Only priorities and fault status take less than a word.
     pub(crate) fn write_system(&mut self, address: u32, value: u32, size: u32) -> Done {
         let user_trigger = address == 0xE000_EF00 && self.system.configuration & 2 != 0;
-        let unprivileged = !self.has_privileged_access() && address >= 0xE000_E000 && !user_trigger;
+        let privileged = self.has_privileged_access();
+        let unprivileged = !privileged && !ITM.contains(&address) && !user_trigger;
         if unprivileged || !PRIVATE_BUS.contains(&address) {
             return Err(self.no_answer(address));
         }
         let now = self.data_phase();
         let mainline = self.features.mainline;
+        let spent = self.spent(now);
         let system = &mut self.system;
         match address {
-            0xE000_0000..=0xE000_007C if mainline => {
-                if address == 0xE000_0000 {
-                    self.console.extend(&value.to_le_bytes()[..size as usize]);
+            0xE000_0000..=0xE000_0FFF if mainline => {
+                let writer = if privileged { Writer::Privileged } else { Writer::Unprivileged };
+                let bytes = &value.to_le_bytes()[..size as usize];
+                if !system.itm.write(address - ITM.start, bytes, writer) {
+                    self.note_unmodelled(address, Direction::Write)?;
+                } else if address == ITM.start {
+                    self.console.extend(system.itm.take(0));
                 }
             }
-            0xE000_1000 if mainline => system.counter.enable(value & 1 == 1, now),
-            0xE000_1004 if mainline => system.counter.write(value, now),
+            0xE000_1000..=0xE000_1FFF if mainline => {
+                if !system.dwt.write(address - DWT.start, value, &spent) {
+                    self.note_unmodelled(address, Direction::Write)?;
+                }
+                self.update_watchers();
+            }
+            // Software cannot enable halting debug, nor use it (C1.6.2).
+            0xE000_EDF0 | 0xE000_EDF4 if mainline => {}
+            0xE000_EDF8 if mainline => system.debug_data = value,
             0xE000_EDFC if mainline => self.write_debug_control(value),
-            0xE000_E008 if mainline => system.auxiliary_control = value & system.auxiliary_mask(),
+            0xE000_E008 if mainline => {
+                system.auxiliary_control = value & system.identity.auxiliary_control;
+            }
             0xE000_ED30 if mainline => system.debug_status &= !value,
             0xE000_E010 => system.systick.write_control(value, now),
             0xE000_E014 => system.systick.write_reload(value, now),
@@ -415,6 +447,11 @@ impl Machine {
                     system.nvic.group = (value >> 8 & 7) as u8;
                 }
                 self.reset_requested = value & 4 != 0;
+                // VECTCLRACTIVE, which is meant for a halted core.
+                if value & 2 != 0 {
+                    system.nvic.clear_active();
+                    self.cpu.switch(|cpu| cpu.ipsr = 0);
+                }
             }
             0xE000_ED10 => system.sleep_control = value & 0x16,
             0xE000_ED14 if self.features.v8m => {
@@ -518,8 +555,8 @@ impl Machine {
 
     /// DEMCR: the monitor's exception, and power for the trace units.
     fn write_debug_control(&mut self, value: u32) {
-        let now = self.data_phase();
-        self.system.counter.power(value & DEMCR_TRCENA != 0, now);
+        let spent = self.spent(self.data_phase());
+        self.system.dwt.power(value & DEMCR_TRCENA != 0, &spent);
         self.system.nvic.enable(DEBUG_MONITOR, value & DEMCR_MON_EN != 0);
         if value & DEMCR_MON_PEND == 0 {
             self.unpend(DEBUG_MONITOR);
@@ -527,6 +564,7 @@ impl Machine {
             self.pend_soon(DEBUG_MONITOR);
         }
         self.system.debug_control = value & DEMCR_WRITABLE;
+        self.update_watchers();
     }
 
     /// Whether a configurable fault is handled by its own handler.

@@ -1,7 +1,7 @@
-//! SysTick and the cycle counter: clocks that are computed, not ticked.
+//! SysTick, a clock that is computed, not ticked.
 //!
-//! Each keeps the cycle at which its value was last known and works out the rest
-//! on demand (DDI 0403, B3.3 and C1.8), so that time may pass in any strides.
+//! It keeps the cycle at which its value was last known and works out the rest on
+//! demand (DDI 0403, B3.3), so that time may pass in any strides.
 
 /// The system timer.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -128,50 +128,6 @@ impl SysTick {
     }
 }
 
-/// The cycle counter of the data watchpoint and trace unit.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct CycleCounter {
-    /// DEMCR.TRCENA.
-    powered: bool,
-    /// DWT_CTRL.CYCCNTENA.
-    enabled: bool,
-    value: u32,
-    since: u64,
-}
-
-impl CycleCounter {
-    const fn counts(&self) -> bool {
-        self.powered && self.enabled
-    }
-
-    pub const fn read(&self, now: u64) -> u32 {
-        if self.counts() {
-            self.value.wrapping_add(now.wrapping_sub(self.since) as u32)
-        } else {
-            self.value
-        }
-    }
-
-    pub const fn write(&mut self, value: u32, now: u64) {
-        self.value = value;
-        self.since = now;
-    }
-
-    pub const fn power(&mut self, on: bool, now: u64) {
-        self.write(self.read(now), now);
-        self.powered = on;
-    }
-
-    pub const fn enable(&mut self, on: bool, now: u64) {
-        self.write(self.read(now), now);
-        self.enabled = on;
-    }
-
-    pub const fn is_enabled(&self) -> bool {
-        self.enabled
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -210,16 +166,5 @@ mod tests {
         assert_eq!(timer.next_zero(), None);
         timer.write_control(5, 1000);
         assert_eq!(timer.next_zero(), Some(1007));
-    }
-
-    #[test]
-    fn the_cycle_counter_needs_power_and_enable() {
-        let mut counter = CycleCounter::default();
-        counter.enable(true, 0);
-        assert_eq!(counter.read(100), 0);
-        counter.power(true, 100);
-        assert_eq!(counter.read(150), 50);
-        counter.write(0, 200);
-        assert_eq!(counter.read(u64::from(u32::MAX) + 201), 0);
     }
 }

@@ -144,7 +144,7 @@ const FAULTS: &[Fault] = &[
     },
     Fault {
         what: "a store to nowhere with the write buffer off (DDI 0439, ACTLR.DISDEFWBUF)",
-        cores: MAINLINE,
+        cores: &[CoreKind::CortexM3, CoreKind::CortexM4, CoreKind::CortexM4F],
         prepare: |firmware| {
             firmware.store(ACTLR, 2).set(0, NOWHERE);
         },

@@ -122,6 +122,18 @@ fn pending_is_an_event_if_asked_for() {
 }
 
 #[test]
+fn what_is_pending_already_is_no_event() {
+    // B1.5.18: only becoming pending is, and what a first WFE has taken is gone.
+    for &core in CoreKind::ALL {
+        let mut firmware = Firmware::new();
+        firmware.store(NVIC_ISPR, 1).store(SCR, 0x10).nops(2).op(&[WFE]).mark("awake").forever();
+        let mut running = firmware.on(core);
+        assert_eq!(running.run(1_000), Stop::Asleep, "{core}");
+        assert!(running.passed.is_empty(), "{core}");
+    }
+}
+
+#[test]
 fn sleep_on_exit_never_returns_to_thread_mode() {
     for &core in CoreKind::ALL {
         let mut firmware = Firmware::new();

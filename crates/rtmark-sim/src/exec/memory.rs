@@ -44,7 +44,7 @@ macro_rules! accessors {
                 return Ok(u32::from(<$type>::from_le_bytes(bytes)));
             }
             if self.protected {
-                self.check_access(address, Access::Read)?;
+                self.check_access(address, $size, Access::Read)?;
             }
             if address >= SYSTEM_SPACE {
                 let word = self.read_system(address & !3)?;
@@ -85,7 +85,7 @@ macro_rules! accessors {
                 return Ok(());
             }
             if self.protected {
-                self.check_access(address, Access::Write)?;
+                self.check_access(address, $size, Access::Write)?;
             }
             if address >= SYSTEM_SPACE {
                 return self.write_system(address, value, $size);
