@@ -12,6 +12,8 @@ pub struct SocFile {
     pub soc: Soc,
     /// SHA-256 of the file, in hexadecimal.
     pub sha256: String,
+    /// What the file says.
+    pub text: String,
     /// Where it comes from: a path, or the name of a file of this program's source.
     pub origin: String,
 }
@@ -67,12 +69,17 @@ const BUILTIN: &[(&str, &str)] = builtin![
 /// The socs of the default suite: one for each core that the kernels run on.
 const SUITE: [&str; 2] = ["stm32c031", "stm32f405"];
 
-fn read(origin: &str, text: &str) -> Result<SocFile, SocFileError> {
+/// A soc from the text of a soc file; `origin` names it in errors.
+///
+/// # Errors
+/// When the text is refused.
+pub fn from_text(origin: &str, text: &str) -> Result<SocFile, SocFileError> {
     let soc = Soc::from_toml(text).map_err(|source| SocFileError::Form {
         origin: origin.to_owned(),
         source: Box::new(source),
     })?;
-    Ok(SocFile { soc, sha256: sha256(text.as_bytes()), origin: origin.to_owned() })
+    let (sha256, text, origin) = (sha256(text.as_bytes()), text.to_owned(), origin.to_owned());
+    Ok(SocFile { soc, sha256, text, origin })
 }
 
 /// The socs that came with this program.
@@ -80,7 +87,7 @@ fn read(origin: &str, text: &str) -> Result<SocFile, SocFileError> {
 /// # Errors
 /// Never for a program that was tested; the files are read like any other's.
 pub fn builtin() -> Result<Vec<SocFile>, SocFileError> {
-    BUILTIN.iter().map(|(origin, text)| read(origin, text)).collect()
+    BUILTIN.iter().map(|(origin, text)| from_text(origin, text)).collect()
 }
 
 /// The socs that are measured when none is named.
@@ -105,7 +112,7 @@ pub fn find(name_or_path: &str) -> Result<SocFile, SocFileError> {
     if is_path {
         let text = std::fs::read_to_string(path)
             .map_err(|source| SocFileError::Read { path: path.to_owned(), source })?;
-        return read(name_or_path, &text);
+        return from_text(name_or_path, &text);
     }
     let socs = builtin()?;
     let names = || socs.iter().map(|file| file.soc.name.as_str());

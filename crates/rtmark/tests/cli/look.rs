@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::common::{Elf, LOOP, Said, printing, said};
+use crate::common::{BREAKPOINT, Elf, LOOP, Said, UNDEFINED, printing, said};
 
 /// Runs `rtmark sim` on an image of this code.
 fn sim(folder: &std::path::Path, code: &[u16], more: &[&str]) -> Said {
@@ -101,4 +101,49 @@ fn the_result_fits_its_schema() {
         (&"start".into(), &json["cycles"])
     );
     assert_eq!(function["calls"], 5, "{json:#}");
+}
+
+#[test]
+fn a_snapshot_goes_on_as_the_run_did() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let file = folder.path().join("a.snapshot").display().to_string();
+    let json = |said: &Said| -> Value { serde_json::from_str(&said.stdout).expect("JSON") };
+    let more = ["--max-cycles=900", "--set=r7=5", "--irq=3@40", "--format=json"];
+    let plain = json(&sim(folder.path(), CALLS, &more));
+    let keep = ["--snapshot", &file, "--snapshot-at=500"];
+    let kept = json(&sim(folder.path(), CALLS, &[&more[..], &keep].concat()));
+    assert_eq!(plain, kept);
+    std::fs::remove_file(folder.path().join("image.elf")).expect("it was there");
+    let resume = ["sim", "--resume", &file, "--max-cycles=900", "--format=json"];
+    let resumed = said(folder.path(), &resume);
+    assert_eq!(json(&resumed), plain, "{resumed:#?}");
+    let early = said(folder.path(), &["sim", "--resume", &file, "--max-cycles=510", "--trace"]);
+    let first = early.stdout.lines().next().expect("a line").trim().to_owned();
+    assert!(first.starts_with("50"), "{early:#?}");
+
+    let twice = said(folder.path(), &["sim", "--resume", &file, "--soc", "stm32c031"]);
+    assert_eq!(twice.code, 2, "{twice:#?}");
+    let mut bytes = std::fs::read(&file).expect("written");
+    bytes[8] = 99;
+    std::fs::write(&file, &bytes).expect("writable");
+    said(folder.path(), &resume).refused(2, &["version 99"]);
+    (bytes[8], bytes[90]) = (1, bytes[90] ^ 1);
+    std::fs::write(&file, &bytes).expect("writable");
+    said(folder.path(), &resume).refused(2, &["damaged"]);
+}
+
+#[test]
+fn a_snapshot_of_an_end_is_that_end() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let file = folder.path().join("a.snapshot").display().to_string();
+    for (code, ending) in [(UNDEFINED, "fault"), (LOOP, "limit"), (BREAKPOINT, "breakpoint")] {
+        sim(folder.path(), code, &["--max-cycles=300", "--snapshot", &file]);
+        let resume = ["sim", "--resume", &file, "--max-cycles=400", "--format=json"];
+        let said = said(folder.path(), &resume);
+        let json: Value = serde_json::from_str(&said.stdout).expect("JSON");
+        assert_eq!(json["ending"], ending, "{said:#?}");
+    }
+    sim(folder.path(), CALLS, &["--until=start+6", "--snapshot", &file]);
+    let said = said(folder.path(), &["sim", "--resume", &file, "--max-cycles=100"]);
+    assert!(said.stderr.contains("still running"), "{said:#?}");
 }

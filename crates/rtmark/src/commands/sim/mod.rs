@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use rtmark_model::{ScenarioId, visible};
-use rtmark_runner::{Ending, Session, socs};
-use rtmark_sim::{ImageFormat, Machine, Register, Strictness};
+use rtmark_runner::{Ending, Session};
+use rtmark_sim::{ImageFormat, Machine, Register};
 use rtmark_units::{Cycles, Hertz};
 
 use crate::cli::Talk;
@@ -20,12 +20,13 @@ mod observers;
 mod outcome;
 mod profile;
 mod setup;
+mod snapshot;
 mod trace;
 mod values;
 
 use ending::End;
 use outcome::{Dumped, Outcome, Unmodelled};
-use setup::{refuse, resolve, select};
+use snapshot::Snapshot;
 use values::{Dump, Pend, Place, Setting, When};
 
 /// How long an image may run on the soc's own clock unless --max-cycles says
@@ -54,15 +55,18 @@ Examples:
   rtmark sim app.elf --soc stm32f405 --entry crc32 --set r0=0x20000000 --set r1=64
   rtmark sim app.elf --soc stm32f405 --trace=app.trace --trace-from main
   rtmark sim app.elf --soc stm32f405 --profile=app.folded --flame app.svg
+  rtmark sim app.elf --soc stm32f405 --snapshot=crash.snapshot
+  rtmark sim --resume crash.snapshot --gdb :3333
   rtmark sim app.bin --soc stm32f405 --base 0x08000000 --until 0x08000124 --dump 0x20000000:64
 
 Exit codes: see `rtmark help exit-codes`.")]
 pub struct Arguments {
     /// The image: an ELF file, Intel HEX, UF2 or a raw binary
-    image: PathBuf,
+    #[arg(required_unless_present = "resume")]
+    image: Option<PathBuf>,
     /// The soc, by name or path of a soc file
-    #[arg(long)]
-    soc: String,
+    #[arg(long, required_unless_present = "resume")]
+    soc: Option<String>,
     /// Where a raw binary belongs [default: where the soc's first memory begins]
     #[arg(long, value_name = "ADDR", value_parser = values::word)]
     base: Option<u32>,
@@ -135,6 +139,21 @@ pub struct Arguments {
     #[arg(long, value_name = "[HOST]:PORT", value_parser = gdb::parse,
           conflicts_with_all = ["trace", "profile", "flame"])]
     gdb: Option<String>,
+    /// Keep the moment at which the run ends in a file, for --resume
+    ///
+    /// It holds the image and the soc, too, and is all that another computer needs.
+    #[arg(long, value_name = "FILE", conflicts_with = "gdb")]
+    snapshot: Option<PathBuf>,
+    /// Keep this cycle instead, and run on
+    #[arg(long, value_name = "CYCLE", requires = "snapshot",
+          value_parser = clap::value_parser!(u64).range(1..))]
+    snapshot_at: Option<u64>,
+    /// Begin at the moment that a file of --snapshot holds
+    ///
+    /// The machine runs there again at full speed, and its state is compared.
+    #[arg(long, value_name = "FILE", conflicts_with_all = [
+          "image", "soc", "base", "entry", "set", "irq", "strict", "select", "snapshot"])]
+    resume: Option<PathBuf>,
     /// For images of rtmark's own: the scenario to run
     #[arg(long, value_name = "SCENARIO")]
     select: Option<ScenarioId>,
@@ -157,23 +176,30 @@ fn seconds(cycles: Cycles, clock: Hertz) -> String {
 
 impl Arguments {
     pub fn run(self, talk: Talk) -> Result<Exit, Trouble> {
-        let soc = socs::find(&self.soc)?.soc;
-        let image = self.load(&soc, talk)?;
-        let until = self.until.as_ref().map(|place| resolve("--until", place, &image));
-        let until = until.transpose()?.map(|address| address & !1);
-        let (mut session, entry) = self.begin(&soc, &image)?;
-        if let Some(scenario) = &self.select {
-            select(&mut session, &image, scenario).map_err(|problem| {
-                refuse(&self.image, problem, "leave out --select for other images")
-            })?;
-        }
-        self.prepare(&mut session.machine, &soc, until)?;
-        if self.strict {
-            session.machine.set_strictness(Strictness::Strict);
+        let resumed = self.resume.as_deref().map(|path| Snapshot::read(path).map(|s| (path, s)));
+        let resumed = resumed.transpose()?;
+        // How the run was begun, by these arguments or by those of a snapshot.
+        let (begun, (bytes, soc_file)) = match &resumed {
+            Some((path, snapshot)) => {
+                (&snapshot.arguments(path)?, (snapshot.image.clone(), snapshot.soc()?))
+            }
+            None => (&self, self.read()?),
+        };
+        let soc = soc_file.soc.clone();
+        let image = begun.load(&bytes, &soc, talk)?;
+        let (mut session, entry, mut until) = begun.ready(&soc, &image)?;
+        if let Some((path, snapshot)) = &resumed {
+            snapshot.replay(&mut session, path)?;
+            if let Some(address) = until {
+                session.machine.go_through(address);
+            }
+            until = self.stop_place(&image)?;
+            self.stop_before(&mut session.machine, &soc, until)?;
         }
         let dumps = self.find_dumps(&session.machine, &soc, &image)?;
 
-        let limit = self.max_cycles.unwrap_or(SECONDS * u64::from(soc.clock.0));
+        let begins = session.machine.cycles().0;
+        let limit = self.max_cycles.unwrap_or(begins + SECONDS * u64::from(soc.clock.0));
         let terminal = output::to_terminal();
         let mut console: Vec<u8> = Vec::new();
         let mut line_open = false;
@@ -196,16 +222,27 @@ impl Arguments {
             let (machine, stopped) = gdb::serve(address, machine, Cycles(limit), &mut print)?;
             (session, stop) = (Session::with(machine, &image), stopped);
         }
-        let look = |machine: &mut Machine| print(machine.take_console());
-        let ended = match stop {
-            Some(stop) => stop.into(),
-            None if observers.are_needed() => {
+        let mut run = |session: &mut Session<'_>, limit: u64| {
+            let look = |machine: &mut Machine| print(machine.take_console());
+            if observers.are_needed() {
                 session.run_observed(Cycles(limit), &mut observers, look)
+            } else {
+                session.run(Cycles(limit), look)
             }
-            None => session.run(Cycles(limit), look),
         };
+        let first = self.snapshot_at.map_or(limit, |at| at.min(limit));
+        let mut ended = match stop {
+            Some(stop) => stop.into(),
+            None => run(&mut session, first),
+        };
+        if let Some(path) = &self.snapshot {
+            self.snapshot(&session.machine, Cycles(first), &bytes, &soc_file).write(path)?;
+            if matches!(ended, Ending::Limit) && first < limit {
+                ended = run(&mut session, limit);
+            }
+        }
         written?;
-        let profile = self.finish(observers)?;
+        let profile = self.finish(observers, &bytes)?;
 
         let machine = &session.machine;
         let end = match ended {
@@ -230,9 +267,9 @@ impl Arguments {
         let (cycles, instructions) = (machine.cycles(), machine.instructions());
         let outcome = Outcome {
             schema_version: outcome::SCHEMA_VERSION,
-            image: self.image.display().to_string(),
+            image: begun.image().display().to_string(),
             image_format: image.format().to_string(),
-            base: (image.format() == ImageFormat::Raw).then(|| self.raw_base(&soc)),
+            base: (image.format() == ImageFormat::Raw).then(|| begun.raw_base(&soc)),
             soc: &soc.name,
             timing_model: rtmark_sim::TIMING_MODEL,
             ending: ending::word(&end),
@@ -245,6 +282,7 @@ impl Arguments {
             registers: outcome::registers(machine),
             dumps: dumped.collect(),
             console: visible(&console),
+            state_sha256: snapshot::digest(machine),
             profile: profile.as_ref().map(|report| report.functions.as_slice()),
         };
         if self.format == Format::Json {

@@ -93,14 +93,17 @@ impl Arguments {
     }
 
     /// Writes what the observers have gathered, and answers the profile.
-    pub(super) fn finish(&self, observers: Observers<'_>) -> Result<Option<Report>, Trouble> {
+    /// `image` is the file's contents.
+    pub(super) fn finish(
+        &self,
+        observers: Observers<'_>,
+        image: &[u8],
+    ) -> Result<Option<Report>, Trouble> {
         if let Some(trace) = observers.trace {
             written(self.trace.as_deref().unwrap_or(Path::new("trace")), trace.finish())?;
         }
         let Some(profile) = observers.profile else { return Ok(None) };
-        // The image has been read before, so that it is there; without lines it does, too.
-        let bytes = std::fs::read(&self.image).unwrap_or_default();
-        let lines = Lines::new(&bytes);
+        let lines = Lines::new(image);
         let report = profile.report(lines.as_ref());
         if let Some(path) = self.profile.as_deref().and_then(file) {
             let mut text = report.folded.join("\n");
@@ -108,7 +111,7 @@ impl Arguments {
             written(path, std::fs::write(path, text))?;
         }
         if let Some(path) = &self.flame {
-            let title = self.image.file_name().unwrap_or(self.image.as_os_str());
+            let title = self.image().file_name().unwrap_or(self.image().as_os_str());
             let title = rtmark_model::visible(title.to_string_lossy().as_bytes());
             let svg = report.flame_graph(&title).map_err(|error| {
                 Trouble::new(Exit::Internal, error, "run it longer: there may be no cycle to draw")

@@ -50,6 +50,9 @@ pub struct Outcome<'a> {
     pub dumps: Vec<Dumped>,
     /// What the program printed, with control characters but line feed and tab escaped.
     pub console: String,
+    /// SHA-256 over cycles, instructions, registers and memories at the end: equal runs have
+    /// equal ones.
+    pub state_sha256: String,
     /// With `--profile` or `--flame`: what each function cost, the most cycles first.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub profile: Option<&'a [FunctionCost]>,

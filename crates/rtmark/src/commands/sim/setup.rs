@@ -5,8 +5,10 @@ use std::path::Path;
 use rtmark_firmware::probes;
 use rtmark_model::{ScenarioId, visible};
 use rtmark_runner::Session;
+use rtmark_runner::socs::{self, SocFile};
 use rtmark_sim::{
     Cycles, Image, ImageError, ImageFormat, LoadError, Machine, MemoryKind, Register, Soc,
+    Strictness,
 };
 
 use super::Arguments;
@@ -29,16 +31,28 @@ impl Arguments {
         self.base.unwrap_or_else(|| soc.memories.first().map_or(0, |memory| memory.base))
     }
 
-    pub(super) fn load(&self, soc: &Soc, talk: Talk) -> Result<Image, Trouble> {
-        let path = &self.image;
+    /// The image's path, as it was given.
+    pub(super) fn image(&self) -> &Path {
+        self.image.as_deref().unwrap_or(Path::new(""))
+    }
+
+    /// The contents of the image's file, and the soc.
+    pub(super) fn read(&self) -> Result<(Vec<u8>, SocFile), Trouble> {
+        let path = self.image();
+        let soc = socs::find(self.soc.as_deref().unwrap_or_default())?;
         let bytes = std::fs::read(path).map_err(|error| refuse(path, error, "check the path"))?;
-        let format = ImageFormat::of(&bytes);
+        Ok((bytes, soc))
+    }
+
+    pub(super) fn load(&self, bytes: &[u8], soc: &Soc, talk: Talk) -> Result<Image, Trouble> {
+        let path = self.image();
+        let format = ImageFormat::of(bytes);
         let base = self.raw_base(soc);
         if self.base.is_some() && format != ImageFormat::Raw {
             let problem = format!("--base is for raw binaries; this is {format}");
             return Err(refuse(path, problem, "leave out --base: the file says where it belongs"));
         }
-        let image = Image::from_bytes(&bytes, base).map_err(|error| {
+        let image = Image::from_bytes(bytes, base).map_err(|error| {
             let hint = match error {
                 ImageError::OtherMachine(_) => {
                     "compile for Arm Cortex-M, for instance with arm-none-eabi-gcc or a thumb target of Rust"
@@ -88,7 +102,7 @@ impl Arguments {
                     soc.name
                 ),
             };
-            refuse(&self.image, error, &hint)
+            refuse(self.image(), error, &hint)
         })?;
         let Some(entry) = entry else { return Ok((Session::with(machine, image), None)) };
         if machine.peek(entry, 2).len() < 2 {
@@ -115,13 +129,54 @@ impl Arguments {
         Ok((Session::with(machine, image), Some(entry)))
     }
 
-    /// Does what `--set`, `--irq` and `--until` say.
-    pub(super) fn prepare(
+    /// A machine with everything in it that the options ask for; the function that it is
+    /// to call, and where it is to stop, if anywhere.
+    #[expect(clippy::type_complexity, reason = "three things that belong to one moment")]
+    pub(super) fn ready<'a>(
+        &self,
+        soc: &Soc,
+        image: &'a Image,
+    ) -> Result<(Session<'a>, Option<u32>, Option<u32>), Trouble> {
+        let until = self.stop_place(image)?;
+        let (mut session, entry) = self.begin(soc, image)?;
+        if let Some(scenario) = &self.select {
+            select(&mut session, image, scenario).map_err(|problem| {
+                refuse(self.image(), problem, "leave out --select for other images")
+            })?;
+        }
+        self.prepare(&mut session.machine, soc)?;
+        self.stop_before(&mut session.machine, soc, until)?;
+        if self.strict {
+            session.machine.set_strictness(Strictness::Strict);
+        }
+        Ok((session, entry, until))
+    }
+
+    /// Where `--until` is.
+    pub(super) fn stop_place(&self, image: &Image) -> Result<Option<u32>, Trouble> {
+        let until = self.until.as_ref().map(|place| resolve("--until", place, image));
+        Ok(until.transpose()?.map(|address| address & !1))
+    }
+
+    /// Does what `--until` says.
+    pub(super) fn stop_before(
         &self,
         machine: &mut Machine,
         soc: &Soc,
         until: Option<u32>,
     ) -> Result<(), Trouble> {
+        if let Some(address) = until {
+            if machine.peek(address, 2).len() < 2 {
+                let problem = format!("no memory at {address:#010x}");
+                return Err(wrong("--until", problem, &memories(soc)));
+            }
+            machine.stop_before(address);
+        }
+        Ok(())
+    }
+
+    /// Does what `--set` and `--irq` say.
+    fn prepare(&self, machine: &mut Machine, soc: &Soc) -> Result<(), Trouble> {
         for setting in &self.set {
             match setting.target {
                 Target::Register(register) if !machine.has_register(register) => {
@@ -145,13 +200,6 @@ impl Arguments {
                 return Err(wrong("--irq", problem, &hint));
             }
             machine.pend_interrupt(pend.interrupt, Cycles(pend.cycle));
-        }
-        if let Some(address) = until {
-            if machine.peek(address, 2).len() < 2 {
-                let problem = format!("no memory at {address:#010x}");
-                return Err(wrong("--until", problem, &memories(soc)));
-            }
-            machine.stop_before(address);
         }
         Ok(())
     }
