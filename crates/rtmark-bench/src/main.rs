@@ -24,14 +24,20 @@ const BUDGET: Cycles = Cycles(10_000_000_000);
 const STM32C031: &str = include_str!("../../../socs/stm32c031.toml");
 const STM32F405: &str = include_str!("../../../socs/stm32f405.toml");
 
+/// Programs for the bench alone, in a firmware tree of their own.
+const PROGRAMS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/firmware");
+
 /// What is run: a soc, a kernel, a scenario, and what kind of code that is.
-const LOADS: [(&str, &str, &str, &str); 6] = [
+const LOADS: [(&str, &str, &str, &str); 9] = [
     (STM32C031, "floor", "workload.prime.single", "64-bit division in software"),
     (STM32C031, "freertos", "workload.prime.two_tasks", "the same, a task switch per division"),
     (STM32C031, "freertos", "queue.receive.poll_empty", "kernel calls"),
     (STM32F405, "floor", "workload.prime.single", "64-bit division by UDIV"),
     (STM32F405, "freertos", "workload.prime.two_tasks", "the same, a task switch per division"),
     (STM32F405, "embassy", "workload.prime.two_tasks", "the same, async tasks in Rust"),
+    (STM32C031, "programs", "integer.mixed", "list, matrix, state machine, checksum"),
+    (STM32F405, "programs", "integer.mixed", "list, matrix, state machine, checksum"),
+    (STM32F405, "programs", "float.control", "single-precision control loop"),
 ];
 
 /// The ways to run an image on QEMU: a name and the arguments.
@@ -52,7 +58,8 @@ struct Load {
 
 fn loads(folder: &Path) -> Result<Vec<Load>, Box<dyn Error>> {
     let builder = Builder::new(Tree::find(None)?);
-    let kernels = builder.tree().kernels()?;
+    let mut kernels = builder.tree().kernels()?;
+    kernels.extend(Tree::find(Some(Path::new(PROGRAMS)))?.kernels()?);
     let mut loads = Vec::new();
     for (soc, kernel, scenario, about) in LOADS {
         let soc = Soc::from_toml(soc)?;

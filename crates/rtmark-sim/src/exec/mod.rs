@@ -436,6 +436,19 @@ impl Machine {
                 return Ok(self.branch_indirect(at, s.imm.wrapping_add(self.cpu.get(s.m))));
             }
             Op::Nop | Op::Yield | Op::Pld => {}
+            Op::Vadd
+            | Op::Vsub
+            | Op::Vmul
+            | Op::Vmla
+            | Op::Vmls
+            | Op::Vfma
+            | Op::Vcmp
+            | Op::Vcmpe
+            | Op::VmovR
+            | Op::Vldr
+            | Op::VldrLit
+            | Op::Vstr
+            | Op::Vmrs => self.aside(at, |machine| machine.execute_fp(s))?,
             Op::Guarded => return self.execute_guarded(s, at),
             _ => return self.aside(at, |machine| machine.execute_rare(s)),
         }
