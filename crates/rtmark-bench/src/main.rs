@@ -1,23 +1,26 @@
 //! How fast the simulator is, beside QEMU.
 //!
-//! The same images run here and on QEMU in three modes, in turn, several times;
-//! the fastest round of each counts, since other work on the machine can only
-//! slow a round down. What QEMU needs to start is measured with an image that
-//! ends at once, and taken off. Absolute figures say something about this
-//! computer only; the ratios are what to look at.
+//! The same images run here and on QEMU in three modes, in turn, several times, each
+//! run a process of its own. What counts is the processor time of the fastest round,
+//! since other work on the machine can only slow a round down. What QEMU needs to
+//! start is measured with an image that ends at once, and taken off. Absolute figures
+//! say something about this computer only; the ratios are what to look at.
 
 use std::error::Error;
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use comfy_table::{CellAlignment, Table, presets};
 use rtmark_firmware::probes::{self, Kind, SECTION};
 use rtmark_firmware::{Builder, DEFAULT_PROFILE, Tree, select_in_elf};
 use rtmark_sim::{Cycles, Image, Machine, Soc, Stop};
+use wait4::Wait4;
 
 const ROUNDS: usize = 5;
+/// How often the parts of a run are measured.
+const PARTS: usize = 200;
 /// Longer than any of the images runs.
 const BUDGET: Cycles = Cycles(10_000_000_000);
 
@@ -54,6 +57,7 @@ struct Load {
     soc: Soc,
     elf: Vec<u8>,
     path: PathBuf,
+    soc_path: PathBuf,
 }
 
 fn loads(folder: &Path) -> Result<Vec<Load>, Box<dyn Error>> {
@@ -61,8 +65,8 @@ fn loads(folder: &Path) -> Result<Vec<Load>, Box<dyn Error>> {
     let mut kernels = builder.tree().kernels()?;
     kernels.extend(Tree::find(Some(Path::new(PROGRAMS)))?.kernels()?);
     let mut loads = Vec::new();
-    for (soc, kernel, scenario, about) in LOADS {
-        let soc = Soc::from_toml(soc)?;
+    for (soc_text, kernel, scenario, about) in LOADS {
+        let soc = Soc::from_toml(soc_text)?;
         let kernel = kernels
             .iter()
             .find(|known| known.manifest.id.as_str() == kernel)
@@ -82,54 +86,132 @@ fn loads(folder: &Path) -> Result<Vec<Load>, Box<dyn Error>> {
         let elf = select_in_elf(elf, index).ok_or("the image has no word to select by")?;
         let path = folder.join(format!("{}.elf", loads.len()));
         std::fs::write(&path, &elf)?;
+        let soc_path = folder.join(format!("{}.toml", soc.name));
+        std::fs::write(&soc_path, soc_text)?;
         let name = format!("{} {} {scenario}", soc.name, kernel.manifest.id);
-        loads.push(Load { name, about, soc, elf, path });
+        loads.push(Load { name, about, soc, elf, path, soc_path });
     }
     Ok(loads)
 }
 
-/// Seconds and instructions of one run here, loading included.
-fn simulate(load: &Load) -> Result<(f64, u64), Box<dyn Error>> {
-    let start = Instant::now();
-    let image = Image::from_elf(&load.elf)?;
-    let mut machine = Machine::new(&load.soc);
+/// The argument with which the program runs one image instead: the file, the soc file.
+const RUN: &str = "--run";
+
+/// Runs one image to its end, and prints how many instructions it executed.
+fn run_one(elf: &Path, soc: &Path) -> Result<(), Box<dyn Error>> {
+    let soc = Soc::from_toml(&std::fs::read_to_string(soc)?)?;
+    let image = Image::from_elf(&std::fs::read(elf)?)?;
+    let mut machine = Machine::new(&soc);
     machine.load(&image)?;
     match machine.run(BUDGET) {
         Stop::Exit(status) if status.0 == 0 => {}
-        other => return Err(format!("{}: {other:?}", load.name).into()),
+        other => return Err(format!("{}: {other:?}", elf.display()).into()),
     }
-    Ok((start.elapsed().as_secs_f64(), machine.instructions().0))
+    writeln!(std::io::stdout(), "{}", machine.instructions().0)?;
+    Ok(())
 }
 
-/// Seconds of one run on QEMU.
+/// What one run took.
+struct Run {
+    /// Processor time.
+    seconds: f64,
+    /// The most memory it had.
+    bytes: u64,
+    output: String,
+}
+
+/// Runs a command to its end.
+fn measure(command: &mut Command) -> Result<Run, Box<dyn Error>> {
+    let program = command.get_program().to_owned();
+    let mut child = command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .map_err(|error| format!("{}: {error}", program.display()))?;
+    let mut output = String::new();
+    if let Some(mut pipe) = child.stdout.take() {
+        pipe.read_to_string(&mut output)?;
+    }
+    let used = child.wait4()?;
+    let seconds = (used.rusage.utime + used.rusage.stime).as_secs_f64();
+    if !used.status.success() {
+        return Err(format!("{command:?}: {}", used.status).into());
+    }
+    Ok(Run { seconds, bytes: used.rusage.maxrss, output })
+}
+
+/// One run here, with the instructions that were executed.
+fn simulate(load: &Load) -> Result<(Run, u64), Box<dyn Error>> {
+    let program = std::env::current_exe()?;
+    let run = measure(Command::new(program).arg(RUN).arg(&load.path).arg(&load.soc_path))?;
+    let instructions = run.output.trim().parse()?;
+    Ok((run, instructions))
+}
+
+/// Processor seconds of one run on QEMU.
 fn emulate(elf: &Path, mode: &[&str]) -> Result<f64, Box<dyn Error>> {
-    let start = Instant::now();
-    let status = Command::new("timeout")
+    let mut command = Command::new("timeout");
+    command
         .args(["-s", "KILL", "300", "qemu-system-arm", "-M", "netduinoplus2", "-nographic"])
         .args(["-monitor", "none", "-serial", "none"])
         .args(["-semihosting-config", "enable=on,target=native"])
         .args(mode)
         .arg("-kernel")
-        .arg(elf)
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .status()
-        .map_err(|error| format!("qemu-system-arm: {error}; apt-get install qemu-system-arm"))?;
-    if !status.success() {
-        return Err(format!("QEMU {mode:?} on {}: {status}", elf.display()).into());
-    }
-    Ok(start.elapsed().as_secs_f64())
+        .arg(elf);
+    Ok(measure(&mut command)?.seconds)
 }
 
-/// An image that ends at once: what is left of QEMU's time is its start.
-fn start_of_qemu(folder: &Path, load: &Load) -> Result<PathBuf, Box<dyn Error>> {
-    // An index that no scenario has makes the firmware fail right away; QEMU's
-    // exit status tells so, and that is all that is wanted here.
-    let elf = select_in_elf(&load.elf, u32::MAX).ok_or("the image has no word to select by")?;
-    let path = folder.join("start.elf");
-    std::fs::write(&path, elf)?;
-    Ok(path)
+/// Processor seconds that QEMU takes to start and end, by a program that only ends.
+fn start_of_qemu(folder: &Path) -> Result<f64, Box<dyn Error>> {
+    let source = folder.join("end.S");
+    let path = folder.join("end.elf");
+    std::fs::write(&source, include_str!("end.S"))?;
+    let mut compile = Command::new("arm-none-eabi-gcc");
+    compile.args([
+        "-mcpu=cortex-m0",
+        "-nostdlib",
+        "-Ttext=0x08000000",
+        "-Wl,--build-id=none",
+        "-o",
+    ]);
+    measure(compile.arg(&path).arg(&source))?;
+    fastest(ROUNDS, || emulate(&path, &[]))
+}
+
+/// How long some parts of a run take, each the fastest of several times.
+fn parts(load: &Load) -> Result<[(&'static str, Duration); 2], Box<dyn Error>> {
+    let fastest = |part: &mut dyn FnMut() -> Result<(), Box<dyn Error>>| {
+        (0..PARTS).try_fold(Duration::MAX, |best, _| {
+            let start = Instant::now();
+            part()?;
+            Ok::<_, Box<dyn Error>>(best.min(start.elapsed()))
+        })
+    };
+    let mut first = || {
+        let mut machine = Machine::new(&load.soc);
+        machine.load(&Image::from_elf(&load.elf)?)?;
+        machine.run(Cycles(1));
+        Ok(())
+    };
+    let start = fastest(&mut first)?;
+    let mut soc = load.soc.clone();
+    for memory in &mut soc.memories {
+        if memory.name == "RAM" {
+            memory.size = 0x4_0000;
+        }
+    }
+    let mut machine = Machine::new(&soc);
+    machine.load(&Image::from_elf(&load.elf)?)?;
+    machine.run(Cycles(1_000_000));
+    let mut copy = || {
+        std::hint::black_box(machine.clone());
+        Ok(())
+    };
+    Ok([
+        ("from an ELF file's bytes to the first instruction", start),
+        ("clone of a machine with 256 KiB of RAM", fastest(&mut copy)?),
+    ])
 }
 
 fn fastest(
@@ -140,22 +222,25 @@ fn fastest(
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
+    let arguments: Vec<_> = std::env::args_os().skip(1).collect();
+    match arguments.as_slice() {
+        [] => bench(),
+        [run, elf, soc] if run == RUN => run_one(Path::new(elf), Path::new(soc)),
+        _ => Err("rtmark-bench takes no arguments".into()),
+    }
+}
+
+fn bench() -> Result<(), Box<dyn Error>> {
     let folder = tempfile::tempdir()?;
     let mut say = std::io::stderr().lock();
     writeln!(say, "building")?;
     let loads = loads(folder.path())?;
     let first = loads.first().ok_or("no loads")?;
-    let ends_at_once = start_of_qemu(folder.path(), first)?;
-    let start = fastest(ROUNDS, || {
-        let start = Instant::now();
-        // Its exit status is a failure by design.
-        let _ = emulate(&ends_at_once, &[]);
-        Ok(start.elapsed().as_secs_f64())
-    })?;
+    let start = start_of_qemu(folder.path())?;
 
     let mut table = Table::new();
     table.load_style(presets::UTF8_HORIZONTAL_ONLY);
-    let mut head = vec!["image".to_owned(), "rtmark".to_owned()];
+    let mut head = vec!["image".to_owned(), "rtmark".to_owned(), "MiB".to_owned()];
     for (mode, _) in QEMU_MODES {
         head.extend([format!("QEMU {mode}"), "ratio".to_owned()]);
     }
@@ -164,10 +249,11 @@ fn main() -> Result<(), Box<dyn Error>> {
         writeln!(say, "{}", load.name)?;
         let mut ours = f64::INFINITY;
         let mut theirs = [f64::INFINITY; QEMU_MODES.len()];
-        let mut instructions = 0;
+        let (mut instructions, mut bytes) = (0, 0);
         for round in 0..ROUNDS {
-            let (seconds, executed) = simulate(load)?;
-            ours = ours.min(seconds);
+            let (run, executed) = simulate(load)?;
+            ours = ours.min(run.seconds);
+            bytes = bytes.max(run.bytes);
             instructions = executed;
             for ((mode, arguments), best) in QEMU_MODES.iter().zip(&mut theirs) {
                 // One instruction at a time is slow enough to be measured once.
@@ -177,7 +263,11 @@ fn main() -> Result<(), Box<dyn Error>> {
             }
         }
         let speed = |seconds: f64| instructions as f64 / seconds.max(1e-3) / 1e6;
-        let mut row = vec![format!("{}\n{}", load.name, load.about), format!("{:.0}", speed(ours))];
+        let mut row = vec![
+            format!("{}\n{}", load.name, load.about),
+            format!("{:.0}", speed(ours)),
+            format!("{:.0}", bytes as f64 / f64::from(1 << 20)),
+        ];
         for seconds in theirs {
             row.push(format!("{:.0}", speed(seconds)));
             row.push(format!("{:.2}×", speed(ours) / speed(seconds)));
@@ -188,7 +278,13 @@ fn main() -> Result<(), Box<dyn Error>> {
         column.set_cell_alignment(CellAlignment::Right);
     }
     let mut out = std::io::stdout().lock();
-    writeln!(out, "million guest instructions a second; ratio: rtmark to QEMU, above 1 is faster")?;
+    writeln!(
+        out,
+        "million guest instructions per second of processor time; ratio: rtmark to QEMU, above 1 is faster"
+    )?;
     writeln!(out, "{table}")?;
+    for (part, time) in parts(first)? {
+        writeln!(out, "{part}: {time:.1?}")?;
+    }
     Ok(())
 }
