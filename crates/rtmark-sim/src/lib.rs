@@ -31,6 +31,7 @@
     reason = "registers are made of bits, and tables have one line for each thing they tell"
 )]
 
+mod bit_band;
 mod bus;
 mod code;
 mod cpu;

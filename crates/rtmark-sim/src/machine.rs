@@ -139,6 +139,7 @@ pub struct Machine {
     pub(crate) as_user: bool,
     /// Stores that nothing answers are dropped: their fault is known already.
     pub(crate) drops_stores: bool,
+    pub(crate) has_bit_bands: bool,
     pub(crate) exclusive: bool,
     /// The event register of WFE and SEV.
     pub(crate) event: bool,
@@ -241,6 +242,7 @@ impl Machine {
             spent: Spent::default(),
             as_user: false,
             drops_stores: false,
+            has_bit_bands: soc.has_bit_bands(),
             exclusive: false,
             event: false,
             sleeping: None,

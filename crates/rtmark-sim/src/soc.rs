@@ -86,6 +86,11 @@ impl CoreKind {
         matches!(self, Self::CortexM4F | Self::CortexM33)
     }
 
+    /// Whether the core can be had with bit-banding.
+    pub const fn may_have_bit_bands(self) -> bool {
+        matches!(self, Self::CortexM3 | Self::CortexM4 | Self::CortexM4F)
+    }
+
     /// What the core's timing model rests on.
     pub const fn timing_basis(self) -> &'static str {
         match self {
@@ -289,6 +294,10 @@ pub struct Soc {
     /// none on the Cortex-M0.
     #[serde(default)]
     pub mpu_regions: Option<u8>,
+    /// Whether bits of the first MiB of SRAM and of peripherals have aliases; if not given,
+    /// they have on Cortex-M3 and M4. Other cores never have.
+    #[serde(default)]
+    pub bit_bands: Option<bool>,
     /// Where the vector table is at reset; the first memory's base when not given.
     #[serde(default)]
     pub vectors: Option<u32>,
@@ -348,7 +357,12 @@ impl Soc {
 
     /// Regions of the memory protection unit; 0 when there is none.
     pub fn mpu_regions(&self) -> u8 {
-        self.mpu_regions.unwrap_or(8)
+        self.mpu_regions.unwrap_or(if self.core == CoreKind::CortexM0 { 0 } else { 8 })
+    }
+
+    /// Whether bits have aliases.
+    pub fn has_bit_bands(&self) -> bool {
+        self.bit_bands.unwrap_or(self.core.may_have_bit_bands())
     }
 
     /// Every memory with its addresses, for messages.

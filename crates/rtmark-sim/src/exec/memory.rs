@@ -54,7 +54,7 @@ macro_rules! accessors {
                 self.wait_for_data(place);
                 return Ok(u32::from(<$type>::from_le_bytes(bytes)));
             }
-            let word = self.read_peripheral(address & !3).or_else(|trap| self.ignore_or(trap))?;
+            let word = self.read_beyond_memory(address).or_else(|trap| self.ignore_or(trap))?;
             Ok(u32::from((word >> (8 * (address & 3))) as $type))
         }
 
@@ -97,9 +97,7 @@ macro_rules! accessors {
                 }
                 return Ok(());
             }
-            let (shift, mask) = (8 * (address & 3), u32::from(<$type>::MAX));
-            self.write_peripheral(address & !3, (value & mask) << shift, mask << shift)
-                .or_else(|trap| self.lose_store_or(trap))
+            self.write_beyond_memory(address, value, $size).or_else(|trap| self.lose_store_or(trap))
         }
     };
 }

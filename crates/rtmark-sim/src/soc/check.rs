@@ -121,6 +121,12 @@ impl Soc {
                 format!("mpu_regions = {}: cores have 0, 8 or 16", self.mpu_regions()),
             );
         }
+        if self.bit_bands == Some(true) && !self.core.may_have_bit_bands() {
+            return refuse(
+                &[Key("bit_bands")],
+                format!("bit_bands = true: {} has no bit-banding", self.core),
+            );
+        }
         if self.memories.is_empty() {
             return refuse(&[Key("memory")], "no [[memory]]: a soc needs at least one");
         }
