@@ -12,31 +12,70 @@ use rtmark_judge::random::Random;
 use rtmark_sim::{Cycles, ExitStatus, Image, Soc, Stop};
 use support::*;
 
-const MACHINES: [(&str, &str); 2] = [
-    ("mps2-an385", include_str!("../../../socs/mps2-an385.toml")),
-    ("mps2-an386", include_str!("../../../socs/mps2-an386.toml")),
+/// A machine of QEMU's, and its twin here.
+struct Bench {
+    name: &'static str,
+    soc: &'static str,
+    /// Where the vector table is, and with it the image.
+    vectors: u32,
+    ram: u32,
+    mpu: Pmsa,
+}
+
+/// The architecture of a memory protection unit.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Pmsa {
+    V7,
+    V8,
+}
+
+const V7M: [Bench; 2] = [
+    Bench {
+        name: "mps2-an385",
+        soc: include_str!("../../../socs/mps2-an385.toml"),
+        vectors: 0,
+        ram: RAM,
+        mpu: Pmsa::V7,
+    },
+    Bench {
+        name: "mps2-an386",
+        soc: include_str!("../../../socs/mps2-an386.toml"),
+        vectors: 0,
+        ram: RAM,
+        mpu: Pmsa::V7,
+    },
 ];
+/// Code is at address 0 too.
+const V8M: Bench = Bench {
+    name: "mps2-an505",
+    soc: include_str!("../../../socs/mps2-an505.toml"),
+    vectors: 0x1000_0000,
+    ram: 0x3800_0000,
+    mpu: Pmsa::V8,
+};
+
 const DEADLINE: Duration = Duration::from_secs(20);
-/// Where programs note what happens, by way of r11.
-const LOG: u32 = RAM + 0x8000;
-/// Memory that regions divide.
-const FIELD: u32 = RAM;
+/// Where in RAM programs note what happens, by way of r11.
+const LOG: u32 = 0x8000;
+/// The beginning of RAM is the field that regions divide.
 const FIELD_BYTES: u32 = 0x2000;
 /// Two times `bx lr`: what the field is full of, so that it can be called anywhere.
 const FILLING: u32 = 0x4770_4770;
-/// Parameters of semihosting calls.
-const BLOCK: u32 = RAM + 0x7F00;
+/// Where in RAM the parameters of semihosting calls are.
+const BLOCK: u32 = 0x7F00;
 /// Where the random test's table stands in the image.
 const TABLE: u32 = 0x1000;
 const TRIALS: u32 = 600;
 
 /// The words that the firmware prints, here and on QEMU, or how it fails to.
-fn both(name: &str, soc: &str, image: &[u8]) -> Result<[Vec<u32>; 2], String> {
+fn both(bench: &Bench, image: &[u8]) -> Result<[Vec<u32>; 2], String> {
+    let &Bench { name, soc, vectors, .. } = bench;
     let scratch = Scratch::new(image).expect("a scratch file");
-    let qemu = Qemu::start(name, scratch.path(), 0, &[]).unwrap_or_else(|error| panic!("{error}"));
+    let qemu =
+        Qemu::start(name, scratch.path(), vectors, &[]).unwrap_or_else(|error| panic!("{error}"));
     let mut machine = rtmark_sim::Machine::new(&Soc::from_toml(soc).expect("good"));
     machine.set_fault_policy(rtmark_sim::FaultPolicy::Deliver);
-    machine.load(&Image::from_raw(image, 0).expect("an image")).expect("it fits");
+    machine.load(&Image::from_raw(image, vectors).expect("an image")).expect("it fits");
     let stop = machine.run(Cycles(50_000_000));
     let theirs = qemu.finish(DEADLINE);
     if stop != Stop::Exit(ExitStatus(0)) || !theirs.as_ref().is_ok_and(|theirs| theirs.success) {
@@ -58,27 +97,28 @@ fn note(firmware: &mut Firmware, register: u16) {
 }
 
 /// Prints what has been noted and ends the program.
-fn finish(firmware: &mut Firmware) {
+fn finish(firmware: &mut Firmware, ram: u32) {
+    let (block, log) = (ram + BLOCK, ram + LOG);
     // SYS_OPEN of `:tt` for writing; SYS_WRITE; SYS_EXIT. Each block of parameters is RAM.
-    firmware.store(BLOCK + 12, u32::from_le_bytes(*b":tt\0"));
-    firmware.store(BLOCK, BLOCK + 12).store(BLOCK + 4, 4).store(BLOCK + 8, 3);
-    firmware.set(0, 1).set(1, BLOCK).op(&[0xBEAB]);
+    firmware.store(block + 12, u32::from_le_bytes(*b":tt\0"));
+    firmware.store(block, block + 12).store(block + 4, 4).store(block + 8, 3);
+    firmware.set(0, 1).set(1, block).op(&[0xBEAB]);
     // str r0, [r1]; str r2, [r1, #4]; the length: mov r3, r11; subs r3, r2; str r3, [r1, #8]
-    firmware.set(1, BLOCK).set(2, LOG).op(&[0x6008, 0x604A, 0x465B, 0x1A9B, 0x608B]);
+    firmware.set(1, block).set(2, log).op(&[0x6008, 0x604A, 0x465B, 0x1A9B, 0x608B]);
     firmware.set(0, 5).op(&[0xBEAB]).set(0, 0x18).set(1, 0x20026).op(&[0xBEAB, FOREVER]);
 }
 
 /// A program that goes through the table of [`trial`]s. `after` is where each one ends.
-fn random_program(after: u32) -> Firmware {
+fn random_program(ram: u32, after: u32) -> Firmware {
     let mut firmware = Firmware::new();
-    firmware.set(0, LOG).op(&[0x4683]).set(0, TABLE).op(&[0x4680]).store(SHCSR, 1 << 16);
-    firmware.set(0, FIELD).set(1, FIELD + FIELD_BYTES).set(3, FILLING);
+    firmware.set(0, ram + LOG).op(&[0x4683]).set(0, TABLE).op(&[0x4680]).store(SHCSR, 1 << 16);
+    firmware.set(0, ram).set(1, ram + FIELD_BYTES).set(3, FILLING);
     firmware.op(&[0xC008, 0x4288, 0xD1FC]); // stmia r0!, {r3}; cmp r0, r1; bne
     let top = firmware.here();
-    firmware.store(MPU_CTRL, 0).set(0, MPU_RBAR);
-    for _ in 0..8 {
-        // ldmia r8!, {r1, r2}; str r1, [r0]; str r2, [r0, #4]
-        firmware.op(&[0xE8B8, 0x0006, 0x6001, 0x6042]);
+    firmware.store(MPU_CTRL, 0).set(0, MPU_RNR);
+    for number in 0..8 {
+        // movs r3, #number; str r3, [r0]; ldmia r8!, {r1, r2}; str r1, [r0, #4]; str r2, [r0, #8]
+        firmware.op(&[0x2300 | number, 0x6003, 0xE8B8, 0x0006, 0x6041, 0x6082]);
     }
     // ldmia r8!, {r4-r7}: MPU_CTRL, the address, the kind of access, CONTROL.
     firmware.op(&[0xE8B8, 0x00F0]).set(0, MPU_CTRL).set(3, FILLING);
@@ -98,7 +138,7 @@ fn random_program(after: u32) -> Firmware {
     firmware.set(0, TABLE + TRIALS * 80).op(&[0x4580]); // cmp r8, r0
     let back = (top as i32 - (firmware.here() as i32 + 2 + 4)) / 2;
     firmware.op(&[0xD000, 0xE000 | back as u16 & 0x7FF]); // beq on; b top
-    finish(&mut firmware);
+    finish(&mut firmware, ram);
     firmware.handler(11).set(0, 0).msr(20, 0).op(&[BX_LR]);
     firmware.handler(4).load(1, CFSR).op(&[0x468A, 0x6001]); // mov r10, r1; str r1, [r0]
     firmware.op(&[0x0609, 0xD502]); // lsls r1, #24; bpl: no MMARVALID
@@ -107,29 +147,41 @@ fn random_program(after: u32) -> Firmware {
     firmware
 }
 
+/// A region with the rights of an AP field, as its architecture writes it, RBAR first.
+fn region(mpu: Pmsa, base: u32, exponent: u32, ap: u32, never: bool, more: u32) -> [u32; 2] {
+    match mpu {
+        Pmsa::V7 => [base, u32::from(never) << 28 | ap << 24 | (exponent - 1) << 1 | more],
+        Pmsa::V8 => {
+            [base | (ap & 3) << 1 | u32::from(never), base + (1 << exponent) - 32 | more & 1]
+        }
+    }
+}
+
 /// One entry of the table: eight regions, MPU_CTRL, an address, a kind of access, CONTROL.
-fn trial(random: &mut Random) -> Vec<u32> {
-    let mut entry = Vec::new();
-    let mut borders = vec![FIELD, FIELD + FIELD_BYTES];
-    for number in 0..5 {
-        let exponent = 5 + random.below(9);
-        let base = (FIELD + random.below(FIELD_BYTES)) >> exponent << exponent;
+fn trial(random: &mut Random, bench: &Bench) -> Vec<u32> {
+    let (mut entry, ram) = (Vec::new(), bench.ram);
+    let mut borders = vec![ram, ram + FIELD_BYTES];
+    for _ in 0..5 {
+        // Where regions of PMSAv8 overlap nothing is allowed: they are smaller.
+        let exponent = 5 + random.below(if bench.mpu == Pmsa::V7 { 9 } else { 7 });
+        let base = (ram + random.below(FIELD_BYTES)) >> exponent << exponent;
         borders.extend([base, base + (1 << exponent)]);
         let ap = *random.pick(&[0, 1, 2, 3, 3, 5, 6, 7]);
-        let xn = u32::from(random.chance(1, 3)) << 28;
-        let disabled = if exponent >= 8 && random.chance(1, 2) { random.below(256) } else { 0 };
+        let never = random.chance(1, 3);
+        let subregions = exponent >= 8 && random.chance(1, 2);
+        let disabled = if subregions { random.below(256) } else { 0 };
         let enabled = u32::from(random.chance(4, 5));
-        entry.push(base | 1 << 4 | number);
-        entry.push(xn | ap << 24 | disabled << 8 | (exponent - 1) << 1 | enabled);
+        entry.extend(region(bench.mpu, base, exponent, ap, never, disabled << 8 | enabled));
     }
-    // The log, the stack, code with the table.
-    for (number, base, exponent) in [(5, LOG, 15), (6, RAM + 0x2000, 13), (7, 0, 17)] {
-        entry.extend([base | 1 << 4 | number, 3 << 24 | (exponent - 1) << 1 | 1]);
+    // The log, the stack, code with the table: everything for everybody.
+    let full = if bench.mpu == Pmsa::V7 { 3 } else { 1 };
+    for (base, exponent) in [(ram + LOG, 15), (ram + FIELD_BYTES, 13), (0, 17)] {
+        entry.extend(region(bench.mpu, base, exponent, full, false, 1));
     }
     let near = i64::from(*random.pick(&borders)) + i64::from(random.below(8)) * 4 - 16;
-    let anywhere = FIELD + random.below(FIELD_BYTES);
+    let anywhere = ram + random.below(FIELD_BYTES);
     let address = if random.chance(1, 2) { near as u32 } else { anywhere };
-    let address = address.clamp(FIELD, FIELD + FIELD_BYTES - 8) & !3;
+    let address = address.clamp(ram, ram + FIELD_BYTES - 8) & !3;
     let kind = random.below(6);
     let address = if kind == 5 { address | 1 } else { address };
     entry.extend([1 | random.below(4) << 1, address, kind, u32::from(random.chance(1, 2))]);
@@ -141,14 +193,16 @@ fn random_regions_allow_what_they_allow_on_qemu() {
     if qemu::is_unwanted() {
         return;
     }
-    let after = random_program(0).address("after");
-    let mut image = random_program(after).image();
-    image.resize(TABLE as usize, 0);
-    let mut random = Random::new(1);
-    let table: Vec<_> = (0..TRIALS).map(|_| trial(&mut random)).collect();
-    image.extend(table.iter().flatten().flat_map(|word| word.to_le_bytes()));
-    for (name, soc) in MACHINES {
-        let [ours, theirs] = both(name, soc, &image).unwrap_or_else(|error| panic!("{error}"));
+    for bench in V7M.iter().chain([&V8M]) {
+        let after = random_program(bench.ram, 0).address("after");
+        let mut image = random_program(bench.ram, after).image();
+        image[..4].copy_from_slice(&(bench.ram + 2 * FIELD_BYTES).to_le_bytes());
+        image.resize(TABLE as usize, 0);
+        let mut random = Random::new(1);
+        let table: Vec<_> = (0..TRIALS).map(|_| trial(&mut random, bench)).collect();
+        image.extend(table.iter().flatten().flat_map(|word| word.to_le_bytes()));
+        let [ours, theirs] = both(bench, &image).unwrap_or_else(|error| panic!("{error}"));
+        let name = bench.name;
         assert_eq!(ours.len(), TRIALS as usize * 2, "{name}");
         let refused = ours.iter().step_by(2).filter(|&&status| status != 0).count();
         assert!((100..500).contains(&refused), "{name}: {refused} of {TRIALS} are refused");
@@ -406,7 +460,7 @@ const CASES: &[Case] = &[
 /// The program of a case: faults have handlers of their own, or do not.
 fn program_of(case: &Case, enabled: u32) -> Firmware {
     let mut firmware = Firmware::new();
-    firmware.set(0, LOG).op(&[0x4683]).store(SHCSR, enabled).store(LOG, 0);
+    firmware.set(0, RAM + LOG).op(&[0x4683]).store(SHCSR, enabled).store(RAM + LOG, 0);
     // The flags, which are unknown at reset: cmp r0, r0.
     firmware.op(&[0x4280]);
     (case.program)(&mut firmware);
@@ -439,7 +493,7 @@ fn program_of(case: &Case, enabled: u32) -> Firmware {
                 note(&mut firmware, 1);
             }
         }
-        finish(&mut firmware);
+        finish(&mut firmware, RAM);
     }
     firmware
 }
@@ -466,17 +520,17 @@ fn faults_are_told_as_on_qemu() {
     let jobs: Vec<_> = CASES
         .iter()
         .flat_map(|case| [0, 7 << 16].map(|enabled| (case, enabled)))
-        .flat_map(|(case, enabled)| MACHINES.map(|machine| (case, enabled, machine)))
+        .flat_map(|(case, enabled)| V7M.iter().map(move |bench| (case, enabled, bench)))
         .collect();
     let next = std::sync::Mutex::new(jobs.iter());
     let differences = std::sync::Mutex::new(Vec::new());
     std::thread::scope(|scope| {
         for _ in 0..2 {
             scope.spawn(|| {
-                while let Some((case, enabled, (name, soc))) = { next.lock().expect("ok").next() } {
+                while let Some((case, enabled, bench)) = { next.lock().expect("ok").next() } {
                     let image = program_of(case, *enabled).image();
-                    let mut lines = format!("{enabled:#x}, {}: {name}:", case.what);
-                    let (ours, theirs) = match both(name, soc, &image) {
+                    let mut lines = format!("{enabled:#x}, {}: {}:", case.what, bench.name);
+                    let (ours, theirs) = match both(bench, &image) {
                         Ok([ours, theirs]) => (ours, theirs),
                         Err(error) => {
                             differences.lock().expect("ok").push(lines + " " + &error);

@@ -630,3 +630,49 @@ fn unprivileged_accesses_load_and_store_as_others_do() {
     let stored = [4, 8, 12].map(|offset| running.word(GUARDED + offset));
     assert_eq!(stored, [0xFFFF_8283, 0xA5A5_8283, 0xA5A5_A583]);
 }
+
+/// A region of PMSAv8, from `base` to the 32 bytes at `limit`, by way of r0 and r1.
+fn v8_region(firmware: &mut Firmware, number: u32, base: u32, limit: u32) {
+    firmware.store(MPU_RNR, number).store(MPU_RBAR, base).store(MPU_RASR, limit | 1);
+}
+
+/// RBAR of PMSAv8: AP for unprivileged code too, for loads alone.
+const V8_ALL: u32 = 1 << 1;
+const V8_READ_ONLY: u32 = 1 << 2;
+
+#[test]
+fn regions_of_armv8_m_must_not_overlap() {
+    // DDI 0553, B10.1 and D1.2: MPU_RBAR and MPU_RLAR. The unit was compared with QEMU's
+    // at random; these are its corners by name.
+    let maps: [(&str, u32, u32, bool, u16, bool); 6] = [
+        ("a region of its own", GUARDED | V8_ALL, GUARDED, true, STR, true),
+        ("for loads alone", GUARDED | V8_ALL | V8_READ_ONLY, GUARDED, true, LDR, true),
+        ("not for stores", GUARDED | V8_ALL | V8_READ_ONLY, GUARDED, true, STR, false),
+        ("for privileged code alone", GUARDED, GUARDED, true, LDR, false),
+        ("the last 32 bytes count", GUARDED - 64 | V8_ALL, GUARDED, true, LDR, true),
+        ("where two overlap", RAM | V8_ALL, GUARDED, true, LDR, false),
+    ];
+    for (what, base, limit, user, op, allowed) in maps {
+        let mut firmware = Firmware::new();
+        v8_region(&mut firmware, 0, V8_ALL, 0x3FE0);
+        v8_region(&mut firmware, 1, (RAM + 0x800) | V8_ALL, RAM + 0x9E0);
+        v8_region(&mut firmware, 2, (RAM + 0x2000) | V8_ALL, RAM + 0x3FE0);
+        v8_region(&mut firmware, 3, base, limit);
+        let address = if what == "where two overlap" { RAM + 0x800 } else { GUARDED };
+        and_access(&mut firmware, ENABLE, user, address, op);
+        assert_eq!(is_allowed(&firmware, CoreKind::CortexM33, address, what), allowed, "{what}");
+    }
+}
+
+#[test]
+fn registers_of_armv8_m_read_back_what_is_there() {
+    // DDI 0553, D1.2: aliases are those of the group of four around RNR; MAIR is kept.
+    let mut firmware = Firmware::new();
+    firmware.store(MPU_RNR, 5).store(MPU_RBAR + 8, 0x2000_0006).store(MPU_RASR + 8, 0x2000_00FF);
+    firmware.store(0xE000_EDC0, 0x4422_FF00).store(MPU_RNR, 5).load(2, MPU_RBAR + 8);
+    firmware.load(3, MPU_RASR + 8).load(4, 0xE000_EDC0).load(5, MPU_TYPE).forever();
+    let mut running = firmware.on(CoreKind::CortexM33);
+    running.run(1_000);
+    let read = [2, 3, 4, 5].map(|number| running.r(number));
+    assert_eq!(read, [0x2000_0006, 0x2000_00EF, 0x4422_FF00, 0x800]);
+}
