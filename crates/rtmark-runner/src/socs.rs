@@ -64,6 +64,14 @@ const BUILTIN: &[(&str, &str)] = builtin![
     "nrf52840.toml",
     "rp2040.toml",
     "stm32l432.toml",
+    "generic-cortex-m0.toml",
+    "generic-cortex-m0plus.toml",
+    "generic-cortex-m3.toml",
+    "generic-cortex-m4.toml",
+    "generic-cortex-m4f.toml",
+    "generic-cortex-m33.toml",
+    "lm3s6965.toml",
+    "rp2350.toml",
 ];
 
 /// The socs of the default suite: one for each core that the kernels run on.

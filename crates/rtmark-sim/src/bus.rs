@@ -198,6 +198,15 @@ impl Bus {
         }
     }
 
+    /// The first word-aligned address in RAM at which some bytes stand.
+    pub fn find_in_ram(&self, bytes: &[u8]) -> Option<u32> {
+        self.ranges.iter().filter(|range| self.is_writable(range.memory)).find_map(|range| {
+            let held = self.bytes(range.memory);
+            let found = (0..held.len()).step_by(4).find(|at| held[*at..].starts_with(bytes));
+            Some(range.base + found? as u32)
+        })
+    }
+
     /// Reads `N` bytes from the main RAM, or `None` if they are not all there.
     #[inline(always)]
     pub fn ram_load<const N: usize>(&self, address: u32) -> Option<[u8; N]> {

@@ -54,6 +54,7 @@ mod mpu;
 mod nvic;
 mod observe;
 mod protect;
+mod rtt;
 mod run;
 mod semihosting;
 mod soc;

@@ -16,6 +16,7 @@ use crate::dwt::Spent;
 use crate::image::Image;
 use crate::nvic::Masks;
 use crate::protect::Guards;
+use crate::rtt::Rtt;
 use crate::soc::Soc;
 use crate::stop::FaultPolicy;
 use crate::system::System;
@@ -154,6 +155,7 @@ pub struct Machine {
     pub(crate) fault_policy: FaultPolicy,
     pub(crate) watches: Watches,
     pub(crate) devices: Devices,
+    pub(crate) rtt: Rtt,
     /// Bytes that the image puts into RAM, for [`Machine::reset`].
     initial_ram: Vec<(u32, Vec<u8>)>,
     soc: Arc<Soc>,
@@ -254,6 +256,7 @@ impl Machine {
             fault_policy: FaultPolicy::default(),
             watches: Watches::default(),
             devices: Devices::new(soc),
+            rtt: Rtt::default(),
             initial_ram: Vec::new(),
             soc: Arc::new(soc.clone()),
         }
@@ -284,6 +287,7 @@ impl Machine {
                 self.initial_ram.push((address, segment.bytes.clone()));
             }
         }
+        self.rtt.expect(image);
         self.code.forget_all();
         self.reset()
     }
@@ -331,6 +335,7 @@ impl Machine {
             memory.reset();
         }
         self.devices.reset(&self.soc, &mut self.lines);
+        self.rtt.reset();
         (self.line, self.line_mask) = (1, u32::MAX);
         (self.cycles, self.instructions, self.deadline, self.paired) = (0, 0, 0, u64::MAX);
         (self.exclusive, self.event, self.reset_requested) = (false, false, false);
@@ -370,6 +375,7 @@ impl Machine {
 
     /// What the program has printed since the last call.
     pub fn take_console(&mut self) -> Vec<u8> {
+        self.show_rtt();
         std::mem::take(&mut self.console)
     }
 

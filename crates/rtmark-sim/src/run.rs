@@ -313,6 +313,9 @@ impl Machine {
     /// Lets one thing happen that is no instruction, if one is due; answers what is due then.
     pub(crate) fn attend_once(&mut self) -> Result<Due, Stop> {
         self.pass_time(self.cycles);
+        if self.cycles >= self.rtt.next() {
+            self.serve_rtt();
+        }
         self.update_protection();
         if self.reset_requested {
             self.reset_requested = false;
@@ -340,7 +343,7 @@ impl Machine {
             return Ok(Due::Conditional);
         }
         let systick = self.system.systick.next_zero().unwrap_or(u64::MAX);
-        let devices = self.devices.next();
+        let devices = self.devices.next().min(self.rtt.next());
         self.deadline = systick.min(self.next_scheduled()).min(devices).min(self.limit);
         Ok(Due::Instruction)
     }

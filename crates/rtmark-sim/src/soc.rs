@@ -401,6 +401,43 @@ mod tests {
         assert!(refusal("size = 64", "size = 64\naliases = [32]").contains("overlaps RAM"));
     }
 
+    const BLOCK: &str = "[[peripheral]]\nname = 'RCC'\nkind = 'registers'\nbase = 0x40000000\n\
+        [[peripheral.register]]\nname = 'CR'\noffset = 0\n";
+
+    #[test]
+    fn refusals_of_peripherals_name_line_and_key() {
+        let good = format!("{GOOD}{BLOCK}");
+        Soc::from_toml(&good).expect("the model to spoil is good");
+        let refusal = |from: &str, to: &str| {
+            assert!(good.contains(from));
+            Soc::from_toml(&good.replace(from, to)).expect_err("refused").to_string()
+        };
+        let cases: &[(&str, &str, &str)] = &[
+            ("clock_hz = 1000", "clock_hz = 0", "line 4: clock_hz"),
+            ("size = 64", "size = 62", "line 11: memory RAM: size"),
+            ("base = 0x40000000", "base = 0x20", "line 15: peripheral RCC: 0x00000020"),
+            ("base = 0x40000000", "base = 0x40000000\nirq = 32", "line 16: peripheral RCC: no int"),
+            ("'registers'", "'pl011'", "is for kind = \"registers\""),
+            ("'registers'", "'pl012'", "unknown variant `pl012`"),
+            ("'registers'", "'registers'\nlike = 'RTC'", "line 15: peripheral RCC is like RTC"),
+            ("offset = 0", "offset = 2", "line 18: register CR: offset 0x2"),
+            ("offset = 0", "offset = 0x1000", "below 0x1000"),
+            (
+                "offset = 0",
+                "offset = 0\nfollows = [{ bit = 1, of = 0, register = 'XX' }]",
+                "line 19: register CR follows XX",
+            ),
+            ("offset = 0", "offset = 0\nfollows = [{ bit = 31, width = 2, of = 0 }]", "2 bits at"),
+            ("offset = 0", "offset = 0\nacts = [{ on = 'XX', how = 'set' }]", "acts on XX"),
+            ("offset = 0", "offset = 0\nscales = [{ clock = 'core', bit = 0 }]", "apb1 or apb2"),
+            ("offset = 0", "offset = 0\ncontrols = { memory = 'XX' }", "controls XX, which is no"),
+        ];
+        for (from, to, expected) in cases {
+            let said = refusal(from, to);
+            assert!(said.contains(expected), "{to}: {said}");
+        }
+    }
+
     #[test]
     fn the_socs_of_the_repository_are_good() {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../socs");

@@ -31,6 +31,7 @@ use crate::timing::LineMemory;
 use nrf_clock::NrfClock;
 use registers::Registers;
 use sio::Sio;
+use timer::RpChip;
 
 /// How many clocks there are to count.
 const CLOCKS: usize = PeripheralClock::Apb2 as usize + 1;
@@ -208,7 +209,8 @@ fn device(peripheral: &Peripheral, soc: &Soc) -> Device {
         Kind::NrfTimer => Device::NrfTimer(timer::NrfTimer::new(pace)),
         Kind::NrfRtc => Device::NrfRtc(timer::NrfRtc::new(pace)),
         Kind::NrfClock => Device::NrfClock(NrfClock::default()),
-        Kind::Rp2040Timer => Device::Rp2040Timer(timer::Rp2040Timer::new(pace)),
+        Kind::Rp2040Timer => Device::Rp2040Timer(timer::Rp2040Timer::new(pace, RpChip::Rp2040)),
+        Kind::Rp2350Timer => Device::Rp2040Timer(timer::Rp2040Timer::new(pace, RpChip::Rp2350)),
         Kind::Rp2040Sio => Device::Sio(Sio::default()),
     }
 }
@@ -479,3 +481,6 @@ const fn replicate(value: u32, mask: u32) -> u32 {
     let narrow = value >> mask.trailing_zeros();
     if mask.count_ones() == 8 { narrow * 0x0101_0101 } else { narrow * 0x0001_0001 }
 }
+
+#[cfg(test)]
+mod tests;

@@ -44,6 +44,8 @@ pub enum PeripheralKind {
     NrfClock,
     /// The microsecond timer of RP2040 (datasheet, 4.6). `irq`: the four alarms.
     Rp2040Timer,
+    /// The same in RP2350, where some registers lie elsewhere (datasheet, 12.8).
+    Rp2350Timer,
     /// SIO of RP2040, core 0's view: divider, spinlocks, pins (datasheet, 2.3.1).
     Rp2040Sio,
 }

@@ -11,7 +11,7 @@ mod stm32;
 
 pub use cmsdk::{DualTimer as CmsdkDualTimer, Timer as CmsdkTimer};
 pub use nrf::{NrfRtc, NrfTimer};
-pub use rp2040::Rp2040Timer;
+pub use rp2040::{Chip as RpChip, Rp2040Timer};
 pub use stm32::{Stm32Timer, Wiring as Stm32Wiring};
 
 /// The earlier of two dates.

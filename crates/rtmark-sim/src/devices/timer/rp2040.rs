@@ -1,4 +1,4 @@
-//! The timer of RP2040 (datasheet, 4.6): 64 bits of microseconds and four alarms.
+//! The timer of RP2040 (datasheet, 4.6) and RP2350 (datasheet, 12.8): 64 bits of microseconds and four alarms.
 //! It runs whether or not the watchdog's tick has been started.
 
 use super::earlier;
@@ -7,11 +7,31 @@ use crate::devices::{Env, Pace, Registered};
 
 const MICROSECONDS: u64 = 1_000_000;
 
+/// Whose registers it has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Chip {
+    Rp2040,
+    /// With two registers more, LOCKED and SOURCE, before those of the interrupts.
+    Rp2350,
+}
+
+impl Chip {
+    /// The offset that RP2040 has a register at.
+    const fn offset(self, offset: u32) -> Option<u32> {
+        match (self, offset) {
+            (Self::Rp2350, 0x34 | 0x38) => None,
+            (Self::Rp2350, 0x3C..) => Some(offset - 8),
+            _ => Some(offset),
+        }
+    }
+}
+
 #[derive(Clone, Debug)]
 pub struct Rp2040Timer {
+    chip: Chip,
     /// The lower half, which alarms are compared with.
     low: Counter,
-    /// How often the lower half has started again, and its last value for that.
+    /// How often the lower half has started again.
     high: u32,
     /// What a read of TIMELR has kept of the upper half, and a write of TIMELW of the lower.
     latched_high: u32,
@@ -26,11 +46,12 @@ pub struct Rp2040Timer {
 }
 
 impl Rp2040Timer {
-    pub fn new(pace: Pace) -> Self {
+    pub fn new(pace: Pace, chip: Chip) -> Self {
         let rate = Rate { counts: MICROSECONDS, cycles: pace.core.0.into() };
         let mut low = Counter::new(rate, 1 << 32);
         low.start(0);
         Self {
+            chip,
             low,
             high: 0,
             latched_high: 0,
@@ -50,7 +71,7 @@ impl Registered for Rp2040Timer {
     fn read(&mut self, offset: u32, env: &mut Env<'_>) -> Option<u32> {
         self.settle(env.now, env.pace);
         let low = self.low.value(env.now) as u32;
-        Some(match offset {
+        Some(match self.chip.offset(offset)? {
             0x00 | 0x04 => 0,
             0x08 => self.latched_high,
             0x0C => {
@@ -73,7 +94,7 @@ impl Registered for Rp2040Timer {
 
     fn write(&mut self, offset: u32, value: u32, _: u32, env: &mut Env<'_>) -> Option<()> {
         self.settle(env.now, env.pace);
-        match offset {
+        match self.chip.offset(offset)? {
             0x00 => {
                 self.high = value;
                 self.low.set(env.now, self.latched_low.into());

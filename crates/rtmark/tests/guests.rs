@@ -1,0 +1,153 @@
+//! Firmware of other projects' making, built here and run unmodified: it boots,
+//! waits for its clocks, prints by UART and RTT, and its timers interrupt.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use object::{Object, ObjectSegment};
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../firmware/guests")
+}
+
+fn scratch(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("guests");
+    std::fs::create_dir_all(&folder).expect("a writable target folder");
+    folder.join(name)
+}
+
+fn succeed(command: &mut Command) -> Vec<u8> {
+    let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{command:?}: {}\n{said}", output.status);
+    output.stdout
+}
+
+fn cargo(package: &str, target: &str) -> PathBuf {
+    let build = scratch("build");
+    let arguments = ["build", "--release", "--locked", "-p", package, "--target", target];
+    succeed(
+        Command::new(env!("CARGO"))
+            .args(arguments)
+            .current_dir(folder())
+            .env("CARGO_TARGET_DIR", &build)
+            .env_remove("RUSTFLAGS"),
+    );
+    build.join(target).join("release").join(package)
+}
+
+/// What an image prints until its final breakpoint, and which registers it missed.
+fn run(image: &Path, soc: &str) -> (String, Vec<u64>) {
+    let output = Command::new(env!("CARGO_BIN_EXE_rtmark"))
+        .args(["sim", "--soc", soc, "--max-cycles", "100000000", "--format", "json"])
+        .arg(image)
+        .output()
+        .expect("rtmark runs");
+    let text = String::from_utf8_lossy(&output.stdout);
+    let json: serde_json::Value =
+        serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {output:?}"));
+    assert_eq!(json["ending"], "breakpoint", "{json}");
+    let missed = json["unmodelled"].as_array().expect("a list").iter();
+    let missed = missed.map(|register| register["address"].as_u64().expect("an address"));
+    (json["console"].as_str().expect("a string").to_owned(), missed.collect())
+}
+
+/// An ELF file as the UF2 that a Pico takes.
+fn uf2(elf: &[u8]) -> Vec<u8> {
+    let file = object::File::parse(elf).expect("an ELF file");
+    let mut pages = std::collections::BTreeMap::<u64, [u8; 256]>::new();
+    let object::File::Elf32(elf32) = &file else { panic!("32 bits") };
+    for segment in elf32.segments() {
+        use object::read::elf::ProgramHeader;
+        let load = segment.elf_program_header().p_paddr(elf32.endian()).into();
+        for (address, byte) in (load..).zip(segment.data().expect("readable")) {
+            pages.entry(address & !255).or_insert([0; 256])[(address & 255) as usize] = *byte;
+        }
+    }
+    let mut bytes = Vec::new();
+    for (number, (address, page)) in (0u32..).zip(&pages) {
+        // Magic twice, the family flag, address, size, number, count, RP2040's family.
+        let (count, address) = (pages.len() as u32, *address as u32);
+        let header =
+            [0x0A32_4655, 0x9E5D_5157, 0x2000, address, 256, number, count, 0xE48B_FF56_u32];
+        let start = bytes.len();
+        bytes.extend(header.map(u32::to_le_bytes).concat());
+        bytes.extend(page);
+        bytes.resize(start + 508, 0);
+        bytes.extend(0x0AB1_6F30_u32.to_le_bytes());
+    }
+    bytes
+}
+
+#[test]
+fn rp2040_hal_as_elf_and_as_uf2() {
+    let elf = cargo("guest-rp2040", "thumbv6m-none-eabi");
+    let (console, _) = run(&elf, "rp2040");
+    let lines: Vec<_> = console.lines().collect();
+    assert_eq!(lines[0], "hello from rp2040-hal at 125000000 Hz", "{console}");
+    for round in 0..4 {
+        let line = lines[round + 1];
+        let took = line.strip_prefix(&format!("round {round}: ")).and_then(|rest| {
+            let (took, rest) = rest.split_once(" us, ")?;
+            let number = 1000 + round;
+            (rest == format!("{number} / 7 = {}", number / 7)).then_some(took)?.parse().ok()
+        });
+        assert!(took.is_some_and(|took: u32| (2000..2020).contains(&took)), "{line}");
+    }
+    // Four rounds of two milliseconds and about five lines of 30 bytes at 115200 baud.
+    let rings = lines[5].strip_prefix("alarm: ").and_then(|rest| rest.strip_suffix(" rings"));
+    let rings: Option<u32> = rings.and_then(|rings| rings.parse().ok());
+    assert!(rings.is_some_and(|rings| (5..12).contains(&rings)), "{console}");
+
+    let path = scratch("guest-rp2040.uf2");
+    std::fs::write(&path, uf2(&std::fs::read(&elf).expect("built"))).expect("writable");
+    assert_eq!(run(&path, "rp2040").0, console, "the same by another way");
+}
+
+#[test]
+fn stm32f4xx_hal_by_uart_and_rtt() {
+    let elf = cargo("guest-stm32f4", "thumbv7em-none-eabihf");
+    let (console, _) = run(&elf, "stm32f405");
+    for line in [
+        "hello from stm32f4xx-hal at 168000000 Hz",
+        "round 0: led true, half 0.0",
+        "round 3: led false, half 1.5",
+        "RTT of 168000000 Hz",
+        "many updates",
+    ] {
+        assert!(console.contains(line), "no `{line}` in\n{console}");
+    }
+}
+
+#[test]
+fn bare_c_on_an_mps2() {
+    let image = scratch("mps2.elf");
+    let source = folder().join("mps2");
+    succeed(
+        Command::new("arm-none-eabi-gcc")
+            .args(["-mcpu=cortex-m3", "-mthumb", "-O2", "-Wall", "-Werror", "-nostdlib", "-T"])
+            .args([source.join("mps2.ld"), source.join("main.c")])
+            .arg("-o")
+            .arg(&image),
+    );
+    let (console, missed) = run(&image, "mps2-an385");
+    assert_eq!(console, "hello from an MPS2\n>interrupts print\ntwenty ticks\n");
+    assert_eq!(missed, [0; 0], "everything that it touches is modelled");
+}
+
+#[test]
+fn the_boot_rom_is_made_from_its_source() {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../rtmark-sim/src/soc/rp2040_rom.s");
+    let (elf, binary) = (scratch("rom.elf"), scratch("rom.bin"));
+    succeed(
+        Command::new("arm-none-eabi-gcc")
+            .args(["-mcpu=cortex-m0plus", "-nostdlib", "-Wl,-Ttext=0,-e0"])
+            .arg(&source)
+            .arg("-o")
+            .arg(&elf),
+    );
+    succeed(Command::new("arm-none-eabi-objcopy").args(["-O", "binary"]).arg(&elf).arg(&binary));
+    let made = std::fs::read(binary).expect("made");
+    let kept = std::fs::read(source.with_extension("bin")).expect("kept");
+    assert!(made == kept, "rp2040_rom.bin is not what rp2040_rom.s gives: see its head");
+}
