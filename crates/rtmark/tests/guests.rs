@@ -59,7 +59,7 @@ fn uf2(elf: &[u8]) -> Vec<u8> {
     let object::File::Elf32(elf32) = &file else { panic!("32 bits") };
     for segment in elf32.segments() {
         use object::read::elf::ProgramHeader;
-        let load = segment.elf_program_header().p_paddr(elf32.endian()).into();
+        let load = u64::from(segment.elf_program_header().p_paddr(elf32.endian()));
         for (address, byte) in (load..).zip(segment.data().expect("readable")) {
             pages.entry(address & !255).or_insert([0; 256])[(address & 255) as usize] = *byte;
         }
@@ -94,10 +94,10 @@ fn rp2040_hal_as_elf_and_as_uf2() {
         });
         assert!(took.is_some_and(|took: u32| (2000..2020).contains(&took)), "{line}");
     }
-    // Four rounds of two milliseconds and about five lines of 30 bytes at 115200 baud.
+    // Some 170 bytes at 115200 baud, of which the last 32 are still in the FIFO: 12 ms.
     let rings = lines[5].strip_prefix("alarm: ").and_then(|rest| rest.strip_suffix(" rings"));
     let rings: Option<u32> = rings.and_then(|rings| rings.parse().ok());
-    assert!(rings.is_some_and(|rings| (5..12).contains(&rings)), "{console}");
+    assert!(rings.is_some_and(|rings| (4..6).contains(&rings)), "{console}");
 
     let path = scratch("guest-rp2040.uf2");
     std::fs::write(&path, uf2(&std::fs::read(&elf).expect("built"))).expect("writable");

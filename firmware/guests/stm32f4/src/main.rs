@@ -31,6 +31,7 @@ fn main() -> ! {
     let mut delay = device.TIM5.delay_us(&mut rcc);
 
     rprintln!("RTT of {} Hz", rcc.clocks.sysclk().raw());
+    delay.delay_ms(1);
     writeln!(tx, "hello from stm32f4xx-hal at {} Hz", rcc.clocks.sysclk().raw()).unwrap();
     for round in 0..4u32 {
         led.toggle();
