@@ -1,7 +1,8 @@
 //! Runs an image in the simulator and tells how that ended.
 
 use rtmark_sim::{
-    ExitStatus, FaultReport, Image, LoadError, Machine, Observer, Register, Soc, Stop,
+    ExitStatus, FaultReport, FileCalls, Host, Image, LoadError, Machine, Observer, Register, Soc,
+    Stop,
 };
 use rtmark_units::Cycles;
 
@@ -55,6 +56,19 @@ pub struct Session<'a> {
     /// The machine.
     pub machine: Machine,
     image: &'a Image,
+    host: Option<&'a mut dyn Serve>,
+}
+
+/// A host, whatever it is: see [`Session::with_host`].
+pub trait Serve: std::fmt::Debug {
+    /// Performs the call that a machine has come back with.
+    fn serve(&mut self, machine: &mut Machine);
+}
+
+impl<T: Host + std::fmt::Debug> Serve for T {
+    fn serve(&mut self, machine: &mut Machine) {
+        machine.serve(self);
+    }
 }
 
 impl<'a> Session<'a> {
@@ -65,12 +79,19 @@ impl<'a> Session<'a> {
     pub fn new(soc: &Soc, image: &'a Image) -> Result<Self, LoadError> {
         let mut machine = Machine::new(soc);
         machine.load(image)?;
-        Ok(Self { machine, image })
+        Ok(Self::with(machine, image))
     }
 
     /// Takes a machine that has been prepared in another way, with the image in it.
     pub fn with(machine: Machine, image: &'a Image) -> Self {
-        Self { machine, image }
+        Self { machine, image, host: None }
+    }
+
+    /// Lets the program use files that a host lends.
+    pub fn with_host(mut self, host: &'a mut dyn Serve) -> Self {
+        self.machine.set_file_calls(FileCalls::Served);
+        self.host = Some(host);
+        self
     }
 
     /// Runs until something ends the run or so many cycles have passed since
@@ -101,6 +122,9 @@ impl<'a> Session<'a> {
             look(&mut self.machine);
             match stop {
                 Stop::Limit if self.machine.cycles() < limit => {}
+                Stop::HostCall if self.host.is_some() => {
+                    self.host.iter_mut().for_each(|host| host.serve(&mut self.machine));
+                }
                 stop => return Ending::from(stop),
             }
         }

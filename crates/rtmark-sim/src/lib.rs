@@ -70,6 +70,7 @@ pub use isa::Disassembly;
 pub use machine::{LoadError, Machine, NoMemory, Register};
 pub use observe::{Access, AccessKind, Instruction, Observer};
 pub use rtmark_units::{Cycles, Hertz, Instructions};
+pub use semihosting::{FileCalls, Host};
 pub use soc::Register as PeripheralRegister;
 pub use soc::{
     Act, ActHow, Contents, Control, CoreKind, Follow, FollowHow, InitWrite, Memory, MemoryKind,

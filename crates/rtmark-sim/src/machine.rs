@@ -17,6 +17,7 @@ use crate::image::Image;
 use crate::nvic::Masks;
 use crate::protect::Guards;
 use crate::rtt::Rtt;
+use crate::semihosting::FileCalls;
 use crate::soc::Soc;
 use crate::stop::FaultPolicy;
 use crate::system::System;
@@ -153,6 +154,7 @@ pub struct Machine {
     pub(crate) console: Vec<u8>,
     pub(crate) clock: Hertz,
     pub(crate) fault_policy: FaultPolicy,
+    pub(crate) file_calls: FileCalls,
     pub(crate) watches: Watches,
     pub(crate) devices: Devices,
     pub(crate) rtt: Rtt,
@@ -254,6 +256,7 @@ impl Machine {
             console: Vec::new(),
             clock: soc.clock,
             fault_policy: FaultPolicy::default(),
+            file_calls: FileCalls::default(),
             watches: Watches::default(),
             devices: Devices::new(soc),
             rtt: Rtt::default(),

@@ -222,6 +222,7 @@ impl Machine {
                         Ok(())
                     }
                     Reply::Exit(status) => Err(Stop::Exit(status)),
+                    Reply::Host => Err(Stop::HostCall),
                 };
             }
             Trap::WaitForInterrupt | Trap::WaitForEvent => {

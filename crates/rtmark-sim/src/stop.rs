@@ -160,6 +160,10 @@ pub enum Stop {
     Breakpoint(u32),
     /// The core sleeps and nothing can wake it.
     Asleep,
+    /// A call about a file: [`Machine::serve`](crate::Machine::serve) performs it, and the
+    /// next run goes on behind it. Only where [`FileCalls::Served`](crate::FileCalls::Served)
+    /// was asked for.
+    HostCall,
     /// The [`Observer`](crate::Observer) asked for it.
     Observer,
     /// The program asked for a system reset; [`Machine::reset`] performs it.

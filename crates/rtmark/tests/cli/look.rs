@@ -147,3 +147,43 @@ fn a_snapshot_of_an_end_is_that_end() {
     let said = said(folder.path(), &["sim", "--resume", &file, "--max-cycles=100"]);
     assert!(said.stderr.contains("still running"), "{said:#?}");
 }
+
+/// Opens `a.txt` for writing, writes four bytes of its own name, ends with success if
+/// both worked, with failure if not.
+fn writing() -> Vec<u16> {
+    let mut code = vec![
+        0x2001, 0x4908, 0xBEAB, // movs r0, #1; ldr r1, =open; bkpt 0xab
+        0x4A0A, 0x6010, // ldr r2, =write in RAM; str r0, [r2]
+        0x4907, 0x6051, // ldr r1, =name; str r1, [r2, #4]
+        0x2304, 0x6093, // movs r3, #4; str r3, [r2, #8]
+        0x2005, 0x0011, 0xBEAB, // movs r0, #5; movs r1, r2; bkpt 0xab
+        0x4904, 0x1A09, // ldr r1, =0x20026; subs r1, r0
+        0x2018, 0xBEAB, 0xE7FE, 0x46C0, // movs r0, #0x18; bkpt 0xab; b .; nop
+    ];
+    // The literals follow in words 9 to 13: what r1 points to, the name, the status, RAM.
+    let at = crate::common::START + 36;
+    let open = at + 16;
+    for word in [open, at + 28, 0x20026, 0x2000_0000, at + 28, 4, 5] {
+        code.extend([word as u16, (word >> 16) as u16]);
+    }
+    code.extend([
+        u16::from_le_bytes(*b"a."),
+        u16::from_le_bytes(*b"tx"),
+        u16::from_le_bytes(*b"t\0"),
+    ]);
+    code
+}
+
+#[test]
+fn files_are_where_they_were_lent() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let lent = folder.path().join("lent");
+    std::fs::create_dir(&lent).expect("created");
+    let option = format!("--semihosting-dir={}", lent.display());
+    let said = sim(folder.path(), &writing(), &[&option]);
+    assert_eq!(said.code, 0, "{said:#?}");
+    assert_eq!(std::fs::read(lent.join("a.txt")).expect("written"), b"a.tx");
+    let said = sim(folder.path(), &writing(), &[]);
+    assert_eq!(said.code, 11, "{said:#?}");
+    sim(folder.path(), LOOP, &["--semihosting-dir=/nonexistent"]).refused(2, &["/nonexistent"]);
+}

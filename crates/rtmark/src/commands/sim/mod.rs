@@ -14,6 +14,7 @@ use crate::output::{self, say};
 use crate::trouble::Trouble;
 
 mod ending;
+mod files;
 mod gdb;
 mod names;
 mod observers;
@@ -25,7 +26,9 @@ mod trace;
 mod values;
 
 use ending::End;
+use files::Folder;
 use outcome::{Dumped, Outcome, Unmodelled};
+use setup::refuse;
 use snapshot::Snapshot;
 use values::{Dump, Pend, Place, Setting, When};
 
@@ -154,6 +157,12 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE", conflicts_with_all = [
           "image", "soc", "base", "entry", "set", "irq", "strict", "select", "snapshot"])]
     resume: Option<PathBuf>,
+    /// Let the program use the files of this folder by semihosting
+    ///
+    /// It can open, read, write, rename and remove what is in it, and nothing outside.
+    /// Without it every file is refused.
+    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["gdb", "snapshot", "resume"])]
+    semihosting_dir: Option<PathBuf>,
     /// For images of rtmark's own: the scenario to run
     #[arg(long, value_name = "SCENARIO")]
     select: Option<ScenarioId>,
@@ -198,6 +207,14 @@ impl Arguments {
         }
         let dumps = self.find_dumps(&session.machine, &soc, &image)?;
 
+        let mut folder =
+            self.semihosting_dir.as_deref().map(Folder::new).transpose().map_err(|error| {
+                let path = self.semihosting_dir.as_deref().unwrap_or(Path::new(""));
+                refuse(path, error, "name a folder that is there")
+            })?;
+        if let Some(folder) = &mut folder {
+            session = session.with_host(folder);
+        }
         let begins = session.machine.cycles().0;
         let limit = self.max_cycles.unwrap_or(begins + SECONDS * u64::from(soc.clock.0));
         let terminal = output::to_terminal();
