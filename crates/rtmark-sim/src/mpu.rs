@@ -38,6 +38,8 @@ impl Rights {
     /// Accesses are never buffered: Strongly-ordered memory.
     const ORDERED: Self = Self(1 << 5);
 
+    /// Device memory.
+    const DEVICE: Self = Self(1 << 6);
     const ALL: Self = Self(0x1F);
 
     const fn and(self, other: Self) -> Self {
@@ -71,6 +73,11 @@ impl Rights {
         })
     }
 
+    /// Whether it is memory of the Device type, where ARMv8-M allows no unaligned access.
+    pub const fn are_of_device(self) -> bool {
+        self.has(Self::DEVICE)
+    }
+
     /// Whether stores there may be buffered.
     pub const fn are_bufferable(self) -> bool {
         !self.has(Self::ORDERED)
@@ -82,8 +89,8 @@ impl Rights {
 pub const fn default_rights(address: u32) -> Rights {
     let all = Rights(0xF);
     match address >> 29 {
-        2 | 5 | 6 => all,
-        7 => all.with(Rights::ORDERED),
+        2 | 5 | 6 => all.with(Rights::DEVICE),
+        7 => all.with(Rights::ORDERED).with(Rights::DEVICE),
         _ => all.with(Rights::EXECUTE),
     }
 }
@@ -137,9 +144,8 @@ impl Region {
         Some(rights.with(execute).with(ordered))
     }
 
-    /// The same for PMSAv8. Whether a store there is buffered stands in MAIR, which is
-    /// not looked at.
-    const fn v8(self, address: u32) -> Option<Rights> {
+    /// The same for PMSAv8, with MAIR0 and MAIR1.
+    const fn v8(self, address: u32, attributes: u64) -> Option<Rights> {
         let (base, limit) = (self.base & !31, self.attributes | 31);
         if self.attributes & 1 == 0 || address < base || address > limit {
             return None;
@@ -148,7 +154,13 @@ impl Region {
         let write =
             Rights::PRIVILEGED_WRITE.with(Rights::USER_WRITE.only_if(self.base >> 1 & 1 == 1));
         let execute = Rights::EXECUTE.only_if(self.base & 1 == 0);
-        Some(read.with(write.only_if(self.base >> 2 & 1 == 0)).with(execute))
+        let write = write.only_if(self.base >> 2 & 1 == 0);
+        // MAIR: a byte for each index; Device memory has zeros in its upper half, and is
+        // Device-nGnRnE, the Strongly-ordered of old, when they are all zero.
+        let kind = attributes >> (8 * (self.attributes >> 1 & 7)) & 0xFF;
+        let device = Rights::DEVICE.only_if(kind >> 4 == 0);
+        let ordered = Rights::ORDERED.only_if(kind == 0);
+        Some(read.with(write).with(execute).with(device).with(ordered))
     }
 }
 
@@ -173,8 +185,19 @@ impl Memo {
     }
 }
 
+/// What decides about an address.
+#[derive(Clone, Copy)]
+struct Registers<'a> {
+    architecture: Architecture,
+    control: u32,
+    regions: &'a [Region],
+    /// MAIR0 and MAIR1.
+    attributes: u64,
+}
+
 /// Finds the region that an address lies in, and what it allows.
-fn find(architecture: Architecture, control: u32, regions: &[Region], address: u32) -> Rights {
+fn find(unit: Registers<'_>, address: u32) -> Rights {
+    let Registers { architecture, control, regions, attributes } = unit;
     // The private peripheral bus has the default memory map's rights (B3.5.1).
     if address >> 20 == 0xE00 {
         return default_rights(address);
@@ -184,7 +207,7 @@ fn find(architecture: Architecture, control: u32, regions: &[Region], address: u
         Architecture::V6 => regions.iter().rev().find_map(|region| region.v7(address, 7)),
         Architecture::V7 => regions.iter().rev().find_map(|region| region.v7(address, 4)),
         Architecture::V8 => {
-            let mut hits = regions.iter().filter_map(|region| region.v8(address));
+            let mut hits = regions.iter().filter_map(|region| region.v8(address, attributes));
             match (hits.next(), hits.next()) {
                 // Where regions overlap nothing is allowed (DDI 0553, B10.1).
                 (Some(_), Some(_)) => Some(Rights::NONE),
@@ -208,7 +231,7 @@ pub struct Mpu {
     /// RNR.
     selected: u32,
     regions: Vec<Region>,
-    /// MAIR0 and MAIR1 of PMSAv8, kept for software to read back.
+    /// MAIR0 and MAIR1 of PMSAv8, of which only the type of memory matters here.
     attributes: [u32; 2],
     grains: Memo,
     pages: Memo,
@@ -244,22 +267,32 @@ impl Mpu {
 
     /// What may be done with an address while the unit checks accesses.
     pub fn rights(&mut self, address: u32) -> Rights {
-        let (architecture, control, regions) = (self.architecture, self.control, &self.regions);
-        self.grains.get_or(address / GRAIN_BYTES, || find(architecture, control, regions, address))
+        let (unit, memos) = self.parts();
+        memos.0.get_or(address / GRAIN_BYTES, || find(unit, address))
     }
 
     /// What may be done with every address of a page of code, and where the last
     /// instruction may end beyond it.
     pub fn rights_in_page(&mut self, address: u32) -> Rights {
-        let (architecture, control, regions) = (self.architecture, self.control, &self.regions);
+        let (unit, memos) = self.parts();
         let page = address / PAGE_BYTES;
-        self.pages.get_or(page, || {
+        memos.1.get_or(page, || {
             (0..=PAGE_BYTES)
                 .step_by(GRAIN_BYTES as usize)
-                .map(|offset| (page * PAGE_BYTES).wrapping_add(offset))
-                .map(|address| find(architecture, control, regions, address))
+                .map(|offset| find(unit, (page * PAGE_BYTES).wrapping_add(offset)))
                 .fold(Rights::ALL, Rights::and)
         })
+    }
+
+    /// What decides, and what has been decided: about grains, about pages.
+    fn parts(&mut self) -> (Registers<'_>, (&mut Memo, &mut Memo)) {
+        let registers = Registers {
+            architecture: self.architecture,
+            control: self.control,
+            regions: &self.regions,
+            attributes: u64::from(self.attributes[0]) | u64::from(self.attributes[1]) << 32,
+        };
+        (registers, (&mut self.grains, &mut self.pages))
     }
 
     /// Reads the register at an offset from MPU_TYPE.

@@ -69,6 +69,19 @@ impl Machine {
         Err(Trap::Forbidden)
     }
 
+    /// Whether an access there needs no alignment. ARMv8-M wants it for devices, where
+    /// ARMv7-M does not say what comes (DDI 0553, B6.6; DDI 0403, A3.2.1).
+    pub(crate) fn allows_unaligned(&mut self, address: u32) -> bool {
+        if !self.system.allows_unaligned() {
+            return false;
+        }
+        let rights = match self.guards.mpu {
+            true => self.system.mpu.rights(address),
+            false => default_rights(address),
+        };
+        !(self.features.v8m && rights.are_of_device())
+    }
+
     /// The instruction at an address, unless it cannot be fetched or must not be executed.
     pub(crate) fn slot_at(&mut self, address: u32) -> Option<Slot> {
         let slot = self.code.slot(&mut self.bus, address)?;

@@ -266,6 +266,32 @@ const FAULTS: &[Fault] = &[
         status: 1 << 24,
     },
     Fault {
+        what: "an unaligned word of a device on ARMv8-M (DDI 0553, B6.6)",
+        cores: &[CoreKind::CortexM33],
+        prepare: |firmware| {
+            firmware.set(0, 0x4000_0002);
+        },
+        instruction: &[0x6801],
+        kind: FaultKind::Unaligned,
+        address: Some(0x4000_0002),
+        status: 1 << 24,
+    },
+    Fault {
+        what: "an unaligned word of what MAIR calls Device",
+        cores: &[CoreKind::CortexM33],
+        prepare: |firmware| {
+            // Regions of attribute 0, Normal, for the memories, and of 1, Device.
+            firmware.store(0xE000_EDC0, 0x04FF).store(MPU_RNR, 0).store(MPU_RBAR, 2);
+            firmware.store(MPU_RASR, 0x3FE1).store(MPU_RNR, 1).store(MPU_RBAR, RAM + 0x1002);
+            firmware.store(MPU_RASR, RAM + 0x3FE1).store(MPU_RNR, 2).store(MPU_RBAR, RAM + 2);
+            firmware.store(MPU_RASR, RAM + 0xFE3).store(MPU_CTRL, 1).set(0, RAM + 2);
+        },
+        instruction: &[0x6801],
+        kind: FaultKind::Unaligned,
+        address: Some(RAM + 2),
+        status: 1 << 24,
+    },
+    Fault {
         what: "a division by zero where CCR.DIV_0_TRP forbids it (B3.2.8)",
         cores: MAINLINE,
         prepare: |firmware| {

@@ -32,7 +32,7 @@ macro_rules! accessors {
         #[inline(never)]
         fn $read_slow(&mut self, address: u32) -> Loaded {
             if !is_aligned(address, $size) {
-                if !self.system.allows_unaligned() {
+                if !self.allows_unaligned(address) {
                     return Err(self.unaligned(address));
                 }
                 let mut bytes = [0; size_of::<$type>()];
@@ -74,7 +74,7 @@ macro_rules! accessors {
         fn $write_slow(&mut self, address: u32, value: u32) -> Done {
             let bytes = (value as $type).to_le_bytes();
             if !is_aligned(address, $size) {
-                if !self.system.allows_unaligned() {
+                if !self.allows_unaligned(address) {
                     return Err(self.unaligned(address));
                 }
                 for (offset, byte) in (0..).zip(bytes) {
