@@ -439,6 +439,14 @@ mod tests {
     }
 
     #[test]
+    fn the_example_of_the_reference_is_good() {
+        let reference = include_str!("../../../docs/socs.md");
+        let example = reference.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next());
+        let soc = Soc::from_toml(example.expect("an example")).expect("good");
+        assert_eq!((soc.memories.len(), soc.peripherals.len()), (2, 4));
+    }
+
+    #[test]
     fn the_socs_of_the_repository_are_good() {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../socs");
         let mut seen = 0;
