@@ -256,3 +256,47 @@ fn registers_without_a_model_are_told_or_refused() {
     assert_eq!((report.kind, report.pc), (FaultKind::Unmodelled, 0xA));
     assert_eq!(report.address, Some(0x5FFF_0000));
 }
+
+/// Whatever is written to whatever register, devices go on.
+#[test]
+fn no_register_ends_the_simulator() {
+    let mut state = 0x1234_5678_9ABC_DEF1_u64;
+    let mut random = move || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state >> 16) as u32
+    };
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../socs");
+    for entry in std::fs::read_dir(folder).expect("socs/ is there") {
+        let text = std::fs::read_to_string(entry.expect("readable").path()).expect("readable");
+        let soc = Soc::from_toml(&text).expect("good");
+        let places: Vec<_> = soc.peripherals.iter().map(|p| (p.base, p.extent())).collect();
+        if places.is_empty() {
+            continue;
+        }
+        let mut machine = Machine::new(&soc);
+        for _ in 0..20_000 {
+            let (base, extent) = places[random() as usize % places.len()];
+            // Most registers are among the first of a block.
+            let within = if random() % 4 == 0 { extent } else { extent.min(0x100) };
+            let address = base + random() % within & !3;
+            let value = match random() % 4 {
+                0 => 0,
+                1 => u32::MAX,
+                2 => 1 << (random() % 32),
+                _ => random(),
+            };
+            if random() % 2 == 0 {
+                machine.write_peripheral(address, value, u32::MAX).expect("no fault");
+            } else {
+                machine.read_peripheral(address).expect("no fault");
+            }
+            machine.cycles += u64::from(random() >> (random() % 32));
+            let now = machine.cycles;
+            machine.pass_time(now);
+            machine.console.clear();
+            assert!(machine.devices.next() > now, "{}: a date that has come", soc.name);
+        }
+    }
+}
