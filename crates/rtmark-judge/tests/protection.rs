@@ -1,5 +1,5 @@
-//! The memory protection unit and faults, here and on QEMU: random regions with random
-//! accesses, and the ways in which exceptions meet faults.
+//! The memory protection unit, bit-banding and faults, here and on QEMU: random regions
+//! with random accesses, random bits, and the ways in which exceptions meet faults.
 
 #[path = "../../rtmark-sim/tests/support/mod.rs"]
 mod support;
@@ -553,4 +553,51 @@ fn faults_are_told_as_on_qemu() {
     });
     let differences = differences.into_inner().expect("ok");
     assert!(differences.is_empty(), "{}", differences.join("\n"));
+}
+
+/// Loads and stores through the aliases of bits: where, what is stored, which access.
+fn bits_program(count: u32) -> Firmware {
+    let mut firmware = Firmware::new();
+    firmware.set(0, RAM + LOG).op(&[0x4683]).set(0, TABLE).op(&[0x4680]);
+    firmware.set(0, RAM).set(1, RAM + 0x100).set(3, 0x1234_5678);
+    firmware.op(&[0xC008, 0x4288, 0xD1FC]); // stmia r0!, {r3}; cmp r0, r1; bne
+    let top = firmware.here();
+    // ldmia r8!, {r5, r6, r7}; mov r3, r6; tbb [pc, r7]
+    firmware.op(&[0xE8B8, 0x00E0, 0x4633, 0xE8DF, 0xF007, 0x0503, 0x0907, 0x0D0B]);
+    for (at, access) in [0x682B, 0x882B, 0x782B, 0x602B, 0x802B, 0x702B].into_iter().enumerate() {
+        firmware.op(&[access, 0xE000 | (10 - 2 * at as u16) & 0x7FF]); // b to what follows
+    }
+    firmware.op(&[NOP]);
+    note(&mut firmware, 3);
+    firmware.set(0, TABLE + count * 12).op(&[0x4580]); // cmp r8, r0
+    let back = (top as i32 - (firmware.here() as i32 + 2 + 4)) / 2;
+    firmware.op(&[0xD000, 0xE000 | back as u16 & 0x7FF]); // beq on; b top
+    // The words behind the aliases are noted too: ldmia r0!, {r3}
+    firmware.set(0, RAM).set(1, RAM + 0x100).op(&[0xC808]);
+    note(&mut firmware, 3);
+    firmware.op(&[0x4288, 0xD1FA]); // cmp r0, r1; bne
+    finish(&mut firmware, RAM);
+    firmware
+}
+
+#[test]
+fn aliases_of_bits_are_what_they_are_on_qemu() {
+    const COUNT: u32 = 400;
+    if qemu::is_unwanted() {
+        return;
+    }
+    let mut random = Random::new(2);
+    let mut image = bits_program(COUNT).image();
+    image.resize(TABLE as usize, 0);
+    for _ in 0..COUNT {
+        let bit = random.below(0x100 * 8);
+        let entry = [0x2200_0000 + bit * 4, random.word(), random.below(6)];
+        image.extend(entry.iter().flat_map(|word| word.to_le_bytes()));
+    }
+    for bench in &V7M {
+        let [ours, theirs] = both(bench, &image).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(ours.len(), COUNT as usize + 64);
+        assert!(ours[..COUNT as usize].contains(&0) && ours[..COUNT as usize].contains(&1));
+        assert_eq!(ours, theirs, "{}", bench.name);
+    }
 }

@@ -75,11 +75,12 @@ impl Machine {
         if !self.system.allows_unaligned() {
             return false;
         }
-        let rights = match self.guards.mpu {
-            true => self.system.mpu.rights(address),
-            false => default_rights(address),
-        };
-        !(self.features.v8m && rights.are_of_device())
+        if !self.features.v8m {
+            return true;
+        }
+        let checks = self.guards.mpu;
+        let rights = if checks { self.system.mpu.rights(address) } else { default_rights(address) };
+        !rights.are_of_device()
     }
 
     /// The instruction at an address, unless it cannot be fetched or must not be executed.
