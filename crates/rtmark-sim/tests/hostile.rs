@@ -1,0 +1,108 @@
+//! Bounded versions of the fuzz targets in `fuzz/`: files that nobody wrote.
+
+use rtmark_sim::{CoreKind, Disassembly, Image, Machine, Soc};
+
+/// Marsaglia's xorshift64*: the same bytes on every host.
+struct Random(u64);
+
+impl Random {
+    fn word(&mut self) -> u32 {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        (self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 32) as u32
+    }
+
+    /// A file with a few bytes changed, cut, or repeated.
+    fn damage(&mut self, bytes: &[u8]) -> Vec<u8> {
+        let mut damaged = bytes.to_vec();
+        for _ in 0..=self.word() % 6 {
+            if damaged.is_empty() {
+                break;
+            }
+            let at = self.word() as usize % damaged.len();
+            match self.word() % 5 {
+                0 => damaged.truncate(at),
+                1 => damaged[at] = self.word() as u8,
+                2 => damaged[at] ^= 1 << (self.word() % 8),
+                3 => damaged[at] = [0, 0xFF, b'0', b'\n', b'-'][self.word() as usize % 5],
+                _ => {
+                    let part = damaged[at..].to_vec();
+                    damaged.extend(&part[..part.len().min(64)]);
+                }
+            }
+        }
+        damaged
+    }
+}
+
+#[test]
+fn every_encoding_has_a_text() {
+    let mut random = Random(11);
+    for &core in CoreKind::ALL {
+        for first in 0..=u16::MAX {
+            let (address, second) = (random.word(), random.word() as u16);
+            let condition = Some(random.word() as u8).filter(|_| first % 3 == 0);
+            let text = Disassembly::of(core, address, first, second, condition);
+            assert!(!text.mnemonic.is_empty(), "{first:04x} {second:04x}");
+        }
+    }
+}
+
+#[test]
+fn soc_files_that_nobody_wrote() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../socs");
+    let mut random = Random(13);
+    let mut accepted = 0;
+    for entry in std::fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("readable").path();
+        if path.extension().is_none_or(|extension| extension != "toml") {
+            continue;
+        }
+        let text = std::fs::read(path).expect("readable");
+        for _ in 0..60 {
+            let damaged = random.damage(&text);
+            if let Ok(soc) = Soc::from_toml(&String::from_utf8_lossy(&damaged)) {
+                let _ = Machine::new(&soc).reset();
+                accepted += 1;
+            }
+        }
+    }
+    assert!(accepted > 10, "{accepted}");
+}
+
+#[test]
+fn images_that_nobody_wrote() {
+    let soc = Soc::from_toml(include_str!("../../../socs/stm32c031.toml")).expect("good");
+    let hex = b":020000040800F2\n:0800000000100020C1000008FF\n:00000001FF\n".to_vec();
+    let mut uf2 =
+        [0x0A32_4655_u32, 0x9E5D_5157, 0, 0x0800_0000, 256, 0, 1, 0].map(u32::to_le_bytes).concat();
+    uf2.resize(508, 0x11);
+    uf2.extend(0x0AB1_6F30_u32.to_le_bytes());
+    let mut elf = vec![0x7F, b'E', b'L', b'F', 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+    for half in [2_u16, 40, 1, 0] {
+        elf.extend(half.to_le_bytes());
+    }
+    for word in [0x0800_0009_u32, 52, 0, 0x0500_0200] {
+        elf.extend(word.to_le_bytes());
+    }
+    for half in [52_u16, 32, 1, 40, 0, 0] {
+        elf.extend(half.to_le_bytes());
+    }
+    for word in [1_u32, 84, 0x0800_0000, 0x0800_0000, 16, 16, 5, 4] {
+        elf.extend(word.to_le_bytes());
+    }
+    elf.extend([0x00, 0x10, 0x00, 0x20, 0x09, 0x00, 0x00, 0x08, 0xFE, 0xE7, 0, 0, 0, 0, 0, 0]);
+    let mut random = Random(17);
+    for file in [hex, uf2, elf] {
+        let whole = Image::from_bytes(&file, 0);
+        assert!(whole.is_ok(), "{whole:?}");
+        for _ in 0..3_000 {
+            let damaged = random.damage(&file);
+            if let Ok(image) = Image::from_bytes(&damaged, 0x0800_0000) {
+                let _ = Machine::new(&soc).load(&image);
+                let _ = image.symbols().name_at(0x0800_0008);
+            }
+        }
+    }
+}
