@@ -1,0 +1,160 @@
+//! Registers of the system control space: what they read as after reset, and which bits
+//! of them can be written (DDI 0403, B3.2 and B4; DDI 0553, D1.2).
+
+mod support;
+
+use rtmark_sim::{CoreKind, Stop};
+use support::*;
+
+const ICTR: u32 = 0xE000_E004;
+const CPUID: u32 = 0xE000_ED00;
+const STIR: u32 = 0xE000_EF00;
+const DHCSR: u32 = 0xE000_EDF0;
+
+/// What a program reads at some addresses, four at a time.
+fn read(core: CoreKind, addresses: &[u32], prepare: impl Fn(&mut Firmware)) -> Vec<u32> {
+    let mut values = Vec::new();
+    for some in addresses.chunks(4) {
+        let mut firmware = Firmware::new();
+        prepare(&mut firmware);
+        for (&address, register) in some.iter().zip(4..) {
+            firmware.load(register, address);
+        }
+        firmware.mark("end").forever();
+        let mut running = firmware.on(core);
+        assert_eq!(running.run(2_000), Stop::Limit);
+        assert_eq!(running.names(), ["end"], "{core}");
+        values.extend((4u8..).take(some.len()).map(|register| running.r(register)));
+    }
+    values
+}
+
+#[test]
+fn cores_tell_what_they_are() {
+    // DDI 0432, 0484, 0337, 0439 and 100230, the tables of their system control registers.
+    let features: Vec<u32> =
+        (0xE000_ED40..=0xE000_ED70).step_by(4).chain([0xE000_EF40, 0xE000_EF44]).collect();
+    let m3: &[u32] = &[
+        0x30,
+        0x200,
+        0x10_0000,
+        0,
+        0x30,
+        0,
+        0x0100_0000,
+        0,
+        0x0114_1110,
+        0x0211_1000,
+        0x2111_2231,
+        0x0111_1110,
+        0x0131_0102,
+        0,
+        0,
+    ];
+    let m4f: &[u32] = &[
+        0x30,
+        0x200,
+        0x10_0000,
+        0,
+        0x30,
+        0,
+        0x0100_0000,
+        0,
+        0x0114_1110,
+        0x0211_2000,
+        0x2123_2231,
+        0x0111_1131,
+        0x0131_0132,
+        0x1011_0021,
+        0x1100_0011,
+    ];
+    let m33: &[u32] = &[
+        0x30,
+        0x210,
+        0x20_0000,
+        0,
+        0x0010_1F40,
+        0,
+        0x0100_0000,
+        0,
+        0x0110_1110,
+        0x0221_2000,
+        0x2023_2232,
+        0x0111_1131,
+        0x0131_0132,
+        0x1011_0021,
+        0x1100_0011,
+    ];
+    for (core, part, registers) in [
+        (CoreKind::CortexM0, 0xC20, None),
+        (CoreKind::CortexM0Plus, 0xC60, None),
+        (CoreKind::CortexM3, 0xC23, Some(m3)),
+        (CoreKind::CortexM4F, 0xC24, Some(m4f)),
+        (CoreKind::CortexM33, 0xD21, Some(m33)),
+    ] {
+        let cpuid = read(core, &[CPUID], |_| {})[0];
+        assert_eq!((cpuid >> 24, cpuid >> 4 & 0xFFF), (0x41, part), "{core}");
+        if let Some(registers) = registers {
+            assert_eq!(read(core, &features, |_| {}), registers, "{core}");
+        }
+    }
+}
+
+#[test]
+fn writes_change_the_bits_that_there_are() {
+    // Register, what is written, what it then reads as.
+    let table: &[(&str, CoreKind, u32, u32, u32)] = &[
+        ("CCR", CoreKind::CortexM3, CCR, u32::MAX, 0x31B),
+        ("CCR", CoreKind::CortexM0Plus, CCR, 0, 0x208),
+        ("ACTLR", CoreKind::CortexM3, ACTLR, u32::MAX, 0x7),
+        ("ACTLR", CoreKind::CortexM4F, ACTLR, u32::MAX, 0x307),
+        ("SCR", CoreKind::CortexM4, SCR, u32::MAX, 0x16),
+        ("VTOR", CoreKind::CortexM3, VTOR, u32::MAX, 0xFFFF_FF80),
+        ("AIRCR without its key", CoreKind::CortexM3, AIRCR, 0x0000_0700, 0xFA05_0000),
+        ("AIRCR", CoreKind::CortexM3, AIRCR, 0x05FA_0500, 0xFA05_0500),
+        ("CPACR without an FPU", CoreKind::CortexM4, CPACR, u32::MAX, 0),
+        ("CPACR", CoreKind::CortexM4F, CPACR, u32::MAX, 0x00F0_0000),
+        ("FPCCR", CoreKind::CortexM4F, FPCCR, 0, 0),
+        ("SHCSR", CoreKind::CortexM3, SHCSR, 7 << 16, 7 << 16),
+        ("ICTR", CoreKind::CortexM3, ICTR, u32::MAX, 0),
+        ("DHCSR with its key", CoreKind::CortexM3, DHCSR, 0xA05F_0003, 0x0301_0000),
+        ("DCRDR", CoreKind::CortexM4, 0xE000_EDF8, 0x1234_5678, 0x1234_5678),
+        ("MMFAR", CoreKind::CortexM3, MMFAR, 0x1234_5678, 0x1234_5678),
+    ];
+    for &(what, core, address, value, expected) in table {
+        let values = read(core, &[address], |firmware| {
+            firmware.store(address, value);
+        });
+        assert_eq!(values, [expected], "{core}: {what}");
+    }
+    let twice = read(CoreKind::CortexM3, &[DHCSR, DHCSR], |_| {});
+    assert_eq!(twice, [0x0301_0000, 0x0101_0000], "S_RESET_ST is told once (C1.6.2)");
+}
+
+#[test]
+fn unprivileged_code_triggers_interrupts_where_allowed() {
+    // B3.2.26 and CCR.USERSETMPEND.
+    for (allows, names) in [(2, &["interrupt", "after"][..]), (0, &["hard fault"])] {
+        let mut firmware = Firmware::new();
+        firmware.enable(1 << 3).store(CCR, 1 << 9 | allows).unprivileged();
+        firmware.store(STIR, 3).nops(3).mark("after").forever();
+        firmware.handler(16 + 3).mark("interrupt").op(&[BX_LR]);
+        firmware.handler(3).mark("hard fault").forever();
+        let mut running = firmware.on(CoreKind::CortexM3);
+        running.run(1_000);
+        assert_eq!(running.names(), names);
+    }
+}
+
+#[test]
+fn active_state_is_cleared_on_request() {
+    // B3.2.6, AIRCR.VECTCLRACTIVE.
+    let mut firmware = Firmware::new();
+    firmware.op(&[0xDF00]).forever();
+    firmware.handler(11).load(4, SHCSR).store(AIRCR, 0x05FA_0002).load(5, SHCSR).mrs(6, 5);
+    firmware.mark("end").forever();
+    let mut running = firmware.on(CoreKind::CortexM4);
+    running.run(1_000);
+    assert_eq!(running.names(), ["end"]);
+    assert_eq!([4, 5, 6].map(|number| running.r(number)), [1 << 7, 0, 0]);
+}
