@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::common::{BREAKPOINT, Elf, LOOP, Said, UNDEFINED, printing, said};
+use crate::common::{BREAKPOINT, EXIT, Elf, LOOP, Said, UNDEFINED, printing, said};
 
 /// Runs `rtmark sim` on an image of this code.
 fn sim(folder: &std::path::Path, code: &[u16], more: &[&str]) -> Said {
@@ -136,7 +136,8 @@ fn a_snapshot_goes_on_as_the_run_did() {
 fn a_snapshot_of_an_end_is_that_end() {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let file = folder.path().join("a.snapshot").display().to_string();
-    for (code, ending) in [(UNDEFINED, "fault"), (LOOP, "limit"), (BREAKPOINT, "breakpoint")] {
+    let ends = [(UNDEFINED, "fault"), (LOOP, "limit"), (BREAKPOINT, "breakpoint"), (EXIT, "exit")];
+    for (code, ending) in ends {
         sim(folder.path(), code, &["--max-cycles=300", "--snapshot", &file]);
         let resume = ["sim", "--resume", &file, "--max-cycles=400", "--format=json"];
         let said = said(folder.path(), &resume);

@@ -197,8 +197,9 @@ impl Arguments {
         let soc = soc_file.soc.clone();
         let image = begun.load(&bytes, &soc, talk)?;
         let (mut session, entry, mut until) = begun.ready(&soc, &image)?;
+        let mut end = None;
         if let Some((path, snapshot)) = &resumed {
-            snapshot.replay(&mut session, path)?;
+            end = snapshot.replay(&mut session, path)?;
             if let Some(address) = until {
                 session.machine.go_through(address);
             }
@@ -233,11 +234,10 @@ impl Arguments {
                 written = if aside { output::raw_aside(&shown) } else { output::raw(&shown) };
             }
         };
-        let mut stop = None;
         if let Some(address) = &self.gdb {
             let machine = session.machine;
             let (machine, stopped) = gdb::serve(address, machine, Cycles(limit), &mut print)?;
-            (session, stop) = (Session::with(machine, &image), stopped);
+            (session, end) = (Session::with(machine, &image), stopped.map(Ending::from));
         }
         let mut run = |session: &mut Session<'_>, limit: u64| {
             let look = |machine: &mut Machine| print(machine.take_console());
@@ -248,8 +248,8 @@ impl Arguments {
             }
         };
         let first = self.snapshot_at.map_or(limit, |at| at.min(limit));
-        let mut ended = match stop {
-            Some(stop) => stop.into(),
+        let mut ended = match end {
+            Some(end) => end,
             None => run(&mut session, first),
         };
         if let Some(path) = &self.snapshot {

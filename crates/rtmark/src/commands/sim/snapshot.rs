@@ -10,8 +10,8 @@ use std::path::Path;
 
 use clap::{Args as _, FromArgMatches as _};
 use rtmark_firmware::sha256;
-use rtmark_runner::Session;
 use rtmark_runner::socs::{self, SocFile};
+use rtmark_runner::{Ending, Session};
 use rtmark_sim::{Cycles, Machine, MemoryKind, TIMING_MODEL};
 use serde::{Deserialize, Serialize};
 
@@ -180,9 +180,14 @@ impl Snapshot {
             })
     }
 
-    /// Brings a prepared machine to the moment, without a word of what it prints.
-    pub fn replay(&self, session: &mut Session<'_>, path: &Path) -> Result<(), Trouble> {
-        session.run(Cycles(self.limit), |machine| drop(machine.take_console()));
+    /// Brings a prepared machine to the moment, without a word of what it prints. Answers
+    /// the end of the program if it had ended by then.
+    pub fn replay(
+        &self,
+        session: &mut Session<'_>,
+        path: &Path,
+    ) -> Result<Option<Ending>, Trouble> {
+        let ended = session.run(Cycles(self.limit), |machine| drop(machine.take_console()));
         let machine = &session.machine;
         let there = (machine.cycles().0, machine.instructions().0);
         if there != (self.cycles, self.instructions) || digest(machine) != self.state {
@@ -193,7 +198,7 @@ impl Snapshot {
             let hint = "use the rtmark that made it; if that is this one, report a defect";
             return Err(refuse(path, problem, hint));
         }
-        Ok(())
+        Ok(Some(ended).filter(|ended| matches!(ended, Ending::Exit(_) | Ending::Reset)))
     }
 }
 
