@@ -37,7 +37,7 @@ pub struct Trace<'a> {
     from: Option<Mark>,
     to: Option<Mark>,
     on: bool,
-    /// What has been written before, by address, encoding and condition.
+    /// What has been written before, by address, bytes and condition.
     known: HashMap<(u32, u32, u8), String>,
     result: io::Result<()>,
 }
@@ -80,15 +80,18 @@ impl<'a> Trace<'a> {
 
     /// Address, symbol and instruction.
     fn text(&mut self, machine: &Machine, pc: u32) -> String {
-        let Some(instruction) = machine.disassembly(pc) else {
-            return format!("{pc:08x}  nothing to execute");
-        };
         // ITSTATE changes what the same bits mean.
         let condition = (machine.register(Register::Xpsr) >> 8) as u8 & 0xFC;
-        let key = (pc, instruction.encoding, condition);
+        let mut bytes = [0; 4];
+        let there = machine.peek(pc, 4);
+        bytes[..there.len()].copy_from_slice(&there);
+        let key = (pc, u32::from_le_bytes(bytes), condition);
         if let Some(known) = self.known.get(&key) {
             return known.clone();
         }
+        let Some(instruction) = machine.disassembly(pc) else {
+            return format!("{pc:08x}  nothing to execute");
+        };
         let symbol = self.symbol(pc).unwrap_or_default();
         let width = usize::from(instruction.size) * 2;
         let mut text = format!(
