@@ -5,17 +5,6 @@ use std::collections::BTreeMap;
 
 use super::{Env, Registered};
 
-/// Tasks and what each does: the event that it leads to, and the oscillator that it
-/// starts or stops (0: high frequency, 1: low frequency).
-const TASKS: [(u32, Option<u32>, Option<(usize, bool)>); 6] = [
-    (0x000, Some(0), Some((0, true))),
-    (0x004, None, Some((0, false))),
-    (0x008, Some(1), Some((1, true))),
-    (0x00C, None, Some((1, false))),
-    // Calibration and its timer.
-    (0x010, Some(3), None),
-    (0x014, Some(4), None),
-];
 const HIGH: usize = 0;
 const LOW: usize = 1;
 /// HFCLKSTAT and LFCLKSTAT: it runs.
@@ -31,6 +20,22 @@ pub struct NrfClock {
     interrupts: u32,
     running: [bool; 2],
     kept: BTreeMap<u32, u32>,
+}
+
+impl NrfClock {
+    /// Does a task; an oscillator's event comes at once.
+    const fn task(&mut self, offset: u32) {
+        match offset {
+            0x000 => (self.running[HIGH], self.events) = (true, self.events | 1),
+            0x004 => self.running[HIGH] = false,
+            0x008 => (self.running[LOW], self.events) = (true, self.events | 1 << 1),
+            0x00C => self.running[LOW] = false,
+            // Calibration and its timer.
+            0x010 => self.events |= 1 << 3,
+            0x014 => self.events |= 1 << 4,
+            _ => {}
+        }
+    }
 }
 
 impl Registered for NrfClock {
@@ -55,12 +60,8 @@ impl Registered for NrfClock {
     fn write(&mut self, offset: u32, value: u32, _: u32, _: &mut Env<'_>) -> Option<()> {
         match offset {
             0x000..=0x0FC => {
-                let task = TASKS.iter().find(|(task, ..)| *task == offset && value & 1 == 1);
-                if let Some((_, event, switch)) = task {
-                    self.events |= event.map_or(0, |event| 1 << event);
-                    if let Some((oscillator, on)) = switch {
-                        self.running[*oscillator] = *on;
-                    }
+                if value & 1 == 1 {
+                    self.task(offset);
                 }
             }
             0x100..=0x17C => {

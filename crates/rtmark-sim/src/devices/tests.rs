@@ -280,7 +280,7 @@ fn no_register_ends_the_simulator() {
             let (base, extent) = places[random() as usize % places.len()];
             // Most registers are among the first of a block.
             let within = if random() % 4 == 0 { extent } else { extent.min(0x100) };
-            let address = base + random() % within & !3;
+            let address = (base + random() % within) & !3;
             let value = match random() % 4 {
                 0 => 0,
                 1 => u32::MAX,

@@ -197,7 +197,7 @@ impl Soc {
                         ),
                     );
                 }
-                self.take(&path("base"), format!("memory {name}"), name, range, taken)?;
+                Self::take(&path("base"), &format!("memory {name}"), name, range, taken)?;
             }
         }
         Ok(())
@@ -205,9 +205,8 @@ impl Soc {
 
     /// Notes that a range of addresses is used, or refuses it.
     fn take<'a>(
-        &self,
         path: &[Step],
-        who: String,
+        who: &str,
         name: &'a str,
         range: Range<u64>,
         taken: &mut Vec<(Range<u64>, &'a str)>,
@@ -268,7 +267,7 @@ impl Soc {
             }
             let start = u64::from(peripheral.base);
             let range = start..start + u64::from(extent);
-            self.take(&path("base"), format!("peripheral {name}"), name, range, taken)?;
+            Self::take(&path("base"), &format!("peripheral {name}"), name, range, taken)?;
             if let Some(irq) = peripheral.irq.iter().find(|irq| **irq >= self.interrupts) {
                 return refuse(
                     &path("irq"),
@@ -320,7 +319,7 @@ impl Soc {
     ) -> Checked {
         let name = &register.name;
         let extent = if peripheral.atomic_aliases { 0x1000 } else { peripheral.extent() };
-        if register.offset % 4 != 0 || register.offset >= extent {
+        if !register.offset.is_multiple_of(4) || register.offset >= extent {
             return refuse(
                 &path("offset"),
                 format!(

@@ -2,7 +2,7 @@
 @
 @ The tables are where firmware looks for them, and the routines do what the
 @ datasheet says that the chip's own do; they are written for this file alone and
-@ take other times. There are no floating-point tables: looking one up gives zero.
+@ take other times. The tables of floating point lead to a breakpoint, each entry.
 @ Flash routines return at once, as programming flash is not simulated.
 @
 @ To change it: arm-none-eabi-gcc -mcpu=cortex-m0plus -nostdlib -Wl,-Ttext=0,-e0
@@ -213,7 +213,17 @@ functions:
 data:
     .ascii  "CR"
     .hword  owner
+    .ascii  "SF"
+    .hword  no_float
+    .ascii  "SD"
+    .hword  no_float
     .hword  0, 0
+
+    .balign 4
+no_float:
+    .rept   32
+    .word   stop + 1
+    .endr
 
 owner:
     .asciz  "rtmark's substitute for the RP2040 boot ROM"

@@ -6,7 +6,7 @@ use super::earlier;
 use crate::devices::counter::{Counter, Rate};
 use crate::devices::{Env, Pace, Registered};
 
-const CR1: usize = 0x00 / 4;
+const CR1: usize = 0;
 const DIER: usize = 0x0C / 4;
 const PSC: usize = 0x28 / 4;
 const ARR: usize = 0x2C / 4;
@@ -111,7 +111,7 @@ impl Registered for Stm32Timer {
             0x14 => 0,
             0x24 => {
                 let copy = self.registers[CR1] & COPY_UPDATE_FLAG != 0;
-                self.counter.value(env.now) as u32 | u32::from(copy) * (self.status & UPDATE) << 31
+                self.counter.value(env.now) as u32 | (u32::from(copy) & self.status) << 31
             }
             0x00..=0x7C => self.registers[(offset / 4) as usize],
             _ => return None,

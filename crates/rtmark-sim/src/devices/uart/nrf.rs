@@ -59,7 +59,7 @@ impl Default for NrfUarte {
 impl NrfUarte {
     fn frame(&self, pace: Pace) -> u64 {
         let bits = 10 + u64::from(self.configuration & PARITY != 0);
-        let rate = u64::from(self.baud) * BAUD_UNIT >> 32;
+        let rate = (u64::from(self.baud) * BAUD_UNIT) >> 32;
         bits * u64::from(pace.core.0) / rate.max(1)
     }
 
