@@ -84,10 +84,19 @@ fn register(name: &str) -> Option<u8> {
 }
 
 impl Row {
-    /// The counter's first reading and the window, or `None` for a row out of form.
+    /// What was executed before the window, the counter's first reading last; `None` for
+    /// a row out of form.
+    pub fn lead(&self) -> Option<Vec<Step>> {
+        let step = |text: &str| {
+            let (address, opcode) = text.split_once(':')?;
+            Some(Step { address: hex(address)?, bytes: bytes(opcode)?, changes: Vec::new() })
+        };
+        let lead: Vec<_> = self.lead.split_whitespace().map(step).collect::<Option<_>>()?;
+        Some(lead).filter(|lead| !lead.is_empty())
+    }
+
+    /// The window, or `None` for a row out of form.
     pub fn steps(&self) -> Option<Vec<Step>> {
-        let (address, opcode) = self.lead.split_whitespace().next_back()?.split_once(':')?;
-        let first = Step { address: hex(address)?, bytes: bytes(opcode)?, changes: Vec::new() };
         let window = self.steps.iter().map(|(address, opcode, changes)| {
             let changes = changes.split_whitespace().filter_map(|change| {
                 let (name, value) = change.split_once('=')?;
@@ -95,7 +104,7 @@ impl Row {
             });
             Some(Step { address: hex(address)?, bytes: bytes(opcode)?, changes: changes.collect() })
         });
-        std::iter::once(Some(first)).chain(window).collect()
+        window.collect()
     }
 
     /// Registers at the window's start: R0 to R12, SP, LR, xPSR.

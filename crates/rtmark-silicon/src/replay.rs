@@ -1,31 +1,24 @@
 //! Runs one window on the simulator as the chip ran it.
 
-use rtmark_sim::{Cycles, Machine, Register, Soc, Stop};
+use rtmark_sim::{Access, AccessKind, Cycles, Machine, Register, Soc};
 
 use crate::corpus::{Row, Step};
 
-/// Switches the cycle counter on: DEMCR.TRCENA, DWT_CTRL.CYCCNTENA; then `b .`.
-const PROLOGUE: [u16; 14] = [
-    0x4803, // ldr r0, =0xE000EDFC
-    0x4904, // ldr r1, =0x01000000
-    0x6001, // str r1, [r0]
-    0x4804, // ldr r0, =0xE0001000
-    0x2101, // movs r1, #1
-    0x6001, // str r1, [r0]
-    0xE7FE, // b .
-    0x46C0, // nop
-    0xEDFC, 0xE000, 0x0000, 0x0100, 0x1000, 0xE000,
-];
+/// Registers of the core that are set before any window: tracing on (DEMCR.TRCENA), the
+/// counter counts (DWT_CTRL.CYCCNTENA), and stores are not buffered (ACTLR.DISDEFWBUF),
+/// as in the programs that were measured.
+const SET_UP: [(u32, u32); 3] = [(0xE000_EDFC, 1 << 24), (0xE000_1000, 1), (0xE000_E008, 2)];
+const ISB: [u8; 4] = [0xBF, 0xF3, 0x6F, 0x8F];
 
-/// A chip ready to run windows: its counter counts.
+/// A chip ready to run windows.
 pub fn prepare(soc: &str) -> Result<Machine, crate::Failure> {
     let soc = Soc::from_toml(soc)?;
     let mut machine = Machine::new(&soc);
-    let base = soc.vector_base();
-    let code: Vec<u8> = PROLOGUE.iter().flat_map(|half| half.to_le_bytes()).collect();
-    machine.poke(base, &code)?;
-    machine.set_register(Register::Pc, base);
-    machine.run(Cycles(100));
+    for (address, value) in SET_UP {
+        machine
+            .store_word(address, value)
+            .map_err(|_| format!("{} has no register at {address:#x}", soc.name))?;
+    }
     Ok(machine)
 }
 
@@ -39,39 +32,84 @@ fn counter_register(step: &Step) -> Option<u8> {
     })
 }
 
+/// How an instruction takes its successor from memory.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Branch {
+    /// TBB, TBH: a distance.
+    Table,
+    /// LDR, LDM, POP: the address.
+    Loaded,
+}
+
+fn branch_through_memory(step: &Step) -> Option<Branch> {
+    match *step.bytes.as_slice() {
+        [low, 0xE8, _, 0xF0] if low & 0xF0 == 0xD0 => Some(Branch::Table),
+        [_, 0xF8, _, high] if high >> 4 == 15 => Some(Branch::Loaded),
+        [_, 0xE8 | 0xE9, _, high] if high >> 7 == 1 => Some(Branch::Loaded),
+        [_, 0xBD] => Some(Branch::Loaded),
+        _ => None,
+    }
+}
+
+/// Puts into memory what makes a branch through it lead to `target`.
+fn prepare_target(machine: &mut Machine, step: &Step, access: Access, target: u32) -> Option<()> {
+    match branch_through_memory(step) {
+        None => Some(()),
+        Some(Branch::Table) => {
+            let distance = target.checked_sub(step.address + 4)? / 2;
+            let bytes = distance.to_le_bytes();
+            machine.poke(access.address, bytes.get(..access.bytes as usize)?).ok()
+        }
+        Some(Branch::Loaded) => {
+            machine.poke_word(access.address + access.bytes - 4, target | 1).ok()
+        }
+    }
+}
+
 /// The cycles that the model gives for a window, or `None` where it cannot run it.
 pub fn cycles(prepared: &Machine, row: &Row) -> Option<u64> {
-    let steps = row.steps()?;
+    let window = row.steps()?;
+    let mut lead = row.lead()?;
+    // Barriers put the pipeline into a known state.
+    let barrier = lead.iter().rposition(|step| step.bytes == ISB);
+    lead.drain(..barrier.unwrap_or(lead.len() - 1));
+    let first = lead.len() - 1;
+    let steps: Vec<Step> = lead.into_iter().chain(window).collect();
     let mut machine = prepared.clone();
     for step in &steps {
         machine.poke(step.address, &step.bytes).ok()?;
     }
-    let registers = row.registers()?;
-    for (number, &value) in registers.iter().enumerate().take(15) {
-        machine.set_register(Register::R(number as u8), value);
-    }
+    let mut registers = row.registers()?;
+    let set_all = |machine: &mut Machine, registers: &[u32]| {
+        for (number, &value) in registers.iter().enumerate().take(15) {
+            machine.set_register(Register::R(number as u8), value);
+        }
+    };
+    set_all(&mut machine, &registers);
     machine.set_register(Register::Xpsr, *registers.get(15)?);
     machine.set_register(Register::Pc, steps.first()?.address);
     let mut readings = Vec::new();
     for (at, step) in steps.iter().enumerate() {
-        if machine.run(machine.cycles() + Cycles(1)) != Stop::Limit {
+        if machine.register(Register::Pc) != step.address {
             return None;
         }
-        let reads_counter = at == 0 || at == steps.len() - 1;
-        if reads_counter {
+        let next = steps.get(at + 1).map(|next| next.address);
+        let access = machine.next_access();
+        if let Some(access) = access
+            && access.kind == AccessKind::Read
+            && let Some(target) = next
+        {
+            prepare_target(&mut machine, step, access, target)?;
+        }
+        machine.step(Cycles(u64::MAX)).ok()?;
+        if at == first || at == steps.len() - 1 {
             readings.push(machine.register(Register::R(counter_register(step)?)));
         }
-        // The first reading's place holds what the chip had there.
-        let chip = if at == 0 { counter_register(step) } else { None };
-        if let Some(number) = chip {
-            machine.set_register(Register::R(number), registers[usize::from(number)]);
-        }
+        // Memory holds other things than on the chip, and the counter read another time.
         for &(number, value) in &step.changes {
-            machine.set_register(Register::R(number), value);
+            *registers.get_mut(usize::from(number))? = value;
         }
-        if let Some(next) = steps.get(at + 1) {
-            machine.set_register(Register::Pc, next.address);
-        }
+        set_all(&mut machine, &registers);
     }
     let [first, last] = readings.as_slice() else { return None };
     Some(u64::from(last.wrapping_sub(*first)))

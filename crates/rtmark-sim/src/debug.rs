@@ -6,6 +6,7 @@
 use crate::image::Image;
 use crate::isa::{Disassembly, is_wide};
 use crate::machine::{LoadError, Machine, NoMemory, Register};
+use crate::timing::pace::FACTS;
 
 /// The link register of a function that [`Machine::load_and_call`] has called: as
 /// after a reset. Nothing can stand at the address.
@@ -67,10 +68,11 @@ impl Machine {
     /// # Errors
     /// When the address is not aligned, or nothing there takes a store.
     pub fn store_word(&mut self, address: u32, value: u32) -> Result<(), NoMemory> {
-        let (control, cycles) = (self.cpu.control, self.cycles);
+        let (control, cycles, facts) = (self.cpu.control, self.cycles, self.word & FACTS);
         self.cpu.control = 0;
         let stored = self.write_aligned_word(address, value);
         (self.cpu.control, self.cycles) = (control, cycles);
+        self.word = self.word & !FACTS | facts;
         self.code.forget_all();
         stored.map_err(|_| NoMemory(address))
     }

@@ -78,6 +78,7 @@ impl Machine {
         self.cpu.it = 0;
         self.exclusive = false;
         self.late_branch = false;
+        self.refill();
         self.event = true;
         self.attend_soon();
         self.cpu.pc = vector & !1;
@@ -228,6 +229,7 @@ impl Machine {
         self.cycles += u64::from(self.rules.exit);
         self.spent.exceptions += (self.cycles - began).saturating_sub(UNCOUNTED);
         self.watches.returned(returning, self.cycles, self.instructions);
+        self.refill();
         if to_thread && !nested && self.system.sleep_control & 2 != 0 {
             self.sleeping = Some(Sleep::Interrupt);
         }

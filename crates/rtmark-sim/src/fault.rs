@@ -138,14 +138,17 @@ impl Machine {
         self.cpu.pc = pc;
         if monitored && !placed_from_outside {
             self.cycles += u64::from(slot.cost);
+            self.drain();
             self.system.debug_status |= DFSR_BKPT;
             self.pend(DEBUG_MONITOR, self.cycles);
             return self.take(DEBUG_MONITOR);
         }
         if self.fault_policy == FaultPolicy::Stop {
+            self.stay();
             return Err(Stop::Breakpoint(pc));
         }
         self.cycles += u64::from(slot.cost);
+        self.drain();
         self.system.hard_fault_status |= DEBUGEVT;
         self.system.debug_status |= DFSR_BKPT;
         self.fault(FaultKind::Breakpoint, None, pc)

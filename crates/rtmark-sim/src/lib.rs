@@ -77,5 +77,5 @@ pub use soc::{
     MemoryTiming, Peripheral, PeripheralClock, PeripheralKind, Scale, Soc, SocError,
 };
 pub use stop::{ExitStatus, FaultKind, FaultPolicy, FaultReport, Stop, Transfer};
-pub use timing::TIMING_MODEL;
+pub use timing::{Score, TIMING_MODEL};
 pub use watch::{Hit, Watch, WatchId};

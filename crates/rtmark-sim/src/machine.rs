@@ -21,6 +21,7 @@ use crate::semihosting::FileCalls;
 use crate::soc::Soc;
 use crate::stop::FaultPolicy;
 use crate::system::System;
+use crate::timing::pace::{self, Pace};
 use crate::timing::{LineMemory, Rules};
 use crate::watch::{Hit, Watch, WatchId, Watches};
 
@@ -127,6 +128,9 @@ pub struct Machine {
     pub(crate) late_branch: bool,
     /// The instruction count at which a load finds one right before it.
     pub(crate) paired: u64,
+    /// How the pipeline stands: see [`pace`](crate::timing::pace).
+    pub(crate) word: u32,
+    pub(crate) pace: Pace,
     /// Addresses of the line that code is fetched from: `pc & line_mask == line`.
     pub(crate) line: u32,
     pub(crate) line_mask: u32,
@@ -174,6 +178,8 @@ pub(crate) struct Progress {
     pub instructions: u64,
     /// The instruction count at which a load finds one right before it.
     pub paired: u64,
+    /// How the pipeline stands: see [`pace`](crate::timing::pace).
+    pub word: u32,
 }
 
 /// What a sleeping core waits for.
@@ -191,6 +197,7 @@ impl Machine {
             cycles: self.cycles,
             instructions: self.instructions,
             paired: self.paired,
+            word: self.word,
         }
     }
 
@@ -200,6 +207,7 @@ impl Machine {
         self.cycles = at.cycles;
         self.instructions = at.instructions;
         self.paired = at.paired;
+        self.word = at.word;
     }
 
     /// Does something that needs the whole machine, in the middle of an instruction.
@@ -238,6 +246,8 @@ impl Machine {
             limit: 0,
             late_branch: false,
             paired: u64::MAX,
+            word: pace::refilling(true),
+            pace: Pace::new(),
             line: 1,
             line_mask: u32::MAX,
             lines: soc.memories.iter().map(|memory| LineMemory::new(memory.timing)).collect(),
@@ -292,6 +302,7 @@ impl Machine {
         }
         self.rtt.expect(image);
         self.code.forget_all();
+        self.pace.forget();
         self.reset()
     }
 
@@ -302,6 +313,7 @@ impl Machine {
     pub fn poke(&mut self, address: u32, bytes: &[u8]) -> Result<(), NoMemory> {
         let written = self.bus.program(address, bytes);
         self.code.forget_all();
+        self.pace.forget();
         if written == bytes.len() { Ok(()) } else { Err(NoMemory(address + written as u32)) }
     }
 
@@ -330,6 +342,7 @@ impl Machine {
             self.bus.program(*address, bytes);
         }
         self.code.forget_own();
+        self.pace.forget();
         self.cpu = Cpu::new();
         self.system = System::new(&self.soc, self.features);
         self.spent = Spent::default();
@@ -341,6 +354,7 @@ impl Machine {
         self.rtt.reset();
         (self.line, self.line_mask) = (1, u32::MAX);
         (self.cycles, self.instructions, self.deadline, self.paired) = (0, 0, 0, u64::MAX);
+        self.word = self.refilling();
         (self.exclusive, self.event, self.reset_requested) = (false, false, false);
         self.late_branch = false;
         self.sleeping = None;
@@ -432,7 +446,10 @@ impl Machine {
         let cpu = &mut self.cpu;
         match register {
             Register::R(number) => cpu.set_any(number, value),
-            Register::Pc => cpu.pc = value & !1,
+            Register::Pc => {
+                cpu.pc = value & !1;
+                self.word = self.refilling();
+            }
             Register::Xpsr => {
                 cpu.restore_psr(value, self.features);
                 cpu.arm = false;
@@ -476,7 +493,10 @@ impl Machine {
     /// The cycle in which the executing instruction's data access takes place.
     #[inline(always)]
     pub(crate) fn data_phase(&self) -> u64 {
-        self.cycles + 1
+        match self.rules.describe {
+            Some(_) => self.cycles + self.pace.data_phase(self.word),
+            None => self.cycles + 1,
+        }
     }
 
     /// Pends an exception by a store: when its data phase, one cycle after its
@@ -506,6 +526,7 @@ impl Machine {
     pub(crate) fn forget_overwritten_code(&mut self, address: u32) {
         self.bus.code_writes.dirty = false;
         if self.code.forget(address) {
+            self.pace.forget();
             self.attend_soon();
         }
     }

@@ -83,6 +83,8 @@ impl Machine {
         result: Result<(), Stop>,
     ) -> Result<(), Stop> {
         if let Some(beginning) = beginning {
+            // In a pipeline an instruction has cost what it took the next one to follow.
+            self.reach_next();
             let taken = self.spent.exceptions - beginning.exceptions;
             let cycles = self.cycles.saturating_sub(beginning.cycles + taken);
             match slot.op.group() {

@@ -94,6 +94,7 @@ impl Machine {
         self.deadline = 0;
         loop {
             let marks = self.marks();
+            self.reach_next();
             let due = if self.cycles >= self.deadline {
                 match self.attend_once() {
                     Ok(due) => due,
@@ -145,6 +146,7 @@ impl Machine {
     pub fn step(&mut self, until: Cycles) -> Result<(), Stop> {
         self.limit = until.0;
         loop {
+            self.reach_next();
             let due = self.attend_once()?;
             if due == Due::Attention {
                 continue;

@@ -17,6 +17,8 @@ use crate::machine::{Machine, Progress, Sleep};
 use crate::nvic::{Masks, SYSTICK};
 use crate::semihosting::Reply;
 use crate::stop::{FaultKind, Stop};
+use crate::timing::pace::{self, BUS_SHIFT, CONDITIONAL, ENTERED, Incoming, SKIPPED, TAKEN};
+use crate::timing::pipeline::Condition;
 
 /// The operand of BKPT that asks for semihosting.
 const SEMIHOSTING: u32 = 0xAB;
@@ -57,7 +59,11 @@ impl Machine {
             let step = match page {
                 _ if !self.may_execute_page(pc) => self.step_slowly(),
                 Some((page, base)) if page.block(pc.wrapping_sub(base)).is_some() => {
-                    self.run_in_page(page, base)
+                    if self.rules.describe.is_some() {
+                        self.run_in_page::<true>(page, base)
+                    } else {
+                        self.run_in_page::<false>(page, base)
+                    }
                 }
                 _ if self.code.make_block(&mut self.bus, pc) => {
                     flash = self.code.flash(pc);
@@ -73,7 +79,7 @@ impl Machine {
 
     /// Executes from one page until the program leaves it or something else is due.
     #[inline(always)]
-    fn run_in_page(&mut self, page: &Page, base: u32) -> Result<(), Stop> {
+    fn run_in_page<const PIPELINED: bool>(&mut self, page: &Page, base: u32) -> Result<(), Stop> {
         let mut at = self.progress();
         'blocks: while at.cycles < self.deadline
             && let Some(block) = page.block(at.pc.wrapping_sub(base))
@@ -86,15 +92,20 @@ impl Machine {
             while let [slot, following @ ..] = rest {
                 rest = following;
                 let pc = at.pc;
+                if PIPELINED && !self.enter(slot, &mut at) {
+                    self.cpu.it = slot.it;
+                    break 'blocks;
+                }
                 if slot.is_special() && self.is_skipped(slot, &mut at) {
                     at.pc = pc.wrapping_add(u32::from(slot.size()));
-                    at.pass_over();
+                    at.pass_over(if PIPELINED { 0 } else { 1 });
                 } else {
                     at.pc = pc.wrapping_add(u32::from(slot.size()));
                     match self.execute(slot, &mut at) {
                         Ok(flow) => {
                             at.retire(slot);
                             if flow == Flow::Jump {
+                                at.word |= TAKEN;
                                 continue 'blocks;
                             }
                         }
@@ -108,7 +119,8 @@ impl Machine {
                         }
                     }
                 }
-                if at.cycles >= self.deadline {
+                // In a pipeline the next instruction looks when it enters.
+                if !PIPELINED && at.cycles >= self.deadline {
                     if let [next, ..] = following {
                         self.cpu.it = next.it;
                     }
@@ -134,6 +146,10 @@ impl Machine {
     #[inline(never)]
     fn step_slowly(&mut self) -> Result<(), Stop> {
         let pc = self.cpu.pc;
+        self.reach_next();
+        if self.cycles >= self.deadline {
+            return Ok(());
+        }
         match self.slot_at(pc) {
             Some(slot) => self.step_decoded(pc, slot),
             None => self.fetch_fault(pc),
@@ -142,6 +158,7 @@ impl Machine {
 
     /// Executes one instruction outside IT blocks, away from the hot path.
     pub(crate) fn step_decoded(&mut self, pc: u32, slot: Slot) -> Result<(), Stop> {
+        self.enter_under(Condition::None);
         self.within(|machine, at| {
             machine.land(at, slot.size());
             machine.fetch(at, slot.size());
@@ -154,21 +171,24 @@ impl Machine {
 
     /// Executes the next instruction of an IT block, or passes over it.
     pub(crate) fn step_in_it_block(&mut self, pc: u32, slot: Slot) -> Result<(), Stop> {
+        let condition = self.condition_of_next();
+        self.enter_under(condition);
         self.within(|machine, at| machine.fetch(at, slot.size()));
         let slot = if slot.op == Op::Watch { self.pass_watch(pc) } else { slot };
         let beginning = self.begin_instruction(pc);
         let it = self.cpu.it;
         self.cpu.advance_it();
         self.cpu.pc = pc.wrapping_add(u32::from(slot.size()));
-        if !self.cpu.condition(it >> 4) {
-            self.within(|_, at| at.pass_over());
+        if condition == Condition::Failed {
+            let cycles = u64::from(self.rules.describe.is_none());
+            self.within(|_, at| at.pass_over(cycles));
             return self.end_instruction(beginning, &Slot::undefined(slot.size()), Ok(()));
         }
         let op = if slot.size() == 2 { slot.op.inside_it() } else { slot.op };
         let slot = Slot { op, ..slot };
         let result = match self.within(|machine, at| machine.execute(&slot, at)) {
-            Ok(_) => {
-                self.retire(&slot);
+            Ok(flow) => {
+                self.complete(&slot, flow);
                 Ok(())
             }
             Err(trap) => {
@@ -186,11 +206,18 @@ impl Machine {
     #[inline(never)]
     fn finish(&mut self, pc: u32, slot: &Slot) -> Result<(), Stop> {
         match self.within(|machine, at| machine.execute(slot, at)) {
-            Ok(_) => {
-                self.retire(slot);
+            Ok(flow) => {
+                self.complete(slot, flow);
                 Ok(())
             }
             Err(trap) => self.end_trapped(trap, pc, *slot),
+        }
+    }
+
+    fn complete(&mut self, slot: &Slot, flow: Flow) {
+        self.retire(slot);
+        if flow == Flow::Jump {
+            self.word |= TAKEN;
         }
     }
 
@@ -231,17 +258,20 @@ impl Machine {
                 if event && std::mem::take(&mut self.event) {
                     return Ok(());
                 }
+                self.drain();
                 self.sleeping = Some(if event { Sleep::Event } else { Sleep::Interrupt });
                 self.deadline = 0;
                 return Ok(());
             }
             Trap::ExceptionReturn => {
                 self.retire(&slot);
+                self.drain();
                 return self.return_from_exception(self.trap_value, pc);
             }
             Trap::InvalidState => {
                 // The branch itself completes; its target is what faults.
                 self.retire(&slot);
+                self.drain();
                 let target = self.cpu.pc;
                 self.cpu.arm = true;
                 return self.fault(FaultKind::InvalidState, None, target);
@@ -266,6 +296,7 @@ impl Machine {
             }
             Trap::SupervisorCall => {
                 self.retire(&slot);
+                self.drain();
                 return self.supervisor_call(pc);
             }
             _ => {}
@@ -286,6 +317,7 @@ impl Machine {
             _ => (FaultKind::UndefinedInstruction, None),
         };
         self.cycles += u64::from(slot.cost);
+        self.drain();
         self.fault(kind, address, pc)
     }
 
@@ -293,6 +325,7 @@ impl Machine {
     #[inline(never)]
     fn attend(&mut self) -> Option<Stop> {
         loop {
+            self.reach_next();
             let step = match self.attend_once() {
                 Ok(Due::Instruction) => return None,
                 Ok(Due::Attention) => continue,
@@ -328,6 +361,7 @@ impl Machine {
         if let Some(sleep) = self.sleeping {
             if self.wakes(sleep) {
                 self.sleeping = None;
+                self.stay();
             } else if let Some(at) = self.next_wake() {
                 let woken = at.min(self.limit).max(self.cycles);
                 self.spent.sleep += woken - self.cycles;
@@ -405,15 +439,155 @@ impl Machine {
 
     /// As `overlap_with_load`, for a load, which the next access may overlap with in turn.
     #[inline(always)]
-    pub(crate) fn pace_load(&mut self, at: &mut Progress) {
+    pub(crate) fn pace_load(&mut self, at: &mut Progress, address: u32) {
         self.overlap_with_load(at);
         at.paired = at.instructions + 1;
+        at.word |= address >> BUS_SHIFT;
     }
 
     /// Waits for a memory that takes longer than the core to answer a data access.
     #[inline(always)]
     pub(crate) fn wait_for_data(&mut self, place: Place) {
-        self.cycles += self.lines[place.memory].read(place.offset);
+        let waits = self.lines[place.memory].read(place.offset);
+        if waits > 0 && self.rules.describe.is_some() {
+            let (word, rest) = pace::with_waits(self.word, waits);
+            self.word = word;
+            self.cycles += rest;
+        } else {
+            self.cycles += waits;
+        }
+    }
+
+    /// An access that is not aligned goes over the bus in parts (DDI 0337, 12.7).
+    pub(crate) fn pass_in_parts(&mut self, address: u32, size: u32) {
+        let parts = if size == 4 && address & 1 != 0 { 2 } else { 1 };
+        self.word = pace::with_parts(self.word, parts);
+    }
+
+    /// The instruction stays in the execute stage for longer than usual.
+    #[inline(always)]
+    pub(crate) fn take_longer(&self, at: &mut Progress, cycles: u8) {
+        if self.rules.describe.is_some() {
+            at.word = pace::with_longer(at.word, cycles);
+        } else {
+            at.cycles += u64::from(cycles);
+        }
+    }
+
+    /// Lets the next instruction enter the execute stage, unless something else is due
+    /// before it does: then it waits there.
+    #[inline(always)]
+    fn enter(&mut self, slot: &Slot, at: &mut Progress) -> bool {
+        if slot.is_special() && slot.it != 0 {
+            let skipped = !self.cpu.may_execute(slot.it);
+            at.word |= if skipped { CONDITIONAL | SKIPPED } else { CONDITIONAL };
+        }
+        let key = u64::from(at.pc) << 32 | u64::from(at.word);
+        let entered = self.pace.recent(at.pc);
+        if entered.key != key {
+            return self.enter_slowly(at);
+        }
+        at.cycles += u64::from(entered.cost);
+        at.word = entered.word;
+        if at.cycles >= self.deadline {
+            at.word |= ENTERED;
+            return false;
+        }
+        true
+    }
+
+    #[inline(always)]
+    fn enter_slowly(&mut self, at: &mut Progress) -> bool {
+        self.aside(at, Self::enter_unknown)
+    }
+
+    #[inline(never)]
+    fn enter_unknown(&mut self) -> bool {
+        if self.word & ENTERED != 0 {
+            self.word &= !ENTERED;
+            return true;
+        }
+        self.enter_under(Condition::None);
+        if self.cycles >= self.deadline {
+            self.word |= ENTERED;
+            return false;
+        }
+        true
+    }
+
+    /// Lets the next instruction enter the execute stage, wherever it is from.
+    fn enter_under(&mut self, condition: Condition) {
+        let Some(describe) = self.rules.describe else {
+            return;
+        };
+        if self.word & ENTERED != 0 {
+            self.word &= !ENTERED;
+            return;
+        }
+        let pc = self.cpu.pc;
+        let word = pace::with_condition(self.word, condition);
+        let (decoder, bus) = (&self.code.decoder, &self.bus);
+        let entered = self.pace.enter(pc, word, || {
+            let slot = decoder.decode(bus, pc).unwrap_or(Slot::undefined(2));
+            let mut behind = [0; 2];
+            bus.peek(pc.wrapping_add(slot.size().into()), &mut behind);
+            Incoming {
+                step: describe(&slot, u16::from_le_bytes(behind)),
+                size: slot.size().into(),
+                target: slot.imm,
+            }
+        });
+        self.cycles += u64::from(entered.cost);
+        self.word = entered.word;
+    }
+
+    /// The place of the next instruction in an IT block.
+    fn condition_of_next(&self) -> Condition {
+        match self.cpu.it {
+            0 => Condition::None,
+            it if self.cpu.condition(it >> 4) => Condition::Passed,
+            _ => Condition::Failed,
+        }
+    }
+
+    /// The instruction that has entered is to wait there.
+    pub(crate) fn stay(&mut self) {
+        if self.rules.describe.is_some() {
+            self.word |= ENTERED;
+        }
+    }
+
+    /// Lets the newest instruction leave the execute stage before an exception.
+    pub(crate) fn drain(&mut self) {
+        if self.rules.describe.is_some() {
+            self.cycles += self.pace.drain(self.word);
+        }
+    }
+
+    /// Brings the cycle count to where the next instruction enters the execute stage.
+    pub(crate) fn reach_next(&mut self) {
+        if self.rules.describe.is_some() && self.word & ENTERED == 0 && self.sleeping.is_none() {
+            self.enter_under(self.condition_of_next());
+            self.word |= ENTERED;
+        }
+    }
+
+    /// The word of a pipeline that begins to be refilled.
+    pub(crate) const fn refilling(&self) -> u32 {
+        pace::refilling(!self.system.has_no_write_buffer())
+    }
+
+    /// After ACTLR.DISDEFWBUF has been written.
+    pub(crate) fn update_write_buffer(&mut self) {
+        if self.rules.describe.is_some() {
+            self.word = self.pace.with_buffer(self.word, !self.system.has_no_write_buffer());
+        }
+    }
+
+    /// After an exception has been entered or left, whose figures end with the first
+    /// instruction's execution.
+    pub(crate) fn refill(&mut self) {
+        self.word = self.refilling();
     }
 
     /// Refills the pipeline with a branch's target.
@@ -460,8 +634,8 @@ impl Machine {
 impl Progress {
     /// Counts an instruction whose condition does not hold.
     #[inline(always)]
-    fn pass_over(&mut self) {
-        self.cycles += 1;
+    fn pass_over(&mut self, cycles: u64) {
+        self.cycles += cycles;
         self.instructions += 1;
     }
 

@@ -100,11 +100,9 @@ impl CoreKind {
             Self::CortexM0Plus => {
                 "documented: cycle table of the Cortex-M0+ manual (DDI 0484), not yet scored on silicon"
             }
-            Self::CortexM3 => {
-                "documented: cycle table of the Cortex-M3 manual (DDI 0337), with divisions, long multiplies and branches as measured on silicon"
-            }
+            Self::CortexM3 => "measured: a model of its pipeline, scored on silicon",
             Self::CortexM4 | Self::CortexM4F => {
-                "documented: cycle table of the Cortex-M4 manual (DDI 0439), not yet scored on silicon"
+                "measured: a model of its pipeline, scored on silicon; floating point after the manual (DDI 0439)"
             }
             Self::CortexM33 => {
                 "estimated: no cycle table is published; after Arm's description of the pipeline, interrupt latency and CoreMark/MHz"

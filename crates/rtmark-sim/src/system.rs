@@ -427,6 +427,7 @@ impl Machine {
             0xE000_EDFC if mainline => self.write_debug_control(value),
             0xE000_E008 if mainline => {
                 system.auxiliary_control = value & system.identity.auxiliary_control;
+                self.update_write_buffer();
             }
             0xE000_ED30 if mainline => system.debug_status &= !value,
             0xE000_E010 => system.systick.write_control(value, now),

@@ -118,7 +118,7 @@ impl Machine {
         let accumulates = matches!(s.op, Op::Umlal | Op::Smlal);
         let start = if accumulates { self.cpu.pair(s) } else { 0 };
         self.cpu.set_pair(s, start.wrapping_add(product));
-        at.cycles += u64::from((self.rules.long_multiply)(s.op, n, m));
+        self.take_longer(at, (self.rules.long_multiply)(s.op, n, m));
     }
 
     #[inline(always)]
@@ -131,7 +131,7 @@ impl Machine {
             _ => (n as i32).wrapping_div(m as i32) as u32,
         };
         self.cpu.set(s.d, quotient);
-        at.cycles += u64::from((self.rules.divide)(n, m, s.op == Op::Sdiv));
+        self.take_longer(at, (self.rules.divide)(n, m, s.op == Op::Sdiv));
         Ok(())
     }
 

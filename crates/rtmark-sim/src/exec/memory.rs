@@ -4,6 +4,7 @@ use super::{Done, Flow, Outcome, Trap};
 use crate::isa::{Op, Slot};
 use crate::machine::{Machine, Progress};
 use crate::mpu::Access;
+use crate::timing::pace::BUS_SHIFT;
 
 /// Addresses from here on belong to the core itself.
 const SYSTEM_SPACE: u32 = 0xE000_0000;
@@ -20,7 +21,7 @@ macro_rules! accessors {
     ($read:ident, $read_slow:ident, $write:ident, $write_slow:ident, $type:ty, $size:literal) => {
         #[inline(always)]
         pub(crate) fn $read(&mut self, at: &mut Progress, address: u32) -> Loaded {
-            self.pace_load(at);
+            self.pace_load(at, address);
             if is_aligned(address, $size)
                 && let Some(bytes) = self.bus.ram_load::<$size>(address)
             {
@@ -35,6 +36,7 @@ macro_rules! accessors {
                 if !self.allows_unaligned(address) {
                     return Err(self.unaligned(address));
                 }
+                self.pass_in_parts(address, $size);
                 let mut bytes = [0; size_of::<$type>()];
                 for (offset, byte) in (0..).zip(bytes.iter_mut()) {
                     *byte = self
@@ -61,6 +63,7 @@ macro_rules! accessors {
         #[inline(always)]
         pub(crate) fn $write(&mut self, at: &mut Progress, address: u32, value: u32) -> Done {
             let bytes = (value as $type).to_le_bytes();
+            at.word |= address >> BUS_SHIFT;
             if is_aligned(address, $size) && self.bus.ram_store::<$size>(address, bytes) {
                 if self.bus.code_writes.dirty {
                     self.forget_overwritten_code(address);
@@ -77,6 +80,7 @@ macro_rules! accessors {
                 if !self.allows_unaligned(address) {
                     return Err(self.unaligned(address));
                 }
+                self.pass_in_parts(address, $size);
                 for (offset, byte) in (0..).zip(bytes) {
                     self.within(|machine, at| {
                         machine.write_byte(at, address.wrapping_add(offset), u32::from(byte))

@@ -148,3 +148,66 @@ operations! {
     /// The floating-point state that a call of Non-secure code would change.
     FloatState { Vlstm, Vlldm, }
 }
+
+impl Op {
+    /// Whether the instruction sets condition flags (its 16-bit form perhaps only outside
+    /// an IT block).
+    pub const fn sets_flags(self) -> bool {
+        matches!(
+            self,
+            Self::AndsI
+                | Self::OrrsI
+                | Self::EorsI
+                | Self::BicsI
+                | Self::OrnsI
+                | Self::MovsI
+                | Self::MvnsI
+                | Self::AddsI
+                | Self::SubsI
+                | Self::AdcsI
+                | Self::SbcsI
+                | Self::RsbsI
+                | Self::TstI
+                | Self::TeqI
+                | Self::CmpI
+                | Self::CmnI
+                | Self::AndsR
+                | Self::OrrsR
+                | Self::EorsR
+                | Self::BicsR
+                | Self::OrnsR
+                | Self::MovsR
+                | Self::MvnsR
+                | Self::AddsR
+                | Self::SubsR
+                | Self::AdcsR
+                | Self::SbcsR
+                | Self::RsbsR
+                | Self::TstR
+                | Self::TeqR
+                | Self::CmpR
+                | Self::CmnR
+                | Self::AndsX
+                | Self::OrrsX
+                | Self::EorsX
+                | Self::BicsX
+                | Self::OrnsX
+                | Self::MovsX
+                | Self::MvnsX
+                | Self::AddsX
+                | Self::SubsX
+                | Self::AdcsX
+                | Self::SbcsX
+                | Self::RsbsX
+                | Self::TstX
+                | Self::TeqX
+                | Self::CmpX
+                | Self::CmnX
+                | Self::LslsR
+                | Self::LsrsR
+                | Self::AsrsR
+                | Self::RorsR
+                | Self::Muls
+        )
+    }
+}

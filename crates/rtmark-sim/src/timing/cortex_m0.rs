@@ -7,6 +7,7 @@ use super::Rules;
 use crate::isa::{Group, Slot};
 
 pub const RULES: Rules = Rules {
+    describe: None,
     cost,
     divide: |_, _, _| 0,
     long_multiply: |_, _, _| 0,

@@ -5,67 +5,72 @@
 //! (code in zero-wait RAM of the Code region) and an STM32F100.
 
 use super::Rules;
-use crate::isa::{Group, Op, Slot};
+use super::describe::{Multiplier, describe};
+use crate::isa::Op;
 
 pub const RULES: Rules = Rules {
-    cost,
+    describe: Some(|slot, behind| describe(slot, behind, Multiplier::Iterative)),
+    cost: |_| 0,
     divide,
     long_multiply,
-    // Measured: B, taken Bcc and BL take 2 at every alignment, since their target is
-    // fetched while they are decoded. CBZ, BX and BLX are known in the execute stage
-    // only: 3, and 4 to a 32-bit instruction across a word boundary.
-    refill: 1,
-    refill_indirect: 2,
-    refill_straddling: 1,
-    refill_loaded: 1,
+    refill: 0,
+    refill_indirect: 0,
+    refill_straddling: 0,
+    refill_loaded: 0,
     // Measured with DWT EXCCNT and CYCCNT: 12 in, 10 back, 6 from handler to handler.
     entry: 12,
     late_arrival: 6,
     exit: 10,
     tail_chain: 6,
     fp_frame: 0,
-    // DDI 0337, 3.3.2: neighbouring loads overlap their address and data phases; a store
-    // follows a load that way too, but nothing a store. One with an immediate offset
-    // always takes one cycle.
-    load_pairing: 1,
+    load_pairing: 0,
 };
 
-fn cost(slot: &Slot) -> u8 {
-    let listed = slot.imm.count_ones() as u8;
-    match slot.op.group() {
-        // Stores with an immediate offset overlap with the instruction after them.
-        Group::StoreImmediate => 1,
-        Group::Load | Group::Store | Group::LoadPc | Group::Exclusive => 2,
-        Group::Dual => 3,
-        Group::List => 1 + listed,
-        Group::Divide | Group::BranchTable | Group::SpecialRegister | Group::Barrier => 2,
-        _ if matches!(slot.op, Op::Mla | Op::Mls) => 2,
-        _ if matches!(slot.op, Op::Umull | Op::Smull | Op::Umlal | Op::Smlal) => 3,
-        _ => 1,
-    }
-}
-
-/// What a division takes beyond two cycles: nothing when the quotient is zero, else
-/// three and one for each four digits by which the dividend is the longer one.
-/// Measured on a CC2650 for every distance of 0 to 28 digits.
+/// What a division takes beyond two cycles: nothing when an operand is zero, one when the
+/// dividend has fewer digits, else three and one for each four digits by which it has more.
+/// A negative power of two counts as a digit less; and so does the dividend 0x8000_0000
+/// by a negative divisor that is none. Measured on a CC2650 and an STM32F100.
 fn divide(dividend: u32, divisor: u32, signed: bool) -> u8 {
-    let magnitude = |value: u32| if signed { (value as i32).unsigned_abs() } else { value };
-    let (dividend, divisor) = (magnitude(dividend), magnitude(divisor));
-    if divisor == 0 || dividend < divisor {
+    if dividend == 0 || divisor == 0 {
         return 0;
     }
-    let digits = divisor.leading_zeros() - dividend.leading_zeros();
-    (3 + digits / 4) as u8
+    let magnitude = |value: u32| if signed { (value as i32).unsigned_abs() } else { value };
+    let (n, m) = (magnitude(dividend), magnitude(divisor));
+    let mut digits = m.leading_zeros() as i32 - n.leading_zeros() as i32;
+    if signed && divisor >> 31 == 1 {
+        match (m.is_power_of_two(), n == 1 << 31) {
+            (true, false) => digits += 1,
+            (false, true) => digits -= 1,
+            _ => {}
+        }
+    }
+    if digits < 0 { 1 } else { 3 + (digits / 4) as u8 }
 }
 
-/// What a long multiply takes beyond three cycles: one for each operand of more than
-/// sixteen bits, two when it accumulates. Measured on a CC2650 and an STM32F100.
+/// What a long multiply takes beyond three cycles, by which halves of its operands are not
+/// zero and, if it is signed, by their signs. Measured on a CC2650 and an STM32F100.
 fn long_multiply(op: Op, n: u32, m: u32) -> u8 {
+    let halves = |value: u32| (value >> 16 != 0, value & 0xFFFF != 0);
     let signed = matches!(op, Op::Smull | Op::Smlal);
-    let wide = |value: u32| {
-        let fits = if signed { value as i16 as u32 == value } else { value <= 0xFFFF };
-        u8::from(!fits)
+    let (n_negative, m_negative) = (signed && n >> 31 == 1, signed && m >> 31 == 1);
+    let accumulates = matches!(op, Op::Umlal | Op::Smlal);
+    let (n, m) = (halves(n), halves(m));
+    if n == (false, false) || m == (false, false) {
+        return 0;
+    }
+    // Steps beyond the first, each of which accumulation doubles at first.
+    let steps = match (n, m) {
+        ((false, true), (false, true)) => u8::from(!accumulates && (n_negative || m_negative)),
+        ((true, false), (true, false)) => {
+            u8::from(n_negative || m_negative) + u8::from(accumulates)
+        }
+        ((true, true), (true, false)) => {
+            1 + u8::from(accumulates || n_negative || m_negative)
+                + u8::from(accumulates && (n_negative || m_negative))
+        }
+        ((true, false), (true, true)) => 1 + u8::from(accumulates),
+        ((true, true), (true, true)) => 2 + u8::from(accumulates),
+        _ => 1 + u8::from(m_negative),
     };
-    let each = if matches!(op, Op::Umlal | Op::Smlal) { 2 } else { 1 };
-    each * (wide(n) + wide(m))
+    steps + u8::from(accumulates && steps > 0)
 }

@@ -11,19 +11,29 @@ mod cortex_m0plus;
 mod cortex_m3;
 mod cortex_m33;
 mod cortex_m4;
+mod describe;
 mod memory;
+pub mod pace;
+pub mod pipeline;
+mod score;
 
 pub use memory::{LineMemory, Setting, Switch};
+pub use score::Score;
+
+use self::pipeline::Step;
 
 use crate::isa::{Op, Slot};
 use crate::soc::CoreKind;
 
 /// The version of the timing rules. Equal versions give equal cycles for ever.
-pub const TIMING_MODEL: &str = "1";
+pub const TIMING_MODEL: &str = "2";
 
 /// The timing rules of one core. All figures are cycles on memories without wait states.
 #[derive(Debug)]
 pub struct Rules {
+    /// What instructions mean for the pipeline of a core that is modelled cycle by cycle,
+    /// given the halfword behind them. The table's costs and refills are nothing then.
+    pub describe: Option<fn(&Slot, u16) -> Step>,
     /// What an instruction takes at least, branches not taken.
     pub cost: fn(&Slot) -> u8,
     /// What a division takes beyond its `cost`, by its operands.

@@ -113,7 +113,17 @@ fn socs() -> Result<Vec<Entry>, Trouble> {
 
 fn cores() -> Vec<Entry> {
     let entry = |core: &CoreKind| {
-        let description = format!("{}; timing {}", core.architecture(), core.timing_basis());
+        let share = |thousandths: u16| f64::from(thousandths) / 10.0;
+        let scores = core.scores().iter().map(|score| {
+            let (exact, within) = (share(score.exact), share(score.within_one));
+            format!("; {} {}: {exact} % exact, {within} % within 1", score.chip, score.code)
+        });
+        let description = format!(
+            "{}; timing {}{}",
+            core.architecture(),
+            core.timing_basis(),
+            scores.collect::<String>()
+        );
         entry!(core, description, "architecture": core.architecture(), "timing": core.timing_basis())
     };
     CoreKind::ALL.iter().map(entry).collect()

@@ -1,0 +1,307 @@
+//! What an instruction means for the pipeline.
+
+use super::pipeline::{Step, Unit, has};
+use crate::isa::{Group, Op, Slot};
+
+/// How a core multiplies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Multiplier {
+    /// Every product in a cycle.
+    Single,
+    /// Long products and accumulation in several steps.
+    Iterative,
+}
+
+/// Describes an instruction; `behind` is the halfword that follows it.
+pub fn describe(slot: &Slot, behind: u16, multiplier: Multiplier) -> Step {
+    let wide = slot.size() == 4;
+    let mut step = Step { unit: Unit::Alu, ..Step::default() };
+    let mut traits = if wide { has::WIDE } else { 0 };
+    if behind >> 8 == 0xBF && behind & 0xF != 0 {
+        traits |= has::IT_FOLLOWS;
+    }
+    let bit = |register: u8| 1u16 << (register & 15);
+    let (d, n, m, a) = (slot.d, slot.n, slot.m, slot.a);
+    let mut writes = 0;
+    let op = slot.op;
+    match op.group() {
+        Group::Immediate | Group::Register | Group::Shifted | Group::Shift => {
+            let compares = matches!(
+                op,
+                Op::TstI
+                    | Op::TeqI
+                    | Op::CmpI
+                    | Op::CmnI
+                    | Op::TstR
+                    | Op::TeqR
+                    | Op::CmpR
+                    | Op::CmnR
+                    | Op::TstX
+                    | Op::TeqX
+                    | Op::CmpX
+                    | Op::CmnX
+            );
+            if !compares {
+                writes = bit(d);
+            }
+            if op.sets_flags() {
+                traits |= has::SETS_FLAGS;
+            }
+            if !wide && writes & bit(13) == 0 && !(compares && n == 13) {
+                traits |= has::FOLDS;
+            }
+        }
+        Group::Bits => {
+            writes = bit(d);
+            if !wide {
+                traits |= has::FOLDS;
+            }
+        }
+        Group::Multiply => {
+            writes = bit(d);
+            step.first = d;
+            step.factors = bit(n) | bit(m);
+            match op {
+                Op::Mul | Op::Muls => {
+                    if !wide {
+                        traits |= has::FOLDS | has::MUL;
+                    }
+                    if op == Op::Muls {
+                        traits |= has::SETS_FLAGS;
+                    }
+                }
+                _ if multiplier == Multiplier::Single => {
+                    if !matches!(op, Op::Mla | Op::Mls) {
+                        writes |= bit(a);
+                    }
+                }
+                Op::Mla | Op::Mls => {
+                    (step.unit, step.cycles) = (Unit::Long, 2);
+                    traits |= has::HOLDS;
+                    step.high = a;
+                    if op == Op::Mla {
+                        traits |= has::MLA;
+                    }
+                }
+                _ => {
+                    (step.unit, step.cycles) = (Unit::Long, 3);
+                    traits |= has::HOLDS;
+                    traits |=
+                        if matches!(op, Op::Umull | Op::Smull) { has::MULL } else { has::MLAL };
+                    writes |= bit(a);
+                    step.high = d;
+                    step.low = a;
+                }
+            }
+        }
+        Group::Divide => {
+            writes = bit(d);
+            (step.unit, step.cycles) = (Unit::Long, 2);
+            traits |= has::HOLDS;
+        }
+        Group::Load | Group::LoadPc => {
+            step.unit = Unit::Load;
+            step.words = 1;
+            traits |= has::HOLDS;
+            step.first = if op.group() == Group::LoadPc { 15 } else { d };
+            writes = bit(step.first);
+            match op {
+                Op::LdrLit
+                | Op::LdrbLit
+                | Op::LdrhLit
+                | Op::LdrsbLit
+                | Op::LdrshLit
+                | Op::LdrPcLit => step.address = bit(15),
+                Op::LdrR | Op::LdrbR | Op::LdrhR | Op::LdrsbR | Op::LdrshR | Op::LdrPcR => {
+                    step.address = bit(n) | bit(m);
+                    traits |= has::INDEXED;
+                }
+                Op::LdrI | Op::LdrbI | Op::LdrhI | Op::LdrsbI | Op::LdrshI | Op::LdrPcI => {
+                    step.address = bit(n);
+                }
+                _ => {
+                    step.address = bit(n);
+                    writes |= bit(n);
+                    traits |= has::WRITEBACK;
+                }
+            }
+            if op.group() == Group::LoadPc {
+                traits |= has::TO_PC;
+            }
+        }
+        Group::StoreImmediate => {
+            step.unit = Unit::Store;
+            step.words = 1;
+            traits |= has::HOLDS;
+            step.first = d;
+            step.address = bit(n);
+        }
+        Group::Store => {
+            step.unit = Unit::Store;
+            step.words = 1;
+            traits |= has::HOLDS;
+            step.first = d;
+            step.address = bit(n);
+            if matches!(op, Op::StrR | Op::StrbR | Op::StrhR) {
+                step.address |= bit(m);
+                traits |= has::INDEXED;
+            } else {
+                writes |= bit(n);
+                traits |= has::WRITEBACK;
+            }
+        }
+        Group::Dual => {
+            traits |= has::HOLDS;
+            step.first = d;
+            step.second = a;
+            step.words = 2;
+            step.address = if op == Op::LdrdLit { bit(15) } else { bit(n) };
+            if op == Op::Strd {
+                step.unit = Unit::StoreMany;
+            } else {
+                step.unit = Unit::LoadMany;
+                writes = bit(d) | bit(a);
+            }
+            if op != Op::LdrdLit && slot.aux != 0 {
+                traits |= has::WRITEBACK;
+                writes |= bit(n);
+            }
+        }
+        Group::List => {
+            traits |= has::HOLDS;
+            let list = slot.imm as u16;
+            step.factors = list;
+            step.words = list.count_ones() as u8;
+            let stack = matches!(op, Op::Push | Op::Pop);
+            step.address = if stack { bit(13) } else { bit(n) };
+            if matches!(op, Op::Ldm | Op::Ldmdb | Op::Pop) {
+                step.unit = Unit::LoadMany;
+                writes = list;
+                if list & bit(15) != 0 {
+                    traits |= has::TO_PC;
+                }
+                if !wide && op == Op::Ldm {
+                    traits |= has::NARROW_LDM;
+                }
+            } else {
+                step.unit = Unit::StoreMany;
+            }
+            if stack || slot.aux == 1 {
+                traits |= has::WRITEBACK;
+                writes |= step.address;
+            }
+        }
+        Group::Exclusive => {
+            traits |= has::HOLDS;
+            match op {
+                Op::Clrex => {}
+                Op::Ldrex | Op::Ldrexb | Op::Ldrexh => {
+                    step.unit = Unit::Load;
+                    step.address = bit(n);
+                    step.first = d;
+                    writes = bit(d);
+                }
+                _ => {
+                    step.unit = Unit::Store;
+                    step.address = bit(n);
+                    step.first = a;
+                    writes = bit(d);
+                    traits |= has::WRITEBACK;
+                }
+            }
+        }
+        Group::Branch => match op {
+            Op::B => {
+                step.unit = Unit::Branch;
+                writes = bit(15);
+            }
+            Op::Cbz | Op::Cbnz => {
+                step.unit = Unit::Late;
+                traits |= has::HOLDS;
+                writes = bit(15);
+            }
+            _ => {
+                step.unit = Unit::Conditional;
+                writes = bit(15);
+            }
+        },
+        Group::Call => {
+            step.unit = Unit::Branch;
+            writes = bit(14) | bit(15);
+            traits |= has::LINKS;
+        }
+        Group::BranchRegister => {
+            writes = bit(15);
+            step.unit = match op {
+                Op::Bx if n == 14 => Unit::Return,
+                Op::MovPc if m == 14 => Unit::Return,
+                Op::BlxR if n == 14 => Unit::Return,
+                Op::AddPc => Unit::Computed,
+                _ => Unit::Late,
+            };
+            if op == Op::BlxR {
+                writes |= bit(14);
+                traits |= has::LINKS;
+            }
+            if op == Op::AddPc {
+                // The address unit reads R0 here, whatever the operands.
+                step.address = bit(0);
+            }
+        }
+        Group::BranchTable => {
+            step.unit = Unit::Table;
+            traits |= has::HOLDS | has::INDEXED | has::WRITEBACK;
+            step.address = bit(n) | bit(m);
+            step.first = 15;
+            writes = bit(15);
+        }
+        Group::Hint => match op {
+            Op::Nop => {
+                step.unit = Unit::Nop;
+                if !wide {
+                    traits |= has::FOLDS;
+                }
+            }
+            Op::It => traits |= has::IT,
+            _ => {}
+        },
+        Group::SpecialRegister => {
+            step.unit = Unit::Long;
+            traits |= has::HOLDS;
+            if op == Op::Mrs {
+                writes = bit(d);
+            } else if slot.imm < 4 {
+                traits |= has::SETS_FLAGS;
+            }
+        }
+        Group::ChangeState => step.unit = Unit::Long,
+        Group::Barrier => {
+            (step.unit, step.cycles) =
+                if op == Op::Isb { (Unit::Late, 1) } else { (Unit::Long, 2) };
+        }
+        Group::FloatMultiplyAdd => (step.unit, step.cycles) = (Unit::Long, 3),
+        Group::FloatDivide => (step.unit, step.cycles) = (Unit::Long, 14),
+        Group::FloatTransfer => {
+            if matches!(op, Op::VmovPairToCore | Op::VmovPairFromCore) {
+                (step.unit, step.cycles) = (Unit::Long, 2);
+            }
+            writes = match op {
+                Op::VmovToCore | Op::Vmrs if d != 15 => bit(d),
+                Op::VmovPairToCore => bit(d) | bit(a),
+                _ => 0,
+            };
+        }
+        Group::FloatMemory => {
+            let stores = matches!(op, Op::Vstr | Op::Vstm);
+            step.unit = if stores { Unit::StoreMany } else { Unit::LoadMany };
+            traits |= has::HOLDS;
+            step.words = (slot.aux & 0xFF) as u8;
+            (step.first, step.second) = (31, 31);
+            step.address = if op == Op::VldrLit { bit(15) } else { bit(n) };
+        }
+        _ => {}
+    }
+    step.traits = traits;
+    step.writes = writes;
+    step
+}
