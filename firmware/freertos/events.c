@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Polling an event group in which nobody ever sets a bit. */
+/* An event group: polled while nobody sets a bit, and waited for. */
 #include "bench.h"
 #include "event_groups.h"
 
@@ -89,3 +89,108 @@ static void prvGet( void )
     xBenchCreateTask( vGetTask, "get", benchLOW_PRIORITY );
 }
 RTMARK_SCENARIO( "events.get.poll", prvGet );
+
+/*-----------------------------------------------------------*/
+/* events.post.immediate, events.wait.immediate: nobody waits; a bit is set. */
+
+static void vImmediateTask( void * pvParameters )
+{
+    const EventBits_t xBit = ( EventBits_t ) 1 << 3;
+
+    ( void ) pvParameters;
+
+    for( uint32_t ulSample = 0; ulSample < RTMARK_SAMPLES; ulSample++ )
+    {
+        RTMARK_BEGIN( "events.post.immediate" );
+        xEventGroupSetBits( xEvents, xBit );
+        RTMARK_END( "events.post.immediate" );
+
+        RTMARK_BEGIN( "events.wait.immediate" );
+        const EventBits_t xBits = xEventGroupWaitBits( xEvents, eventsALL_BITS, pdTRUE, pdFALSE, portMAX_DELAY );
+        RTMARK_END( "events.wait.immediate" );
+
+        rtmark_expect( "bits seen", xBits, xBit );
+        rtmark_expect( "bits left", xEventGroupGetBits( xEvents ), 0u );
+    }
+
+    rtmark_ok();
+}
+
+static void prvImmediate( void )
+{
+    prvCreateEvents();
+    xBenchCreateTask( vImmediateTask, "immediate", benchLOW_PRIORITY );
+}
+RTMARK_SCENARIO( "events.post.immediate", prvImmediate );
+RTMARK_SCENARIO( "events.wait.immediate", prvImmediate );
+
+/*-----------------------------------------------------------*/
+/* events.post.wake_any, events.post.wake_all, events.wait.blocking: a task of higher
+ * priority waits for one or for both of two bits. */
+
+#define eventsFIRST_BIT     ( ( EventBits_t ) 1 << 0 )
+#define eventsSECOND_BIT    ( ( EventBits_t ) 1 << 1 )
+
+static BaseType_t xForAll;
+static volatile uint32_t ulTimes;
+
+static void prvWaitForBits( void )
+{
+    xEventGroupWaitBits( xEvents, eventsFIRST_BIT | eventsSECOND_BIT, pdTRUE, xForAll, portMAX_DELAY );
+}
+
+static void vWaitingTask( void * pvParameters )
+{
+    ( void ) pvParameters;
+
+    /* The first time, nobody has set a bit yet. */
+    prvWaitForBits();
+
+    for( ; ; )
+    {
+        RTMARK_END( "events.post.wake_any" );
+        RTMARK_END( "events.post.wake_all" );
+        ulTimes++;
+        RTMARK_BEGIN( "events.wait.blocking" );
+        prvWaitForBits();
+    }
+}
+
+static void vPostingTask( void * pvParameters )
+{
+    ( void ) pvParameters;
+
+    for( uint32_t ulSample = 1; ulSample <= RTMARK_SAMPLES; ulSample++ )
+    {
+        if( xForAll )
+        {
+            xEventGroupSetBits( xEvents, eventsFIRST_BIT );
+            rtmark_expect( "times the other task ran", ulTimes, ulSample - 1u );
+        }
+
+        RTMARK_BEGIN( "events.post.wake_any" );
+        RTMARK_BEGIN( "events.post.wake_all" );
+        xEventGroupSetBits( xEvents, eventsSECOND_BIT );
+        RTMARK_END( "events.wait.blocking" );
+
+        rtmark_expect( "times the other task ran", ulTimes, ulSample );
+    }
+
+    rtmark_ok();
+}
+
+static void prvWakeAny( void )
+{
+    prvCreateEvents();
+    xBenchCreateTask( vWaitingTask, "waiting", benchHIGH_PRIORITY );
+    xBenchCreateTask( vPostingTask, "posting", benchLOW_PRIORITY );
+}
+RTMARK_SCENARIO( "events.post.wake_any", prvWakeAny );
+RTMARK_SCENARIO( "events.wait.blocking", prvWakeAny );
+
+static void prvWakeAll( void )
+{
+    xForAll = pdTRUE;
+    prvWakeAny();
+}
+RTMARK_SCENARIO( "events.post.wake_all", prvWakeAll );

@@ -100,9 +100,12 @@ const BUILTIN: &[(&str, &str)] = builtin![
     "semaphore.toml",
     "mutex.toml",
     "queue.toml",
+    "stream.toml",
     "events.toml",
+    "notify.toml",
     "isr.toml",
     "timer.toml",
+    "heap.toml",
     "workload.toml",
 ];
 

@@ -1,4 +1,4 @@
-//! Polling event bits that nobody ever sets.
+//! Event bits: polled while nobody sets one, and waited for.
 //!
 //! embassy-sync has no event group. What does its work is a [`Watch`]: it keeps a value, here
 //! the bits, that senders modify and that several receivers can wait for until it fulfils a
@@ -8,10 +8,12 @@
 #![no_std]
 #![no_main]
 
-use embassy_executor::Spawner;
+use embassy_executor::{InterruptExecutor, Spawner};
 use embassy_sync::blocking_mutex::raw::CriticalSectionRawMutex;
 use embassy_sync::watch::{Receiver, Watch};
-use rtmark_probe::scenario::{self, POLLS};
+use rtmark_board::Counter;
+use rtmark_board::device::{Interrupt, interrupt};
+use rtmark_probe::scenario::{self, POLLS, SAMPLES};
 use rtmark_probe::{begin, end, scenarios};
 
 #[embassy_executor::main]
@@ -21,6 +23,11 @@ async fn main(spawner: Spawner) {
     scenarios! {
         "events.wait.poll_empty" => spawner.spawn(wait().unwrap()),
         "events.get.poll" => spawner.spawn(get().unwrap()),
+        "events.post.immediate" => spawner.spawn(immediate().unwrap()),
+        "events.wait.immediate" => spawner.spawn(immediate().unwrap()),
+        "events.post.wake_any" => wake(spawner, Wanted::Any),
+        "events.post.wake_all" => wake(spawner, Wanted::All),
+        "events.wait.blocking" => wake(spawner, Wanted::Any),
     }
 }
 
@@ -80,6 +87,102 @@ async fn get() {
             scenario::fail("a bit is set that nobody set");
         }
         end!("events.get.poll");
+    }
+    scenario::ok();
+}
+
+// events.post.immediate, events.wait.immediate: nobody waits; a bit is set.
+
+fn set(set: u32) {
+    EVENTS.sender().send_modify(|bits| *bits = bits.map(|bits| bits | set));
+}
+
+fn clear(clear: u32) {
+    EVENTS.sender().send_modify(|bits| *bits = bits.map(|bits| bits & !clear));
+}
+
+#[embassy_executor::task]
+async fn immediate() {
+    let mut events = checked_events();
+    for _ in 0..SAMPLES {
+        begin!("events.post.immediate");
+        set(1 << 3);
+        end!("events.post.immediate");
+
+        begin!("events.wait.immediate");
+        let bits = events.get_and(|bits| bits & ALL_BITS != 0).await;
+        end!("events.wait.immediate");
+
+        scenario::expect("bits seen", bits, 1 << 3);
+        clear(ALL_BITS);
+    }
+    scenario::ok();
+}
+
+// events.post.wake_any, events.post.wake_all, events.wait.blocking: a task of a higher-priority
+// executor waits for one or for both of two bits.
+
+const FIRST: u32 = 1 << 0;
+const SECOND: u32 = 1 << 1;
+
+#[derive(Clone, Copy)]
+enum Wanted {
+    Any,
+    All,
+}
+
+impl Wanted {
+    fn are_in(self, bits: u32) -> bool {
+        let found = bits & (FIRST | SECOND);
+        match self {
+            Self::Any => found != 0,
+            Self::All => found == FIRST | SECOND,
+        }
+    }
+}
+
+static EXECUTOR_HIGH: InterruptExecutor = InterruptExecutor::new();
+static TIMES: Counter = Counter::new();
+
+#[interrupt]
+unsafe fn RUN_HIGH() {
+    // SAFETY: called from its interrupt only, which `start` enables.
+    unsafe { EXECUTOR_HIGH.on_interrupt() }
+}
+
+fn wake(spawner: Spawner, wanted: Wanted) {
+    EXECUTOR_HIGH.start(Interrupt::RUN_HIGH).spawn(waiting(wanted).unwrap());
+    spawner.spawn(posting(wanted).unwrap());
+}
+
+#[embassy_executor::task]
+async fn waiting(wanted: Wanted) {
+    let mut events = checked_events();
+    // The first time, nobody has set a bit yet.
+    events.get_and(|bits| wanted.are_in(*bits)).await;
+    loop {
+        end!("events.post.wake_any");
+        end!("events.post.wake_all");
+        TIMES.increment();
+        clear(FIRST | SECOND);
+        begin!("events.wait.blocking");
+        events.get_and(|bits| wanted.are_in(*bits)).await;
+    }
+}
+
+#[embassy_executor::task]
+async fn posting(wanted: Wanted) {
+    for sample in 1..=SAMPLES {
+        if matches!(wanted, Wanted::All) {
+            set(FIRST);
+            scenario::expect("times the other task ran", TIMES.get(), sample - 1);
+        }
+        begin!("events.post.wake_any");
+        begin!("events.post.wake_all");
+        set(SECOND);
+        end!("events.wait.blocking");
+
+        scenario::expect("times the other task ran", TIMES.get(), sample);
     }
     scenario::ok();
 }

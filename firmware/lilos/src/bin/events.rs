@@ -1,4 +1,4 @@
-//! Polling event bits that nobody ever sets.
+//! Event bits: polled while nobody sets one, and waited for.
 //!
 //! lilos has no event group. What does its work is a [`Watch`] of lilos-watch: it keeps a value,
 //! here the bits, and tells its receivers that it has changed.
@@ -9,9 +9,11 @@
 use core::convert::Infallible;
 
 use cortex_m_rt::entry;
-use lilos_watch::Watch;
+use lilos::exec::yield_cpu;
+use lilos_watch::{Receiver, Watch};
+use rtmark_board::Counter;
 use rtmark_lilos::run;
-use rtmark_probe::scenario::{self, POLLS};
+use rtmark_probe::scenario::{self, POLLS, SAMPLES};
 use rtmark_probe::{begin, end, scenarios};
 
 #[entry]
@@ -22,6 +24,9 @@ fn main() -> ! {
     scenarios! {
         "events.wait.poll_empty" => run!(wait(&events)),
         "events.get.poll" => run!(get(&events)),
+        "events.post.immediate" => run!(immediate(&events)),
+        "events.wait.immediate" => run!(immediate(&events)),
+        "events.wait.blocking" => run!(waiting(&events), posting(&events)),
     }
 }
 
@@ -63,6 +68,63 @@ async fn get(events: &Watch<u32>) -> Infallible {
             scenario::fail("a bit is set that nobody set");
         }
         end!("events.get.poll");
+    }
+    scenario::ok();
+}
+
+// events.post.immediate, events.wait.immediate: nobody waits; a bit is set.
+
+/// Waits until any bit is set, and says which are.
+async fn any(events: &mut Receiver<'_, u32>) -> u32 {
+    loop {
+        events.changed().await;
+        let bits = events.copy_current_and_update();
+        if bits & ALL_BITS != 0 {
+            return bits;
+        }
+    }
+}
+
+async fn immediate(events: &Watch<u32>) -> Infallible {
+    let mut receiver = events.subscribe();
+    let sender = events.sender();
+    for _ in 0..SAMPLES {
+        begin!("events.post.immediate");
+        sender.send_modify(|bits| *bits |= BIT);
+        end!("events.post.immediate");
+
+        begin!("events.wait.immediate");
+        let bits = any(&mut receiver).await;
+        end!("events.wait.immediate");
+
+        scenario::expect("bits seen", bits, BIT);
+        sender.send_modify(|bits| *bits &= !BIT);
+    }
+    scenario::ok();
+}
+
+// events.wait.blocking: the next task in the array runs then.
+
+static TIMES: Counter = Counter::new();
+
+async fn waiting(events: &Watch<u32>) -> Infallible {
+    let mut receiver = events.subscribe();
+    let sender = events.sender();
+    loop {
+        begin!("events.wait.blocking");
+        let bits = any(&mut receiver).await;
+        scenario::expect("bits seen", bits, BIT);
+        TIMES.increment();
+        sender.send_modify(|bits| *bits &= !BIT);
+    }
+}
+
+async fn posting(events: &Watch<u32>) -> Infallible {
+    for sample in 1..=SAMPLES {
+        end!("events.wait.blocking");
+        events.sender().send_modify(|bits| *bits |= BIT);
+        yield_cpu().await;
+        scenario::expect("times the other task ran", TIMES.get(), sample);
     }
     scenario::ok();
 }

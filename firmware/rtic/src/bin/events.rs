@@ -1,4 +1,4 @@
-//! Polling event bits that nobody ever sets.
+//! Event bits: polled while nobody sets one, and waited for.
 //!
 //! rtic-sync has no event group. A [`Signal`] tells one task of a value, here of bits, once; a
 //! [`Watch`] keeps it for whoever asks. A writer replaces all bits.
@@ -6,11 +6,12 @@
 #![no_std]
 #![no_main]
 
-#[rtic::app(device = rtmark_board::device, peripherals = false, dispatchers = [RUN_LOW])]
+#[rtic::app(device = rtmark_board::device, peripherals = false, dispatchers = [RUN_LOW, RUN_HIGH])]
 mod app {
     use rtic_sync::signal::Signal;
     use rtic_sync::watch::Watch;
-    use rtmark_probe::scenario::{self, POLLS};
+    use rtmark_board::Counter;
+    use rtmark_probe::scenario::{self, POLLS, SAMPLES};
     use rtmark_probe::{begin, end, scenarios};
 
     #[shared]
@@ -31,6 +32,10 @@ mod app {
         scenarios! {
             "events.wait.poll_empty" => wait(),
             "events.get.poll" => get(),
+            "events.post.immediate" => immediate().await,
+            "events.wait.immediate" => immediate().await,
+            "events.post.wake_any" => post(),
+            "events.wait.blocking" => post(),
         }
     }
 
@@ -76,6 +81,55 @@ mod app {
                 scenario::fail("a bit is set that nobody set");
             }
             end!("events.get.poll");
+        }
+        scenario::ok();
+    }
+
+    // events.post.immediate, events.wait.immediate: nobody waits; bits are set.
+
+    async fn immediate() {
+        let (mut writer, mut reader) = SIGNAL.split();
+        for _ in 0..SAMPLES {
+            begin!("events.post.immediate");
+            writer.write(BIT);
+            end!("events.post.immediate");
+
+            begin!("events.wait.immediate");
+            let bits = reader.wait().await;
+            end!("events.wait.immediate");
+
+            scenario::expect("bits seen", bits, BIT);
+        }
+        scenario::ok();
+    }
+
+    // events.post.wake_any, events.wait.blocking: a task of higher priority waits.
+
+    static TIMES: Counter = Counter::new();
+
+    #[task(priority = 2)]
+    async fn high(_: high::Context) {
+        let mut signal = SIGNAL.take_reader();
+        // The first time, nobody has set a bit yet.
+        let mut bits = signal.wait().await;
+        loop {
+            end!("events.post.wake_any");
+            scenario::expect("bits seen", bits, BIT);
+            TIMES.increment();
+            begin!("events.wait.blocking");
+            bits = signal.wait().await;
+        }
+    }
+
+    fn post() {
+        let _ = high::spawn();
+        let mut signal = SIGNAL.writer();
+        for sample in 1..=SAMPLES {
+            begin!("events.post.wake_any");
+            signal.write(BIT);
+            end!("events.wait.blocking");
+
+            scenario::expect("times the other task ran", TIMES.get(), sample);
         }
         scenario::ok();
     }

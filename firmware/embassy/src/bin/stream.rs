@@ -1,0 +1,115 @@
+//! A pipe of bytes.
+
+#![no_std]
+#![no_main]
+
+use embassy_executor::{InterruptExecutor, Spawner};
+use embassy_sync::blocking_mutex::raw::CriticalSectionRawMutex;
+use embassy_sync::pipe::Pipe;
+use rtmark_board::Counter;
+use rtmark_board::device::{Interrupt, interrupt};
+use rtmark_probe::scenario::{self, SAMPLES};
+use rtmark_probe::{begin, end, scenarios};
+
+#[embassy_executor::main]
+async fn main(spawner: Spawner) {
+    rtmark_embassy::init();
+
+    scenarios! {
+        "stream.send.immediate" => spawner.spawn(immediate().unwrap()),
+        "stream.receive.immediate" => spawner.spawn(immediate().unwrap()),
+        "stream.send.wake+ctx" => wake(spawner),
+        "stream.receive.blocking" => wake(spawner),
+    }
+}
+
+const BYTES: usize = 16;
+
+static PIPE: Pipe<CriticalSectionRawMutex, 100> = Pipe::new();
+static TIMES: Counter = Counter::new();
+
+/// Bytes that no other sample has.
+fn bytes(sample: u32) -> [u8; BYTES] {
+    core::array::from_fn(|byte| (3 * sample + byte as u32) as u8)
+}
+
+fn expect_bytes(received: &[u8], sample: u32) {
+    if received != bytes(sample) {
+        scenario::fail_with("other bytes were received than sent in sample", sample);
+    }
+}
+
+// stream.send.immediate, stream.receive.immediate
+
+#[embassy_executor::task]
+async fn immediate() {
+    let mut received = [0; BYTES];
+    for sample in 0..SAMPLES {
+        let sent = bytes(sample);
+
+        begin!("stream.send.immediate");
+        let count = PIPE.try_write(&sent);
+        end!("stream.send.immediate");
+
+        begin!("stream.receive.immediate");
+        let mut length = PIPE.read(&mut received).await;
+        end!("stream.receive.immediate");
+
+        // What wraps around comes and goes in two parts.
+        let written = count.unwrap_or(0);
+        if written < BYTES {
+            PIPE.write_all(&sent[written..]).await;
+        }
+        while length < BYTES {
+            length += PIPE.read(&mut received[length..]).await;
+        }
+        expect_bytes(&received, sample);
+    }
+    scenario::ok();
+}
+
+// stream.send.wake+ctx, stream.receive.blocking: a task of a higher-priority executor receives.
+
+static EXECUTOR_HIGH: InterruptExecutor = InterruptExecutor::new();
+
+#[interrupt]
+unsafe fn RUN_HIGH() {
+    // SAFETY: called from its interrupt only, which `start` enables.
+    unsafe { EXECUTOR_HIGH.on_interrupt() }
+}
+
+fn wake(spawner: Spawner) {
+    EXECUTOR_HIGH.start(Interrupt::RUN_HIGH).spawn(receiving().unwrap());
+    spawner.spawn(sending().unwrap());
+}
+
+#[embassy_executor::task]
+async fn receiving() {
+    let mut received = [0; BYTES];
+    // The first time, nobody has sent anything yet.
+    let mut length = PIPE.read(&mut received).await;
+    loop {
+        end!("stream.send.wake+ctx");
+        while length < BYTES {
+            length += PIPE.read(&mut received[length..]).await;
+        }
+        expect_bytes(&received, TIMES.increment());
+        begin!("stream.receive.blocking");
+        length = PIPE.read(&mut received).await;
+    }
+}
+
+#[embassy_executor::task]
+async fn sending() {
+    for sample in 1..=SAMPLES {
+        let sent = bytes(sample);
+
+        begin!("stream.send.wake+ctx");
+        let written = PIPE.try_write(&sent);
+        end!("stream.receive.blocking");
+
+        PIPE.write_all(&sent[written.unwrap_or(0)..]).await;
+        scenario::expect("times bytes were received", TIMES.get(), sample);
+    }
+    scenario::ok();
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* A pool of blocks for each size. */
+#include "bench.h"
+
+enum { BLOCKS = 4 };
+
+#define SIZED(size)                                                         \
+    static void sized_##size##_step(void *context)                          \
+    {                                                                       \
+        static uint32_t storage[BLOCKS][size / 4];                          \
+        static struct evloop_pool pool;                                     \
+                                                                            \
+        (void)context;                                                      \
+        evloop_pool_init(&pool, storage, size, BLOCKS);                     \
+        for (uint32_t sample = 0; sample < RTMARK_SAMPLES; sample++) {      \
+            RTMARK_BEGIN("heap.malloc." #size "b");                         \
+            void *const block = evloop_pool_take(&pool);                    \
+            RTMARK_END("heap.malloc." #size "b");                           \
+                                                                            \
+            rtmark_expect("block given", block == storage[BLOCKS - 1], 1u); \
+                                                                            \
+            RTMARK_BEGIN("heap.free." #size "b");                           \
+            evloop_pool_give(&pool, block);                                 \
+            RTMARK_END("heap.free." #size "b");                             \
+        }                                                                   \
+        rtmark_ok();                                                        \
+    }                                                                       \
+                                                                            \
+    static void sized_##size(void)                                          \
+    {                                                                       \
+        enqueue(sized_##size##_step);                                       \
+    }                                                                       \
+    RTMARK_SCENARIO("heap.malloc." #size "b", sized_##size);                \
+    RTMARK_SCENARIO("heap.free." #size "b", sized_##size)
+
+SIZED(16);
+SIZED(128);
