@@ -51,6 +51,7 @@ endif
 CORE_FLAGS_cortex-m0plus := -mcpu=cortex-m0plus -mfloat-abi=soft -DRTMARK_CORE_HAS_FPU=0
 CORE_FLAGS_cortex-m3 := -mcpu=cortex-m3 -mfloat-abi=soft -DRTMARK_CORE_HAS_FPU=0
 CORE_FLAGS_cortex-m4f := -mcpu=cortex-m4 -mfpu=fpv4-sp-d16 -mfloat-abi=hard -DRTMARK_CORE_HAS_FPU=1
+CORE_FLAGS_cortex-m33 := -mcpu=cortex-m33 -mfpu=fpv5-sp-d16 -mfloat-abi=hard -DRTMARK_CORE_HAS_FPU=1
 
 CORE_FLAGS := $(CORE_FLAGS_$(RTMARK_CORE))
 ifeq ($(CORE_FLAGS),)

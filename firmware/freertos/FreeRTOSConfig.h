@@ -118,14 +118,29 @@ extern void vAssertCalled( void ) __attribute__( ( noreturn ) );
     /* This port masks all interrupts, and names its handlers itself. */
 #else
     /* Demo: interrupts of the levels 0 to 4 are never masked by the kernel and must
-     * not call it. The level is shifted to where the chip's priority bits are. */
-    #define configLIBRARY_LOWEST_INTERRUPT_PRIORITY ( ( 1 << RTMARK_PRIORITY_BITS ) - 1 )
+     * not call it. The level is shifted to where the chip's priority bits are. Where there are
+     * all eight of them, as in models, the lowest one would not count for preemption. */
+    #if RTMARK_PRIORITY_BITS > 4
+        #define configPRIO_BITS 4
+    #else
+        #define configPRIO_BITS RTMARK_PRIORITY_BITS
+    #endif
+    #define configLIBRARY_LOWEST_INTERRUPT_PRIORITY ( ( 1 << configPRIO_BITS ) - 1 )
     #define configLIBRARY_MAX_SYSCALL_INTERRUPT_PRIORITY 5
     #define configKERNEL_INTERRUPT_PRIORITY \
-        ( configLIBRARY_LOWEST_INTERRUPT_PRIORITY << ( 8 - RTMARK_PRIORITY_BITS ) )
+        ( configLIBRARY_LOWEST_INTERRUPT_PRIORITY << ( 8 - configPRIO_BITS ) )
     #define configMAX_SYSCALL_INTERRUPT_PRIORITY \
-        ( configLIBRARY_MAX_SYSCALL_INTERRUPT_PRIORITY << ( 8 - RTMARK_PRIORITY_BITS ) )
+        ( configLIBRARY_MAX_SYSCALL_INTERRUPT_PRIORITY << ( 8 - configPRIO_BITS ) )
 
+    /* The Cortex-M33 port names its handlers itself, and wants to be told what is in use. Code
+     * runs in the state in which the core comes out of reset. */
+    #define configENABLE_FPU 1
+    #define configENABLE_MVE 0
+    #define configENABLE_TRUSTZONE 0
+    #define configRUN_FREERTOS_SECURE_ONLY 1
+#endif
+
+#if defined( __ARM_ARCH_7M__ ) || defined( __ARM_ARCH_7EM__ )
     /* Demo: the port's handlers under the names that the vector table has. */
     #define vPortSVCHandler SVC_Handler
     #define xPortPendSVHandler PendSV_Handler

@@ -53,9 +53,11 @@ static void vFirstYieldTask( void * pvParameters )
     ( void ) pvParameters;
 
     /* To start right after a tick. */
+    const TaskHandle_t xSecondTask = xBenchCreateTask( vSecondYieldTask, "second", benchLOW_PRIORITY );
+    vTaskSuspend( xSecondTask );
     vTaskDelay( 1 );
     xStartTick = xTaskGetTickCount();
-    xBenchCreateTask( vSecondYieldTask, "second", benchLOW_PRIORITY );
+    vTaskResume( xSecondTask );
 
     for( ; ; )
     {

@@ -69,6 +69,9 @@ pub struct Manifest {
     pub images: Vec<String>,
     /// The cores that it supports.
     pub cores: Vec<String>,
+    /// Why it does not support some other cores.
+    #[serde(default)]
+    pub unsupported: BTreeMap<String, String>,
     /// The sets of build settings that it has.
     #[serde(default = "default_only")]
     pub profiles: Vec<String>,
@@ -127,6 +130,8 @@ build = "cargo"
 package = "rtmark-k"
 images = ["thread"]
 cores = ["cortex-m0plus"]
+[unsupported]
+cortex-m33 = "Not for ARMv8-M."
 [settings]
 tick_hz = 1000
 asserts = false
@@ -141,6 +146,7 @@ reason = "It has no queue."
         let reason = |id: &str| manifest.not_applicable(&id.parse().expect("good"));
         assert_eq!(reason("queue.send.immediate"), Some("It has no queue."));
         assert_eq!(reason("thread.yield"), None);
+        assert_eq!(manifest.unsupported["cortex-m33"], "Not for ARMv8-M.");
         assert_eq!(manifest.settings["asserts"], Setting::Switch(false));
 
         let refusal = |from: &str, to: &str| {

@@ -103,9 +103,11 @@ const BUILTIN: &[(&str, &str)] = builtin![
     "stream.toml",
     "events.toml",
     "notify.toml",
+    "async.toml",
     "isr.toml",
     "timer.toml",
     "heap.toml",
+    "tm.toml",
     "workload.toml",
 ];
 

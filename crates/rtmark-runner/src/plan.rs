@@ -117,7 +117,8 @@ fn excuse(
 ) -> Option<String> {
     let core = soc.soc.core.name();
     if !manifest.cores.iter().any(|supported| supported == core) {
-        return Some(format!("rtmark has no firmware of {} for {core}.", manifest.name));
+        let unknown = || format!("rtmark has no firmware of {} for {core}.", manifest.name);
+        return Some(manifest.unsupported.get(core).cloned().unwrap_or_else(unknown));
     }
     if !manifest.profiles.iter().any(|known| known == profile) {
         return Some(format!("{} has no profile {profile}.", manifest.name));

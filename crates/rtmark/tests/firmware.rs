@@ -102,8 +102,9 @@ fn figures_make_sense(suite: &Suite, scenarios: &rtmark_model::Catalogue) {
     for soc in SOCS {
         for kernel in &KERNELS[1..] {
             // Compilers differ in the workload by more than the kernels do.
-            let of_kernel =
-                |id: &str| !id.starts_with("workload.") && !id.starts_with("timer.delay");
+            let of_kernel = |id: &str| {
+                !id.starts_with("workload.") && !id.starts_with("timer.delay") && id != "tm.basic"
+            };
             for scenario in scenarios.scenarios() {
                 let id = scenario.id.as_str();
                 if of_kernel(id) {

@@ -10,8 +10,9 @@ use crate::soc;
 pub use self::Interrupt as interrupt;
 pub use cortex_m_rt::interrupt;
 
-/// How many bits of a priority the chip has.
-pub const NVIC_PRIO_BITS: u8 = soc::PRIORITY_BITS;
+/// How many bits of a priority the chip has, as far as frameworks count: with more than these,
+/// as no silicon has but models have, there are steps between the levels that nobody uses.
+pub const NVIC_PRIO_BITS: u8 = if soc::PRIORITY_BITS < 4 { soc::PRIORITY_BITS } else { 4 };
 
 /// External interrupts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,5 +1,5 @@
 //! What rtmark's Rust images share: the soc, its interrupts, where failures end, and the
-//! computation of `workload.prime.*`.
+//! work of `workload.prime.*` and `tm.basic`.
 //!
 //! It takes the place that a HAL and a chip's own crate have in an application. There is no
 //! real HAL, because the scenarios use nothing of a chip but its core, and run on any. It
@@ -12,6 +12,7 @@ pub mod device;
 mod failure;
 pub mod prime;
 pub mod soc;
+pub mod tm;
 
 use cortex_m::peripheral::NVIC;
 

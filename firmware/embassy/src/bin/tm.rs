@@ -1,0 +1,165 @@
+//! Thread-Metric's tests, those that there is something for.
+
+#![no_std]
+#![no_main]
+
+use cortex_m::peripheral::NVIC;
+use embassy_executor::{InterruptExecutor, Spawner};
+use embassy_futures::yield_now;
+use embassy_sync::blocking_mutex::raw::CriticalSectionRawMutex;
+use embassy_sync::channel::Channel;
+use embassy_sync::semaphore::{GreedySemaphore, Semaphore};
+use embassy_sync::signal::Signal;
+use rtmark_board::device::{Interrupt, interrupt};
+use rtmark_board::{Counter, tm};
+use rtmark_probe::scenario::{self, SAMPLES};
+use rtmark_probe::{begin, end, scenarios};
+
+#[embassy_executor::main]
+async fn main(spawner: Spawner) {
+    rtmark_embassy::init();
+
+    scenarios! {
+        "tm.basic" => tm::basic_run(),
+        "tm.cooperative" => {
+            for counter in &COUNTERS[1..] {
+                spawner.spawn(other(counter).unwrap());
+            }
+            spawner.spawn(first().unwrap());
+        },
+        "tm.interrupt" => spawner.spawn(take().unwrap()),
+        "tm.interrupt_preempt" => {
+            EXECUTOR_HIGH.start(Interrupt::RUN_HIGH).spawn(preempting().unwrap());
+            spawner.spawn(preempted().unwrap());
+        },
+        "tm.message" => spawner.spawn(message().unwrap()),
+        "tm.sync" => spawner.spawn(sync().unwrap()),
+    }
+}
+
+// tm.cooperative
+
+static COUNTERS: [Counter; 5] = [const { Counter::new() }; 5];
+
+#[embassy_executor::task(pool_size = 4)]
+async fn other(counter: &'static Counter) {
+    loop {
+        counter.increment();
+        yield_now().await;
+    }
+}
+
+#[embassy_executor::task]
+async fn first() {
+    loop {
+        end!("tm.cooperative");
+        begin!("tm.cooperative");
+        if COUNTERS[0].increment() > 2 * SAMPLES {
+            break;
+        }
+        yield_now().await;
+        COUNTERS[0].increment();
+        yield_now().await;
+    }
+    // Tasks that are ready take turns back and forth: the others are within a round.
+    for counter in &COUNTERS[1..] {
+        scenario::expect("rounds off", u32::from(counter.get().abs_diff(2 * SAMPLES) > 1), 0);
+    }
+    scenario::ok();
+}
+
+// tm.interrupt
+
+static GIVEN: Signal<CriticalSectionRawMutex, ()> = Signal::new();
+
+#[interrupt]
+fn PLAIN() {
+    GIVEN.signal(());
+}
+
+#[embassy_executor::task]
+async fn take() {
+    rtmark_board::unmask(Interrupt::PLAIN);
+    for _ in 0..SAMPLES {
+        begin!("tm.interrupt");
+        NVIC::pend(Interrupt::PLAIN);
+        GIVEN.wait().await;
+        end!("tm.interrupt");
+    }
+    scenario::ok();
+}
+
+// tm.interrupt_preempt
+
+static EXECUTOR_HIGH: InterruptExecutor = InterruptExecutor::new();
+static RESUME: Signal<CriticalSectionRawMutex, ()> = Signal::new();
+
+#[interrupt]
+unsafe fn RUN_HIGH() {
+    // SAFETY: called from its interrupt only, which `start` enables.
+    unsafe { EXECUTOR_HIGH.on_interrupt() }
+}
+
+#[interrupt]
+fn BENCH() {
+    RESUME.signal(());
+}
+
+#[embassy_executor::task]
+async fn preempting() {
+    loop {
+        RESUME.wait().await;
+        COUNTERS[1].increment();
+    }
+}
+
+#[embassy_executor::task]
+async fn preempted() {
+    rtmark_board::unmask(Interrupt::BENCH);
+    for sample in 1..=SAMPLES {
+        begin!("tm.interrupt_preempt");
+        NVIC::pend(Interrupt::BENCH);
+        while COUNTERS[1].get() != sample {}
+        end!("tm.interrupt_preempt");
+
+        scenario::expect("times the other task ran", COUNTERS[1].get(), sample);
+    }
+    scenario::ok();
+}
+
+// tm.message
+
+static QUEUE: Channel<CriticalSectionRawMutex, [u32; 4], 10> = Channel::new();
+
+#[embassy_executor::task]
+async fn message() {
+    for sample in 0..SAMPLES {
+        let sent = [sample, 1, 2, 3];
+
+        begin!("tm.message");
+        QUEUE.send(sent).await;
+        let received = QUEUE.receive().await;
+        end!("tm.message");
+
+        scenario::expect("first word of the item", received[0], sample);
+        scenario::expect("last word of the item", received[3], 3);
+    }
+    scenario::ok();
+}
+
+// tm.sync
+
+static SEMAPHORE: GreedySemaphore<CriticalSectionRawMutex> = GreedySemaphore::new(1);
+
+#[embassy_executor::task]
+async fn sync() {
+    for _ in 0..SAMPLES {
+        begin!("tm.sync");
+        let Ok(permit) = SEMAPHORE.acquire(1).await;
+        drop(permit);
+        end!("tm.sync");
+
+        scenario::expect("permits left", u32::from(SEMAPHORE.try_acquire(1).is_some()), 1);
+    }
+    scenario::ok();
+}
