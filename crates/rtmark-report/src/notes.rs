@@ -35,7 +35,8 @@ pub fn without_figures(answer: &Answer) -> Option<(&'static str, String)> {
             Some(("no sample", "The series is empty.".into()))
         }
         Answer::Measured(_) => None,
-        Answer::NotApplicable { key, reason } => Some(("n/a", format!("{}: {reason}", key.kernel))),
+        // Without the kernel, whose column it is: several have the same reason.
+        Answer::NotApplicable { reason, .. } => Some(("n/a", reason.clone())),
         Answer::Failed { key, failure } => {
             let id = format!("{} {}", key.kernel, key.scenario);
             Some(("FAILED", format!("{id}: {failure}")))

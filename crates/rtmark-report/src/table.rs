@@ -127,7 +127,7 @@ fn part(block: &Block<'_>, kernels: &[Column<'_>], layout: Layout, notes: &mut N
     };
     table.set_header(std::iter::once(heading("scenario")).chain(kernels.iter().map(kernel)));
     if let Some(scenarios) = table.column_mut(0) {
-        scenarios.set_padding((0, 1));
+        scenarios.set_padding((0, u16::from(layout == Layout::Whole)));
     }
     if layout == Layout::Compact {
         for column in table.column_iter_mut().skip(1) {
@@ -156,7 +156,10 @@ fn cell(block: &Block<'_>, answer: Option<&Answer>, layout: Layout, notes: &mut 
     let Some((series, figures)) = answer.series().and_then(|s| Some((s, block.figures(s)?))) else {
         return String::new();
     };
-    let mark = oddity(series).map(|note| format!(" [{}]", notes.number(&note))).unwrap_or_default();
+    // Where columns are narrow, it goes below.
+    let before = if layout == Layout::Compact { '\n' } else { ' ' };
+    let mark = oddity(series).map(|note| format!("{before}[{}]", notes.number(&note)));
+    let mark = mark.unwrap_or_default();
     let mut text = headline(series, &figures, room_for_multiple(block, series), layout) + &mark;
     let below = match layout {
         Layout::Whole => aside(&figures),
