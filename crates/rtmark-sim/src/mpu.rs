@@ -271,6 +271,16 @@ impl Mpu {
         memos.0.get_or(address / GRAIN_BYTES, || find(unit, address))
     }
 
+    /// The number of the only region of PMSAv8 that an address lies in, as TT tells it.
+    pub fn region_at(&self, address: u32) -> Option<u8> {
+        let mut hits =
+            (0..).zip(&self.regions).filter(|(_, region)| region.v8(address, 0).is_some());
+        match (hits.next(), hits.next()) {
+            (Some((number, _)), None) => Some(number),
+            _ => None,
+        }
+    }
+
     /// What may be done with every address of a page of code, and where the last
     /// instruction may end beyond it.
     pub fn rights_in_page(&mut self, address: u32) -> Rights {

@@ -303,6 +303,17 @@ const FAULTS: &[Fault] = &[
         status: 1 << 25,
     },
     Fault {
+        what: "an unaligned load of what is not there: BFAR is the address asked for (B3.2.18)",
+        cores: MAINLINE,
+        prepare: |firmware| {
+            firmware.set(0, NOWHERE + 3);
+        },
+        instruction: &[0x8801],
+        kind: FaultKind::DataAccess,
+        address: Some(NOWHERE + 3),
+        status: 1 << 9 | 1 << 15,
+    },
+    Fault {
         what: "BKPT without a debugger (C1.3)",
         cores: ALL,
         prepare: NONE,

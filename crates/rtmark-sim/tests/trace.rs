@@ -54,7 +54,9 @@ fn the_counters_tell_the_cycles_apart() {
         let [cycles, base, exceptions, sleep, load_store, folded] = counts(&firmware, core);
         // Entry and return by EXCCNT as measured on silicon.
         assert_eq!((exceptions, sleep), (11 + 9, 0), "{core}");
-        assert!(load_store >= 5, "{core}: LDM alone takes four cycles more: {load_store}");
+        // LDM alone takes four cycles more, on the Cortex-M33 three.
+        let least = if core == CoreKind::CortexM33 { 3 } else { 5 };
+        assert!(load_store >= least, "{core}: {load_store}");
         // The instructions between: 4 loads, a store, 2 loads, SVC, BX, MUL, and the last
         // three, of which the store has not retired when the counters stop.
         let retired = 3 + 1 + 1 + 2 + 3 + 2;

@@ -8,6 +8,7 @@
 use rtmark_sim::CoreKind;
 
 use super::code::Code;
+use super::faults;
 use super::layout::Layout;
 
 /// What a program contains besides integer code, and how often it runs.
@@ -17,6 +18,10 @@ pub struct Shape {
     pub core: CoreKind,
     /// Floating-point instructions; the FPU stays off without.
     pub float: bool,
+    /// Faults, and handlers that note what they see.
+    pub faults: bool,
+    /// Print what each exception notes, and nothing else.
+    pub notes_each: bool,
     /// How often the random code is passed.
     pub passes: u32,
     /// Print the window after every record, to find the store that went wrong.
@@ -35,7 +40,7 @@ const SVC_HASH: u32 = 28;
 const PENDSV_COUNT: u32 = 32;
 
 /// Where random code begins, so that it lies the same whatever the harness does.
-pub const RANDOM_CODE: u32 = 0x400;
+pub const RANDOM_CODE: u32 = 0x600;
 
 /// Names of a record's words, in order.
 const COMMON: [&str; 22] = [
@@ -64,6 +69,9 @@ impl Shape {
         }
         if self.is_v8m() {
             names.extend(V8M.iter().map(ToString::to_string));
+        }
+        if self.faults {
+            names.extend(faults::NAMES.iter().map(ToString::to_string));
         }
         if self.float {
             names.extend((0..32).map(|at| format!("s{at}")));
@@ -95,6 +103,8 @@ pub struct Harness {
     pub checkpoint_end: u32,
     pub flush: u32,
     pub dump: u32,
+    /// Those that note what they see, in programs with faults.
+    pub handlers: Option<faults::Handlers>,
 }
 
 /// A low register and an offset, as the simplest loads and stores take them.
@@ -143,6 +153,14 @@ fn write_once(
     write_svc_handler(code, shape, layout);
     found[14] = code.here() | 1;
     write_pendsv_handler(code, layout);
+    let handlers = shape.faults.then(|| faults::write_handlers(code, shape, layout));
+    if let Some(handlers) = handlers {
+        found[3..=7].fill(handlers.fault);
+        found[11] = handlers.supervisor_call;
+        for exception in [2, 14, 15] {
+            found[exception] = handlers.other;
+        }
+    }
 
     let flush = code.here();
     code.load_literal(1, layout.variables);
@@ -150,25 +168,31 @@ fn write_once(
     code.load_literal(3, layout.log);
     code.half(0x1AD2); // subs r2, r2, r3
     store(code, 3, 1, POSITION);
-    print(code);
+    if !shape.notes_each {
+        write_print(code);
+    }
+    code.half(BX_LR);
     let dump = code.here();
     code.load_literal(1, layout.variables);
     code.load_literal(3, layout.window);
     code.load_literal(2, layout.window_size);
-    print(code);
+    if !shape.notes_each {
+        write_print(code);
+    }
+    code.half(BX_LR);
     code.write_literals();
 
     let (checkpoint, checkpoint_end) = write_checkpoint(code, shape, layout, flush, dump);
     found[1] = code.here() | 1;
     write_start(code, shape, layout);
-    (Harness { checkpoint, checkpoint_end, flush, dump }, found)
+    (Harness { checkpoint, checkpoint_end, flush, dump, handlers }, found)
 }
 
-/// Prints r2 bytes from r3 on, with the variables' address in r1; returns.
-fn print(code: &mut Code) {
+/// Prints r2 bytes from r3 on, with the variables' address in r1.
+pub fn write_print(code: &mut Code) {
     store(code, 3, 1, FROM);
     store(code, 2, 1, LENGTH);
-    code.halves(&[0x3100 | HANDLE as u16, 0x2005, BKPT_SEMIHOSTING, BX_LR]);
+    code.halves(&[0x3100 | HANDLE as u16, 0x2005, BKPT_SEMIHOSTING]);
 }
 
 /// Ends the program with a reason.
@@ -287,6 +311,13 @@ fn write_checkpoint(
     }
     if shape.is_v8m() {
         code.halves(&[0xF3EF, 0x840A, 0xF3EF, 0x850B, 0xC230]); // msplim, psplim
+    }
+    if shape.faults {
+        code.half(0x3100 | faults::NOTES as u16); // adds r1, #
+        for _ in 0..4 {
+            code.halves(&[0xC978, 0xC278]); // ldmia r1!, {r3-r6}; stmia r2!, {r3-r6}
+        }
+        code.half(0x3900 | (faults::NOTES + 64) as u16); // subs r1, #
     }
     if shape.float {
         code.halves(&[0xECA2, 0x0A20, 0xEEF1, 0x4A10, 0xC210]); // vstmia r2!, {s0-s31}; fpscr

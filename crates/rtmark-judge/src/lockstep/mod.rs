@@ -6,6 +6,7 @@
 //! instruction by instruction to show the one that did it.
 
 mod code;
+mod faults;
 mod generate;
 mod harness;
 mod layout;
@@ -100,6 +101,8 @@ pub fn run(plan: &Plan, mut progress: impl FnMut(&Score)) -> Result<Score, Locks
         let shape = Shape {
             core: plan.core,
             float: plan.core.has_fpu() && seed % 2 == 1,
+            faults: plan.core.is_mainline() && seed % 4 >= 2,
+            notes_each: false,
             passes: plan.passes,
             window_each: false,
         };
@@ -131,17 +134,32 @@ struct Run {
 fn simulate(program: &Program) -> Run {
     let mut machine = machine(program);
     let begins = machine.watch(Watch::Execute(program.harness.checkpoint));
-    machine.watch(Watch::Execute(program.harness.checkpoint_end));
+    let ends = machine.watch(Watch::Execute(program.harness.checkpoint_end));
+    let handlers = program.harness.handlers.iter().flat_map(faults::Handlers::addresses);
+    let enters: Vec<_> = handlers.map(|at| machine.watch(Watch::Execute(at))).collect();
+    if !enters.is_empty() {
+        for exception in 2..16 {
+            machine.watch(Watch::Return(exception));
+        }
+    }
     let stop = machine.run(MOST_CYCLES);
     let (mut instructions, mut last) = (0u64, None::<u64>);
+    let (mut depth, mut entered, mut in_handlers) = (0u32, 0u64, 0u64);
     for hit in machine.take_hits() {
+        let now = hit.instructions.0;
         if hit.watch == begins {
             // Not counting the checkpoint's own push and call, and the return to here.
-            let since = last.map_or(0, |last| hit.instructions.0 - last);
-            instructions += since.saturating_sub(3);
+            let since = last.map_or(0, |last| now - last);
+            instructions += since.saturating_sub(3 + in_handlers);
             last = None;
+        } else if hit.watch == ends {
+            (last, in_handlers) = (Some(now), 0);
+        } else if enters.contains(&hit.watch) {
+            entered = if depth == 0 { now } else { entered };
+            depth += 1;
         } else {
-            last = Some(hit.instructions.0);
+            depth = depth.saturating_sub(1);
+            in_handlers += if depth == 0 { now - entered } else { 0 };
         }
     }
     Run { console: machine.take_console(), stop, instructions }
@@ -184,6 +202,9 @@ fn compare(program: &Program, score: &mut Score) -> Result<(), LockstepError> {
         }
     }
     text += &theirs.messages;
+    if program.shape.faults {
+        text += &first_exception(program)?;
+    }
     if !program.shape.window_each {
         // Once more, with the window printed each time: a load may only show what a store did.
         let shape = Shape { window_each: true, ..program.shape };
@@ -191,6 +212,28 @@ fn compare(program: &Program, score: &mut Score) -> Result<(), LockstepError> {
         compare(&closer, &mut Score::default())?;
     }
     Err(LockstepError::Diverged(text))
+}
+
+/// The first exception that the sides see differently.
+fn first_exception(program: &Program) -> Result<String, LockstepError> {
+    let shape = Shape { notes_each: true, ..program.shape };
+    let program = Generator::program(shape, program.seed, program.bytes);
+    let scratch = Scratch::new(&program.image)?;
+    let vectors = program.layout.vectors;
+    let qemu = Qemu::start(program.layout.machine, scratch.path(), vectors, &[])?;
+    let ours = simulate(&program).console;
+    let theirs = qemu.finish(DEADLINE)?.console;
+    let stride = faults::NAMES.len() * 4;
+    let at = first_difference(&ours, &theirs) / stride;
+    let mut text = format!("  exceptions, the last one they agree on and number {at}:\n");
+    for (index, name) in faults::NAMES.iter().enumerate() {
+        let word = |log, at: usize| hex(word(log, at * stride + index * 4));
+        let before = at.checked_sub(1).map(|before| word(&ours, before)).unwrap_or_default();
+        let (here, there) = (word(&ours, at), word(&theirs, at));
+        let mark = if here == there { "" } else { "  <" };
+        let _ = writeln!(text, "    {name:16} {before:12} {here:12} {there:12}{mark}");
+    }
+    Ok(text)
 }
 
 /// Where a byte of the log belongs: the pass, the record in it, the offset in that.

@@ -32,7 +32,7 @@ fn names(float: bool) -> Vec<String> {
 /// Finds the first instruction of a block after which the sides differ.
 pub fn locate(program: &Program, block: Block, pass: usize) -> Result<String, QemuError> {
     let theirs = theirs(program, block)?;
-    let ours = ours(program, block, theirs.len());
+    let ours = with_faulting(ours(program, block, theirs.len()), &theirs);
     let mut text = String::new();
     let Some(at) = (0..theirs.len()).find(|&at| ours.get(at) != theirs.get(at)) else {
         let _ = writeln!(text, "  no instruction of the block differs when run one by one");
@@ -70,6 +70,20 @@ pub fn locate(program: &Program, block: Block, pass: usize) -> Result<String, Qe
         .collect();
     let _ = writeln!(text, "    before: {}", before.join(" "));
     Ok(text)
+}
+
+/// The states with those of faulting instructions, which the simulator does not count
+/// as executed: the ones that only the other side has.
+fn with_faulting(ours: Vec<State>, theirs: &[State]) -> Vec<State> {
+    let mut whole: Vec<State> = Vec::new();
+    for state in ours {
+        let at = whole.len();
+        if theirs.get(at) != Some(&state) && theirs.get(at + 1) == Some(&state) {
+            whole.push(theirs[at].clone());
+        }
+        whole.push(state);
+    }
+    whole
 }
 
 /// The block around an address, up to there.

@@ -14,6 +14,9 @@ impl Generator {
             (true, false) => 52,
             (true, true) => 66,
         };
+        if self.shape.faults && self.random.chance(1, 4) {
+            return self.fault_unit();
+        }
         if self.shape.is_v8m() && self.random.chance(1, 12) {
             return self.v8m_unit();
         }

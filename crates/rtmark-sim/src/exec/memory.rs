@@ -39,9 +39,9 @@ macro_rules! accessors {
                 self.pass_in_parts(address, $size);
                 let mut bytes = [0; size_of::<$type>()];
                 for (offset, byte) in (0..).zip(bytes.iter_mut()) {
-                    *byte = self
-                        .within(|machine, at| machine.read_byte(at, address.wrapping_add(offset)))?
-                        as u8;
+                    let read = self
+                        .within(|machine, at| machine.read_byte(at, address.wrapping_add(offset)));
+                    *byte = self.asked_for(address, read)? as u8;
                 }
                 return Ok(u32::from(<$type>::from_le_bytes(bytes)));
             }
@@ -56,7 +56,8 @@ macro_rules! accessors {
                 self.wait_for_data(place);
                 return Ok(u32::from(<$type>::from_le_bytes(bytes)));
             }
-            let word = self.read_beyond_memory(address).or_else(|trap| self.ignore_or(trap))?;
+            let word = self.read_beyond_memory(address);
+            let word = self.asked_for(address, word).or_else(|trap| self.ignore_or(trap))?;
             Ok(u32::from((word >> (8 * (address & 3))) as $type))
         }
 
@@ -101,7 +102,8 @@ macro_rules! accessors {
                 }
                 return Ok(());
             }
-            self.write_beyond_memory(address, value, $size).or_else(|trap| self.lose_store_or(trap))
+            let done = self.write_beyond_memory(address, value, $size);
+            self.asked_for(address, done).or_else(|trap| self.lose_store_or(trap))
         }
     };
 }
@@ -119,6 +121,15 @@ impl Machine {
     #[inline(always)]
     pub(super) fn read_signed_half(&mut self, at: &mut Progress, address: u32) -> Loaded {
         self.read_half(at, address).map(|half| half as i16 as u32)
+    }
+
+    /// The address that BFAR tells is the one that the instruction asks for, whichever
+    /// part of the access goes wrong (DDI 0403, B3.2.18).
+    fn asked_for<T>(&mut self, address: u32, result: Result<T, Trap>) -> Result<T, Trap> {
+        if matches!(result, Err(Trap::NoAnswer)) {
+            self.trap_value = address;
+        }
+        result
     }
 
     /// The access at this address is not aligned as it must be.

@@ -8,11 +8,14 @@
 use super::{Flow, Outcome, Trap};
 use crate::isa::{Group, Op, Slot};
 use crate::machine::{Machine, Progress};
+use crate::mpu::Access;
 
-/// TT's answer: the address is Secure, and may be read, may be written (DDI 0553, D1.2,
-/// TT_RESP).
+/// Bits of TT's answer (DDI 0553, D1.2, TT_RESP): the address is Secure, may be
+/// written, may be read, lies in the region whose number is in the lowest bits.
 const SECURE: u32 = 1 << 22;
-const READABLE_AND_WRITABLE: u32 = 3 << 18;
+const WRITABLE: u32 = 1 << 19;
+const READABLE: u32 = 1 << 18;
+const IN_REGION: u32 = 1 << 16;
 
 impl Machine {
     /// Executes an instruction that writes the stack pointer, unless that would take
@@ -62,11 +65,25 @@ impl Machine {
         Ok(Flow::Next)
     }
 
-    /// TT, TTT, TTA and TTAT. Without privilege only the other state's view tells of
-    /// permissions.
+    /// TT, TTT, TTA and TTAT. `aux`: as unprivileged code (1), with the other state's
+    /// MPU (2), which is off for ever. Unprivileged code learns nothing of its own MPU.
     fn test_target(&mut self, s: &Slot) {
-        let tells = self.cpu.privileged() || s.aux & 2 != 0;
-        self.cpu.set(s.d, SECURE | if tells { READABLE_AND_WRITABLE } else { 0 });
+        let (as_user, other_state) = (s.aux & 1 != 0, s.aux & 2 != 0);
+        let address = self.cpu.get(s.n);
+        let privileged = self.cpu.privileged();
+        let mut answer = SECURE;
+        if self.protected && !other_state {
+            if privileged {
+                let rights = self.system.mpu.rights(address);
+                let may = |access, bit| if rights.allow(access, !as_user) { bit } else { 0 };
+                answer |= may(Access::Read, READABLE) | may(Access::Write, WRITABLE);
+                let region = self.system.mpu.region_at(address);
+                answer |= region.map_or(0, |number| IN_REGION | u32::from(number));
+            }
+        } else if privileged || other_state {
+            answer |= READABLE | WRITABLE;
+        }
+        self.cpu.set(s.d, answer);
     }
 }
 
