@@ -1,4 +1,19 @@
 //! The pipeline of Cortex-M3 and M4, cycle by cycle.
+//!
+//! A [`Pipeline`] is a value that stands between two instructions: the earlier one has just
+//! entered the execute stage. [`Pipeline::advance`] steps clock by clock until the next one
+//! has followed. Each clock has two halves: execute, decode and fetch decide, then the
+//! buses carry addresses and data; at the edge all of it takes effect, and the decode
+//! stage may hand its instruction on.
+//!
+//! It knows nothing of what instructions do, of memory contents or of interrupts; an
+//! instruction is a [`Step`], and what only its execution could tell are [`Facts`].
+//!
+//! Sources: DDI 0337 and DDI 0439 (1.2 prefetch unit, 3.3 load/store timings, 12.5 and 12.7
+//! buses, 15.3 branch status), and the measurements that the scores come from. The
+//! mechanisms that no manual tells are those which the CMEmu project found by measuring a
+//! CC2650: which words a fetch may ask for, when the execute stage lets a transfer or a
+//! NOP pass another transfer, the order of arbitration, and the wait between buses.
 
 /// Which part of the execute stage an instruction keeps busy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -275,7 +290,6 @@ pub struct Pipeline {
     fetch_data: Option<Fetch>,
     fetch_advanced: bool,
     register: Register,
-    latched: bool,
     system_write: bool,
 
     data_address: Option<Transfer>,
@@ -732,9 +746,7 @@ impl Pipeline {
             let (mut ignore, mut dirty, mut postponed) = (false, 0, false);
             let mut flags_late = false;
             if let Some(mut main) = self.main {
-                let next_piped = self.piped.is_some();
                 ignore |= self.execute(&mut main, pc, &mut jump, &mut disable);
-                let _ = next_piped;
                 let passed = main.is_skipped() || main.step.is_branch() && !main.facts.taken;
                 dirty |= if passed { 0 } else { main.dirty };
                 postponed |= main.holds()
@@ -825,7 +837,7 @@ impl Pipeline {
             self.verdict = None;
             // Buses.
             let arrived = self.run_buses(pc, &mut decoding, step, dirty);
-            self.edge(arrived, decoding);
+            self.edge(arrived);
             // Move.
             let taints = step.is(has::IT_FOLLOWS) && !step.is(has::WIDE) && self.head == 2;
             let mut moved = false;
@@ -1012,15 +1024,13 @@ impl Pipeline {
     ) -> Outcome {
         let mut outcome = Outcome::default();
         // Data phases.
-        let mut system_asks_part = false;
         let mut code_asks = false;
         let mut system_data = false;
         if let Some(data) = &mut self.data_data {
             if data.parts > 0 {
                 match data.bus {
                     Bus::Code => code_asks = true,
-                    Bus::System => system_asks_part = true,
-                    Bus::Private => {}
+                    Bus::System | Bus::Private => {}
                 }
                 outcome.data_waits = true;
             } else if data.waits > 0 {
@@ -1048,7 +1058,6 @@ impl Pipeline {
                 system_data |= data.bus == Bus::System && data.store;
             }
         }
-        let _ = system_asks_part;
         if let Some(address) = self.data_address {
             let busy_part = outcome.data_waits;
             // An address for another bus waits for the data on this one.
@@ -1194,7 +1203,7 @@ impl Pipeline {
     }
 
     /// The clock's edge: what was decided is taken over.
-    fn edge(&mut self, outcome: Outcome, _decoding: Decoding) {
+    fn edge(&mut self, outcome: Outcome) {
         if let Some(target) = self.delayed.take() {
             self.aim = Aim::Branch(target);
         }
@@ -1270,7 +1279,7 @@ impl Pipeline {
             }
             let mut decoding = Decoding::Waiting;
             let outcome = self.run_buses(0, &mut decoding, &Step::default(), 0);
-            self.edge(outcome, decoding);
+            self.edge(outcome);
             cycles += 1;
         }
         cycles
@@ -1295,7 +1304,7 @@ impl Pipeline {
                 out = true;
             }
             let outcome = self.run_buses(0, &mut decoding, &Step::default(), 0);
-            self.edge(outcome, decoding);
+            self.edge(outcome);
             cycles += 1;
             if self.data_address.is_none() || cycles > 40 {
                 return cycles;
