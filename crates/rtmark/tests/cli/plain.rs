@@ -23,7 +23,7 @@ fn lists_show_what_there_is() {
 fn kernels_come_from_the_sources_beside_the_program() {
     let kernels = here(&["list", "kernels"]);
     let ids: Vec<_> = kernels.stdout.lines().filter_map(|line| line.split(' ').next()).collect();
-    assert_eq!(ids, ["floor", "freertos", "embassy"], "{kernels:#?}");
+    assert_eq!(ids, ["floor", "evloop", "freertos", "embassy", "lilos", "rtic"], "{kernels:#?}");
 }
 
 #[test]

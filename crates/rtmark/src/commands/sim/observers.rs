@@ -113,10 +113,7 @@ impl Arguments {
         if let Some(path) = &self.flame {
             let title = self.image().file_name().unwrap_or(self.image().as_os_str());
             let title = rtmark_model::visible(title.to_string_lossy().as_bytes());
-            let svg = report.flame_graph(&title).map_err(|error| {
-                Trouble::new(Exit::Internal, error, "run it longer: there may be no cycle to draw")
-            })?;
-            written(path, std::fs::write(path, svg))?;
+            written(path, std::fs::write(path, report.flame_graph(&title)))?;
         }
         Ok(Some(report))
     }

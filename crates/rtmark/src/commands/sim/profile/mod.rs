@@ -8,6 +8,7 @@
 //! stack pointer are again as the frame has them, so that each task keeps its stack
 //! of functions, whatever kernel switches them.
 
+mod flame;
 mod lines;
 mod report;
 

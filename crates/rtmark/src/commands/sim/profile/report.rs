@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 
 use serde::Serialize;
 
+use super::flame;
 use super::lines::{Line, Lines};
 use super::{Cost, Profile};
 
@@ -151,17 +152,8 @@ impl Report {
     }
 
     /// The stacks as a flame graph in SVG.
-    pub fn flame_graph(&self, title: &str) -> Result<Vec<u8>, String> {
-        let mut options = inferno::flamegraph::Options::default();
-        title.clone_into(&mut options.title);
-        "cycles".clone_into(&mut options.count_name);
-        // Equal profiles give equal files.
-        options.hash = true;
-        let mut svg = Vec::new();
-        let lines = self.folded.iter().map(String::as_str);
-        inferno::flamegraph::from_lines(&mut options, lines, &mut svg)
-            .map_err(|error| error.to_string())?;
-        Ok(svg)
+    pub fn flame_graph(&self, title: &str) -> String {
+        flame::graph(title, self.folded.iter().map(String::as_str))
     }
 }
 
