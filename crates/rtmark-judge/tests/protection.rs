@@ -152,7 +152,7 @@ fn region(mpu: Pmsa, base: u32, exponent: u32, ap: u32, never: bool, more: u32) 
     match mpu {
         Pmsa::V7 => [base, u32::from(never) << 28 | ap << 24 | (exponent - 1) << 1 | more],
         Pmsa::V8 => {
-            [base | (ap & 3) << 1 | u32::from(never), base + (1 << exponent) - 32 | more & 1]
+            [base | (ap & 3) << 1 | u32::from(never), (base + (1 << exponent) - 32) | more & 1]
         }
     }
 }

@@ -88,6 +88,7 @@ impl<'a> Session<'a> {
     }
 
     /// Lets the program use files that a host lends.
+    #[must_use]
     pub fn with_host(mut self, host: &'a mut dyn Serve) -> Self {
         self.machine.set_file_calls(FileCalls::Served);
         self.host = Some(host);

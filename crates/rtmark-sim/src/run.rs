@@ -98,7 +98,7 @@ impl Machine {
                 }
                 if slot.is_special() && self.is_skipped(slot, &mut at) {
                     at.pc = pc.wrapping_add(u32::from(slot.size()));
-                    at.pass_over(if PIPELINED { 0 } else { 1 });
+                    at.pass_over(u64::from(!PIPELINED));
                 } else {
                     at.pc = pc.wrapping_add(u32::from(slot.size()));
                     match self.execute(slot, &mut at) {

@@ -649,7 +649,7 @@ fn regions_of_armv8_m_must_not_overlap() {
         ("for loads alone", GUARDED | V8_ALL | V8_READ_ONLY, GUARDED, true, LDR, true),
         ("not for stores", GUARDED | V8_ALL | V8_READ_ONLY, GUARDED, true, STR, false),
         ("for privileged code alone", GUARDED, GUARDED, true, LDR, false),
-        ("the last 32 bytes count", GUARDED - 64 | V8_ALL, GUARDED, true, LDR, true),
+        ("the last 32 bytes count", (GUARDED - 64) | V8_ALL, GUARDED, true, LDR, true),
         ("where two overlap", RAM | V8_ALL, GUARDED, true, LDR, false),
     ];
     for (what, base, limit, user, op, allowed) in maps {

@@ -332,7 +332,7 @@ impl Generator {
         } else {
             self.code.half(0xB672); // cpsid i
         }
-        for _ in 0..1 + self.random.below(2) {
+        for _ in 0..=self.random.below(2) {
             if self.random.chance(1, 2) { self.fault() } else { self.pend_any() }
         }
         if by_priority {

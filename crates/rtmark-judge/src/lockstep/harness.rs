@@ -13,6 +13,7 @@ use super::layout::Layout;
 
 /// What a program contains besides integer code, and how often it runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "what a program may contain, each by itself")]
 pub struct Shape {
     /// The core.
     pub core: CoreKind,

@@ -188,13 +188,14 @@ const fn mixed_place(key: u64) -> usize {
     (key.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40) as usize % RECENT
 }
 
+#[expect(clippy::large_stack_arrays, reason = "the optimiser builds it in its box")]
+fn nothing_yet() -> Box<[Entered; RECENT]> {
+    Box::new([NOTHING; RECENT])
+}
+
 impl Pace {
     pub fn new() -> Self {
-        Self {
-            recent: Box::new([NOTHING; RECENT]),
-            others: Box::new([NOTHING; RECENT]),
-            tables: Arc::new(Tables::new()),
-        }
+        Self { recent: nothing_yet(), others: nothing_yet(), tables: Arc::new(Tables::new()) }
     }
 
     /// What was last worked out at an address, for this word or another.
@@ -212,8 +213,8 @@ impl Pace {
     }
 
     fn forget_recent(&mut self) {
-        *self.recent = [NOTHING; RECENT];
-        *self.others = [NOTHING; RECENT];
+        self.recent.fill(NOTHING);
+        self.others.fill(NOTHING);
     }
 
     /// Lets the instruction at `pc` enter the execute stage.
@@ -228,18 +229,16 @@ impl Pace {
 
     #[inline(never)]
     fn look_up(&mut self, key: u64, incoming: impl FnOnce() -> Incoming) -> Entered {
-        let (word, cost) = match self.tables.known.get(&key) {
-            Some(&known) => known,
-            None => {
-                let tables = Arc::make_mut(&mut self.tables);
-                let states = tables.stages.len();
-                let result = tables.work_out(key, &incoming());
-                if tables.stages.len() < states {
-                    self.forget_recent();
-                }
-                result
+        let known = self.tables.known.get(&key).copied();
+        let (word, cost) = known.unwrap_or_else(|| {
+            let tables = Arc::make_mut(&mut self.tables);
+            let states = tables.stages.len();
+            let result = tables.work_out(key, &incoming());
+            if tables.stages.len() < states {
+                self.forget_recent();
             }
-        };
+            result
+        });
         let entered = Entered { key, word, cost };
         self.others[mixed_place(key)] = entered;
         entered

@@ -1233,12 +1233,7 @@ impl Pipeline {
         }
         self.data_ready = !outcome.data_waits;
         // Execute stage.
-        let nothing = self.main.is_none() && self.piped.is_none();
-        if nothing {
-            self.idle = true;
-        } else {
-            self.idle = false;
-        }
+        self.idle = self.main.is_none() && self.piped.is_none();
         if let Some(main) = &mut self.main {
             if main.done {
                 self.last = self.main.take();

@@ -204,7 +204,7 @@ impl Arguments {
                 session.machine.go_through(address);
             }
             until = self.stop_place(&image)?;
-            self.stop_before(&mut session.machine, &soc, until)?;
+            Arguments::stop_before(&mut session.machine, &soc, until)?;
         }
         let dumps = self.find_dumps(&session.machine, &soc, &image)?;
 

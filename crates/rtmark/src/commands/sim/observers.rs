@@ -10,7 +10,6 @@ use super::setup::{refuse, resolve, wrong};
 use super::trace::{Mark, Trace};
 use super::values::When;
 use super::{Arguments, Format, file};
-use crate::exit::Exit;
 use crate::trouble::Trouble;
 
 /// Those that were asked for.

@@ -131,7 +131,6 @@ impl Arguments {
 
     /// A machine with everything in it that the options ask for; the function that it is
     /// to call, and where it is to stop, if anywhere.
-    #[expect(clippy::type_complexity, reason = "three things that belong to one moment")]
     pub(super) fn ready<'a>(
         &self,
         soc: &Soc,
@@ -145,7 +144,7 @@ impl Arguments {
             })?;
         }
         self.prepare(&mut session.machine, soc)?;
-        self.stop_before(&mut session.machine, soc, until)?;
+        Self::stop_before(&mut session.machine, soc, until)?;
         if self.strict {
             session.machine.set_strictness(Strictness::Strict);
         }
@@ -160,7 +159,6 @@ impl Arguments {
 
     /// Does what `--until` says.
     pub(super) fn stop_before(
-        &self,
         machine: &mut Machine,
         soc: &Soc,
         until: Option<u32>,

@@ -105,7 +105,8 @@ impl Picture {
 
 /// A warm colour that belongs to the name.
 fn colour(name: &str) -> String {
-    let hash = name.bytes().fold(0x811C_9DC5_u32, |h, b| (h ^ u32::from(b)).wrapping_mul(0x0100_0193));
+    let hash =
+        name.bytes().fold(0x811C_9DC5_u32, |h, b| (h ^ u32::from(b)).wrapping_mul(0x0100_0193));
     let (hue, light) = (12 + hash % 38, 58 + (hash >> 8) % 14);
     format!("hsl({hue},85%,{light}%)")
 }
