@@ -1,0 +1,594 @@
+//! The pipeline of Cortex-M3 and M4, cycle by cycle.
+//!
+//! A [`Pipeline`] is a value that stands between two instructions: the earlier one has just
+//! entered the execute stage. [`Pipeline::advance`] steps clock by clock until the next one
+//! has followed. Each clock has two halves: execute, decode and fetch decide, then the
+//! buses carry addresses and data; at the edge all of it takes effect, and the decode
+//! stage may hand its instruction on.
+//!
+//! It knows nothing of what instructions do, of memory contents or of interrupts; an
+//! instruction is a [`Step`], and what only its execution could tell are [`Facts`].
+//!
+//! Sources: DDI 0337 and DDI 0439 (1.2 prefetch unit, 3.3 load/store timings, 12.5 and 12.7
+//! buses, 15.3 branch status), and the measurements that the scores come from. The
+//! mechanisms that no manual tells are those which the CMEmu project found by measuring a
+//! CC2650: which words a fetch may ask for, when the execute stage lets a transfer or a
+//! NOP pass another transfer, the order of arbitration, and the wait between buses.
+
+mod buses;
+mod decode;
+mod execute;
+mod fetch;
+mod step;
+
+pub use step::{Bus, Condition, Facts, Step, Unit, has};
+
+/// Cycles from a branch in the execute stage to its target there, when nothing makes it
+/// longer.
+const REFILL: u8 = 3;
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Outcome {
+    arrived: u8,
+    arrives: bool,
+    fetch_waits: bool,
+    fetch_denied: bool,
+    data_waits: bool,
+    data_denied: bool,
+    address_presented: bool,
+    system_write: bool,
+    next_register: Register,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+struct Executing {
+    step: Step,
+    condition: Condition,
+    facts: Facts,
+    cycle: u8,
+    done: bool,
+    was_piped: bool,
+    /// Registers still to be written, now and from the next cycle on.
+    dirty: u16,
+    next_dirty: u16,
+    issued: u8,
+    arrived: u8,
+    table: u8,
+    folded: bool,
+}
+
+impl Executing {
+    fn is_skipped(&self) -> bool {
+        self.condition == Condition::Failed
+    }
+
+    fn is_transfer(&self) -> bool {
+        !self.is_skipped() && self.step.is_transfer()
+    }
+
+    fn holds(&self) -> bool {
+        self.step.is(has::HOLDS)
+    }
+
+    /// Cycles in the execute stage, for `Unit::Long`.
+    fn cycles(&self) -> u8 {
+        (self.step.cycles + self.facts.longer).max(1)
+    }
+
+    fn transfer(&self) -> Transfer {
+        Transfer {
+            bus: self.facts.bus,
+            store: matches!(self.step.unit, Unit::Store | Unit::StoreMany),
+            parts: self.facts.extra_parts,
+            waits: self.facts.waits,
+            unaligned: self.facts.extra_parts > 0,
+            buffered: false,
+        }
+    }
+}
+
+/// A fetch of a word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Fetch {
+    word: u32,
+    /// Halfwords of it that are wanted; 0: it is ignored.
+    wanted: u8,
+}
+
+/// A data transfer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Transfer {
+    bus: Bus,
+    store: bool,
+    parts: u8,
+    waits: u8,
+    unaligned: bool,
+    /// In the write buffer: no instruction waits for it.
+    buffered: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+enum Aim {
+    #[default]
+    Nothing,
+    Next(u32),
+    Guess {
+        guess: u32,
+        confirmed: u32,
+        presented: bool,
+        cancelled: u32,
+        branch: bool,
+    },
+    Branch(u32),
+}
+
+/// Fetches over the System bus pass a register.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+enum Register {
+    #[default]
+    Open,
+    Holding,
+    Full,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Shift {
+    Populate,
+    Hold,
+    Half,
+    Full,
+    Complete,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Decoding {
+    Waiting,
+    Address,
+    Notify,
+    Ready,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    None,
+    Guess,
+    Decoded,
+    Executed,
+}
+
+/// The pipeline between two instructions: the earlier one has just entered the execute stage.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Pipeline {
+    main: Option<Executing>,
+    piped: Option<Executing>,
+    last: Option<Executing>,
+    idle: bool,
+
+    head: u8,
+    queue: u8,
+    incoming: u8,
+    in_flight: u8,
+    emptied: bool,
+    aim: Aim,
+    delayed: Option<u32>,
+    busy: bool,
+    branching: bool,
+    stalled: bool,
+    verdict: Option<bool>,
+
+    fetch_address: Option<Fetch>,
+    fetch_data: Option<Fetch>,
+    fetch_advanced: bool,
+    register: Register,
+    system_write: bool,
+
+    data_address: Option<Transfer>,
+    data_data: Option<Transfer>,
+    data_advanced: bool,
+    unaligned_now: bool,
+    data_ready: bool,
+
+    writes_link: bool,
+    multiplied: bool,
+    /// Cycles of a refill that have been counted already.
+    paid: u8,
+    /// The write buffer is on: a store is through when its address is.
+    pub buffers: bool,
+    /// The instruction that has just entered took an IT behind it along.
+    folded: bool,
+}
+
+fn on_system_bus(address: u32) -> bool {
+    address >= 0x2000_0000
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Piping {
+    No,
+    Late,
+    Yes,
+}
+
+impl Pipeline {
+    /// As if ISB had just entered the execute stage. On memories of the Code region
+    /// without wait states the next instruction enters it at once, as far as cycles are
+    /// counted: what leads here has counted the refill.
+    pub fn refilling(buffers: bool) -> Self {
+        let isb = Executing {
+            step: Step { unit: Unit::Late, traits: has::WIDE, ..Step::default() },
+            facts: Facts { taken: true, ..Facts::default() },
+            ..Executing::default()
+        };
+        Self { main: Some(isb), data_ready: true, paid: REFILL, buffers, ..Self::default() }
+    }
+
+    /// Learns what only the execution of the newest instruction could tell.
+    pub fn learn(&mut self, facts: Facts) {
+        if let Some(newest) = self.piped.as_mut().or(self.main.as_mut()) {
+            newest.facts = facts;
+        }
+    }
+
+    /// Counts addresses from `from` on instead of from 0, or back again.
+    pub fn move_addresses(&mut self, by: u32) {
+        for fetch in [&mut self.fetch_address, &mut self.fetch_data].into_iter().flatten() {
+            fetch.word = fetch.word.wrapping_add(by);
+        }
+        match &mut self.aim {
+            Aim::Nothing => {}
+            Aim::Next(address) | Aim::Branch(address) => *address = address.wrapping_add(by),
+            Aim::Guess { guess, confirmed, cancelled, .. } => {
+                for address in [guess, confirmed, cancelled] {
+                    *address = address.wrapping_add(by);
+                }
+            }
+        }
+        if let Some(address) = &mut self.delayed {
+            *address = address.wrapping_add(by);
+        }
+    }
+
+    /// Whether the newest instruction is a branch whose target was fetched from before it
+    /// was known whether that is the second half of a word.
+    pub fn is_returning(&self) -> bool {
+        self.main.is_some_and(|main| {
+            main.step.unit == Unit::Return
+                && main.table == 0
+                && !main.is_skipped()
+                && main.cycle == 0
+        })
+    }
+
+    /// The target of a return turned out to be the second half of its word.
+    pub fn return_to_second_half(&mut self, pc: u32) {
+        let word = pc & !3;
+        if let Some(fetch) = &mut self.fetch_data
+            && fetch.wanted == 2
+            && fetch.word == word
+        {
+            fetch.wanted = 1;
+        } else if let Some(fetch) = &mut self.fetch_address
+            && fetch.wanted == 2
+            && fetch.word == word
+        {
+            fetch.wanted = 1;
+        } else {
+            self.queue = self.queue.saturating_sub(1);
+        }
+    }
+
+    /// Runs until `step`, at `pc`, enters the execute stage: the cycles from the entry of
+    /// the one before.
+    pub fn advance(
+        &mut self,
+        pc: u32,
+        step: &Step,
+        condition: Condition,
+        taken: bool,
+        target: u32,
+    ) -> u32 {
+        let skipped = condition == Condition::Failed;
+        let taken = taken && !skipped;
+        if step.is(has::IT) && std::mem::take(&mut self.folded) {
+            return 0;
+        }
+        self.folded = false;
+        let mut decoding = Decoding::Waiting;
+        let mut kind = Kind::None;
+        let mut held_branch = false;
+        let mut length = step.length();
+        let mut folded = false;
+        let mut cycles = 0;
+        loop {
+            cycles += 1;
+            if cycles > 400 {
+                return cycles;
+            }
+            let mut jump = None;
+            let mut speculative = None;
+            let mut disable = false;
+            // Execute.
+            let (mut ignore, mut dirty, mut postponed) = (false, 0, false);
+            let mut flags_late = false;
+            if let Some(mut main) = self.main {
+                ignore |= self.execute(&mut main, pc, &mut jump, &mut disable);
+                let passed = main.is_skipped() || main.step.is_branch() && !main.facts.taken;
+                dirty |= if passed { 0 } else { main.dirty };
+                postponed |= main.holds()
+                    && !((main.condition != Condition::None)
+                        && main.is_skipped()
+                        && !main.step.is_branch());
+                flags_late = !main.is_skipped() && main.step.is(has::SETS_FLAGS) || main.folded;
+                self.main = Some(main);
+            }
+            if let Some(mut piped) = self.piped
+                && !piped.done
+            {
+                ignore |= self.execute(&mut piped, pc, &mut jump, &mut disable);
+                dirty |= piped.dirty;
+                postponed |= piped.holds()
+                    && !((piped.condition != Condition::None)
+                        && piped.is_skipped()
+                        && !piped.step.is_branch());
+                self.piped = Some(piped);
+            }
+            // Decode.
+            if ignore {
+                decoding = Decoding::Waiting;
+                kind = Kind::None;
+                length = step.length();
+                folded = false;
+                self.multiplied = false;
+            } else {
+                if decoding == Decoding::Address && skipped {
+                    decoding = Decoding::Ready;
+                }
+                let try_fold = |head: u8, folded: &mut bool, length: &mut u8| {
+                    if !*folded && step.is(has::FOLDS) && step.is(has::IT_FOLLOWS) && head == 2 {
+                        *folded = true;
+                        *length = 2;
+                    }
+                };
+                if decoding == Decoding::Ready {
+                    if kind == Kind::Guess {
+                        kind = if taken { Kind::Decoded } else { Kind::None };
+                        self.verdict = Some(kind == Kind::Decoded);
+                    }
+                    try_fold(self.head, &mut folded, &mut length);
+                } else {
+                    if decoding == Decoding::Waiting && self.head >= step.length() {
+                        held_branch = postponed;
+                        decoding = match step.unit {
+                            _ if step.address != 0 && (!skipped || flags_late) => Decoding::Address,
+                            Unit::Branch | Unit::Conditional | Unit::Return => Decoding::Notify,
+                            _ => Decoding::Ready,
+                        };
+                        if step.is_branch() {
+                            kind = Kind::Executed;
+                        }
+                        try_fold(self.head, &mut folded, &mut length);
+                    } else if decoding != Decoding::Waiting {
+                        try_fold(self.head, &mut folded, &mut length);
+                    }
+                    if decoding == Decoding::Address && step.address & dirty == 0 {
+                        decoding = Decoding::Ready;
+                    }
+                    if decoding == Decoding::Notify {
+                        let waits = step.unit == Unit::Conditional
+                            && condition == Condition::None
+                            && self.multiplied
+                            && self.main.is_some();
+                        if !waits {
+                            decoding = Decoding::Ready;
+                            let decoded = step.unit != Unit::Return || !self.writes_link;
+                            if decoded {
+                                let guessed = step.unit == Unit::Conditional
+                                    || (condition != Condition::None);
+                                if guessed {
+                                    kind = Kind::Guess;
+                                    speculative = Some(target);
+                                } else {
+                                    kind = Kind::Decoded;
+                                    jump = Some(target);
+                                }
+                            } else {
+                                kind = Kind::Executed;
+                            }
+                        }
+                    }
+                }
+            }
+            self.run_fetch(jump, speculative, disable, decoding, length);
+            self.verdict = None;
+            // Buses.
+            let arrived = self.run_buses(pc, &mut decoding, step, dirty);
+            self.edge(arrived);
+            // Move.
+            let taints = step.is(has::IT_FOLLOWS) && !step.is(has::WIDE) && self.head == 2;
+            let mut moved = false;
+            if decoding == Decoding::Ready && self.ready(step, skipped, taints) {
+                moved = true;
+            }
+            let mut busy = self.main.is_some_and(|main| {
+                main.holds()
+                    && (main.step.is_transfer()
+                        || main.step.is_branch()
+                        || !(main.condition != Condition::None)
+                        || !main.is_skipped()
+                        || main.step.is(has::MULL | has::MLA))
+            });
+            let shift;
+            if moved {
+                if kind == Kind::Guess {
+                    kind = if taken { Kind::Decoded } else { Kind::None };
+                    self.verdict = Some(kind == Kind::Decoded);
+                }
+                let phony = self.may_pipe(step, skipped, taints) != Piping::No;
+                if !phony {
+                    self.writes_link = false;
+                    self.multiplied = false;
+                }
+                if !skipped && !step.is(has::LINKS) {
+                    self.writes_link |= step.writes & (1 << 14) != 0;
+                }
+                self.multiplied |= step.is(has::MUL);
+                let decoded = kind == Kind::Decoded;
+                shift = if held_branch && decoded {
+                    Shift::Hold
+                } else if self.branching {
+                    Shift::Complete
+                } else if length == 1 {
+                    Shift::Half
+                } else {
+                    Shift::Full
+                };
+                self.branching = decoded;
+                self.stalled = false;
+                let ignored_branch = kind == Kind::None && step.is_branch();
+                let dirty = if skipped || ignored_branch { 0 } else { step.writes };
+                let entering = Executing {
+                    step: *step,
+                    condition,
+                    facts: Facts { taken, ..Facts::default() },
+                    dirty,
+                    next_dirty: dirty,
+                    was_piped: self.main.is_some(),
+                    // Whether a branch still has to be made: see `execute`.
+                    table: u8::from(kind == Kind::Executed),
+                    folded,
+                    ..Executing::default()
+                };
+                if self.main.is_none() {
+                    self.main = Some(entering);
+                } else {
+                    self.piped = Some(entering);
+                }
+                busy = self.main.is_some_and(|main| {
+                    main.holds()
+                        && (main.step.is_transfer() || main.step.is_branch() || !main.is_skipped())
+                });
+                if phony && (step.unit == Unit::Nop || skipped) {
+                    busy = true;
+                }
+            } else if self.main.is_none() {
+                shift = if self.branching { Shift::Complete } else { Shift::Populate };
+                self.branching = false;
+                self.stalled = decoding == Decoding::Address;
+            } else {
+                shift = if self.branching { Shift::Hold } else { Shift::Populate };
+                self.stalled = false;
+            }
+            self.busy = busy;
+            self.shift(shift);
+            if moved {
+                self.folded = folded;
+                return cycles - u32::from(std::mem::take(&mut self.paid));
+            }
+        }
+    }
+
+    /// The clock's edge: what was decided is taken over.
+    fn edge(&mut self, outcome: Outcome) {
+        if let Some(target) = self.delayed.take() {
+            self.aim = Aim::Branch(target);
+        }
+        // Instruction bus.
+        if !outcome.fetch_waits && !outcome.fetch_denied {
+            self.fetch_data = self.fetch_address.take();
+            self.fetch_advanced = self.fetch_data.is_some();
+        } else {
+            if !outcome.fetch_waits {
+                self.fetch_data = None;
+            }
+            self.fetch_advanced = false;
+        }
+        self.register = outcome.next_register;
+        self.system_write = outcome.system_write;
+        // Data bus.
+        let was_unaligned = self.data_advanced && self.data_data.is_some_and(|data| data.unaligned);
+        self.unaligned_now = was_unaligned;
+        if !outcome.data_waits && !outcome.data_denied {
+            self.data_data = self.data_address.take();
+            self.data_advanced = self.data_data.is_some();
+        } else {
+            if !outcome.data_waits {
+                self.data_data = None;
+            }
+            self.data_advanced = false;
+        }
+        self.data_ready = !outcome.data_waits;
+        // Execute stage.
+        self.idle = self.main.is_none() && self.piped.is_none();
+        if let Some(main) = &mut self.main {
+            if main.done {
+                self.last = self.main.take();
+            } else {
+                main.cycle = main.cycle.saturating_add(1);
+                main.dirty = main.next_dirty;
+            }
+        }
+        if let Some(piped) = &mut self.piped {
+            if piped.done && self.main.is_none() {
+                self.last = self.piped.take();
+            } else {
+                piped.cycle = piped.cycle.saturating_add(1);
+                piped.dirty = piped.next_dirty;
+            }
+        }
+        if self.main.is_none() {
+            self.main = self.piped.take();
+        }
+        // What a fetch brought.
+        if outcome.arrives && outcome.arrived > 0 {
+            self.incoming = outcome.arrived;
+            self.in_flight = self.in_flight.saturating_sub(1);
+        }
+    }
+
+    /// Runs without anything more to decode until the execute stage is empty: how long.
+    pub fn drain(&mut self) -> u32 {
+        let (mut jump, mut disable) = (None, false);
+        let mut cycles = 0;
+        while self.main.is_some() && cycles < 100 {
+            for piped in [false, true] {
+                let slot = if piped { self.piped } else { self.main };
+                if let Some(mut at) = slot.filter(|at| !at.done) {
+                    self.execute(&mut at, 0, &mut jump, &mut disable);
+                    *(if piped { &mut self.piped } else { &mut self.main }) = Some(at);
+                }
+            }
+            let mut decoding = Decoding::Waiting;
+            let outcome = self.run_buses(0, &mut decoding, &Step::default(), 0);
+            self.edge(outcome);
+            cycles += 1;
+        }
+        cycles
+    }
+
+    /// When the last data transfer that the newest instruction asked for is in its data phase,
+    /// in cycles from its entry: for reading counters.
+    pub fn data_phase(&self) -> u32 {
+        let mut later = self.clone();
+        later.wait_for_data()
+    }
+
+    fn wait_for_data(&mut self) -> u32 {
+        // The newest instruction has entered; the address goes out now.
+        let Some(newest) = self.piped.or(self.main) else { return 0 };
+        let mut cycles = 0;
+        let mut out = false;
+        loop {
+            let mut decoding = Decoding::Waiting;
+            if !out {
+                self.data_address = Some(newest.transfer());
+                out = true;
+            }
+            let outcome = self.run_buses(0, &mut decoding, &Step::default(), 0);
+            self.edge(outcome);
+            cycles += 1;
+            if self.data_address.is_none() || cycles > 40 {
+                return cycles;
+            }
+        }
+    }
+}
