@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use rtmark_firmware::Tree;
 use rtmark_runner::socs;
-use rtmark_sim::CoreKind;
+use rtmark_sim::{CoreKind, Score, Soc};
 use serde::Serialize;
 
 use crate::commands::run::catalogue;
@@ -105,19 +105,36 @@ fn scenarios(folder: Option<&std::path::Path>) -> Result<Vec<Entry>, Trouble> {
 fn socs() -> Result<Vec<Entry>, Trouble> {
     let entry = |file: socs::SocFile| {
         let soc = file.soc;
-        entry!(soc.name, soc.description, "core": soc.core.name(), "clock_hz": soc.clock,
-            "sha256": file.sha256)
+        let timing = soc_timing(&soc);
+        let description = format!("{}; timing {timing}", soc.description);
+        entry!(soc.name, description, "core": soc.core.name(), "clock_hz": soc.clock,
+            "timing": timing, "sha256": file.sha256)
     };
     Ok(socs::builtin()?.into_iter().map(entry).collect())
 }
 
+/// What a soc's cycles rest on: measurements of the chip itself, or its core's tier and what
+/// is told of its memories.
+fn soc_timing(soc: &Soc) -> String {
+    let own: Vec<_> = soc.core.scores().iter().filter(|score| score.chip == soc.name).collect();
+    if !own.is_empty() {
+        return format!("measured: {}", own.into_iter().map(shown).collect::<Vec<_>>().join("; "));
+    }
+    let basis = soc.core.timing_basis();
+    let tier = basis.split(':').next().unwrap_or(basis);
+    let waits = soc.memories.iter().any(|memory| memory.timing.wait_states > 0);
+    format!("{tier} for the core{}", if waits { ", documented for the memories" } else { "" })
+}
+
+fn shown(score: &Score) -> String {
+    let share = |thousandths: u16| f64::from(thousandths) / 10.0;
+    let (exact, within) = (share(score.exact), share(score.within_one));
+    format!("{} {}: {exact} % exact, {within} % within 1", score.chip, score.code)
+}
+
 fn cores() -> Vec<Entry> {
     let entry = |core: &CoreKind| {
-        let share = |thousandths: u16| f64::from(thousandths) / 10.0;
-        let scores = core.scores().iter().map(|score| {
-            let (exact, within) = (share(score.exact), share(score.within_one));
-            format!("; {} {}: {exact} % exact, {within} % within 1", score.chip, score.code)
-        });
+        let scores = core.scores().iter().map(|score| format!("; {}", shown(score)));
         let description = format!(
             "{}; timing {}{}",
             core.architecture(),

@@ -179,8 +179,14 @@ enum Format {
     Json,
 }
 
-fn seconds(cycles: Cycles, clock: Hertz) -> String {
-    format!("{:.6} s", cycles.at(clock).0 as f64 / 1e9)
+/// How long cycles take, to the nanosecond below a second, else to the microsecond.
+fn duration(cycles: Cycles, clock: Hertz) -> String {
+    let ns = cycles.at(clock).0;
+    match ns {
+        0..1_000_000 => format!("{:.3} µs", ns as f64 / 1e3),
+        1_000_000..1_000_000_000 => format!("{:.6} ms", ns as f64 / 1e6),
+        _ => format!("{:.6} s", ns as f64 / 1e9),
+    }
 }
 
 impl Arguments {
@@ -317,7 +323,7 @@ impl Arguments {
                 output::data(&(if line_open { "\n" } else { "" }.to_owned() + &text))?;
             }
             if !talk.quiet {
-                let time = seconds(cycles, soc.clock);
+                let time = duration(cycles, soc.clock);
                 say(format!("{cycles}, {instructions}, {time} at {}", soc.clock));
                 if !outcome.unmodelled.is_empty() {
                     say(outcome.without_model());
