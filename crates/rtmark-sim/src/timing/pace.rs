@@ -73,9 +73,9 @@ pub struct Incoming {
 /// All that has been worked out.
 #[derive(Clone, Debug)]
 struct Tables {
-    known: HashMap<u64, (u32, u32), Mixed>,
+    known: Map<u64, (u32, u32)>,
     stages: Vec<Stage>,
-    numbers: HashMap<Stage, u32, Mixed>,
+    numbers: Map<Stage, u32>,
 }
 
 /// Results and states.
@@ -89,7 +89,8 @@ pub struct Pace {
     tables: Arc<Tables>,
 }
 
-type Mixed = BuildHasherDefault<Mixer>;
+/// Equal on every host: nothing of its order or seed is seen.
+type Map<K, V> = HashMap<K, V, BuildHasherDefault<Mixer>>;
 
 /// A plain hash: the tables need neither secrecy nor anything that differs between runs.
 #[derive(Clone, Copy, Debug, Default)]
@@ -276,7 +277,7 @@ const NOTHING: Entered = Entered { key: u64::MAX, word: 0, cost: 0 };
 impl Tables {
     fn new() -> Self {
         let mut tables =
-            Self { known: HashMap::default(), stages: Vec::new(), numbers: HashMap::default() };
+            Self { known: Map::default(), stages: Vec::new(), numbers: Map::default() };
         for buffers in [false, true] {
             tables.number(Stage { next: Pipeline::refilling(buffers), taken: None });
         }
