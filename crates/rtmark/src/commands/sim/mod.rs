@@ -15,8 +15,8 @@ use crate::trouble::Trouble;
 
 mod ending;
 mod files;
+mod flame;
 mod gdb;
-mod names;
 mod observers;
 mod outcome;
 mod profile;
@@ -317,7 +317,7 @@ impl Arguments {
                 text.push_str(&outcome.statistics());
             }
             if let (Some(report), Some(_)) = (&profile, &self.profile) {
-                text.push_str(&report.table());
+                text.push_str(&profile::table(report));
             }
             if !text.is_empty() {
                 output::data(&(if line_open { "\n" } else { "" }.to_owned() + &text))?;

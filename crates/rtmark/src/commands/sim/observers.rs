@@ -3,9 +3,10 @@
 use std::ops::ControlFlow;
 use std::path::Path;
 
+use rtmark_observe::{Lines, Profile, Report};
 use rtmark_sim::{Image, Instruction, Machine, Observer};
 
-use super::profile::{Lines, Profile, Report};
+use super::profile;
 use super::setup::{refuse, resolve, wrong};
 use super::trace::{Mark, Trace};
 use super::values::When;
@@ -112,7 +113,7 @@ impl Arguments {
         if let Some(path) = &self.flame {
             let title = self.image().file_name().unwrap_or(self.image().as_os_str());
             let title = rtmark_model::visible(title.to_string_lossy().as_bytes());
-            written(path, std::fs::write(path, report.flame_graph(&title)))?;
+            written(path, std::fs::write(path, profile::flame_graph(&report, &title)))?;
         }
         Ok(Some(report))
     }

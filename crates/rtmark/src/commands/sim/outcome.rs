@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use rtmark_sim::{Machine, Register};
 use serde::{Serialize, Serializer};
 
-use super::profile::FunctionCost;
 use super::values::NAMED;
+use rtmark_observe::FunctionCost;
 
 /// The version of [`Outcome`]'s form.
 pub const SCHEMA_VERSION: u32 = 1;

@@ -10,7 +10,7 @@ use std::path::Path;
 use rtmark_model::visible;
 use rtmark_sim::{Machine, Observer, Register, Symbols};
 
-use super::names::exception_name;
+use rtmark_observe::exception_name;
 
 /// Where a trace begins or ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

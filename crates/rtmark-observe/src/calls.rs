@@ -1,0 +1,361 @@
+//! Who has called whom, at any moment of a run.
+//!
+//! Stacks follow BL and BLX; a function is left when the program is back behind its
+//! call with the stack as it was, so tail calls and jumps out of several functions are
+//! understood. A handler is a root of its own. What it interrupted goes on when the
+//! program counter and the stack pointer are again as the frame has them, so that each
+//! task keeps its stack of functions, whatever kernel switches them.
+
+use std::collections::HashMap;
+use std::ops::ControlFlow;
+
+use rtmark_sim::{Instruction, Machine, Observer, Register, Symbols};
+
+use crate::exceptions::exception_name;
+use crate::functions::Functions;
+
+/// A function with all its callers: a place in the tree of all stacks that a run has had.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Node(pub(crate) u32);
+
+impl Node {
+    /// Its number: nodes are counted from 0 in the order of their appearance.
+    pub fn number(self) -> usize {
+        self.0 as usize
+    }
+}
+
+#[derive(Debug)]
+struct Branch {
+    parent: Option<Node>,
+    name: u32,
+    /// How often it was called from this stack.
+    calls: u64,
+    children: Vec<(u32, Node)>,
+}
+
+/// A call that has not returned.
+#[derive(Clone, Copy, Debug)]
+struct Frame {
+    node: Node,
+    /// Where the call returns to, and the stack pointer at the call.
+    return_address: u32,
+    sp: u32,
+}
+
+/// The functions of a task or handler, the outermost first.
+#[derive(Debug, Default)]
+struct Stack {
+    frames: Vec<Frame>,
+}
+
+/// What an exception has interrupted.
+#[derive(Debug)]
+struct Suspended {
+    pc: u32,
+    sp: u32,
+    stack: Stack,
+}
+
+/// The most stacks that wait to go on; tasks that have ended are the oldest of them.
+const MOST_SUSPENDED: usize = 1024;
+
+/// Follows a run; as an [`Observer`] it must be told everything from the moment on for
+/// which it was made.
+#[derive(Debug)]
+pub struct Calls<'a> {
+    functions: Functions<'a>,
+    branches: Vec<Branch>,
+    roots: HashMap<u32, Node>,
+    /// What executes; none right after a return from an exception.
+    current: Option<Stack>,
+    suspended: Vec<Suspended>,
+    /// The last instruction was a call, which returns here with the stack as here.
+    called: Option<(u32, u32)>,
+    /// Where the next instruction is if the last one was no jump.
+    next: u32,
+}
+
+impl<'a> Calls<'a> {
+    /// Begins with no function on any stack.
+    pub fn new(symbols: &'a Symbols) -> Self {
+        Self {
+            functions: Functions::new(symbols),
+            branches: Vec::new(),
+            roots: HashMap::new(),
+            current: Some(Stack::default()),
+            suspended: Vec::new(),
+            called: None,
+            next: 1,
+        }
+    }
+
+    /// The innermost function that executes, with its callers; `None` before the first
+    /// instruction and right after a return from an exception.
+    pub fn innermost(&self) -> Option<Node> {
+        self.current.as_ref()?.frames.last().map(|frame| frame.node)
+    }
+
+    /// The names of the functions that have called each other up to this moment, the
+    /// outermost first. A handler's begins with the exception in brackets.
+    pub fn stack(&self) -> Vec<&str> {
+        self.innermost().map_or_else(Vec::new, |node| self.path(node))
+    }
+
+    /// The names of a node's callers and its own, the outermost first.
+    pub fn path(&self, node: Node) -> Vec<&str> {
+        let mut path: Vec<_> = self.upwards(node).map(|node| self.name(node)).collect();
+        path.reverse();
+        path
+    }
+
+    /// Every node so far.
+    pub fn nodes(&self) -> impl Iterator<Item = Node> + use<> {
+        (0..self.branches.len() as u32).map(Node)
+    }
+
+    /// The node and its callers, the innermost first.
+    pub fn upwards(&self, node: Node) -> impl Iterator<Item = Node> + '_ {
+        std::iter::successors(Some(node), |node| self.branch(*node).parent)
+    }
+
+    /// The name of a node's function; in brackets: an exception, or an address
+    /// without a symbol.
+    pub fn name(&self, node: Node) -> &str {
+        self.functions.name(self.function(node))
+    }
+
+    /// The number of a node's function among [`Calls::functions`].
+    pub fn function(&self, node: Node) -> u32 {
+        self.branch(node).name
+    }
+
+    /// How often a node's function was called from its callers, or its task or handler
+    /// began with it.
+    pub fn times(&self, node: Node) -> u64 {
+        self.branch(node).calls
+    }
+
+    /// The functions seen so far.
+    pub fn functions(&self) -> &Functions<'a> {
+        &self.functions
+    }
+
+    /// The node of something that is no function, such as sleep, below a node.
+    pub fn leaf(&mut self, parent: Option<Node>, name: &str) -> Node {
+        let name = self.functions.number(name);
+        self.node(parent, name)
+    }
+
+    fn branch(&self, node: Node) -> &Branch {
+        &self.branches[node.number()]
+    }
+
+    fn call(&mut self, node: Node) {
+        self.branches[node.number()].calls += 1;
+    }
+
+    fn node(&mut self, parent: Option<Node>, name: u32) -> Node {
+        let known = match parent {
+            Some(parent) => {
+                let children = &self.branch(parent).children;
+                children.iter().find(|(child, _)| *child == name).map(|(_, node)| *node)
+            }
+            None => self.roots.get(&name).copied(),
+        };
+        if let Some(node) = known {
+            return node;
+        }
+        let node = Node(self.branches.len() as u32);
+        self.branches.push(Branch { parent, name, calls: 0, children: Vec::new() });
+        match parent {
+            Some(parent) => self.branches[parent.number()].children.push((name, node)),
+            None => {
+                self.roots.insert(name, node);
+            }
+        }
+        node
+    }
+
+    /// The stack that was interrupted at a place, or a new one: a task begins.
+    fn resume(&mut self, pc: u32, sp: u32) -> Stack {
+        let fits = |suspended: &Suspended| (suspended.pc, suspended.sp) == (pc, sp);
+        match self.suspended.iter().rposition(fits) {
+            Some(at) => self.suspended.remove(at).stack,
+            None => Stack::default(),
+        }
+    }
+
+    /// The function at `pc` is about to execute: calls and returns that have led there.
+    fn arrive(&mut self, pc: u32, sp: u32) {
+        let mut stack = match self.current.take() {
+            Some(stack) => stack,
+            None => self.resume(pc, sp),
+        };
+        let function = self.functions.at(pc);
+        let called = self.called.take();
+        if let Some((return_address, sp)) = called {
+            let caller = stack.frames.last().map(|frame| frame.node);
+            let node = self.node(caller, function);
+            self.call(node);
+            stack.frames.push(Frame { node, return_address, sp });
+        } else if pc != self.next {
+            let back = |frame: &Frame| frame.return_address == pc && frame.sp == sp;
+            if let Some(at) = stack.frames.iter().rposition(back).filter(|at| *at > 0) {
+                stack.frames.truncate(at);
+            }
+        }
+        match stack.frames.last_mut().map(|frame| frame.node) {
+            Some(node) if self.function(node) == function => {}
+            // The function was left by a jump: a tail call takes its place.
+            Some(node) => {
+                let node = self.node(self.branch(node).parent, function);
+                self.call(node);
+                if let Some(frame) = stack.frames.last_mut() {
+                    frame.node = node;
+                }
+            }
+            None => {
+                let node = self.node(None, function);
+                self.call(node);
+                stack.frames.push(Frame { node, return_address: u32::MAX, sp: u32::MAX });
+            }
+        }
+        self.current = Some(stack);
+    }
+}
+
+/// Where, and with which stack pointer, the program goes on that the newest exception has
+/// interrupted, as its frame says.
+fn interrupted(machine: &Machine) -> (u32, u32) {
+    let exc_return = machine.register(Register::R(14));
+    let process = exc_return & 4 != 0;
+    let frame = machine.register(if process { Register::Psp } else { Register::Msp });
+    let word = |offset: u32| {
+        let bytes = machine.peek(frame.wrapping_add(offset), 4);
+        bytes.try_into().map_or(0, u32::from_le_bytes)
+    };
+    let size = if exc_return & 0x10 == 0 { 0x68 } else { 0x20 };
+    let padding = word(0x1C) >> 7 & 4;
+    (word(0x18) & !1, frame.wrapping_add(size) | padding)
+}
+
+impl Observer for Calls<'_> {
+    fn before(&mut self, machine: &Machine) -> ControlFlow<()> {
+        let (pc, sp) = (machine.register(Register::Pc), machine.register(Register::R(13)));
+        let continues = pc == self.next && self.current.is_some() && self.called.is_none();
+        // Without a jump it may fall through into another function.
+        if !continues
+            || self.innermost().map(|node| self.function(node)) != Some(self.functions.at(pc))
+        {
+            self.arrive(pc, sp);
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn executed(&mut self, machine: &Machine, instruction: &Instruction) {
+        self.next = instruction.address.wrapping_add(u32::from(instruction.size));
+        if instruction.is_call && machine.register(Register::Pc) != self.next {
+            self.called = Some((self.next, machine.register(Register::R(13))));
+        }
+    }
+
+    fn entered(&mut self, machine: &Machine, exception: u16) {
+        if let Some(mut stack) = self.current.take() {
+            let (pc, sp) = interrupted(machine);
+            if self.suspended.len() == MOST_SUSPENDED {
+                self.suspended.remove(0);
+            }
+            // A call that was interrupted before its function's first instruction.
+            if let Some((return_address, sp)) = self.called.take() {
+                let function = self.functions.at(pc);
+                let caller = stack.frames.last().map(|frame| frame.node);
+                let node = self.node(caller, function);
+                self.call(node);
+                stack.frames.push(Frame { node, return_address, sp });
+            }
+            self.suspended.push(Suspended { pc, sp, stack });
+        }
+        let root = self.functions.number(&format!("[{}]", exception_name(exception)));
+        let node = self.node(None, root);
+        self.call(node);
+        // The handler itself is a function called from the exception.
+        let frame = Frame { node, return_address: u32::MAX, sp: u32::MAX };
+        self.current = Some(Stack { frames: vec![frame] });
+        self.called = Some((u32::MAX, u32::MAX));
+        self.next = 1;
+    }
+
+    fn returned(&mut self, _machine: &Machine, _exception: u16) {
+        self.current = None;
+        self.called = None;
+        self.next = 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rtmark_sim::{Cycles, Soc, Stop};
+
+    /// Keeps the stack before each instruction.
+    struct Stacks<'a>(Calls<'a>, Vec<String>);
+
+    impl Observer for Stacks<'_> {
+        fn before(&mut self, machine: &Machine) -> ControlFlow<()> {
+            self.0.before(machine)?;
+            self.1.push(self.0.stack().join(" "));
+            ControlFlow::Continue(())
+        }
+
+        fn executed(&mut self, machine: &Machine, instruction: &Instruction) {
+            self.0.executed(machine, instruction);
+        }
+
+        fn entered(&mut self, machine: &Machine, exception: u16) {
+            self.0.entered(machine, exception);
+        }
+
+        fn returned(&mut self, machine: &Machine, exception: u16) {
+            self.0.returned(machine, exception);
+        }
+    }
+
+    #[test]
+    fn calls_tail_calls_and_handlers_have_their_stacks() {
+        let soc = Soc::from_toml(include_str!("../../../socs/stm32c031.toml")).expect("a soc");
+        let mut machine = Machine::new(&soc);
+        // 0x100: bl 0x200; svc #0; b .   0x200: b 0x300 (a tail call)   0x300: bx lr
+        // 0x400: bx lr (SVCall)
+        let at = |offset: u32| 0x0800_0000 + offset;
+        let words = |words: &[u32]| words.iter().flat_map(|w| w.to_le_bytes()).collect::<Vec<_>>();
+        machine.poke(at(0), &words(&[0x2000_1000, at(0x101)])).expect("flash");
+        machine.poke(at(0x2C), &words(&[at(0x401)])).expect("flash");
+        let code: [(u32, &[u16]); 4] = [
+            (0x100, &[0xF000, 0xF87E, 0xDF00, 0xE7FE]),
+            (0x200, &[0xE07E]),
+            (0x300, &[0x4770]),
+            (0x400, &[0x4770]),
+        ];
+        for (offset, code) in code {
+            let bytes: Vec<u8> = code.iter().flat_map(|half| half.to_le_bytes()).collect();
+            machine.poke(at(offset), &bytes).expect("flash");
+        }
+        machine.reset().expect("a vector table");
+        let symbols = Symbols::default();
+        let mut stacks = Stacks(Calls::new(&symbols), Vec::new());
+        assert_eq!(machine.run_observed(Cycles(100), &mut stacks), Stop::Limit);
+        let short: Vec<_> = stacks
+            .1
+            .iter()
+            .map(|stack| stack.replace("[0x080000", "").replace("0x08000", ""))
+            .map(|stack| stack.replace(['[', ']'], ""))
+            .take(6)
+            .collect();
+        assert_eq!(short, ["100", "100 200", "100 300", "100", "SVCall 400", "100"]);
+        let handlers: Vec<_> =
+            stacks.0.nodes().filter(|n| stacks.0.name(*n) == "[SVCall]").collect();
+        assert_eq!(handlers.len(), 1);
+        assert_eq!(stacks.0.times(handlers[0]), 1);
+    }
+}
