@@ -4,7 +4,8 @@
 //! [`Span`]. A kernel's [`Answer`] to it is a [`Series`] of [`Samples`] with its
 //! [`Provenance`], or the reason why there is none. Results are [`Exact`] or
 //! [`Sampled`], and these are different types: the one kind needs no
-//! statistics to be compared, the other must not be compared without.
+//! statistics to be compared, the other must not be compared without. What a log
+//! tells of samples that it does not hold is [`Summarised`], a third type.
 //!
 //! This crate reads no file, runs nothing and prints nothing. What is
 //! serialised here has a version ([`SCHEMA_VERSION`]) and a JSON schema.
@@ -16,6 +17,7 @@ mod id;
 mod samples;
 mod series;
 mod span;
+mod summarised;
 mod text;
 
 pub use answer::{Answer, Document, Failure, FailureKind, Reported, SCHEMA_VERSION};
@@ -27,4 +29,5 @@ pub use series::{
     Compiler, Exact, Firmware, Key, Provenance, Readings, Sampled, Series, Setting, Unpaired,
 };
 pub use span::{Expected, Overhead, Span};
+pub use summarised::{Bin, Flag, FlagKind, LogSource, Percentile, Statistic, Summarised};
 pub use text::visible;

@@ -6,7 +6,8 @@ use rtmark_units::Hertz;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Backend, Basis, KernelId, Samples, ScenarioId, Span, Statistics};
+use crate::summarised::{Flag, LogSource};
+use crate::{Backend, Basis, KernelId, Samples, ScenarioId, Span, Statistics, Summarised};
 
 /// What a series is of.
 #[derive(
@@ -45,7 +46,7 @@ pub struct Sampled {
     pub samples: Samples,
 }
 
-/// The samples of a series, exact or sampled.
+/// The samples of a series, exact or sampled, or what is left of them.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Readings {
@@ -53,13 +54,24 @@ pub enum Readings {
     Exact(Exact),
     /// Of silicon, or imported.
     Sampled(Sampled),
+    /// Imported figures of samples that were not kept.
+    Summarised(Summarised),
 }
 
 impl Readings {
-    /// The samples, whichever kind they are.
-    pub fn samples(&self) -> &Samples {
+    /// The samples, whichever kind they are; `None` where only a summary is left.
+    pub fn samples(&self) -> Option<&Samples> {
         match self {
-            Self::Exact(Exact(samples)) | Self::Sampled(Sampled { samples, .. }) => samples,
+            Self::Exact(Exact(samples)) | Self::Sampled(Sampled { samples, .. }) => Some(samples),
+            Self::Summarised(_) => None,
+        }
+    }
+
+    /// The summary, where that is all there is.
+    pub fn summarised(&self) -> Option<&Summarised> {
+        match self {
+            Self::Summarised(summary) => Some(summary),
+            Self::Exact(_) | Self::Sampled(_) => None,
         }
     }
 }
@@ -95,7 +107,7 @@ pub struct Series {
     pub basis: Basis,
     /// From where to where they were timed.
     pub span: Span,
-    /// The clock of the core, by which cycles become time.
+    /// The clock of the core, by which cycles become time; 0 where a log does not say it.
     #[schemars(with = "u32")]
     pub clock: Hertz,
     /// The samples.
@@ -107,14 +119,18 @@ pub struct Series {
     /// received. Only those whose key begins with `~` depend on timing.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub facts: BTreeMap<String, String>,
+    /// What is wrong with it. A series that has any flag must not be compared.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub flags: Vec<Flag>,
     /// What produced them.
     pub provenance: Provenance,
 }
 
 impl Series {
-    /// What is to be said about the samples, or `None` when there is none.
+    /// What is to be said about the samples, or `None` when there is none: the series is
+    /// empty, or a summary.
     pub fn statistics(&self) -> Option<Statistics> {
-        self.readings.samples().statistics()
+        self.readings.samples()?.statistics()
     }
 }
 
@@ -154,7 +170,7 @@ pub struct Compiler {
 }
 
 /// A firmware image and the memory that it takes.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct Firmware {
     /// The image's name: the scenario group it holds.
     pub image: String,
@@ -166,8 +182,15 @@ pub struct Firmware {
     pub ram_bytes: u64,
 }
 
+impl Firmware {
+    /// Whether nothing is known of it, as when its figures are from a log.
+    pub fn is_unknown(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
 /// What produced a figure.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Provenance {
     /// Version of rtmark.
     pub rtmark: String,
@@ -177,13 +200,16 @@ pub struct Provenance {
     /// Version of the simulator's timing model, where one was used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timing_model: Option<String>,
-    /// SHA-256 of the soc file, in hexadecimal.
+    /// SHA-256 of the soc file, in hexadecimal; empty when there was none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub soc_sha256: String,
-    /// The core, as soc files name it.
+    /// The core, as soc files name it; empty where a log does not say it.
     pub core: String,
     /// The firmware that ran.
+    #[serde(default, skip_serializing_if = "Firmware::is_unknown")]
     pub firmware: Firmware,
     /// What compiled it.
+    #[serde(default)]
     pub compiler: Compiler,
     /// The kernel's settings that matter.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -191,4 +217,7 @@ pub struct Provenance {
     /// The commit of the source tree, where it is known; `+` follows when the tree had changes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
+    /// Where it was read, where it was not measured here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub log: Option<LogSource>,
 }

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use rtmark_model::Answer;
 
 use crate::matrix::{Block, blocks, grouped, short_time};
-use crate::notes::{Notes, oddity, one_line, without_figures};
+use crate::notes::{Notes, oddity, one_line, summary, without_figures};
 use crate::table::{aside, multiple};
 
 /// Text from outside, as plain text of a table's cell.
@@ -70,6 +70,9 @@ fn whole(block: &Block<'_>) -> String {
 fn cell(block: &Block<'_>, answer: &Answer, notes: &mut Notes) -> String {
     if let Some((word, note)) = without_figures(answer) {
         return format!("{word} ({})", notes.number(&note));
+    }
+    if let Some(told) = answer.series().and_then(summary) {
+        return told;
     }
     let Some((series, figures)) = answer.series().and_then(|s| Some((s, block.figures(s)?))) else {
         return String::new();

@@ -2,6 +2,8 @@
 
 use rtmark_model::{Answer, Series, visible};
 
+use crate::matrix::grouped;
+
 /// Notes of one table, each text once, numbered from 1.
 #[derive(Clone, Debug, Default)]
 pub struct Notes(Vec<String>);
@@ -31,7 +33,12 @@ pub fn one_line(text: &str) -> String {
 /// What a table says in place of figures: the word, and the note that explains it.
 pub fn without_figures(answer: &Answer) -> Option<(&'static str, String)> {
     match answer {
-        Answer::Measured(series) if series.statistics().is_none() => {
+        Answer::Measured(series) if !series.flags.is_empty() => {
+            let id = format!("{} {}", series.key.kernel, series.key.scenario);
+            let flags: Vec<_> = series.flags.iter().map(ToString::to_string).collect();
+            Some(("flagged", format!("{id}: {}", flags.join("; "))))
+        }
+        Answer::Measured(series) if series.statistics().is_none() && summary(series).is_none() => {
             Some(("no sample", "The series is empty.".into()))
         }
         Answer::Measured(_) => None,
@@ -42,6 +49,17 @@ pub fn without_figures(answer: &Answer) -> Option<(&'static str, String)> {
             Some(("FAILED", format!("{id}: {failure}")))
         }
     }
+}
+
+/// The figure of a summary, and which statistic it is.
+pub fn summary(series: &Series) -> Option<String> {
+    let (statistic, value) = series.readings.summarised()?.typical()?;
+    let value = if value.fract() == 0.0 && value.abs() < 1e15 {
+        grouped(value.abs() as u64)
+    } else {
+        format!("{value:.1}")
+    };
+    Some(format!("{statistic} {value}"))
 }
 
 /// What is odd about a series and deserves a note.

@@ -7,7 +7,7 @@ use comfy_table::{Cell, CellAlignment, ContentArrangement, LineStyle, Table, Tab
 use rtmark_model::{Answer, Basis, KernelId, Series};
 
 use crate::matrix::{Block, Column, FLOOR, Figures, blocks, grouped, short_count, short_time};
-use crate::notes::{Notes, oddity, one_line, without_figures};
+use crate::notes::{Notes, oddity, one_line, summary, without_figures};
 
 const HEADING: Style = Style::new().bold();
 const ASIDE: Style = Style::new().dimmed();
@@ -152,6 +152,9 @@ fn cell(block: &Block<'_>, answer: Option<&Answer>, layout: Layout, notes: &mut 
     if let Some((word, note)) = without_figures(answer) {
         let style = if matches!(answer, Answer::NotApplicable { .. }) { ABSENT } else { BAD };
         return format!("{} [{}]", styled(style, word), notes.number(&note));
+    }
+    if let Some(told) = answer.series().and_then(summary) {
+        return told;
     }
     let Some((series, figures)) = answer.series().and_then(|s| Some((s, block.figures(s)?))) else {
         return String::new();

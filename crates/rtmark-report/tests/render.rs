@@ -40,6 +40,7 @@ fn series(kernel: &str, scenario: &str, values: &[u64]) -> Series {
         readings: Readings::Exact(Exact(samples)),
         unpaired: Unpaired::default(),
         facts: BTreeMap::new(),
+        flags: Vec::new(),
         provenance: Provenance {
             rtmark: "0.1.0".into(),
             rtmark_sha256: None,
@@ -55,6 +56,7 @@ fn series(kernel: &str, scenario: &str, values: &[u64]) -> Series {
             compiler: Compiler::default(),
             settings: BTreeMap::new(),
             commit: None,
+            log: None,
         },
     }
 }
@@ -143,6 +145,31 @@ fn bases_never_share_a_table() {
     assert_eq!(text.matches("stm32c031").count(), 2, "{text}");
     let (_, instructions) = text.split_once("executed instructions").expect("a second table");
     assert!(!instructions.contains("240"), "{instructions}");
+}
+
+#[test]
+fn summaries_say_which_figure_they_are_and_flagged_ones_are_not_shown_as_figures() {
+    let mut told = series("freertos", "thread.yield", &[]);
+    told.readings = Readings::Summarised(rtmark_model::Summarised {
+        mean: Some(240.0),
+        max: Some(9000.0),
+        ..rtmark_model::Summarised::default()
+    });
+    let mut flagged = told.clone();
+    flagged.key.scenario = "thread.create".parse().expect("good");
+    flagged.flags =
+        vec![rtmark_model::Flag::new(rtmark_model::FlagKind::Zero, "all of it is zero")];
+    let answers = [
+        measured("floor", "thread.yield", &[60; 3]),
+        Answer::Measured(Box::new(told)),
+        Answer::Measured(Box::new(flagged)),
+    ];
+    for text in [plain(&rtmark_report::table(&answers, 100)), rtmark_report::markdown(&answers)] {
+        assert!(text.contains("mean 240"), "{text}");
+        assert_eq!(text.matches("240").count(), 1, "{text}");
+        assert!(text.contains("flagged") && text.contains("zero: all of it is zero"), "{text}");
+        assert!(!text.contains('\u{d7}'), "no multiple of unlike things: {text}");
+    }
 }
 
 #[test]

@@ -288,6 +288,7 @@ impl Suite {
             readings: Readings::Exact(measured.samples),
             unpaired: measured.unpaired,
             facts: measured.facts,
+            flags: Vec::new(),
             provenance: Provenance {
                 rtmark: self.rtmark.clone(),
                 rtmark_sha256: self.rtmark_sha256.clone(),
@@ -298,6 +299,7 @@ impl Suite {
                 compiler: task.image.compiler.clone(),
                 settings: unit.kernel.manifest.settings.clone(),
                 commit: commit.map(str::to_owned),
+                log: None,
             },
         }))
     }
