@@ -8,11 +8,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use rtmark_model::Compiler;
-use rtmark_sim::{CoreKind, Soc};
 use sha2::{Digest, Sha256};
 
-use crate::tools::{Tool, clean, rust_target};
-use crate::{BuildSystem, FirmwareError, Kernel, MissingTool, Tree, generate};
+use crate::tools::{Tool, c_tools, clean, rust_target};
+use crate::{BuildSystem, FirmwareError, Kernel, MissingTool, Probes, Target, Tree, generate};
 
 /// The environment variable that names the folder for builds.
 pub const BUILD_VARIABLE: &str = "RTMARK_BUILD";
@@ -49,10 +48,12 @@ pub fn sha256(bytes: &[u8]) -> String {
 }
 
 /// The tools that building a kernel for a core takes.
-pub fn tools_for(build: BuildSystem, core: CoreKind) -> Vec<Tool> {
+pub fn tools_for(build: BuildSystem, core: &str) -> Vec<Tool> {
     match build {
-        BuildSystem::Make => vec![Tool::Make, Tool::ArmGcc, Tool::Newlib],
-        BuildSystem::Cargo => vec![Tool::Cargo, Tool::RustTarget(rust_target(core))],
+        BuildSystem::Make => [vec![Tool::Make], c_tools(core)].concat(),
+        BuildSystem::Cargo => {
+            std::iter::once(Tool::Cargo).chain(rust_target(core).map(Tool::RustTarget)).collect()
+        }
     }
 }
 
@@ -86,7 +87,7 @@ impl Builder {
     /// The tools that are missing for these kernels and cores, each once.
     pub fn missing_tools<'a>(
         &self,
-        wanted: impl IntoIterator<Item = (&'a Kernel, CoreKind)>,
+        wanted: impl IntoIterator<Item = (&'a Kernel, &'a str)>,
     ) -> Vec<MissingTool> {
         let mut tools: Vec<_> = wanted
             .into_iter()
@@ -105,21 +106,23 @@ impl Builder {
     pub fn build(
         &self,
         kernel: &Kernel,
-        soc: &Soc,
+        target: impl Into<Target>,
         profile: &str,
     ) -> Result<BTreeMap<String, BuiltImage>, FirmwareError> {
+        let target = target.into();
         let build = kernel.manifest.build;
         let mut compiler_version = String::new();
-        for tool in tools_for(build, soc.core) {
+        for tool in tools_for(build, &target.core) {
             let version = tool.version(self.tree.root())?;
-            if matches!(tool, Tool::ArmGcc | Tool::Cargo) {
+            if tool.is_compiler() {
                 compiler_version = version;
             }
         }
-        let generated = self.folder.join(&soc.name).join("generated");
-        let out = self.folder.join(&soc.name).join(profile).join(kernel.manifest.id.as_str());
-        let files = generate::files(soc)
-            .map_err(|problem| FirmwareError::Soc { soc: soc.name.clone(), problem })?;
+        let folder = self.folder.join(target.folder());
+        let generated = folder.join("generated");
+        let out = folder.join(profile).join(kernel.manifest.id.as_str());
+        let files = generate::files(&target)
+            .map_err(|problem| FirmwareError::Soc { soc: target.name.clone(), problem })?;
         for (name, text) in files {
             write_if_changed(&generated.join(name), text.as_bytes())?;
         }
@@ -129,26 +132,31 @@ impl Builder {
         let held = File::create(&lock).and_then(|file| file.lock().map(|()| file));
         let _held = held.map_err(at(&lock))?;
 
-        let variables: [(&str, OsString); 6] = [
-            ("RTMARK_SOC", soc.name.clone().into()),
-            ("RTMARK_CORE", soc.core.name().into()),
-            ("RTMARK_CLOCK_HZ", soc.clock.0.to_string().into()),
+        let clocked = matches!(target.probes, Probes::Clocked(_));
+        let variables: [(&str, OsString); 8] = [
+            ("RTMARK_SOC", target.name.clone().into()),
+            ("RTMARK_CORE", target.core.clone().into()),
+            ("RTMARK_CLOCK_HZ", target.clock.0.to_string().into()),
+            ("RTMARK_CLOCKED", if clocked { "1" } else { "" }.into()),
+            ("RTMARK_WITHOUT", target.without.join(" ").into()),
             ("RTMARK_PROFILE", profile.into()),
             ("RTMARK_OUT", out.clone().into()),
             ("RTMARK_GEN", generated.into()),
         ];
         let mut command = match build {
             BuildSystem::Make => self.make(kernel, &variables),
-            BuildSystem::Cargo => self.cargo(kernel, soc.core, &out),
+            BuildSystem::Cargo => self.cargo(kernel, &target, &out),
         };
         command.envs(variables).current_dir(self.tree.root());
-        run(kernel, soc, &mut command)?;
+        run(kernel, &target, &mut command)?;
 
         let mut images = BTreeMap::new();
-        for name in &kernel.manifest.images {
+        let wanted = |name: &&String| !target.without.contains(name);
+        for name in kernel.manifest.images.iter().filter(wanted) {
             let path = out.join(name).with_extension("elf");
             if build == BuildSystem::Cargo {
-                let made = out.join("cargo").join(rust_target(soc.core)).join("release").join(name);
+                let triple = rust_target(&target.core).unwrap_or_default();
+                let made = out.join("cargo").join(triple).join("release").join(name);
                 let elf = std::fs::read(&made).map_err(|source| no_image(kernel, &made, source))?;
                 write_if_changed(&path, &elf)?;
             }
@@ -177,13 +185,24 @@ impl Builder {
         command
     }
 
-    fn cargo(&self, kernel: &Kernel, core: CoreKind, out: &Path) -> Command {
+    fn cargo(&self, kernel: &Kernel, target: &Target, out: &Path) -> Command {
         let mut command = Command::new("cargo");
         command.args(["build", "--quiet", "--release", "--locked", "--color", "never"]);
         command.arg(format!("-j{}", self.jobs.max(1)));
         command.arg("--manifest-path").arg(self.tree.root().join("Cargo.toml"));
         command.arg("-p").arg(kernel.manifest.package.as_deref().unwrap_or_default());
-        command.args(["--bins", "--target", rust_target(core)]);
+        if target.without.is_empty() {
+            command.arg("--bins");
+        } else {
+            let wanted = |name: &&String| !target.without.contains(name);
+            for image in kernel.manifest.images.iter().filter(wanted) {
+                command.args(["--bin", image]);
+            }
+        }
+        if matches!(target.probes, Probes::Clocked(_)) {
+            command.args(["--features", "rtmark-probe/clock"]);
+        }
+        command.arg("--target").arg(rust_target(&target.core).unwrap_or_default());
         // Its own folder, so that builds for several socs can run side by side.
         command.arg("--target-dir").arg(out.join("cargo"));
         command
@@ -199,7 +218,7 @@ fn no_image(kernel: &Kernel, path: &Path, source: io::Error) -> FirmwareError {
     FirmwareError::NoImage { kernel: kernel.manifest.id.clone(), path: path.to_owned(), source }
 }
 
-fn run(kernel: &Kernel, soc: &Soc, command: &mut Command) -> Result<(), FirmwareError> {
+fn run(kernel: &Kernel, target: &Target, command: &mut Command) -> Result<(), FirmwareError> {
     let shown = format!("{} (in {})", show(command), kernel.folder.display());
     let output = clean(command)
         .stdin(Stdio::null())
@@ -212,7 +231,7 @@ fn run(kernel: &Kernel, soc: &Soc, command: &mut Command) -> Result<(), Firmware
     said.push_str(&String::from_utf8_lossy(&output.stderr));
     Err(FirmwareError::Build {
         kernel: kernel.manifest.id.clone(),
-        soc: soc.name.clone(),
+        soc: target.name.clone(),
         command: shown,
         output: said.trim_end().to_owned(),
     })

@@ -2,56 +2,66 @@
 
 use std::fmt::Write as _;
 
-use rtmark_sim::{MemoryKind, Soc};
+use crate::target::{Probes, Region, Target};
 
 /// The generated files, name and contents.
 ///
 /// # Errors
-/// When the soc has no memory of a kind that firmware needs.
-pub fn files(soc: &Soc) -> Result<[(&'static str, String); 3], String> {
-    Ok([("memory.x", memory_x(soc)?), ("rtmark_soc.h", header(soc)), ("rtmark_soc.rs", rust(soc))])
+/// When the target has no memory of a kind that firmware needs.
+pub fn files(target: &Target) -> Result<[(&'static str, String); 3], String> {
+    Ok([
+        ("memory.x", memory_x(target)?),
+        ("rtmark_soc.h", header(target)),
+        ("rtmark_soc.rs", rust(target)),
+    ])
 }
 
-fn memory_x(soc: &Soc) -> Result<String, String> {
-    let region = |name: &str, kind: MemoryKind| {
-        // Where code lies may be a RAM that is called so, as on boards for development.
-        let named = soc.memories.iter().find(|m| m.name == name);
-        named.or_else(|| soc.memories.iter().find(|m| m.kind == kind)).ok_or_else(|| {
-            format!("soc {} has no memory of kind {}", soc.name, name.to_lowercase())
-        })
+fn memory_x(target: &Target) -> Result<String, String> {
+    let region = |region: Option<Region>, kind: &str| {
+        region.ok_or_else(|| format!("soc {} has no memory of kind {kind}", target.name))
     };
-    let (flash, ram) = (region("FLASH", MemoryKind::Flash)?, region("RAM", MemoryKind::Ram)?);
+    let (flash, ram) = (region(target.flash, "flash")?, region(target.ram, "ram")?);
     Ok(format!(
         "/* Generated from the soc file of {}. */\n\
          MEMORY\n{{\n\
          \x20   FLASH (rx) : ORIGIN = {:#010x}, LENGTH = {:#x}\n\
          \x20   RAM (rwx) : ORIGIN = {:#010x}, LENGTH = {:#x}\n}}\n",
-        soc.name, flash.base, flash.size, ram.base, ram.size
+        target.name, flash.base, flash.size, ram.base, ram.size
     ))
 }
 
-fn header(soc: &Soc) -> String {
-    let writes: Vec<_> = soc
-        .init
-        .iter()
-        .map(|w| format!("write({:#010x}u, {:#010x}u)", w.address, w.value))
-        .collect();
+fn header(target: &Target) -> String {
+    let writes = |writes: &[(u32, u32)]| {
+        let writes: Vec<_> = writes
+            .iter()
+            .map(|(address, value)| format!("write({address:#010x}u, {value:#010x}u)"))
+            .collect();
+        writes.join("; ")
+    };
+    let counter = match &target.probes {
+        Probes::Clocked(Some(counter)) => format!(
+            "#define RTMARK_COUNTER {:#010x}u\n#define RTMARK_COUNTER_START(write) {}\n",
+            counter.address,
+            writes(&counter.start)
+        ),
+        Probes::Clocked(None) | Probes::Addresses => String::new(),
+    };
     format!(
         "/* Generated from the soc file of {}. */\n\
          #ifndef RTMARK_SOC_H\n#define RTMARK_SOC_H\n\n\
          #define RTMARK_CLOCK_HZ {}u\n\
          #define RTMARK_INTERRUPTS {}\n\
          #define RTMARK_PRIORITY_BITS {}\n\
-         #define RTMARK_SOC_INIT(write) {}\n\n#endif\n",
-        soc.name,
-        soc.clock.0,
-        soc.interrupts,
-        soc.priority_bits,
-        writes.join("; ")
+         #define RTMARK_SOC_INIT(write) {}\n{counter}\n#endif\n",
+        target.name,
+        target.clock.0,
+        target.interrupts,
+        target.priority_bits,
+        writes(&target.init)
     )
 }
 
-fn rust(soc: &Soc) -> String {
+fn rust(target: &Target) -> String {
     let mut text = format!(
         "// Generated from the soc file of {}.\n\
          /// The clock of the core, in hertz.\n\
@@ -62,10 +72,10 @@ fn rust(soc: &Soc) -> String {
          pub const PRIORITY_BITS: u8 = {};\n\
          /// Registers and what to write to them at start.\n\
          pub const INIT: &[(u32, u32)] = &[",
-        soc.name, soc.clock.0, soc.interrupts, soc.priority_bits
+        target.name, target.clock.0, target.interrupts, target.priority_bits
     );
-    for write in &soc.init {
-        let _ = write!(text, "({:#010x}, {:#010x}), ", write.address, write.value);
+    for (address, value) in &target.init {
+        let _ = write!(text, "({address:#010x}, {value:#010x}), ");
     }
     text.truncate(text.trim_end_matches([',', ' ']).len());
     text.push_str("];\n");
@@ -75,18 +85,29 @@ fn rust(soc: &Soc) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::target::Counter;
+    use rtmark_sim::Soc;
 
     #[test]
     fn the_files_say_what_the_soc_says() {
         let text = include_str!("../../../socs/stm32c031.toml");
         let soc = Soc::from_toml(text).expect("good");
-        let [(_, memory), (_, header), (_, rust)] = files(&soc).expect("both memories");
+        let [(_, memory), (_, header), (_, rust)] =
+            files(&Target::from(&soc)).expect("both memories");
         assert!(memory.contains("FLASH (rx) : ORIGIN = 0x08000000, LENGTH = 0x8000"), "{memory}");
         assert!(memory.contains("RAM (rwx) : ORIGIN = 0x20000000, LENGTH = 0x3000"), "{memory}");
         assert!(header.contains("#define RTMARK_CLOCK_HZ 48000000u\n"), "{header}");
         assert!(header.contains("(write) write(0x40022000u, 0x00040701u)"), "{header}");
         assert!(rust.contains("&[(0x40022000, 0x00040701)"), "{rust}");
         assert!(rust.ends_with(")];\n"), "{rust}");
+        assert!(!header.contains("COUNTER"), "{header}");
+
+        let counter = Counter { address: 0x4000_0024, start: vec![(0x4000_0000, 1)] };
+        let probes = Probes::Clocked(Some(counter));
+        let [_, (_, header), _] =
+            files(&Target { probes, ..Target::from(&soc) }).expect("both memories");
+        assert!(header.contains("#define RTMARK_COUNTER 0x40000024u\n"), "{header}");
+        assert!(header.contains("START(write) write(0x40000000u, 0x00000001u)\n"), "{header}");
     }
 
     #[test]
@@ -95,6 +116,8 @@ mod tests {
             .replace("\"flash\"", "\"ram\"")
             .replace("\"FLASH\"", "\"ROM\"");
         let soc = Soc::from_toml(&text).expect("a soc still");
-        assert!(files(&soc).expect_err("refused").contains("no memory of kind flash"));
+        assert!(
+            files(&Target::from(&soc)).expect_err("refused").contains("no memory of kind flash")
+        );
     }
 }

@@ -11,6 +11,7 @@ mod generate;
 mod manifest;
 pub mod probes;
 mod select;
+mod target;
 mod tools;
 mod tree;
 
@@ -21,6 +22,7 @@ use rtmark_model::KernelId;
 pub use builder::{BUILD_VARIABLE, Builder, BuiltImage, DEFAULT_PROFILE, sha256, tools_for};
 pub use manifest::{BuildSystem, Language, Manifest, NotApplicable};
 pub use select::select_in_elf;
+pub use target::{Counter, Probes, Region, Target};
 pub use tools::{MissingTool, Tool, rust_target};
 pub use tree::{Kernel, TREE_VARIABLE, Tree};
 

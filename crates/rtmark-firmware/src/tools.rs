@@ -4,8 +4,6 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use rtmark_sim::CoreKind;
-
 /// A tool that a build needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Tool {
@@ -15,6 +13,12 @@ pub enum Tool {
     ArmGcc,
     /// newlib's headers for it.
     Newlib,
+    /// `riscv64-unknown-elf-gcc`.
+    RiscvGcc,
+    /// picolibc for it.
+    Picolibc,
+    /// `aarch64-linux-gnu-gcc`, used without its C library.
+    Aarch64Gcc,
     /// `cargo` and `rustc`.
     Cargo,
     /// Rust's core library for a target.
@@ -33,14 +37,26 @@ pub struct MissingTool {
     pub install: String,
 }
 
-/// The Rust target of a core.
-pub const fn rust_target(core: CoreKind) -> &'static str {
-    match core {
-        CoreKind::CortexM0 | CoreKind::CortexM0Plus => "thumbv6m-none-eabi",
-        CoreKind::CortexM3 => "thumbv7m-none-eabi",
-        CoreKind::CortexM4 => "thumbv7em-none-eabi",
-        CoreKind::CortexM4F => "thumbv7em-none-eabihf",
-        CoreKind::CortexM33 => "thumbv8m.main-none-eabihf",
+/// The Rust target of a core; none where firmware in Rust is not built for it.
+pub fn rust_target(core: &str) -> Option<&'static str> {
+    Some(match core {
+        "cortex-m0" | "cortex-m0plus" => "thumbv6m-none-eabi",
+        "cortex-m3" => "thumbv7m-none-eabi",
+        "cortex-m4" => "thumbv7em-none-eabi",
+        "cortex-m4f" => "thumbv7em-none-eabihf",
+        "cortex-m33" => "thumbv8m.main-none-eabihf",
+        _ => return None,
+    })
+}
+
+/// What compiles C for a core.
+pub(crate) fn c_tools(core: &str) -> Vec<Tool> {
+    if core.starts_with("rv32") {
+        vec![Tool::RiscvGcc, Tool::Picolibc]
+    } else if core.starts_with("cortex-a") {
+        vec![Tool::Aarch64Gcc]
+    } else {
+        vec![Tool::ArmGcc, Tool::Newlib]
     }
 }
 
@@ -86,16 +102,30 @@ fn output_of(program: &str, arguments: &[&str], folder: &Path) -> Result<String,
     }
 }
 
+const RISCV_GCC: &str = "riscv64-unknown-elf-gcc";
+const AARCH64_GCC: &str = "aarch64-linux-gnu-gcc";
+
 fn first_line(text: &str) -> String {
     text.lines().next().unwrap_or_default().to_owned()
 }
 
+/// Whether a program is on the search path.
+fn has(program: &str) -> bool {
+    let paths = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&paths).any(|folder| folder.join(program).is_file())
+}
+
+/// How to install what Debian has under these names.
+fn debian_packages(names: &str) -> String {
+    if has("apt-get") {
+        format!("sudo apt-get install {names}")
+    } else {
+        format!("install what Debian calls {names}")
+    }
+}
+
 /// How to install packages here, named for several package managers.
 fn packages(apt: &str, dnf: &str, pacman: &str, brew: &str) -> String {
-    let has = |program: &str| {
-        let paths = std::env::var_os("PATH").unwrap_or_default();
-        std::env::split_paths(&paths).any(|folder| folder.join(program).is_file())
-    };
     if has("apt-get") {
         format!("sudo apt-get install {apt}")
     } else if has("dnf") {
@@ -110,12 +140,20 @@ fn packages(apt: &str, dnf: &str, pacman: &str, brew: &str) -> String {
 }
 
 impl Tool {
+    /// Whether it is what turns sources into code.
+    pub fn is_compiler(self) -> bool {
+        matches!(self, Self::ArmGcc | Self::RiscvGcc | Self::Aarch64Gcc | Self::Cargo)
+    }
+
     /// The tool's name.
     pub fn name(self) -> String {
         match self {
             Self::Make => "make".into(),
             Self::ArmGcc => arm_gcc(),
             Self::Newlib => "newlib for Arm".into(),
+            Self::RiscvGcc => RISCV_GCC.into(),
+            Self::Picolibc => "picolibc for RISC-V".into(),
+            Self::Aarch64Gcc => AARCH64_GCC.into(),
             Self::Cargo => "cargo".into(),
             Self::RustTarget(target) => format!("the Rust target {target}"),
         }
@@ -131,6 +169,10 @@ impl Tool {
                 "arm-none-eabi-gcc arm-none-eabi-newlib",
                 "--cask gcc-arm-embedded",
             ),
+            Self::RiscvGcc | Self::Picolibc => {
+                debian_packages("gcc-riscv64-unknown-elf picolibc-riscv64-unknown-elf")
+            }
+            Self::Aarch64Gcc => debian_packages("gcc-aarch64-linux-gnu"),
             Self::Cargo => "install Rust from https://rustup.rs".into(),
             Self::RustTarget(target) => format!("rustup target add {target}"),
         }
@@ -143,11 +185,12 @@ impl Tool {
     /// which matters to Rust's tools.
     pub fn version(self, folder: &Path) -> Result<String, MissingTool> {
         let answer = match self {
-            Self::Make => output_of("make", &["--version"], folder).map(|text| first_line(&text)),
-            Self::ArmGcc => {
-                output_of(&arm_gcc(), &["--version"], folder).map(|text| first_line(&text))
-            }
-            Self::Newlib => newlib(folder),
+            Self::Make => version_of("make", folder),
+            Self::ArmGcc => version_of(&arm_gcc(), folder),
+            Self::Newlib => library(&arm_gcc(), &["-print-file-name=libc.a"], folder),
+            Self::RiscvGcc => version_of(RISCV_GCC, folder),
+            Self::Picolibc => library(RISCV_GCC, &["-print-file-name=picolibc.specs"], folder),
+            Self::Aarch64Gcc => version_of(AARCH64_GCC, folder),
             Self::Cargo => output_of("cargo", &["--version"], folder)
                 .and_then(|_| output_of("rustc", &["--version"], folder)),
             Self::RustTarget(target) => core_library(target, folder),
@@ -160,11 +203,15 @@ impl Tool {
     }
 }
 
-fn newlib(folder: &Path) -> Result<String, String> {
-    let gcc = arm_gcc();
-    let found = output_of(&gcc, &["-print-file-name=libc.a"], folder)?;
+fn version_of(program: &str, folder: &Path) -> Result<String, String> {
+    output_of(program, &["--version"], folder).map(|text| first_line(&text))
+}
+
+/// Where a compiler has a file of its C library.
+fn library(gcc: &str, question: &[&str], folder: &Path) -> Result<String, String> {
+    let found = output_of(gcc, question, folder)?;
     // gcc answers with the bare name when it knows no such file.
-    if Path::new(&found).is_absolute() { Ok(found) } else { Err(format!("{gcc} finds no libc.a")) }
+    if Path::new(&found).is_absolute() { Ok(found) } else { Err(format!("{gcc} finds no {found}")) }
 }
 
 fn core_library(target: &str, folder: &Path) -> Result<String, String> {

@@ -82,7 +82,7 @@ fn all_tools() -> Result<BTreeSet<Tool>, Trouble> {
     let mut tools = BTreeSet::new();
     for file in socs::builtin()? {
         for build in [BuildSystem::Make, BuildSystem::Cargo] {
-            tools.extend(tools_for(build, file.soc.core));
+            tools.extend(tools_for(build, file.soc.core.name()));
         }
     }
     Ok(tools)

@@ -210,7 +210,8 @@ impl Arguments {
 
 fn refuse_without_tools(builder: &Builder, plan: &Plan) -> Result<(), Trouble> {
     let needed = plan.units.iter().filter(|unit| unit.needs_firmware());
-    let needed: Vec<(&Kernel, _)> = needed.map(|unit| (&unit.kernel, unit.soc.soc.core)).collect();
+    let needed: Vec<(&Kernel, _)> =
+        needed.map(|unit| (&unit.kernel, unit.soc.soc.core.name())).collect();
     let missing = builder.missing_tools(needed);
     if missing.is_empty() {
         return Ok(());

@@ -1,0 +1,90 @@
+//! What a build must know of where its firmware will run.
+
+use rtmark_sim::{Hertz, MemoryKind, Soc};
+
+/// A stretch of memory that firmware is linked to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Region {
+    /// Its first address.
+    pub base: u32,
+    /// Its size in bytes.
+    pub size: u32,
+}
+
+/// A counter among the registers, which clocked probes read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Counter {
+    /// The register's address.
+    pub address: u32,
+    /// Writes that start it, address and value.
+    pub start: Vec<(u32, u32)>,
+}
+
+/// What probes are made of.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Probes {
+    /// Addresses, which whoever runs the firmware watches.
+    #[default]
+    Addresses,
+    /// Code that reads a clock: this register, or, without one, the counter that the
+    /// core itself has.
+    Clocked(Option<Counter>),
+}
+
+/// Where firmware will run, as far as its build must know.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Target {
+    /// The name of the soc or machine.
+    pub name: String,
+    /// The core's name, as `kernel.toml` lists it.
+    pub core: String,
+    /// The clock of the kernel's timer.
+    pub clock: Hertz,
+    /// Where code and constants lie, if anywhere.
+    pub flash: Option<Region>,
+    /// Where data lies, if anywhere.
+    pub ram: Option<Region>,
+    /// External interrupts.
+    pub interrupts: u16,
+    /// Bits that an interrupt's priority has.
+    pub priority_bits: u8,
+    /// Register writes that come before all else.
+    pub init: Vec<(u32, u32)>,
+    /// What probes are made of.
+    pub probes: Probes,
+    /// Images that are not built, because nothing there could run them.
+    pub without: Vec<String>,
+}
+
+impl Target {
+    /// The name of the folder that builds for it go to. Clocked probes are another program.
+    pub(crate) fn folder(&self) -> String {
+        match self.probes {
+            Probes::Addresses => self.name.clone(),
+            Probes::Clocked(_) => format!("{}-clocked", self.name),
+        }
+    }
+}
+
+impl From<&Soc> for Target {
+    fn from(soc: &Soc) -> Self {
+        let region = |name: &str, kind: MemoryKind| {
+            // Where code lies may be a RAM that is called so, as on boards for development.
+            let named = soc.memories.iter().find(|memory| memory.name == name);
+            let found = named.or_else(|| soc.memories.iter().find(|memory| memory.kind == kind));
+            found.map(|memory| Region { base: memory.base, size: memory.size })
+        };
+        Self {
+            name: soc.name.clone(),
+            core: soc.core.name().to_owned(),
+            clock: soc.clock,
+            flash: region("FLASH", MemoryKind::Flash),
+            ram: region("RAM", MemoryKind::Ram),
+            interrupts: soc.interrupts,
+            priority_bits: soc.priority_bits,
+            init: soc.init.iter().map(|write| (write.address, write.value)).collect(),
+            probes: Probes::Addresses,
+            without: Vec::new(),
+        }
+    }
+}
