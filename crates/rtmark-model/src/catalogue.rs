@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use crate::span::Expected;
-use crate::{Overhead, ScenarioId, Span};
+use crate::{EqualRow, Overhead, ScenarioId, Span, Suite};
 
 /// One scenario's meaning.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,6 +20,8 @@ pub struct Scenario {
     pub samples: u64,
     /// How long a run may take on the soc's own clock, in milliseconds.
     pub budget_ms: u64,
+    /// Rows of other suites that have the same span.
+    pub equal: Vec<EqualRow>,
 }
 
 /// All scenarios in the order in which tables show them.
@@ -40,6 +42,18 @@ pub enum CatalogueError {
         file: String,
         /// What is wrong, with the line.
         error: Box<toml::de::Error>,
+    },
+    /// A row of another suite that two scenarios claim.
+    #[error("{file}: {id} and {other} both claim the row `{row}`")]
+    EqualTwice {
+        /// The file's name.
+        file: String,
+        /// The later scenario.
+        id: ScenarioId,
+        /// The earlier one.
+        other: ScenarioId,
+        /// The row.
+        row: EqualRow,
     },
     /// A scenario that is described twice.
     #[error("{file}: scenario {id} is described a second time")]
@@ -74,6 +88,8 @@ struct Entry {
     samples: u64,
     #[serde(default = "two_seconds")]
     budget_ms: u64,
+    #[serde(default)]
+    equal: Vec<EqualRow>,
 }
 
 const fn no_overhead() -> Overhead {
@@ -142,6 +158,12 @@ impl Catalogue {
 
     fn add(&mut self, file: &str, entry: Entry) -> Result<(), CatalogueError> {
         let id = entry.id;
+        for row in &entry.equal {
+            if let Some((other, _)) = self.equal_to(row.suite, &row.row) {
+                let (file, other, row) = (file.to_owned(), other.id.clone(), row.clone());
+                return Err(CatalogueError::EqualTwice { file, id, other, row });
+            }
+        }
         if self.by_id.insert(id.clone(), self.scenarios.len()).is_some() {
             return Err(CatalogueError::Twice { file: file.to_owned(), id });
         }
@@ -158,6 +180,7 @@ impl Catalogue {
             },
             samples: entry.samples,
             budget_ms: entry.budget_ms,
+            equal: entry.equal,
         });
         Ok(())
     }
@@ -170,6 +193,17 @@ impl Catalogue {
     /// One scenario by its name.
     pub fn get(&self, id: &ScenarioId) -> Option<&Scenario> {
         self.by_id.get(id).map(|&index| &self.scenarios[index])
+    }
+
+    /// The scenario that has the span of another suite's row, with what is to be known of the row.
+    pub fn equal_to(&self, suite: Suite, row: &str) -> Option<(&Scenario, &EqualRow)> {
+        let of = |scenario: &&Scenario| {
+            let mut rows = scenario.equal.iter();
+            rows.any(|equal| equal.suite == suite && equal.row == row)
+        };
+        let scenario = self.scenarios.iter().find(of)?;
+        let row = scenario.equal.iter().find(|equal| equal.suite == suite && equal.row == row)?;
+        Some((scenario, row))
     }
 
     /// Where in the order of tables a scenario stands; unknown ones come last.
@@ -197,6 +231,42 @@ mod tests {
             assert!(scenario.answers.ends_with('?'), "{}: a question", scenario.id);
             assert_eq!(catalogue.get(&scenario.id), Some(scenario));
         }
+    }
+
+    #[test]
+    fn rows_of_other_suites_are_found() {
+        let catalogue = Catalogue::builtin().expect("good");
+        let found = |suite, row| {
+            let (scenario, row) = catalogue.equal_to(suite, row)?;
+            Some((scenario.id.as_str(), row.times.get()))
+        };
+        let tag = "semaphore.give.wake+ctx.k_to_k";
+        assert_eq!(found(Suite::ZephyrLatencyMeasure, tag), Some(("semaphore.give.wake+ctx", 1)));
+        assert_eq!(found(Suite::RtosBenchmark, tag), None);
+        let preemptive = found(Suite::ThreadMetric, "Preemptive Scheduling");
+        assert_eq!(preemptive, Some(("tm.preemptive", 5)));
+        for scenario in catalogue.scenarios() {
+            for row in &scenario.equal {
+                assert_eq!(row.row.trim(), row.row, "{}", scenario.id);
+                let grouped = row.row.contains(": ");
+                assert_eq!(grouped, row.suite == Suite::RtosBenchmark, "{}: {row}", scenario.id);
+                let suite = serde_json::to_value(row.suite).expect("a name");
+                assert_eq!(suite, row.suite.name());
+            }
+        }
+    }
+
+    #[test]
+    fn a_row_belongs_to_one_scenario() {
+        let row = "equal = [{ suite = \"thread-metric\", row = \"x\" }]\n";
+        let one = format!("{GOOD}{row}");
+        let two = one.replace("a.b", "a.c");
+        let error = Catalogue::from_files([("one", &*one), ("two", &*two)]);
+        let error = error.expect_err("refused").to_string();
+        assert_eq!(error, "two: a.c and a.b both claim the row `thread-metric: x`");
+        let unknown = one.replace("thread-metric", "thread-metrics");
+        let error = Catalogue::from_files([("x", &*unknown)]).expect_err("refused").to_string();
+        assert!(error.contains("thread-metrics") && error.contains("rtos-benchmark"), "{error}");
     }
 
     #[test]

@@ -13,6 +13,7 @@
 mod answer;
 mod basis;
 mod catalogue;
+mod equal;
 mod id;
 mod samples;
 mod series;
@@ -23,6 +24,7 @@ mod text;
 pub use answer::{Answer, Document, Failure, FailureKind, Reported, SCHEMA_VERSION};
 pub use basis::{Backend, Basis};
 pub use catalogue::{Catalogue, CatalogueError, Scenario};
+pub use equal::{EqualRow, Suite};
 pub use id::{IdError, KernelId, LONGEST_ID, Pattern, PatternError, ScenarioId};
 pub use samples::{Disturbance, Run, Samples, SamplesError, Statistics, Summary};
 pub use series::{

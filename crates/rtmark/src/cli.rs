@@ -48,7 +48,7 @@ impl Cli {
         let talk = self.talk;
         match self.command {
             Command::Run(arguments) => arguments.run(talk),
-            Command::List(arguments) => arguments.run(),
+            Command::List(arguments) => arguments.run(talk),
             Command::Sim(arguments) => arguments.run(talk),
             Command::Doctor(arguments) => arguments.run(),
             Command::ExitCodes(arguments) => arguments.run(),

@@ -1,5 +1,6 @@
 //! `rtmark list`
 
+use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
@@ -8,6 +9,7 @@ use rtmark_runner::socs;
 use rtmark_sim::{CoreKind, Score, Soc};
 use serde::Serialize;
 
+use crate::cli::Talk;
 use crate::commands::run::catalogue;
 use crate::exit::Exit;
 use crate::output;
@@ -54,6 +56,9 @@ enum Format {
 struct Entry {
     id: String,
     description: String,
+    /// Lines that a table shows when it is to say more.
+    #[serde(skip)]
+    details: Vec<String>,
     #[serde(flatten)]
     more: serde_json::Map<String, serde_json::Value>,
 }
@@ -62,12 +67,12 @@ macro_rules! entry {
     ($id:expr, $description:expr $(, $key:literal: $value:expr)* $(,)?) => {{
         let mut more = serde_json::Map::new();
         $(more.insert($key.into(), serde_json::json!($value));)*
-        Entry { id: $id.to_string(), description: $description.to_string(), more }
+        Entry { id: $id.to_string(), description: $description.to_string(), details: Vec::new(), more }
     }};
 }
 
 impl Arguments {
-    pub fn run(self) -> Result<Exit, Trouble> {
+    pub fn run(self, talk: Talk) -> Result<Exit, Trouble> {
         let entries = match self.what {
             What::Kernels => kernels(&Tree::find(self.firmware.as_deref())?)?,
             What::Scenarios => scenarios(self.catalogue.as_deref())?,
@@ -75,7 +80,7 @@ impl Arguments {
             What::Cores => cores(),
         };
         let text = match self.format {
-            Format::Table => table(&entries),
+            Format::Table => table(&entries, talk.verbose > 0),
             Format::Json => {
                 let json = serde_json::to_string_pretty(&entries).map_err(std::io::Error::from)?;
                 json + "\n"
@@ -98,7 +103,20 @@ fn kernels(tree: &Tree) -> Result<Vec<Entry>, Trouble> {
 
 fn scenarios(folder: Option<&std::path::Path>) -> Result<Vec<Entry>, Trouble> {
     let catalogue = catalogue(folder)?;
-    let entry = |s: &rtmark_model::Scenario| entry!(s.id, s.answers, "span": s.span, "samples": s.samples, "budget_ms": s.budget_ms);
+    let entry = |s: &rtmark_model::Scenario| {
+        let mut entry = entry!(s.id, s.answers, "span": s.span, "samples": s.samples,
+            "budget_ms": s.budget_ms, "equal": s.equal);
+        entry.details = vec![
+            format!("from {}", s.span.from),
+            format!("to {}", s.span.to),
+            format!(
+                "switches {}, ticks {}, interrupts {}",
+                s.span.switches, s.span.ticks, s.span.interrupts
+            ),
+        ];
+        entry.details.extend(s.equal.iter().map(|row| format!("equal to {row}")));
+        entry
+    };
     Ok(catalogue.scenarios().iter().map(entry).collect())
 }
 
@@ -146,8 +164,14 @@ fn cores() -> Vec<Entry> {
     CoreKind::ALL.iter().map(entry).collect()
 }
 
-fn table(entries: &[Entry]) -> String {
+fn table(entries: &[Entry], detailed: bool) -> String {
     let widest = entries.iter().map(|entry| entry.id.len()).max().unwrap_or(0);
-    let line = |entry: &Entry| format!("{:widest$}  {}\n", entry.id, entry.description);
+    let line = |entry: &Entry| {
+        let mut text = format!("{:widest$}  {}\n", entry.id, entry.description);
+        for detail in entry.details.iter().filter(|_| detailed) {
+            let _ = writeln!(text, "{:widest$}    {detail}", "");
+        }
+        text
+    };
     entries.iter().map(line).collect::<Vec<_>>().concat()
 }

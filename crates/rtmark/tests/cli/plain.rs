@@ -11,6 +11,9 @@ fn lists_show_what_there_is() {
     let scenarios = here(&["list", "scenarios"]);
     assert_eq!(scenarios.code, 0);
     assert!(scenarios.stdout.contains("semaphore.give.wake+ctx"), "{scenarios:#?}");
+    assert!(!scenarios.stdout.contains("zephyr"), "the short list stays short");
+    let more = here(&["list", "scenarios", "-v"]).stdout;
+    assert!(more.contains("equal to zephyr-latency-measure: semaphore.give.wake+ctx.k_to_k"));
     assert!(here(&["list", "socs"]).stdout.contains("stm32f405"));
     assert!(here(&["list", "cores"]).stdout.contains("cortex-m0plus"));
     let json = here(&["list", "socs", "--format", "json"]).stdout;
