@@ -77,7 +77,6 @@ impl Machine {
         self.cpu.r[14] = exc_return;
         self.cpu.it = 0;
         self.exclusive = false;
-        self.late_branch = false;
         self.refill();
         self.event = true;
         self.attend_soon();

@@ -58,6 +58,7 @@ mod rtt;
 mod run;
 mod semihosting;
 mod soc;
+mod stage;
 mod stop;
 mod system;
 mod systick;

@@ -124,10 +124,6 @@ pub struct Machine {
     /// When the next look at anything but instructions is due.
     pub(crate) deadline: u64,
     pub(crate) limit: u64,
-    /// The last branch was known in the execute stage only.
-    pub(crate) late_branch: bool,
-    /// The instruction count at which a load finds one right before it.
-    pub(crate) paired: u64,
     /// How the pipeline stands: see [`pace`](crate::timing::pace).
     pub(crate) word: u32,
     pub(crate) pace: Pace,
@@ -176,8 +172,6 @@ pub(crate) struct Progress {
     /// Cycles since reset, up to the instruction that executes.
     pub cycles: u64,
     pub instructions: u64,
-    /// The instruction count at which a load finds one right before it.
-    pub paired: u64,
     /// How the pipeline stands: see [`pace`](crate::timing::pace).
     pub word: u32,
 }
@@ -196,7 +190,6 @@ impl Machine {
             pc: self.cpu.pc,
             cycles: self.cycles,
             instructions: self.instructions,
-            paired: self.paired,
             word: self.word,
         }
     }
@@ -206,7 +199,6 @@ impl Machine {
         self.cpu.pc = at.pc;
         self.cycles = at.cycles;
         self.instructions = at.instructions;
-        self.paired = at.paired;
         self.word = at.word;
     }
 
@@ -244,8 +236,6 @@ impl Machine {
             instructions: 0,
             deadline: 0,
             limit: 0,
-            late_branch: false,
-            paired: u64::MAX,
             word: pace::refilling(true),
             pace: Pace::new(),
             line: 1,
@@ -353,10 +343,9 @@ impl Machine {
         self.devices.reset(&self.soc, &mut self.lines);
         self.rtt.reset();
         (self.line, self.line_mask) = (1, u32::MAX);
-        (self.cycles, self.instructions, self.deadline, self.paired) = (0, 0, 0, u64::MAX);
+        (self.cycles, self.instructions, self.deadline) = (0, 0, 0);
         self.word = self.refilling();
         (self.exclusive, self.event, self.reset_requested) = (false, false, false);
-        self.late_branch = false;
         self.sleeping = None;
         self.scheduled.clear();
         let word = |bus: &Bus, address| {

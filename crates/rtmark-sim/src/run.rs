@@ -1,14 +1,13 @@
-//! The run loop: executes decoded pages and looks up when something else is due.
+//! The run loop: executes blocks of decoded code and looks up when something else is due.
 //!
 //! One comparison an instruction, of the cycle count with a deadline, decides
 //! whether anything but the next instruction is to be looked at: a clock, a
 //! pending exception, an IT block, the end of the run. Whatever changes one of
-//! these moves the deadline. This is also where instruction fetches and data
-//! accesses wait for their memories.
+//! these moves the deadline. This is also where instruction fetches wait for their
+//! memories; what a pipeline makes of it all is told to [`crate::stage`].
 
 use rtmark_units::Cycles;
 
-use crate::bus::Place;
 use crate::code::Page;
 use crate::cpu::after_it;
 use crate::exec::{Flow, Trap};
@@ -17,7 +16,7 @@ use crate::machine::{Machine, Progress, Sleep};
 use crate::nvic::{Masks, SYSTICK};
 use crate::semihosting::Reply;
 use crate::stop::{FaultKind, Stop};
-use crate::timing::pace::{self, BUS_SHIFT, CONDITIONAL, ENTERED, Incoming, SKIPPED, TAKEN};
+use crate::timing::pace::TAKEN;
 use crate::timing::pipeline::Condition;
 
 /// The operand of BKPT that asks for semihosting.
@@ -85,7 +84,6 @@ impl Machine {
             && let Some(block) = page.block(at.pc.wrapping_sub(base))
         {
             if let Some(first) = block.first() {
-                self.land(&mut at, first.size());
                 self.fetch(&mut at, first.size());
             }
             let mut rest = block;
@@ -160,7 +158,6 @@ impl Machine {
     pub(crate) fn step_decoded(&mut self, pc: u32, slot: Slot) -> Result<(), Stop> {
         self.enter_under(Condition::None);
         self.within(|machine, at| {
-            machine.land(at, slot.size());
             machine.fetch(at, slot.size());
         });
         self.cpu.pc = pc.wrapping_add(u32::from(slot.size()));
@@ -426,175 +423,6 @@ impl Machine {
         match sleep {
             Sleep::Interrupt => false,
             Sleep::Event => std::mem::take(&mut self.event),
-        }
-    }
-
-    /// Takes a load or an indexed store into the pipeline of a load right before it.
-    #[inline(always)]
-    pub(crate) fn overlap_with_load(&mut self, at: &mut Progress) {
-        if at.paired == at.instructions {
-            at.cycles -= u64::from(self.rules.load_pairing);
-        }
-    }
-
-    /// As `overlap_with_load`, for a load, which the next access may overlap with in turn.
-    #[inline(always)]
-    pub(crate) fn pace_load(&mut self, at: &mut Progress, address: u32) {
-        self.overlap_with_load(at);
-        at.paired = at.instructions + 1;
-        at.word |= address >> BUS_SHIFT;
-    }
-
-    /// Waits for a memory that takes longer than the core to answer a data access.
-    #[inline(always)]
-    pub(crate) fn wait_for_data(&mut self, place: Place) {
-        let waits = self.lines[place.memory].read(place.offset);
-        if waits > 0 && self.rules.describe.is_some() {
-            let (word, rest) = pace::with_waits(self.word, waits);
-            self.word = word;
-            self.cycles += rest;
-        } else {
-            self.cycles += waits;
-        }
-    }
-
-    /// An access that is not aligned goes over the bus in parts (DDI 0337, 12.7).
-    pub(crate) fn pass_in_parts(&mut self, address: u32, size: u32) {
-        let parts = if size == 4 && address & 1 != 0 { 2 } else { 1 };
-        self.word = pace::with_parts(self.word, parts);
-    }
-
-    /// The instruction stays in the execute stage for longer than usual.
-    #[inline(always)]
-    pub(crate) fn take_longer(&self, at: &mut Progress, cycles: u8) {
-        if self.rules.describe.is_some() {
-            at.word = pace::with_longer(at.word, cycles);
-        } else {
-            at.cycles += u64::from(cycles);
-        }
-    }
-
-    /// Lets the next instruction enter the execute stage, unless something else is due
-    /// before it does: then it waits there.
-    #[inline(always)]
-    fn enter(&mut self, slot: &Slot, at: &mut Progress) -> bool {
-        if slot.is_special() && slot.it != 0 {
-            let skipped = !self.cpu.may_execute(slot.it);
-            at.word |= if skipped { CONDITIONAL | SKIPPED } else { CONDITIONAL };
-        }
-        let key = u64::from(at.pc) << 32 | u64::from(at.word);
-        let entered = self.pace.recent(at.pc);
-        if entered.key != key {
-            return self.enter_slowly(at);
-        }
-        at.cycles += u64::from(entered.cost);
-        at.word = entered.word;
-        if at.cycles >= self.deadline {
-            at.word |= ENTERED;
-            return false;
-        }
-        true
-    }
-
-    #[inline(always)]
-    fn enter_slowly(&mut self, at: &mut Progress) -> bool {
-        self.aside(at, Self::enter_unknown)
-    }
-
-    #[inline(never)]
-    fn enter_unknown(&mut self) -> bool {
-        if self.word & ENTERED != 0 {
-            self.word &= !ENTERED;
-            return true;
-        }
-        self.enter_under(Condition::None);
-        if self.cycles >= self.deadline {
-            self.word |= ENTERED;
-            return false;
-        }
-        true
-    }
-
-    /// Lets the next instruction enter the execute stage, wherever it is from.
-    fn enter_under(&mut self, condition: Condition) {
-        let Some(describe) = self.rules.describe else {
-            return;
-        };
-        if self.word & ENTERED != 0 {
-            self.word &= !ENTERED;
-            return;
-        }
-        let pc = self.cpu.pc;
-        let word = pace::with_condition(self.word, condition);
-        let (decoder, bus) = (&self.code.decoder, &self.bus);
-        let entered = self.pace.enter(pc, word, || {
-            let slot = decoder.decode(bus, pc).unwrap_or(Slot::undefined(2));
-            let mut behind = [0; 2];
-            bus.peek(pc.wrapping_add(slot.size().into()), &mut behind);
-            Incoming {
-                step: describe(&slot, u16::from_le_bytes(behind)),
-                size: slot.size().into(),
-                target: slot.imm,
-            }
-        });
-        self.cycles += u64::from(entered.cost);
-        self.word = entered.word;
-    }
-
-    /// The place of the next instruction in an IT block.
-    fn condition_of_next(&self) -> Condition {
-        match self.cpu.it {
-            0 => Condition::None,
-            it if self.cpu.condition(it >> 4) => Condition::Passed,
-            _ => Condition::Failed,
-        }
-    }
-
-    /// The instruction that has entered is to wait there.
-    pub(crate) fn stay(&mut self) {
-        if self.rules.describe.is_some() {
-            self.word |= ENTERED;
-        }
-    }
-
-    /// Lets the newest instruction leave the execute stage before an exception.
-    pub(crate) fn drain(&mut self) {
-        if self.rules.describe.is_some() {
-            self.cycles += self.pace.drain(self.word);
-        }
-    }
-
-    /// Brings the cycle count to where the next instruction enters the execute stage.
-    pub(crate) fn reach_next(&mut self) {
-        if self.rules.describe.is_some() && self.word & ENTERED == 0 && self.sleeping.is_none() {
-            self.enter_under(self.condition_of_next());
-            self.word |= ENTERED;
-        }
-    }
-
-    /// The word of a pipeline that begins to be refilled.
-    pub(crate) const fn refilling(&self) -> u32 {
-        pace::refilling(!self.system.has_no_write_buffer())
-    }
-
-    /// After ACTLR.DISDEFWBUF has been written.
-    pub(crate) fn update_write_buffer(&mut self) {
-        if self.rules.describe.is_some() {
-            self.word = self.pace.with_buffer(self.word, !self.system.has_no_write_buffer());
-        }
-    }
-
-    /// After an exception has been entered or left, whose figures end with the first
-    /// instruction's execution.
-    pub(crate) fn refill(&mut self) {
-        self.word = self.refilling();
-    }
-
-    /// Refills the pipeline with a branch's target.
-    #[inline(always)]
-    fn land(&mut self, at: &mut Progress, size: u8) {
-        if std::mem::take(&mut self.late_branch) && size == 4 && at.pc & 2 != 0 {
-            at.cycles += u64::from(self.rules.refill_straddling);
         }
     }
 

@@ -21,7 +21,7 @@ macro_rules! accessors {
     ($read:ident, $read_slow:ident, $write:ident, $write_slow:ident, $type:ty, $size:literal) => {
         #[inline(always)]
         pub(crate) fn $read(&mut self, at: &mut Progress, address: u32) -> Loaded {
-            self.pace_load(at, address);
+            at.word |= address >> BUS_SHIFT;
             if is_aligned(address, $size)
                 && let Some(bytes) = self.bus.ram_load::<$size>(address)
             {
@@ -260,20 +260,11 @@ impl Machine {
         if list >> 15 == 1 { self.branch_loaded(at, values[15]) } else { Ok(Flow::Next) }
     }
 
-    /// A branch whose target is part of the instruction.
+    /// A branch to an address whose bit 0 is ignored.
     #[inline(always)]
-    pub(super) fn branch_direct(&mut self, at: &mut Progress, target: u32) -> Flow {
-        at.pc = target;
-        at.cycles += u64::from(self.rules.refill);
-        Flow::Jump
-    }
-
-    /// A branch to a computed address, whose bit 0 is ignored.
-    #[inline(always)]
-    pub(super) fn branch_indirect(&mut self, at: &mut Progress, target: u32) -> Flow {
+    pub(super) fn branch(&self, at: &mut Progress, target: u32) -> Flow {
         at.pc = target & !1;
-        at.cycles += u64::from(self.rules.refill_indirect);
-        self.late_branch = true;
+        at.cycles += u64::from(self.rules.refill);
         Flow::Jump
     }
 
@@ -295,7 +286,7 @@ impl Machine {
     /// BLX: changes state by bit 0, never returns from an exception.
     #[inline(always)]
     pub(super) fn branch_linked(&mut self, at: &mut Progress, target: u32) -> Outcome {
-        let flow = self.branch_indirect(at, target);
+        let flow = self.branch(at, target);
         if target & 1 == 0 { Err(Trap::InvalidState) } else { Ok(flow) }
     }
 
@@ -339,7 +330,7 @@ impl Machine {
                 } else {
                     self.read_half(at, base.wrapping_add(index << 1))?
                 };
-                Ok(self.branch_indirect(at, at.pc.wrapping_add(halfwords * 2)))
+                Ok(self.branch(at, at.pc.wrapping_add(halfwords * 2)))
             }
         }
     }

@@ -173,15 +173,7 @@ impl Machine {
         macro_rules! branch_if {
             ($condition:expr) => {{
                 if $condition {
-                    return Ok(self.branch_direct(at, s.imm));
-                }
-            }};
-        }
-        /// A branch that depends on a register, which is there in the execute stage.
-        macro_rules! branch_late_if {
-            ($condition:expr) => {{
-                if $condition {
-                    return Ok(self.branch_indirect(at, s.imm));
+                    return Ok(self.branch(at, s.imm));
                 }
             }};
         }
@@ -217,7 +209,6 @@ impl Machine {
             ($write:ident, I) => {{ self.$write(at, self.cpu.get(s.n).wrapping_add(s.imm), self.cpu.get(s.d))? }};
             ($write:ident, R) => {{
                 let address = self.cpu.get(s.n).wrapping_add(self.cpu.get(s.m) << s.aux);
-                self.overlap_with_load(at);
                 self.$write(at, address, self.cpu.get(s.d))?
             }};
             ($write:ident, Pre) => {{
@@ -404,7 +395,7 @@ impl Machine {
             Op::Push => self.push(at, s.imm)?,
             Op::Pop => return self.pop(at, s.imm),
 
-            Op::B => return Ok(self.branch_direct(at, s.imm)),
+            Op::B => return Ok(self.branch(at, s.imm)),
             Op::Beq => branch_if!(self.cpu.z == 0),
             Op::Bne => branch_if!(self.cpu.z != 0),
             Op::Bcs => branch_if!(self.cpu.c),
@@ -419,11 +410,11 @@ impl Machine {
             Op::Blt => branch_if!(self.cpu.condition(11)),
             Op::Bgt => branch_if!(self.cpu.condition(12)),
             Op::Ble => branch_if!(self.cpu.condition(13)),
-            Op::Cbz => branch_late_if!(self.cpu.get(s.n) == 0),
-            Op::Cbnz => branch_late_if!(self.cpu.get(s.n) != 0),
+            Op::Cbz => branch_if!(self.cpu.get(s.n) == 0),
+            Op::Cbnz => branch_if!(self.cpu.get(s.n) != 0),
             Op::Bl => {
                 self.cpu.set(14, at.pc | 1);
-                return Ok(self.branch_direct(at, s.imm));
+                return Ok(self.branch(at, s.imm));
             }
             Op::Bx => return self.branch_exchange(at, self.cpu.get(s.n)),
             Op::BlxR => {
@@ -431,9 +422,9 @@ impl Machine {
                 self.cpu.set(14, at.pc | 1);
                 return self.branch_linked(at, target);
             }
-            Op::MovPc => return Ok(self.branch_indirect(at, self.cpu.get(s.m))),
+            Op::MovPc => return Ok(self.branch(at, self.cpu.get(s.m))),
             Op::AddPc => {
-                return Ok(self.branch_indirect(at, s.imm.wrapping_add(self.cpu.get(s.m))));
+                return Ok(self.branch(at, s.imm.wrapping_add(self.cpu.get(s.m))));
             }
             Op::Nop | Op::Yield | Op::Pld => {}
             Op::Vadd

@@ -8,14 +8,12 @@ use crate::isa::{Group, Slot};
 
 pub const RULES: Rules = Rules {
     describe: None,
-    cost,
+    cost: |slot| cost(slot, 4),
     divide: |_, _, _| 0,
     long_multiply: |_, _, _| 0,
     // DDI 0432, 3.3: B and taken Bcc 3, BX and BLX 3, MOV to PC 3, each two beyond its
     // own cycle.
     refill: 2,
-    refill_indirect: 2,
-    refill_straddling: 0,
     // POP with PC takes 4 + N: 1 + N as a POP, two for the branch, one more.
     refill_loaded: 1,
     // DDI 0432, 5.3.1: 16 cycles from the assertion of an interrupt, without wait states.
@@ -28,17 +26,18 @@ pub const RULES: Rules = Rules {
     // Estimated: the entry without its stacking of eight words.
     tail_chain: 8,
     fp_frame: 0,
-    load_pairing: 0,
 };
 
-fn cost(slot: &Slot) -> u8 {
+/// The same for the Cortex-M0+ (DDI 0484, 3.3), but for what `system` says: MRS, MSR and
+/// the barriers.
+pub const fn cost(slot: &Slot, system: u8) -> u8 {
     let listed = slot.imm.count_ones() as u8;
     match slot.op.group() {
         Group::Load | Group::StoreImmediate | Group::Store => 2,
         Group::List => 1 + listed,
-        // BL takes 4: two words of instruction, one refill.
+        // BL takes two words of instruction and one refill: 4 here, 3 in the Cortex-M0+.
         Group::Call => 2,
-        Group::SpecialRegister | Group::Barrier => 4,
+        Group::SpecialRegister | Group::Barrier => system,
         Group::Wait => 2,
         _ => 1,
     }

@@ -14,8 +14,6 @@ pub const RULES: Rules = Rules {
     divide,
     long_multiply,
     refill: 0,
-    refill_indirect: 0,
-    refill_straddling: 0,
     refill_loaded: 0,
     // Measured with DWT EXCCNT and CYCCNT: 12 in, 10 back, 6 from handler to handler.
     entry: 12,
@@ -23,14 +21,13 @@ pub const RULES: Rules = Rules {
     exit: 10,
     tail_chain: 6,
     fp_frame: 0,
-    load_pairing: 0,
 };
 
 /// What a division takes beyond two cycles: nothing when an operand is zero, one when the
 /// dividend has fewer digits, else three and one for each four digits by which it has more.
 /// A negative power of two counts as a digit less; and so does the dividend 0x8000_0000
 /// by a negative divisor that is none. Measured on a CC2650 and an STM32F100.
-fn divide(dividend: u32, divisor: u32, signed: bool) -> u8 {
+pub fn divide(dividend: u32, divisor: u32, signed: bool) -> u8 {
     if dividend == 0 || divisor == 0 {
         return 0;
     }

@@ -15,25 +15,22 @@
 //! Two 16-bit instructions now and then go together, and a load's result can be late
 //! for the next instruction; neither is modelled.
 
-use super::Rules;
+use super::{Rules, cortex_m3};
 use crate::isa::{Group, Op, Slot};
 
 pub const RULES: Rules = Rules {
     describe: None,
     cost,
-    divide,
+    // Two cycles and these. Arm publishes no figure: taken to be the Cortex-M3's divider.
+    divide: cortex_m3::divide,
     long_multiply: |_, _, _| 0,
     refill: 1,
-    refill_indirect: 1,
-    refill_straddling: 1,
     refill_loaded: 1,
     entry: 12,
     late_arrival: 6,
     exit: 10,
     tail_chain: 6,
     fp_frame: 17,
-    // No access needs another one to overlap with.
-    load_pairing: 0,
 };
 
 fn cost(slot: &Slot) -> u8 {
@@ -51,15 +48,4 @@ fn cost(slot: &Slot) -> u8 {
         _ if matches!(slot.op, Op::VmovPairToCore | Op::VmovPairFromCore) => 2,
         _ => 1,
     }
-}
-
-/// What a division takes beyond two cycles: taken to be the Cortex-M3's, as measured.
-fn divide(dividend: u32, divisor: u32, signed: bool) -> u8 {
-    let magnitude = |value: u32| if signed { (value as i32).unsigned_abs() } else { value };
-    let (dividend, divisor) = (magnitude(dividend), magnitude(divisor));
-    if divisor == 0 || dividend < divisor {
-        return 0;
-    }
-    let digits = divisor.leading_zeros() - dividend.leading_zeros();
-    (3 + digits / 4) as u8
 }

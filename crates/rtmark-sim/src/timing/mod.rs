@@ -26,7 +26,7 @@ use crate::isa::{Op, Slot};
 use crate::soc::CoreKind;
 
 /// The version of the timing rules. Equal versions give equal cycles for ever.
-pub const TIMING_MODEL: &str = "2";
+pub const TIMING_MODEL: &str = "3";
 
 /// The timing rules of one core. All figures are cycles on memories without wait states.
 #[derive(Debug)]
@@ -40,12 +40,8 @@ pub struct Rules {
     pub divide: fn(dividend: u32, divisor: u32, signed: bool) -> u8,
     /// What a long multiply takes beyond its `cost`, by its operands.
     pub long_multiply: fn(op: Op, n: u32, m: u32) -> u8,
-    /// Refilling the pipeline after a branch whose target the instruction names.
+    /// Refilling the pipeline after a branch.
     pub refill: u8,
-    /// The same when the branch is known in the execute stage only.
-    pub refill_indirect: u8,
-    /// More on `refill_indirect` to a 32-bit instruction across a word boundary.
-    pub refill_straddling: u8,
     /// What it takes more when the target was loaded from memory.
     pub refill_loaded: u8,
     /// From the recognition of an exception to its handler's first instruction.
@@ -58,8 +54,6 @@ pub struct Rules {
     pub tail_chain: u8,
     /// More on `entry` or `exit` when floating-point registers are moved at once.
     pub fp_frame: u8,
-    /// What a load or an indexed store saves when the instruction before was a load.
-    pub load_pairing: u8,
 }
 
 impl Rules {
