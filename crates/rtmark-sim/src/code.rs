@@ -122,9 +122,7 @@ impl Window {
             Some(slot)
         })
     }
-}
 
-impl Window {
     /// As `slot`, for any address.
     fn checked_slot(&mut self, decoder: &Decoder, bus: &mut Bus, address: u32) -> Option<Slot> {
         if self.covers(address) { self.slot(decoder, bus, address) } else { None }
@@ -145,11 +143,14 @@ impl Window {
         while it != 0 {
             let slot = self.checked_slot(decoder, bus, address).filter(|_| address <= last)?;
             let last_of_block = after_it(it) == 0;
-            match slot.unguarded().op.group() {
-                Group::Special | Group::Security | Group::Raise | Group::Wait => return None,
-                Group::Branch if !last_of_block => return None,
-                _ if ends_block(&slot) && !last_of_block || slot.op == Op::It => return None,
-                _ => {}
+            let group = slot.unguarded().op.group();
+            let (stands_alone, may_leave) = match group {
+                Group::Special | Group::Security | Group::Raise | Group::Wait => (true, true),
+                Group::Branch => (false, true),
+                _ => (slot.op == Op::It, ends_block(&slot)),
+            };
+            if stands_alone || may_leave && !last_of_block {
+                return None;
             }
             slots.push(slot.in_it_block(it));
             address = address.wrapping_add(slot.size().into());

@@ -7,8 +7,10 @@
 mod decode;
 mod encodings;
 mod op;
+mod slot;
 mod text;
 
-pub use decode::{Slot, decode, is_wide};
+pub use decode::{decode, is_wide};
 pub use op::{Group, Op};
+pub use slot::Slot;
 pub use text::Disassembly;

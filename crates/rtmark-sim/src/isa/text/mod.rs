@@ -9,7 +9,8 @@ mod float;
 
 use std::fmt;
 
-use super::decode::{Fields, Slot};
+use super::Slot;
+use super::decode::Fields;
 use super::encodings::{Form, Isa, NARROW};
 use super::{Group, Op};
 use crate::cpu::Features;

@@ -17,6 +17,7 @@
 
 mod buses;
 mod decode;
+mod drain;
 mod execute;
 mod fetch;
 mod step;
@@ -45,15 +46,21 @@ struct Executing {
     step: Step,
     condition: Condition,
     facts: Facts,
+    /// Cycles that it has been there.
     cycle: u8,
+    /// It leaves at the clock's edge.
     done: bool,
+    /// It came while another one was still there.
     was_piped: bool,
     /// Registers still to be written, now and from the next cycle on.
     dirty: u16,
     next_dirty: u16,
+    /// Words whose address has been on the bus, and words that are through.
     issued: u8,
     arrived: u8,
+    /// How far a branch is that the execute stage makes: 0 nothing to make, 1 to be made, 2 being made.
     table: u8,
+    /// It took an IT behind it along.
     folded: bool,
 }
 
@@ -159,36 +166,63 @@ enum Kind {
 /// The pipeline between two instructions: the earlier one has just entered the execute stage.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Pipeline {
+    /// The instruction in the execute stage.
     main: Option<Executing>,
+    /// One that has followed a load or store there before that was through.
     piped: Option<Executing>,
+    /// The one that left the stage last.
     last: Option<Executing>,
+    /// The stage was empty in the cycle before.
     idle: bool,
 
+    /// Halfwords of the queue's first word, from which the decode stage reads.
     head: u8,
+    /// Halfwords in the two words of the prefetch queue behind it.
     queue: u8,
+    /// Halfwords that the fetch bus brought in this cycle.
     incoming: u8,
+    /// Fetches that are on the bus and whose words are wanted.
     in_flight: u8,
+    /// The queue takes nothing until the target of a branch is known.
     emptied: bool,
+    /// What the prefetch unit asks for next.
     aim: Aim,
+    /// A branch target that the execute stage passes on at the clock's edge.
     delayed: Option<u32>,
+    /// The execute stage keeps the prefetch unit from asking ahead of a shift.
     busy: bool,
+    /// A branch has been made whose target is not in the queue yet.
     branching: bool,
+    /// The decode stage waits for a register that an address is made of.
     stalled: bool,
+    /// Whether a branch that was guessed at in the decode stage is taken, when that is known.
     verdict: Option<bool>,
 
+    /// The instruction bus' address phase.
     fetch_address: Option<Fetch>,
+    /// Its data phase.
     fetch_data: Option<Fetch>,
+    /// A fetch went from the one to the other at the last edge.
     fetch_advanced: bool,
+    /// The register that fetches over the System bus pass (DDI 0337, 12.5).
     register: Register,
+    /// The System bus carries a store's data.
     system_write: bool,
 
+    /// The data bus' address phase.
     data_address: Option<Transfer>,
+    /// Its data phase.
     data_data: Option<Transfer>,
+    /// A transfer went from the one to the other at the last edge.
     data_advanced: bool,
+    /// The transfer that went on one edge earlier is made in parts.
     unaligned_now: bool,
+    /// No transfer waited in its data phase in the cycle before.
     data_ready: bool,
 
+    /// An instruction in the execute stage writes the link register.
     writes_link: bool,
+    /// An instruction in the execute stage is MUL, whose flags come late.
     multiplied: bool,
     /// Cycles of a refill that have been counted already.
     paid: u8,
@@ -542,53 +576,6 @@ impl Pipeline {
         if outcome.arrives && outcome.arrived > 0 {
             self.incoming = outcome.arrived;
             self.in_flight = self.in_flight.saturating_sub(1);
-        }
-    }
-
-    /// Runs without anything more to decode until the execute stage is empty: how long.
-    pub fn drain(&mut self) -> u32 {
-        let (mut jump, mut disable) = (None, false);
-        let mut cycles = 0;
-        while self.main.is_some() && cycles < 100 {
-            for piped in [false, true] {
-                let slot = if piped { self.piped } else { self.main };
-                if let Some(mut at) = slot.filter(|at| !at.done) {
-                    self.execute(&mut at, 0, &mut jump, &mut disable);
-                    *(if piped { &mut self.piped } else { &mut self.main }) = Some(at);
-                }
-            }
-            let mut decoding = Decoding::Waiting;
-            let outcome = self.run_buses(0, &mut decoding, &Step::default(), 0);
-            self.edge(outcome);
-            cycles += 1;
-        }
-        cycles
-    }
-
-    /// When the last data transfer that the newest instruction asked for is in its data phase,
-    /// in cycles from its entry: for reading counters.
-    pub fn data_phase(&self) -> u32 {
-        let mut later = self.clone();
-        later.wait_for_data()
-    }
-
-    fn wait_for_data(&mut self) -> u32 {
-        // The newest instruction has entered; the address goes out now.
-        let Some(newest) = self.piped.or(self.main) else { return 0 };
-        let mut cycles = 0;
-        let mut out = false;
-        loop {
-            let mut decoding = Decoding::Waiting;
-            if !out {
-                self.data_address = Some(newest.transfer());
-                out = true;
-            }
-            let outcome = self.run_buses(0, &mut decoding, &Step::default(), 0);
-            self.edge(outcome);
-            cycles += 1;
-            if self.data_address.is_none() || cycles > 40 {
-                return cycles;
-            }
         }
     }
 }

@@ -1,0 +1,138 @@
+//! One decoded instruction.
+
+use super::Op;
+
+/// In [`Slot::extent`]: fetching the instruction in sequence reaches a line of its
+/// memory that the one before did not.
+const ENTERS_LINE: u8 = 0x80;
+
+/// Set in [`Slot::extent`] of an instruction within an IT block.
+const CONDITIONAL: u8 = 0x40;
+
+/// One decoded instruction, ready to execute.
+///
+/// Which operands mean something, and what, is the operation's business.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Slot {
+    pub op: Op,
+    /// Destination or transfer register.
+    pub d: u8,
+    /// First operand or base register.
+    pub n: u8,
+    /// Second operand or index register.
+    pub m: u8,
+    /// Accumulator, second transfer register or high result.
+    pub a: u8,
+    /// Bytes of the encoding, 2 or 4, with [`ENTERS_LINE`] and [`CONDITIONAL`].
+    pub extent: u8,
+    /// Cycles that the instruction takes at least, filled in by the timing rules.
+    pub cost: u8,
+    /// Immediate operand, offset, absolute address or register list.
+    pub imm: u32,
+    /// What the operation needs besides: shift, rotation, variant.
+    pub aux: u32,
+    /// ITSTATE before the instruction, where a decoded block knows it; else zero.
+    pub it: u8,
+}
+
+impl Slot {
+    /// An encoding of `size` bytes that no instruction has.
+    pub const fn undefined(size: u8) -> Self {
+        Self {
+            op: Op::Undefined,
+            d: 0,
+            n: 0,
+            m: 0,
+            a: 0,
+            extent: size,
+            cost: 1,
+            imm: 0,
+            aux: 0,
+            it: 0,
+        }
+    }
+
+    /// Bytes of the encoding: 2 or 4.
+    #[inline(always)]
+    pub const fn size(&self) -> u8 {
+        self.extent & !(ENTERS_LINE | CONDITIONAL)
+    }
+
+    /// Whether there is more to do than to execute it: a line to fetch, a condition to check.
+    #[inline(always)]
+    pub const fn is_special(&self) -> bool {
+        self.extent & (ENTERS_LINE | CONDITIONAL) != 0
+    }
+
+    /// The instruction within an IT block, with ITSTATE before it.
+    pub fn in_it_block(mut self, it: u8) -> Self {
+        if self.size() == 2 {
+            self.op = self.op.inside_it();
+        }
+        self.extent |= CONDITIONAL;
+        self.it = it;
+        self
+    }
+
+    /// Whether fetching it in sequence reaches another line than the one before.
+    #[inline(always)]
+    pub const fn enters_line(&self) -> bool {
+        self.extent & ENTERS_LINE != 0
+    }
+
+    /// The slot for a core with stack limits: what writes the stack pointer stands
+    /// behind [`Op::Guarded`], so that nothing else pays for the limit's check. The
+    /// operation itself goes to the upper half of `aux`, which no operation uses.
+    pub const fn guarded(self) -> Self {
+        if !self.writes_stack_pointer() {
+            return self;
+        }
+        Self { op: Op::Guarded, aux: self.aux & 0xFFFF | (self.op as u32) << 16, ..self }
+    }
+
+    /// The slot itself, or what stands behind [`Op::Guarded`].
+    pub fn unguarded(&self) -> Self {
+        if self.op != Op::Guarded {
+            return *self;
+        }
+        let op = Op::ALL.get((self.aux >> 16) as usize).copied().unwrap_or(Op::Undefined);
+        Self { op, aux: self.aux & 0xFFFF, ..*self }
+    }
+
+    /// Whether the instruction's write of the stack pointer is checked against its
+    /// limit: additions to it, moves to it, and write-back by loads and stores, but
+    /// neither MSR nor a load of it (DDI 0553, B3.21).
+    const fn writes_stack_pointer(&self) -> bool {
+        use Op as O;
+        match self.op {
+            O::Push | O::Pop => true,
+            O::AddI | O::AddsI | O::SubI | O::SubsI | O::AddR | O::AddsR | O::SubR | O::SubsR => {
+                self.d == 13
+            }
+            O::AddX | O::AddsX | O::SubX | O::SubsX | O::MovR => self.d == 13,
+            O::LdrPre | O::LdrbPre | O::LdrhPre | O::LdrsbPre | O::LdrshPre | O::LdrPcPre => {
+                self.n == 13
+            }
+            O::LdrPost | O::LdrbPost | O::LdrhPost | O::LdrsbPost | O::LdrshPost => self.n == 13,
+            O::LdrPcPost | O::StrPre | O::StrbPre | O::StrhPre => self.n == 13,
+            O::StrPost | O::StrbPost | O::StrhPost => self.n == 13,
+            O::Ldm | O::Ldmdb | O::Stm | O::Stmdb => self.n == 13 && self.aux == 1,
+            O::Ldrd | O::Strd => self.n == 13 && self.aux != 0,
+            O::Vldm | O::Vstm => self.n == 13 && self.m == 1,
+            _ => false,
+        }
+    }
+
+    /// Takes back that fetching it in sequence matters.
+    pub const fn leave_lines(&mut self) {
+        self.extent &= !ENTERS_LINE;
+    }
+
+    /// Notes whether the instruction, at this address, reaches a new line.
+    pub const fn place_in_lines(&mut self, address: u32, line_bytes: u32) {
+        let last = address + self.size() as u32 - 2;
+        if address % line_bytes < 2 || last % line_bytes < 2 {
+            self.extent |= ENTERS_LINE;
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! The pipeline with nothing more to decode: before exceptions, and up to a data access.
+
+use super::{Decoding, Pipeline, Step};
+
+impl Pipeline {
+    /// Runs without anything more to decode until the execute stage is empty: how long.
+    pub fn drain(&mut self) -> u32 {
+        let (mut jump, mut disable) = (None, false);
+        let mut cycles = 0;
+        while self.main.is_some() && cycles < 100 {
+            for piped in [false, true] {
+                let slot = if piped { self.piped } else { self.main };
+                if let Some(mut at) = slot.filter(|at| !at.done) {
+                    self.execute(&mut at, 0, &mut jump, &mut disable);
+                    *(if piped { &mut self.piped } else { &mut self.main }) = Some(at);
+                }
+            }
+            let mut decoding = Decoding::Waiting;
+            let outcome = self.run_buses(0, &mut decoding, &Step::default(), 0);
+            self.edge(outcome);
+            cycles += 1;
+        }
+        cycles
+    }
+
+    /// When the last data transfer that the newest instruction asked for is in its data phase,
+    /// in cycles from its entry: for reading counters.
+    pub fn data_phase(&self) -> u32 {
+        let mut later = self.clone();
+        later.wait_for_data()
+    }
+
+    fn wait_for_data(&mut self) -> u32 {
+        // The newest instruction has entered; the address goes out now.
+        let Some(newest) = self.piped.or(self.main) else { return 0 };
+        let mut cycles = 0;
+        let mut out = false;
+        loop {
+            let mut decoding = Decoding::Waiting;
+            if !out {
+                self.data_address = Some(newest.transfer());
+                out = true;
+            }
+            let outcome = self.run_buses(0, &mut decoding, &Step::default(), 0);
+            self.edge(outcome);
+            cycles += 1;
+            if self.data_address.is_none() || cycles > 40 {
+                return cycles;
+            }
+        }
+    }
+}
