@@ -11,6 +11,8 @@
 //!   such note;
 //! - an [`Observer`] follows a run instruction by instruction, for traces, profiles
 //!   and debuggers, in a loop of its own so that other runs pay nothing;
+//! - an [`Advance`] is one step of a run, between which an interrupt can be tried out
+//!   ([`Machine::try_entry`]) and what holds it back be asked for ([`Holder`]);
 //! - a [`Stop`] says why a run came back, with a [`FaultReport`] when it went wrong.
 //!
 //! The library does no input or output, reads no clock, and knows no kernel and
@@ -45,6 +47,7 @@ mod float;
 mod float_context;
 mod identity;
 mod image;
+mod inject;
 mod isa;
 pub mod isa_check;
 mod itm;
@@ -67,6 +70,7 @@ mod watch;
 
 pub use devices::{Strictness, Unmodelled};
 pub use image::{Image, ImageError, ImageFormat, Location, Segment, Symbols};
+pub use inject::{Advance, Holder, Tried};
 pub use isa::Disassembly;
 pub use machine::{LoadError, Machine, NoMemory, Register};
 pub use observe::{Access, AccessKind, Instruction, Observer};

@@ -233,6 +233,18 @@ impl Nvic {
         (group < self.execution_priority(masks)).then_some(exception)
     }
 
+    /// The most urgent of what is pending and enabled, and this exception.
+    pub fn first_pending_with(&self, exception: u16) -> u16 {
+        let rank = |exception: u16| (self.priority_of(exception), exception);
+        self.first_pending().filter(|&first| rank(first) < rank(exception)).unwrap_or(exception)
+    }
+
+    /// Makes an exception neither pending nor active, as if it had never been.
+    pub const fn withdraw(&mut self, exception: u16) {
+        self.pending.set(exception, false);
+        self.active.set(exception, false);
+    }
+
     /// The priority of what is being handled, masks aside.
     pub fn active_priority(&self) -> i16 {
         let active = self.active.iter().map(|exception| self.group_of(self.priority_of(exception)));

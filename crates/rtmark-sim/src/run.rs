@@ -428,7 +428,7 @@ impl Machine {
 
     /// Waits for code, if the instruction begins or ends in another line than the last one.
     #[inline(always)]
-    fn fetch(&mut self, at: &mut Progress, size: u8) {
+    pub(crate) fn fetch(&mut self, at: &mut Progress, size: u8) {
         let last = at.pc.wrapping_add(u32::from(size) - 2);
         if ((at.pc ^ self.line) | (last ^ self.line)) & self.line_mask != 0 {
             at.cycles = self.fetch_lines(at.pc, last, at.cycles);

@@ -205,6 +205,11 @@ impl Pace {
         &self.recent[place(pc)]
     }
 
+    /// Whether states may soon be numbered anew, so that old words would mean other states.
+    pub fn is_crowded(&self) -> bool {
+        self.tables.stages.len() + 64 > STATES
+    }
+
     /// Forgets results, after code has changed.
     pub fn forget(&mut self) {
         if !self.tables.known.is_empty() {

@@ -1,0 +1,280 @@
+//! Interrupts from outside: what one would meet at each moment of a run.
+//!
+//! A search that asks at every instruction when an interrupt's handler would begin goes
+//! along a run step by step ([`Machine::advance`]), asks what would hold the interrupt
+//! back ([`Machine::holds_back`]), and tries the entry out and takes it back
+//! ([`Machine::try_entry`]). Trying out is taking by the same code as ever; what it
+//! changed is then put back, which is cheaper than a copy of the machine.
+
+use rtmark_units::Cycles;
+
+use crate::machine::Machine;
+use crate::nvic::{FIRST_INTERRUPT, Masks};
+use crate::observe::{Access, AccessKind};
+use crate::run::Due;
+use crate::stop::Stop;
+
+/// More than any entry takes, in cycles: within it nothing else may be due where an entry
+/// is tried out.
+const LONGEST_ENTRY: u64 = 256;
+/// The most words that an entry stacks: eight, all floating-point registers with FPSCR
+/// and a reserved word, and one to align them.
+const LONGEST_FRAME: usize = 8 + 34 + 1;
+/// Registers by which a program sees what is pending: ISPR and ICPR, and ICSR.
+const PENDING_REGISTERS: std::ops::Range<u32> = 0xE000_E200..0xE000_E300;
+const ICSR: u32 = 0xE000_ED04;
+/// SCR.SEVONPEND.
+const EVENT_ON_PEND: u32 = 1 << 4;
+
+/// A step of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Advance {
+    /// One instruction, in which no exception was taken or left.
+    Instruction,
+    /// Something else: an exception was taken or left, or time was slept away.
+    Other,
+}
+
+/// What keeps a pending interrupt from its handler at an instruction's boundary.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Holder {
+    /// PRIMASK is set.
+    Primask,
+    /// FAULTMASK is set.
+    Faultmask,
+    /// BASEPRI holds a priority that is as urgent, or more.
+    Basepri,
+    /// The handler of this exception runs, at a priority that is as urgent, or more.
+    Active(u16),
+    /// This exception is pending, too, and more urgent.
+    Pending(u16),
+    /// The interrupt is not enabled.
+    Disabled,
+}
+
+/// What trying an entry out has shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tried {
+    /// The handler's first instruction executes in this cycle.
+    Entered(Cycles),
+    /// It takes a copy of the machine to know: something else happens around here.
+    Unclear,
+}
+
+impl Machine {
+    /// Enables an external interrupt at a priority, as a debugger would; answers whether
+    /// the soc has it. Priority bits that the soc lacks are ignored.
+    pub fn arm_interrupt(&mut self, interrupt: u16, priority: u8) -> bool {
+        if interrupt >= self.soc().interrupts {
+            return false;
+        }
+        let exception = FIRST_INTERRUPT + interrupt;
+        self.system.nvic.enable(exception, true);
+        self.system.nvic.set_priority(exception, priority);
+        self.attend_soon();
+        true
+    }
+
+    /// Goes on by one step: to the next instruction's boundary, or to where sleep ends, no
+    /// later than `until`.
+    ///
+    /// # Errors
+    /// Whatever would have ended a run.
+    pub fn advance(&mut self, until: Cycles) -> Result<Advance, Stop> {
+        if self.limit != until.0 {
+            self.limit = until.0;
+            self.attend_soon();
+        }
+        let (taken, left) = (self.watches.taken, self.watches.left);
+        self.reach_next();
+        let due =
+            if self.cycles >= self.deadline { self.attend_once()? } else { Due::Instruction };
+        if due == Due::Attention {
+            self.reach_next();
+            return Ok(Advance::Other);
+        }
+        let pc = self.cpu.pc;
+        match (due, self.slot_at(pc)) {
+            (Due::Conditional, Some(slot)) => self.step_in_it_block(pc, slot)?,
+            (_, Some(slot)) => self.step_decoded(pc, slot)?,
+            (_, None) => self.fetch_fault(pc)?,
+        }
+        self.reach_next();
+        let plain = (taken, left) == (self.watches.taken, self.watches.left);
+        Ok(if plain { Advance::Instruction } else { Advance::Other })
+    }
+
+    /// Brings the machine to where the next instruction is about to execute, and lets
+    /// everything happen that is due by then, but for exceptions being taken.
+    pub fn settle(&mut self) {
+        self.reach_next();
+        self.pass_time(self.cycles);
+    }
+
+    /// What would hold an external interrupt back if it were pending now; `None` when its
+    /// handler would be entered. Wants a machine that is settled.
+    pub fn holds_back(&self, interrupt: u16) -> Option<Holder> {
+        let exception = FIRST_INTERRUPT.saturating_add(interrupt);
+        let (nvic, masks) = (&self.system.nvic, self.masks());
+        if !nvic.enabled().contains(exception) {
+            return Some(Holder::Disabled);
+        }
+        if !nvic.could_take(exception, masks) {
+            return Some(if masks.faultmask {
+                Holder::Faultmask
+            } else if masks.primask {
+                Holder::Primask
+            } else if nvic.could_take(exception, Masks { basepri: 0, ..masks }) {
+                Holder::Basepri
+            } else {
+                Holder::Active(self.cpu.ipsr)
+            });
+        }
+        let first = nvic.first_pending_with(exception);
+        (first != exception).then_some(Holder::Pending(first))
+    }
+
+    /// Whether an interrupt that is pending and held back could be noticed by what
+    /// executes next: the core sleeps, or reads registers that tell.
+    pub fn sees_pending(&self) -> bool {
+        let told = |access: Access| {
+            let scs = PENDING_REGISTERS.contains(&access.address) || access.touches(ICSR, 4);
+            // A store to ICPR withdraws what is pending; one to ICSR only asks for more.
+            scs && (access.kind == AccessKind::Read || !access.touches(ICSR, 4))
+        };
+        self.sleeping.is_some()
+            || self.system.sleep_control & EVENT_ON_PEND != 0
+            || self.next_access().is_some_and(told)
+    }
+
+    /// Whether the core sleeps, so that an interrupt wakes it.
+    pub fn is_asleep(&self) -> bool {
+        self.sleeping.is_some()
+    }
+
+    /// Whether an external interrupt is pending, or its handler has been entered and not left.
+    pub fn is_under_way(&self, interrupt: u16) -> bool {
+        let (nvic, exception) = (&self.system.nvic, FIRST_INTERRUPT.saturating_add(interrupt));
+        nvic.pending().contains(exception) || nvic.active().contains(exception)
+    }
+
+    /// Makes an external interrupt pending now, lets its handler be entered, and takes all
+    /// of that back. Wants a machine that is settled and an interrupt that nothing
+    /// [holds back](Machine::holds_back).
+    pub fn try_entry(&mut self, interrupt: u16) -> Tried {
+        let exception = FIRST_INTERRUPT.saturating_add(interrupt);
+        let next = self.system.systick.next_zero().unwrap_or(u64::MAX);
+        let next = next.min(self.devices.next()).min(self.rtt.next());
+        let next = self.scheduled.first().map_or(next, |&(at, _)| next.min(at));
+        let lowest = (self.cpu.r[13] & !7).wrapping_sub(4 * LONGEST_FRAME as u32);
+        let vector = self.system.vector_table.wrapping_add(u32::from(exception) * 4);
+        if next <= self.cycles + LONGEST_ENTRY
+            || self.sleeping.is_some()
+            || self.reset_requested
+            || self.protected
+            || self.pace.is_crowded()
+            || self.system.nvic.pending().contains(exception)
+            || lowest < self.stack_limit()
+            || self.bus.load::<4>(vector).is_none_or(|(bytes, _)| bytes[0] & 1 == 0)
+        {
+            return Tried::Unclear;
+        }
+        let addresses = || (0..LONGEST_FRAME).map(|at| lowest.wrapping_add(4 * at as u32));
+        let mut stack = [[0; 4]; LONGEST_FRAME];
+        for (word, address) in stack.iter_mut().zip(addresses()) {
+            match self.bus.ram_load(address) {
+                Some(bytes) => *word = bytes,
+                None => return Tried::Unclear,
+            }
+        }
+        let kept = Kept::of(self);
+        self.system.nvic.pend(exception, true);
+        let entered = self.take(exception).is_ok() && self.cpu.ipsr == exception;
+        let begun = entered && self.reach_first();
+        let (cycle, dirty) = (self.cycles, self.bus.code_writes.dirty);
+        for (word, address) in stack.into_iter().zip(addresses()) {
+            self.bus.ram_store(address, word);
+        }
+        kept.put_back(self);
+        self.system.nvic.withdraw(exception);
+        if begun && !dirty && cycle < next { Tried::Entered(Cycles(cycle)) } else { Tried::Unclear }
+    }
+
+    /// Goes on to where the first instruction after a jump has been fetched and is about to
+    /// execute; answers whether there is one.
+    fn reach_first(&mut self) -> bool {
+        self.reach_next();
+        let pc = self.cpu.pc;
+        let Some(slot) = self.slot_at(pc) else { return false };
+        self.within(|machine, at| machine.fetch(at, slot.size()));
+        true
+    }
+}
+
+/// What entering a handler changes, but for memory and the interrupt's own state.
+struct Kept {
+    cpu: crate::cpu::Cpu,
+    fp: crate::system::FpControl,
+    spent: crate::dwt::Spent,
+    lines: Option<(usize, crate::timing::LineMemory)>,
+    cycles: u64,
+    instructions: u64,
+    word: u32,
+    line: u32,
+    line_mask: u32,
+    deadline: u64,
+    trap_value: u32,
+    taken: u64,
+    interrupts: u64,
+    exclusive: bool,
+    event: bool,
+    code_writes: crate::bus::CodeWrites,
+}
+
+impl Kept {
+    fn of(machine: &Machine) -> Self {
+        // One memory at most makes the core wait: the others have no state that matters.
+        let mut slow = machine.lines.iter().enumerate().filter(|(_, line)| !line.is_immediate());
+        let lines = slow.next().map(|(at, line)| (at, line.clone()));
+        Self {
+            cpu: machine.cpu.clone(),
+            fp: machine.system.fp.clone(),
+            spent: machine.spent,
+            lines,
+            cycles: machine.cycles,
+            instructions: machine.instructions,
+            word: machine.word,
+            line: machine.line,
+            line_mask: machine.line_mask,
+            deadline: machine.deadline,
+            trap_value: machine.trap_value,
+            taken: machine.watches.taken,
+            interrupts: machine.watches.interrupts,
+            exclusive: machine.exclusive,
+            event: machine.event,
+            code_writes: machine.bus.code_writes,
+        }
+    }
+
+    fn put_back(self, machine: &mut Machine) {
+        machine.cpu = self.cpu;
+        machine.system.fp = self.fp;
+        machine.spent = self.spent;
+        if let Some((at, line)) = self.lines {
+            machine.lines[at] = line;
+        }
+        machine.cycles = self.cycles;
+        machine.instructions = self.instructions;
+        machine.word = self.word;
+        machine.line = self.line;
+        machine.line_mask = self.line_mask;
+        machine.deadline = self.deadline;
+        machine.trap_value = self.trap_value;
+        machine.watches.taken = self.taken;
+        machine.watches.interrupts = self.interrupts;
+        machine.exclusive = self.exclusive;
+        machine.event = self.event;
+        machine.bus.code_writes = self.code_writes;
+    }
+}

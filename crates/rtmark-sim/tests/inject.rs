@@ -1,0 +1,129 @@
+//! Trying an interrupt's entry out says what a copy of the machine does, and leaves nothing.
+
+mod support;
+
+use rtmark_sim::{Advance, CoreKind, Cycles, Holder, Machine, Soc, Tried, Watch};
+use support::*;
+
+const INTERRUPT: u16 = 1;
+const PRIORITY: u8 = 0x40;
+const END: u64 = 2_000;
+
+/// Calls, lists, masks, a clock's handler, sleep.
+fn program(core: CoreKind) -> Firmware {
+    let mut firmware = Firmware::new();
+    firmware.store(SHPR3, 0x8000_0000);
+    firmware.store(SYST_RVR, 299).store(SYST_CVR, 0).store(SYST_CSR, 7);
+    if core == CoreKind::CortexM4F {
+        // vmov s0, r0: from here on frames hold floating-point registers.
+        firmware.fpu().op(&[0xEE00, 0x0A10]);
+    }
+    firmware.set(6, RAM + 0x100).op(&[NOP]);
+    let top = firmware.here();
+    // push {r0-r5, lr}; stmia r6!; ldmia; muls; pop
+    firmware.op(&[0xB53F, 0xC60F, 0x3E10, 0xCE0F, 0x3E10, 0x4348, 0xB001, 0xBC3E, 0xB001]);
+    firmware.op(&[CPSID_I]).nops(5).op(&[CPSIE_I]);
+    if core.is_mainline() {
+        // movs r0, #0x40; msr basepri, r0; nop; movs r0, #0; msr basepri, r0
+        firmware.op(&[0x2040]).msr(17, 0).nops(3).op(&[0x2000]).msr(17, 0);
+        // ite ne; movne r0, #3; moveq r0, #4; udiv r0, r6, r0
+        firmware.op(&[0xBF14, 0x2003, 0x2004, 0xFBB6, 0xF0F0]);
+    }
+    firmware.op(&[0x3501, 0x07E8, 0xD100, WFI]);
+    let back = (i64::from(top) - i64::from(firmware.here()) - 4) / 2;
+    firmware.op(&[0xE000 | back as u16 & 0x7FF]);
+    firmware.handler(15).nops(8).op(&[BX_LR]);
+    firmware.handler(17).mark("handler").op(&[NOP, BX_LR]);
+    firmware
+}
+
+/// When the handler begins if the interrupt becomes pending now.
+fn by_copy(machine: &Machine) -> u64 {
+    let mut copy = machine.clone();
+    copy.pend_interrupt(INTERRUPT, copy.cycles());
+    copy.run(Cycles(copy.cycles().0 + 500));
+    let hit = copy.take_hits().into_iter().next().expect("the handler is reached");
+    hit.cycle.0
+}
+
+fn machine(core: CoreKind, soc: &Soc) -> Machine {
+    let firmware = program(core);
+    let handler = firmware.address("handler");
+    let mut machine = Machine::new(soc);
+    machine.poke(0, &firmware.image()).expect("in flash");
+    machine.reset().expect("vectors");
+    machine.watch(Watch::Execute(handler));
+    assert!(machine.arm_interrupt(INTERRUPT, PRIORITY));
+    assert!(!machine.arm_interrupt(soc.interrupts, PRIORITY), "the soc lacks it");
+    machine
+}
+
+fn slow(core: CoreKind) -> Soc {
+    let mut soc = soc(core);
+    let timing = &mut soc.memories[0].timing;
+    (timing.wait_states, timing.line_bytes, timing.prefetch) = (3, 16, true);
+    (timing.instruction_lines, timing.data_lines) = (4, 2);
+    soc
+}
+
+#[test]
+fn an_entry_tried_out_is_the_entry_of_a_copy() {
+    for &core in CoreKind::ALL {
+        for soc in [soc(core), slow(core)] {
+            let mut machine = machine(core, &soc);
+            let mut plain = machine.clone();
+            let (mut entered, mut unclear, mut held) = (0, 0, Vec::new());
+            while machine.cycles().0 < END {
+                machine.settle();
+                match machine.holds_back(INTERRUPT) {
+                    None if !machine.is_asleep() => match machine.try_entry(INTERRUPT) {
+                        Tried::Entered(cycle) => {
+                            assert_eq!(cycle.0, by_copy(&machine), "{core} at {}", machine.cycles());
+                            entered += 1;
+                        }
+                        Tried::Unclear => unclear += 1,
+                    },
+                    None => {}
+                    Some(holder) => held.push(holder),
+                }
+                let _ = machine.advance(Cycles(END)).expect("it runs on");
+                if machine.cycles().0 >= END {
+                    break;
+                }
+            }
+            assert!(entered > 50 && entered > unclear / 20, "{core}: {entered} {unclear}");
+            held.dedup();
+            assert!(held.contains(&Holder::Primask), "{core}: {held:?}");
+            assert_eq!(held.contains(&Holder::Basepri), core.is_mainline(), "{core}: {held:?}");
+            plain.run(Cycles(END));
+            machine.run(Cycles(END));
+            assert_eq!(plain.cycles(), machine.cycles(), "{core}");
+            assert_eq!(plain.instructions(), machine.instructions(), "{core}");
+            assert_eq!(plain.peek(RAM, 0x4000), machine.peek(RAM, 0x4000), "{core}");
+            plain.run(Cycles(2 * END));
+            machine.run(Cycles(2 * END));
+            assert_eq!(plain.cycles(), machine.cycles(), "{core}: later, too");
+            assert_eq!(plain.peek(RAM, 0x4000), machine.peek(RAM, 0x4000), "{core}");
+        }
+    }
+}
+
+#[test]
+fn steps_tell_what_is_no_plain_instruction() {
+    let core = CoreKind::CortexM3;
+    let mut machine = machine(core, &soc(core));
+    let (mut plain, mut other) = (0, 0);
+    while machine.cycles().0 < END {
+        match machine.advance(Cycles(END)) {
+            Ok(Advance::Instruction) => plain += 1,
+            Ok(Advance::Other) => other += 1,
+            Err(stop) => {
+                assert_eq!(stop, rtmark_sim::Stop::Limit);
+                break;
+            }
+        }
+    }
+    // Six ticks or so, each entered and left, and sleep before some.
+    assert!((10..40).contains(&other), "{other}");
+    assert!(plain > 500, "{plain}");
+}

@@ -1,0 +1,417 @@
+//! What a search has found: counts, worst cases, and where they were.
+//!
+//! Everything here adds up: findings of the pieces of a path, absorbed in any order, are
+//! those of the whole.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rtmark_sim::Holder;
+use serde::{Deserialize, Serialize};
+
+use crate::fork::Outcome;
+use crate::path::Reach;
+
+/// Into how many slices the path is cut for a picture of it.
+pub const SLICES: u64 = 480;
+
+/// What is told of a point.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Aspect {
+    /// From the pending interrupt to the first instruction of its handler.
+    Handler,
+    /// From the pending interrupt to the first instruction of the task that it wakes.
+    Task,
+    /// From the pending interrupt to where the interrupted code goes on.
+    Resume,
+    /// How much later a span ends in which the interrupt comes.
+    Delay,
+}
+
+impl Aspect {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Handler, Self::Task, Self::Resume, Self::Delay];
+
+    /// What is timed, in words.
+    pub const fn text(self) -> &'static str {
+        match self {
+            Self::Handler => "pend to the handler's first instruction",
+            Self::Task => "pend to the woken task's first instruction",
+            Self::Resume => "pend to where the interrupted code goes on",
+            Self::Delay => "what the interrupted span takes more",
+        }
+    }
+
+    /// Its name in data.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Handler => "handler",
+            Self::Task => "task",
+            Self::Resume => "resume",
+            Self::Delay => "delay",
+        }
+    }
+}
+
+/// What held an interrupt back.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Held {
+    /// PRIMASK.
+    Primask,
+    /// FAULTMASK.
+    Faultmask,
+    /// BASEPRI.
+    Basepri,
+    /// The handler of this exception, of the same priority or a more urgent one.
+    Priority(u16),
+    /// The interrupt was not enabled.
+    Disabled,
+}
+
+impl From<Holder> for Held {
+    fn from(holder: Holder) -> Self {
+        match holder {
+            Holder::Primask => Self::Primask,
+            Holder::Faultmask => Self::Faultmask,
+            Holder::Basepri => Self::Basepri,
+            Holder::Active(exception) | Holder::Pending(exception) => Self::Priority(exception),
+            _ => Self::Disabled,
+        }
+    }
+}
+
+/// A point and what it costs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Case {
+    /// Cycles.
+    pub cycles: i64,
+    /// The cycle since reset in which the interrupt becomes pending.
+    pub point: u64,
+}
+
+impl Case {
+    /// Whether it is worse, or as bad and earlier.
+    fn exceeds(self, other: Self) -> bool {
+        (self.cycles, other.point) > (other.cycles, self.point)
+    }
+}
+
+/// The answers of all points in one respect.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Latencies {
+    /// How many points took so many cycles.
+    pub counts: BTreeMap<i64, u64>,
+    /// Points without an answer: it did not come before the program ended, or in time.
+    pub missing: u64,
+    /// The first point without one.
+    pub first_missing: Option<u64>,
+    /// The worst point for each address of an instruction before which it was served.
+    pub cases: BTreeMap<u32, Case>,
+    /// The least and the most in each slice of the path.
+    pub slices: BTreeMap<u32, Slice>,
+}
+
+/// A slice of the path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Slice {
+    /// The least, in cycles.
+    pub least: i64,
+    /// The most.
+    pub most: i64,
+}
+
+impl Latencies {
+    fn count(&mut self, cycles: i64, points: u64, slice: u32) {
+        *self.counts.entry(cycles).or_default() += points;
+        let slice = self.slices.entry(slice).or_insert(Slice { least: cycles, most: cycles });
+        slice.least = slice.least.min(cycles);
+        slice.most = slice.most.max(cycles);
+    }
+
+    fn case(&mut self, pc: u32, case: Case) {
+        let known = self.cases.entry(pc).or_insert(case);
+        if case.exceeds(*known) {
+            *known = case;
+        }
+    }
+
+    fn absorb(&mut self, other: Self) {
+        for (cycles, points) in other.counts {
+            *self.counts.entry(cycles).or_default() += points;
+        }
+        self.missing += other.missing;
+        self.first_missing = match (self.first_missing, other.first_missing) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        };
+        for (pc, case) in other.cases {
+            self.case(pc, case);
+        }
+        for (at, slice) in other.slices {
+            let known = self.slices.entry(at).or_insert(slice);
+            known.least = known.least.min(slice.least);
+            known.most = known.most.max(slice.most);
+        }
+    }
+
+    /// Points with an answer.
+    pub fn points(&self) -> u64 {
+        self.counts.values().sum()
+    }
+
+    /// The least.
+    pub fn least(&self) -> Option<i64> {
+        self.counts.keys().next().copied()
+    }
+
+    /// The worst point, the earliest of equals.
+    pub fn worst(&self) -> Option<Case> {
+        self.cases.values().copied().reduce(|a, b| if b.exceeds(a) { b } else { a })
+    }
+
+    /// The worst points of different addresses, the worst first.
+    pub fn worst_places(&self) -> Vec<(u32, Case)> {
+        let mut cases: Vec<_> = self.cases.iter().map(|(pc, case)| (*pc, *case)).collect();
+        cases.sort_by_key(|(_, case)| (std::cmp::Reverse(case.cycles), case.point));
+        cases
+    }
+
+    /// The least value that at least this part of the points does not exceed; `part` from 0
+    /// to 1.
+    pub fn quantile(&self, part: f64) -> Option<i64> {
+        let wanted = (part * self.points() as f64).ceil().max(1.0) as u64;
+        let mut seen = 0;
+        self.counts.iter().find_map(|(cycles, points)| {
+            seen += points;
+            (seen >= wanted).then_some(*cycles)
+        })
+    }
+
+    /// The mean.
+    pub fn mean(&self) -> Option<f64> {
+        let sum: f64 =
+            self.counts.iter().map(|(cycles, points)| *cycles as f64 * *points as f64).sum();
+        (self.points() > 0).then(|| sum / self.points() as f64)
+    }
+
+    /// How likely so many measurements at random moments would have met the worst value at
+    /// least once.
+    pub fn chance_of_worst(&self, measurements: u32) -> Option<f64> {
+        let (_, worst) = self.counts.last_key_value()?;
+        let share = *worst as f64 / self.points() as f64;
+        // 1 - (1 - share)^n, exact also for small shares.
+        Some(-(f64::from(measurements) * (-share).ln_1p()).exp_m1())
+    }
+}
+
+/// A stretch of the path in which the interrupt is held back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Interval {
+    /// What held it back.
+    pub held: Held,
+    /// The first instruction during which it was.
+    pub from: u32,
+    /// The first one before which it would have been taken again.
+    pub to: u32,
+    /// The longest of its kind, in cycles.
+    pub cycles: u64,
+    /// When that one began.
+    pub began: u64,
+    /// How many there were.
+    pub count: u64,
+}
+
+/// What findings of a piece are measured by.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Scale {
+    /// What is looked for besides the handler.
+    pub reach: Reach,
+    pub looks_for_task: bool,
+    /// Points of the pieces before.
+    pub before: u64,
+    /// The piece's first cycle, and its last.
+    pub from: u64,
+    pub to: u64,
+    /// Points of all pieces.
+    pub total: u64,
+}
+
+impl Scale {
+    fn slice(self, point: u64) -> u32 {
+        let within = point.clamp(self.from + 1, self.to) - self.from - 1;
+        let at = u128::from(self.before + within) * u128::from(SLICES);
+        (at / u128::from(self.total.max(1))) as u32
+    }
+}
+
+/// An answer for a range of points.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Answer {
+    /// All of them are served at the same time.
+    At(Outcome),
+    /// Each is served so many cycles later.
+    After(u64),
+}
+
+/// What has been found.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Findings {
+    /// Points that were searched.
+    pub points: u64,
+    /// Entries that were tried out.
+    pub tried: u64,
+    /// Points that were followed in a copy.
+    pub followed: u64,
+    /// The answers.
+    pub aspects: BTreeMap<Aspect, Latencies>,
+    /// Stretches in which the interrupt is held back, by what holds it, where they begin
+    /// and where they end.
+    pub intervals: BTreeMap<(Held, u32, u32), Interval>,
+    /// Code that the path executes: a bit for each halfword of 512 bytes.
+    code: BTreeMap<u32, [u64; 4]>,
+    /// Pieces that have been searched.
+    pub pieces: BTreeSet<usize>,
+    #[serde(skip)]
+    scale: Option<ScaleOfPiece>,
+}
+
+/// Not part of what was found.
+#[derive(Clone, Copy, Debug)]
+struct ScaleOfPiece(Scale);
+
+impl PartialEq for ScaleOfPiece {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for ScaleOfPiece {}
+
+impl Findings {
+    pub(crate) fn new(scale: Scale) -> Self {
+        Self { scale: Some(ScaleOfPiece(scale)), ..Self::default() }
+    }
+
+    pub(crate) fn add(&mut self, from: u64, to: u64, answer: Answer, pc: u32) {
+        let Some(ScaleOfPiece(scale)) = self.scale else { return };
+        let points = to - from + 1;
+        self.points += points;
+        let latency = |at: u64, point: u64| at.cast_signed() - point.cast_signed();
+        let outcome = match answer {
+            Answer::After(cycles) => {
+                let handler = self.aspects.entry(Aspect::Handler).or_default();
+                let cycles = cycles.cast_signed();
+                let (first, last) = (scale.slice(from), scale.slice(to));
+                handler.count(cycles, points, first);
+                for slice in first + 1..=last {
+                    handler.count(cycles, 0, slice);
+                }
+                handler.case(pc, Case { cycles, point: from });
+                return;
+            }
+            Answer::At(outcome) => outcome,
+        };
+        let moments = [
+            (Aspect::Handler, outcome.entered),
+            (Aspect::Task, outcome.woken),
+            (Aspect::Resume, outcome.resumed),
+        ];
+        let whole = scale.reach == Reach::Whole;
+        for (aspect, at) in moments {
+            let wanted = match aspect {
+                Aspect::Handler => true,
+                Aspect::Task => whole && scale.looks_for_task,
+                _ => whole,
+            };
+            if !wanted {
+                continue;
+            }
+            let found = self.aspects.entry(aspect).or_default();
+            let Some(at) = at else {
+                found.missing += points;
+                found.first_missing =
+                    Some(found.first_missing.map_or(from, |first| first.min(from)));
+                continue;
+            };
+            for point in from..=to {
+                found.count(latency(at, point), 1, scale.slice(point));
+            }
+            found.case(pc, Case { cycles: latency(at, from), point: from });
+        }
+        if let Some(delay) = outcome.delay {
+            let found = self.aspects.entry(Aspect::Delay).or_default();
+            for point in from..=to {
+                found.count(delay, 1, scale.slice(point));
+            }
+            found.case(pc, Case { cycles: delay, point: from });
+        }
+    }
+
+    pub(crate) fn held(&mut self, holder: Holder, began: u64, from: u32, ended: u64, to: u32) {
+        let held = Held::from(holder);
+        let interval = Interval { held, from, to, cycles: ended - began, began, count: 1 };
+        self.interval(interval);
+    }
+
+    fn interval(&mut self, interval: Interval) {
+        let key = (interval.held, interval.from, interval.to);
+        let Some(known) = self.intervals.get_mut(&key) else {
+            self.intervals.insert(key, interval);
+            return;
+        };
+        let count = known.count + interval.count;
+        if (interval.cycles, known.began) > (known.cycles, interval.began) {
+            *known = interval;
+        }
+        known.count = count;
+    }
+
+    pub(crate) fn executed(&mut self, pc: u32) {
+        let page = self.code.entry(pc >> 9).or_default();
+        page[(pc >> 7 & 3) as usize] |= 1 << (pc >> 1 & 63);
+    }
+
+    /// Whether any instruction from one address up to another was executed on the path.
+    pub fn has_executed(&self, from: u32, to: u32) -> bool {
+        (from & !1..to).step_by(2).any(|pc| {
+            self.code
+                .get(&(pc >> 9))
+                .is_some_and(|page| page[(pc >> 7 & 3) as usize] >> (pc >> 1 & 63) & 1 == 1)
+        })
+    }
+
+    /// The longest stretches in which the interrupt is held back, the longest first.
+    pub fn longest_intervals(&self) -> Vec<Interval> {
+        let mut intervals: Vec<_> = self.intervals.values().copied().collect();
+        intervals.sort_by_key(|interval| (std::cmp::Reverse(interval.cycles), interval.began));
+        intervals
+    }
+
+    /// Adds what was found elsewhere on the same path.
+    pub fn absorb(&mut self, other: Self) {
+        self.points += other.points;
+        self.tried += other.tried;
+        self.followed += other.followed;
+        for (aspect, found) in other.aspects {
+            self.aspects.entry(aspect).or_default().absorb(found);
+        }
+        for interval in other.intervals.into_values() {
+            self.interval(interval);
+        }
+        for (page, bits) in other.code {
+            let known = self.code.entry(page).or_default();
+            known.iter_mut().zip(bits).for_each(|(known, bits)| *known |= bits);
+        }
+        self.pieces.extend(other.pieces);
+    }
+
+    /// Answers in one respect, if there are any.
+    pub fn aspect(&self, aspect: Aspect) -> Option<&Latencies> {
+        self.aspects.get(&aspect).filter(|found| !found.counts.is_empty())
+    }
+}

@@ -1,0 +1,116 @@
+//! One point followed in a copy of the machine.
+
+use std::ops::ControlFlow;
+
+use rtmark_sim::{Cycles, Machine, Observer, Register, WatchId};
+use serde::{Deserialize, Serialize};
+
+use crate::path::{Path, Reach};
+
+/// What came of an interrupt, in cycles since reset; `None` where it did not come in time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Outcome {
+    /// The handler's first instruction.
+    pub entered: Option<u64>,
+    /// The first instruction of the task that it wakes.
+    pub woken: Option<u64>,
+    /// The instruction that was interrupted, again.
+    pub resumed: Option<u64>,
+    /// Not when, but how much later the span ends than without the interrupt.
+    pub delay: Option<i64>,
+}
+
+/// What is looked for in an observed run.
+struct Eye<'a> {
+    path: &'a Path,
+    exception: u32,
+    /// The cycle in which the handler's first instruction came up.
+    entered: Option<u64>,
+    /// Where the interrupted code goes on: pc, sp, exception.
+    back: Option<(u32, u32, u32)>,
+    outcome: Outcome,
+    woken_seen: bool,
+    ended_seen: bool,
+}
+
+/// The frame that an exception has just left: where it returns to, with which stack
+/// pointer, into which exception's handler.
+fn frame(machine: &Machine) -> Option<(u32, u32, u32)> {
+    let exc_return = machine.register(Register::R(14));
+    let process = exc_return & 0xC == 0xC;
+    let sp = machine.register(if process { Register::Psp } else { Register::Msp });
+    let word = |at| machine.peek(sp + at, 4).try_into().map(u32::from_le_bytes).ok();
+    let (pc, psr) = (word(24)?, word(28)?);
+    let size = if exc_return & 0x10 == 0 { 8 * 4 + 18 * 4 } else { 8 * 4 };
+    Some((pc & !1, sp + size + (psr >> 9 & 1) * 4, psr & 0x1FF))
+}
+
+impl Observer for Eye<'_> {
+    fn before(&mut self, machine: &Machine) -> ControlFlow<()> {
+        let handled = machine.register(Register::Xpsr) & 0x1FF;
+        if self.entered.is_none() {
+            if handled == self.exception {
+                self.entered = Some(machine.cycles().0);
+                self.back = frame(machine);
+            }
+            return ControlFlow::Continue(());
+        }
+        let question = self.path.question();
+        if question.reach == Reach::Entry {
+            return ControlFlow::Break(());
+        }
+        let pc = machine.register(Register::Pc);
+        if self.outcome.resumed.is_none()
+            && self.back.is_some_and(|(to, sp, exception)| {
+                pc == to && handled == exception && sp == machine.register(Register::R(13))
+            })
+        {
+            self.outcome.resumed = Some(machine.cycles().0);
+        }
+        let all = self.outcome.resumed.is_some()
+            && (question.woken.is_none() || self.woken_seen)
+            && (question.ends.is_empty() || self.ended_seen);
+        // What is seen is noted when the instruction executes: one more look.
+        self.woken_seen |= question.woken == Some(pc);
+        self.ended_seen |= question.ends.contains(&pc);
+        if all { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+}
+
+/// Makes the interrupt pending in a cycle, in a copy of a machine that has not passed it,
+/// and follows what happens.
+pub fn follow(path: &Path, machine: &Machine, at: u64) -> Outcome {
+    let mut copy = machine.clone();
+    copy.take_hits();
+    copy.pend_interrupt(path.question().interrupt, Cycles(at));
+    let mut eye = Eye {
+        path,
+        exception: u32::from(path.question().interrupt) + 16,
+        entered: None,
+        back: None,
+        outcome: Outcome::default(),
+        woken_seen: false,
+        ended_seen: false,
+    };
+    let until = at.saturating_add(path.question().patience);
+    // However the run ends: what has not come by then has not come.
+    let _ = copy.run_observed(Cycles(until), &mut eye);
+    let Some(since) = eye.entered else { return eye.outcome };
+    let hits = copy.take_hits();
+    let when = |wanted: &dyn Fn(WatchId) -> bool| {
+        let hits = hits.iter().filter(move |hit| wanted(hit.watch));
+        hits.map(|hit| hit.cycle.0).collect::<Vec<_>>()
+    };
+    let first = |cycles: Vec<u64>| cycles.into_iter().find(|&cycle| cycle >= since);
+    let ends = when(&|watch| path.ends_span(watch));
+    // The span under way when the handler was entered: before that, all went as usual.
+    let before = ends.iter().rfind(|&&end| end < since).copied();
+    let usual = path.end_after(before.unwrap_or(at.saturating_sub(1)));
+    let ended = first(ends);
+    Outcome {
+        entered: first(when(&|watch| watch == path.handler_watch())),
+        woken: first(when(&|watch| Some(watch) == path.woken_watch())),
+        resumed: eye.outcome.resumed,
+        delay: ended.zip(usual).map(|(ended, usual)| ended.cast_signed() - usual.cast_signed()),
+    }
+}

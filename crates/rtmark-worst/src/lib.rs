@@ -1,0 +1,38 @@
+//! Interrupts a firmware at every moment of a run, and finds the worst one.
+//!
+//! The nouns, in the order in which you meet them:
+//!
+//! - a [`Question`] is an interrupt, the windows of a run in which it becomes pending, and
+//!   what is wanted to know: only when its handler begins, or also when a task that it
+//!   wakes runs, when the interrupted code goes on, and how much later a span ends;
+//! - a *point* is one cycle in which the interrupt becomes pending. Every cycle of a window
+//!   is a point, so also those inside instructions that take several;
+//! - a [`Path`] is the run without the interrupt, in [`Piece`]s that are searched apart;
+//! - [`Findings`] are what a search has found, in a form that does not depend on the
+//!   order in which pieces were searched. Findings of parts add up to those of the whole;
+//! - a [`Witness`] is one point, run again, with everything told on the way.
+//!
+//! Many points share one answer exactly. An interrupt that becomes pending between two
+//! boundaries of instructions is seen at the second one, and while it is held back, the
+//! program runs on as if it were not there, unless it looks (see
+//! [`rtmark_sim::Machine::sees_pending`]). So one entry, tried out where the interrupt is
+//! no longer held back, answers for all points since it last was not. The tests compare
+//! this with runs from reset, one for each point.
+//!
+//! Findings are exact for the path that a program takes. They are no bound over all inputs.
+//! The simulator completes every instruction before it takes an interrupt: that loads and
+//! stores of several registers and divisions may be interrupted half-way is not modelled,
+//! and makes findings up to that instruction's length too long, never too short.
+
+
+mod findings;
+mod fork;
+mod path;
+mod search;
+mod walk;
+
+
+pub use findings::{Aspect, Case, Findings, Held, Interval, Latencies, Slice};
+pub use fork::Outcome;
+pub use path::{Path, PathError, Piece, Question, Reach, Window};
+pub use search::{Control, Share, search};

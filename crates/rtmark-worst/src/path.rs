@@ -1,0 +1,260 @@
+//! The run that is interrupted: its windows, and the pieces that are searched apart.
+//!
+//! Knows nothing of interrupts but which one it is. Pieces depend on the question alone,
+//! so that every computer cuts a search at the same places.
+
+use rtmark_sim::{Cycles, Machine, Stop, Watch, WatchId};
+use serde::{Deserialize, Serialize};
+
+/// The most cycles of one piece: long enough that a copy of the machine costs nothing
+/// beside it, short enough that there is work for every core.
+const PIECE: u64 = 8192;
+
+/// What is wanted to know of each point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reach {
+    /// When the handler begins.
+    Entry,
+    /// Also what comes after: the woken task, the interrupted code, the end of its span.
+    Whole,
+}
+
+/// Cycles of a run in which an interrupt becomes pending: after `from`, up to `to`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Window {
+    /// The last cycle before it.
+    pub from: u64,
+    /// Its last cycle.
+    pub to: u64,
+}
+
+/// What is to be searched.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Question {
+    /// The external interrupt.
+    pub interrupt: u16,
+    /// Its priority, as the register holds it.
+    pub priority: u8,
+    /// When it becomes pending: windows in ascending order that do not overlap.
+    pub windows: Vec<Window>,
+    /// How far it is followed.
+    pub reach: Reach,
+    /// Cycles after which one point is given up.
+    pub patience: u64,
+    /// The first instruction of the task that the handler wakes, if one is looked for.
+    pub woken: Option<u32>,
+    /// Where spans end.
+    pub ends: Vec<u32>,
+}
+
+/// A machine that cannot be searched.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum PathError {
+    /// The soc lacks the interrupt.
+    #[error("the soc has interrupts 0 to {last}, and none with number {interrupt}")]
+    NoInterrupt {
+        /// The number that was asked for.
+        interrupt: u16,
+        /// The last one.
+        last: u16,
+    },
+    /// There is nothing behind the interrupt's vector.
+    #[error("interrupt {interrupt} has no handler: its vector at {address:#010x} is {vector:#010x}")]
+    NoHandler {
+        /// The interrupt.
+        interrupt: u16,
+        /// Where its vector stands.
+        address: u32,
+        /// What stands there.
+        vector: u32,
+    },
+    /// There is no point to search.
+    #[error("no window to search: {0}")]
+    NoWindow(String),
+}
+
+/// The run without the interrupt, ready to be searched.
+#[derive(Clone, Debug)]
+pub struct Path {
+    start: Machine,
+    question: Question,
+    handler: u32,
+    handler_watch: WatchId,
+    woken_watch: Option<WatchId>,
+    end_watches: Vec<WatchId>,
+    pieces: Vec<Window>,
+    /// When spans end on the path, in ascending order.
+    ends: Vec<u64>,
+}
+
+/// A part of a path, with the machine that is about to go along it.
+#[derive(Clone, Debug)]
+pub struct Piece {
+    /// Its number among the path's pieces.
+    pub index: usize,
+    /// The cycles whose boundaries belong to it.
+    pub window: Window,
+    /// The machine at the first boundary that has reached `window.from`.
+    pub machine: Machine,
+}
+
+impl Path {
+    /// Prepares a machine that has just been reset. `vector_base` is where the vector table
+    /// will be while the windows run.
+    ///
+    /// # Errors
+    /// When the soc lacks the interrupt, it has no handler, or there is no window.
+    pub fn new(
+        mut start: Machine,
+        vector_base: u32,
+        question: Question,
+    ) -> Result<Self, PathError> {
+        let interrupt = question.interrupt;
+        if !start.arm_interrupt(interrupt, question.priority) {
+            let last = start.soc().interrupts.saturating_sub(1);
+            return Err(PathError::NoInterrupt { interrupt, last });
+        }
+        let address = vector_base.wrapping_add((16 + u32::from(interrupt)) * 4);
+        let bytes = start.peek(address, 4);
+        let vector = bytes.try_into().map_or(u32::MAX, u32::from_le_bytes);
+        if vector & 1 == 0 || start.peek(vector & !1, 2).len() < 2 {
+            return Err(PathError::NoHandler { interrupt, address, vector });
+        }
+        if question.windows.iter().all(|window| window.from >= window.to) {
+            return Err(PathError::NoWindow("it holds no cycle".into()));
+        }
+        let handler_watch = start.watch(Watch::Execute(vector & !1));
+        let woken_watch = question.woken.map(|address| start.watch(Watch::Execute(address)));
+        let end_watches =
+            question.ends.iter().map(|&address| start.watch(Watch::Execute(address))).collect();
+        let mut path = Self {
+            start,
+            handler: vector & !1,
+            handler_watch,
+            woken_watch,
+            end_watches,
+            pieces: Vec::new(),
+            ends: Vec::new(),
+            question,
+        };
+        path.pieces = path.question.windows.iter().flat_map(|window| cut(*window)).collect();
+        if path.question.reach == Reach::Whole && !path.end_watches.is_empty() {
+            path.ends = path.find_ends();
+        }
+        Ok(path)
+    }
+
+    /// Runs along the windows once to see when spans end.
+    fn find_ends(&self) -> Vec<u64> {
+        let mut machine = self.start.clone();
+        let last = self.question.windows.last().map_or(0, |window| window.to);
+        // Long enough that the span of the last point ends, too.
+        let until = last.saturating_add(self.question.patience);
+        let _ = machine.run(Cycles(until));
+        let hits = machine.take_hits();
+        let ends = hits.iter().filter(|hit| self.end_watches.contains(&hit.watch));
+        ends.map(|hit| hit.cycle.0).collect()
+    }
+
+    /// What is searched.
+    pub fn question(&self) -> &Question {
+        &self.question
+    }
+
+    /// The machine at the path's beginning.
+    pub fn start(&self) -> &Machine {
+        &self.start
+    }
+
+    /// The handler's first instruction.
+    pub fn handler(&self) -> u32 {
+        self.handler
+    }
+
+    pub(crate) fn handler_watch(&self) -> WatchId {
+        self.handler_watch
+    }
+
+    pub(crate) fn woken_watch(&self) -> Option<WatchId> {
+        self.woken_watch
+    }
+
+    pub(crate) fn ends_span(&self, watch: WatchId) -> bool {
+        self.end_watches.contains(&watch)
+    }
+
+    /// When the span ends on the path that is under way in a cycle.
+    pub(crate) fn end_after(&self, cycle: u64) -> Option<u64> {
+        self.ends.get(self.ends.partition_point(|&end| end <= cycle)).copied()
+    }
+
+    /// Whether a cycle lies in a window.
+    pub fn covers(&self, cycle: u64) -> bool {
+        self.question.windows.iter().any(|window| window.from < cycle && cycle <= window.to)
+    }
+
+    /// How many pieces there are.
+    pub fn len(&self) -> usize {
+        self.pieces.len()
+    }
+
+    /// Whether there is nothing to search.
+    pub fn is_empty(&self) -> bool {
+        self.pieces.is_empty()
+    }
+
+    /// How many cycles a piece has.
+    pub fn cycles_of(&self, piece: usize) -> u64 {
+        self.pieces.get(piece).map_or(0, |window| window.to - window.from)
+    }
+
+    /// The machine at a cycle of the path, at the first boundary that has reached it.
+    pub fn at(&self, cycle: u64) -> Machine {
+        let mut machine = self.start.clone();
+        let _ = machine.run(Cycles(cycle));
+        machine.take_hits();
+        machine
+    }
+
+    /// The pieces that are wanted, in order, each with a machine of its own.
+    pub fn pieces<'a>(
+        &'a self,
+        mut wanted: impl FnMut(usize) -> bool + 'a,
+    ) -> impl Iterator<Item = Piece> + 'a {
+        let mut machine = self.start.clone();
+        let mut ended = false;
+        self.pieces.iter().enumerate().filter_map(move |(index, &window)| {
+            if ended || !wanted(index) {
+                return None;
+            }
+            // A path that has ended has no more boundaries.
+            ended = machine.cycles().0 < window.from
+                && machine.run(Cycles(window.from)) != Stop::Limit;
+            machine.take_hits();
+            machine.take_console();
+            Some(Piece { index, window, machine: machine.clone() }).filter(|_| !ended)
+        })
+    }
+}
+
+fn cut(window: Window) -> impl Iterator<Item = Window> {
+    let starts = (window.from..window.to).step_by(PIECE as usize);
+    starts.map(move |from| Window { from, to: (from + PIECE).min(window.to) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_cover_a_window_once() {
+        let window = Window { from: 10, to: 10 + 2 * PIECE + 1 };
+        let pieces: Vec<_> = cut(window).collect();
+        assert_eq!(pieces.len(), 3);
+        assert_eq!((pieces[0].from, pieces[2].to), (window.from, window.to));
+        assert!(pieces.windows(2).all(|pair| pair[0].to == pair[1].from));
+        assert_eq!(cut(Window { from: 5, to: 5 }).count(), 0);
+    }
+}

@@ -1,0 +1,91 @@
+//! Searching pieces side by side.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rayon::prelude::*;
+
+use crate::findings::{Findings, Scale};
+use crate::path::Path;
+use crate::walk::walk;
+
+/// A part of a search that is divided among several computers: number `number` of `of`,
+/// counted from 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Share {
+    /// Which part.
+    pub number: usize,
+    /// How many parts there are.
+    pub of: usize,
+}
+
+impl Share {
+    /// All of it.
+    pub const WHOLE: Self = Self { number: 1, of: 1 };
+
+    /// Whether a piece belongs to it.
+    pub const fn holds(self, piece: usize) -> bool {
+        piece % self.of == self.number - 1
+    }
+}
+
+/// What steers a search from outside.
+#[derive(Debug)]
+pub struct Control<'a> {
+    /// Set when the search is to end early.
+    pub cancelled: &'a AtomicBool,
+    /// Which part is searched.
+    pub share: Share,
+    /// Points after which no further piece is begun.
+    pub budget: u64,
+}
+
+/// Searches the pieces of a path that `found` does not hold yet. `advanced` is told of the
+/// findings whenever a piece is done.
+pub fn search(
+    path: &Path,
+    control: &Control<'_>,
+    found: Findings,
+    advanced: impl Fn(&Findings) + Sync,
+) -> Findings {
+    let mut before = Vec::with_capacity(path.len());
+    let mut total = 0;
+    for piece in 0..path.len() {
+        before.push(total);
+        total += path.cycles_of(piece);
+    }
+    let known = found.pieces.clone();
+    let mut given = found.points;
+    let wanted = |piece: usize| {
+        if !control.share.holds(piece) || known.contains(&piece) {
+            return false;
+        }
+        // By the pieces' sizes, so that the same ones are searched on every computer.
+        let within = given < control.budget;
+        given += path.cycles_of(piece);
+        within && !control.cancelled.load(Ordering::Relaxed)
+    };
+    let found = Mutex::new(found);
+    path.pieces(wanted).par_bridge().for_each(|piece| {
+        if control.cancelled.load(Ordering::Relaxed) {
+            return;
+        }
+        let index = piece.index;
+        let window = piece.window;
+        let scale = Scale {
+            reach: path.question().reach,
+            looks_for_task: path.question().woken.is_some(),
+            before: before[index],
+            from: window.from,
+            to: window.to,
+            total,
+        };
+        let mut findings = walk(path, piece, scale);
+        findings.pieces.insert(index);
+        // A thread that panicked has found nothing; what others have found stays whole.
+        let mut all = found.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        all.absorb(findings);
+        advanced(&all);
+    });
+    found.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner)
+}

@@ -1,0 +1,247 @@
+//! A search finds what runs from reset find, one for each point.
+
+#[path = "../../rtmark-sim/tests/support/mod.rs"]
+mod support;
+
+use std::collections::BTreeMap;
+use std::sync::atomic::AtomicBool;
+
+use rtmark_sim::{CoreKind, Cycles, Machine, Register, Soc, Watch};
+use rtmark_worst::{
+    Aspect, Control, Findings, Path, Question, Reach, Share, Window, search,
+};
+use support::*;
+
+const INTERRUPT: u16 = 1;
+const PRIORITY: u8 = 0x40;
+
+/// A program that does all that can make a difference to an interrupt: it masks in every
+/// way, lets a clock and an interrupt of its own come, chains, nests, sleeps with
+/// interrupts open and masked, and asks what is pending.
+fn program(core: CoreKind) -> Firmware {
+    let mut firmware = Firmware::new();
+    firmware.store(SHPR3, 0x80C0_0000).store(NVIC_IPR, 0x00_00_40_80).enable(1);
+    firmware.store(SYST_RVR, 399).store(SYST_CVR, 0).store(SYST_CSR, 7);
+    if core == CoreKind::CortexM4F {
+        firmware.fpu().op(&[0xEE00, 0x0A10]);
+    }
+    firmware.set(6, RAM + 0x100).set(7, ICSR).op(&[NOP]);
+    let top = firmware.here();
+    // push {r0-r5, lr}; stmia r6!, {r0-r3}; subs; ldmia r6!, {r0-r3}; subs; muls; sub sp;
+    firmware.op(&[0xB53F, 0xC60F, 0x3E10, 0xCE0F, 0x3E10, 0x4348, 0xB007]);
+    firmware.op(&[CPSID_I]).nops(5).op(&[CPSIE_I]);
+    // Masked: ldr r0, [r7]; lsls r0, #19; bpl over; nop, nop. What is pending decides.
+    firmware.op(&[CPSID_I]).nops(2).op(&[0x6838, 0x04C0, 0xD502, NOP, NOP, NOP]);
+    firmware.op(&[CPSIE_I]);
+    // PendSV: movs r0, #1; lsls r0, #28; str r0, [r7]
+    firmware.op(&[0x2001, 0x0700, 0x6038]).nops(2);
+    if core.is_mainline() {
+        firmware.op(&[0x2040]).msr(17, 0).nops(3).op(&[0x2000]).msr(17, 0);
+        firmware.op(&[0xBF14, 0x2003, 0x2004, 0xFBB6, 0xF0F0]);
+    }
+    firmware.mark("end");
+    // adds r5, #1; lsls r0, r5, #31; bne over; wfi; over: cpsid; wfi with all masked; cpsie
+    firmware.op(&[0x3501, 0x07E8, 0xD100, WFI]);
+    firmware.op(&[0x07A8, 0xD104, CPSID_I, NOP, WFI, NOP, CPSIE_I]);
+    let back = (i64::from(top) - i64::from(firmware.here()) - 4) / 2;
+    firmware.op(&[0xE000 | back as u16 & 0x7FF]);
+    // PendSV's handler pends interrupt 0, of the same priority as SysTick.
+    firmware.handler(14).store(NVIC_ISPR, 1).nops(4).op(&[BX_LR]);
+    firmware.handler(15).nops(8).op(&[BX_LR]);
+    firmware.handler(16).nops(3).op(&[CPSID_I]).nops(2).op(&[CPSIE_I, BX_LR]);
+    firmware.handler(17).mark("handler").op(&[NOP, NOP]).mark("woken").op(&[NOP, BX_LR]);
+    firmware
+}
+
+fn slow(core: CoreKind) -> Soc {
+    let mut soc = soc(core);
+    let timing = &mut soc.memories[0].timing;
+    (timing.wait_states, timing.line_bytes, timing.prefetch) = (2, 8, true);
+    (timing.instruction_lines, timing.data_lines) = (4, 2);
+    soc
+}
+
+fn machine(firmware: &Firmware, soc: &Soc) -> Machine {
+    let mut machine = Machine::new(soc);
+    machine.poke(0, &firmware.image()).expect("in flash");
+    machine.reset().expect("vectors");
+    machine
+}
+
+fn question(firmware: &Firmware, reach: Reach, window: Window) -> Question {
+    Question {
+        interrupt: INTERRUPT,
+        priority: PRIORITY,
+        windows: vec![window],
+        reach,
+        patience: 4_000,
+        woken: (reach == Reach::Whole).then(|| firmware.address("woken")),
+        ends: if reach == Reach::Whole { vec![firmware.address("end")] } else { vec![] },
+    }
+}
+
+fn all(path: &Path) -> Findings {
+    let cancelled = AtomicBool::new(false);
+    let control = Control { cancelled: &cancelled, share: Share::WHOLE, budget: u64::MAX };
+    search(path, &control, Findings::default(), |_| {})
+}
+
+/// When marks are first reached after the interrupt, run from reset.
+fn brute(firmware: &Firmware, soc: &Soc, point: u64) -> (u64, u64) {
+    let mut machine = machine(firmware, soc);
+    machine.arm_interrupt(INTERRUPT, PRIORITY);
+    machine.watch(Watch::Execute(firmware.address("handler")));
+    machine.watch(Watch::Execute(firmware.address("woken")));
+    machine.pend_interrupt(INTERRUPT, Cycles(point));
+    loop {
+        machine.run(Cycles(machine.cycles().0.max(point) + 200));
+        let hits = machine.take_hits();
+        if let [handler, woken, ..] = hits[..] {
+            return (handler.cycle.0, woken.cycle.0);
+        }
+        assert!(hits.is_empty(), "cut between the two");
+        assert!(machine.cycles().0 < point + 4_000, "never served");
+    }
+}
+
+#[test]
+fn the_search_equals_a_run_from_reset_for_each_point() {
+    for &core in CoreKind::ALL {
+        for (soc, window) in [
+            (soc(core), Window { from: 150, to: 2_400 }),
+            (slow(core), Window { from: 300, to: 1_900 }),
+        ] {
+            let firmware = program(core);
+            let mut counts: [BTreeMap<i64, u64>; 2] = Default::default();
+            let mut worst = (0, 0);
+            let mut per_point = Vec::new();
+            let path = |reach| {
+                let question = question(&firmware, reach, window);
+                Path::new(machine(&firmware, &soc), 0, question).expect("fine")
+            };
+            let found = all(&path(Reach::Entry));
+            let first = path(Reach::Entry).at(window.from).cycles().0 + 1;
+            for point in first..first + found.points {
+                let (handler, woken) = brute(&firmware, &soc, point);
+                let latency = (handler - point).cast_signed();
+                per_point.push(latency);
+                *counts[0].entry(latency).or_default() += 1;
+                *counts[1].entry((woken - point).cast_signed()).or_default() += 1;
+                if latency > worst.0 {
+                    worst = (latency, point);
+                }
+            }
+            let handler = &found.aspects[&Aspect::Handler];
+            assert_eq!(handler.counts, counts[0], "{core}");
+            assert_eq!(handler.missing, 0);
+            let case = handler.worst().expect("there is one");
+            assert_eq!((case.cycles, case.point), worst, "{core}");
+            assert!(worst.0 > 25, "{core}: something is masked: {worst:?}");
+            assert!(found.points >= window.to - window.from - 400, "{core}: {}", found.points);
+            assert!(found.tried > found.points / 8, "{core}: {} {}", found.tried, found.points);
+            let whole = all(&path(Reach::Whole));
+            assert_eq!(whole.aspects[&Aspect::Handler].counts, counts[0], "{core}");
+            assert_eq!(whole.aspects[&Aspect::Task].counts, counts[1], "{core}");
+        }
+    }
+}
+
+#[test]
+fn pieces_shares_and_threads_make_no_difference() {
+    let core = CoreKind::CortexM4F;
+    let firmware = program(core);
+    let soc = slow(core);
+    let window = Window { from: 300, to: 40_000 };
+    let question = question(&firmware, Reach::Entry, window);
+    let path = Path::new(machine(&firmware, &soc), 0, question).expect("fine");
+    assert!(path.len() > 3);
+    let whole = all(&path);
+    for threads in [1, 4] {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
+        assert_eq!(pool.install(|| all(&path)), whole);
+    }
+    let cancelled = AtomicBool::new(false);
+    let part = |number, found, budget| {
+        let share = Share { number, of: 3 };
+        let control = Control { cancelled: &cancelled, share, budget };
+        search(&path, &control, found, |_| {})
+    };
+    let mut joined = Findings::default();
+    for number in [3, 1, 2] {
+        joined.absorb(part(number, Findings::default(), u64::MAX));
+    }
+    assert_eq!(joined, whole);
+    // One piece, then the others.
+    let begun = part(1, Findings::default(), 1);
+    assert_eq!(begun.pieces.len(), 1);
+    let mut resumed = part(1, begun, u64::MAX);
+    resumed.absorb(part(2, Findings::default(), u64::MAX));
+    resumed.absorb(part(3, Findings::default(), u64::MAX));
+    assert_eq!(resumed, whole);
+}
+
+#[test]
+fn held_stretches_agree_with_the_mask_registers() {
+    // Nothing but PRIMASK and BASEPRI holds back what is above every other priority.
+    let core = CoreKind::CortexM3;
+    let firmware = program(core);
+    let window = Window { from: 150, to: 6_000 };
+    let mut question = question(&firmware, Reach::Entry, window);
+    question.priority = 0x10;
+    let path = Path::new(machine(&firmware, &soc(core)), 0, question).expect("fine");
+    let found = all(&path);
+
+    let mut machine = path.at(window.from);
+    let mut traced: BTreeMap<(u32, u32), (u64, u64)> = BTreeMap::new();
+    let mut since: Option<(u64, u32)> = None;
+    let masked = |machine: &Machine| {
+        machine.register(Register::Primask) == 1 || machine.register(Register::Basepri) != 0
+    };
+    assert!(!masked(&machine));
+    while machine.cycles().0 < window.to + 500 {
+        machine.advance(Cycles(u64::MAX)).expect("it runs on");
+        let (now, pc) = (machine.cycles().0, machine.register(Register::Pc));
+        match (masked(&machine), since) {
+            (true, None) => since = Some((now, pc)).filter(|_| now < window.to),
+            (false, Some((began, from))) => {
+                let longest = traced.entry((from, pc)).or_default();
+                *longest = (longest.0.max(now - began), longest.1 + 1);
+                since = None;
+            }
+            _ => {}
+        }
+    }
+    let mut told: BTreeMap<(u32, u32), (u64, u64)> = BTreeMap::new();
+    for interval in found.intervals.values() {
+        let longest = told.entry((interval.from, interval.to)).or_default();
+        *longest = (longest.0.max(interval.cycles), longest.1 + interval.count);
+    }
+    assert!(told.len() >= 4, "{told:?}");
+    assert_eq!(told, traced);
+}
+
+#[test]
+fn moments_at_random_never_exceed_the_worst() {
+    let core = CoreKind::CortexM0Plus;
+    let (firmware, soc) = (program(core), slow(core));
+    let window = Window { from: 300, to: 20_000 };
+    let question = question(&firmware, Reach::Entry, window);
+    let path = Path::new(machine(&firmware, &soc), 0, question).expect("fine");
+    let worst = all(&path).aspects[&Aspect::Handler].worst().expect("there is one").cycles;
+    // A plain generator, so that the moments are the same each time.
+    let mut state = 0x2545_F491_4F6C_DD1D_u64;
+    for _ in 0..2_000 {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        let point = window.from + 1 + state % (window.to - window.from - 1);
+        let mut machine = path.at(point.saturating_sub(200).max(window.from));
+        if machine.cycles().0 >= point {
+            continue;
+        }
+        machine.pend_interrupt(INTERRUPT, Cycles(point));
+        machine.run(Cycles(point + 1_000));
+        let served = machine.take_hits()[0].cycle.0 - point;
+        assert!(served.cast_signed() <= worst, "{point}: {served}");
+    }
+}
