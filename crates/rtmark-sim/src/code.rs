@@ -310,10 +310,8 @@ impl Code {
                 break;
             }
         }
-        // Whoever enters a block fetches its first instruction.
-        match slots.first_mut() {
-            Some(first) => first.leave_lines(),
-            None => return false,
+        if slots.is_empty() {
+            return false;
         }
         let (_, within) = window.place(address);
         window.page(address).blocks[within].get_or_init(|| slots.into_boxed_slice());

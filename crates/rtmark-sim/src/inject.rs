@@ -16,7 +16,7 @@ use crate::stop::Stop;
 
 /// More than any entry takes, in cycles: within it nothing else may be due where an entry
 /// is tried out.
-const LONGEST_ENTRY: u64 = 256;
+const LONGEST_ENTRY: u64 = 128;
 /// The most words that an entry stacks: eight, all floating-point registers with FPSCR
 /// and a reserved word, and one to align them.
 const LONGEST_FRAME: usize = 8 + 34 + 1;
@@ -88,8 +88,7 @@ impl Machine {
         }
         let (taken, left) = (self.watches.taken, self.watches.left);
         self.reach_next();
-        let due =
-            if self.cycles >= self.deadline { self.attend_once()? } else { Due::Instruction };
+        let due = if self.cycles >= self.deadline { self.attend_once()? } else { Due::Instruction };
         if due == Due::Attention {
             self.reach_next();
             return Ok(Advance::Other);

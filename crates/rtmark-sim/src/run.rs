@@ -83,7 +83,10 @@ impl Machine {
         'blocks: while at.cycles < self.deadline
             && let Some(block) = page.block(at.pc.wrapping_sub(base))
         {
-            if let Some(first) = block.first() {
+            // A jump's target is fetched before it enters; what follows in memory, when it does.
+            if (!PIPELINED || at.word & TAKEN != 0)
+                && let Some(first) = block.first()
+            {
                 self.fetch(&mut at, first.size());
             }
             let mut rest = block;

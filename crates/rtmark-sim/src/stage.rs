@@ -6,9 +6,9 @@
 //! and when the pipeline runs empty or begins anew. Other cores pass by.
 
 use crate::bus::Place;
-use crate::isa::Slot;
+use crate::isa::{Slot, is_wide};
 use crate::machine::{Machine, Progress};
-use crate::timing::pace::{self, CONDITIONAL, ENTERED, Incoming, SKIPPED};
+use crate::timing::pace::{self, CONDITIONAL, ENTERED, Incoming, SKIPPED, TAKEN};
 use crate::timing::pipeline::Condition;
 
 impl Machine {
@@ -92,6 +92,12 @@ impl Machine {
             return;
         }
         let pc = self.cpu.pc;
+        if self.word & TAKEN != 0 {
+            let mut first = [0; 2];
+            self.bus.peek(pc, &mut first);
+            let size = if is_wide(u16::from_le_bytes(first)) { 4 } else { 2 };
+            self.within(|machine, at| machine.fetch(at, size));
+        }
         let word = pace::with_condition(self.word, condition);
         let (decoder, bus) = (&self.code.decoder, &self.bus);
         let entered = self.pace.enter(pc, word, || {

@@ -78,7 +78,12 @@ fn an_entry_tried_out_is_the_entry_of_a_copy() {
                 match machine.holds_back(INTERRUPT) {
                     None if !machine.is_asleep() => match machine.try_entry(INTERRUPT) {
                         Tried::Entered(cycle) => {
-                            assert_eq!(cycle.0, by_copy(&machine), "{core} at {}", machine.cycles());
+                            assert_eq!(
+                                cycle.0,
+                                by_copy(&machine),
+                                "{core} at {}",
+                                machine.cycles()
+                            );
                             entered += 1;
                         }
                         Tried::Unclear => unclear += 1,

@@ -24,13 +24,11 @@
 //! stores of several registers and divisions may be interrupted half-way is not modelled,
 //! and makes findings up to that instruction's length too long, never too short.
 
-
 mod findings;
 mod fork;
 mod path;
 mod search;
 mod walk;
-
 
 pub use findings::{Aspect, Case, Findings, Held, Interval, Latencies, Slice};
 pub use fork::Outcome;

@@ -61,7 +61,9 @@ pub enum PathError {
         last: u16,
     },
     /// There is nothing behind the interrupt's vector.
-    #[error("interrupt {interrupt} has no handler: its vector at {address:#010x} is {vector:#010x}")]
+    #[error(
+        "interrupt {interrupt} has no handler: its vector at {address:#010x} is {vector:#010x}"
+    )]
     NoHandler {
         /// The interrupt.
         interrupt: u16,
@@ -230,8 +232,8 @@ impl Path {
                 return None;
             }
             // A path that has ended has no more boundaries.
-            ended = machine.cycles().0 < window.from
-                && machine.run(Cycles(window.from)) != Stop::Limit;
+            ended =
+                machine.cycles().0 < window.from && machine.run(Cycles(window.from)) != Stop::Limit;
             machine.take_hits();
             machine.take_console();
             Some(Piece { index, window, machine: machine.clone() }).filter(|_| !ended)

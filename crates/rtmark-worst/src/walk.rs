@@ -185,9 +185,7 @@ impl Walk<'_> {
         machine.settle();
         // Several boundaries may share a cycle.
         while Boundary::of(&machine) != boundary {
-            if machine.cycles().0 > boundary.cycle
-                || machine.advance(Cycles(u64::MAX)).is_err()
-            {
+            if machine.cycles().0 > boundary.cycle || machine.advance(Cycles(u64::MAX)).is_err() {
                 return None;
             }
             machine.settle();

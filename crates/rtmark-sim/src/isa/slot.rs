@@ -123,11 +123,6 @@ impl Slot {
         }
     }
 
-    /// Takes back that fetching it in sequence matters.
-    pub const fn leave_lines(&mut self) {
-        self.extent &= !ENTERS_LINE;
-    }
-
     /// Notes whether the instruction, at this address, reaches a new line.
     pub const fn place_in_lines(&mut self, address: u32, line_bytes: u32) {
         let last = address + self.size() as u32 - 2;
