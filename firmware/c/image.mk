@@ -20,6 +20,8 @@
 #   RTMARK_CORE     core to compile for
 #   RTMARK_PROFILE  named set of build settings
 #   RTMARK_GEN      directory with memory.x and rtmark_soc.h of that soc
+#   RTMARK_CLOCKED  1 for probes that read a counter (see rtmark_clock.h)
+#   RTMARK_WITHOUT  images that are not built
 #   RTMARK_OUT      directory for the ELFs; use one for each soc and profile
 #   CROSS_COMPILE   prefix of the tools (arm-none-eabi-)
 #   V=1             show the commands
@@ -85,13 +87,16 @@ export PWD := $(CURDIR)
 MACHINE := -mthumb $(CORE_FLAGS)
 CFLAGS := $(MACHINE) -std=gnu11 -g -ffunction-sections -fdata-sections \
           -Wall -Wextra -Wshadow -Wstrict-prototypes -Werror \
+          $(if $(RTMARK_CLOCKED),-DRTMARK_CLOCKED=1) \
           $(addprefix -D,$(DEFINES)) -I$(SHARED) -I$(GEN) $(addprefix -I,$(INCLUDES))
 LDFLAGS := $(MACHINE) -nostartfiles -Wl,--gc-sections -Wl,--build-id=none \
            -Wl,--fatal-warnings -L$(GEN) -T$(SHARED)/firmware.ld
 
 # ------------------------------------------------------------------------------ objects
 
-SHARED_SOURCES := $(addprefix $(SHARED)/,startup.c semihosting.c rtmark_firmware.c)
+SHARED_SOURCES := $(addprefix $(SHARED)/,startup.c semihosting.c rtmark_firmware.c \
+                    $(if $(RTMARK_CLOCKED),rtmark_clock.c))
+IMAGES := $(filter-out $(RTMARK_WITHOUT),$(IMAGES))
 COMMON_SOURCES := $(SHARED_SOURCES) $(SOURCES)
 
 THIRD_PARTY_OBJ := $(OBJ)/third-party
@@ -131,7 +136,16 @@ $(GEN)/%: $(RTMARK_GEN)/% FORCE
 
 NEEDED_BY_OBJECTS := $(OBJ)/settings $(GEN)/rtmark_soc.h $(MAKEFILE_LIST)
 
+to_assembly = $(CC) $(CFLAGS) $(or $(OPT_$*),$(OPT)) $(PER_FILE) $(PREFIX_MAP) -MMD -MP -MF $(@:.o=.d) -MT $@ \
+              $(abspath $<) -S -o $@.s
+ifeq ($(RTMARK_CLOCKED),)
 compile = $(Q)$(CC) $(CFLAGS) $(or $(OPT_$*),$(OPT)) $(PER_FILE) $(PREFIX_MAP) -MMD -MP -c $(abspath $<) -o $@
+else
+# By way of assembly language, where probes come to the entries of functions.
+compile = $(Q)$(to_assembly) && awk -f $(SHARED)/entry_probes.awk $@.s $@.s > $@.probed.s && \
+          $(CC) $(MACHINE) -c $@.probed.s -o $@
+$(OBJ)/rtmark_clock.o: PER_FILE := -mgeneral-regs-only
+endif
 
 $(OBJ)/startup.o: PER_FILE := -mgeneral-regs-only
 

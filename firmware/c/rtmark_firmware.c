@@ -2,6 +2,7 @@
 #include "rtmark_firmware.h"
 
 #include "cortex_m.h"
+#include "rtmark_clock.h"
 #include "semihosting.h"
 
 /* The words that RTMARK_SCENARIO writes, put side by side by the linker script. */
@@ -71,6 +72,7 @@ static void append_decimal(uint32_t value)
 
 static void __attribute__((noreturn)) end(enum semihosting_exit reason)
 {
+    rtmark_clock_finish();
     line[line_length++] = '\n';
     line[line_length] = '\0';
     semihosting_write0(line);
@@ -103,6 +105,7 @@ void rtmark_run_selected_scenario(void)
     scenario_id = rtmark_scenarios_start[index].id;
     append(scenario_id);
     append(" ok");
+    rtmark_clock_start();
     rtmark_scenarios_start[index].run();
 }
 

@@ -67,6 +67,15 @@
  * | 3    | RTMARK_BEGIN_AT_PEND   | exception number                             |
  * | 4    | RTMARK_END_AT_RETURN   | exception number                             |
  * | 5    | RTMARK_SCENARIO        | the index that selects the scenario          |
+ *
+ * ## Where nobody watches
+ *
+ * On a board no simulator looks on. Compiled with RTMARK_CLOCKED defined as 1, and linked
+ * with rtmark_clock.c, the same probes are calls that read a counter; rtmark_clock.h tells
+ * more. The address of such a record is that after the call. Spans that begin when an
+ * exception becomes pending, or end when its handler has returned, have no instruction that
+ * could be a call, and cannot be measured that way. RTMARK_..._AT_ENTRY needs the
+ * compiler's assembly language to pass through entry_probes.awk.
  */
 #ifndef RTMARK_PROBE_H
 #define RTMARK_PROBE_H
@@ -142,6 +151,14 @@
  * - The first scenario defines a global symbol whose name explains what is wrong
  *   when a second source file of the image defines it too.
  */
+#if !RTMARK_CLOCKED
+#define RTMARK_CALL_ "771:\n"
+#define RTMARK_CLOBBERS_ "memory"
+#elif defined(__arm__)
+#define RTMARK_CALL_ "mov r12, lr\nbl rtmark_clock_\\kind\n771:\nmov lr, r12\n"
+#define RTMARK_CLOBBERS_ "memory", "r12", "cc"
+#endif
+
 __asm__(
     ".ifndef rtmark_macros_are_defined\n"
     ".set rtmark_macros_are_defined, 1\n"
@@ -156,7 +173,7 @@ __asm__(
     ".endm\n"
 
     ".macro rtmark_probe_here kind, id\n"
-    "771:\n"
+    RTMARK_CALL_
     "rtmark_record \\kind, 771b, \"\\id\"\n"
     ".endm\n"
 
@@ -202,9 +219,15 @@ __asm__(
 #endif
 
 #define RTMARK_PROBE_HERE_(kind, id) \
-    RTMARK_ASM_("rtmark_probe_here " #kind ", \"" id "\"" : : : "memory")
+    RTMARK_ASM_("rtmark_probe_here " #kind ", \"" id "\"" : : : RTMARK_CLOBBERS_)
 
+#if RTMARK_CLOCKED
+/* A comment, for entry_probes.awk. */
+#define RTMARK_PROBE_AT_ENTRY_(kind, id, function) \
+    __asm__("/* rtmark_entry " #kind " " #function " \"" id "\" */")
+#else
 #define RTMARK_PROBE_AT_ENTRY_(kind, id, function) \
     __asm__("rtmark_probe_at_entry " #kind ", " #function ", \"" id "\"")
+#endif
 
 #endif

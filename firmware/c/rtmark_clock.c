@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * The ring of clocked probes. rtmark_clock.h says what it prints.
+ *
+ * Compiled without floating-point registers: a printing may happen inside any function.
+ */
+#include "rtmark_clock.h"
+
+#if RTMARK_CLOCKED
+
+#include <stdint.h>
+
+#include "rtmark_probe.h"
+#include "rtmark_soc.h"
+#include "semihosting.h"
+
+/* A hundred spans and what lies beside them: a power of two. */
+#define EVENTS 256
+
+/* Room that is left when the ring is printed at the end of a span: for begins that come
+ * before the next end. */
+#define SPARE 32
+
+#define EVENT_BYTES 8
+
+struct event {
+    uint32_t site;
+    uint32_t count;
+};
+
+struct event rtmark_clock_ring[EVENTS] __attribute__((used));
+struct event *rtmark_clock_next __attribute__((used)) = rtmark_clock_ring;
+uint32_t rtmark_clock_lost __attribute__((used));
+
+void rtmark_clock_drain(void) __attribute__((used));
+
+/*
+ * The two routines that probes call, rtmark_clock_1 where a span begins and rtmark_clock_2
+ * where one ends; the numbers are those of the records. The counter is read as late as can
+ * be in the first and as early in the second, so that little lies between. Nobody may
+ * interrupt, so that events are in the order of their counts.
+ */
+#define TEXT(x) TEXT_(x)
+#define TEXT_(x) #x
+#define RING_END "rtmark_clock_ring + " TEXT(EVENTS) " * " TEXT(EVENT_BYTES)
+#define RING_FULL "rtmark_clock_ring + (" TEXT(EVENTS) " - " TEXT(SPARE) ") * " TEXT(EVENT_BYTES)
+
+#if defined(__thumb__)
+
+/* ARMv6-M and all that came later. lr is the site, r12 the site's own lr. */
+__asm__(
+    ".syntax unified\n"
+    ".pushsection .text.rtmark_clock, \"ax\", %progbits\n"
+    ".balign 4\n"
+    ".globl rtmark_clock_1\n"
+    ".type rtmark_clock_1, %function\n"
+    ".thumb_func\n"
+    "rtmark_clock_1:\n"
+    "   push  {r0-r3}\n"
+    "   mrs   r3, primask\n"
+    "   cpsid i\n"
+    "   ldr   r0, =rtmark_clock_next\n"
+    "   ldr   r1, [r0]\n"
+    "   ldr   r2, =" RING_END "\n"
+    "   cmp   r1, r2\n"
+    "   bhs   2f\n"
+    "   mov   r2, lr\n"
+    "   str   r2, [r1]\n"
+    "   adds  r1, #8\n"
+    "   str   r1, [r0]\n"
+    "   subs  r1, #4\n"
+    "   ldr   r2, =" TEXT(RTMARK_COUNTER) "\n"
+    "   ldr   r2, [r2]\n"
+    "   str   r2, [r1]\n"
+    "1: msr   primask, r3\n"
+    "   pop   {r0-r3}\n"
+    "   bx    lr\n"
+    /* No room. */
+    "2: ldr   r0, =rtmark_clock_lost\n"
+    "   ldr   r1, [r0]\n"
+    "   adds  r1, #1\n"
+    "   str   r1, [r0]\n"
+    "   b     1b\n"
+    ".size rtmark_clock_1, . - rtmark_clock_1\n"
+
+    ".globl rtmark_clock_2\n"
+    ".type rtmark_clock_2, %function\n"
+    ".thumb_func\n"
+    "rtmark_clock_2:\n"
+    "   push  {r0-r3}\n"
+    "   mrs   r3, primask\n"
+    "   cpsid i\n"
+    "   ldr   r2, =" TEXT(RTMARK_COUNTER) "\n"
+    "   ldr   r2, [r2]\n"
+    "   push  {r2}\n"
+    "   ldr   r0, =rtmark_clock_next\n"
+    "   ldr   r1, [r0]\n"
+    "   ldr   r2, =" RING_END "\n"
+    "   cmp   r1, r2\n"
+    "   pop   {r2}\n"
+    "   bhs   2b\n"
+    "   str   r2, [r1, #4]\n"
+    "   mov   r2, lr\n"
+    "   str   r2, [r1]\n"
+    "   adds  r1, #8\n"
+    "   str   r1, [r0]\n"
+    "   ldr   r2, =" RING_FULL "\n"
+    "   cmp   r1, r2\n"
+    "   bhs   4f\n"
+    "3: msr   primask, r3\n"
+    "   pop   {r0-r3}\n"
+    "   bx    lr\n"
+    "4: mov   r0, r12\n"
+    "   push  {r0, r3, r4, lr}\n"
+    "   mov   r4, sp\n"
+    "   lsrs  r0, r4, #3\n"
+    "   lsls  r0, r0, #3\n"
+    "   mov   sp, r0\n"
+    "   bl    rtmark_clock_drain\n"
+    "   mov   sp, r4\n"
+    "   pop   {r0, r3, r4}\n"
+    "   mov   r12, r0\n"
+    "   pop   {r0}\n"
+    "   mov   lr, r0\n"
+    "   b     3b\n"
+    ".size rtmark_clock_2, . - rtmark_clock_2\n"
+    ".ltorg\n"
+    ".popsection\n");
+
+#define START(address, value) (*(volatile uint32_t *)(address) = (value))
+#define START_COUNTER() RTMARK_COUNTER_START(START)
+
+#else
+#error "clocked probes know no counter of this architecture"
+#endif
+
+/* ------------------------------------------------------------------------- printing */
+
+static char line[2 + 8 * 2 * 9 + 2];
+static uint32_t length;
+
+static void append_word(uint32_t word)
+{
+    line[length++] = ' ';
+    for (int shift = 28; shift >= 0; shift -= 4) {
+        line[length++] = "0123456789abcdef"[word >> shift & 0xFu];
+    }
+}
+
+static void begin_line(char second)
+{
+    line[0] = '@';
+    line[1] = second;
+    length = 2;
+}
+
+static void end_line(void)
+{
+    line[length++] = '\n';
+    line[length] = '\0';
+    semihosting_write0(line);
+}
+
+void rtmark_clock_drain(void)
+{
+    begin_line('+');
+    for (const struct event *event = rtmark_clock_ring; event != rtmark_clock_next; event++) {
+        append_word(event->site);
+        append_word(event->count);
+        if (length > sizeof line - 2u * 9u - 2u) {
+            end_line();
+            begin_line(' ');
+        }
+    }
+    end_line();
+    rtmark_clock_next = rtmark_clock_ring;
+}
+
+void rtmark_clock_finish(void)
+{
+    rtmark_clock_drain();
+    begin_line('.');
+    append_word(rtmark_clock_lost);
+    end_line();
+}
+
+/* ------------------------------------------------------------------------- calibration */
+
+void rtmark_clock_start(void)
+{
+    START_COUNTER();
+
+    /* The first rounds may find caches cold. */
+    for (volatile int round = 0; round < 4; round++) {
+        RTMARK_BEGIN("rtmark.empty");
+        RTMARK_END("rtmark.empty");
+
+        RTMARK_BEGIN("rtmark.begin");
+        RTMARK_BEGIN("rtmark.other");
+        RTMARK_END("rtmark.begin");
+
+        RTMARK_BEGIN("rtmark.end");
+        RTMARK_END("rtmark.other");
+        RTMARK_END("rtmark.end");
+    }
+}
+
+#endif
