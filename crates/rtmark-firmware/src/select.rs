@@ -1,24 +1,94 @@
-//! Chooses the scenario of an image in its file, for those who run files.
+//! Executables as files: what they hold for rtmark, and the choice of a scenario in them.
 
-use object::read::elf::{ElfFile32, ProgramHeader};
-use object::{Endianness, Object, ObjectSymbol};
+use object::elf::{FileHeader32, FileHeader64, PF_W, PT_LOAD};
+use object::read::elf::{ElfFile, FileHeader, ProgramHeader};
+use object::{Endianness, Object, ObjectSection, ObjectSymbol};
 
 use crate::probes::SELECT_SYMBOL;
+
+/// An ELF executable of any architecture, 32-bit or 64-bit.
+#[derive(Debug)]
+pub struct Executable<'a> {
+    file: object::File<'a>,
+    flash_bytes: u64,
+    ram_bytes: u64,
+}
+
+/// A file that is no ELF executable.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("no ELF executable: {0}")]
+pub struct NoExecutable(String);
+
+/// A segment: where it is in the file and in memory.
+struct Segment {
+    address: u64,
+    offset: u64,
+    in_file: u64,
+    in_memory: u64,
+    writable: bool,
+}
+
+fn segments(elf: &[u8]) -> Option<Vec<Segment>> {
+    fn of<H: FileHeader<Endian = Endianness>>(elf: &[u8]) -> Option<Vec<Segment>> {
+        let file = ElfFile::<H>::parse(elf).ok()?;
+        let endian = file.endian();
+        let headers = file.elf_program_headers().iter();
+        let loaded = headers.filter(|header| header.p_type(endian) == PT_LOAD);
+        let segment = |header: &H::ProgramHeader| Segment {
+            address: header.p_vaddr(endian).into(),
+            offset: header.p_offset(endian).into(),
+            in_file: header.p_filesz(endian).into(),
+            in_memory: header.p_memsz(endian).into(),
+            writable: header.p_flags(endian).contains(PF_W),
+        };
+        Some(loaded.map(segment).collect())
+    }
+    of::<FileHeader32<Endianness>>(elf).or_else(|| of::<FileHeader64<Endianness>>(elf))
+}
+
+impl<'a> Executable<'a> {
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// When it is no ELF executable.
+    pub fn read(elf: &'a [u8]) -> Result<Self, NoExecutable> {
+        let file = object::File::parse(elf).map_err(|error| NoExecutable(error.to_string()))?;
+        let segments = segments(elf).ok_or_else(|| NoExecutable("no segments".to_owned()))?;
+        let flash_bytes = segments.iter().map(|segment| segment.in_file).sum();
+        let written = segments.iter().filter(|segment| segment.writable);
+        let ram_bytes = written.map(|segment| segment.in_memory).sum();
+        Ok(Self { file, flash_bytes, ram_bytes })
+    }
+
+    /// A section's contents.
+    pub fn section(&self, name: &str) -> Option<&'a [u8]> {
+        self.file.section_by_name(name)?.data().ok()
+    }
+
+    /// Bytes of code, constants and initial values of variables.
+    pub fn flash_bytes(&self) -> u64 {
+        self.flash_bytes
+    }
+
+    /// Bytes of RAM that are claimed statically.
+    pub fn ram_bytes(&self) -> u64 {
+        self.ram_bytes
+    }
+}
 
 /// A copy of an ELF file in which the word `rtmark_select` holds this index:
 /// what QEMU and programmers of boards can load.
 ///
-/// `None` when the file is no 32-bit ELF executable, has no such symbol, or does not
+/// `None` when the file is no little-endian ELF executable, has no such symbol, or does not
 /// hold its word.
 pub fn select_in_elf(elf: &[u8], index: u32) -> Option<Vec<u8>> {
-    let file = ElfFile32::<Endianness>::parse(elf).ok()?;
-    let endian = file.endian();
+    let file = object::File::parse(elf).ok().filter(Object::is_little_endian)?;
     let symbol = file.symbols().find(|symbol| symbol.name() == Ok(SELECT_SYMBOL))?;
-    let address = u32::try_from(symbol.address()).ok()?;
-    let offset = file.elf_program_headers().iter().find_map(|header| {
-        let into = address.checked_sub(header.p_vaddr(endian))?;
-        let held = header.p_filesz(endian).checked_sub(4).is_some_and(|last| into <= last);
-        held.then(|| header.p_offset(endian).checked_add(into)).flatten()
+    let address = symbol.address();
+    let offset = segments(elf)?.iter().find_map(|segment| {
+        let into = address.checked_sub(segment.address)?;
+        let held = segment.in_file.checked_sub(4).is_some_and(|last| into <= last);
+        held.then(|| segment.offset.checked_add(into)).flatten()
     })?;
     let offset = usize::try_from(offset).ok()?;
     let mut copy = elf.to_vec();

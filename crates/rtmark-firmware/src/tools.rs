@@ -116,7 +116,7 @@ fn has(program: &str) -> bool {
 }
 
 /// How to install what Debian has under these names.
-fn debian_packages(names: &str) -> String {
+pub fn debian_packages(names: &str) -> String {
     if has("apt-get") {
         format!("sudo apt-get install {names}")
     } else {

@@ -200,6 +200,9 @@ pub struct Provenance {
     /// Version of the simulator's timing model, where one was used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timing_model: Option<String>,
+    /// The emulator in its own words, where one ran the firmware.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub emulator: Option<String>,
     /// SHA-256 of the soc file, in hexadecimal; empty when there was none.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub soc_sha256: String,

@@ -45,6 +45,7 @@ fn series(kernel: &str, scenario: &str, values: &[u64]) -> Series {
             rtmark: "0.1.0".into(),
             rtmark_sha256: None,
             timing_model: Some("1".into()),
+            emulator: None,
             soc_sha256: "00".into(),
             core: "cortex-m0plus".into(),
             firmware: Firmware {

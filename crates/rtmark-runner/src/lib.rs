@@ -7,15 +7,22 @@
 //!
 //! This crate reads no arguments, prints nothing and never ends the process.
 
+pub mod clocked;
+mod emulate;
 mod measure;
 mod pair;
 mod plan;
+mod platform;
 mod run;
 pub mod socs;
 mod suite;
 
+pub use emulate::{Clocked, DEADLINE, emulate};
 pub use measure::{Measured, Probed, measure};
 pub use pair::{Edge, Moment, Pairing};
 pub use plan::{NothingSelected, Plan, Selection, Unit};
+pub use platform::{
+    MachineFile, MachineFileError, Platform, find_machine, machine_from_text, machines,
+};
 pub use run::{Ending, SLICE, Session};
 pub use suite::{Event, Ledger, Origin, Suite};

@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, HashMap};
 
 use rtmark_firmware::probes::{Kind, Record, SELECT_SYMBOL};
-use rtmark_model::{Exact, Failure, FailureKind, Samples, Scenario, ScenarioId, Unpaired, visible};
+use rtmark_model::{
+    Basis, Exact, Failure, FailureKind, Samples, Scenario, ScenarioId, Unpaired, visible,
+};
 use rtmark_sim::{Image, Machine, Soc, Watch, WatchId};
 use rtmark_units::Cycles;
 
@@ -27,7 +29,7 @@ pub struct Probed {
 /// What a run brought.
 #[derive(Clone, Debug)]
 pub struct Measured {
-    /// The samples, in cycles.
+    /// The samples, in the basis that was asked for.
     pub samples: Exact,
     /// Probe hits that made no sample.
     pub unpaired: Unpaired,
@@ -38,22 +40,33 @@ pub struct Measured {
 impl Probed {
     /// The index that selects a scenario.
     pub fn index_of(&self, scenario: &ScenarioId) -> Option<u32> {
-        self.records.iter().find_map(|record| match record.kind {
-            Kind::Scenario(index) if record.scenario == *scenario => Some(index),
-            _ => None,
-        })
+        index_of(&self.records, scenario)
     }
 
     /// The scenarios that the image holds.
     pub fn scenarios(&self) -> impl Iterator<Item = &ScenarioId> {
-        let is_scenario = |record: &&Record| matches!(record.kind, Kind::Scenario(_));
-        self.records.iter().filter(is_scenario).map(|record| &record.scenario)
+        scenarios(&self.records)
     }
+}
+
+/// The index that selects a scenario.
+pub(crate) fn index_of(records: &[Record], scenario: &ScenarioId) -> Option<u32> {
+    records.iter().find_map(|record| match record.kind {
+        Kind::Scenario(index) if record.scenario == *scenario => Some(index),
+        _ => None,
+    })
+}
+
+/// The scenarios that an image with these probes holds.
+pub(crate) fn scenarios(records: &[Record]) -> impl Iterator<Item = &ScenarioId> {
+    let is_scenario = |record: &&Record| matches!(record.kind, Kind::Scenario(_));
+    records.iter().filter(is_scenario).map(|record| &record.scenario)
 }
 
 /// What is constant while a scenario runs, and what the run has brought so far.
 struct Watching<'a> {
     scenario: &'a Scenario,
+    basis: Basis,
     edges: HashMap<WatchId, Edge>,
     pairing: Pairing,
     console: Vec<u8>,
@@ -63,7 +76,11 @@ impl Watching<'_> {
     fn look(&mut self, machine: &mut Machine) {
         for hit in machine.take_hits() {
             let Some(&edge) = self.edges.get(&hit.watch) else { continue };
-            let at = Moment { count: hit.cycle.0, ticks: hit.ticks, interrupts: hit.interrupts };
+            let count = match self.basis {
+                Basis::Instructions => hit.instructions.0,
+                Basis::Cycles | Basis::Ns => hit.cycle.0,
+            };
+            let at = Moment { count, ticks: hit.ticks, interrupts: hit.interrupts };
             self.pairing.hit(&self.scenario.span, edge, at);
         }
         let printed = machine.take_console();
@@ -72,7 +89,8 @@ impl Watching<'_> {
     }
 }
 
-/// Boots an image with one scenario selected and collects its samples.
+/// Boots an image with one scenario selected and collects its samples, counted in cycles or
+/// in instructions.
 /// `advanced` is told now and then how many cycles have passed.
 ///
 /// # Errors
@@ -82,6 +100,7 @@ pub fn measure(
     soc: &Soc,
     probed: &Probed,
     scenario: &Scenario,
+    basis: Basis,
     budget: Cycles,
     mut advanced: impl FnMut(Cycles),
 ) -> Result<Measured, Failure> {
@@ -114,6 +133,7 @@ pub fn measure(
 
     let mut watching = Watching {
         scenario,
+        basis,
         edges: HashMap::new(),
         pairing: Pairing::default(),
         console: Vec::new(),
@@ -178,15 +198,18 @@ pub fn measure(
         let message = format!("it printed ok, but ended with {told}");
         return Err(fail(FailureKind::Check, message, "`{again}` shows the same run", &console));
     }
-    enough(scenario, &samples, &progress).map_err(|(kind, message)| {
+    enough(scenario, &samples, 0, &progress).map_err(|(kind, message)| {
         fail(kind, message, "check the probes of this scenario in its source", &console)
     })?;
     Ok(Measured { samples: Exact(samples), unpaired, facts })
 }
 
-fn enough(
+/// Whether there are as many samples as the catalogue asks for, those counted that were
+/// spoilt by the measuring.
+pub(crate) fn enough(
     scenario: &Scenario,
     samples: &Samples,
+    spoilt: u64,
     progress: &str,
 ) -> Result<(), (FailureKind, String)> {
     if samples.is_empty() {
@@ -196,7 +219,7 @@ fn enough(
         ));
     }
     let (brought, wanted) = (samples.len(), scenario.samples);
-    if brought < wanted {
+    if brought + spoilt < wanted {
         let message = format!("it brought {brought} samples where the catalogue asks for {wanted}");
         return Err((FailureKind::Check, message));
     }
@@ -205,7 +228,7 @@ fn enough(
 
 /// What the firmware's last word on a scenario says: the facts after `ok`, or
 /// what was wrong.
-fn verdict(id: &ScenarioId, console: &[u8]) -> Result<BTreeMap<String, String>, String> {
+pub(crate) fn verdict(id: &ScenarioId, console: &[u8]) -> Result<BTreeMap<String, String>, String> {
     let text = visible(console);
     let said = |line: &str| line.strip_prefix(id.as_str())?.strip_prefix(' ').map(str::to_owned);
     let Some(said) = text.lines().rev().find_map(said) else {

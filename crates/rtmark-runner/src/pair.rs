@@ -56,6 +56,13 @@ impl Pairing {
         }
     }
 
+    /// Drops the span that is open, if one is: something happened that has spoilt it.
+    pub fn forget_open(&mut self) -> bool {
+        let was_open = self.open.take().is_some();
+        self.unpaired.restarted += u64::from(was_open);
+        was_open
+    }
+
     /// How many begins and ends were hit so far.
     pub fn hits(&self) -> (u64, u64) {
         (self.begins, self.ends)

@@ -1,9 +1,10 @@
-//! What is to be measured: kernels × scenarios × socs, resolved before anything runs.
+//! What is to be measured: kernels × scenarios × platforms, resolved before anything runs.
 
-use rtmark_firmware::{Kernel, Manifest};
+use rtmark_firmware::{BuildSystem, Kernel, Manifest};
 use rtmark_model::{Backend, Catalogue, Key, Pattern, Scenario};
 
-use crate::socs::{SocFile, nearest};
+use crate::platform::Platform;
+use crate::socs::nearest;
 
 /// What was asked for; an empty list asks for everything.
 #[derive(Clone, Debug, Default)]
@@ -26,13 +27,13 @@ pub struct NothingSelected {
     pub near: Option<String>,
 }
 
-/// One kernel's firmware for one soc, and what is asked of it.
+/// One kernel's firmware for one platform, and what is asked of it.
 #[derive(Clone, Debug)]
 pub struct Unit {
     /// The kernel.
     pub kernel: Kernel,
-    /// The soc.
-    pub soc: SocFile,
+    /// Where it runs.
+    pub platform: Platform,
     /// The scenarios, and why one of them has no answer where the kernel says so.
     pub scenarios: Vec<(Scenario, Option<String>)>,
 }
@@ -42,7 +43,7 @@ pub struct Unit {
 pub struct Plan {
     /// The build settings.
     pub profile: String,
-    /// The firmwares, socs outermost.
+    /// The firmwares, platforms outermost.
     pub units: Vec<Unit>,
 }
 
@@ -70,7 +71,7 @@ impl Plan {
     pub fn new(
         catalogue: &Catalogue,
         kernels: &[Kernel],
-        socs: &[SocFile],
+        platforms: &[Platform],
         profile: &str,
         selection: &Selection,
     ) -> Result<Self, NothingSelected> {
@@ -87,15 +88,15 @@ impl Plan {
             return Err(NothingSelected { what: "profile", pattern, near });
         }
         let mut units = Vec::new();
-        for soc in socs {
+        for platform in platforms {
             for &kernel in &kernels {
                 let ask = |scenario: &&Scenario| {
-                    let excuse = excuse(&kernel.manifest, soc, profile, scenario);
+                    let excuse = excuse(&kernel.manifest, platform, profile, scenario);
                     ((*scenario).clone(), excuse)
                 };
                 units.push(Unit {
                     kernel: kernel.clone(),
-                    soc: soc.clone(),
+                    platform: platform.clone(),
                     scenarios: scenarios.iter().map(ask).collect(),
                 });
             }
@@ -111,11 +112,11 @@ impl Plan {
 
 fn excuse(
     manifest: &Manifest,
-    soc: &SocFile,
+    platform: &Platform,
     profile: &str,
     scenario: &Scenario,
 ) -> Option<String> {
-    let core = soc.soc.core.name();
+    let core = platform.core();
     if !manifest.cores.iter().any(|supported| supported == core) {
         let unknown = || format!("rtmark has no firmware of {} for {core}.", manifest.name);
         return Some(manifest.unsupported.get(core).cloned().unwrap_or_else(unknown));
@@ -123,19 +124,23 @@ fn excuse(
     if !manifest.profiles.iter().any(|known| known == profile) {
         return Some(format!("{} has no profile {profile}.", manifest.name));
     }
-    manifest.not_applicable(&scenario.id).map(str::to_owned)
+    if platform.backend() == Backend::Qemu && manifest.build == BuildSystem::Cargo {
+        return Some("Probes in Rust read no counter.".to_owned());
+    }
+    let reason = manifest.not_applicable(&scenario.id);
+    reason.or_else(|| platform.not_applicable(&scenario.id)).map(str::to_owned)
 }
 
 impl Unit {
     /// What an answer of this firmware is about.
     pub fn key(&self, profile: &str, scenario: &Scenario) -> Key {
         Key {
-            soc: self.soc.soc.name.clone(),
+            soc: self.platform.name().to_owned(),
             kernel: self.kernel.manifest.id.clone(),
             version: self.kernel.manifest.version.clone(),
             profile: profile.to_owned(),
             scenario: scenario.id.clone(),
-            backend: Backend::Sim,
+            backend: self.platform.backend(),
         }
     }
 
@@ -166,7 +171,9 @@ mod tests {
         let catalogue = Catalogue::builtin().expect("good");
         let known =
             [kernel("floor", "'cortex-m0plus'"), kernel("other", "'cortex-m0plus', 'cortex-m4f'")];
-        Plan::new(&catalogue, &known, &socs::suite().expect("good"), "default", &selection)
+        let socs = socs::suite().expect("good");
+        let platforms: Vec<_> = socs.into_iter().map(Platform::from).collect();
+        Plan::new(&catalogue, &known, &platforms, "default", &selection)
     }
 
     #[test]

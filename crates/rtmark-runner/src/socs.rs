@@ -108,6 +108,13 @@ pub fn suite() -> Result<Vec<SocFile>, SocFileError> {
     Ok(socs)
 }
 
+/// Whether a text is the path of a file and no name.
+pub(crate) fn is_path(text: &str) -> bool {
+    let path = Path::new(text);
+    path.components().count() > 1
+        || path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("toml"))
+}
+
 /// A soc by its name, or by the path of its file: what ends in `.toml` or has a
 /// path separator is a path.
 ///
@@ -115,9 +122,7 @@ pub fn suite() -> Result<Vec<SocFile>, SocFileError> {
 /// When the name is unknown, or the file cannot be read or is refused.
 pub fn find(name_or_path: &str) -> Result<SocFile, SocFileError> {
     let path = Path::new(name_or_path);
-    let is_path = path.components().count() > 1
-        || path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("toml"));
-    if is_path {
+    if is_path(name_or_path) {
         let text = std::fs::read_to_string(path)
             .map_err(|source| SocFileError::Read { path: path.to_owned(), source })?;
         return from_text(name_or_path, &text);

@@ -4,16 +4,21 @@ use std::collections::BTreeMap;
 use std::sync::mpsc::Sender;
 
 use rayon::prelude::*;
-use rtmark_firmware::{Builder, BuiltImage, FirmwareError, probes};
+use rtmark_firmware::probes::Record;
+use rtmark_firmware::{Builder, BuiltImage, Executable, FirmwareError, probes};
 use rtmark_model::{
-    Answer, Basis, Failure, FailureKind, Firmware, Key, Provenance, Readings, Scenario, Series,
+    Answer, Basis, Failure, FailureKind, Firmware, Key, Overhead, Provenance, Readings, Scenario,
+    Series,
 };
 use rtmark_sim::Image;
 use rtmark_store::{Fingerprint, fingerprint};
 use rtmark_units::Cycles;
 
-use crate::measure::{Measured, Probed, measure};
+use crate::clocked::can_be_clocked;
+use crate::emulate::{Clocked, DEADLINE, emulate};
+use crate::measure::{Measured, Probed, index_of, measure, scenarios};
 use crate::plan::{Plan, Unit};
+use crate::platform::Platform;
 
 /// What happens while a plan is carried out.
 #[derive(Debug)]
@@ -85,10 +90,33 @@ struct Task<'a> {
 
 /// An image that was built, read and checked.
 struct Ready {
-    probed: Probed,
+    program: Program,
     firmware: Firmware,
     compiler: rtmark_model::Compiler,
+    /// The version of the emulator that runs it.
+    emulator: Option<String>,
 }
+
+/// What tells where its spans begin and end.
+enum Program {
+    /// The simulator, which watches addresses.
+    Watched(Probed),
+    /// Its own probes, which read a clock.
+    Clocked(Clocked),
+}
+
+impl Program {
+    fn records(&self) -> &[Record] {
+        match self {
+            Self::Watched(image) => &image.records,
+            Self::Clocked(image) => &image.records,
+        }
+    }
+}
+
+/// Why a clock in the firmware has no answer to a scenario.
+const NO_CLOCK: &str = "Its span begins or ends where an exception becomes pending or has \
+                        returned: no instruction stands there that could read a counter.";
 
 /// The images of a unit, by group, each with what is wrong with it if anything is.
 type Images = BTreeMap<String, Result<Ready, Failure>>;
@@ -193,7 +221,8 @@ impl Suite {
                 units.filter(|(_, unit)| unit.needs_firmware()).for_each_with(
                     sender,
                     |sender, (index, unit)| {
-                        let built = self.builder.build(&unit.kernel, &unit.soc.soc, &plan.profile);
+                        let built =
+                            self.builder.build(&unit.kernel, unit.platform.target(), &plan.profile);
                         // Nobody listens any more only when everything is over.
                         let _ = sender.send((index, built));
                     },
@@ -222,7 +251,7 @@ impl Suite {
         let kernel = &unit.kernel.manifest.id;
         let image = images.get(id.group());
         let held = match image {
-            Some(Ok(ready)) => ready.probed.index_of(id),
+            Some(Ok(ready)) => index_of(ready.program.records(), id),
             _ => None,
         };
         let contradiction = |message: String, hint: &str| {
@@ -234,14 +263,22 @@ impl Suite {
             })
         };
         match (excuse, held, image) {
+            (Some(reason), ..) if unit.platform.not_applicable(id) == Some(reason) => {
+                Ask::Said(reason.clone())
+            }
             (Some(reason), None, _) => Ask::Said(reason.clone()),
             (Some(_), Some(_), _) => contradiction(
                 format!("{kernel} says that {id} does not apply, and its firmware holds it"),
                 "take it out of one of the two: kernel.toml or the image",
             ),
             (None, _, Some(Err(failure))) => Ask::Failed(failure.clone()),
+            (None, Some(_), Some(Ok(Ready { program: Program::Clocked(image), .. })))
+                if !can_be_clocked(&image.records, id) =>
+            {
+                Ask::Said(NO_CLOCK.to_owned())
+            }
             (None, Some(index), Some(Ok(ready))) => {
-                let clock = u64::from(unit.soc.soc.clock.0);
+                let clock = u64::from(unit.platform.clock().0);
                 let budget = Cycles(scenario.budget_ms.saturating_mul(clock) / 1000);
                 let budget = self.max_cycles.unwrap_or(budget);
                 let question = self.question(unit, scenario, ready, index, budget);
@@ -267,9 +304,11 @@ impl Suite {
         let numbers = format!("{index} {} {}", scenario.samples, budget.0);
         let span = format!("{:?}", scenario.span);
         let id = scenario.id.as_str();
-        let (elf, soc) = (ready.firmware.elf_sha256.as_str(), unit.soc.sha256.as_str());
-        let model = rtmark_sim::TIMING_MODEL;
-        Some(fingerprint(["sim", program, model, elf, soc, id, &span, &numbers]))
+        let (elf, soc) = (ready.firmware.elf_sha256.as_str(), unit.platform.sha256());
+        let backend = unit.platform.backend().name();
+        let basis = unit.platform.basis().name();
+        let model = ready.emulator.as_deref().unwrap_or(rtmark_sim::TIMING_MODEL);
+        Some(fingerprint([backend, basis, program, model, elf, soc, id, &span, &numbers]))
     }
 
     fn answer(
@@ -280,11 +319,15 @@ impl Suite {
         commit: Option<&str>,
     ) -> Answer {
         let unit = task.unit;
+        let mut span = task.scenario.span.clone();
+        if matches!(task.image.program, Program::Clocked(_)) {
+            span.overhead = Overhead::Subtracted;
+        }
         Answer::Measured(Box::new(Series {
             key,
-            basis: Basis::Cycles,
-            span: task.scenario.span.clone(),
-            clock: unit.soc.soc.clock,
+            basis: unit.platform.basis(),
+            span,
+            clock: unit.platform.clock(),
             readings: Readings::Exact(measured.samples),
             unpaired: measured.unpaired,
             facts: measured.facts,
@@ -292,9 +335,11 @@ impl Suite {
             provenance: Provenance {
                 rtmark: self.rtmark.clone(),
                 rtmark_sha256: self.rtmark_sha256.clone(),
-                timing_model: Some(rtmark_sim::TIMING_MODEL.to_owned()),
-                soc_sha256: unit.soc.sha256.clone(),
-                core: unit.soc.soc.core.name().to_owned(),
+                timing_model: (unit.platform.basis() == Basis::Cycles)
+                    .then(|| rtmark_sim::TIMING_MODEL.to_owned()),
+                emulator: task.image.emulator.clone(),
+                soc_sha256: unit.platform.sha256().to_owned(),
+                core: unit.platform.core().to_owned(),
                 firmware: task.image.firmware.clone(),
                 compiler: task.image.compiler.clone(),
                 settings: unit.kernel.manifest.settings.clone(),
@@ -320,14 +365,21 @@ fn run_all(tasks: &[Task<'_>], sender: &Sender<Message>) {
             let _ = sender.send(Message::Advanced(now.saturating_sub(before)));
             before = now;
         };
-        let result =
-            measure(&task.unit.soc.soc, &task.image.probed, task.scenario, task.budget, advanced);
+        let result = match (&task.unit.platform, &task.image.program) {
+            (Platform::Sim(file, basis), Program::Watched(image)) => {
+                measure(&file.soc, image, task.scenario, *basis, task.budget, advanced)
+            }
+            (Platform::Qemu(file), Program::Clocked(image)) => {
+                emulate(&file.machine, image, task.scenario, DEADLINE)
+            }
+            _ => unreachable!("images are read for the platform that they run on"),
+        };
         sender.send(Message::Done(index, result, task.budget.saturating_sub(before)))
     });
 }
 
 fn plan_position(plan: &Plan, key: &Key) -> (usize, usize, usize) {
-    let soc = plan.units.iter().position(|unit| unit.soc.soc.name == key.soc);
+    let soc = plan.units.iter().position(|unit| unit.platform.name() == key.soc);
     let unit = plan.units.iter().position(|unit| unit.kernel.manifest.id == key.kernel);
     let scenarios = plan.units.first().map(|unit| unit.scenarios.as_slice()).unwrap_or_default();
     let scenario = scenarios.iter().position(|(scenario, _)| scenario.id == key.scenario);
@@ -362,20 +414,33 @@ fn ready(unit: &Unit, name: &str, built: BuiltImage) -> Result<Ready, Failure> {
         hint: format!("see how the firmware of {} is linked", unit.kernel.manifest.id),
         console: String::new(),
     };
-    let image = Image::from_elf(&built.elf).map_err(|error| refuse(error.to_string()))?;
-    let section = image.section(probes::SECTION).ok_or_else(|| {
-        refuse(format!("no section {}: its probes were dropped by the linker", probes::SECTION))
-    })?;
-    let records = probes::parse(section).map_err(|error| refuse(error.to_string()))?;
+    let no_probes =
+        || refuse(format!("no section {}: its probes were dropped by the linker", probes::SECTION));
+    let parsed = |section: &[u8]| probes::parse(section).map_err(|e| refuse(e.to_string()));
+    let (program, sizes, emulator) = match &unit.platform {
+        Platform::Sim(..) => {
+            let image = Image::from_elf(&built.elf).map_err(|error| refuse(error.to_string()))?;
+            let records = parsed(image.section(probes::SECTION).ok_or_else(no_probes)?)?;
+            let sizes = (image.flash_bytes(), image.ram_bytes());
+            (Program::Watched(Probed { image, records, path }), sizes, None)
+        }
+        Platform::Qemu(file) => {
+            let elf = Executable::read(&built.elf).map_err(|error| refuse(error.to_string()))?;
+            let records = parsed(elf.section(probes::SECTION).ok_or_else(no_probes)?)?;
+            let sizes = (elf.flash_bytes(), elf.ram_bytes());
+            // Without QEMU there is no answer, and the failure says so.
+            let version = file.machine.emulator.version().ok();
+            (Program::Clocked(Clocked { elf: built.elf, records, path }), sizes, version)
+        }
+    };
     let firmware = Firmware {
         image: name.to_owned(),
         elf_sha256: built.sha256,
-        flash_bytes: image.flash_bytes(),
-        ram_bytes: image.ram_bytes(),
+        flash_bytes: sizes.0,
+        ram_bytes: sizes.1,
     };
-    let probed = Probed { image, records, path };
-    if let Some(stray) = probed.scenarios().find(|scenario| scenario.group() != name) {
+    if let Some(stray) = scenarios(program.records()).find(|scenario| scenario.group() != name) {
         return Err(refuse(format!("scenario {stray} belongs into the image {}", stray.group())));
     }
-    Ok(Ready { probed, firmware, compiler: built.compiler })
+    Ok(Ready { program, firmware, compiler: built.compiler, emulator })
 }

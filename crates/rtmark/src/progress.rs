@@ -54,7 +54,7 @@ impl Progress {
                 }
             }
             Event::Built(unit, result) => {
-                let name = format!("{} for {}", unit.kernel.manifest.id, unit.soc.soc.name);
+                let name = format!("{} for {}", unit.kernel.manifest.id, unit.platform.name());
                 self.bar.inc(1);
                 self.bar.set_message(name.clone());
                 if self.talk.verbose > 0 {

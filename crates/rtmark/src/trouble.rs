@@ -5,6 +5,7 @@ use std::fmt;
 use miette::Diagnostic;
 use rtmark_firmware::FirmwareError;
 use rtmark_model::{CatalogueError, visible};
+use rtmark_runner::MachineFileError;
 use rtmark_runner::NothingSelected;
 use rtmark_runner::socs::SocFileError;
 use rtmark_store::StoreError;
@@ -82,6 +83,20 @@ impl From<SocFileError> for Trouble {
             ),
             SocFileError::Read { .. } => (Exit::Usage, "check the path"),
             _ => (Exit::Usage, "correct the file; those in the folder socs/ show every key"),
+        };
+        Self::new(exit, error, hint)
+    }
+}
+
+impl From<MachineFileError> for Trouble {
+    fn from(error: MachineFileError) -> Self {
+        let (exit, hint) = match error {
+            MachineFileError::Unknown { .. } => (
+                Exit::NothingSelected,
+                "`rtmark list machines` shows the names; a file is given with its path",
+            ),
+            MachineFileError::Read { .. } => (Exit::Usage, "check the path"),
+            _ => (Exit::Usage, "correct the file; those in the folder machines/ show every key"),
         };
         Self::new(exit, error, hint)
     }

@@ -39,13 +39,21 @@ fn crates_use_only_what_lies_below_them() {
         ("rtmark-sim", &["rtmark-units"]),
         ("rtmark-model", &["rtmark-units"]),
         ("rtmark-observe", &["rtmark-units", "rtmark-model", "rtmark-sim"]),
+        ("rtmark-qemu", &["rtmark-units", "rtmark-model"]),
         ("rtmark-firmware", &["rtmark-units", "rtmark-model", "rtmark-sim"]),
         ("rtmark-store", &["rtmark-units", "rtmark-model"]),
         ("rtmark-report", &["rtmark-units", "rtmark-model"]),
         ("rtmark-worst", &["rtmark-units", "rtmark-sim"]),
         (
             "rtmark-runner",
-            &["rtmark-units", "rtmark-model", "rtmark-sim", "rtmark-firmware", "rtmark-store"],
+            &[
+                "rtmark-units",
+                "rtmark-model",
+                "rtmark-sim",
+                "rtmark-qemu",
+                "rtmark-firmware",
+                "rtmark-store",
+            ],
         ),
     ];
     for (name, below) in allowed {

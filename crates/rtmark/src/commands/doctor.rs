@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use rtmark_firmware::{BuildSystem, Builder, Tool, Tree, tools_for};
-use rtmark_runner::socs;
+use rtmark_qemu::Emulator;
+use rtmark_runner::{machines, socs};
 
 use crate::exit::Exit;
 use crate::output;
@@ -38,6 +39,17 @@ impl Arguments {
                     install.insert(missing.install);
                 }
             }
+        }
+        // Not needed by the default suite: absence is told and no failure.
+        for emulator in emulators()? {
+            let name = emulator.program();
+            let _ = match emulator.version() {
+                Ok(version) => writeln!(text, "ok       {name}: {version}"),
+                Err(error) => {
+                    let install = rtmark_firmware::debian_packages(emulator.package());
+                    writeln!(text, "absent   {error}: `--backend qemu` needs it: {install}")
+                }
+            };
         }
         match &tree {
             Ok(tree) => {
@@ -75,6 +87,11 @@ impl Arguments {
         output::data(&text)?;
         Ok(if complete { Exit::Fine } else { Exit::Missing })
     }
+}
+
+/// The programs of QEMU that machine files name.
+fn emulators() -> Result<BTreeSet<Emulator>, Trouble> {
+    Ok(machines()?.into_iter().map(|file| file.machine.emulator).collect())
 }
 
 /// The tools that the kernels of all kinds take on the socs that there are.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use rtmark_firmware::Tree;
-use rtmark_runner::socs;
+use rtmark_runner::{MachineFile, socs};
 use rtmark_sim::{CoreKind, Score, Soc};
 use serde::Serialize;
 
@@ -15,7 +15,7 @@ use crate::exit::Exit;
 use crate::output;
 use crate::trouble::Trouble;
 
-/// Show the kernels, scenarios, socs or cores that there are
+/// Show the kernels, scenarios, socs, cores or machines that there are
 #[derive(Debug, Args)]
 pub struct Arguments {
     /// What to show
@@ -41,6 +41,8 @@ enum What {
     Socs,
     /// Processor cores
     Cores,
+    /// What `run --backend qemu` runs on
+    Machines,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -78,6 +80,7 @@ impl Arguments {
             What::Scenarios => scenarios(self.catalogue.as_deref())?,
             What::Socs => socs()?,
             What::Cores => cores(),
+            What::Machines => machines()?,
         };
         let text = match self.format {
             Format::Table => table(&entries, talk.verbose > 0),
@@ -129,6 +132,16 @@ fn socs() -> Result<Vec<Entry>, Trouble> {
             "timing": timing, "sha256": file.sha256)
     };
     Ok(socs::builtin()?.into_iter().map(entry).collect())
+}
+
+fn machines() -> Result<Vec<Entry>, Trouble> {
+    let entry = |file: MachineFile| {
+        let machine = file.machine;
+        entry!(machine.name, machine.description, "core": file.target.core,
+            "emulator": machine.emulator.program(), "machine": machine.machine,
+            "sha256": file.sha256)
+    };
+    Ok(rtmark_runner::machines()?.into_iter().map(entry).collect())
 }
 
 /// What a soc's cycles rest on: measurements of the chip itself, or its core's tier and what

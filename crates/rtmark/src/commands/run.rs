@@ -1,13 +1,15 @@
 //! `rtmark run`
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use clap::{Args, ValueEnum};
-use rtmark_firmware::{Builder, DEFAULT_PROFILE, Kernel, Tree};
-use rtmark_model::{Answer, Catalogue, Failure, Pattern};
+use rtmark_firmware::{Builder, DEFAULT_PROFILE, Kernel, MissingTool, Tree};
+use rtmark_model::{Answer, Basis, Catalogue, Failure, Pattern};
+use rtmark_qemu::Emulator;
 use rtmark_runner::socs::{self, SocFile};
-use rtmark_runner::{Event, Ledger, Plan, Selection, Suite};
+use rtmark_runner::{Event, Ledger, Plan, Platform, Selection, Suite, find_machine, machines};
 use rtmark_store::{Fingerprint, RunWriter, Store, StoreError};
 use rtmark_units::Cycles;
 
@@ -27,9 +29,15 @@ pub struct Arguments {
     /// Scenarios, by name or pattern such as `semaphore.*`; all without
     #[arg(short, long, value_name = "GLOB", num_args = 1..)]
     scenario: Vec<Pattern>,
-    /// Socs, by name, pattern or path of a soc file; all built-in ones without
+    /// Socs, by name, pattern or path of a soc file (on QEMU: of a machine file)
     #[arg(long, value_name = "SOC", num_args = 1..)]
     soc: Vec<String>,
+    /// Where the firmware runs
+    #[arg(long, value_enum, default_value_t = Runs::Sim)]
+    backend: Runs,
+    /// What is counted: cycles on the simulator, instructions there and on QEMU
+    #[arg(long, value_enum)]
+    basis: Option<Counts>,
     /// The set of build settings
     #[arg(long, default_value = DEFAULT_PROFILE)]
     profile: String,
@@ -65,6 +73,24 @@ enum Format {
     Md,
 }
 
+/// Where firmware runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Runs {
+    /// rtmark's own simulator of Cortex-M
+    Sim,
+    /// QEMU, with probes that read a counter of instructions
+    Qemu,
+}
+
+/// What is counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Counts {
+    /// Cycles of the core's clock
+    Cycles,
+    /// Executed instructions
+    Instructions,
+}
+
 /// The catalogue of a folder, or the built-in one.
 pub fn catalogue(folder: Option<&Path>) -> Result<Catalogue, Trouble> {
     let Some(folder) = folder else { return Ok(Catalogue::builtin()?) };
@@ -87,36 +113,77 @@ pub fn catalogue(folder: Option<&Path>) -> Result<Catalogue, Trouble> {
     Ok(Catalogue::from_files(files.iter().map(|(name, text)| (name.as_str(), text.as_str())))?)
 }
 
-/// The socs that were asked for: names, patterns of names, paths.
-fn wanted_socs(asked: &[String]) -> Result<Vec<SocFile>, Trouble> {
-    if asked.is_empty() {
-        return Ok(socs::suite()?);
+impl Runs {
+    /// Those that are measured when none is named.
+    fn suite(self, basis: Basis) -> Result<Vec<Platform>, Trouble> {
+        match self {
+            Self::Sim => Ok(on_sim(socs::suite()?, basis)),
+            Self::Qemu => self.builtin(basis),
+        }
     }
-    let mut wanted: Vec<SocFile> = Vec::new();
+
+    fn builtin(self, basis: Basis) -> Result<Vec<Platform>, Trouble> {
+        match self {
+            Self::Sim => Ok(on_sim(socs::builtin()?, basis)),
+            Self::Qemu => Ok(machines()?.into_iter().map(Platform::from).collect()),
+        }
+    }
+
+    fn find(self, name: &str, basis: Basis) -> Result<Platform, Trouble> {
+        match self {
+            Self::Sim => Ok(Platform::Sim(Box::new(socs::find(name)?), basis)),
+            Self::Qemu => Ok(Platform::from(find_machine(name)?)),
+        }
+    }
+
+    fn basis(self, asked: Option<Counts>) -> Result<Basis, Trouble> {
+        match (self, asked) {
+            (Self::Sim, None | Some(Counts::Cycles)) => Ok(Basis::Cycles),
+            (Self::Qemu, None) | (_, Some(Counts::Instructions)) => Ok(Basis::Instructions),
+            (Self::Qemu, Some(Counts::Cycles)) => {
+                let hint = "count instructions there, or cycles on the simulator";
+                Err(Trouble::new(Exit::Usage, "QEMU knows no cycles", hint))
+            }
+        }
+    }
+}
+
+fn on_sim(files: Vec<SocFile>, basis: Basis) -> Vec<Platform> {
+    files.into_iter().map(|file| Platform::Sim(Box::new(file), basis)).collect()
+}
+
+/// The socs that were asked for: names, patterns of names, paths.
+fn wanted(asked: &[String], runs: Runs, basis: Basis) -> Result<Vec<Platform>, Trouble> {
+    if asked.is_empty() {
+        return runs.suite(basis);
+    }
+    let mut wanted: Vec<Platform> = Vec::new();
     for name in asked {
         let found = if name.contains(['*', '?', '{', '[']) {
             let pattern: Pattern = name.parse().map_err(|error| {
                 Trouble::new(Exit::Usage, error, "`*` stands for any text; quote it from the shell")
             })?;
-            let mut fitting = socs::builtin()?;
-            fitting.retain(|file| pattern.matches(&file.soc.name));
+            let mut fitting = runs.builtin(basis)?;
+            fitting.retain(|platform| pattern.matches(platform.name()));
             if fitting.is_empty() {
                 let message = format!("no soc fits `{name}`");
-                let hint = "`rtmark list socs` shows what there is";
+                let hint = "`rtmark list socs` shows what there is, `rtmark list machines` on QEMU";
                 return Err(Trouble::new(Exit::NothingSelected, message, hint));
             }
             fitting
         } else {
-            vec![socs::find(name)?]
+            vec![runs.find(name, basis)?]
         };
         for file in found {
-            match wanted.iter().find(|known| known.soc.name == file.soc.name) {
+            match wanted.iter().find(|known| known.name() == file.name()) {
                 None => wanted.push(file),
-                Some(known) if known.sha256 == file.sha256 => {}
+                Some(known) if known.sha256() == file.sha256() => {}
                 Some(known) => {
                     let message = format!(
                         "{} and {} both describe a soc called {}",
-                        known.origin, file.origin, file.soc.name
+                        known.origin(),
+                        file.origin(),
+                        file.name()
                     );
                     return Err(Trouble::new(
                         Exit::Usage,
@@ -166,11 +233,12 @@ impl Arguments {
     pub fn run(self, talk: Talk) -> Result<Exit, Trouble> {
         let began = Instant::now();
         let catalogue = catalogue(self.catalogue.as_deref())?;
-        let socs = wanted_socs(&self.soc)?;
+        let basis = self.backend.basis(self.basis)?;
+        let platforms = wanted(&self.soc, self.backend, basis)?;
         let tree = Tree::find(self.firmware.as_deref())?;
         let kernels = tree.kernels()?;
         let selection = Selection { kernels: self.kernel, scenarios: self.scenario };
-        let plan = Plan::new(&catalogue, &kernels, &socs, &self.profile, &selection)?;
+        let plan = Plan::new(&catalogue, &kernels, &platforms, &self.profile, &selection)?;
 
         let builder = Builder::new(tree);
         refuse_without_tools(&builder, &plan)?;
@@ -211,8 +279,9 @@ impl Arguments {
 fn refuse_without_tools(builder: &Builder, plan: &Plan) -> Result<(), Trouble> {
     let needed = plan.units.iter().filter(|unit| unit.needs_firmware());
     let needed: Vec<(&Kernel, _)> =
-        needed.map(|unit| (&unit.kernel, unit.soc.soc.core.name())).collect();
-    let missing = builder.missing_tools(needed);
+        needed.map(|unit| (&unit.kernel, unit.platform.core())).collect();
+    let mut missing = builder.missing_tools(needed);
+    missing.extend(missing_emulators(plan));
     if missing.is_empty() {
         return Ok(());
     }
@@ -224,6 +293,24 @@ fn refuse_without_tools(builder: &Builder, plan: &Plan) -> Result<(), Trouble> {
         commands.iter().map(|command| format!("  {command}")).collect::<Vec<_>>().join("\n")
     );
     Err(Trouble::new(Exit::Missing, problems.join("\n"), hint))
+}
+
+/// What of QEMU the plan needs and is not there, each program once.
+fn missing_emulators(plan: &Plan) -> Vec<MissingTool> {
+    let emulators: BTreeSet<_> = plan
+        .units
+        .iter()
+        .filter_map(|unit| match &unit.platform {
+            Platform::Qemu(file) => Some(file.machine.emulator),
+            Platform::Sim(..) => None,
+        })
+        .collect();
+    let missing = |emulator: Emulator| {
+        let problem = emulator.version().err()?.to_string();
+        let install = rtmark_firmware::debian_packages(emulator.package());
+        Some(MissingTool { tool: emulator.program().to_owned(), problem, install })
+    };
+    emulators.into_iter().filter_map(missing).collect()
 }
 
 /// SHA-256 of this program: what the simulator and its timing are.

@@ -1,0 +1,232 @@
+//! Machine files: what of QEMU's is used, and what firmware must know of it.
+
+use rtmark_model::{Pattern, ScenarioId};
+use serde::Deserialize;
+
+/// One of QEMU's programs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+pub enum Emulator {
+    /// `qemu-system-arm`.
+    #[serde(rename = "qemu-system-arm")]
+    Arm,
+    /// `qemu-system-aarch64`.
+    #[serde(rename = "qemu-system-aarch64")]
+    Aarch64,
+    /// `qemu-system-riscv32`.
+    #[serde(rename = "qemu-system-riscv32")]
+    Riscv32,
+}
+
+impl Emulator {
+    /// The program's name.
+    pub const fn program(self) -> &'static str {
+        match self {
+            Self::Arm => "qemu-system-arm",
+            Self::Aarch64 => "qemu-system-aarch64",
+            Self::Riscv32 => "qemu-system-riscv32",
+        }
+    }
+
+    /// The Debian package that has it.
+    pub const fn package(self) -> &'static str {
+        match self {
+            Self::Arm | Self::Aarch64 => "qemu-system-arm",
+            Self::Riscv32 => "qemu-system-misc",
+        }
+    }
+}
+
+/// What a memory is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+pub enum Role {
+    /// Code and constants.
+    #[serde(rename = "FLASH")]
+    Flash,
+    /// Data.
+    #[serde(rename = "RAM")]
+    Ram,
+}
+
+/// A memory that firmware is linked to.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MemoryFile {
+    /// What it is for.
+    pub name: Role,
+    /// Its first address.
+    pub base: u32,
+    /// Its size in bytes.
+    pub size: u32,
+}
+
+/// A register that counts instructions.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CounterFile {
+    /// Its address.
+    pub address: u32,
+    /// Writes that start it: address and value.
+    #[serde(default)]
+    pub start: Vec<(u32, u32)>,
+}
+
+/// Scenarios that cannot be had on a machine.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Excuse {
+    /// Which.
+    pub scenario: Pattern,
+    /// Why, in one sentence.
+    pub reason: String,
+}
+
+/// The backends that machine files are for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum BackendName {
+    Qemu,
+}
+
+/// A machine of QEMU's, as its file describes it.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Machine {
+    /// Its name here.
+    pub name: String,
+    /// What it is.
+    pub description: String,
+    #[expect(dead_code, reason = "tells machine files from soc files; there is one value")]
+    backend: BackendName,
+    /// The program that has it.
+    pub emulator: Emulator,
+    /// The name of the machine in that program.
+    pub machine: String,
+    /// Further arguments of that program.
+    #[serde(default)]
+    pub arguments: Vec<String>,
+    /// How the program is told of the firmware: `{elf}` stands for its file.
+    #[serde(default = "by_kernel")]
+    pub load: Vec<String>,
+    /// The soc whose firmware it runs, which says all of the next keys.
+    #[serde(default)]
+    pub soc: Option<String>,
+    /// The core, as `kernel.toml` names it.
+    #[serde(default)]
+    pub core: Option<String>,
+    /// What the kernel's timer counts, in hertz.
+    #[serde(default)]
+    pub clock_hz: Option<u32>,
+    /// The memories that firmware is linked to.
+    #[serde(default)]
+    pub memory: Vec<MemoryFile>,
+    /// The register that counts instructions; without one the core's own is read.
+    #[serde(default)]
+    pub counter: Option<CounterFile>,
+    /// What cannot be had on it.
+    #[serde(default)]
+    pub not_applicable: Vec<Excuse>,
+    /// Images that are not built for it.
+    #[serde(default)]
+    pub without: Vec<String>,
+    /// Where what the file says is from.
+    pub sources: Vec<String>,
+}
+
+fn by_kernel() -> Vec<String> {
+    vec!["-kernel".to_owned(), "{elf}".to_owned()]
+}
+
+/// A machine file that was refused.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct MachineError(String);
+
+impl Machine {
+    /// Reads a machine file.
+    ///
+    /// # Errors
+    /// When the text is not TOML, has an unknown key, lacks one, or contradicts
+    /// itself; the message shows the line where there is one.
+    pub fn from_toml(text: &str) -> Result<Self, MachineError> {
+        let machine: Self =
+            toml::from_str(text).map_err(|error| MachineError(error.to_string()))?;
+        let refuse = |problem: &str| Err(MachineError(problem.to_owned()));
+        let own = [machine.core.is_some(), machine.clock_hz.is_some(), !machine.memory.is_empty()];
+        if machine.soc.is_some() && own.contains(&true) {
+            return refuse("`soc` says what core, clock_hz and memory would: give it or them");
+        }
+        if machine.soc.is_none() && own.contains(&false) {
+            return refuse("core, clock_hz and two [[memory]] are needed, or `soc`");
+        }
+        if machine.clock_hz == Some(0) {
+            return refuse("clock_hz is zero");
+        }
+        if !machine.load.iter().any(|word| word.contains("{elf}")) {
+            return refuse("`load` names the firmware nowhere: it needs `{elf}`");
+        }
+        let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+        if machine.name.is_empty() || !machine.name.chars().all(plain) {
+            return refuse("`name` may hold lower-case letters, digits and `-` only");
+        }
+        Ok(machine)
+    }
+
+    /// The memory of a role, if it is described here.
+    pub fn memory_for(&self, role: Role) -> Option<&MemoryFile> {
+        self.memory.iter().find(|memory| memory.name == role)
+    }
+
+    /// Why a scenario cannot be had here, when the file says so.
+    pub fn not_applicable(&self, scenario: &ScenarioId) -> Option<&str> {
+        let mut excuses = self.not_applicable.iter();
+        excuses
+            .find(|excuse| excuse.scenario.matches(scenario.as_str()))
+            .map(|excuse| excuse.reason.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GOOD: &str = r#"
+name = "x"
+description = "X"
+backend = "qemu"
+emulator = "qemu-system-riscv32"
+machine = "virt"
+core = "rv32imac"
+clock_hz = 10_000_000
+sources = []
+memory = [
+    { name = "FLASH", base = 0x8000_0000, size = 0x1000 },
+    { name = "RAM", base = 0x8000_1000, size = 0x1000 },
+]
+[[not_applicable]]
+scenario = "timer.*"
+reason = "No interrupt."
+"#;
+
+    #[test]
+    fn a_file_is_read_and_its_errors_are_told() {
+        let machine = Machine::from_toml(GOOD).expect("good");
+        assert_eq!(machine.load, ["-kernel", "{elf}"]);
+        assert_eq!(machine.memory_for(Role::Ram).map(|memory| memory.base), Some(0x8000_1000));
+        let reason = |id: &str| machine.not_applicable(&id.parse().expect("good"));
+        assert_eq!(reason("timer.tick"), Some("No interrupt."));
+        assert_eq!(reason("thread.yield"), None);
+
+        let refusal = |from: &str, to: &str| {
+            assert!(GOOD.contains(from));
+            Machine::from_toml(&GOOD.replace(from, to)).expect_err("refused").to_string()
+        };
+        assert!(refusal("sources", "sauces").contains("sauces"));
+        assert!(refusal("\"qemu\"", "\"sim\"").contains("unknown variant `sim`"));
+        assert!(refusal("riscv32", "mips").contains("qemu-system-mips"));
+        assert!(refusal("clock_hz = 10_000_000", "").contains("clock_hz"));
+        assert!(refusal("10_000_000", "0").contains("zero"));
+        assert!(refusal("sources = []", "sources = []\nsoc = \"y\"").contains("soc"));
+        assert!(refusal("sources = []", "sources = []\nload = [\"-bios\"]").contains("{elf}"));
+        assert!(refusal("name = \"x\"", "name = \"../x\"").contains("name"));
+    }
+}

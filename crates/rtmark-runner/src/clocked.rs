@@ -1,0 +1,304 @@
+//! What clocked probes print, and how it becomes samples.
+//!
+//! A clocked probe is code: it reads a counter and keeps the count with its own address, and
+//! the firmware prints all of it in the end (`firmware/c/rtmark_clock.h` says how). What
+//! the probes themselves cost is measured by the firmware as it starts, and taken off here:
+//! once for the probes at both ends of a span, and for each probe that lies inside.
+
+use std::collections::HashMap;
+
+use rtmark_firmware::probes::{Kind, Record};
+use rtmark_model::{Samples, ScenarioId, Span, Unpaired};
+
+use crate::pair::{Edge, Moment, Pairing};
+
+/// What a firmware with clocked probes printed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Log {
+    /// What was noted, in order.
+    pub events: Vec<Event>,
+    /// Events for which there was no room.
+    pub lost: u32,
+    /// Everything else that was printed.
+    pub console: Vec<u8>,
+}
+
+/// One thing that was noted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// A probe's call returned to this address, and what the counter said.
+    Probe(u32, u32),
+    /// The events before were printed while the program ran.
+    Printed,
+}
+
+/// A log that cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum LogError {
+    /// A line that is none of a log.
+    #[error("its log of probes has the line `{0}`")]
+    Line(String),
+    /// The log has no end.
+    #[error("its log of probes is cut off")]
+    Cut,
+    /// There was no room for events.
+    #[error("{0} probes were reached while there was no room left to note them")]
+    Lost(u32),
+    /// The firmware did not measure what its probes cost.
+    #[error("its log of probes lacks the spans {0}, which tell what probes cost")]
+    NoCalibration(&'static str),
+}
+
+impl Log {
+    /// Reads a console.
+    ///
+    /// # Errors
+    /// When a line begins like one of the log and is none, or the log has no end.
+    pub fn read(console: &[u8]) -> Result<Self, LogError> {
+        let mut log = Self::default();
+        let mut ended = false;
+        for line in console.split_inclusive(|&byte| byte == b'\n') {
+            let Some((b'@', rest)) = line.split_first() else {
+                log.console.extend(line);
+                continue;
+            };
+            let bad = || LogError::Line(rtmark_model::visible(line).trim_end().to_owned());
+            let text = std::str::from_utf8(rest).map_err(|_| bad())?;
+            let word = |word| u32::from_str_radix(word, 16).map_err(|_| bad());
+            let mut characters = text.chars();
+            let kind = characters.next();
+            let words = characters.as_str().split_whitespace().map(word);
+            let words = words.collect::<Result<Vec<_>, _>>()?;
+            match (kind, words.as_slice()) {
+                (Some('.'), [lost]) => (log.lost, ended) = (*lost, true),
+                (Some('+' | ' '), pairs) if pairs.len() % 2 == 0 => {
+                    if kind == Some('+') && !log.events.is_empty() {
+                        log.events.push(Event::Printed);
+                    }
+                    log.events.extend(pairs.chunks(2).map(|pair| Event::Probe(pair[0], pair[1])));
+                }
+                _ => return Err(bad()),
+            }
+        }
+        if ended { Ok(log) } else { Err(LogError::Cut) }
+    }
+}
+
+/// What probes cost, in what the counter counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cost {
+    /// The probes at both ends of a span.
+    pub ends: u64,
+    /// A begin that lies within a span.
+    pub begin: u64,
+    /// An end that lies within a span.
+    pub end: u64,
+}
+
+/// What the probes of an image are, by the address that their calls return to.
+#[derive(Clone, Debug)]
+pub struct Sites<'a>(HashMap<u32, (&'a ScenarioId, Edge)>);
+
+impl<'a> Sites<'a> {
+    /// The sites of an image.
+    pub fn new(records: &'a [Record]) -> Self {
+        let site = |record: &'a Record| match record.kind {
+            Kind::Begin(address) => Some((address, (&record.scenario, Edge::Begin))),
+            Kind::End(address) => Some((address, (&record.scenario, Edge::End))),
+            _ => None,
+        };
+        Self(records.iter().filter_map(site).collect())
+    }
+
+    /// The probe of a site. In Thumb code bit 0 of the address is set.
+    fn of(&self, site: u32) -> Option<(&'a ScenarioId, Edge)> {
+        self.0.get(&site).or_else(|| self.0.get(&(site & !1))).copied()
+    }
+}
+
+/// Whether a span of a scenario can be clocked: an instruction stands at both of its ends.
+pub fn can_be_clocked(records: &[Record], scenario: &ScenarioId) -> bool {
+    let of = |fits: fn(&Kind) -> bool| {
+        records.iter().any(|record| record.scenario == *scenario && fits(&record.kind))
+    };
+    // Where an exception begins or ends some of its spans, the others would not be the same.
+    of(|kind| matches!(kind, Kind::Begin(_)))
+        && of(|kind| matches!(kind, Kind::End(_)))
+        && !of(|kind| matches!(kind, Kind::BeginAtPend(_) | Kind::EndAtReturn(_)))
+}
+
+/// What a log says about one scenario.
+#[derive(Clone, Debug)]
+pub struct Clocking {
+    /// The samples.
+    pub samples: Samples,
+    /// Probe hits that made no sample.
+    pub unpaired: Unpaired,
+    /// Spans during which the log was printed: they are no samples, and among those that
+    /// were begun anew.
+    pub spoilt: u64,
+    /// What was taken off each sample.
+    pub cost: Cost,
+}
+
+/// The samples of one scenario in a log.
+///
+/// # Errors
+/// When events were lost, or what probes cost is not in the log.
+pub fn samples(
+    log: &Log,
+    records: &[Record],
+    span: &Span,
+    scenario: &ScenarioId,
+) -> Result<Clocking, LogError> {
+    if log.lost > 0 {
+        return Err(LogError::Lost(log.lost));
+    }
+    let sites = Sites::new(records);
+    let cost = calibrate(log, &sites, span)?;
+    let (pairing, spoilt) = pair(log, &sites, span, scenario.as_str(), cost);
+    let (samples, unpaired) = pairing.finish();
+    Ok(Clocking { samples, unpaired, spoilt, cost })
+}
+
+fn calibrate(log: &Log, sites: &Sites<'_>, span: &Span) -> Result<Cost, LogError> {
+    let nothing = Cost { ends: 0, begin: 0, end: 0 };
+    let least = |name| {
+        let (samples, _) = pair(log, sites, span, name, nothing).0.finish();
+        samples.iter().map(|(value, _)| value).min().ok_or(LogError::NoCalibration(name))
+    };
+    let ends = least("rtmark.empty")?;
+    let begin = least("rtmark.begin")?.saturating_sub(ends);
+    let end = least("rtmark.end")?.saturating_sub(ends);
+    Ok(Cost { ends, begin, end })
+}
+
+fn pair(log: &Log, sites: &Sites<'_>, span: &Span, id: &str, cost: Cost) -> (Pairing, u64) {
+    let mut pairing = Pairing::default();
+    let mut spoilt = 0;
+    // Instructions, without those of the probes themselves: each probe is charged where it
+    // was called.
+    let (mut now, mut last, mut spent) = (0_u64, None, 0_u64);
+    for event in &log.events {
+        let (site, count) = match *event {
+            Event::Probe(site, count) => (site, count),
+            Event::Printed => {
+                spoilt += u64::from(pairing.forget_open());
+                continue;
+            }
+        };
+        // 32 bits of the counter: it may come around once between two probes.
+        now += u64::from(last.map_or(0, |last| count.wrapping_sub(last)));
+        last = Some(count);
+        let Some((scenario, edge)) = sites.of(site) else { continue };
+        let at = |count| Moment { count, ticks: 0, interrupts: 0 };
+        match edge {
+            _ if scenario.as_str() != id => {
+                spent += if edge == Edge::Begin { cost.begin } else { cost.end };
+            }
+            // From here on: the cost of the ends is taken off at the beginning.
+            Edge::Begin => pairing.hit(span, edge, at((now + cost.ends).saturating_sub(spent))),
+            Edge::End => pairing.hit(span, edge, at(now.saturating_sub(spent))),
+        }
+    }
+    (pairing, spoilt)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rtmark_model::{Expected, Overhead};
+
+    const CALIBRATION: &str = "@+ 00000010 00000100 00000020 0000010c\n\
+        @  00000011 00000200 00000071 00000210 00000021 00000230\n\
+        @  00000012 00000300 00000081 00000310 00000022 00000340\n";
+
+    fn records() -> Vec<Record> {
+        let record = |name: &str, kind| Record { kind, scenario: name.parse().expect("good") };
+        vec![
+            record("rtmark.empty", Kind::Begin(0x10)),
+            record("rtmark.empty", Kind::End(0x20)),
+            record("rtmark.begin", Kind::Begin(0x11)),
+            record("rtmark.begin", Kind::End(0x21)),
+            record("rtmark.end", Kind::Begin(0x12)),
+            record("rtmark.end", Kind::End(0x22)),
+            record("rtmark.other", Kind::Begin(0x71)),
+            record("rtmark.other", Kind::End(0x81)),
+            record("a.b", Kind::Begin(0x30)),
+            record("a.b", Kind::End(0x40)),
+            record("a.c", Kind::BeginAtPend(16)),
+            record("a.c", Kind::End(0x50)),
+        ]
+    }
+
+    fn span() -> Span {
+        Span {
+            from: String::new(),
+            to: String::new(),
+            switches: 0,
+            overhead: Overhead::None,
+            ticks: Expected::Any,
+            interrupts: Expected::Any,
+        }
+    }
+
+    fn of(lines: &str) -> Result<(Vec<u64>, Unpaired, Cost), LogError> {
+        let log = Log::read(lines.as_bytes())?;
+        let id = "a.b".parse().expect("good");
+        let clocking = samples(&log, &records(), &span(), &id)?;
+        let values = clocking.samples.iter().map(|(value, _)| value).collect();
+        assert!(clocking.spoilt <= clocking.unpaired.restarted);
+        Ok((values, clocking.unpaired, clocking.cost))
+    }
+
+    #[test]
+    fn what_probes_cost_is_taken_off() {
+        let lines = format!(
+            "{CALIBRATION}@+ 00000031 00001000 00000041 00001020\n\
+             @  00000031 fffffff0 00000071 fffffff8 00000081 00000008 00000041 00000100\n\
+             @. 00000000\na.b ok\n"
+        );
+        let (samples, unpaired, cost) = of(&lines).expect("good");
+        assert_eq!(cost, Cost { ends: 0xC, begin: 0x24, end: 0x34 });
+        // The second one came around the counter's end and held a begin and an end.
+        assert_eq!(samples, [0x20 - 0xC, 0x110 - 0xC - 0x24 - 0x34]);
+        assert_eq!(unpaired, Unpaired::default());
+        assert_eq!(Log::read(lines.as_bytes()).expect("good").console, b"a.b ok\n");
+    }
+
+    #[test]
+    fn samples_in_which_the_log_was_printed_are_dropped() {
+        let lines = format!(
+            "{CALIBRATION}@  00000030 00001000\n@+ 00000040 00009000 00000030 00009100 00000040 00009110\n\
+             @. 00000000\n"
+        );
+        let (samples, unpaired, _) = of(&lines).expect("good");
+        assert_eq!(samples, [0x10 - 0xC]);
+        assert_eq!((unpaired.restarted, unpaired.ends), (1, 1));
+    }
+
+    #[test]
+    fn logs_that_cannot_be_used_are_told() {
+        let cut = of(CALIBRATION).expect_err("no end");
+        assert_eq!(cut, LogError::Cut);
+        let lost = of(&format!("{CALIBRATION}@. 0000000a\n")).expect_err("lost");
+        assert_eq!(
+            lost.to_string(),
+            "10 probes were reached while there was no room left to note them"
+        );
+        let none = of("@+ 00000030 00000001\n@. 00000000\n").expect_err("none");
+        assert_eq!(none, LogError::NoCalibration("rtmark.empty"));
+        for bad in ["@? 1\n", "@+ 1\n", "@. \n", "@+ x y\n", "@\n"] {
+            assert!(matches!(Log::read(bad.as_bytes()), Err(LogError::Line(_))), "{bad}");
+        }
+    }
+
+    #[test]
+    fn exceptions_cannot_be_clocked() {
+        let can = |id: &str| can_be_clocked(&records(), &id.parse().expect("good"));
+        assert!(can("a.b"));
+        assert!(!can("a.c"));
+        assert!(!can("a.d"));
+    }
+}
