@@ -107,7 +107,7 @@ pub struct Machine {
     /// How the program is told of the firmware: `{elf}` stands for its file.
     #[serde(default = "by_kernel")]
     pub load: Vec<String>,
-    /// The soc whose firmware it runs, which says all of the next keys.
+    /// The soc whose firmware it runs, which says what the next keys would.
     #[serde(default)]
     pub soc: Option<String>,
     /// The core, as `kernel.toml` names it.
@@ -116,7 +116,7 @@ pub struct Machine {
     /// What the kernel's timer counts, in hertz.
     #[serde(default)]
     pub clock_hz: Option<u32>,
-    /// The memories that firmware is linked to.
+    /// The memories that firmware is linked to, instead of the soc's.
     #[serde(default)]
     pub memory: Vec<MemoryFile>,
     /// The register that counts instructions; without one the core's own is read.
@@ -151,12 +151,13 @@ impl Machine {
         let machine: Self =
             toml::from_str(text).map_err(|error| MachineError(error.to_string()))?;
         let refuse = |problem: &str| Err(MachineError(problem.to_owned()));
-        let own = [machine.core.is_some(), machine.clock_hz.is_some(), !machine.memory.is_empty()];
+        let own = [machine.core.is_some(), machine.clock_hz.is_some()];
         if machine.soc.is_some() && own.contains(&true) {
-            return refuse("`soc` says what core, clock_hz and memory would: give it or them");
+            return refuse("`soc` says what core and clock_hz would: give it or them");
         }
-        if machine.soc.is_none() && own.contains(&false) {
-            return refuse("core, clock_hz and two [[memory]] are needed, or `soc`");
+        let memories = [Role::Flash, Role::Ram].map(|role| machine.memory_for(role).is_some());
+        if machine.soc.is_none() && (own.contains(&false) || memories.contains(&false)) {
+            return refuse("core, clock_hz and the memories FLASH and RAM are needed, or `soc`");
         }
         if machine.clock_hz == Some(0) {
             return refuse("clock_hz is zero");

@@ -95,6 +95,12 @@ pub fn machine_from_text(origin: &str, text: &str) -> Result<MachineFile, Machin
         }
         None => own_target(&machine),
     };
+    let region = |role| {
+        let memory = machine.memory_for(role)?;
+        Some(Region { base: memory.base, size: memory.size })
+    };
+    target.flash = region(Role::Flash).or(target.flash);
+    target.ram = region(Role::Ram).or(target.ram);
     target.name.clone_from(&machine.name);
     target.without.clone_from(&machine.without);
     target.probes = Probes::Clocked(
@@ -107,16 +113,12 @@ pub fn machine_from_text(origin: &str, text: &str) -> Result<MachineFile, Machin
 }
 
 fn own_target(machine: &Machine) -> Target {
-    let region = |role| {
-        let memory = machine.memory_for(role)?;
-        Some(Region { base: memory.base, size: memory.size })
-    };
     Target {
         name: machine.name.clone(),
         core: machine.core.clone().unwrap_or_default(),
         clock: Hertz(machine.clock_hz.unwrap_or_default()),
-        flash: region(Role::Flash),
-        ram: region(Role::Ram),
+        flash: None,
+        ram: None,
         interrupts: 0,
         priority_bits: 0,
         init: Vec::new(),
