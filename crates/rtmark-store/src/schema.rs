@@ -4,7 +4,8 @@ use rusqlite::{Connection, TransactionBehavior};
 
 /// Each step leads from the form of its index to the next one. Steps are only
 /// ever added: files made by every one of them are out there.
-const STEPS: &[&str] = &["
+pub const STEPS: &[&str] = &[
+    "
     CREATE TABLE runs (
         row INTEGER PRIMARY KEY,
         id TEXT NOT NULL UNIQUE,
@@ -35,7 +36,49 @@ const STEPS: &[&str] = &["
     CREATE TRIGGER finished_runs_stay BEFORE UPDATE ON runs WHEN old.finished_ms IS NOT NULL BEGIN
         SELECT raise(ABORT, 'finished runs are append-only');
     END;
-"];
+",
+    // Commits of runs; names and removals as marks that are appended; and nothing is
+    // deleted that was not removed before.
+    "
+    DROP TRIGGER finished_runs_stay;
+    ALTER TABLE runs ADD COLUMN revision TEXT;
+    UPDATE runs SET revision = (
+        SELECT json_extract(body, '$.provenance.commit') FROM answers
+        WHERE run = runs.row AND answer = 'measured' AND json_valid(body) ORDER BY row LIMIT 1
+    );
+    CREATE TRIGGER finished_runs_stay BEFORE UPDATE ON runs WHEN old.finished_ms IS NOT NULL BEGIN
+        SELECT raise(ABORT, 'finished runs are append-only');
+    END;
+    CREATE INDEX answers_by_key ON answers (scenario, kernel, soc);
+    CREATE TABLE marks (
+        row INTEGER PRIMARY KEY,
+        run INTEGER NOT NULL REFERENCES runs (row) ON DELETE CASCADE,
+        at_ms INTEGER NOT NULL,
+        mark TEXT NOT NULL CHECK (mark IN ('named', 'unnamed', 'removed', 'restored')),
+        text TEXT NOT NULL DEFAULT ''
+    ) STRICT;
+    CREATE INDEX marks_by_run ON marks (run);
+    CREATE VIEW removed AS SELECT run, text AS reason FROM marks AS mine WHERE mark = 'removed'
+        AND row = (SELECT max(row) FROM marks WHERE run = mine.run AND mark IN ('removed', 'restored'));
+    CREATE VIEW names AS SELECT text AS name, run FROM marks AS mine WHERE mark = 'named'
+        AND row = (SELECT max(row) FROM marks WHERE text = mine.text AND mark IN ('named', 'unnamed'));
+    CREATE TRIGGER marks_stay BEFORE UPDATE ON marks BEGIN
+        SELECT raise(ABORT, 'marks are append-only');
+    END;
+    CREATE TRIGGER marks_go_with_runs BEFORE DELETE ON marks
+        WHEN EXISTS (SELECT 1 FROM runs WHERE row = old.run) BEGIN
+        SELECT raise(ABORT, 'marks are append-only');
+    END;
+    CREATE TRIGGER only_removed_runs_go BEFORE DELETE ON runs
+        WHEN NOT EXISTS (SELECT 1 FROM removed WHERE run = old.row) BEGIN
+        SELECT raise(ABORT, 'only removed runs are pruned');
+    END;
+    CREATE TRIGGER only_removed_answers_go BEFORE DELETE ON answers
+        WHEN NOT EXISTS (SELECT 1 FROM removed WHERE run = old.run) BEGIN
+        SELECT raise(ABORT, 'only removed runs are pruned');
+    END;
+",
+];
 
 /// The newest form.
 pub const NEWEST: i64 = STEPS.len() as i64;

@@ -1,0 +1,391 @@
+//! Bundles: runs in a file that travels, from one store to another.
+//!
+//! A bundle is text, one JSON object a line, plain or packed by gzip; `docs/bundle.md`
+//! describes it. Its last line has the digest of all lines before, so that a bundle
+//! that was cut off or changed is refused. Reading one changes a store as a whole or not
+//! at all, never takes more memory than [`LONGEST_LINE`], and believes nothing: what
+//! an imported run says is never given as the answer to a later run.
+
+use std::io::{self, BufRead, BufReader, Read, Write};
+
+use flate2::Compression;
+use flate2::read::MultiGzDecoder;
+use flate2::write::GzEncoder;
+use rtmark_model::Answer;
+use rusqlite::{OptionalExtension, Transaction, TransactionBehavior, params};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::marks::check_name;
+use crate::{RunInfo, RunWriter, Store, StoreError};
+
+/// The newest form of bundles.
+pub const FORM: u32 = 1;
+/// The longest line that is read, in bytes.
+pub const LONGEST_LINE: u64 = 64 << 20;
+/// The longest bundle that is read, in bytes when unpacked.
+pub const LONGEST: u64 = 4 << 30;
+/// With this every bundle begins when unpacked.
+const BEGINNING: &[u8] = b"{\"rtmark_bundle\":";
+const GZIP: &[u8] = &[0x1f, 0x8b];
+
+/// Why a bundle could not be read or written.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BundleError {
+    /// It is something else.
+    #[error("it is no bundle: {0}")]
+    NoBundle(&'static str),
+    /// A newer rtmark wrote it.
+    #[error("it has form {0}, this rtmark knows forms up to {FORM}")]
+    Newer(u32),
+    /// A line makes no sense.
+    #[error("line {line}: {problem}")]
+    Line {
+        /// Counted from one.
+        line: u64,
+        /// What is wrong.
+        problem: String,
+    },
+    /// It ends before its end, or was changed.
+    #[error("it is incomplete or was changed: {0}")]
+    Broken(&'static str),
+    /// It cannot be read or written.
+    #[error("{0}")]
+    Io(#[from] io::Error),
+    /// The store refused.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Head {
+    rtmark_bundle: u32,
+    generator: String,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Line {
+    Run(RunLine),
+    Answer(Box<Answer>),
+    End(EndLine),
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RunLine {
+    id: String,
+    started_ms: i64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    finished_ms: Option<i64>,
+    command: String,
+    rtmark: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    revision: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    names: Vec<String>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct EndLine {
+    runs: u64,
+    answers: u64,
+    sha256: String,
+}
+
+/// What came of an import.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Imported {
+    /// The ids of runs that are new to the store.
+    pub added: Vec<String>,
+    /// The ids of runs that it had already; nothing of them was touched.
+    pub known: Vec<String>,
+    /// Answers that were added.
+    pub answers: u64,
+    /// Names that runs had in the bundle and that other runs have here.
+    pub names_taken: Vec<String>,
+}
+
+/// How a bundle is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Packing {
+    /// As text.
+    Plain,
+    /// Packed by gzip.
+    Gzip,
+}
+
+/// Whether a file that begins with these bytes (the first 64 suffice) may be a bundle:
+/// it is packed by gzip, or begins like one.
+pub fn looks_like_bundle(bytes: &[u8]) -> bool {
+    bytes.starts_with(GZIP) || bytes.starts_with(BEGINNING)
+}
+
+fn hexadecimal(digest: Sha256) -> String {
+    digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Writes runs as a bundle.
+///
+/// # Errors
+/// When the store cannot be read or the bundle not be written.
+pub fn export(
+    store: &Store,
+    runs: &[RunInfo],
+    generator: &str,
+    packing: Packing,
+    to: impl Write,
+) -> Result<u64, BundleError> {
+    match packing {
+        Packing::Plain => {
+            let mut to = io::BufWriter::new(to);
+            let answers = write(store, runs, generator, &mut to)?;
+            to.flush()?;
+            Ok(answers)
+        }
+        Packing::Gzip => {
+            let mut to = GzEncoder::new(to, Compression::default());
+            let answers = write(store, runs, generator, &mut to)?;
+            to.finish()?.flush()?;
+            Ok(answers)
+        }
+    }
+}
+
+fn write(
+    store: &Store,
+    runs: &[RunInfo],
+    generator: &str,
+    to: &mut impl Write,
+) -> Result<u64, BundleError> {
+    let mut digest = Sha256::new();
+    let mut answers = 0;
+    let mut line = |text: String| -> io::Result<()> {
+        digest.update(&text);
+        digest.update(b"\n");
+        to.write_all(text.as_bytes())?;
+        to.write_all(b"\n")
+    };
+    let json = |value: &Line| serde_json::to_string(value).map_err(io::Error::from);
+    let head = Head { rtmark_bundle: FORM, generator: generator.to_owned() };
+    line(serde_json::to_string(&head).map_err(io::Error::from)?)?;
+    for run in runs {
+        line(json(&Line::Run(RunLine {
+            id: run.id.clone(),
+            started_ms: run.started_ms,
+            finished_ms: run.finished_ms,
+            command: run.command.clone(),
+            rtmark: run.rtmark.clone(),
+            revision: run.revision.clone(),
+            names: run.names.clone(),
+        }))?)?;
+        for answer in store.answers(&run.id)? {
+            answers += 1;
+            line(json(&Line::Answer(Box::new(answer)))?)?;
+        }
+    }
+    let sha256 = hexadecimal(digest);
+    let end = json(&Line::End(EndLine { runs: runs.len() as u64, answers, sha256 }))?;
+    to.write_all(end.as_bytes())?;
+    to.write_all(b"\n")?;
+    Ok(answers)
+}
+
+/// Adds the runs of a bundle to a store: all of them or, when anything is wrong, none.
+///
+/// # Errors
+/// When it is no bundle, a newer one, broken, or the store cannot be written.
+pub fn import(store: &Store, from: impl Read) -> Result<Imported, BundleError> {
+    let mut from = BufReader::new(from);
+    // `fill_buf` may bring one byte only, as pipes do.
+    if from.fill_buf()?.first() == GZIP.first() {
+        read(store, BufReader::new(MultiGzDecoder::new(from)))
+    } else {
+        read(store, from)
+    }
+}
+
+/// The lines of a bundle, none of them longer than allowed.
+struct Lines<R> {
+    from: io::Take<R>,
+    number: u64,
+    total: u64,
+    digest: Sha256,
+}
+
+impl<R: BufRead> Lines<R> {
+    fn problem(&self, problem: impl ToString) -> BundleError {
+        BundleError::Line { line: self.number, problem: problem.to_string() }
+    }
+
+    /// The next line without its end, or none after the last one.
+    fn next(&mut self, line: &mut Vec<u8>) -> Result<bool, BundleError> {
+        line.clear();
+        self.from.set_limit(LONGEST_LINE + 1);
+        let read = self.from.read_until(b'\n', line)? as u64;
+        self.number += 1;
+        self.total += read;
+        if read == 0 {
+            return Ok(false);
+        }
+        if read > LONGEST_LINE {
+            return Err(self.problem(format!("it is longer than {} MiB", LONGEST_LINE >> 20)));
+        }
+        if self.total > LONGEST {
+            return Err(self.problem(format!("the bundle is longer than {} GiB", LONGEST >> 30)));
+        }
+        if line.pop() != Some(b'\n') {
+            return Err(BundleError::Broken("its last line has no end"));
+        }
+        Ok(true)
+    }
+}
+
+fn read(store: &Store, from: impl BufRead) -> Result<Imported, BundleError> {
+    let mut lines = Lines { from: from.take(0), number: 0, total: 0, digest: Sha256::new() };
+    let mut text = Vec::new();
+    head(&mut lines, &mut text)?;
+    lines.digest.update(&text);
+    lines.digest.update(b"\n");
+
+    let transaction = Transaction::new_unchecked(&store.connection, TransactionBehavior::Immediate)
+        .map_err(|error| store.database(error))?;
+    let mut imported = Imported::default();
+    let mut target = Target::None;
+    let (mut runs, mut answers) = (0, 0);
+    loop {
+        if !lines.next(&mut text)? {
+            return Err(BundleError::Broken("its last line is missing"));
+        }
+        let line: Line = serde_json::from_slice(&text).map_err(|error| lines.problem(error))?;
+        match line {
+            Line::Run(run) => {
+                runs += 1;
+                target = begin(store, run, &mut imported, &lines)?;
+            }
+            Line::Answer(answer) => {
+                answers += 1;
+                match &target {
+                    Target::None => return Err(lines.problem("an answer before any run")),
+                    Target::Known => {}
+                    Target::New(writer) => {
+                        writer.record(&answer, None)?;
+                        imported.answers += 1;
+                    }
+                }
+            }
+            Line::End(end) => {
+                if (end.runs, end.answers) != (runs, answers) {
+                    return Err(BundleError::Broken("its last line counts otherwise"));
+                }
+                if end.sha256 != hexadecimal(lines.digest.clone()) {
+                    return Err(BundleError::Broken("its digest is another one"));
+                }
+                if lines.next(&mut text)? {
+                    return Err(lines.problem("something follows the last line"));
+                }
+                break;
+            }
+        }
+        lines.digest.update(&text);
+        lines.digest.update(b"\n");
+    }
+    transaction.commit().map_err(|error| store.database(error))?;
+    Ok(imported)
+}
+
+/// Reads the first line. Its form is looked at before anything else of it.
+fn head<R: BufRead>(lines: &mut Lines<R>, text: &mut Vec<u8>) -> Result<(), BundleError> {
+    #[derive(Deserialize)]
+    struct Form {
+        rtmark_bundle: u32,
+    }
+    let begins = match lines.next(text) {
+        Ok(there) => there && text.starts_with(BEGINNING),
+        Err(BundleError::Line { .. } | BundleError::Broken(_)) => false,
+        Err(BundleError::Io(error)) if error.kind() == io::ErrorKind::InvalidInput => {
+            return Err(BundleError::NoBundle("it begins like gzip and is none"));
+        }
+        Err(other) => return Err(other),
+    };
+    if !begins {
+        return Err(BundleError::NoBundle("its first line is not that of a bundle"));
+    }
+    let form: Form = serde_json::from_slice(text).map_err(|error| lines.problem(error))?;
+    if form.rtmark_bundle > FORM {
+        return Err(BundleError::Newer(form.rtmark_bundle));
+    }
+    let head: Result<Head, _> = serde_json::from_slice(text);
+    head.map(drop).map_err(|error| lines.problem(error))
+}
+
+/// Where the answers that follow go.
+enum Target<'a> {
+    None,
+    Known,
+    New(RunWriter<'a>),
+}
+
+fn begin<'a, R: BufRead>(
+    store: &'a Store,
+    run: RunLine,
+    imported: &mut Imported,
+    lines: &Lines<R>,
+) -> Result<Target<'a>, BundleError> {
+    let is_id =
+        run.id.len() == 32 && run.id.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+    if !is_id {
+        return Err(lines.problem("a run's id is not 32 hexadecimal digits"));
+    }
+    let is_commit = |text: &String| {
+        let digits = text.strip_suffix('+').unwrap_or(text);
+        digits.len() <= 64 && digits.bytes().all(|byte| byte.is_ascii_hexdigit())
+    };
+    if !run.revision.iter().all(is_commit) {
+        return Err(lines.problem("a run's revision is no commit"));
+    }
+    let database = |error| BundleError::Store(store.database(error));
+    let known: Option<i64> = store
+        .connection
+        .query_row("SELECT row FROM runs WHERE id = ?1", [&run.id], |row| row.get(0))
+        .optional()
+        .map_err(database)?;
+    if known.is_some() {
+        imported.known.push(run.id);
+        return Ok(Target::Known);
+    }
+    let row: i64 = store
+        .connection
+        .query_row(
+            "INSERT INTO runs (id, started_ms, finished_ms, command, rtmark, revision) \
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6) RETURNING row",
+            params![run.id, run.started_ms, run.finished_ms, run.command, run.rtmark, run.revision],
+            |row| row.get(0),
+        )
+        .map_err(database)?;
+    for name in run.names {
+        check_name(&name)?;
+        let taken: bool = store
+            .connection
+            .query_row("SELECT EXISTS (SELECT 1 FROM names WHERE name = ?1)", [&name], |row| {
+                row.get(0)
+            })
+            .map_err(database)?;
+        if taken {
+            imported.names_taken.push(name);
+        } else {
+            store
+                .connection
+                .execute(
+                    "INSERT INTO marks (run, at_ms, mark, text) VALUES (?1, ?2, 'named', ?3)",
+                    params![row, crate::now_ms(), name],
+                )
+                .map_err(database)?;
+        }
+    }
+    imported.added.push(run.id.clone());
+    Ok(Target::New(RunWriter { store, row, id: run.id }))
+}

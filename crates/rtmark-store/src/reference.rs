@@ -1,0 +1,108 @@
+//! How users name runs: `latest`, `latest~2`, a name, the beginning of an id, a commit.
+
+use crate::{RunInfo, Store, StoreError};
+
+/// Shorter texts than this are no ids and no commits.
+const SHORTEST: usize = 4;
+
+fn is_hexadecimal(text: &str) -> bool {
+    text.len() >= SHORTEST && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+/// How far back from the newest run: 0 for `latest`, 2 for `latest~2`.
+fn generations(reference: &str) -> Option<usize> {
+    match reference.strip_prefix("latest")? {
+        "" => Some(0),
+        rest => rest.strip_prefix('~')?.parse().ok(),
+    }
+}
+
+/// Whether a run is of a commit that begins like this; `+` asks for a changed tree.
+fn is_of(run: &RunInfo, commit: &str) -> bool {
+    let Some(revision) = &run.revision else { return false };
+    match (commit.strip_suffix('+'), revision.strip_suffix('+')) {
+        (Some(wanted), Some(known)) => known.starts_with(wanted),
+        (None, None) => revision.starts_with(commit),
+        _ => false,
+    }
+}
+
+impl Store {
+    /// The run that a reference names. Names come first, then the beginnings of ids and
+    /// commits, then what `commit_of` makes of it: the full commit that a branch or tag
+    /// of the caller's repository stands for. Of several runs of one commit the newest
+    /// complete one is taken. Removed runs are passed over.
+    ///
+    /// # Errors
+    /// When nothing fits, several runs do, or the file cannot be read.
+    pub fn resolve(
+        &self,
+        reference: &str,
+        commit_of: impl FnOnce(&str) -> Option<String>,
+    ) -> Result<RunInfo, StoreError> {
+        let mut runs = self.runs()?;
+        runs.retain(|run| run.removed.is_none());
+        let unknown = || StoreError::NoSuchRun(reference.escape_debug().to_string());
+        if let Some(back) = generations(reference) {
+            let complete: Vec<_> =
+                runs.into_iter().filter(|run| run.finished_ms.is_some()).collect();
+            let known = complete.len();
+            return complete.into_iter().nth(back).ok_or(StoreError::NotSoMany {
+                reference: reference.to_owned(),
+                wanted: back.saturating_add(1),
+                known,
+            });
+        }
+        if let Some(index) = runs.iter().position(|run| run.names.iter().any(|n| n == reference)) {
+            return Ok(runs.swap_remove(index));
+        }
+        let text = reference.to_ascii_lowercase();
+        if is_hexadecimal(text.strip_suffix('+').unwrap_or(&text)) {
+            let fitting = |run: &&RunInfo| run.id.starts_with(&text);
+            let mut ids: Vec<&RunInfo> = runs.iter().filter(fitting).collect();
+            // One commit may have many runs; several commits that begin alike are ambiguous.
+            if let Some(run) = newest_of(&runs, &text, reference)? {
+                ids.push(run);
+            }
+            match ids.as_slice() {
+                [] => {}
+                [run] => return Ok((*run).clone()),
+                several => {
+                    return Err(StoreError::Ambiguous {
+                        reference: reference.to_owned(),
+                        candidates: several.iter().map(|run| run.id.clone()).collect(),
+                    });
+                }
+            }
+        }
+        let commit = commit_of(reference).ok_or_else(unknown)?;
+        newest_of(&runs, &commit, reference)?.cloned().ok_or_else(|| {
+            let changed = format!("{commit}+");
+            match runs.iter().any(|run| is_of(run, &changed)) {
+                true => StoreError::OnlyChanged(commit),
+                false => StoreError::NoSuchRun(format!(
+                    "{}` (commit `{}",
+                    reference.escape_debug(),
+                    commit.get(..12).unwrap_or(&commit)
+                )),
+            }
+        })
+    }
+}
+
+/// The newest run of a commit, a complete one before an interrupted one.
+fn newest_of<'a>(
+    runs: &'a [RunInfo],
+    commit: &str,
+    reference: &str,
+) -> Result<Option<&'a RunInfo>, StoreError> {
+    let fitting: Vec<_> = runs.iter().filter(|run| is_of(run, commit)).collect();
+    let newest = fitting.iter().find(|run| run.finished_ms.is_some()).or(fitting.first()).copied();
+    if fitting.iter().any(|run| newest.is_some_and(|newest| run.revision != newest.revision)) {
+        return Err(StoreError::Ambiguous {
+            reference: reference.to_owned(),
+            candidates: fitting.iter().map(|run| run.id.clone()).collect(),
+        });
+    }
+    Ok(newest)
+}

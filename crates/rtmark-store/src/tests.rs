@@ -1,0 +1,286 @@
+//! The store, seen from inside.
+
+use std::time::Instant;
+
+use super::*;
+use rtmark_model::{Backend, Key};
+
+fn answer(scenario: &str) -> Answer {
+    let key = Key {
+        soc: "s".into(),
+        kernel: "floor".parse().expect("good"),
+        version: "1".into(),
+        profile: "default".into(),
+        scenario: scenario.parse().expect("good"),
+        backend: Backend::Sim,
+    };
+    Answer::NotApplicable { key, reason: "because".into() }
+}
+
+fn scratch() -> (tempfile::TempDir, PathBuf) {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let path = folder.path().join("deep/er/store.sqlite");
+    (folder, path)
+}
+
+#[test]
+fn what_is_recorded_is_there_after_reopening() {
+    let (_folder, path) = scratch();
+    let store = Store::open(&path).expect("made");
+    let run = store.begin("rtmark run", "0", None).expect("begun");
+    let id = run.id().to_owned();
+    run.record(&answer("a.b"), None).expect("recorded");
+    run.record(&answer("a.c"), Some(&fingerprint(["x", "y"]))).expect("recorded");
+    drop(store);
+
+    let store = Store::open(&path).expect("opened");
+    let runs = store.runs().expect("read");
+    assert_eq!((runs.len(), &runs[0].id, runs[0].answers), (1, &id, 2));
+    assert_eq!(runs[0].finished_ms, None, "it was never finished");
+    let answers = store.answers(&id).expect("read");
+    let ids: Vec<_> = answers.iter().map(|a| a.key().scenario.as_str()).collect();
+    assert_eq!(ids, ["a.b", "a.c"]);
+    let found = store.find(&fingerprint(["x", "y"])).expect("read").expect("found");
+    assert_eq!(found.key().scenario.as_str(), "a.c");
+    assert!(store.find(&fingerprint(["xy", ""])).expect("read").is_none());
+}
+
+#[test]
+fn a_finished_run_says_so() {
+    let (_folder, path) = scratch();
+    let store = Store::open(&path).expect("made");
+    store.begin("c", "0", None).and_then(RunWriter::finish).expect("finished");
+    assert!(store.runs().expect("read")[0].finished_ms.is_some());
+}
+
+#[test]
+fn answers_cannot_be_changed() {
+    let (_folder, path) = scratch();
+    let store = Store::open(&path).expect("made");
+    store.begin("c", "0", None).and_then(|run| run.record(&answer("a.b"), None)).expect("recorded");
+    let change = store.connection.execute("UPDATE answers SET kernel = 'x'", []);
+    assert!(change.expect_err("refused").to_string().contains("append-only"));
+}
+
+#[test]
+fn two_writers_do_not_lose_each_other() {
+    let (_folder, path) = scratch();
+    Store::open(&path).expect("made");
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                let store = Store::open(&path).expect("opened");
+                let run = store.begin("c", "0", None).expect("begun");
+                for _ in 0..50 {
+                    run.record(&answer("a.b"), None).expect("recorded");
+                }
+                run.finish().expect("finished");
+            });
+        }
+    });
+    let runs = Store::open(&path).and_then(|store| store.runs()).expect("read");
+    assert_eq!(runs.iter().map(|run| run.answers).collect::<Vec<_>>(), [50, 50]);
+}
+
+#[test]
+fn files_that_are_no_store_are_refused() {
+    let (folder, _) = scratch();
+    let path = folder.path().join("noise");
+    std::fs::write(&path, [0x55; 4096]).expect("written");
+    let error = Store::open(&path).expect_err("refused").to_string();
+    assert!(error.contains("noise") && error.contains("not a database"), "{error}");
+
+    let path = folder.path().join("newer");
+    let store = Store::open(&path).expect("made");
+    store.connection.pragma_update(None, "user_version", 99).expect("set");
+    drop(store);
+    assert!(matches!(Store::open(&path), Err(StoreError::Newer { found: 99, .. })));
+
+    let path = folder.path().join("other");
+    let connection = Connection::open(&path).expect("made");
+    connection.execute_batch("CREATE TABLE runs (x)").expect("made");
+    drop(connection);
+    let error = Store::open(&path).expect_err("refused").to_string();
+    assert!(error.contains("already exists"), "{error}");
+}
+
+#[test]
+fn the_place_follows_the_environment() {
+    let from = |set: &[(&str, &str)]| {
+        place(|name| set.iter().find(|(n, _)| *n == name).map(|(_, v)| PathBuf::from(v))).ok()
+    };
+    let all = [("RTMARK_STORE", "x.db"), ("XDG_DATA_HOME", "/d"), ("HOME", "/h")];
+    assert_eq!(from(&all), Some("x.db".into()));
+    assert_eq!(from(&all[1..]), Some("/d/rtmark/store.sqlite".into()));
+    assert_eq!(from(&all[2..]), Some("/h/.local/share/rtmark/store.sqlite".into()));
+    let relative = [("XDG_DATA_HOME", "d"), ("HOME", "/h")];
+    assert_eq!(from(&relative), Some("/h/.local/share/rtmark/store.sqlite".into()));
+    assert_eq!(from(&[]), None);
+}
+
+/// A store of an older form, with one finished run and one that was interrupted.
+fn of_form(form: usize, path: &Path) {
+    let connection = Connection::open(path).expect("made");
+    for step in &schema::STEPS[..form] {
+        connection.execute_batch(step).expect("a good step");
+    }
+    connection.pragma_update(None, "user_version", form as i64).expect("set");
+    let body = r#"{"answer":"measured","provenance":{"commit":"c0ffee+"}}"#;
+    connection
+        .execute_batch(&format!(
+            "INSERT INTO runs (id, started_ms, finished_ms, command, rtmark) VALUES
+                 ('aaaa0000', 1, 2, 'rtmark run', '0.1.0'), ('bbbb0000', 3, NULL, 'rtmark run', '0.1.0');
+             INSERT INTO answers (run, soc, kernel, version, profile, scenario, backend, answer, body)
+                 VALUES (1, 's', 'k', '1', 'default', 'a.b', 'sim', 'measured', '{body}'),
+                        (2, 's', 'k', '1', 'default', 'a.b', 'sim', 'measured', 'no json');"
+        ))
+        .expect("filled");
+}
+
+#[test]
+fn stores_of_every_older_form_are_brought_to_the_newest() {
+    for form in 1..schema::STEPS.len() {
+        let folder = tempfile::tempdir().expect("a scratch folder");
+        let path = folder.path().join("old");
+        of_form(form, &path);
+        let store = Store::open(&path).expect("migrated");
+        let runs = store.runs().expect("read");
+        let ids: Vec<_> = runs.iter().map(|run| (run.id.as_str(), run.answers)).collect();
+        assert_eq!(ids, [("bbbb0000", 1), ("aaaa0000", 1)], "form {form}");
+        assert_eq!(runs[1].revision.as_deref(), Some("c0ffee+"), "taken from its answers");
+        assert_eq!((runs[0].revision.as_deref(), runs[0].finished_ms), (None, None));
+        store.name(&runs[1], "before").expect("the new form's marks work");
+        let change = store.connection.execute("UPDATE runs SET command = 'x' WHERE row = 1", []);
+        assert!(change.expect_err("refused").to_string().contains("append-only"));
+        let form: i64 = store
+            .connection
+            .pragma_query_value(None, "user_version", |row| row.get(0))
+            .expect("there");
+        assert_eq!(form, schema::NEWEST);
+    }
+}
+
+fn finished(store: &Store, revision: Option<&str>, scenarios: &[&str]) -> RunInfo {
+    let run = store.begin("rtmark run", "0", revision).expect("begun");
+    let id = run.id().to_owned();
+    for scenario in scenarios {
+        run.record(&answer(scenario), Some(&fingerprint([*scenario]))).expect("recorded");
+    }
+    run.finish().expect("finished");
+    let runs = store.runs().expect("read");
+    runs.into_iter().find(|run| run.id == id).expect("there")
+}
+
+fn nobody(_: &str) -> Option<String> {
+    None
+}
+
+#[test]
+fn references_find_runs() {
+    let (_folder, path) = scratch();
+    let store = Store::open(&path).expect("made");
+    let commit = "1234567890abcdef1234567890abcdef12345678";
+    let first = finished(&store, Some(commit), &["a.b"]);
+    let second = finished(&store, Some("99999999+"), &["a.b"]);
+    let third = finished(&store, Some(commit), &["a.b"]);
+    store.begin("rtmark run", "0", None).expect("interrupted");
+    let found = |reference: &str| store.resolve(reference, nobody).map(|run| run.id);
+    assert_eq!(found("latest").expect("there"), third.id, "only complete runs are the latest");
+    assert_eq!(found("latest~2").expect("there"), first.id);
+    let error = found("latest~3").expect_err("too far back").to_string();
+    assert!(error.contains("run 4") && error.contains("3 complete"), "{error}");
+    assert_eq!(found(&second.id[..9]).expect("there"), second.id);
+    assert_eq!(found(&second.id[..9].to_uppercase()).expect("there"), second.id);
+    assert_eq!(found("12345678").expect("there"), third.id, "the newest of a commit");
+    assert_eq!(found("9999999+").expect("there"), second.id);
+    let branch = |_: &str| Some("99999999".to_owned());
+    let error = store.resolve("main", branch).expect_err("only with changes");
+    assert!(matches!(error, StoreError::OnlyChanged(_)), "{error}");
+    let branch = |_: &str| Some(commit.to_owned());
+    assert_eq!(store.resolve("main", branch).expect("there").id, third.id);
+    store.name(&first, "main").expect("named");
+    assert_eq!(store.resolve("main", branch).expect("there").id, first.id, "names come first");
+    store.name(&second, "main").expect("named anew");
+    assert_eq!(found("main").expect("there"), second.id);
+    store.unname(&second, "main").expect("unnamed");
+    assert!(matches!(found("main"), Err(StoreError::NoSuchRun(_))));
+    for bad in ["", "latest", "1a", "a b", "beef", "x\n", &"a".repeat(97)] {
+        assert!(matches!(store.name(&first, bad), Err(StoreError::BadName { .. })), "{bad}");
+    }
+    assert!(matches!(found("f"), Err(StoreError::NoSuchRun(_))), "too short for an id");
+
+    let alike = "1234567890abcdef000000000000000000000000";
+    finished(&store, Some(alike), &[]);
+    assert!(matches!(found("12345678"), Err(StoreError::Ambiguous { .. })));
+}
+
+#[test]
+fn removed_runs_are_passed_over_and_only_they_are_pruned() {
+    let (_folder, path) = scratch();
+    let store = Store::open(&path).expect("made");
+    let kept = finished(&store, None, &["a.b"]);
+    let gone = finished(&store, None, &["a.c", "a.d"]);
+    store.name(&gone, "old").expect("named");
+    let delete = |what: &str| store.connection.execute(what, []).map_err(|e| e.to_string());
+    for what in ["DELETE FROM answers", "DELETE FROM runs", "DELETE FROM marks"] {
+        let error = delete(what).expect_err("refused");
+        assert!(error.contains("pruned") || error.contains("append-only"), "{what}: {error}");
+    }
+    assert_eq!(store.prune().expect("pruned").runs, 0, "nothing was removed yet");
+    store.remove(&gone, "wrong board").expect("removed");
+    assert_eq!(store.resolve("latest", nobody).expect("there").id, kept.id);
+    assert!(store.resolve("old", nobody).is_err() && store.resolve(&gone.id, nobody).is_err());
+    assert!(store.find(&fingerprint(["a.c"])).expect("read").is_none(), "no answer any more");
+    assert_eq!(store.answers(&gone.id).expect("read").len(), 2, "but still in the file");
+    store.restore(&gone).expect("restored");
+    assert_eq!(store.resolve("old", nobody).expect("there").id, gone.id);
+    store.remove(&gone, "").expect("removed again");
+    assert_eq!(store.prunable().expect("read"), Pruned { runs: 1, answers: 2, bytes: 0 });
+    let pruned = store.prune().expect("pruned");
+    assert_eq!((pruned.runs, pruned.answers), (1, 2));
+    assert_eq!(store.runs().expect("read"), [kept]);
+}
+
+#[test]
+fn a_locked_store_says_so_and_loses_nothing() {
+    let (_folder, path) = scratch();
+    let store = Store::open(&path).expect("made");
+    finished(&store, None, &["a.b"]);
+    let other = Connection::open(&path).expect("opened");
+    other.execute_batch("BEGIN EXCLUSIVE").expect("locked");
+    let began = Instant::now();
+    let impatient = Store::open_waiting(&path, Duration::from_millis(50)).expect("readers pass");
+    assert_eq!(impatient.runs().expect("read").len(), 1);
+    let error = impatient.begin("c", "0", None).expect_err("locked");
+    assert!(matches!(error, StoreError::Locked { .. }) && error.to_string().contains("locked"));
+    assert!(began.elapsed() < Duration::from_secs(10));
+    other.execute_batch("ROLLBACK").expect("unlocked");
+    impatient.begin("c", "0", None).expect("begun");
+}
+
+#[test]
+fn a_store_that_was_cut_off_or_overwritten_is_refused() {
+    let (_folder, path) = scratch();
+    let store = Store::open(&path).expect("made");
+    for _ in 0..40 {
+        finished(&store, None, &["a.b", "a.c", "a.d"]);
+    }
+    drop(store);
+    let whole = std::fs::read(&path).expect("readable");
+    let reads = |bytes: &[u8]| {
+        std::fs::write(&path, bytes).expect("writable");
+        let store = Store::open(&path)?;
+        for run in store.runs()? {
+            store.answers(&run.id)?;
+        }
+        store.begin("c", "0", None).and_then(|run| run.record(&answer("x.y"), None))
+    };
+    reads(&whole).expect("whole");
+    for length in [50, 1000, whole.len() / 2, whole.len() - 4096] {
+        let error = reads(&whole[..length]).expect_err("refused");
+        assert!(matches!(error, StoreError::Damaged { .. }), "{length}: {error}");
+    }
+    let mut noise = whole.clone();
+    noise[100..8192].fill(0xA5);
+    assert!(matches!(reads(&noise), Err(StoreError::Damaged { .. })));
+}

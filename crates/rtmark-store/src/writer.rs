@@ -1,0 +1,98 @@
+//! Appending: the answers of one run, as they come.
+
+use rtmark_model::{Answer, Key};
+use rusqlite::params;
+use sha2::{Digest, Sha256};
+
+use crate::{Store, StoreError, now_ms};
+
+/// Appends the answers of one run.
+#[derive(Debug)]
+pub struct RunWriter<'a> {
+    pub(crate) store: &'a Store,
+    pub(crate) row: i64,
+    pub(crate) id: String,
+}
+
+impl RunWriter<'_> {
+    /// The run's name.
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// Appends an answer; it survives the death of the process once this has returned.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn record(
+        &self,
+        answer: &Answer,
+        fingerprint: Option<&Fingerprint>,
+    ) -> Result<(), StoreError> {
+        let body = serde_json::to_string(answer)?;
+        let Key { soc, kernel, version, profile, scenario, backend } = answer.key();
+        let kind = match answer {
+            Answer::Measured(_) => "measured",
+            Answer::NotApplicable { .. } => "not-applicable",
+            Answer::Failed { .. } => "failed",
+        };
+        self.store
+            .connection
+            .prepare_cached(
+                "INSERT INTO answers (run, soc, kernel, version, profile, scenario, backend, \
+                 basis, answer, fingerprint, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+            )
+            .and_then(|mut statement| {
+                statement.execute(params![
+                    self.row,
+                    soc,
+                    kernel.as_str(),
+                    version,
+                    profile,
+                    scenario.as_str(),
+                    backend.name(),
+                    answer.series().map(|series| series.basis.name()),
+                    kind,
+                    fingerprint.map(Fingerprint::as_str),
+                    body
+                ])
+            })
+            .map_err(|error| self.store.database(error))?;
+        Ok(())
+    }
+
+    /// Marks the run complete.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn finish(self) -> Result<(), StoreError> {
+        self.store
+            .connection
+            .execute("UPDATE runs SET finished_ms = ?1 WHERE row = ?2", params![now_ms(), self.row])
+            .map_err(|error| self.store.database(error))?;
+        Ok(())
+    }
+}
+
+/// A digest of everything that an exact answer depends on: equal digests,
+/// equal answers.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Fingerprint(String);
+
+impl Fingerprint {
+    pub(crate) fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// Sums up the ingredients of an answer.
+pub fn fingerprint<'a>(ingredients: impl IntoIterator<Item = &'a str>) -> Fingerprint {
+    let mut digest = Sha256::new();
+    for ingredient in ingredients {
+        // The length keeps neighbours apart.
+        digest.update((ingredient.len() as u64).to_le_bytes());
+        digest.update(ingredient);
+    }
+    let hex = |text: String, byte: &u8| text + &format!("{byte:02x}");
+    Fingerprint(digest.finalize().iter().fold(String::new(), hex))
+}

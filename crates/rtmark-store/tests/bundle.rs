@@ -1,0 +1,176 @@
+//! Bundles: there and back, and what is refused.
+
+use std::io::{self, Read};
+
+use rtmark_model::{Answer, Backend, Key};
+use rtmark_store::bundle::{self, BundleError, LONGEST_LINE, Packing, export, import};
+use rtmark_store::{RunInfo, RunWriter, Store, fingerprint};
+
+fn answer(scenario: &str, reason: &str) -> Answer {
+    let key = Key {
+        soc: "s".into(),
+        kernel: "floor".parse().expect("good"),
+        version: "1".into(),
+        profile: "default".into(),
+        scenario: scenario.parse().expect("good"),
+        backend: Backend::Sim,
+    };
+    Answer::NotApplicable { key, reason: reason.into() }
+}
+
+struct Stores {
+    folder: tempfile::TempDir,
+    from: Store,
+}
+
+impl Stores {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().expect("a scratch folder");
+        let from = Store::open(folder.path().join("from")).expect("made");
+        let run = from.begin("rtmark run", "0", Some("c0ffee")).expect("begun");
+        run.record(&answer("a.b", "line\nbreak"), Some(&fingerprint(["x"]))).expect("recorded");
+        run.record(&answer("a.c", "<script>"), None).expect("recorded");
+        run.finish().expect("finished");
+        from.name(&from.runs().expect("read")[0], "base").expect("named");
+        from.begin("rtmark run", "0", None).map(|_: RunWriter<'_>| ()).expect("interrupted");
+        Self { folder, from }
+    }
+
+    fn runs(&self) -> Vec<RunInfo> {
+        self.from.runs().expect("read")
+    }
+
+    fn bundle(&self, packing: Packing) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        let answers =
+            export(&self.from, &self.runs(), "test", packing, &mut bytes).expect("written");
+        assert_eq!(answers, 2);
+        bytes
+    }
+
+    /// A fresh store to import into.
+    fn to(&self, name: &str) -> Store {
+        Store::open(self.folder.path().join(name)).expect("made")
+    }
+}
+
+#[test]
+fn what_is_exported_arrives_once() {
+    let stores = Stores::new();
+    for packing in [Packing::Plain, Packing::Gzip] {
+        let bytes = stores.bundle(packing);
+        assert!(bundle::looks_like_bundle(&bytes[..64]));
+        let to = stores.to(&format!("{packing:?}"));
+        let imported = import(&to, &*bytes).expect("imported");
+        assert_eq!((imported.added.len(), imported.answers), (2, 2));
+        let shown = |store: &Store| {
+            let runs = store.runs().expect("read").into_iter();
+            runs.map(|run| (run.id, run.names, run.revision, run.finished_ms, run.answers))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(shown(&to), shown(&stores.from));
+        let id = &stores.runs()[1].id;
+        let texts = |store: &Store| format!("{:?}", store.answers(id).expect("read"));
+        assert_eq!(texts(&to), texts(&stores.from));
+        assert!(to.find(&fingerprint(["x"])).expect("read").is_none(), "others' word is no answer");
+
+        let again = import(&to, &*bytes).expect("harmless");
+        assert_eq!((again.added.len(), again.known.len(), again.answers), (0, 2, 0));
+        assert_eq!(to.runs().expect("read").len(), 2);
+    }
+}
+
+#[test]
+fn names_that_are_taken_stay_where_they_are() {
+    let stores = Stores::new();
+    let to = stores.to("to");
+    to.begin("c", "0", None).and_then(RunWriter::finish).expect("finished");
+    let own = to.runs().expect("read").remove(0);
+    to.name(&own, "base").expect("named");
+    let imported = import(&to, &*stores.bundle(Packing::Plain)).expect("imported");
+    assert_eq!(imported.names_taken, ["base"]);
+    assert_eq!(to.resolve("base", |_| None).expect("there").id, own.id);
+}
+
+/// What is said about a bundle; the store must be as it was.
+fn refused(stores: &Stores, name: &str, from: impl Read) -> BundleError {
+    let to = stores.to(name);
+    let error = import(&to, from).expect_err("refused");
+    assert_eq!(to.runs().expect("read"), [], "nothing of it stays");
+    error
+}
+
+#[test]
+fn spoilt_bundles_are_refused_whole() {
+    let stores = Stores::new();
+    let good = String::from_utf8(stores.bundle(Packing::Plain)).expect("text");
+    let spoil = |from: &str, to: &str| {
+        assert!(good.contains(from), "{from} in {good}");
+        refused(&stores, "spoilt", good.replacen(from, to, 1).as_bytes()).to_string()
+    };
+    let digest = "its digest is another one";
+    assert!(spoil("line\\nbreak", "line break").contains(digest));
+    assert!(spoil("\"rtmark_bundle\":1", "\"rtmark_bundle\":2").contains("form 2"));
+    assert!(spoil("\"rtmark_bundle\":1", "\"rtmark_bundle\":99999999999").contains("line 1"));
+    assert!(spoil("\"started_ms\":", "\"started_ms\":99999999999999999999").contains("line 2"));
+    assert!(spoil("\"a.b\"", "\"../b\"").contains("line"));
+    assert!(spoil("\"names\":[\"base\"]", "\"names\":[\"\\u001b[2J\"]").contains("is no name"));
+    assert!(spoil("\"revision\":\"c0ffee\"", "\"revision\":\"$(reboot)\"").contains("no commit"));
+    assert!(spoil("{\"run\":", "{\"ran\":").contains("unknown variant"));
+    assert!(spoil("\"answers\":2", "\"answers\":3").contains("counts otherwise"));
+    let id = &stores.runs()[1].id;
+    assert!(spoil(id, "../../etc/passwd").contains("32 hexadecimal digits"));
+    let lines: Vec<&str> = good.lines().collect();
+    let joined = |lines: &[&str]| lines.join("\n") + "\n";
+    let without_end = refused(&stores, "cut", joined(&lines[..lines.len() - 1]).as_bytes());
+    assert!(matches!(without_end, BundleError::Broken(_)), "{without_end}");
+    let cut = refused(&stores, "cut", &good.as_bytes()[..good.len() - 3]);
+    assert!(matches!(cut, BundleError::Broken(_)), "{cut}");
+    let more = refused(&stores, "more", format!("{good}x\n").as_bytes()).to_string();
+    assert!(more.contains("follows"), "{more}");
+    let no_run = joined(&[lines[0], lines[3], lines[4]]);
+    assert!(refused(&stores, "norun", no_run.as_bytes()).to_string().contains("before any run"));
+    let gzip = stores.bundle(Packing::Gzip);
+    refused(&stores, "gz", &gzip[..gzip.len() / 2]);
+    refused(&stores, "gz", &b"\x1f\x8b\x08\x00rubbish and more of it, but no deflate stream"[..]);
+    let mut flipped = gzip.clone();
+    flipped[gzip.len() / 2] ^= 0x10;
+    refused(&stores, "gz", &*flipped);
+    for noise in [&b""[..], b"\n", b"\xff\xfe\x00", b"SQLite format 3\0", b"{\"rtmark_bundle\":1"] {
+        let error = refused(&stores, "noise", noise);
+        assert!(matches!(error, BundleError::NoBundle(_)), "{error}");
+    }
+    let bytes = joined(&lines[..2]).replace("rtmark run", "\u{0}").into_bytes();
+    let invalid: Vec<u8> = bytes.iter().map(|b| if *b == 0 { 0xff } else { *b }).collect();
+    let error = refused(&stores, "utf8", &*invalid).to_string();
+    assert!(error.contains("line 2"), "{error}");
+}
+
+#[test]
+fn lines_without_end_take_bounded_memory() {
+    let stores = Stores::new();
+    let head = &b"{\"rtmark_bundle\":1,\"generator\":\"x\"}\n"[..];
+    let endless = head.chain(&b"{\"run\":\""[..]).chain(io::repeat(b'a').take(1 << 30));
+    let error = refused(&stores, "long", endless).to_string();
+    assert!(error.contains("line 2") && error.contains(&format!("{} MiB", LONGEST_LINE >> 20)));
+    let error = refused(&stores, "long", io::repeat(b'{').take(1 << 30));
+    assert!(matches!(error, BundleError::NoBundle(_)), "{error}");
+}
+
+#[test]
+fn deep_nesting_and_huge_numbers_are_errors() {
+    let stores = Stores::new();
+    let good = String::from_utf8(stores.bundle(Packing::Plain)).expect("text");
+    let lines: Vec<&str> = good.lines().collect();
+    let answers = [
+        format!("{{\"answer\":{}", "[".repeat(1 << 20)),
+        "{\"answer\":1e999}".to_owned(),
+        "{\"answer\":{\"answer\":\"measured\",\"clock\":340282366920938463463374607431768211456}}"
+            .into(),
+    ];
+    for answer in answers {
+        let text = [lines[0], lines[1], &answer].join("\n") + "\n";
+        let error = refused(&stores, "deep", text.as_bytes()).to_string();
+        assert!(error.contains("line 3"), "{error}");
+    }
+}
