@@ -26,7 +26,7 @@ use rtmark_model::Answer;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 pub use error::StoreError;
-pub use marks::Pruned;
+pub use marks::{Pruned, check_name};
 pub use writer::{Fingerprint, RunWriter, fingerprint};
 
 /// The environment variable that names the store's file.

@@ -23,7 +23,7 @@ const LONGEST_NAME: usize = 96;
 ///
 /// # Errors
 /// [`StoreError::BadName`] with the reason.
-pub(crate) fn check_name(name: &str) -> Result<(), StoreError> {
+pub fn check_name(name: &str) -> Result<(), StoreError> {
     let refuse = |reason| {
         Err(StoreError::BadName {
             name: name.chars().take(120).flat_map(char::escape_debug).collect(),

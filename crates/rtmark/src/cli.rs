@@ -2,7 +2,9 @@
 
 use clap::{ArgAction, Args, Parser, Subcommand};
 
-use crate::commands::{completions, doctor, exit_codes, list, man, run, sim};
+use crate::commands::{
+    completions, doctor, exit_codes, export, list, log, man, name, prune, rm, run, show, sim,
+};
 use crate::exit::Exit;
 use crate::trouble::Trouble;
 
@@ -33,9 +35,15 @@ pub struct Talk {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    Run(run::Arguments),
+    Run(Box<run::Arguments>),
     List(list::Arguments),
     Sim(Box<sim::Arguments>),
+    Log(log::Arguments),
+    Show(show::Arguments),
+    Name(name::Arguments),
+    Rm(rm::Arguments),
+    Prune(prune::Arguments),
+    Export(export::Arguments),
     Doctor(doctor::Arguments),
     ExitCodes(exit_codes::Arguments),
     Completions(completions::Arguments),
@@ -50,6 +58,12 @@ impl Cli {
             Command::Run(arguments) => arguments.run(talk),
             Command::List(arguments) => arguments.run(talk),
             Command::Sim(arguments) => arguments.run(talk),
+            Command::Log(arguments) => arguments.run(),
+            Command::Show(arguments) => arguments.run(talk),
+            Command::Name(arguments) => arguments.run(talk),
+            Command::Rm(arguments) => arguments.run(talk),
+            Command::Prune(arguments) => arguments.run(talk),
+            Command::Export(arguments) => arguments.run(talk),
             Command::Doctor(arguments) => arguments.run(),
             Command::ExitCodes(arguments) => arguments.run(),
             Command::Completions(arguments) => arguments.run(),

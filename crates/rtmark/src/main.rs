@@ -4,9 +4,13 @@
 
 mod cli;
 mod commands;
+mod config;
 mod exit;
 mod output;
 mod progress;
+#[cfg(test)]
+mod schema;
+mod shelf;
 mod trouble;
 
 use std::process::ExitCode;

@@ -9,6 +9,7 @@ use rtmark_runner::MachineFileError;
 use rtmark_runner::NothingSelected;
 use rtmark_runner::socs::SocFileError;
 use rtmark_store::StoreError;
+use rtmark_store::bundle::BundleError;
 
 use crate::exit::Exit;
 
@@ -124,16 +125,30 @@ impl From<NothingSelected> for Trouble {
 
 impl From<StoreError> for Trouble {
     fn from(error: StoreError) -> Self {
-        let (exit, hint) = match error {
-            StoreError::Newer { .. } => {
-                (Exit::Usage, "update rtmark, or name another store with --store")
-            }
-            StoreError::NoPlace => (Exit::Usage, "name a file with --store or RTMARK_STORE"),
-            _ => {
-                (Exit::Internal, "check the file, or name another one with --store or RTMARK_STORE")
-            }
+        let exit = match error {
+            StoreError::NoPlace
+            | StoreError::Newer { .. }
+            | StoreError::BadName { .. }
+            | StoreError::Ambiguous { .. } => Exit::Usage,
+            StoreError::NoSuchRun(_)
+            | StoreError::NotSoMany { .. }
+            | StoreError::OnlyChanged(_) => Exit::NothingSelected,
+            _ => Exit::Internal,
         };
+        let hint = error.hint();
         Self::new(exit, error, hint)
+    }
+}
+
+impl From<BundleError> for Trouble {
+    fn from(error: BundleError) -> Self {
+        let hint = match error {
+            BundleError::Store(error) => return error.into(),
+            BundleError::Io(_) => "check the path and the room on the disk",
+            BundleError::Newer(_) => "update rtmark",
+            _ => "export it again where it came from; nothing of it was taken",
+        };
+        Self::new(Exit::Usage, format!("the bundle: {error}"), hint)
     }
 }
 

@@ -3,7 +3,13 @@
 pub mod completions;
 pub mod doctor;
 pub mod exit_codes;
+pub mod export;
 pub mod list;
+pub mod log;
 pub mod man;
+pub mod name;
+pub mod prune;
+pub mod rm;
 pub mod run;
+pub mod show;
 pub mod sim;

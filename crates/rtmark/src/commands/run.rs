@@ -14,9 +14,11 @@ use rtmark_store::{Fingerprint, RunWriter, Store, StoreError};
 use rtmark_units::Cycles;
 
 use crate::cli::Talk;
+use crate::config::Config;
 use crate::exit::Exit;
 use crate::output::{self, say};
 use crate::progress::Progress;
+use crate::shelf::{self, StoreFlag};
 use crate::trouble::Trouble;
 
 /// Build the kernels' firmware, run the scenarios, show and keep what they cost
@@ -44,9 +46,11 @@ pub struct Arguments {
     /// The form of the results
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
-    /// The file that keeps results [default: rtmark/store.sqlite in the user's data directory]
-    #[arg(long, value_name = "FILE", env = rtmark_store::STORE_VARIABLE)]
-    store: Option<PathBuf>,
+    /// Give the run a name, by which it is referred to later
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+    #[command(flatten)]
+    store: StoreFlag,
     /// Measure again what the store knows of exactly this firmware, soc and simulator
     #[arg(long)]
     fresh: bool,
@@ -62,7 +66,7 @@ pub struct Arguments {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Format {
+pub enum Format {
     /// For people: scenarios down, kernels across
     Table,
     /// For programs: everything, every sample included
@@ -232,26 +236,43 @@ impl Ledger for Keeper<'_> {
 impl Arguments {
     pub fn run(self, talk: Talk) -> Result<Exit, Trouble> {
         let began = Instant::now();
-        let catalogue = catalogue(self.catalogue.as_deref())?;
+        let config = Config::load()?;
+        if let Some(name) = &self.name {
+            rtmark_store::check_name(name)?;
+        }
+        let catalogue = catalogue(self.catalogue.as_deref().or(config.catalogue.as_deref()))?;
         let basis = self.backend.basis(self.basis)?;
-        let platforms = wanted(&self.soc, self.backend, basis)?;
-        let tree = Tree::find(self.firmware.as_deref())?;
+        let socs = if self.soc.is_empty() { &config.run.soc } else { &self.soc };
+        let platforms = wanted(socs, self.backend, basis)?;
+        let tree = Tree::find(self.firmware.as_deref().or(config.firmware.as_deref()))?;
         let kernels = tree.kernels()?;
-        let selection = Selection { kernels: self.kernel, scenarios: self.scenario };
+        let asked = |asked: Vec<Pattern>, configured: &[Pattern]| {
+            if asked.is_empty() { configured.to_vec() } else { asked }
+        };
+        let selection = Selection {
+            kernels: asked(self.kernel, &config.run.kernel),
+            scenarios: asked(self.scenario, &config.run.scenario),
+        };
         let plan = Plan::new(&catalogue, &kernels, &platforms, &self.profile, &selection)?;
 
         let builder = Builder::new(tree);
         refuse_without_tools(&builder, &plan)?;
-        let path = self.store.map_or_else(rtmark_store::default_path, Ok)?;
-        let store = Store::open(path)?;
+        let store = self.store.open(&config)?;
         let suite = Suite {
             builder,
             rtmark: env!("CARGO_PKG_VERSION").to_owned(),
             rtmark_sha256: own_sha256(),
             max_cycles: self.max_cycles.map(Cycles),
         };
-        let run = store.begin(&command_line(), &suite.rtmark)?;
+        let revision = shelf::commit_here().or_else(|| suite.builder.tree().commit());
+        let run = store.begin(&command_line(), &suite.rtmark, revision.as_deref())?;
         let id = run.id().to_owned();
+        if talk.verbose > 0 {
+            say(format!("run {id}"));
+        }
+        if let Some(name) = &self.name {
+            store.name(&shelf::run_of(&store, &id)?, name)?;
+        }
         let progress = Progress::new(talk);
         let mut keeper = Keeper { store: &store, run, fresh: self.fresh, progress, recalled: 0 };
         let answers = suite.run(&plan, &mut keeper);
@@ -269,7 +290,7 @@ impl Arguments {
             };
             let file = store.path().display();
             let count = output::count(answers.len(), "answer");
-            let short = id.get(..8).unwrap_or(&id);
+            let short = shelf::short(&id);
             say(format!("{count}{recalled} in {seconds:.1} s, kept as run {short} in {file}"));
         }
         Ok(exit)
@@ -324,7 +345,8 @@ fn command_line() -> String {
     std::iter::once("rtmark".to_owned()).chain(words).collect::<Vec<_>>().join(" ")
 }
 
-fn render(format: Format, answers: &[Answer]) -> Result<String, Trouble> {
+/// Answers in a form.
+pub fn render(format: Format, answers: &[Answer]) -> Result<String, Trouble> {
     let failed = |error: &dyn std::fmt::Display| {
         Trouble::new(Exit::Internal, error, "report this as a defect of rtmark")
     };

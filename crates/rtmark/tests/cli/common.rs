@@ -294,11 +294,12 @@ impl Said {
 pub fn rtmark(home: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_rtmark"));
     for variable in
-        ["RTMARK_STORE", "RTMARK_FIRMWARE", "RTMARK_BUILD", "RTMARK_CATALOGUE", "COLUMNS"]
+        ["RTMARK_STORE", "RTMARK_FIRMWARE", "RTMARK_CONFIG", "RTMARK_CATALOGUE", "COLUMNS"]
     {
         command.env_remove(variable);
     }
     command.env("XDG_DATA_HOME", home.join("data")).env("RTMARK_BUILD", home.join("build"));
+    command.env("XDG_CONFIG_HOME", home.join("config"));
     command.current_dir(home);
     command
 }

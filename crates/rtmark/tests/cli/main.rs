@@ -5,3 +5,4 @@ mod look;
 mod plain;
 mod run;
 mod sim;
+mod store;

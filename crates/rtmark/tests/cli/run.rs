@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::common::{BAD_LOAD, EXIT, Elf, LOOP, Probe, SLEEP, START, Said, printing, rtmark, said};
 
 /// A firmware tree with one kernel and one soc in a scratch folder.
-struct Tree {
+pub struct Tree {
     folder: tempfile::TempDir,
 }
 
@@ -15,6 +15,11 @@ const SCENARIOS: &[&str] = &["a.one", "a.two"];
 
 impl Tree {
     fn new() -> Self {
+        Self::of(SCENARIOS)
+    }
+
+    /// A tree whose catalogue has these scenarios.
+    pub fn of(scenarios: &[&str]) -> Self {
         let tree = Self { folder: tempfile::tempdir().expect("a scratch folder") };
         let kernel = tree.path("firmware/k");
         std::fs::create_dir_all(&kernel).expect("made");
@@ -29,12 +34,12 @@ impl Tree {
                  switches = 0\nsamples = 1\nbudget_ms = 10\n"
             )
         };
-        let text: String = SCENARIOS.iter().map(entry).collect();
+        let text: String = scenarios.iter().map(entry).collect();
         std::fs::write(catalogue.join("a.toml"), text).expect("writable");
         tree
     }
 
-    fn path(&self, name: &str) -> PathBuf {
+    pub fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
@@ -46,12 +51,12 @@ impl Tree {
         std::fs::write(self.path("firmware/k/kernel.toml"), text).expect("writable");
     }
 
-    fn image(&self, code: &[u16], probes: &[Probe<'_>]) -> &Self {
+    pub fn image(&self, code: &[u16], probes: &[Probe<'_>]) -> &Self {
         Elf { code, probes, ..Elf::default() }.write(&self.path("firmware/k/a.elf"));
         self
     }
 
-    fn run(&self, more: &[&str]) -> Said {
+    pub fn run(&self, more: &[&str]) -> Said {
         let common = ["run", "--catalogue", "catalogue", "--soc", "stm32c031"];
         said(self.folder.path(), &[&common, more].concat())
     }

@@ -1,0 +1,83 @@
+//! `rtmark export`
+
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use rtmark_store::bundle::{self, Packing};
+
+use crate::cli::Talk;
+use crate::config::Config;
+use crate::exit::Exit;
+use crate::output::{count, say};
+use crate::shelf::{StoreFlag, run_of};
+use crate::trouble::Trouble;
+
+/// Write runs as a bundle, a file that another store can import
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  rtmark export latest -o today.rtmark.gz        packed by gzip, as the name ends in .gz
+  rtmark export base head -o two.rtmark          two runs, as text
+  rtmark export | ssh lab rtmark import -        to another computer's store
+
+The form is described in docs/bundle.md.")]
+pub struct Arguments {
+    /// The runs: `latest`, `latest~1`, a name, the beginning of an id, a commit
+    #[arg(default_value = "latest", value_name = "RUN")]
+    runs: Vec<String>,
+    /// The file to write; stdout without
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    #[command(flatten)]
+    store: StoreFlag,
+}
+
+impl Arguments {
+    pub fn run(self, talk: Talk) -> Result<Exit, Trouble> {
+        let store = self.store.open(&Config::load()?)?;
+        let mut runs = Vec::new();
+        for reference in &self.runs {
+            let run = run_of(&store, reference)?;
+            if !runs.contains(&run) {
+                runs.push(run);
+            }
+        }
+        let generator = concat!("rtmark ", env!("CARGO_PKG_VERSION"));
+        let answers = match &self.output {
+            None => bundle::export(&store, &runs, generator, Packing::Plain, io::stdout().lock())?,
+            Some(path) => {
+                let packed = path.extension().is_some_and(|extension| extension == "gz");
+                let packing = if packed { Packing::Gzip } else { Packing::Plain };
+                // What is there stays until the new file is whole.
+                let part = part_of(path);
+                let refuse = |error: io::Error| {
+                    let message = format!("{}: {error}", path.display());
+                    Trouble::new(Exit::Usage, message, "check the path")
+                };
+                let file = File::create(&part).map_err(refuse)?;
+                let written = bundle::export(&store, &runs, generator, packing, &file);
+                let kept = written.and_then(|answers| {
+                    file.sync_all()?;
+                    std::fs::rename(&part, path)?;
+                    Ok(answers)
+                });
+                if kept.is_err() {
+                    let _ = std::fs::remove_file(&part);
+                }
+                kept?
+            }
+        };
+        if !talk.quiet {
+            let answers = count(usize::try_from(answers).unwrap_or(usize::MAX), "answer");
+            say(format!("{} with {answers} exported", count(runs.len(), "run")));
+        }
+        Ok(Exit::Fine)
+    }
+}
+
+fn part_of(path: &Path) -> PathBuf {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(".part");
+    path.with_file_name(name)
+}

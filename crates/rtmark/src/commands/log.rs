@@ -1,0 +1,191 @@
+//! `rtmark log`
+
+use anstyle::{AnsiColor, Style};
+use clap::{Args, ValueEnum};
+use rtmark_model::visible;
+use rtmark_store::{RunInfo, Store};
+use serde::Serialize;
+
+use crate::config::Config;
+use crate::exit::Exit;
+use crate::output;
+use crate::shelf::{Filter, StoreFlag, moment, short};
+use crate::trouble::Trouble;
+
+/// Show the runs that the store keeps, the newest first
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  rtmark log                                 the last twenty runs
+  rtmark log -n 3 --kernel freertos          the last three that hold answers of FreeRTOS
+  rtmark log --all --format json             every run, also removed ones, for programs
+
+A run is referred to by `latest`, `latest~1` (the one before), its name, the beginning of its
+id, or the commit that it measured: a hash, a branch or a tag. Times are UTC.")]
+pub struct Arguments {
+    /// Show so many runs at most
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 20)]
+    limit: usize,
+    /// Show all runs, those that were removed too
+    #[arg(long, conflicts_with = "limit")]
+    all: bool,
+    /// Show only runs that were not finished: interrupted ones, or going on
+    #[arg(long)]
+    incomplete: bool,
+    #[command(flatten)]
+    filter: Filter,
+    /// The form of the list
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    format: Format,
+    #[command(flatten)]
+    store: StoreFlag,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Format {
+    /// For people: a line a run
+    Table,
+    /// For programs; see docs/schema/log.schema.json
+    Json,
+}
+
+/// The runs, for programs.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct Log<'a> {
+    /// The version of this form.
+    schema_version: u32,
+    /// The runs, the newest first.
+    runs: Vec<Entry<'a>>,
+}
+
+/// One run.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct Entry<'a> {
+    /// Its id: 32 hexadecimal digits.
+    id: &'a str,
+    /// Its names.
+    names: &'a [String],
+    /// The commit that it measured, where that is known; `+` follows when there were changes.
+    revision: Option<&'a str>,
+    /// When it began, in milliseconds since 1970.
+    started_ms: i64,
+    /// When it was finished, in milliseconds since 1970; null when it never was.
+    finished_ms: Option<i64>,
+    /// Why it was removed; null when it was not.
+    removed: Option<&'a str>,
+    /// How many answers it holds.
+    answers: u64,
+    /// How many of these are failures.
+    failed: u64,
+    /// The command that made it.
+    command: &'a str,
+    /// The version of rtmark that made it.
+    rtmark: &'a str,
+}
+
+impl Arguments {
+    pub fn run(self) -> Result<Exit, Trouble> {
+        let store = self.store.open(&Config::load()?)?;
+        let mut runs = store.runs()?;
+        runs.retain(|run| self.all || run.removed.is_none());
+        runs.retain(|run| !self.incomplete || run.finished_ms.is_none());
+        if !self.filter.is_open() {
+            runs = holding(&store, runs, &self.filter)?;
+        }
+        let hidden = if self.all { 0 } else { runs.len().saturating_sub(self.limit) };
+        runs.truncate(runs.len() - hidden);
+        let text = match self.format {
+            Format::Table => table(&runs, hidden),
+            Format::Json => {
+                let log = Log { schema_version: 1, runs: runs.iter().map(Entry::of).collect() };
+                serde_json::to_string_pretty(&log).map_err(std::io::Error::from)? + "\n"
+            }
+        };
+        output::data(&text)?;
+        Ok(Exit::Fine)
+    }
+}
+
+fn holding(store: &Store, runs: Vec<RunInfo>, filter: &Filter) -> Result<Vec<RunInfo>, Trouble> {
+    let mut kept = Vec::new();
+    for run in runs {
+        let subjects = store.subjects(&run)?;
+        if subjects.iter().any(|s| filter.wants(&s.kernel, &s.scenario, &s.soc)) {
+            kept.push(run);
+        }
+    }
+    Ok(kept)
+}
+
+impl<'a> Entry<'a> {
+    fn of(run: &'a RunInfo) -> Self {
+        Self {
+            id: &run.id,
+            names: &run.names,
+            revision: run.revision.as_deref(),
+            started_ms: run.started_ms,
+            finished_ms: run.finished_ms,
+            removed: run.removed.as_deref(),
+            answers: run.answers,
+            failed: run.failed,
+            command: &run.command,
+            rtmark: &run.rtmark,
+        }
+    }
+}
+
+const ID: Style = AnsiColor::Yellow.on_default();
+const NAME: Style = Style::new().bold();
+const ASIDE: Style = Style::new().dimmed();
+const BAD: Style = AnsiColor::Red.on_default();
+
+fn table(runs: &[RunInfo], hidden: usize) -> String {
+    if runs.is_empty() {
+        return "no runs; `rtmark run` makes one\n".to_owned();
+    }
+    let mut text: String = runs.iter().map(line).collect();
+    if hidden > 0 {
+        text += &format!("{ASIDE}and {hidden} older; --all shows them{ASIDE:#}\n");
+    }
+    text
+}
+
+fn line(run: &RunInfo) -> String {
+    let commit = run.revision.as_deref().unwrap_or("-");
+    let commit = match commit.strip_suffix('+') {
+        Some(clean) => format!("{}+", short(clean)),
+        None => short(commit).to_owned(),
+    };
+    let mut text = format!(
+        "{ID}{}{ID:#}  {}  {commit:9}  {:>12}",
+        short(&run.id),
+        moment(run.started_ms),
+        output::count(usize::try_from(run.answers).unwrap_or(usize::MAX), "answer"),
+    );
+    for name in &run.names {
+        text += &format!("  {NAME}{name}{NAME:#}");
+    }
+    if run.failed > 0 {
+        text += &format!("  {BAD}{} failed{BAD:#}", run.failed);
+    }
+    if run.finished_ms.is_none() {
+        text += &format!("  {BAD}incomplete{BAD:#}");
+    }
+    if let Some(reason) = &run.removed {
+        let reason = if reason.is_empty() { String::new() } else { format!(": {reason}") };
+        text += &format!("  {BAD}removed{BAD:#}{reason}");
+    }
+    let command: String = run.command.chars().take(60).collect();
+    text + &format!("  {ASIDE}{}{ASIDE:#}\n", visible(command.replace('\n', " ").as_bytes()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_published_schema_is_current() {
+        crate::schema::check("log", &schemars::schema_for!(Log<'_>));
+    }
+}

@@ -1,0 +1,56 @@
+//! `rtmark name`
+
+use clap::Args;
+
+use crate::cli::Talk;
+use crate::config::Config;
+use crate::exit::Exit;
+use crate::output::say;
+use crate::shelf::{StoreFlag, run_of, short};
+use crate::trouble::Trouble;
+
+/// Give a run a name, or take one away
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  rtmark name latest before-rework     from now on `before-rework` refers to that run
+  rtmark name --remove before-rework   the name is free again; the run stays")]
+pub struct Arguments {
+    /// The run: `latest`, `latest~1`, a name, the beginning of an id, a commit
+    #[arg(required_unless_present = "remove")]
+    run: Option<String>,
+    /// The name; another run that had it loses it
+    #[arg(required_unless_present = "remove")]
+    name: Option<String>,
+    /// Take this name away
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["run", "name"])]
+    remove: Option<String>,
+    #[command(flatten)]
+    store: StoreFlag,
+}
+
+impl Arguments {
+    pub fn run(self, talk: Talk) -> Result<Exit, Trouble> {
+        let store = self.store.open(&Config::load()?)?;
+        let said = match (self.remove, self.run, self.name) {
+            (Some(name), ..) => {
+                let named = store.runs()?.into_iter().find(|run| run.names.contains(&name));
+                let run = named.ok_or_else(|| {
+                    let message = format!("no run has the name `{name}`");
+                    Trouble::new(Exit::NothingSelected, message, "`rtmark log` shows the names")
+                })?;
+                store.unname(&run, &name)?;
+                format!("run {} is no longer called {name}", short(&run.id))
+            }
+            (None, Some(run), Some(name)) => {
+                let run = run_of(&store, &run)?;
+                store.name(&run, &name)?;
+                format!("run {} is called {name}", short(&run.id))
+            }
+            _ => return Ok(Exit::Usage),
+        };
+        if !talk.quiet {
+            say(said);
+        }
+        Ok(Exit::Fine)
+    }
+}

@@ -1,0 +1,60 @@
+//! `rtmark prune`
+
+use clap::Args;
+
+use crate::cli::Talk;
+use crate::config::Config;
+use crate::exit::Exit;
+use crate::output::{count, say};
+use crate::shelf::StoreFlag;
+use crate::trouble::Trouble;
+
+/// Take runs out of the store for good: removed ones, and old ones if asked
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  rtmark prune --dry-run             what would go
+  rtmark prune                       the runs that `rtmark rm` removed go for good
+  rtmark prune --keep 50             and all but the newest fifty, except those with names
+
+The file is written anew without them and becomes smaller. Runs with names stay unless they
+were removed.")]
+pub struct Arguments {
+    /// Also take all but the newest N runs, except those that have a name
+    #[arg(long, value_name = "N")]
+    keep: Option<usize>,
+    /// Say what would go, and take nothing
+    #[arg(long)]
+    dry_run: bool,
+    #[command(flatten)]
+    store: StoreFlag,
+}
+
+impl Arguments {
+    pub fn run(self, talk: Talk) -> Result<Exit, Trouble> {
+        let store = self.store.open(&Config::load()?)?;
+        let mut runs = store.runs()?;
+        runs.retain(|run| run.removed.is_none());
+        let old = runs.into_iter().skip(self.keep.unwrap_or(usize::MAX));
+        let old: Vec<_> = old.filter(|run| run.names.is_empty()).collect();
+        let total = |pruned: &rtmark_store::Pruned| {
+            let runs = pruned.runs + if self.dry_run { old.len() as u64 } else { 0 };
+            let more = old.iter().map(|run| run.answers).sum::<u64>();
+            let answers = pruned.answers + if self.dry_run { more } else { 0 };
+            let number = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
+            format!("{} with {}", count(number(runs), "run"), count(number(answers), "answer"))
+        };
+        let said = if self.dry_run {
+            format!("would take {}", total(&store.prunable()?))
+        } else {
+            for run in &old {
+                store.remove(run, "pruned as old")?;
+            }
+            let pruned = store.prune()?;
+            format!("took {}, {} bytes", total(&pruned), pruned.bytes)
+        };
+        if !talk.quiet {
+            say(said);
+        }
+        Ok(Exit::Fine)
+    }
+}

@@ -1,0 +1,70 @@
+//! `rtmark rm`
+
+use clap::Args;
+
+use crate::cli::Talk;
+use crate::config::Config;
+use crate::exit::Exit;
+use crate::output::say;
+use crate::shelf::{StoreFlag, run_of, short};
+use crate::trouble::Trouble;
+
+/// Remove runs: they are passed over from now on
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  rtmark rm latest --reason 'wrong branch'   nothing refers to that run any more
+  rtmark rm 1f3a77c0 --undo                  and now it is back
+
+A removed run stays in the store, and `rtmark log --all` shows it, until `rtmark prune`.")]
+pub struct Arguments {
+    /// The runs: `latest`, `latest~1`, a name, the beginning of an id, a commit
+    #[arg(required = true, value_name = "RUN")]
+    runs: Vec<String>,
+    /// Why, for those who wonder later
+    #[arg(long, default_value = "", hide_default_value = true, conflicts_with = "undo")]
+    reason: String,
+    /// Take a removal back; such runs are given by the beginning of their id
+    #[arg(long)]
+    undo: bool,
+    #[command(flatten)]
+    store: StoreFlag,
+}
+
+impl Arguments {
+    pub fn run(self, talk: Talk) -> Result<Exit, Trouble> {
+        let store = self.store.open(&Config::load()?)?;
+        // All of them are found before the first one goes, so that `latest` means one run.
+        let mut runs = Vec::new();
+        for reference in &self.runs {
+            runs.push(if self.undo {
+                let removed = store.runs()?.into_iter().filter(|run| run.removed.is_some());
+                let mut fitting: Vec<_> =
+                    removed.filter(|run| run.id.starts_with(reference.as_str())).collect();
+                match (fitting.pop(), fitting.is_empty()) {
+                    (Some(run), true) => run,
+                    (found, _) => {
+                        let many = if found.is_some() { "more than one" } else { "no" };
+                        let message =
+                            format!("{many} removed run has an id that begins with `{reference}`");
+                        let hint = "`rtmark log --all` shows removed runs";
+                        return Err(Trouble::new(Exit::NothingSelected, message, hint));
+                    }
+                }
+            } else {
+                run_of(&store, reference)?
+            });
+        }
+        for run in &runs {
+            if self.undo {
+                store.restore(run)?;
+            } else {
+                store.remove(run, &self.reason)?;
+            }
+            if !talk.quiet {
+                let word = if self.undo { "is back" } else { "is removed" };
+                say(format!("run {} {word}", short(&run.id)));
+            }
+        }
+        Ok(Exit::Fine)
+    }
+}

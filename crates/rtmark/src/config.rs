@@ -1,0 +1,129 @@
+//! `rtmark.toml`: what flags and the environment leave open.
+//!
+//! Two files are read: the user's own (`rtmark/rtmark.toml` in the configuration
+//! directory), and the nearest `rtmark.toml` from the current folder upwards, whose keys
+//! come first. `RTMARK_CONFIG` names one file instead of both. A flag comes before its
+//! variable in the environment, and that before any file.
+
+use std::path::{Path, PathBuf};
+
+use rtmark_model::Pattern;
+use serde::Deserialize;
+
+use crate::exit::Exit;
+use crate::trouble::Trouble;
+
+/// The name of configuration files.
+const FILE: &str = "rtmark.toml";
+/// Names one file instead of those that would be found.
+const VARIABLE: &str = "RTMARK_CONFIG";
+
+/// What the files say together.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// The file that keeps results.
+    pub store: Option<PathBuf>,
+    /// The folder with the kernels' firmware sources.
+    pub firmware: Option<PathBuf>,
+    /// A folder with catalogue files.
+    pub catalogue: Option<PathBuf>,
+    /// What `rtmark run` measures unless it is told.
+    pub run: RunSection,
+    /// What `rtmark gate` compares unless it is told.
+    pub gate: GateSection,
+}
+
+/// The table `[run]`.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct RunSection {
+    /// Kernels, by name or pattern.
+    pub kernel: Vec<Pattern>,
+    /// Scenarios, by name or pattern.
+    pub scenario: Vec<Pattern>,
+    /// Socs, by name, pattern or path.
+    pub soc: Vec<String>,
+}
+
+/// The table `[gate]`.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct GateSection {
+    /// The run that others are held against.
+    pub baseline: Option<String>,
+    /// The file with budgets.
+    pub budget: Option<PathBuf>,
+}
+
+impl Config {
+    /// What the files say that hold here.
+    ///
+    /// # Errors
+    /// When one cannot be read, is no TOML, or has an unknown key.
+    pub fn load() -> Result<Self, Trouble> {
+        let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty());
+        if let Some(path) = variable(VARIABLE) {
+            return Self::read(Path::new(&path));
+        }
+        let user = variable("XDG_CONFIG_HOME")
+            .map(PathBuf::from)
+            .filter(|path| path.is_absolute())
+            .or_else(|| variable("HOME").map(|home| Path::new(&home).join(".config")))
+            .map(|folder| folder.join("rtmark").join(FILE));
+        let here = std::env::current_dir().unwrap_or_default();
+        let project = here.ancestors().map(|folder| folder.join(FILE)).find(|path| path.is_file());
+        let read = |path: Option<PathBuf>| match path.filter(|path| path.is_file()) {
+            Some(path) => Self::read(&path),
+            None => Ok(Self::default()),
+        };
+        Ok(read(project)?.over(read(user)?))
+    }
+
+    fn read(path: &Path) -> Result<Self, Trouble> {
+        let refuse = |problem: &dyn std::fmt::Display, hint: &str| {
+            Trouble::new(Exit::Usage, format!("{}: {problem}", path.display()), hint)
+        };
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| refuse(&error, "check the path in RTMARK_CONFIG"))?;
+        let mut config: Self = toml::from_str(&text)
+            .map_err(|error| refuse(&error, "docs/config.md has every key"))?;
+        config.from_folder(path.parent().unwrap_or(Path::new("")));
+        Ok(config)
+    }
+
+    /// Paths in a file start from its folder.
+    fn from_folder(&mut self, folder: &Path) {
+        let paths =
+            [&mut self.store, &mut self.firmware, &mut self.catalogue, &mut self.gate.budget];
+        for path in paths.into_iter().flatten() {
+            *path = folder.join(&path);
+        }
+        for soc in &mut self.run.soc {
+            if soc.ends_with(".toml") {
+                *soc = folder.join(&soc).display().to_string();
+            }
+        }
+    }
+
+    /// These keys before those.
+    fn over(self, below: Self) -> Self {
+        fn list<T>(above: Vec<T>, below: Vec<T>) -> Vec<T> {
+            if above.is_empty() { below } else { above }
+        }
+        Self {
+            store: self.store.or(below.store),
+            firmware: self.firmware.or(below.firmware),
+            catalogue: self.catalogue.or(below.catalogue),
+            run: RunSection {
+                kernel: list(self.run.kernel, below.run.kernel),
+                scenario: list(self.run.scenario, below.run.scenario),
+                soc: list(self.run.soc, below.run.soc),
+            },
+            gate: GateSection {
+                baseline: self.gate.baseline.or(below.gate.baseline),
+                budget: self.gate.budget.or(below.gate.budget),
+            },
+        }
+    }
+}

@@ -1,0 +1,272 @@
+//! What `rtmark run` leaves in its store, and the commands that look after it.
+
+use std::io::{BufRead, BufReader, Lines};
+use std::process::{Child, ChildStderr, Command, Stdio};
+use std::time::Duration;
+
+use rtmark_store::{RunInfo, Store};
+use serde_json::Value;
+
+use crate::common::{Probe, START, Said, printing, rtmark, said};
+use crate::run::Tree;
+
+const SCENARIOS: &[&str] =
+    &["a.s0", "a.s1", "a.s2", "a.s3", "a.s4", "a.s5", "a.s6", "a.s7", "a.s8", "a.s9"];
+
+/// A tree with ten scenarios that are all answered in no time.
+fn tree() -> Tree {
+    let tree = Tree::of(SCENARIOS);
+    let mut probes: Vec<Probe<'_>> = Vec::new();
+    for (index, scenario) in (0..).zip(SCENARIOS) {
+        probes.extend([(5, index, *scenario), (1, START, *scenario), (2, START + 6, *scenario)]);
+    }
+    let lines: Vec<_> = SCENARIOS.iter().map(|scenario| format!("{scenario} ok")).collect();
+    tree.image(&printing(&lines.join("\n"), true), &probes);
+    tree
+}
+
+const RUN: &[&str] = &["run", "--catalogue", "catalogue", "--soc", "stm32c031", "--fresh"];
+
+fn store(tree: &Tree) -> Store {
+    Store::open(tree.path("data/rtmark/store.sqlite")).expect("opens")
+}
+
+fn runs(tree: &Tree) -> Vec<RunInfo> {
+    store(tree).runs().expect("readable")
+}
+
+fn say(tree: &Tree, arguments: &[&str]) -> Said {
+    said(&tree.path(""), arguments)
+}
+
+#[test]
+fn runs_are_listed_shown_named_removed_and_pruned() {
+    let tree = tree();
+    let empty = say(&tree, &["log"]);
+    assert!(empty.code == 0 && empty.stdout.contains("no runs"), "{empty:#?}");
+    say(&tree, &["show"]).refused(4, &["latest", "rtmark log"]);
+    tree.run(&["--name", "1st"]).refused(2, &["`1st` is no name", "begin with a letter"]);
+    assert_eq!(runs(&tree).len(), 0, "nothing was begun");
+    assert_eq!(tree.run(&["--name", "first", "-s", "a.s0", "a.s1"]).code, 0);
+    let fresh = tree.run(&["-s", "a.s0", "--format", "json", "--fresh"]);
+    let shown = say(&tree, &["show", "--format", "json"]);
+    assert_eq!(shown.stdout, fresh.stdout, "show says what run said");
+    let some = say(&tree, &["show", "first", "-s", "*.s1", "--format", "csv"]);
+    assert_eq!(some.stdout.lines().count(), 2, "{some:#?}");
+    say(&tree, &["show", "first", "-s", "b.*"]).refused(4, &["holds no such answer"]);
+
+    let log = say(&tree, &["log", "--format", "json"]);
+    let log: Value = serde_json::from_str(&log.stdout).expect("JSON");
+    let schema = include_str!("../../../../docs/schema/log.schema.json");
+    let schema = serde_json::from_str(schema).expect("JSON");
+    jsonschema::validate(&schema, &log).expect("as the schema says");
+    let first = &log["runs"][1];
+    assert_eq!((&first["names"][0], &first["answers"]), (&"first".into(), &2.into()));
+    let id = first["id"].as_str().expect("text")[..10].to_owned();
+    let table = say(&tree, &["log", "-s", "a.s1"]).stdout;
+    assert!(table.contains("first") && table.lines().count() == 1, "{table}");
+    assert!(say(&tree, &["log", "-n", "1"]).stdout.contains("and 1 older"));
+
+    say(&tree, &["name", "nope", "x"]).refused(4, &["no run is called `nope`"]);
+    assert_eq!(say(&tree, &["name", &id, "renamed"]).code, 0);
+    assert_eq!(say(&tree, &["show", "renamed"]).code, 0);
+    assert_eq!(say(&tree, &["name", "--remove", "first"]).code, 0);
+    say(&tree, &["show", "first"]).refused(4, &["`first`"]);
+
+    assert_eq!(say(&tree, &["rm", "renamed", "--reason", "a trial"]).code, 0);
+    say(&tree, &["show", &id]).refused(4, &[&id]);
+    assert!(say(&tree, &["log", "--all"]).stdout.contains("removed: a trial"));
+    assert_eq!(say(&tree, &["rm", "--undo", &id]).code, 0);
+    assert_eq!(say(&tree, &["show", &id]).code, 0);
+    let dry = say(&tree, &["prune", "--keep", "0", "--dry-run"]);
+    assert!(dry.stderr.contains("1 run with 1 answer"), "the named one stays: {dry:#?}");
+    assert_eq!(say(&tree, &["rm", &id]).code, 0);
+    let pruned = say(&tree, &["prune"]);
+    assert!(pruned.stderr.contains("took 1 run with 2 answers"), "{pruned:#?}");
+    assert_eq!(runs(&tree).len(), 1);
+}
+
+#[test]
+fn commits_refer_to_runs() {
+    let tree = tree();
+    let git = |arguments: &[&str]| {
+        let author = ["-c", "user.name=x", "-c", "user.email=x@x", "-c", "commit.gpgsign=false"];
+        let folder = tree.path("");
+        let output =
+            Command::new("git").arg("-C").arg(folder).args(author).args(arguments).output();
+        assert!(output.expect("git runs").status.success(), "{arguments:?}");
+    };
+    git(&["init", "-q", "-b", "trunk"]);
+    git(&["add", "catalogue", "firmware"]);
+    git(&["commit", "-q", "-m", "one"]);
+    assert_eq!(tree.run(&["-s", "a.s0"]).code, 0);
+    git(&["tag", "v1"]);
+    std::fs::write(tree.path("firmware/k/notes"), "x").expect("writable");
+    git(&["add", "firmware/k/notes"]);
+    assert_eq!(tree.run(&["-s", "a.s1"]).code, 0);
+    git(&["commit", "-q", "-m", "two"]);
+    let shown = say(&tree, &["show", "v1", "--format", "csv"]);
+    assert!(shown.stdout.contains("a.s0"), "{shown:#?}");
+    let runs = runs(&tree);
+    let commit = runs[1].revision.as_deref().expect("known");
+    assert_eq!(runs[0].revision.as_deref(), Some(format!("{commit}+").as_str()), "it was changed");
+    assert!(say(&tree, &["show", &commit[..9], "--format", "csv"]).stdout.contains("a.s0"));
+    say(&tree, &["show", "trunk"]).refused(4, &["trunk", "commit"]);
+}
+
+#[test]
+fn configuration_comes_after_flags_and_environment() {
+    let tree = tree();
+    let write = |text: &str| std::fs::write(tree.path("rtmark.toml"), text).expect("writable");
+    write("store = \"kept/here.db\"\n[run]\nscenario = [\"a.s3\"]\nsoc = [\"stm32c031\"]\n");
+    let common = ["run", "--catalogue", "catalogue", "--format", "csv"];
+    let plain = say(&tree, &common);
+    assert_eq!(plain.stdout.lines().count(), 2, "{plain:#?}");
+    assert!(plain.stdout.contains("a.s3") && tree.path("kept/here.db").is_file());
+    let flag = say(&tree, &[&common[..], &["-s", "a.s4"]].concat());
+    assert!(flag.stdout.contains("a.s4") && !flag.stdout.contains("a.s3"), "{flag:#?}");
+    let mut variable = rtmark(&tree.path(""));
+    assert!(
+        variable.args(common).env("RTMARK_STORE", "other.db").status().expect("runs").success()
+    );
+    assert!(tree.path("other.db").is_file());
+    std::fs::create_dir_all(tree.path("deep/er")).expect("made");
+    let below = said(&tree.path("deep/er"), &["log"]);
+    assert!(below.stdout.lines().count() == 2, "found from below: {below:#?}");
+    write("[run]\nkernels = [\"k\"]\n");
+    say(&tree, &["log"]).refused(2, &["rtmark.toml", "line 2", "unknown field `kernels`"]);
+}
+
+/// Starts a run that tells on stderr what it has recorded.
+fn start(tree: &Tree) -> Child {
+    let mut command = rtmark(&tree.path(""));
+    command.args(RUN).arg("-v").stdout(Stdio::null()).stderr(Stdio::piped());
+    command.spawn().expect("rtmark runs")
+}
+
+/// What a run says: its id, and the scenarios that it has recorded.
+struct Talk {
+    lines: Lines<BufReader<ChildStderr>>,
+    id: Option<String>,
+    recorded: Vec<String>,
+}
+
+impl Talk {
+    fn of(child: &mut Child) -> Self {
+        let lines = BufReader::new(child.stderr.take().expect("a pipe")).lines();
+        Self { lines, id: None, recorded: Vec::new() }
+    }
+
+    /// Listens to so many lines more, or to the end.
+    fn hear(&mut self, lines: usize) {
+        for line in self.lines.by_ref().take(lines).map_while(Result::ok) {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            match words.as_slice() {
+                ["run", run] => self.id = Some((*run).to_owned()),
+                ["measured", .., scenario] => self.recorded.push((*scenario).to_owned()),
+                _ => {}
+            }
+        }
+    }
+}
+
+/// How often a run is killed.
+const KILLS: usize = 30;
+
+#[test]
+fn killed_at_any_moment_nothing_finished_is_lost() {
+    let tree = tree();
+    assert_eq!(say(&tree, RUN).code, 0, "firmware is built once");
+    let mut interrupted = 0;
+    for kill in 0..KILLS {
+        // Two at once, so that each is killed while the other one writes.
+        let mut children = [start(&tree), start(&tree)];
+        let mut talks = children.each_mut().map(Talk::of);
+        // Spread over the whole of a run: after its first line, its second one ..., and a while.
+        talks[0].hear(kill % 15);
+        std::thread::sleep(Duration::from_micros(kill as u64 * 613 % 4000));
+        for (child, talk) in children.iter_mut().zip(&mut talks) {
+            child.kill().expect("killed");
+            talk.hear(usize::MAX);
+            child.wait().expect("dead");
+        }
+        let store = store(&tree);
+        let runs = store.runs().expect("readable after a kill");
+        for Talk { id, recorded, .. } in talks {
+            let Some(id) = id else { continue };
+            let run = runs.iter().find(|run| run.id == id).expect("the run is there");
+            let answers = store.answers(&id).expect("readable");
+            let kept: Vec<_> = answers.iter().map(|a| a.key().scenario.as_str()).collect();
+            for scenario in &recorded {
+                assert!(kept.contains(&scenario.as_str()), "{scenario} of {id} is lost");
+            }
+            if run.finished_ms.is_none() {
+                interrupted += 1;
+            } else {
+                assert_eq!(kept.len(), SCENARIOS.len(), "complete runs are complete");
+            }
+        }
+    }
+    assert!(interrupted > KILLS / 4, "{interrupted} of {} were hit in the middle", 2 * KILLS);
+    let log = say(&tree, &["log", "--incomplete", "--all"]);
+    assert!(log.stdout.lines().filter(|line| line.contains("incomplete")).count() >= interrupted);
+    assert_eq!(say(&tree, RUN).code, 0, "and the store goes on");
+}
+
+#[test]
+fn two_processes_write_at_once() {
+    let tree = tree();
+    assert_eq!(say(&tree, RUN).code, 0);
+    let mut children = [start(&tree), start(&tree), start(&tree)];
+    for child in &mut children {
+        Talk::of(child).hear(usize::MAX);
+        assert!(child.wait().expect("ends").success());
+    }
+    let runs = runs(&tree);
+    let all: Vec<_> = runs.iter().map(|run| (run.answers, run.finished_ms.is_some())).collect();
+    assert_eq!(all, [(SCENARIOS.len() as u64, true); 4]);
+}
+
+#[cfg(unix)]
+#[test]
+fn without_room_it_says_so_and_keeps_what_it_has() {
+    let tree = tree();
+    assert_eq!(say(&tree, RUN).code, 0);
+    let size = std::fs::metadata(tree.path("data/rtmark/store.sqlite")).expect("there").len();
+    // Files may grow to the size that the store has: its journal reaches that in the middle.
+    let script = format!("trap '' XFSZ; ulimit -f {}; exec \"$@\"", size / 512);
+    let mut shell = Command::new("sh");
+    shell.args(["-c", &script, "sh"]).arg(env!("CARGO_BIN_EXE_rtmark")).args(RUN);
+    shell.current_dir(tree.path("")).env("XDG_DATA_HOME", tree.path("data"));
+    let full: Said = shell.env("RTMARK_BUILD", tree.path("build")).output().expect("runs").into();
+    full.refused(1, &["no room to write", "store.sqlite", "make room"]);
+    let runs = runs(&tree);
+    assert_eq!(runs.len(), 2, "the store opens");
+    assert!(runs[0].finished_ms.is_none() && runs[0].answers > 0, "{runs:#?}");
+    assert_eq!(runs[1].answers, SCENARIOS.len() as u64, "what was there is there");
+    assert_eq!(say(&tree, RUN).code, 0, "with room it goes on");
+}
+
+#[test]
+fn stores_that_cannot_be_used() {
+    let tree = tree();
+    let log = |name: &str| say(&tree, &["log", "--store", name]);
+    std::fs::write(tree.path("noise.db"), [0x55; 5000]).expect("writable");
+    log("noise.db").refused(1, &["noise.db", "damaged or no store", "recover"]);
+    log("catalogue").refused(1, &["catalogue", "cannot be opened"]);
+    log("catalogue/a.toml/x").refused(1, &["cannot make the folder"]);
+}
+
+#[test]
+fn bundles_are_written_whole_or_not_at_all() {
+    let tree = tree();
+    assert_eq!(tree.run(&["-s", "a.s0"]).code, 0);
+    let text = say(&tree, &["export"]);
+    assert!(text.stdout.starts_with("{\"rtmark_bundle\":1,"), "{text:#?}");
+    assert_eq!(text.stdout.lines().count(), 4);
+    assert_eq!(say(&tree, &["export", "latest", "-o", "b.gz"]).code, 0);
+    assert!(std::fs::read(tree.path("b.gz")).expect("there").starts_with(&[0x1f, 0x8b]));
+    say(&tree, &["export", "-o", "nowhere/b.gz"]).refused(2, &["nowhere/b.gz"]);
+    let files = std::fs::read_dir(tree.path("")).expect("a folder").flatten();
+    assert!(!files.map(|f| f.file_name()).any(|name| name.to_string_lossy().contains(".part")));
+}
