@@ -7,6 +7,7 @@
 mod csv;
 mod markdown;
 mod matrix;
+mod metrics;
 mod notes;
 mod table;
 
@@ -14,6 +15,7 @@ use rtmark_model::{Answer, Document};
 
 pub use csv::{COLUMNS as CSV_COLUMNS, csv};
 pub use markdown::markdown;
+pub use metrics::{bencher, benchmark_action};
 pub use table::table;
 
 /// Renders answers as a JSON document, whose schema the repository publishes as

@@ -3,7 +3,8 @@
 use clap::{ArgAction, Args, Parser, Subcommand};
 
 use crate::commands::{
-    completions, doctor, exit_codes, export, list, log, man, name, prune, rm, run, show, sim,
+    bisect, compare, completions, doctor, exit_codes, export, gate, history, list, log, man, name,
+    prune, rm, run, show, sim,
 };
 use crate::exit::Exit;
 use crate::trouble::Trouble;
@@ -38,6 +39,10 @@ enum Command {
     Run(Box<run::Arguments>),
     List(list::Arguments),
     Sim(Box<sim::Arguments>),
+    Compare(Box<compare::Arguments>),
+    Gate(Box<gate::Arguments>),
+    History(history::Arguments),
+    Bisect(bisect::Arguments),
     Log(log::Arguments),
     Show(show::Arguments),
     Name(name::Arguments),
@@ -58,6 +63,10 @@ impl Cli {
             Command::Run(arguments) => arguments.run(talk),
             Command::List(arguments) => arguments.run(talk),
             Command::Sim(arguments) => arguments.run(talk),
+            Command::Compare(arguments) => arguments.run(),
+            Command::Gate(arguments) => arguments.run(),
+            Command::History(arguments) => arguments.run(),
+            Command::Bisect(arguments) => arguments.run(talk),
             Command::Log(arguments) => arguments.run(),
             Command::Show(arguments) => arguments.run(talk),
             Command::Name(arguments) => arguments.run(talk),

@@ -56,9 +56,13 @@ impl Exit {
             Self::Fine => "everything went well",
             Self::Internal => "an internal error: a defect of rtmark, a full disk, a locked store",
             Self::Usage => "wrong arguments, or an input file that was refused",
-            Self::Regression => "a regression (reserved for comparisons)",
+            Self::Regression => {
+                "a regression: something takes longer than it did, or than its budget allows"
+            }
             Self::NothingSelected => "a filter selects nothing",
-            Self::Incomparable => "the results cannot be compared (reserved for comparisons)",
+            Self::Incomparable => {
+                "the results cannot be compared: spans, clocks, settings or the like differ"
+            }
             Self::BuildFailed => "a firmware could not be built, or does not hold what it should",
             Self::Faulted => "a firmware faulted, locked up, or failed its own check",
             Self::OutOfBudget => {

@@ -42,6 +42,7 @@ fn crates_use_only_what_lies_below_them() {
         ("rtmark-qemu", &["rtmark-units", "rtmark-model"]),
         ("rtmark-firmware", &["rtmark-units", "rtmark-model", "rtmark-sim"]),
         ("rtmark-store", &["rtmark-units", "rtmark-model"]),
+        ("rtmark-compare", &["rtmark-units", "rtmark-model"]),
         ("rtmark-report", &["rtmark-units", "rtmark-model"]),
         ("rtmark-worst", &["rtmark-units", "rtmark-sim"]),
         (

@@ -1,9 +1,13 @@
 //! One file for each command: its arguments and what it does.
 
+pub mod bisect;
+pub mod compare;
 pub mod completions;
 pub mod doctor;
 pub mod exit_codes;
 pub mod export;
+pub mod gate;
+pub mod history;
 pub mod list;
 pub mod log;
 pub mod man;

@@ -75,6 +75,10 @@ pub enum Format {
     Csv,
     /// For pull requests: GitHub's Markdown
     Md,
+    /// For github-action-benchmark: its customSmallerIsBetter
+    BenchmarkAction,
+    /// For Bencher: its metric format
+    Bencher,
 }
 
 /// Where firmware runs.
@@ -358,6 +362,8 @@ pub fn render(format: Format, answers: &[Answer]) -> Result<String, Trouble> {
         }
         Format::Csv => rtmark_report::csv(answers).map_err(|error| failed(&error))?,
         Format::Md => rtmark_report::markdown(answers),
+        Format::BenchmarkAction => rtmark_report::benchmark_action(answers),
+        Format::Bencher => rtmark_report::bencher(answers),
     })
 }
 

@@ -1,0 +1,285 @@
+//! Pairs of answers and their verdicts.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use rtmark_model::{Answer, Backend, Basis, KernelId, Key, Readings, ScenarioId, Series};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::change::{Change, changes};
+use crate::differences::{Aspect, Difference, differences};
+use crate::estimate::{Direction, Estimate};
+
+/// What became of a figure.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    /// Nothing changed, or nothing that is more than chance.
+    Same,
+    /// It takes less.
+    Better,
+    /// It takes more, or fails where it did not.
+    Worse,
+    /// The two cannot be compared.
+    Incomparable,
+}
+
+impl Verdict {
+    /// The word used in tables and files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Same => "same",
+            Self::Better => "better",
+            Self::Worse => "worse",
+            Self::Incomparable => "incomparable",
+        }
+    }
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// A run, as a comparison names it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RunLabel {
+    /// Its id.
+    pub id: String,
+    /// The commit that it measured, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub revision: Option<String>,
+}
+
+impl fmt::Display for RunLabel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.id.get(..8).unwrap_or(&self.id))?;
+        match &self.revision {
+            Some(revision) => {
+                let plus = if revision.ends_with('+') { "+" } else { "" };
+                write!(f, " (commit {}{plus})", revision.get(..10).unwrap_or(revision))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+/// Two runs beside each other.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Comparison {
+    /// The earlier run.
+    pub before: RunLabel,
+    /// The later run.
+    pub after: RunLabel,
+    /// What both were asked, in the order of tables. What neither has is left out.
+    pub pairs: Vec<Pair>,
+    /// What only the earlier one was asked.
+    pub only_before: Vec<Key>,
+    /// What only the later one was asked.
+    pub only_after: Vec<Key>,
+}
+
+/// What became of one series.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Pair {
+    /// What it is of, as the later run says.
+    pub key: Key,
+    /// The kernel's version before, where it was another one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version_before: Option<String>,
+    /// What is counted; absent when nothing was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub basis: Option<Basis>,
+    /// What became of it.
+    pub verdict: Verdict,
+    /// Which figures changed; of exact series only.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<Change>,
+    /// How far apart sampled series are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub estimate: Option<Estimate>,
+    /// What is unlike about them: why they cannot be compared, or what else changed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub differences: Vec<Difference>,
+    /// What else is to be known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+    /// What caused it: the functions in which the time went, where that was looked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause: Option<String>,
+}
+
+impl Pair {
+    /// `freertos thread.yield on stm32c031`, with profile and backend where they are not
+    /// the usual ones.
+    pub fn title(&self) -> String {
+        title(&self.key)
+    }
+}
+
+pub(crate) fn title(key: &Key) -> String {
+    let mut text = format!("{} {} on {}", key.kernel, key.scenario, key.soc);
+    if key.profile != "default" {
+        text += &format!(", profile {}", key.profile);
+    }
+    if key.backend != Backend::Sim {
+        text += &format!(", backend {}", key.backend);
+    }
+    text
+}
+
+/// What must be equal for two answers to be a pair. The kernel's version may differ: what
+/// a new one costs is worth knowing.
+type Place<'a> = (&'a str, &'a str, Backend, &'a ScenarioId, &'a KernelId);
+
+fn place(key: &Key) -> Place<'_> {
+    (&key.soc, &key.profile, key.backend, &key.scenario, &key.kernel)
+}
+
+/// Compares two runs. The pairs have the order of `after`. `across` lists aspects whose
+/// differences are accepted; they are shown, and do not forbid the comparison.
+pub fn compare(
+    before: (RunLabel, &[Answer]),
+    after: (RunLabel, &[Answer]),
+    across: &[Aspect],
+) -> Comparison {
+    // Of several answers to one question, the last one counts.
+    let index = |answers: &'_ [Answer]| -> BTreeMap<(String, String, Backend, ScenarioId, KernelId), usize> {
+        let owned = |(soc, profile, backend, scenario, kernel): Place<'_>| {
+            (soc.to_owned(), profile.to_owned(), backend, scenario.clone(), kernel.clone())
+        };
+        answers.iter().enumerate().map(|(at, answer)| (owned(place(answer.key())), at)).collect()
+    };
+    let (was, is) = (index(before.1), index(after.1));
+    let mut comparison = Comparison {
+        before: before.0,
+        after: after.0,
+        pairs: Vec::new(),
+        only_before: Vec::new(),
+        only_after: Vec::new(),
+    };
+    let mut paired: Vec<(usize, usize)> = Vec::new();
+    for (place, &at) in &is {
+        match was.get(place) {
+            Some(&earlier) => paired.push((at, earlier)),
+            None => comparison.only_after.push(after.1[at].key().clone()),
+        }
+    }
+    paired.sort_unstable();
+    let pairs = paired.into_iter().map(|(at, earlier)| (&before.1[earlier], &after.1[at]));
+    comparison.pairs.extend(pairs.filter_map(|(before, after)| pair(before, after, across)));
+    let gone = was.iter().filter(|(place, _)| !is.contains_key(place));
+    comparison.only_before.extend(gone.map(|(_, &at)| before.1[at].key().clone()));
+    comparison
+}
+
+fn pair(before: &Answer, after: &Answer, across: &[Aspect]) -> Option<Pair> {
+    let version =
+        (before.key().version != after.key().version).then(|| before.key().version.clone());
+    let mut pair = Pair {
+        key: after.key().clone(),
+        version_before: version,
+        basis: after.series().or(before.series()).map(|series| series.basis),
+        verdict: Verdict::Same,
+        changes: Vec::new(),
+        estimate: None,
+        differences: Vec::new(),
+        notes: Vec::new(),
+        cause: None,
+    };
+    match (before, after) {
+        (Answer::NotApplicable { .. }, Answer::NotApplicable { .. }) => return None,
+        (Answer::Measured(before), Answer::Measured(after)) => {
+            measured(&mut pair, before, after, across);
+        }
+        (Answer::Measured(_), Answer::Failed { failure, .. }) => {
+            pair.verdict = Verdict::Worse;
+            pair.notes.push(format!("it fails now: {failure}"));
+        }
+        (Answer::Failed { .. }, Answer::Measured(_)) => {
+            pair.verdict = Verdict::Better;
+            pair.notes.push("it failed before".into());
+        }
+        _ => {
+            let word = |answer: &Answer| match answer {
+                Answer::Measured(_) => "measured".to_owned(),
+                Answer::NotApplicable { reason, .. } => format!("not applicable ({reason})"),
+                Answer::Failed { failure, .. } => format!("failed ({failure})"),
+            };
+            pair.verdict = Verdict::Incomparable;
+            pair.differences.push(Difference {
+                aspect: Aspect::Answer,
+                what: None,
+                before: word(before),
+                after: word(after),
+            });
+        }
+    }
+    Some(pair)
+}
+
+fn measured(pair: &mut Pair, before: &Series, after: &Series, across: &[Aspect]) {
+    pair.differences = differences(before, after);
+    if pair.differences.iter().any(|difference| difference.forbids(across)) {
+        pair.verdict = Verdict::Incomparable;
+        pair.differences.retain(|difference| difference.forbids(across));
+        return;
+    }
+    if !after.flags.is_empty() {
+        pair.verdict = Verdict::Incomparable;
+        let flags: Vec<_> = after.flags.iter().map(ToString::to_string).collect();
+        pair.notes.push(format!("both are flagged: {}", flags.join("; ")));
+        return;
+    }
+    let (was, is) = (&before.provenance.compiler, &after.provenance.compiler);
+    if was.version != is.version {
+        pair.notes.push(format!("the compiler was {} and is {}", was.version, is.version));
+    } else if was.flags != is.flags {
+        pair.notes.push("the compiler's flags changed".into());
+    }
+    match (&before.readings, &after.readings) {
+        (Readings::Exact(was), Readings::Exact(is)) => {
+            pair.changes = changes(before, after);
+            pair.verdict = pair.changes.first().map_or(Verdict::Same, |change| {
+                if change.by() > 0 { Verdict::Worse } else { Verdict::Better }
+            });
+            let (n, m) = (was.0.len(), is.0.len());
+            if n != m {
+                pair.notes.push(format!("{n} samples before, {m} after"));
+            } else if pair.changes.is_empty() && was != is {
+                pair.notes.push(
+                    "the same samples in another order, or other ones with the same figures".into(),
+                );
+            }
+        }
+        (Readings::Sampled(was), Readings::Sampled(is)) => match Estimate::of(was, is) {
+            Ok(estimate) => {
+                pair.verdict = match estimate.direction() {
+                    Direction::None => Verdict::Same,
+                    Direction::Down => Verdict::Better,
+                    Direction::Up => Verdict::Worse,
+                };
+                pair.estimate = Some(estimate);
+            }
+            Err(reason) => {
+                pair.verdict = Verdict::Incomparable;
+                pair.notes.push(reason);
+            }
+        },
+        _ => {
+            pair.verdict = Verdict::Incomparable;
+            pair.notes.push("summaries without samples: chance cannot be told from change".into());
+        }
+    }
+}
+
+impl Comparison {
+    /// How many pairs have a verdict.
+    pub fn count(&self, verdict: Verdict) -> usize {
+        self.pairs.iter().filter(|pair| pair.verdict == verdict).count()
+    }
+}

@@ -1,0 +1,161 @@
+//! Whether two series may be compared at all.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::str::FromStr;
+
+use rtmark_model::{Readings, Series};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// In what two series must be alike.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Aspect {
+    /// From which event to which they were timed.
+    Span,
+    /// What is counted.
+    Basis,
+    /// Exact, sampled, or a summary.
+    Readings,
+    /// What is wrong with one of them.
+    Flags,
+    /// Whether there is a figure at all.
+    Answer,
+    /// The core's clock.
+    Clock,
+    /// The core.
+    Core,
+    /// The description of the soc.
+    Soc,
+    /// The version of the simulator's timing model.
+    TimingModel,
+    /// A setting of the kernel that matters.
+    Settings,
+}
+
+impl Aspect {
+    /// Those that a caller may choose to compare across.
+    pub const CROSSABLE: [Self; 5] =
+        [Self::Clock, Self::Core, Self::Soc, Self::TimingModel, Self::Settings];
+
+    /// The word used in tables, files and options.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Span => "span",
+            Self::Basis => "basis",
+            Self::Readings => "readings",
+            Self::Flags => "flags",
+            Self::Answer => "answer",
+            Self::Clock => "clock",
+            Self::Core => "core",
+            Self::Soc => "soc",
+            Self::TimingModel => "timing-model",
+            Self::Settings => "settings",
+        }
+    }
+}
+
+impl fmt::Display for Aspect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for Aspect {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        let found = Self::CROSSABLE.into_iter().find(|aspect| aspect.name() == text);
+        found.ok_or_else(|| {
+            let names = Self::CROSSABLE.map(Self::name).join(", ");
+            format!("nothing can be compared across `{text}`, only across {names}")
+        })
+    }
+}
+
+/// In what two series are not alike.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+pub struct Difference {
+    /// In which respect.
+    pub aspect: Aspect,
+    /// In which part of it, where it has several: `to`, `tick_hz`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub what: Option<String>,
+    /// How it was.
+    pub before: String,
+    /// How it is.
+    pub after: String,
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.aspect)?;
+        if let Some(what) = &self.what {
+            write!(f, " {what}")?;
+        }
+        write!(f, ": {} before, {} after", self.before, self.after)
+    }
+}
+
+const UNSTATED: &str = "not stated";
+
+/// All differences between two series that matter, those first that always forbid a comparison.
+pub(crate) fn differences(before: &Series, after: &Series) -> Vec<Difference> {
+    let mut found = Vec::new();
+    let mut tell = |aspect, what: Option<&str>, before: String, after: String| {
+        if before != after {
+            found.push(Difference { aspect, what: what.map(str::to_owned), before, after });
+        }
+    };
+    let (was, is) = (&before.span, &after.span);
+    let mut span = |what, before: &dyn fmt::Display, after: &dyn fmt::Display| {
+        tell(Aspect::Span, Some(what), before.to_string(), after.to_string());
+    };
+    span("from", &was.from, &is.from);
+    span("to", &was.to, &is.to);
+    span("switches", &was.switches, &is.switches);
+    span("overhead", &was.overhead, &is.overhead);
+    span("ticks", &was.ticks, &is.ticks);
+    span("interrupts", &was.interrupts, &is.interrupts);
+    tell(Aspect::Basis, None, before.basis.to_string(), after.basis.to_string());
+    let kind = |series: &Series| match series.readings {
+        Readings::Exact(_) => "exact".to_owned(),
+        Readings::Sampled(_) => "sampled".to_owned(),
+        Readings::Summarised(_) => "a summary".to_owned(),
+    };
+    tell(Aspect::Readings, None, kind(before), kind(after));
+    let flags = |series: &Series| {
+        let flags: Vec<_> = series.flags.iter().map(|flag| flag.kind.name()).collect();
+        if flags.is_empty() { "none".to_owned() } else { flags.join(", ") }
+    };
+    tell(Aspect::Flags, None, flags(before), flags(after));
+    tell(Aspect::Clock, None, before.clock.to_string(), after.clock.to_string());
+    let (was, is) = (&before.provenance, &after.provenance);
+    tell(Aspect::Core, None, was.core.clone(), is.core.clone());
+    let digest = |text: &str| match text.get(..12) {
+        Some(begin) => format!("file {begin}"),
+        None => UNSTATED.to_owned(),
+    };
+    tell(Aspect::Soc, None, digest(&was.soc_sha256), digest(&is.soc_sha256));
+    let model = |model: &Option<String>| model.clone().unwrap_or_else(|| UNSTATED.to_owned());
+    tell(Aspect::TimingModel, None, model(&was.timing_model), model(&is.timing_model));
+    let names: BTreeSet<_> = was.settings.keys().chain(is.settings.keys()).collect();
+    for name in names {
+        let value = |settings: &std::collections::BTreeMap<String, rtmark_model::Setting>| {
+            settings.get(name).map_or_else(|| UNSTATED.to_owned(), ToString::to_string)
+        };
+        tell(Aspect::Settings, Some(name), value(&was.settings), value(&is.settings));
+    }
+    found
+}
+
+impl Difference {
+    /// Whether it forbids a comparison. A setting that only one side states does not: it
+    /// was written down later, or no longer, and is shown.
+    pub(crate) fn forbids(&self, across: &[Aspect]) -> bool {
+        let unstated = self.before == UNSTATED || self.after == UNSTATED;
+        !across.contains(&self.aspect) && !(self.aspect == Aspect::Settings && unstated)
+    }
+}

@@ -1,0 +1,261 @@
+//! Sampled series: how far their medians lie apart, and whether that can be chance.
+//!
+//! The bootstrap distribution of a median needs no resampling: the chance that the median of
+//! n draws from the samples does not exceed a value is the chance that at least half of
+//! the draws do not, which the incomplete beta function gives (Efron, "Bootstrap methods:
+//! another look at the jackknife", Annals of Statistics 7, 1979, section 3). Only the
+//! difference of two medians is drawn, with a generator whose seed is fixed.
+
+use std::collections::BTreeMap;
+
+use oorandom::Rand64;
+use rtmark_model::{Sampled, Samples};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use statrs::function::beta::beta_reg;
+use statrs::function::erf::erfc;
+
+/// With which the generator begins: "RTMARK" in ASCII. Equal samples give equal estimates.
+pub const SEED: u128 = 0x5254_4D41_524B;
+/// How many differences are drawn.
+pub const DRAWS: usize = 10_000;
+/// How probable a difference as large as that found may be by chance when it is believed.
+pub const LEVEL: f64 = 0.01;
+/// Fewer steady samples than this are not compared.
+pub const FEWEST: u64 = 8;
+
+/// How far two sampled series lie apart, in their basis.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Estimate {
+    /// The median of the steady samples before.
+    pub before: u64,
+    /// The median of the steady samples after.
+    pub after: u64,
+    /// How many steady samples there were before.
+    pub samples_before: u64,
+    /// How many steady samples there were after.
+    pub samples_after: u64,
+    /// The lower end of the interval for the growth of the median.
+    pub low: f64,
+    /// The upper end of that interval.
+    pub high: f64,
+    /// How often chance alone would bring ranks at least as far apart.
+    pub p: f64,
+    /// The largest of both clocks' resolutions.
+    pub resolution: u64,
+    /// By what it was estimated.
+    pub method: String,
+}
+
+/// Whether the difference is believed, and which way it goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Direction {
+    None,
+    Down,
+    Up,
+}
+
+impl Estimate {
+    pub(crate) fn of(before: &Sampled, after: &Sampled) -> Result<Self, String> {
+        let (was, is) = (steady(&before.samples), steady(&after.samples));
+        let count = |values: &BTreeMap<u64, u64>| values.values().sum::<u64>();
+        let (n, m) = (count(&was), count(&is));
+        if n < FEWEST || m < FEWEST {
+            return Err(format!("{n} and {m} steady samples, and at least {FEWEST} are needed"));
+        }
+        let (was_medians, is_medians) = (Medians::of(&was, n), Medians::of(&is, m));
+        let mut random = Rand64::new(SEED);
+        let mut drawn: Vec<f64> = (0..DRAWS)
+            .map(|_| is_medians.draw(random.rand_float()) - was_medians.draw(random.rand_float()))
+            .collect();
+        drawn.sort_by(f64::total_cmp);
+        let at = |part: f64| drawn[((DRAWS - 1) as f64 * part).round() as usize];
+        Ok(Self {
+            before: was_medians.middle(),
+            after: is_medians.middle(),
+            samples_before: n,
+            samples_after: m,
+            low: at(LEVEL / 2.0),
+            high: at(1.0 - LEVEL / 2.0),
+            p: rank_test(&was, &is),
+            resolution: before.resolution.max(after.resolution),
+            method: format!(
+                "growth of the median with its {:.0} % bootstrap interval ({DRAWS} draws, seed \
+                 {SEED:#x}); Mann-Whitney rank test, two-sided, normal approximation corrected for \
+                 ties and continuity, level {LEVEL}",
+                (1.0 - LEVEL) * 100.0
+            ),
+        })
+    }
+
+    /// A difference is believed when test and interval agree and the clock could show it.
+    pub(crate) fn direction(&self) -> Direction {
+        let apart = self.after.abs_diff(self.before);
+        if self.p >= LEVEL || apart == 0 || apart < self.resolution {
+            Direction::None
+        } else if self.low > 0.0 {
+            Direction::Up
+        } else if self.high < 0.0 {
+            Direction::Down
+        } else {
+            Direction::None
+        }
+    }
+}
+
+/// The samples after the first that nothing hit: how often each length occurred.
+fn steady(samples: &Samples) -> BTreeMap<u64, u64> {
+    let mut values = BTreeMap::new();
+    for (index, run) in samples.runs().iter().enumerate() {
+        let times = run.times - u64::from(index == 0);
+        if times > 0 && !run.tick && !run.interrupt {
+            *values.entry(run.value).or_insert(0) += times;
+        }
+    }
+    values
+}
+
+/// The bootstrap distribution of a median: lengths, and the chance that it exceeds none of
+/// those up to each.
+struct Medians {
+    lengths: Vec<(u64, f64)>,
+}
+
+impl Medians {
+    fn of(values: &BTreeMap<u64, u64>, count: u64) -> Self {
+        // The nearest-rank median: the lower middle one.
+        let rank = count.div_ceil(2) as f64;
+        let mut seen = 0;
+        let chance = |(&value, &times): (&u64, &u64)| {
+            seen += times;
+            let below = if seen == count {
+                1.0
+            } else {
+                beta_reg(rank, count as f64 - rank + 1.0, seen as f64 / count as f64)
+            };
+            (value, below)
+        };
+        Self { lengths: values.iter().map(chance).collect() }
+    }
+
+    fn draw(&self, chance: f64) -> f64 {
+        let index = self.lengths.partition_point(|(_, below)| *below < chance);
+        self.lengths.get(index).or(self.lengths.last()).map_or(0.0, |(value, _)| *value as f64)
+    }
+
+    /// The median of the samples themselves: where the distribution reaches one half.
+    fn middle(&self) -> u64 {
+        self.draw(0.5) as u64
+    }
+}
+
+/// The chance of ranks at least so far apart when both are draws from the same clock.
+fn rank_test(before: &BTreeMap<u64, u64>, after: &BTreeMap<u64, u64>) -> f64 {
+    let mut lengths: BTreeMap<u64, (u64, u64)> = BTreeMap::new();
+    for (value, times) in before {
+        lengths.entry(*value).or_default().0 = *times;
+    }
+    for (value, times) in after {
+        lengths.entry(*value).or_default().1 = *times;
+    }
+    let (mut n, mut u, mut ties) = (0.0, 0.0, 0.0);
+    let mut m = 0.0;
+    for (was, is) in lengths.into_values() {
+        let (was, is) = (was as f64, is as f64);
+        // How often a sample after exceeds one before, a tie counting half.
+        u += is * (n + was / 2.0);
+        n += was;
+        m += is;
+        ties += (was + is).powi(3) - (was + is);
+    }
+    let all: f64 = n + m;
+    let variance = n * m / 12.0 * (all + 1.0 - ties / (all * (all - 1.0)));
+    if variance <= 0.0 {
+        return 1.0;
+    }
+    let apart = ((u - n * m / 2.0).abs() - 0.5).max(0.0);
+    erfc(apart / variance.sqrt() / std::f64::consts::SQRT_2)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rtmark_model::Disturbance;
+
+    fn sampled(values: impl IntoIterator<Item = u64>) -> Sampled {
+        let mut samples = Samples::new();
+        // The first one stands apart.
+        samples.push(9999, Disturbance::NONE);
+        values.into_iter().for_each(|value| samples.push(value, Disturbance::NONE));
+        Sampled { resolution: 1, samples }
+    }
+
+    fn noise(base: u64, seed: u128) -> Sampled {
+        let mut random = Rand64::new(seed);
+        sampled((0..200).map(|_| base + random.rand_range(0..20)))
+    }
+
+    #[test]
+    fn noise_is_no_difference_and_a_shift_is_one() {
+        let same = (0..200).map(|seed| {
+            let estimate =
+                Estimate::of(&noise(1000, seed), &noise(1000, seed + 1000)).expect("enough");
+            estimate.direction()
+        });
+        let believed = same.filter(|direction| *direction != Direction::None).count();
+        assert!(believed <= 6, "{believed} of 200 where 2 are to be expected");
+        let up = Estimate::of(&noise(1000, 1), &noise(1010, 2)).expect("enough");
+        assert_eq!(up.direction(), Direction::Up);
+        assert!(up.low <= 10.0 && 10.0 <= up.high, "{up:?}");
+        let down = Estimate::of(&noise(1010, 2), &noise(1000, 1)).expect("enough");
+        assert_eq!(down.direction(), Direction::Down);
+        assert_eq!(up, Estimate::of(&noise(1000, 1), &noise(1010, 2)).expect("enough"));
+    }
+
+    #[test]
+    fn what_the_clock_cannot_show_is_no_difference() {
+        let coarse = |base| Sampled { resolution: 30, ..noise(base, 5) };
+        let estimate = Estimate::of(&coarse(1000), &coarse(1010)).expect("enough");
+        assert_eq!(estimate.direction(), Direction::None);
+        assert!(
+            Estimate::of(&sampled([1, 2, 3]), &noise(1, 1)).expect_err("few").contains("3 and 200")
+        );
+        let constant = Estimate::of(&sampled([5; 50]), &sampled([5; 50])).expect("enough");
+        assert_eq!(
+            (constant.direction(), constant.p.to_bits()),
+            (Direction::None, 1.0_f64.to_bits())
+        );
+    }
+
+    #[test]
+    fn the_bootstrap_of_a_median_is_that_of_resampling() {
+        let sample = noise(100, 7);
+        let values: Vec<u64> = steady(&sample.samples)
+            .into_iter()
+            .flat_map(|(value, times)| std::iter::repeat_n(value, times as usize))
+            .collect();
+        let mut random = Rand64::new(3);
+        let mut below = 0;
+        for _ in 0..4000 {
+            let mut draw: Vec<u64> = (0..values.len())
+                .map(|_| values[random.rand_range(0..values.len() as u64) as usize])
+                .collect();
+            draw.sort_unstable();
+            below += u32::from(draw[draw.len().div_ceil(2) - 1] <= 109);
+        }
+        let medians = Medians::of(&steady(&sample.samples), values.len() as u64);
+        let chance = medians.lengths.iter().find(|(value, _)| *value == 109).expect("there").1;
+        assert!((f64::from(below) / 4000.0 - chance).abs() < 0.03, "{below} {chance}");
+    }
+
+    #[test]
+    fn the_rank_test_agrees_with_a_textbook() {
+        // Conover, Practical Nonparametric Statistics, gives the normal approximation; without
+        // ties and with samples 1..10 and 11..20, U is 0 and z is (50 - 0.5) / sqrt(175).
+        let of = |range: std::ops::Range<u64>| range.map(|value| (value, 1)).collect();
+        let p = rank_test(&of(1..11), &of(11..21));
+        let z: f64 = 49.5 / 175.0_f64.sqrt();
+        assert!((p - erfc(z / std::f64::consts::SQRT_2)).abs() < 1e-12);
+        assert!((p - 0.000_182_67).abs() < 1e-6, "{p}");
+    }
+}

@@ -1,0 +1,139 @@
+//! A comparison held against budgets.
+
+use rtmark_model::Key;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::compare::title;
+use crate::{Change, Comparison, Measure, Pair, Policy, Verdict};
+
+/// What a gate found.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+pub struct Gate {
+    /// What grew beyond its budget, or fails now.
+    pub regressions: Vec<Finding>,
+    /// What grew beyond its budget and was accepted before.
+    pub acknowledged: Vec<Finding>,
+    /// What cannot be compared: its title and why.
+    pub incomparable: Vec<String>,
+    /// Acceptances that nothing needed, by scenario and reason.
+    pub unused: Vec<String>,
+}
+
+/// One figure beyond its budget.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Finding {
+    /// What it is of.
+    pub key: Key,
+    /// By how much it is beyond; absent when it fails now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub excess: Option<Excess>,
+    /// The same in words.
+    pub text: String,
+    /// What caused it, where that was looked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause: Option<String>,
+    /// Why it was accepted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+/// A figure and what it may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Excess {
+    /// How it changed.
+    #[serde(flatten)]
+    pub change: Change,
+    /// What it may be at most.
+    pub limit: u64,
+}
+
+impl Finding {
+    /// `freertos thread.yield on stm32c031`.
+    pub fn title(&self) -> String {
+        title(&self.key)
+    }
+}
+
+/// Holds a comparison against a policy.
+pub fn gate(comparison: &Comparison, policy: &Policy) -> Gate {
+    let mut gate = Gate::default();
+    let mut used = vec![false; policy.acknowledged.len()];
+    for pair in &comparison.pairs {
+        match pair.verdict {
+            Verdict::Incomparable => {
+                gate.incomparable.push(format!("{}: {}", pair.title(), why(pair)))
+            }
+            Verdict::Worse if pair.changes.is_empty() && pair.estimate.is_none() => {
+                gate.regressions.push(Finding {
+                    key: pair.key.clone(),
+                    excess: None,
+                    text: pair.notes.join("; "),
+                    cause: None,
+                    reason: None,
+                });
+            }
+            _ => {
+                for change in growing(pair) {
+                    measure(&mut gate, &mut used, policy, pair, change);
+                }
+            }
+        }
+    }
+    let entries = policy.acknowledged.iter().zip(used);
+    gate.unused = entries
+        .filter(|(_, used)| !used)
+        .map(|(entry, _)| format!("{}: {}", entry.scenario, entry.reason))
+        .collect();
+    gate
+}
+
+/// The figures of a pair as a gate sees them. Of a sampled series it is only the median,
+/// and only where its growth is believed.
+fn growing(pair: &Pair) -> Vec<Change> {
+    match &pair.estimate {
+        None => pair.changes.clone(),
+        Some(estimate) if pair.verdict == Verdict::Worse => vec![Change {
+            measure: Measure::Median,
+            before: estimate.before,
+            after: estimate.after,
+        }],
+        Some(_) => Vec::new(),
+    }
+}
+
+fn measure(gate: &mut Gate, used: &mut [bool], policy: &Policy, pair: &Pair, change: Change) {
+    let Change { measure, before, after } = change;
+    if !policy.measures.contains(&measure) {
+        return;
+    }
+    let budget = policy.budget(&pair.key, measure);
+    let limit = budget.map_or(before, |budget| budget.limit(before));
+    // What is above an absolute limit and did not grow was so before.
+    if after <= limit || after <= before {
+        return;
+    }
+    let basis = pair.basis.map_or("", |basis| basis.name());
+    let allowed = if limit == before { String::new() } else { format!(", allowed {limit}") };
+    let mut finding = Finding {
+        key: pair.key.clone(),
+        excess: Some(Excess { change, limit }),
+        text: format!("{change} {basis}{allowed}"),
+        cause: pair.cause.clone(),
+        reason: None,
+    };
+    match policy.acknowledgement(&pair.key, measure, after) {
+        Some(index) => {
+            used[index] = true;
+            finding.reason = Some(policy.acknowledged[index].reason.clone());
+            gate.acknowledged.push(finding);
+        }
+        None => gate.regressions.push(finding),
+    }
+}
+
+/// Why a pair cannot be compared.
+pub(crate) fn why(pair: &Pair) -> String {
+    let differences = pair.differences.iter().map(ToString::to_string);
+    differences.chain(pair.notes.iter().cloned()).collect::<Vec<_>>().join("; ")
+}

@@ -1,0 +1,124 @@
+//! A series over many runs, and the runs at which it changed.
+
+use std::fmt::Write as _;
+
+use anstyle::{AnsiColor, Style};
+use rtmark_model::{Basis, Readings, Series};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::differences::differences;
+use crate::estimate::{Direction, Estimate};
+use crate::{Change, Difference, Measure, RunLabel};
+
+/// One run's figure.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Point {
+    /// The run.
+    pub run: RunLabel,
+    /// When it began, in milliseconds since 1970.
+    pub started_ms: i64,
+    /// The figure, in the series' basis.
+    pub value: u64,
+    /// What is counted.
+    pub basis: Basis,
+    /// What happened since the run before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub step: Option<Step>,
+}
+
+/// What happens between two runs.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Step {
+    /// The figure changed. Of sampled series, against the run with which the stretch of
+    /// equal ones began.
+    Change(Change),
+    /// What came before cannot be compared with it.
+    Break(Vec<Difference>),
+}
+
+/// Finds the change points. An exact series changes where its figure does; a sampled one
+/// where it is told apart, as [`Estimate`] tells, from the run with which the stretch began.
+/// Series without the figure are left out.
+pub fn history(runs: &[(RunLabel, i64, Series)], measure: Measure) -> Vec<Point> {
+    let mut points: Vec<Point> = Vec::new();
+    let mut stretch: Option<&Series> = None;
+    for (run, started_ms, series) in runs {
+        let Some(value) = measure.of(series).filter(|_| series.flags.is_empty()) else { continue };
+        let step = stretch.and_then(|before| step(before, series, measure));
+        if step.is_some() || stretch.is_none() {
+            stretch = Some(series);
+        }
+        let (run, started_ms) = (run.clone(), *started_ms);
+        points.push(Point { run, started_ms, value, basis: series.basis, step });
+    }
+    points
+}
+
+fn step(before: &Series, after: &Series, measure: Measure) -> Option<Step> {
+    let mut found = differences(before, after);
+    found.retain(|difference| difference.forbids(&[]));
+    if !found.is_empty() {
+        return Some(Step::Break(found));
+    }
+    let change = Change { measure, before: measure.of(before)?, after: measure.of(after)? };
+    let changed = match (&before.readings, &after.readings) {
+        (Readings::Sampled(was), Readings::Sampled(is)) => {
+            Estimate::of(was, is).is_ok_and(|estimate| estimate.direction() != Direction::None)
+        }
+        _ => change.before != change.after,
+    };
+    changed.then_some(Step::Change(change))
+}
+
+const ASIDE: Style = Style::new().dimmed();
+const WORSE: Style = AnsiColor::Red.on_default().bold();
+const BETTER: Style = AnsiColor::Green.on_default().bold();
+
+/// How many columns a figure's place has.
+const WIDTH: usize = 32;
+
+/// Draws points below each other, the oldest first, with their change points named.
+/// `moment` tells when a run was.
+pub fn chart(points: &[Point], moment: impl Fn(i64) -> String) -> String {
+    let values = || points.iter().map(|point| point.value);
+    let (Some(min), Some(max)) = (values().min(), values().max()) else { return String::new() };
+    let digits = max.to_string().len();
+    let mut text = String::new();
+    for point in points {
+        let place = match max - min {
+            0 => 0,
+            range => {
+                (u128::from(point.value - min) * (WIDTH as u128 - 1) / u128::from(range)) as usize
+            }
+        };
+        let line: String =
+            (0..WIDTH).map(|at| if at == place { '\u{25cf}' } else { '\u{b7}' }).collect();
+        let _ = write!(
+            text,
+            "{ASIDE}{}{ASIDE:#}  {:<21}  {:>digits$}  {line}",
+            moment(point.started_ms),
+            point.run.to_string(),
+            point.value
+        );
+        match &point.step {
+            Some(Step::Change(change)) => {
+                let style = if change.by() > 0 { WORSE } else { BETTER };
+                let part = change.relative().map(crate::change::per_cent).unwrap_or_default();
+                let _ = write!(text, "  {style}\u{25c6} {:+} {part}{style:#}", change.by());
+            }
+            Some(Step::Break(differences)) => {
+                let why: Vec<_> = differences.iter().map(ToString::to_string).collect();
+                let _ = write!(
+                    text,
+                    "  {ASIDE}\u{2502} not comparable with before: {}{ASIDE:#}",
+                    why.join("; ")
+                );
+            }
+            None => {}
+        }
+        text.push('\n');
+    }
+    text
+}

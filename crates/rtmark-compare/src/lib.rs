@@ -1,0 +1,28 @@
+//! What became slower, what became faster, and what cannot be compared.
+//!
+//! [`compare`] pairs the answers of two runs and gives each pair a [`Verdict`]. Exact
+//! series are compared exactly: every difference is real, however small. Sampled series
+//! are compared by their medians, with an interval and a rank test ([`Estimate`]). Where
+//! spans, bases, clocks or settings differ, nothing is compared: the verdict is
+//! [`Verdict::Incomparable`] and the [`Difference`] is named. [`gate`] holds a comparison
+//! against budgets ([`Policy`]), and [`history`] finds the runs at which a series changed.
+//!
+//! This crate runs nothing, opens no store and prints nothing.
+
+mod change;
+mod compare;
+mod differences;
+mod estimate;
+mod gate;
+mod history;
+mod policy;
+mod render;
+
+pub use change::{Change, Measure};
+pub use compare::{Comparison, Pair, RunLabel, Verdict, compare};
+pub use differences::{Aspect, Difference};
+pub use estimate::{DRAWS, Estimate, FEWEST, LEVEL, SEED};
+pub use gate::{Excess, Finding, Gate, gate};
+pub use history::{Point, Step, chart, history};
+pub use policy::{Acknowledged, Budget, Policy, PolicyError};
+pub use render::{Rows, github, json, junit, markdown, table};

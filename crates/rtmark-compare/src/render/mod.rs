@@ -1,0 +1,78 @@
+//! Comparisons as text: for people, for programs, for those who review changes.
+
+mod github;
+mod json;
+mod junit;
+mod markdown;
+mod table;
+
+use rtmark_model::visible;
+
+pub use github::github;
+pub use json::json;
+pub use junit::junit;
+pub use markdown::markdown;
+pub use table::table;
+
+use crate::{Comparison, Pair, Verdict};
+
+/// Which pairs a table shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rows {
+    /// Those whose verdict is not "same".
+    Changed,
+    /// All of them.
+    All,
+}
+
+impl Rows {
+    fn shows(self, pair: &Pair) -> bool {
+        self == Self::All || pair.verdict != Verdict::Same
+    }
+}
+
+/// Text from outside as one harmless line.
+fn one_line(text: &str) -> String {
+    visible(text.as_bytes()).split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// `12 series: 10 same, 1 better, 1 worse`.
+fn summary(comparison: &Comparison) -> String {
+    let verdicts = [Verdict::Same, Verdict::Better, Verdict::Worse, Verdict::Incomparable];
+    let counts = verdicts.map(|verdict| (verdict, comparison.count(verdict)));
+    let told = counts.iter().filter(|(_, count)| *count > 0);
+    let told: Vec<_> = told.map(|(verdict, count)| format!("{count} {verdict}")).collect();
+    let told = if told.is_empty() { String::new() } else { format!(": {}", told.join(", ")) };
+    let mut text = format!("{} series{told}", comparison.pairs.len());
+    for (keys, word) in [(&comparison.only_before, "before"), (&comparison.only_after, "after")] {
+        if !keys.is_empty() {
+            text += &format!("; {} only {word}", keys.len());
+        }
+    }
+    text
+}
+
+/// What became of a pair, in one line.
+fn told(pair: &Pair) -> String {
+    let mut parts: Vec<String> = pair.changes.iter().map(ToString::to_string).collect();
+    if let Some(estimate) = &pair.estimate {
+        parts.push(format!(
+            "median {} \u{2192} {} ({:+}), growth between {} and {}, p = {:.2e}, {} and {} samples",
+            estimate.before,
+            estimate.after,
+            i128::from(estimate.after) - i128::from(estimate.before),
+            estimate.low,
+            estimate.high,
+            estimate.p,
+            estimate.samples_before,
+            estimate.samples_after
+        ));
+    }
+    parts.extend(pair.differences.iter().map(ToString::to_string));
+    parts.extend(pair.notes.iter().cloned());
+    parts.extend(pair.cause.iter().map(|cause| format!("in {cause}")));
+    if let Some(version) = &pair.version_before {
+        parts.push(format!("version {version} \u{2192} {}", pair.key.version));
+    }
+    one_line(&parts.join("; "))
+}

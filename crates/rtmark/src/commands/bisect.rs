@@ -1,0 +1,198 @@
+//! `rtmark bisect`
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use clap::Args;
+use rtmark_compare::Measure;
+use rtmark_model::{Document, KernelId, ScenarioId};
+
+use crate::cli::Talk;
+use crate::commands::history::measure;
+use crate::exit::Exit;
+use crate::output::{self, say};
+use crate::trouble::Trouble;
+
+/// Find the commit that made a scenario slower, by git bisect
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  rtmark bisect thread.yield -k freertos --soc stm32f405 --good v1.0 --bad HEAD
+  rtmark bisect isr.entry -k freertos --soc stm32f405 --good v1.0 --repository ../FreeRTOS-Kernel
+
+The repository is one of rtmark's own (it has the folder firmware/) or a FreeRTOS kernel's (it
+has tasks.c). Its files are left alone: commits are checked out in a folder aside. A commit
+counts as bad when the figure is above the threshold; without one, above the figure of the
+good commit. Commits that cannot be built are skipped.")]
+pub struct Arguments {
+    /// The scenario
+    scenario: ScenarioId,
+    /// The kernel
+    #[arg(short, long)]
+    kernel: KernelId,
+    /// The soc, by name or path of a soc file
+    #[arg(long)]
+    soc: String,
+    /// A commit at which it was fast
+    #[arg(long, value_name = "COMMIT")]
+    good: String,
+    /// A commit at which it is slow
+    #[arg(long, value_name = "COMMIT", default_value = "HEAD")]
+    bad: String,
+    /// The most that a good commit may take, in cycles
+    #[arg(long, value_name = "CYCLES")]
+    threshold: Option<u64>,
+    /// Which figure: median, max, first, total or disturbed
+    #[arg(long, default_value = "median", value_parser = measure)]
+    measure: Measure,
+    /// The repository [default: the one here]
+    #[arg(long, value_name = "FOLDER", default_value = ".")]
+    repository: PathBuf,
+    /// A folder with catalogue files instead of the built-in ones
+    #[arg(long, value_name = "FOLDER", env = "RTMARK_CATALOGUE")]
+    catalogue: Option<PathBuf>,
+}
+
+/// A folder with a checkout of its own, which goes away with this.
+struct Aside<'a> {
+    repository: &'a Path,
+    folder: PathBuf,
+}
+
+impl Drop for Aside<'_> {
+    fn drop(&mut self) {
+        let _ = git(self.repository, &["worktree", "remove", "--force", &text(&self.folder)]);
+    }
+}
+
+/// What a checkout holds.
+#[derive(Clone, Copy)]
+enum Holds {
+    /// rtmark's firmware sources.
+    Firmware,
+    /// A FreeRTOS kernel.
+    FreeRtos,
+}
+
+fn text(path: &Path) -> String {
+    path.display().to_string()
+}
+
+fn git(folder: &Path, arguments: &[&str]) -> Result<String, Trouble> {
+    let output = Command::new("git").arg("-C").arg(folder).args(arguments).output()?;
+    let said = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
+    if output.status.success() {
+        return Ok(said(&output.stdout));
+    }
+    let message = format!("git {}: {}", arguments.join(" "), said(&output.stderr));
+    Err(Trouble::new(Exit::Usage, message, "check the repository and the commits' names"))
+}
+
+impl Arguments {
+    pub fn run(self, talk: Talk) -> Result<Exit, Trouble> {
+        let top = PathBuf::from(git(&self.repository, &["rev-parse", "--show-toplevel"])?);
+        let commit = |name: &str| {
+            git(&top, &["rev-parse", "--verify", "--end-of-options", &format!("{name}^{{commit}}")])
+        };
+        let (good, bad) = (commit(&self.good)?, commit(&self.bad)?);
+        let folder = std::env::temp_dir().join(format!("rtmark-bisect-{}", std::process::id()));
+        git(&top, &["worktree", "add", "--quiet", "--detach", &text(&folder), &bad])?;
+        let aside = Aside { repository: &top, folder };
+        let holds = if aside.folder.join("firmware").is_dir() {
+            Holds::Firmware
+        } else if aside.folder.join("tasks.c").is_file() {
+            Holds::FreeRtos
+        } else {
+            let message =
+                format!("{} is neither rtmark's firmware nor a FreeRTOS kernel", top.display());
+            let hint = "name its folder with --repository";
+            return Err(Trouble::new(Exit::Usage, message, hint));
+        };
+        let probe = |commit: &str| -> Result<u64, Trouble> {
+            git(&aside.folder, &["checkout", "--quiet", "--force", "--detach", commit])?;
+            self.figure(&aside.folder, holds)
+        };
+        let (at_bad, at_good) = (probe(&bad)?, probe(&good)?);
+        let threshold = self.threshold.unwrap_or(at_good);
+        if at_good > threshold || at_bad <= threshold {
+            let message = format!(
+                "the good commit has {at_good} and the bad one {at_bad}, with {threshold} between them allowed"
+            );
+            let hint = "choose other commits, or a --threshold that lies between the two";
+            return Err(Trouble::new(Exit::NothingSelected, message, hint));
+        }
+        let found = bisect(&aside.folder, &good, &bad, |commit| {
+            let figure = probe(commit);
+            if !talk.quiet {
+                let told =
+                    figure.as_ref().map_or_else(|_| "cannot be measured".into(), u64::to_string);
+                say(format!("{}  {told}", commit.get(..10).unwrap_or(commit)));
+            }
+            figure.ok().map(|figure| figure > threshold)
+        })?;
+        let title = format!("{} {} on {}", self.kernel, self.scenario, self.soc);
+        output::data(&format!(
+            "{title}: {} was {at_good} at the good commit and is {at_bad} at the bad one\n{found}\n",
+            self.measure
+        ))?;
+        Ok(Exit::Fine)
+    }
+
+    /// The figure of what is checked out in a folder.
+    fn figure(&self, folder: &Path, holds: Holds) -> Result<u64, Trouble> {
+        let mut command = Command::new(std::env::current_exe()?);
+        // What was measured on the way stays there and goes with it.
+        let kept = folder.join(".git-rtmark");
+        command.args(["run", "--quiet", "--format", "json", "--kernel", self.kernel.as_str()]);
+        command.args(["--scenario", self.scenario.as_str(), "--soc", &self.soc]);
+        command.arg("--store").arg(kept.join("store.sqlite"));
+        command.env("RTMARK_BUILD", kept.join("build"));
+        if let Some(catalogue) = &self.catalogue {
+            command.arg("--catalogue").arg(catalogue);
+        }
+        match holds {
+            Holds::Firmware => command.arg("--firmware").arg(folder.join("firmware")),
+            Holds::FreeRtos => command.env("RTMARK_FREERTOS_KERNEL", folder),
+        };
+        let Output { status, stdout, stderr } = command.output()?;
+        let failed = |problem: String| {
+            let hint = "run the same with `rtmark run` at that commit";
+            Trouble::new(Exit::BuildFailed, problem, hint)
+        };
+        if !status.success() {
+            return Err(failed(String::from_utf8_lossy(&stderr).trim().to_owned()));
+        }
+        let document: Document =
+            serde_json::from_slice(&stdout).map_err(|error| failed(error.to_string()))?;
+        let series = document.answers.iter().find_map(|reported| reported.answer.series());
+        let figure = series.and_then(|series| self.measure.of(series));
+        figure.ok_or_else(|| failed(format!("it has no {} there", self.measure)))
+    }
+}
+
+/// Lets git choose commits until it names one; what it then says.
+fn bisect(
+    folder: &Path,
+    good: &str,
+    bad: &str,
+    mut is_bad: impl FnMut(&str) -> Option<bool>,
+) -> Result<String, Trouble> {
+    git(folder, &["bisect", "start", "--no-checkout", bad, good])?;
+    loop {
+        let commit = git(folder, &["rev-parse", "BISECT_HEAD"])?;
+        let word = match is_bad(&commit) {
+            Some(true) => "bad",
+            Some(false) => "good",
+            None => "skip",
+        };
+        let said = git(folder, &["bisect", word]);
+        let said = match said {
+            Ok(said) => said,
+            // Only skipped commits are left: git names them and calls that a failure.
+            Err(error) if word == "skip" => return Err(error),
+            Err(error) => return Err(error),
+        };
+        if said.contains("is the first") {
+            return Ok(said);
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! `rtmark compare`, and what it shares with `rtmark gate`
+
+use clap::{Args, ValueEnum};
+use rtmark_compare::{Aspect, Comparison, Gate, Rows, RunLabel, Verdict, compare};
+use rtmark_model::Answer;
+use rtmark_store::{RunInfo, Store};
+
+use crate::config::Config;
+use crate::exit::Exit;
+use crate::output;
+use crate::shelf::{Filter, StoreFlag, answers, run_of};
+use crate::trouble::Trouble;
+
+/// Compare two runs: what became better, worse, or cannot be compared
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  rtmark compare latest~1                    the newest run with the one before
+  rtmark compare main HEAD                   two commits that were measured
+  rtmark compare v1 latest --format md       for a pull request
+  rtmark compare a b --across settings       although their settings differ
+
+Figures of the simulator are exact: every difference is real. Those of boards and logs are
+compared by their medians, with an interval and a rank test. Series whose spans, bases,
+clocks, cores, socs, timing models or settings differ are not compared.
+
+Exit codes: 3 when anything became worse, 5 when nothing did and something is incomparable.")]
+pub struct Arguments {
+    /// The earlier run: `latest~1`, a name, the beginning of an id, a commit
+    #[arg(value_name = "BEFORE")]
+    before: String,
+    /// The later run
+    #[arg(value_name = "AFTER", default_value = "latest")]
+    after: String,
+    #[command(flatten)]
+    shared: Shared,
+}
+
+/// How two runs are compared and shown.
+#[derive(Debug, Args)]
+pub struct Shared {
+    #[command(flatten)]
+    pub filter: Filter,
+    /// Compare although this differs: clock, core, soc, timing-model or settings
+    #[arg(long, value_name = "WHAT", num_args = 1..)]
+    across: Vec<Aspect>,
+    /// Show what stayed the same, too
+    #[arg(long)]
+    all: bool,
+    /// The form of the comparison
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    format: Format,
+    #[command(flatten)]
+    store: StoreFlag,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// For people
+    Table,
+    /// For programs: everything; see docs/schema/compare.schema.json
+    Json,
+    /// For pull requests: GitHub's Markdown
+    Md,
+    /// For continuous integration: a test case a series
+    Junit,
+    /// For GitHub Actions: annotations
+    Github,
+    /// The later run's figures for github-action-benchmark: its customSmallerIsBetter
+    BenchmarkAction,
+    /// The later run's figures for Bencher: its metric format
+    Bencher,
+}
+
+/// Two runs that were found and compared.
+pub struct Compared {
+    pub comparison: Comparison,
+    pub after: Vec<Answer>,
+}
+
+impl Shared {
+    /// Opens the store.
+    pub fn open(&self, config: &Config) -> Result<Store, Trouble> {
+        self.store.clone().open(config)
+    }
+
+    /// Finds two runs and compares them.
+    pub fn compare(&self, store: &Store, before: &str, after: &str) -> Result<Compared, Trouble> {
+        let (before, after) = (run_of(store, before)?, run_of(store, after)?);
+        let (was, is) =
+            (answers(store, &before, &self.filter)?, answers(store, &after, &self.filter)?);
+        let comparison = compare((label(&before), &was), (label(&after), &is), &self.across);
+        if comparison.pairs.is_empty() {
+            let message =
+                format!("{} and {} have no series in common", comparison.before, comparison.after);
+            let hint = "measure the same kernels, scenarios and socs in both: `rtmark show RUN`";
+            return Err(Trouble::new(Exit::NothingSelected, message, hint));
+        }
+        Ok(Compared { comparison, after: is })
+    }
+
+    /// Shows a comparison, and what a gate made of it.
+    pub fn show(&self, compared: &Compared, gate: Option<&Gate>) -> Result<(), Trouble> {
+        let rows = if self.all { Rows::All } else { Rows::Changed };
+        let comparison = &compared.comparison;
+        let text = match self.format {
+            Format::Table => rtmark_compare::table(comparison, gate, rows),
+            Format::Json => {
+                let generator = concat!("rtmark ", env!("CARGO_PKG_VERSION"));
+                rtmark_compare::json(generator, comparison, gate).map_err(std::io::Error::from)?
+            }
+            Format::Md => rtmark_compare::markdown(comparison, gate, rows),
+            Format::Junit => rtmark_compare::junit(comparison, gate),
+            Format::Github => rtmark_compare::github(comparison, gate),
+            Format::BenchmarkAction => rtmark_report::benchmark_action(&compared.after),
+            Format::Bencher => rtmark_report::bencher(&compared.after),
+        };
+        Ok(output::data(&text)?)
+    }
+}
+
+/// How comparisons name a run.
+pub fn label(run: &RunInfo) -> RunLabel {
+    RunLabel { id: run.id.clone(), revision: run.revision.clone() }
+}
+
+impl Arguments {
+    pub fn run(self) -> Result<Exit, Trouble> {
+        let store = self.shared.open(&Config::load()?)?;
+        let compared = self.shared.compare(&store, &self.before, &self.after)?;
+        self.shared.show(&compared, None)?;
+        let count = |verdict| compared.comparison.count(verdict);
+        Ok(match (count(Verdict::Worse), count(Verdict::Incomparable)) {
+            (0, 0) => Exit::Fine,
+            (0, _) => Exit::Incomparable,
+            _ => Exit::Regression,
+        })
+    }
+}

@@ -1,0 +1,69 @@
+//! `rtmark gate`
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use rtmark_compare::{Policy, gate};
+
+use crate::commands::compare::Shared;
+use crate::config::Config;
+use crate::exit::Exit;
+use crate::trouble::Trouble;
+
+/// Refuse a run that is slower than a baseline allows
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  rtmark gate --baseline main                            nothing may grow by a cycle
+  rtmark gate --baseline base --budget budget.toml       as much as the file allows
+  rtmark gate --baseline base --format github            with annotations
+  rtmark gate --baseline base --format junit > gate.xml
+
+docs/ci.md has a workflow to start with, and tells what a budget file holds.
+
+Exit codes: 3 when something grew beyond its budget or fails now, 5 when nothing did and
+something cannot be compared.")]
+pub struct Arguments {
+    /// The run that is held against the baseline
+    #[arg(value_name = "RUN", default_value = "latest")]
+    run: String,
+    /// The baseline: a name, the beginning of an id, a commit, `latest~1` [default: `baseline`
+    /// under `[gate]` of rtmark.toml]
+    #[arg(long, value_name = "RUN")]
+    baseline: Option<String>,
+    /// The file with budgets and accepted regressions; without, nothing may grow [default:
+    /// `budget` under `[gate]` of rtmark.toml]
+    #[arg(long, value_name = "FILE")]
+    budget: Option<PathBuf>,
+    #[command(flatten)]
+    shared: Shared,
+}
+
+impl Arguments {
+    pub fn run(self) -> Result<Exit, Trouble> {
+        let config = Config::load()?;
+        let baseline = self.baseline.or_else(|| config.gate.baseline.clone()).ok_or_else(|| {
+            let hint = "name a run with --baseline, or under [gate] in rtmark.toml";
+            Trouble::new(Exit::Usage, "no baseline is given", hint)
+        })?;
+        let budget = self.budget.as_deref().or(config.gate.budget.as_deref());
+        let policy = budget.map_or_else(|| Ok(Policy::default()), read)?;
+        let store = self.shared.open(&config)?;
+        let compared = self.shared.compare(&store, &baseline, &self.run)?;
+        let found = gate(&compared.comparison, &policy);
+        self.shared.show(&compared, Some(&found))?;
+        Ok(match (found.regressions.len(), found.incomparable.len()) {
+            (0, 0) => Exit::Fine,
+            (0, _) => Exit::Incomparable,
+            _ => Exit::Regression,
+        })
+    }
+}
+
+fn read(path: &Path) -> Result<Policy, Trouble> {
+    let refuse = |problem: &dyn std::fmt::Display| {
+        let hint = "docs/ci.md tells what a budget file holds";
+        Trouble::new(Exit::Usage, format!("{}: {problem}", path.display()), hint)
+    };
+    let text = std::fs::read_to_string(path).map_err(|error| refuse(&error))?;
+    Policy::from_toml(&text).map_err(|error| refuse(&error))
+}
