@@ -5,6 +5,7 @@
 //! or from a file reaches no terminal unescaped.
 
 mod csv;
+mod html;
 mod markdown;
 mod matrix;
 mod metrics;
@@ -14,6 +15,7 @@ mod table;
 use rtmark_model::{Answer, Document};
 
 pub use csv::{COLUMNS as CSV_COLUMNS, csv};
+pub use html::{HtmlError, RunFacts, html};
 pub use markdown::markdown;
 pub use metrics::{bencher, benchmark_action};
 pub use table::table;

@@ -4,7 +4,7 @@ use clap::{ArgAction, Args, Parser, Subcommand};
 
 use crate::commands::{
     bisect, compare, completions, doctor, exit_codes, export, gate, history, list, log, man, name,
-    prune, rm, run, show, sim,
+    prune, report, rm, run, show, sim,
 };
 use crate::exit::Exit;
 use crate::trouble::Trouble;
@@ -43,6 +43,7 @@ enum Command {
     Gate(Box<gate::Arguments>),
     History(history::Arguments),
     Bisect(bisect::Arguments),
+    Report(Box<report::Arguments>),
     Log(log::Arguments),
     Show(show::Arguments),
     Name(name::Arguments),
@@ -67,6 +68,7 @@ impl Cli {
             Command::Gate(arguments) => arguments.run(),
             Command::History(arguments) => arguments.run(),
             Command::Bisect(arguments) => arguments.run(talk),
+            Command::Report(arguments) => arguments.run(talk),
             Command::Log(arguments) => arguments.run(),
             Command::Show(arguments) => arguments.run(talk),
             Command::Name(arguments) => arguments.run(talk),

@@ -13,6 +13,7 @@ pub mod log;
 pub mod man;
 pub mod name;
 pub mod prune;
+pub mod report;
 pub mod rm;
 pub mod run;
 pub mod show;

@@ -1,0 +1,178 @@
+//! The workflow and the hook of `docs/ci`, run as they stand in a scratch repository with a
+//! FreeRTOS kernel, into which a commit puts one instruction more.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// A repository with a FreeRTOS kernel, and the environment of a workflow's steps.
+struct Scratch {
+    folder: tempfile::TempDir,
+}
+
+impl Scratch {
+    fn new() -> Self {
+        let scratch = Self { folder: tempfile::tempdir().expect("a scratch folder") };
+        let source = published_kernel();
+        let kernel = scratch.kernel();
+        std::fs::create_dir_all(kernel.join("portable/GCC")).expect("made");
+        let copy = |from: &str, to: &str| {
+            let status =
+                Command::new("cp").arg("-R").arg(source.join(from)).arg(kernel.join(to)).status();
+            assert!(status.expect("cp runs").success(), "{from}");
+        };
+        for file in
+            ["tasks.c", "queue.c", "list.c", "event_groups.c", "stream_buffer.c", "timers.c"]
+        {
+            copy(file, ".");
+        }
+        copy("include", ".");
+        copy("portable/MemMang", "portable");
+        copy("portable/GCC/ARM_CM4F", "portable/GCC");
+        scratch.git(&["init", "--quiet", "--initial-branch", "main"]);
+        scratch.git(&["config", "user.name", "x"]);
+        scratch.git(&["config", "user.email", "x@x"]);
+        scratch.git(&["config", "commit.gpgsign", "false"]);
+        scratch.commit("as published");
+        scratch
+    }
+
+    fn kernel(&self) -> PathBuf {
+        self.folder.path().join("kernel")
+    }
+
+    fn shell(&self, script: &str) -> Output {
+        let program = Path::new(env!("CARGO_BIN_EXE_rtmark"));
+        let path = std::env::var("PATH").expect("a path");
+        let path = format!("{}:{path}", program.parent().expect("a folder").display());
+        let scratch = self.folder.path();
+        Command::new("sh")
+            .args(["-euc", script])
+            .current_dir(self.kernel())
+            .env("PATH", path)
+            .env("RTMARK_STORE", scratch.join("store.sqlite"))
+            .env("RTMARK_BUILD", Path::new(env!("CARGO_TARGET_TMPDIR")).join("gate-build"))
+            .env("XDG_CONFIG_HOME", scratch.join("config"))
+            .env_remove("RTMARK_FIRMWARE")
+            .env("RUNNER_TEMP", scratch)
+            .env("GITHUB_STEP_SUMMARY", scratch.join("summary.md"))
+            .env("BASE", "main")
+            .env("WHAT", "--kernel freertos --scenario thread.yield --soc stm32f405")
+            .output()
+            .expect("sh runs")
+    }
+
+    fn git(&self, arguments: &[&str]) {
+        let status = Command::new("git").arg("-C").arg(self.kernel()).args(arguments).status();
+        assert!(status.expect("git runs").success(), "{arguments:?}");
+    }
+
+    fn commit(&self, message: &str) {
+        self.git(&["add", "--all"]);
+        self.git(&["commit", "--quiet", "--no-verify", "--message", message]);
+    }
+
+    /// One instruction more where a task is switched.
+    fn slow_down(&self) {
+        let file = self.kernel().join("tasks.c");
+        let text = std::fs::read_to_string(&file).expect("readable");
+        let entry = "traceENTER_vTaskSwitchContext();";
+        assert!(text.contains(entry), "the kernel's source is another one");
+        let slower = format!("{entry} __asm volatile ( \"nop\" );");
+        std::fs::write(&file, text.replace(entry, &slower)).expect("writable");
+    }
+}
+
+/// Where the sources are that the firmware's own build fetches.
+fn published_kernel() -> PathBuf {
+    let version = Command::new("rustc").arg("-vV").output().expect("rustc runs");
+    let version = String::from_utf8_lossy(&version.stdout).into_owned();
+    let host = version.lines().find_map(|line| line.strip_prefix("host: ")).expect("a host");
+    let output = Command::new(env!("CARGO"))
+        .args(["run", "--quiet", "--package", "freertos-source", "--target", host])
+        .arg("--manifest-path")
+        .arg(root().join("firmware/Cargo.toml"))
+        .env_remove("RTMARK_FREERTOS_KERNEL")
+        .current_dir(root().join("firmware"))
+        .output()
+        .expect("cargo runs");
+    assert!(output.status.success(), "{output:?}");
+    PathBuf::from(String::from_utf8_lossy(&output.stdout).trim())
+}
+
+/// The script of a workflow's step.
+fn step(name: &str) -> String {
+    let text = std::fs::read_to_string(root().join("docs/ci/rtmark.yml")).expect("readable");
+    let mut lines = text.lines().skip_while(|line| line.trim() != format!("- name: {name}"));
+    assert!(lines.next().is_some(), "the workflow has a step {name}");
+    assert_eq!(lines.next().map(str::trim), Some("run: |"));
+    let script = lines.take_while(|line| line.starts_with("          "));
+    script.map(|line| line.trim().to_owned() + "\n").collect()
+}
+
+#[track_caller]
+fn ended(output: &Output, code: i32) -> String {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!(output.status.code(), Some(code), "{stdout}\n{stderr}");
+    stdout
+}
+
+#[test]
+fn one_instruction_more_in_the_switch_is_refused() {
+    let scratch = Scratch::new();
+    // The hook lets a commit pass that changes nothing, and refuses the slower one.
+    std::fs::copy(
+        root().join("docs/ci/pre-commit"),
+        scratch.kernel().join(".git/hooks/pre-commit"),
+    )
+    .expect("copied");
+    std::fs::write(scratch.kernel().join("README"), "x").expect("writable");
+    ended(&scratch.shell("git add README && git commit --quiet --message unchanged 2>&1"), 0);
+    scratch.git(&["checkout", "--quiet", "-b", "slower"]);
+    scratch.slow_down();
+    let refused = scratch.shell("git commit --quiet --all --message slower 2>&1");
+    let said = ended(&refused, 1);
+    assert!(
+        said.contains("regression") && said.contains("freertos thread.yield on stm32f405"),
+        "{said}"
+    );
+
+    scratch.commit("slower");
+    ended(&scratch.shell(&step("Measure the base")), 0);
+    ended(&scratch.shell(&step("Measure the change")), 0);
+    let annotations = ended(&scratch.shell(&step("Gate")), 3);
+    assert!(
+        annotations.contains("::error title=freertos thread.yield on stm32f405::median "),
+        "{annotations}"
+    );
+    let summary =
+        std::fs::read_to_string(scratch.folder.path().join("summary.md")).expect("written");
+    assert!(summary.contains("beyond budget"), "{summary}");
+    let junit = std::fs::read_to_string(scratch.kernel().join("rtmark.xml")).expect("written");
+    assert!(junit.contains("failures=\"1\""), "{junit}");
+
+    // An accepted regression passes, and says why.
+    let budget = "[[acknowledged]]\nscenario = 'thread.*'\nup_to = 100000\nreason = 'a trial'\n";
+    std::fs::write(scratch.folder.path().join("budget.toml"), budget).expect("writable");
+    let accepted = scratch.shell("rtmark gate change --baseline base --budget ../budget.toml");
+    assert!(ended(&accepted, 0).contains("(a trial)"));
+
+    // The history names the commit, and git bisect finds it.
+    let history = "rtmark history thread.yield --kernel freertos --soc stm32f405";
+    assert!(ended(&scratch.shell(history), 0).contains("\u{25c6} +"));
+    for number in 0..3 {
+        std::fs::write(scratch.kernel().join("README"), number.to_string()).expect("writable");
+        scratch.commit("unrelated");
+    }
+    let bisect = "rtmark bisect thread.yield --kernel freertos --soc stm32f405 --good main";
+    let found = ended(&scratch.shell(bisect), 0);
+    assert!(found.contains("is the first bad commit") && found.contains("slower"), "{found}");
+    let log =
+        Command::new("git").arg("-C").arg(scratch.kernel()).args(["worktree", "list"]).output();
+    let log = String::from_utf8_lossy(&log.expect("git runs").stdout).into_owned();
+    assert!(!log.contains("rtmark-bisect"), "the folder aside is gone: {log}");
+}
