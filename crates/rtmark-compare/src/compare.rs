@@ -1,5 +1,7 @@
 //! Pairs of answers and their verdicts.
 
+use std::fmt::Write as _;
+
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -124,10 +126,10 @@ impl Pair {
 pub(crate) fn title(key: &Key) -> String {
     let mut text = format!("{} {} on {}", key.kernel, key.scenario, key.soc);
     if key.profile != "default" {
-        text += &format!(", profile {}", key.profile);
+        let _ = write!(text, ", profile {}", key.profile);
     }
     if key.backend != Backend::Sim {
-        text += &format!(", backend {}", key.backend);
+        let _ = write!(text, ", backend {}", key.backend);
     }
     text
 }

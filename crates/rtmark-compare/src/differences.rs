@@ -156,6 +156,7 @@ impl Difference {
     /// was written down later, or no longer, and is shown.
     pub(crate) fn forbids(&self, across: &[Aspect]) -> bool {
         let unstated = self.before == UNSTATED || self.after == UNSTATED;
-        !across.contains(&self.aspect) && !(self.aspect == Aspect::Settings && unstated)
+        let written_down = self.aspect == Aspect::Settings && unstated;
+        !written_down && !across.contains(&self.aspect)
     }
 }

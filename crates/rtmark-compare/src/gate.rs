@@ -62,7 +62,7 @@ pub fn gate(comparison: &Comparison, policy: &Policy) -> Gate {
     for pair in &comparison.pairs {
         match pair.verdict {
             Verdict::Incomparable => {
-                gate.incomparable.push(format!("{}: {}", pair.title(), why(pair)))
+                gate.incomparable.push(format!("{}: {}", pair.title(), why(pair)));
             }
             Verdict::Worse if pair.changes.is_empty() && pair.estimate.is_none() => {
                 gate.regressions.push(Finding {

@@ -1,5 +1,7 @@
 //! Comparisons over answers made here: verdicts, refusals, budgets, and what is written.
 
+#![expect(clippy::needless_pass_by_value, reason = "literals stand where they are used")]
+
 use rtmark_compare::{
     Aspect, Comparison, Measure, Policy, Rows, RunLabel, Step, Verdict, chart, compare, gate,
     github, history, json, junit, markdown, table,

@@ -1,5 +1,7 @@
 //! Figures in the forms that services for continuous benchmarking read.
 
+use std::fmt::Write as _;
+
 use rtmark_model::{Answer, Series, Statistics};
 use serde_json::{Map, Value, json};
 
@@ -12,7 +14,7 @@ fn figures(answers: &[Answer]) -> impl Iterator<Item = (String, &Series, Statist
         let key = &series.key;
         let mut name = format!("{}/{}/{}", key.soc, key.kernel, key.scenario);
         if key.profile != "default" {
-            name += &format!("/{}", key.profile);
+            let _ = write!(name, "/{}", key.profile);
         }
         Some((one_line(&name), series, series.statistics()?))
     })

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 const HOSTILE: &str =
     "</script><script>document.title='taken'</script><img src=x onerror=alert(1)>";
 
-fn answer(soc: &str, kernel: &str, scenario: &str, runs: Value) -> Answer {
+fn answer(soc: &str, kernel: &str, scenario: &str, runs: &Value) -> Answer {
     serde_json::from_value(json!({
         "answer": "measured",
         "key": {"soc": soc, "kernel": kernel, "version": "1", "profile": "default",
@@ -32,9 +32,9 @@ fn report() -> String {
     let mut answers = Vec::new();
     for (soc, factor) in [("one", 1), ("two", 2)] {
         for (scenario, floor) in [("thread.yield", 50), ("queue.send", 20), ("isr.entry", 17)] {
-            answers.push(answer(soc, "floor", scenario, plain(floor * factor)));
+            answers.push(answer(soc, "floor", scenario, &plain(floor * factor)));
             let other = if scenario == "queue.send" { floor * 20 } else { floor * 2 };
-            answers.push(answer(soc, "freertos", scenario, plain(other * factor)));
+            answers.push(answer(soc, "freertos", scenario, &plain(other * factor)));
         }
         answers.push(Answer::NotApplicable {
             key: serde_json::from_value(json!({"soc": soc, "kernel": "rtic", "version": HOSTILE,

@@ -125,7 +125,8 @@ pub fn looks_like_bundle(bytes: &[u8]) -> bool {
 }
 
 fn hexadecimal(digest: Sha256) -> String {
-    digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    let hex = |text: String, byte: &u8| text + &format!("{byte:02x}");
+    digest.finalize().iter().fold(String::new(), hex)
 }
 
 /// Writes runs as a bundle.
@@ -172,7 +173,10 @@ fn write(
     let json = |value: &Line| serde_json::to_string(value).map_err(io::Error::from);
     let head = Head { rtmark_bundle: FORM, generator: generator.to_owned() };
     line(serde_json::to_string(&head).map_err(io::Error::from)?)?;
-    for run in runs {
+    // The oldest first: runs of one moment keep their order where they arrive.
+    let mut runs: Vec<&RunInfo> = runs.iter().collect();
+    runs.sort_by_key(|run| (run.started_ms, run.row));
+    for run in &runs {
         line(json(&Line::Run(RunLine {
             id: run.id.clone(),
             started_ms: run.started_ms,
@@ -217,7 +221,7 @@ struct Lines<R> {
 }
 
 impl<R: BufRead> Lines<R> {
-    fn problem(&self, problem: impl ToString) -> BundleError {
+    fn problem(&self, problem: impl std::fmt::Display) -> BundleError {
         BundleError::Line { line: self.number, problem: problem.to_string() }
     }
 

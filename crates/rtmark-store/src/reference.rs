@@ -78,14 +78,11 @@ impl Store {
         let commit = commit_of(reference).ok_or_else(unknown)?;
         newest_of(&runs, &commit, reference)?.cloned().ok_or_else(|| {
             let changed = format!("{commit}+");
-            match runs.iter().any(|run| is_of(run, &changed)) {
-                true => StoreError::OnlyChanged(commit),
-                false => StoreError::NoSuchRun(format!(
-                    "{}` (commit `{}",
-                    reference.escape_debug(),
-                    commit.get(..12).unwrap_or(&commit)
-                )),
+            if runs.iter().any(|run| is_of(run, &changed)) {
+                return StoreError::OnlyChanged(commit);
             }
+            let short = commit.get(..12).unwrap_or(&commit);
+            StoreError::NoSuchRun(format!("{}` (commit `{short}", reference.escape_debug()))
         })
     }
 }

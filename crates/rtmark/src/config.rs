@@ -88,19 +88,19 @@ impl Config {
             .map_err(|error| refuse(&error, "check the path in RTMARK_CONFIG"))?;
         let mut config: Self = toml::from_str(&text)
             .map_err(|error| refuse(&error, "docs/config.md has every key"))?;
-        config.from_folder(path.parent().unwrap_or(Path::new("")));
+        config.start_in(path.parent().unwrap_or(Path::new("")));
         Ok(config)
     }
 
     /// Paths in a file start from its folder.
-    fn from_folder(&mut self, folder: &Path) {
+    fn start_in(&mut self, folder: &Path) {
         let paths =
             [&mut self.store, &mut self.firmware, &mut self.catalogue, &mut self.gate.budget];
         for path in paths.into_iter().flatten() {
             *path = folder.join(&path);
         }
         for soc in &mut self.run.soc {
-            if soc.ends_with(".toml") {
+            if Path::new(&soc).extension().is_some() {
                 *soc = folder.join(&soc).display().to_string();
             }
         }

@@ -1,5 +1,7 @@
 //! Comparisons as text: for people, for programs, for those who review changes.
 
+use std::fmt::Write as _;
+
 mod github;
 mod json;
 mod junit;
@@ -46,7 +48,7 @@ fn summary(comparison: &Comparison) -> String {
     let mut text = format!("{} series{told}", comparison.pairs.len());
     for (keys, word) in [(&comparison.only_before, "before"), (&comparison.only_after, "after")] {
         if !keys.is_empty() {
-            text += &format!("; {} only {word}", keys.len());
+            let _ = write!(text, "; {} only {word}", keys.len());
         }
     }
     text

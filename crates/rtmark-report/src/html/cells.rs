@@ -1,5 +1,7 @@
 //! One kernel's answer to one scenario, as the page shows it.
 
+use std::fmt::Write as _;
+
 use minijinja::Value;
 use rtmark_model::{Answer, ScenarioId};
 use serde::Serialize;
@@ -123,19 +125,25 @@ pub fn matrix_cell(cell: &Value) -> String {
             {
                 let raw = text(raw);
                 if !raw.is_empty() {
-                    html += &format!(" data-{name}=\"{raw}\"");
+                    let _ = write!(html, " data-{name}=\"{raw}\"");
                 }
             }
-            html +=
-                &format!(" class=\"{}\"><span class=\"c\">{}</span>", text("heat"), text("count"));
+            let _ = write!(
+                html,
+                " class=\"{}\"><span class=\"c\">{}</span>",
+                text("heat"),
+                text("count")
+            );
             for (class, part) in [("x", text("multiple")), ("t", text("time"))] {
                 if !part.is_empty() {
-                    html += &format!(" <span class=\"{class}\">{part}</span>");
+                    let _ = write!(html, " <span class=\"{class}\">{part}</span>");
                 }
             }
             html += &note;
         }
-        "told" => html += &format!(" class=\"why\">{}{note}", text("word")),
+        "told" => {
+            let _ = write!(html, " class=\"why\">{}{note}", text("word"));
+        }
         _ => html += ">\u{2013}",
     }
     html + "</td>"

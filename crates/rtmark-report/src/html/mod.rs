@@ -4,6 +4,8 @@
 //! it only hides, sorts and draws. The page's own policy lets it load nothing and run
 //! nothing but that script, so text from firmware, logs and bundles can do no harm.
 
+use std::fmt::Write as _;
+
 mod cells;
 
 use std::collections::BTreeMap;
@@ -173,7 +175,8 @@ fn hash(text: &str) -> String {
 
 /// Bars have one of 41 widths, as the page's policy allows no styles of their own.
 fn widths() -> String {
-    (0..=40).map(|step| format!(".w{step}{{width:{}rem}}", f64::from(step) * 0.15)).collect()
+    let width = |step| format!(".w{step}{{width:{}rem}}", f64::from(step) * 0.15);
+    (0..=40).map(width).collect::<Vec<_>>().concat()
 }
 
 fn view(block: &Block<'_>, catalogue: &Catalogue) -> BlockView {
@@ -181,17 +184,17 @@ fn view(block: &Block<'_>, catalogue: &Catalogue) -> BlockView {
     let basis = block.basis.map_or("nothing measured", |basis| basis.name());
     let mut label = one_line(block.soc);
     if block.profile != "default" {
-        label += &format!(", profile {}", one_line(block.profile));
+        let _ = write!(label, ", profile {}", one_line(block.profile));
     }
     if block.backend != rtmark_model::Backend::Sim {
-        label += &format!(", {}", block.backend);
+        let _ = write!(label, ", {}", block.backend);
     }
     let mut about = format!("Profile {}, backend {}", one_line(block.profile), block.backend);
     if let Some(series) = block.any_series() {
         let core = one_line(&series.provenance.core);
         about = format!("{core} at {}. {about}", series.clock);
         if let Some(model) = &series.provenance.timing_model {
-            about += &format!(", timing model {}", one_line(model));
+            let _ = write!(about, ", timing model {}", one_line(model));
         }
     }
     let row = |scenario: &&rtmark_model::ScenarioId| {

@@ -1,5 +1,7 @@
 //! `rtmark log`
 
+use std::fmt::Write as _;
+
 use anstyle::{AnsiColor, Style};
 use clap::{Args, ValueEnum};
 use rtmark_model::visible;
@@ -146,7 +148,7 @@ fn table(runs: &[RunInfo], hidden: usize) -> String {
     }
     let mut text: String = runs.iter().map(line).collect();
     if hidden > 0 {
-        text += &format!("{ASIDE}and {hidden} older; --all shows them{ASIDE:#}\n");
+        let _ = writeln!(text, "{ASIDE}and {hidden} older; --all shows them{ASIDE:#}");
     }
     text
 }
@@ -164,17 +166,17 @@ fn line(run: &RunInfo) -> String {
         output::count(usize::try_from(run.answers).unwrap_or(usize::MAX), "answer"),
     );
     for name in &run.names {
-        text += &format!("  {NAME}{name}{NAME:#}");
+        let _ = write!(text, "  {NAME}{name}{NAME:#}");
     }
     if run.failed > 0 {
-        text += &format!("  {BAD}{} failed{BAD:#}", run.failed);
+        let _ = write!(text, "  {BAD}{} failed{BAD:#}", run.failed);
     }
     if run.finished_ms.is_none() {
-        text += &format!("  {BAD}incomplete{BAD:#}");
+        let _ = write!(text, "  {BAD}incomplete{BAD:#}");
     }
     if let Some(reason) = &run.removed {
         let reason = if reason.is_empty() { String::new() } else { format!(": {reason}") };
-        text += &format!("  {BAD}removed{BAD:#}{reason}");
+        let _ = write!(text, "  {BAD}removed{BAD:#}{reason}");
     }
     let command: String = run.command.chars().take(60).collect();
     text + &format!("  {ASIDE}{}{ASIDE:#}\n", visible(command.replace('\n', " ").as_bytes()))
