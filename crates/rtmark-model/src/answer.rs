@@ -5,7 +5,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Key, Series, Statistics};
+use crate::{Key, Samples, Series, Statistics};
 
 /// What one kernel says to one scenario on one soc.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -119,6 +119,9 @@ pub struct Reported {
     /// The statistics of a measured series.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub statistics: Option<Statistics>,
+    /// Those of the samples from emptied caches.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub emptied_statistics: Option<Statistics>,
 }
 
 impl Document {
@@ -126,7 +129,9 @@ impl Document {
     pub fn new(generator: impl Into<String>, answers: impl IntoIterator<Item = Answer>) -> Self {
         let report = |answer: Answer| {
             let statistics = answer.series().and_then(Series::statistics);
-            Reported { answer, statistics }
+            let emptied = answer.series().and_then(|series| series.emptied.as_ref());
+            let emptied_statistics = emptied.and_then(Samples::statistics);
+            Reported { answer, statistics, emptied_statistics }
         };
         Self {
             schema_version: SCHEMA_VERSION,

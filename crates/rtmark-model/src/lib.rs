@@ -15,6 +15,8 @@ mod basis;
 mod catalogue;
 mod equal;
 mod id;
+mod masked;
+mod place;
 mod samples;
 mod series;
 mod span;
@@ -26,6 +28,8 @@ pub use basis::{Backend, Basis};
 pub use catalogue::{Catalogue, CatalogueError, Scenario};
 pub use equal::{EqualRow, Suite};
 pub use id::{IdError, KernelId, LONGEST_ID, Pattern, PatternError, ScenarioId};
+pub use masked::{MaskRegister, Masked};
+pub use place::{Line, Place};
 pub use samples::{Disturbance, Run, Samples, SamplesError, Statistics, Summary};
 pub use series::{
     Compiler, Exact, Firmware, Key, Provenance, Readings, Sampled, Series, Setting, Unpaired,

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::summarised::{Flag, LogSource};
-use crate::{Backend, Basis, KernelId, Samples, ScenarioId, Span, Statistics, Summarised};
+use crate::{Backend, Basis, KernelId, Masked, Samples, ScenarioId, Span, Statistics, Summarised};
 
 /// What a series is of.
 #[derive(
@@ -122,6 +122,14 @@ pub struct Series {
     /// What is wrong with it. A series that has any flag must not be compared.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub flags: Vec<Flag>,
+    /// The samples of another run, before each of which all caches and buffers of the memories
+    /// were emptied, where the soc has some and that run was made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub emptied: Option<Samples>,
+    /// The longest time for which interrupts were masked while the samples were taken,
+    /// where that was looked for and there was any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub masked: Option<Masked>,
     /// What produced them.
     pub provenance: Provenance,
 }

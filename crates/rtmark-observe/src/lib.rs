@@ -1,26 +1,37 @@
 //! What observers make of a run.
 //!
 //! - [`exception_name`] says what an exception is called;
-//! - [`Place`], [`Functions`] and [`Lines`] tell an address in the program's own words: its
+//! - [`Map`], [`Functions`] and [`Lines`] tell an address in the program's own words: its
 //!   function by the symbols, its source line and the functions inlined there by the
 //!   debug information;
 //! - [`Calls`] follows a run and knows at any moment which functions have called each
 //!   other, for each task and each handler apart;
-//! - [`Profile`] adds up by them where the cycles went.
+//! - [`Profile`] adds up by them where the cycles went;
+//! - [`Attribution`] splits the cycles of one span, and [`Difference`] says where those of
+//!   two spans differ;
+//! - [`HeldBack`] lists the times for which an interrupt would have been held back.
 //!
 //! This crate knows no kernel and no benchmark. It is given bytes and machines, reads
 //! no file and prints nothing: what is shown, and how, is its users' affair.
 
+mod attribution;
 mod calls;
+mod difference;
 mod exceptions;
 mod functions;
+mod held;
 mod lines;
 mod place;
 mod profile;
+mod role;
 
+pub use attribution::{Attribution, Part, Share, SpanCost};
 pub use calls::{Calls, Node};
+pub use difference::{Difference, Row};
 pub use exceptions::exception_name;
 pub use functions::Functions;
-pub use lines::{Inlined, Line, Lines};
-pub use place::Place;
+pub use held::{Held, HeldBack, HeldInterval};
+pub use lines::{Inlined, Lines};
+pub use place::Map;
 pub use profile::{Cost, FunctionCost, Profile, Report};
+pub use role::Role;

@@ -5,9 +5,7 @@ use std::fmt;
 use addr2line::Context;
 use addr2line::gimli::{Dwarf, EndianSlice, LittleEndian, SectionId};
 use object::{Object as _, ObjectSection as _};
-use rtmark_model::visible;
-use schemars::JsonSchema;
-use serde::Serialize;
+use rtmark_model::{Line, visible};
 
 /// The line table of an image.
 pub struct Lines<'a> {
@@ -18,30 +16,6 @@ impl fmt::Debug for Lines<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Lines").finish_non_exhaustive()
     }
-}
-
-/// A line of a source file.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
-pub struct Line {
-    /// The file's path as the compiler noted it.
-    pub file: String,
-    /// Counted from 1.
-    pub line: u32,
-}
-
-impl fmt::Display for Line {
-    /// `file:line`, of a long path only the end.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}", shortened(&self.file), self.line)
-    }
-}
-
-/// The end of a path, as far as a table has room for it.
-fn shortened(path: &str) -> &str {
-    const LONGEST: usize = 60;
-    let cut = path.len().saturating_sub(LONGEST);
-    let from = path.char_indices().find(|&(at, c)| cut > 0 && at >= cut && c == '/');
-    from.map_or(path, |(at, _)| &path[at + 1..])
 }
 
 /// A function whose code stands at an address, its own or inlined there.
@@ -81,9 +55,10 @@ impl<'a> Lines<'a> {
         };
         let mut found = Vec::new();
         while let Ok(Some(frame)) = frames.next() {
-            let name = frame.function.as_ref().and_then(|name| name.demangle().ok());
+            let name = frame.function.as_ref().and_then(|name| name.raw_name().ok());
+            let plain = |name: &str| format!("{:#}", rustc_demangle::demangle(name));
             found.push(Inlined {
-                function: name.map(|name| visible(name.as_bytes())),
+                function: name.map(|name| visible(plain(&name).as_bytes())),
                 line: frame.location.as_ref().and_then(line),
             });
         }

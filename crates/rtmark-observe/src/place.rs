@@ -1,46 +1,77 @@
-//! An address told in the program's own words.
+//! From addresses to places in the program's own words.
 
-use std::fmt;
+use rtmark_model::{MaskRegister, Masked, Place, visible};
+use rtmark_sim::{CoreKind, Disassembly, Holder, Image, MaskedInterval};
 
-use rtmark_model::visible;
-use rtmark_sim::Symbols;
-use schemars::JsonSchema;
-use serde::Serialize;
+use crate::lines::Lines;
 
-use crate::lines::{Line, Lines};
-
-/// Where in a program something happens.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Place {
-    /// The instruction's address.
-    pub address: u32,
-    /// The function that holds it, by the symbols.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub function: Option<String>,
-    /// The source line that it was compiled from, by the debug information; of inlined
-    /// functions the innermost.
-    #[serde(flatten)]
-    pub line: Option<Line>,
+/// Tells where an address is, as far as symbols and debug information know it.
+#[derive(Clone, Copy, Debug)]
+pub struct Map<'a, 'elf> {
+    image: &'a Image,
+    lines: Option<&'a Lines<'elf>>,
 }
 
-impl Place {
-    /// What is known of an address.
-    pub fn of(address: u32, symbols: &Symbols, lines: Option<&Lines<'_>>) -> Self {
-        let function = symbols.name_at(address).map(|at| visible(at.symbol.as_bytes()));
-        Self { address, function, line: lines.and_then(|lines| lines.at(address)) }
+impl<'a, 'elf> Map<'a, 'elf> {
+    /// By an image's symbols, and by its line table where it has one.
+    pub fn new(image: &'a Image, lines: Option<&'a Lines<'elf>>) -> Self {
+        Self { image, lines }
     }
-}
 
-impl fmt::Display for Place {
-    /// `function (file:line)`, as far as it is known.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.function {
-            Some(function) => f.write_str(function)?,
-            None => write!(f, "{:#010x}", self.address)?,
+    /// The name of the function that holds an address, safe to show.
+    pub fn function(&self, address: u32) -> Option<String> {
+        self.image.symbols().name_at(address).map(|at| visible(at.symbol.as_bytes()))
+    }
+
+    /// What is known of an address.
+    pub fn place(&self, address: u32) -> Place {
+        let mut frames = self.lines.map_or_else(Vec::new, |lines| lines.inlined_at(address));
+        // The function itself is the last; before it come those inlined, the innermost first.
+        let own = frames.pop();
+        let inlined = frames.into_iter().rev().filter_map(|frame| frame.function).collect();
+        Place {
+            address,
+            function: self.function(address).or_else(|| own.as_ref()?.function.clone()),
+            line: own.and_then(|own| own.line),
+            inlined,
+            callers: Vec::new(),
         }
-        match &self.line {
-            Some(line) => write!(f, " ({line})"),
-            None => Ok(()),
+    }
+
+    /// As [`Map::place`], with the caller that the link register tells, if the call there
+    /// is one of the function itself. Where something else was called since, it is not.
+    pub fn place_from(&self, address: u32, link: u32) -> Place {
+        let mut place = self.place(address);
+        let begins = |at: u32| Some(at - self.image.symbols().name_at(at)?.offset);
+        let call = (link & !1).wrapping_sub(4);
+        if link & 1 == 1 && self.target(call).is_some_and(|to| begins(address) == Some(to & !1)) {
+            place.callers.extend(self.function(call));
+        }
+        place
+    }
+
+    /// Where the instruction of two halfwords at an address branches to.
+    fn target(&self, address: u32) -> Option<u32> {
+        let bytes = self.image.segments().iter().find_map(|segment| {
+            let from = address.checked_sub(segment.load_address)? as usize;
+            segment.bytes.get(from..from.checked_add(4)?)
+        })?;
+        let half = |at: usize| u16::from_le_bytes([bytes[at], bytes[at + 1]]);
+        Disassembly::of(CoreKind::CortexM33, address, half(0), half(2), None).target
+    }
+
+    /// A masked interval with its places.
+    pub fn masked(&self, interval: &MaskedInterval) -> Masked {
+        Masked {
+            cycles: interval.length().0,
+            by: match interval.mask {
+                Holder::Faultmask => MaskRegister::Faultmask,
+                Holder::Basepri => MaskRegister::Basepri,
+                _ => MaskRegister::Primask,
+            },
+            began: interval.began.0,
+            set: self.place_from(interval.set.address, interval.set.link),
+            cleared: self.place_from(interval.cleared.address, interval.cleared.link),
         }
     }
 }

@@ -6,16 +6,17 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
+use rtmark_model::Line;
 use rtmark_sim::{Instruction, Machine, Observer, Symbols};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::calls::{Calls, Node};
 use crate::functions::Pages;
-use crate::lines::{Line, Lines};
+use crate::lines::Lines;
 
 /// What sleep is called among the functions.
-const SLEEP: &str = "[sleep]";
+pub(crate) const SLEEP: &str = "[sleep]";
 
 /// Cycles and instructions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -71,6 +72,8 @@ pub struct Profile<'a> {
     places: Pages<Cost>,
     /// Up to which cycle everything has been counted.
     counted: u64,
+    /// The newest instruction, and whose it is.
+    newest: Option<(Node, u32)>,
 }
 
 impl<'a> Profile<'a> {
@@ -81,6 +84,7 @@ impl<'a> Profile<'a> {
             own: Vec::new(),
             places: Pages::default(),
             counted: machine.cycles().0,
+            newest: None,
         }
     }
 
@@ -169,10 +173,20 @@ impl<'a> Profile<'a> {
 
 impl Observer for Profile<'_> {
     fn before(&mut self, machine: &Machine) -> ControlFlow<()> {
+        // A pipelined core lets the next instruction enter before the newest one is done.
+        let cycles = self.elapsed(machine);
+        match self.newest.take().filter(|_| cycles > 0) {
+            Some((node, address)) => {
+                self.add(node, cycles, 0);
+                self.places.at(address).add(cycles, 0);
+            }
+            None => self.counted -= cycles,
+        }
         self.calls.before(machine)
     }
 
     fn slept(&mut self, machine: &Machine) {
+        self.newest = None;
         let cycles = self.elapsed(machine);
         let node = self.calls.leaf(self.calls.innermost(), SLEEP);
         self.add(node, cycles, 0);
@@ -183,11 +197,13 @@ impl Observer for Profile<'_> {
         self.places.at(instruction.address).add(cycles, 1);
         if let Some(node) = self.calls.innermost() {
             self.add(node, cycles, 1);
+            self.newest = Some((node, instruction.address));
         }
         self.calls.executed(machine, instruction);
     }
 
     fn entered(&mut self, machine: &Machine, exception: u16) {
+        self.newest = None;
         self.calls.entered(machine, exception);
         let cycles = self.elapsed(machine);
         if let Some(node) = self.calls.innermost() {
@@ -196,6 +212,7 @@ impl Observer for Profile<'_> {
     }
 
     fn returned(&mut self, machine: &Machine, exception: u16) {
+        self.newest = None;
         self.calls.returned(machine, exception);
     }
 }

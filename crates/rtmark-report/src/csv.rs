@@ -37,6 +37,12 @@ pub const COLUMNS: &[&str] = &[
     "elf_sha256",
     "timing_model",
     "reason",
+    "masked",
+    "masked_by",
+    "masked_set",
+    "masked_cleared",
+    "emptied",
+    "emptied_max",
 ];
 
 /// Renders answers as comma-separated values (RFC 4180) with a line of names.
@@ -67,6 +73,8 @@ pub fn csv(answers: &[Answer]) -> Result<String, ::csv::Error> {
         };
         let provenance = series.map(|series| &series.provenance);
         let firmware = provenance.map(|provenance| &provenance.firmware);
+        let emptied = figures.and_then(|figures| figures.emptied);
+        let masked = series.and_then(|series| series.masked.as_ref());
         writer.write_record([
             key.soc.clone(),
             text(provenance.map(|p| &p.core)),
@@ -98,6 +106,12 @@ pub fn csv(answers: &[Answer]) -> Result<String, ::csv::Error> {
             text(firmware.map(|f| &f.elf_sha256)),
             text(provenance.and_then(|p| p.timing_model.as_ref())),
             reason,
+            text(masked.map(|m| m.cycles)),
+            text(masked.map(|m| m.by)),
+            one_line(&text(masked.map(|m| &m.set))),
+            one_line(&text(masked.map(|m| &m.cleared))),
+            text(emptied.map(|e| e.typical())),
+            text(emptied.map(|e| e.largest())),
         ])?;
     }
     let bytes = writer.into_inner().map_err(::csv::IntoInnerError::into_error)?;

@@ -2,10 +2,10 @@
 
 use std::fmt::Write as _;
 
-use rtmark_model::Answer;
+use rtmark_model::{Answer, Masked, Series};
 
 use crate::matrix::{Block, blocks, grouped, short_time};
-use crate::notes::{Notes, oddity, one_line, summary, without_figures};
+use crate::notes::{Notes, oddity, one_line, summary, where_masked, without_figures};
 use crate::table::{aside, multiple};
 
 /// Text from outside, as plain text of a table's cell.
@@ -54,6 +54,16 @@ fn whole(block: &Block<'_>) -> String {
         });
         let cells: String = cells.collect();
         let _ = writeln!(text, "| {} |{cells}", escaped(scenario.as_str()));
+    }
+    let masked: Vec<_> = block.kernels.iter().map(|k| block.longest_masked(*k)).collect();
+    if masked.iter().any(Option::is_some) {
+        let mut cell = |(series, masked): (&Series, &Masked)| {
+            let note = notes.number(&where_masked(series, masked));
+            format!("{} cycles ({note})", grouped(masked.cycles))
+        };
+        let cells =
+            masked.into_iter().map(|m| format!(" {} |", m.map(&mut cell).unwrap_or_default()));
+        let _ = writeln!(text, "| longest time masked |{}", cells.collect::<String>());
     }
     for (image, sizes) in firmware(block) {
         let _ = writeln!(text, "| firmware {} |{sizes}", escaped(image));

@@ -3,7 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use rtmark_model::{Answer, Backend, Basis, Firmware, KernelId, ScenarioId, Series, Statistics};
+use rtmark_model::{
+    Answer, Backend, Basis, Firmware, KernelId, Masked, Samples, ScenarioId, Series, Statistics,
+};
 use rtmark_units::{Cycles, Nanoseconds};
 
 /// The kernel whose figures others are multiples of.
@@ -39,6 +41,8 @@ pub struct Figures {
     pub time: Option<Nanoseconds>,
     /// How many times the floor's typical sample.
     pub multiple: Option<f64>,
+    /// The same from emptied caches, where that was measured.
+    pub emptied: Option<Statistics>,
 }
 
 impl<'a> Block<'a> {
@@ -100,7 +104,8 @@ impl<'a> Block<'a> {
             Basis::Ns => Some(Nanoseconds(typical)),
             Basis::Instructions => None,
         };
-        Some(Figures { statistics, time, multiple: self.multiple(series, typical) })
+        let emptied = series.emptied.as_ref().and_then(Samples::statistics);
+        Some(Figures { statistics, time, multiple: self.multiple(series, typical), emptied })
     }
 
     fn multiple(&self, series: &Series, typical: u64) -> Option<f64> {
@@ -117,6 +122,18 @@ impl<'a> Block<'a> {
         };
         let floor = self.cells.iter().find_map(of_floor)?;
         (floor > 0).then(|| typical as f64 / floor as f64)
+    }
+
+    /// The series of a kernel in which interrupts were masked for longest; none where they
+    /// never were or nobody looked.
+    pub fn longest_masked(&self, kernel: Column<'a>) -> Option<(&'a Series, &'a Masked)> {
+        let of_kernel = self.cells.iter().filter(|((_, column), _)| *column == kernel);
+        let masked = |(_, answer): (&_, &&'a Answer)| {
+            let series = answer.series()?;
+            series.masked.as_ref().map(|masked| (series, masked))
+        };
+        // Of equal ones the first.
+        of_kernel.filter_map(masked).rev().max_by_key(|(_, masked)| masked.cycles)
     }
 
     /// The firmware images of a kernel by name.

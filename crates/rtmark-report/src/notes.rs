@@ -1,6 +1,6 @@
 //! Notes below a table: why a kernel has no answer, what went wrong.
 
-use rtmark_model::{Answer, Series, visible};
+use rtmark_model::{Answer, Masked, Series, visible};
 
 use crate::matrix::grouped;
 
@@ -60,6 +60,15 @@ pub fn summary(series: &Series) -> Option<String> {
         format!("{value:.1}")
     };
     Some(format!("{statistic} {value}"))
+}
+
+/// Where interrupts were masked for longest.
+pub fn where_masked(series: &Series, masked: &Masked) -> String {
+    let (key, Masked { cycles, by, set, cleared, .. }) = (&series.key, masked);
+    format!(
+        "{} masks for {cycles} cycles in {} by {by}: from {set} to {cleared}",
+        key.kernel, key.scenario
+    )
 }
 
 /// What is odd about a series and deserves a note.

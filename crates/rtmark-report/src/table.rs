@@ -7,7 +7,7 @@ use comfy_table::{Cell, CellAlignment, ContentArrangement, LineStyle, Table, Tab
 use rtmark_model::{Answer, Basis, KernelId, Series};
 
 use crate::matrix::{Block, Column, FLOOR, Figures, blocks, grouped, short_count, short_time};
-use crate::notes::{Notes, oddity, one_line, summary, without_figures};
+use crate::notes::{Notes, oddity, one_line, summary, where_masked, without_figures};
 
 const HEADING: Style = Style::new().bold();
 const ASIDE: Style = Style::new().dimmed();
@@ -18,9 +18,14 @@ const ABSENT: Style = AnsiColor::Yellow.on_default();
 const HIT: &str = "hit: samples in which a tick or another interrupt came that does not belong there; \
                    they are left out of median and max";
 
+/// What another word means that stands below figures.
+const EMPTIED: &str = "emptied: the median of another run, in which all caches and buffers of the \
+                       memories were emptied when a span began";
+
 /// What a compact table leaves out, and where it is.
 const MORE: &str = "max: where it is a tenth above the median or more. Times, first samples and \
-                    those that an interrupt hit are in a wider table, and in --format csv, json and md";
+                    those that an \
+                    interrupt hit or that began with emptied caches are in a wider table, and in --format csv, json and md";
 
 /// The narrowest width that tables are made for, in characters.
 const NARROWEST: usize = 60;
@@ -75,11 +80,15 @@ fn whole(block: &Block<'_>, width: usize) -> String {
     let any_hit =
         || block.series().any(|series| series.statistics().is_some_and(|s| s.disturbed.is_some()));
     let hit = layout == Layout::Whole && any_hit();
-    if hit || layout == Layout::Compact || notes.iter().next().is_some() {
+    let emptied = layout == Layout::Whole && block.series().any(|series| series.emptied.is_some());
+    if hit || emptied || layout == Layout::Compact || notes.iter().next().is_some() {
         text.push('\n');
     }
     if hit {
         text.push_str(&folded(HIT, width));
+    }
+    if emptied {
+        text.push_str(&folded(EMPTIED, width));
     }
     if layout == Layout::Compact {
         text.push_str(&folded(MORE, width));
@@ -142,6 +151,7 @@ fn part(block: &Block<'_>, kernels: &[Column<'_>], layout: Layout, notes: &mut N
         let cells: Vec<_> = cells.collect();
         table.add_row(std::iter::once(Cell::new(scenario)).chain(cells));
     }
+    add_masked(block, kernels, layout, &mut table, notes);
     add_firmware(block, kernels, layout, &mut table);
     let lines: Vec<_> = table.lines().map(|line| line.trim_end().to_owned()).collect();
     lines.join("\n") + "\n"
@@ -227,10 +237,43 @@ pub(crate) fn aside(figures: &Figures) -> Vec<String> {
     } else if !joined.is_empty() {
         lines.push(joined);
     }
+    if let Some(emptied) = figures.emptied.map(|emptied| emptied.typical()) {
+        if emptied != typical {
+            lines.push(format!("emptied {}", grouped(emptied)));
+        }
+    }
     if let Some(hit) = statistics.disturbed {
         lines.push(format!("{} hit, max {}", grouped(hit.count), grouped(hit.max)));
     }
     lines
+}
+
+fn add_masked(
+    block: &Block<'_>,
+    kernels: &[Column<'_>],
+    layout: Layout,
+    table: &mut Table,
+    notes: &mut Notes,
+) {
+    let masked: Vec<_> = kernels.iter().map(|kernel| block.longest_masked(*kernel)).collect();
+    if masked.iter().all(Option::is_none) {
+        return;
+    }
+    let empty = std::iter::repeat_n(Cell::new(""), kernels.len());
+    let heading = styled(ASIDE, "longest time masked");
+    table.add_row(std::iter::once(Cell::new(format!("\n{heading}"))).chain(empty));
+    let cells = masked.into_iter().map(|masked| {
+        let text = masked.map(|(series, masked)| {
+            let note = notes.number(&where_masked(series, masked));
+            match layout {
+                Layout::Whole => format!("{} [{note}]", grouped(masked.cycles)),
+                Layout::Compact => format!("{}\n[{note}]", short_count(masked.cycles)),
+            }
+        });
+        Cell::new(text.unwrap_or_default()).set_alignment(CellAlignment::Right)
+    });
+    let cells: Vec<_> = cells.collect();
+    table.add_row(std::iter::once(Cell::new("cycles")).chain(cells));
 }
 
 fn add_firmware(block: &Block<'_>, kernels: &[Column<'_>], layout: Layout, table: &mut Table) {

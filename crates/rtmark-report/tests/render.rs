@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use rtmark_model::{
     Answer, Backend, Basis, Compiler, Disturbance, Exact, Expected, Failure, FailureKind, Firmware,
-    Key, Overhead, Provenance, Readings, Samples, Series, Span, Unpaired,
+    Key, MaskRegister, Masked, Overhead, Place, Provenance, Readings, Samples, Series, Span,
+    Unpaired,
 };
 use rtmark_units::Hertz;
 
@@ -41,6 +42,8 @@ fn series(kernel: &str, scenario: &str, values: &[u64]) -> Series {
         unpaired: Unpaired::default(),
         facts: BTreeMap::new(),
         flags: Vec::new(),
+        masked: None,
+        emptied: None,
         provenance: Provenance {
             rtmark: "0.1.0".into(),
             rtmark_sha256: None,
@@ -211,4 +214,49 @@ fn markdown_escapes_what_would_break_the_table() {
     );
     assert!(text.contains(r"It has \| no"), "{text}");
     assert!(!text.contains('\u{1b}'), "{text}");
+}
+
+#[test]
+fn the_longest_masked_time_of_a_kernel_has_its_place() {
+    let masked = |cycles, function: &str| {
+        let place = |function: &str, line| Place {
+            address: 0x0800_0100,
+            function: Some(function.into()),
+            line: Some(rtmark_model::Line { file: "tasks.c".into(), line }),
+            inlined: Vec::new(),
+            callers: vec!["xQueueSend".into()],
+        };
+        let (set, cleared) = (place(function, 17), place("leave", 21));
+        Some(Masked { cycles, by: MaskRegister::Basepri, began: 9, set, cleared })
+    };
+    let mut short = series("freertos", "thread.yield", &[240; 3]);
+    short.masked = masked(41, "short");
+    let mut long = series("freertos", "queue.send.immediate", &[40; 3]);
+    long.masked = masked(312, "enter");
+    let answers: Vec<_> = [short, long].map(|s| Answer::Measured(Box::new(s))).into();
+    let said = "freertos masks for 312 cycles in queue.send.immediate by BASEPRI: \
+                from xQueueSend > enter (tasks.c:17) to xQueueSend > leave (tasks.c:21)";
+    let wide = rtmark_report::table(&answers, 200);
+    assert!(wide.contains("longest time masked") && wide.contains("312 [1]"), "{wide}");
+    assert!(wide.contains(said), "{wide}");
+    let markdown = rtmark_report::markdown(&answers);
+    assert!(markdown.contains("| longest time masked | 312 cycles (1) |"), "{markdown}");
+    let csv = rtmark_report::csv(&answers).expect("renders");
+    assert!(csv.contains("41,BASEPRI,xQueueSend > short (tasks.c:17)"), "{csv}");
+}
+
+#[test]
+fn what_caches_hide_is_shown_apart() {
+    let mut cached = series("freertos", "thread.yield", &[310, 240, 240, 240]);
+    let mut emptied = Samples::new();
+    (0..4).for_each(|_| emptied.push(377, Disturbance::NONE));
+    cached.emptied = Some(emptied);
+    let answers = [Answer::Measured(Box::new(cached))];
+    let wide = rtmark_report::table(&answers, 200);
+    assert!(wide.contains("emptied 377") && wide.contains("emptied: the median"), "{wide}");
+    let csv = rtmark_report::csv(&answers).expect("renders");
+    assert!(csv.lines().next().is_some_and(|heads| heads.ends_with("emptied,emptied_max")));
+    assert!(csv.contains(",377,377"), "{csv}");
+    let json = rtmark_report::json("rtmark", &answers).expect("renders");
+    assert!(json.contains("emptied_statistics"), "{json}");
 }

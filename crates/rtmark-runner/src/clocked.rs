@@ -198,8 +198,12 @@ fn pair(log: &Log, sites: &Sites<'_>, span: &Span, id: &str, cost: Cost) -> (Pai
                 spent += if edge == Edge::Begin { cost.begin } else { cost.end };
             }
             // From here on: the cost of the ends is taken off at the beginning.
-            Edge::Begin => pairing.hit(span, edge, at((now + cost.ends).saturating_sub(spent))),
-            Edge::End => pairing.hit(span, edge, at(now.saturating_sub(spent))),
+            Edge::Begin => {
+                pairing.hit(span, edge, at((now + cost.ends).saturating_sub(spent)));
+            }
+            Edge::End => {
+                pairing.hit(span, edge, at(now.saturating_sub(spent)));
+            }
         }
     }
     (pairing, spoilt)

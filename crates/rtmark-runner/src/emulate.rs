@@ -95,5 +95,11 @@ pub fn emulate(
         },
     )?;
     let Clocking { samples, unpaired, .. } = clocking;
-    Ok(Measured { samples: Exact(samples), unpaired, facts })
+    Ok(Measured {
+        samples: Exact(samples),
+        unpaired,
+        facts,
+        masked: None,
+        ran: rtmark_units::Cycles::ZERO,
+    })
 }

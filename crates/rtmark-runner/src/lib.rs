@@ -9,6 +9,7 @@
 
 pub mod clocked;
 mod emulate;
+mod explain;
 mod measure;
 mod pair;
 mod plan;
@@ -18,6 +19,7 @@ pub mod socs;
 mod suite;
 
 pub use emulate::{Clocked, DEADLINE, emulate};
+pub use explain::{Explained, explain};
 pub use measure::{Measured, Probed, measure};
 pub use pair::{Edge, Moment, Pairing};
 pub use plan::{NothingSelected, Plan, Selection, Unit};
@@ -25,4 +27,4 @@ pub use platform::{
     MachineFile, MachineFileError, Platform, find_machine, machine_from_text, machines,
 };
 pub use run::{Ending, SLICE, Session};
-pub use suite::{Event, Ledger, Origin, Suite};
+pub use suite::{Event, Explanation, Ledger, Origin, Suite};

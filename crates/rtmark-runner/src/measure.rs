@@ -6,7 +6,7 @@ use rtmark_firmware::probes::{Kind, Record, SELECT_SYMBOL};
 use rtmark_model::{
     Basis, Exact, Failure, FailureKind, Samples, Scenario, ScenarioId, Unpaired, visible,
 };
-use rtmark_sim::{Image, Machine, Soc, Watch, WatchId};
+use rtmark_sim::{Image, Machine, MaskedInterval, Soc, Watch, WatchId};
 use rtmark_units::Cycles;
 
 use crate::pair::{Edge, Moment, Pairing};
@@ -20,6 +20,8 @@ const CONSOLE_KEPT: usize = 64 * 1024;
 pub struct Probed {
     /// The image.
     pub image: Image,
+    /// The file that it was read from, for its debug information.
+    pub elf: Vec<u8>,
     /// Its probes.
     pub records: Vec<Record>,
     /// Its file, for messages.
@@ -35,6 +37,10 @@ pub struct Measured {
     pub unpaired: Unpaired,
     /// What the firmware said besides `ok`.
     pub facts: BTreeMap<String, String>,
+    /// The longest time with interrupts masked, from the first begin to the last end.
+    pub masked: Option<MaskedInterval>,
+    /// How long the whole run took.
+    pub ran: Cycles,
 }
 
 impl Probed {
@@ -69,6 +75,8 @@ struct Watching<'a> {
     basis: Basis,
     edges: HashMap<WatchId, Edge>,
     pairing: Pairing,
+    /// From when to when each sample took, where that is wanted.
+    spans: Option<Vec<(Cycles, Cycles)>>,
     console: Vec<u8>,
 }
 
@@ -81,7 +89,10 @@ impl Watching<'_> {
                 Basis::Cycles | Basis::Ns => hit.cycle.0,
             };
             let at = Moment { count, ticks: hit.ticks, interrupts: hit.interrupts };
-            self.pairing.hit(&self.scenario.span, edge, at);
+            let began = self.pairing.hit(&self.scenario.span, edge, at);
+            if let (Some(began), Some(spans)) = (began, &mut self.spans) {
+                spans.push((Cycles(began.count), hit.cycle));
+            }
         }
         let printed = machine.take_console();
         let room = CONSOLE_KEPT.saturating_sub(self.console.len());
@@ -102,8 +113,86 @@ pub fn measure(
     scenario: &Scenario,
     basis: Basis,
     budget: Cycles,
-    mut advanced: impl FnMut(Cycles),
+    advanced: impl FnMut(Cycles),
 ) -> Result<Measured, Failure> {
+    let manner = Manner { basis, ..Manner::default() };
+    measure_noting(soc, probed, scenario, budget, manner, advanced).map(|(measured, _)| measured)
+}
+
+/// From when to when each sample of a run took.
+pub(crate) type Spans = Vec<(Cycles, Cycles)>;
+
+/// How a scenario is measured.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Manner {
+    /// What is counted.
+    pub basis: Basis,
+    /// What becomes of caches.
+    pub caches: Caches,
+    /// What is kept besides samples.
+    pub notes: Notes,
+}
+
+impl Default for Manner {
+    fn default() -> Self {
+        Self { basis: Basis::Cycles, caches: Caches::default(), notes: Notes::default() }
+    }
+}
+
+/// What becomes of the caches and buffers of memories.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Caches {
+    /// They hold what the program has left there.
+    #[default]
+    AsLeft,
+    /// They are emptied when a span begins.
+    Emptied,
+}
+
+/// What is kept besides samples.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Notes {
+    /// Nothing.
+    #[default]
+    None,
+    /// From when to when each sample took.
+    Spans,
+}
+
+/// The longest run, in cycles, that is repeated with emptied caches.
+const REPEATED: Cycles = Cycles(5_000_000);
+
+/// The samples of a scenario before each of which the caches were emptied; `None` where the
+/// soc has no cache, the run of `measured` was a long one, or this one fails: the scenario
+/// itself has an answer already.
+pub(crate) fn measure_emptied(
+    soc: &Soc,
+    probed: &Probed,
+    scenario: &Scenario,
+    measured: &Measured,
+) -> Option<Samples> {
+    let caches = |memory: &rtmark_sim::Memory| {
+        let timing = memory.timing;
+        u16::from(timing.instruction_lines) + u16::from(timing.data_lines) + timing.cache_lines > 0
+    };
+    if measured.ran > REPEATED || !soc.memories.iter().any(caches) {
+        return None;
+    }
+    let manner = Manner { caches: Caches::Emptied, ..Manner::default() };
+    let budget = Cycles(measured.ran.0.saturating_mul(8));
+    let (measured, _) = measure_noting(soc, probed, scenario, budget, manner, |_| {}).ok()?;
+    Some(measured.samples.0)
+}
+
+/// As [`measure`], in a manner of its own; answers the samples' times if these are noted.
+pub(crate) fn measure_noting(
+    soc: &Soc,
+    probed: &Probed,
+    scenario: &Scenario,
+    budget: Cycles,
+    manner: Manner,
+    mut advanced: impl FnMut(Cycles),
+) -> Result<(Measured, Spans), Failure> {
     let id = &scenario.id;
     let again = format!("rtmark sim {} --soc {} --select {id}", probed.path, soc.name);
     let fail = |kind, message: String, hint: &str, console: &[u8]| Failure {
@@ -125,17 +214,14 @@ pub fn measure(
         let hint = "build the firmware for this soc, or choose another soc with --soc";
         fail(FailureKind::Load, error.to_string(), hint, &[])
     })?;
-    let index = probed.index_of(id).ok_or_else(|| build(format!("no scenario {id} in it")))?;
-    let select = probed.image.symbols().address_of(SELECT_SYMBOL);
-    let select = select.ok_or_else(|| build(format!("no symbol {SELECT_SYMBOL}")))?;
-    let poked = session.machine.poke_word(select, index);
-    poked.map_err(|error| build(format!("{SELECT_SYMBOL} at {select:#010x}: {error}")))?;
+    select(&mut session, probed, id).map_err(build)?;
 
     let mut watching = Watching {
         scenario,
-        basis,
+        basis: manner.basis,
         edges: HashMap::new(),
         pairing: Pairing::default(),
+        spans: (manner.notes == Notes::Spans).then(Vec::new),
         console: Vec::new(),
     };
     for record in probed.records.iter().filter(|record| record.scenario == *id) {
@@ -146,13 +232,18 @@ pub fn measure(
             Kind::EndAtReturn(exception) => (Watch::Return(exception), Edge::End),
             Kind::Scenario(_) => continue,
         };
-        watching.edges.insert(session.machine.watch(watch), edge);
+        let watch = session.machine.watch(watch);
+        if edge == Edge::Begin && manner.caches == Caches::Emptied {
+            session.machine.empty_caches_at(watch);
+        }
+        watching.edges.insert(watch, edge);
     }
     let has = |edge| watching.edges.values().any(|e| *e == edge);
     if !has(Edge::Begin) || !has(Edge::End) {
         return Err(build(format!("scenario {id} lacks a begin or an end probe")));
     }
 
+    session.machine.watch_masks();
     let ending = session.run(budget, |machine| {
         watching.look(machine);
         advanced(machine.cycles());
@@ -160,7 +251,7 @@ pub fn measure(
     let told = session.tell(&ending);
     let (begins, ends) = watching.pairing.hits();
     let (samples, unpaired) = watching.pairing.finish();
-    let console = watching.console;
+    let (console, spans) = (watching.console, watching.spans);
     let progress = match (begins, ends) {
         (0, 0) => "it never reached a probe".into(),
         (0, _) => format!("it never reached its begin probe, its end probe {ends} times"),
@@ -201,7 +292,27 @@ pub fn measure(
     enough(scenario, &samples, 0, &progress).map_err(|(kind, message)| {
         fail(kind, message, "check the probes of this scenario in its source", &console)
     })?;
-    Ok(Measured { samples: Exact(samples), unpaired, facts })
+    let (masked, ran) = (session.machine.longest_masked(), session.machine.cycles());
+    Ok((
+        Measured { samples: Exact(samples), unpaired, facts, masked, ran },
+        spans.unwrap_or_default(),
+    ))
+}
+
+/// Writes into the machine's flash which scenario is to run.
+///
+/// # Errors
+/// What the image lacks.
+pub(crate) fn select(
+    session: &mut Session<'_>,
+    probed: &Probed,
+    id: &ScenarioId,
+) -> Result<(), String> {
+    let index = probed.index_of(id).ok_or_else(|| format!("no scenario {id} in it"))?;
+    let select = probed.image.symbols().address_of(SELECT_SYMBOL);
+    let select = select.ok_or_else(|| format!("no symbol {SELECT_SYMBOL}"))?;
+    let poked = session.machine.poke_word(select, index);
+    poked.map_err(|error| format!("{SELECT_SYMBOL} at {select:#010x}: {error}"))
 }
 
 /// Whether there are as many samples as the catalogue asks for, those counted that were

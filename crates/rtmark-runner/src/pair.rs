@@ -34,24 +34,25 @@ pub struct Pairing {
 }
 
 impl Pairing {
-    /// The next hit.
-    pub fn hit(&mut self, span: &Span, edge: Edge, at: Moment) {
+    /// The next hit; answers with which moment the span began that it ends, if it ends one.
+    pub fn hit(&mut self, span: &Span, edge: Edge, at: Moment) -> Option<Moment> {
         match edge {
             Edge::Begin => {
                 self.begins += 1;
                 self.unpaired.restarted += u64::from(self.open.replace(at).is_some());
+                None
             }
             Edge::End => {
                 self.ends += 1;
-                match self.open.take() {
-                    None => self.unpaired.ends += 1,
-                    Some(begin) => {
-                        let ticks = at.ticks.saturating_sub(begin.ticks);
-                        let interrupts = at.interrupts.saturating_sub(begin.interrupts);
-                        let length = at.count.saturating_sub(begin.count);
-                        self.samples.push(length, span.disturbance(ticks, interrupts));
-                    }
-                }
+                let Some(begin) = self.open.take() else {
+                    self.unpaired.ends += 1;
+                    return None;
+                };
+                let ticks = at.ticks.saturating_sub(begin.ticks);
+                let interrupts = at.interrupts.saturating_sub(begin.interrupts);
+                let length = at.count.saturating_sub(begin.count);
+                self.samples.push(length, span.disturbance(ticks, interrupts));
+                Some(begin)
             }
         }
     }

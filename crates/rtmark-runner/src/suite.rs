@@ -7,16 +7,18 @@ use rayon::prelude::*;
 use rtmark_firmware::probes::Record;
 use rtmark_firmware::{Builder, BuiltImage, Executable, FirmwareError, probes};
 use rtmark_model::{
-    Answer, Basis, Failure, FailureKind, Firmware, Key, Overhead, Provenance, Readings, Scenario,
-    Series,
+    Answer, Basis, Failure, FailureKind, Firmware, Key, Overhead, Provenance, Readings, Samples,
+    Scenario, Series,
 };
+use rtmark_observe::{Lines, Map, SpanCost};
 use rtmark_sim::Image;
 use rtmark_store::{Fingerprint, fingerprint};
 use rtmark_units::Cycles;
 
 use crate::clocked::can_be_clocked;
 use crate::emulate::{Clocked, DEADLINE, emulate};
-use crate::measure::{Measured, Probed, index_of, measure, scenarios};
+use crate::explain::{Explained, explain};
+use crate::measure::{Measured, Probed, index_of, measure, measure_emptied, scenarios};
 use crate::plan::{Plan, Unit};
 use crate::platform::Platform;
 
@@ -118,12 +120,25 @@ impl Program {
 const NO_CLOCK: &str = "Its span begins or ends where an exception becomes pending or has \
                         returned: no instruction stands there that could read a counter.";
 
+/// The line tables of images, by their SHA-256: each is read when it is first asked for.
+type LineTables<'a> = BTreeMap<&'a str, Option<Lines<'a>>>;
+
+impl Probed {
+    fn map<'a, 'b>(&'a self, sha256: &'a str, tables: &'b mut LineTables<'a>) -> Map<'b, 'a>
+    where
+        'a: 'b,
+    {
+        let lines = tables.entry(sha256).or_insert_with(|| Lines::new(&self.elf));
+        Map::new(&self.image, lines.as_ref())
+    }
+}
+
 /// The images of a unit, by group, each with what is wrong with it if anything is.
 type Images = BTreeMap<String, Result<Ready, Failure>>;
 
 enum Message {
     Advanced(Cycles),
-    Done(usize, Result<Measured, Failure>, Cycles),
+    Done(usize, Result<(Measured, Option<Samples>), Failure>, Cycles),
 }
 
 impl Suite {
@@ -160,9 +175,12 @@ impl Suite {
                             tasks.push(task);
                             continue;
                         };
-                        let measured =
-                            Measured { samples, unpaired: known.unpaired, facts: known.facts };
-                        let answer = self.answer(&task, key, measured, commit.as_deref());
+                        let (unpaired, facts) = (known.unpaired, known.facts);
+                        let (masked, ran) = (None, Cycles::ZERO);
+                        let measured = Measured { samples, unpaired, facts, masked, ran };
+                        let mut series = self.series(&task, key, measured, commit.as_deref());
+                        (series.masked, series.emptied) = (known.masked, known.emptied);
+                        let answer = Answer::Measured(Box::new(series));
                         let question = task.question.as_ref();
                         answers.push(settle(
                             answer,
@@ -181,6 +199,7 @@ impl Suite {
         // The longest first, so that no processor is left with one of them at the end.
         tasks.sort_by_key(|task| std::cmp::Reverse(task.budget));
         ledger.event(Event::Running(tasks.len(), tasks.iter().map(|task| task.budget).sum()));
+        let mut lines = LineTables::new();
         let (sender, receiver) = std::sync::mpsc::channel();
         std::thread::scope(|scope| {
             let tasks = &tasks;
@@ -193,9 +212,19 @@ impl Suite {
                         let task = &tasks[index];
                         let key = task.unit.key(&plan.profile, task.scenario);
                         let (answer, question) = match result {
-                            Ok(measured) => {
-                                let answer = self.answer(task, key, measured, commit.as_deref());
-                                (answer, task.question.as_ref())
+                            Ok((measured, emptied)) => {
+                                let masked = measured.masked;
+                                let commit = commit.as_deref();
+                                let mut series = self.series(task, key, measured, commit);
+                                if let (Some(masked), Program::Watched(image)) =
+                                    (masked, &task.image.program)
+                                {
+                                    let sha256 = &task.image.firmware.elf_sha256;
+                                    let map = image.map(sha256, &mut lines);
+                                    series.masked = Some(map.masked(&masked));
+                                }
+                                series.emptied = emptied;
+                                (Answer::Measured(Box::new(series)), task.question.as_ref())
                             }
                             Err(failure) => (Answer::Failed { key, failure }, None),
                         };
@@ -208,6 +237,49 @@ impl Suite {
         let place = |answer: &Answer| plan_position(plan, answer.key());
         answers.sort_by_cached_key(place);
         Ok(answers)
+    }
+
+    /// Builds what the plan asks for, and says of each scenario what its typical sample was
+    /// spent on; or the answer that there is instead. In the plan's order.
+    pub fn explain<L: Ledger>(
+        &self,
+        plan: &Plan,
+        ledger: &mut L,
+    ) -> Vec<Result<Explanation, Answer>> {
+        let images = self.build(plan, ledger);
+        let commit = self.builder.tree().commit();
+        let mut asked = Vec::new();
+        for (unit, images) in plan.units.iter().zip(&images) {
+            for (scenario, excuse) in &unit.scenarios {
+                let key = unit.key(&plan.profile, scenario);
+                asked.push(match self.ask(unit, scenario, excuse.as_ref(), images) {
+                    Ask::Said(reason) => Err(Answer::NotApplicable { key, reason }),
+                    Ask::Failed(failure) => Err(Answer::Failed { key, failure }),
+                    Ask::Run(task) => Ok((key, task)),
+                });
+            }
+        }
+        let tasks = || asked.iter().filter_map(|asked| asked.as_ref().ok());
+        let budget = tasks().map(|(_, task)| task.budget).sum();
+        ledger.event(Event::Running(tasks().count(), budget));
+        let explained = asked.into_par_iter().map(|asked| {
+            let (key, task) = asked?;
+            let (Platform::Sim(file, _), Program::Watched(image)) =
+                (&task.unit.platform, &task.image.program)
+            else {
+                let reason = "Only the simulator can be observed.".to_owned();
+                return Err(Answer::NotApplicable { key, reason });
+            };
+            match explain(&file.soc, image, task.scenario, task.budget, |_| {}) {
+                Ok(explained) => {
+                    let Explained { measured, sample, began, cost } = explained;
+                    let series = self.series(&task, key, measured, commit.as_deref());
+                    Ok(Explanation { series, sample, began, cost })
+                }
+                Err(failure) => Err(Answer::Failed { key, failure }),
+            }
+        });
+        explained.collect()
     }
 
     fn build<L: Ledger>(&self, plan: &Plan, ledger: &mut L) -> Vec<Images> {
@@ -311,19 +383,19 @@ impl Suite {
         Some(fingerprint([backend, basis, program, model, elf, soc, id, &span, &numbers]))
     }
 
-    fn answer(
+    fn series(
         &self,
         task: &Task<'_>,
         key: Key,
         measured: Measured,
         commit: Option<&str>,
-    ) -> Answer {
+    ) -> Series {
         let unit = task.unit;
         let mut span = task.scenario.span.clone();
         if matches!(task.image.program, Program::Clocked(_)) {
             span.overhead = Overhead::Subtracted;
         }
-        Answer::Measured(Box::new(Series {
+        Series {
             key,
             basis: unit.platform.basis(),
             span,
@@ -332,6 +404,8 @@ impl Suite {
             unpaired: measured.unpaired,
             facts: measured.facts,
             flags: Vec::new(),
+            masked: None,
+            emptied: None,
             provenance: Provenance {
                 rtmark: self.rtmark.clone(),
                 rtmark_sha256: self.rtmark_sha256.clone(),
@@ -346,8 +420,21 @@ impl Suite {
                 commit: commit.map(str::to_owned),
                 log: None,
             },
-        }))
+        }
     }
+}
+
+/// What a scenario's typical sample was spent on.
+#[derive(Clone, Debug)]
+pub struct Explanation {
+    /// All samples, and what produced them.
+    pub series: Series,
+    /// Which of the samples is explained, counted from 0.
+    pub sample: u64,
+    /// When it began, in cycles since reset.
+    pub began: Cycles,
+    /// What it was spent on.
+    pub cost: SpanCost,
 }
 
 enum Ask<'a> {
@@ -367,10 +454,17 @@ fn run_all(tasks: &[Task<'_>], sender: &Sender<Message>) {
         };
         let result = match (&task.unit.platform, &task.image.program) {
             (Platform::Sim(file, basis), Program::Watched(image)) => {
-                measure(&file.soc, image, task.scenario, *basis, task.budget, advanced)
+                let (soc, scenario) = (&file.soc, task.scenario);
+                measure(soc, image, scenario, *basis, task.budget, advanced).map(|measured| {
+                    let emptied = match basis {
+                        Basis::Cycles => measure_emptied(soc, image, scenario, &measured),
+                        _ => None,
+                    };
+                    (measured, emptied)
+                })
             }
             (Platform::Qemu(file), Program::Clocked(image)) => {
-                emulate(&file.machine, image, task.scenario, DEADLINE)
+                emulate(&file.machine, image, task.scenario, DEADLINE).map(|done| (done, None))
             }
             _ => unreachable!("images are read for the platform that they run on"),
         };
@@ -422,7 +516,7 @@ fn ready(unit: &Unit, name: &str, built: BuiltImage) -> Result<Ready, Failure> {
             let image = Image::from_elf(&built.elf).map_err(|error| refuse(error.to_string()))?;
             let records = parsed(image.section(probes::SECTION).ok_or_else(no_probes)?)?;
             let sizes = (image.flash_bytes(), image.ram_bytes());
-            (Program::Watched(Probed { image, records, path }), sizes, None)
+            (Program::Watched(Probed { image, elf: built.elf, records, path }), sizes, None)
         }
         Platform::Qemu(file) => {
             let elf = Executable::read(&built.elf).map_err(|error| refuse(error.to_string()))?;

@@ -191,6 +191,7 @@ impl Machine {
         self.deactivate(returning);
         if returning != NMI && !negative {
             self.cpu.faultmask = false;
+            self.mask_written(0);
         }
         self.attend_soon();
         if self.features.v8m {

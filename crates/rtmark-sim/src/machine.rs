@@ -346,6 +346,7 @@ impl Machine {
         (self.cycles, self.instructions, self.deadline) = (0, 0, 0);
         self.word = self.refilling();
         (self.exclusive, self.event, self.reset_requested) = (false, false, false);
+        self.watches.masking.reset();
         self.sleeping = None;
         self.scheduled.clear();
         let word = |bus: &Bus, address| {
@@ -404,6 +405,31 @@ impl Machine {
     /// Cycles since reset.
     pub fn cycles(&self) -> Cycles {
         Cycles(self.cycles)
+    }
+
+    /// Cycles since reset for which memories have made the core wait. A pipeline may have
+    /// hidden some of them behind other instructions.
+    pub fn waited(&self) -> Cycles {
+        Cycles(self.lines.iter().map(LineMemory::waited).sum())
+    }
+
+    /// Empties the buffers and caches of all memories, as if nothing had been read yet.
+    pub fn empty_caches(&mut self) {
+        self.lines.iter_mut().for_each(LineMemory::empty);
+        (self.line, self.line_mask) = (1, u32::MAX);
+    }
+
+    /// Does [`Machine::empty_caches`] each time that something watched is hit.
+    pub fn empty_caches_at(&mut self, watch: WatchId) {
+        self.watches.empties.push(watch);
+    }
+
+    /// Empties the caches if a watch was hit that asks for it.
+    #[inline]
+    pub(crate) fn empty_caches_if_asked(&mut self) {
+        if std::mem::take(&mut self.watches.empty) {
+            self.empty_caches();
+        }
     }
 
     /// Instructions executed since reset.
@@ -508,6 +534,7 @@ impl Machine {
             // SCR.SEVONPEND: what becomes pending is an event (DDI 0403, B1.5.18).
             self.event |= self.system.sleep_control & 0x10 != 0;
             self.watches.pend(exception, at, self.instructions);
+            self.empty_caches_if_asked();
         }
     }
 

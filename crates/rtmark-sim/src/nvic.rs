@@ -193,7 +193,7 @@ impl Nvic {
     }
 
     /// The part of a priority that decides about preemption.
-    fn group_of(&self, priority: i16) -> i16 {
+    pub fn group_of(&self, priority: i16) -> i16 {
         if !(0..THREAD_PRIORITY).contains(&priority) {
             return priority;
         }

@@ -230,6 +230,7 @@ impl Machine {
     /// Notes that a watched address is reached; answers the real instruction there.
     pub(crate) fn pass_watch(&mut self, pc: u32) -> Slot {
         self.watches.reach(pc, self.cycles, self.instructions);
+        self.empty_caches_if_asked();
         self.code.decoder.decode_guarded(&self.bus, pc).unwrap_or(Slot::undefined(2))
     }
 
@@ -351,6 +352,7 @@ impl Machine {
             self.serve_rtt();
         }
         self.update_protection();
+        self.look_at_masks();
         if self.reset_requested {
             self.reset_requested = false;
             return Err(Stop::ResetRequested);

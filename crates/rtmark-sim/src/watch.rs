@@ -5,6 +5,8 @@
 
 use rtmark_units::{Cycles, Instructions};
 
+use crate::masking::Masking;
+
 /// Something to note each time it happens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -46,6 +48,10 @@ pub(crate) struct Watches {
     pub taken: u64,
     /// And left.
     pub left: u64,
+    pub masking: Masking,
+    /// Watches whose hits empty the caches, and whether one has been hit.
+    pub empties: Vec<WatchId>,
+    pub empty: bool,
 }
 
 impl Watches {
@@ -78,6 +84,8 @@ impl Watches {
                 ticks: self.ticks,
                 interrupts: self.interrupts,
             });
+            self.masking.watch_hit();
+            self.empty |= self.empties.contains(&WatchId(at as u32));
         }
     }
 

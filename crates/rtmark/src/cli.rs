@@ -4,7 +4,7 @@ use clap::{ArgAction, Args, Parser, Subcommand};
 
 use crate::commands::{
     bisect, compare, completions, doctor, exit_codes, export, gate, history, list, log, man, name,
-    prune, report, rm, run, show, sim,
+    prune, report, rm, run, show, sim, why,
 };
 use crate::exit::Exit;
 use crate::trouble::Trouble;
@@ -50,6 +50,7 @@ enum Command {
     Rm(rm::Arguments),
     Prune(prune::Arguments),
     Export(export::Arguments),
+    Why(why::Arguments),
     Doctor(doctor::Arguments),
     ExitCodes(exit_codes::Arguments),
     Completions(completions::Arguments),
@@ -75,6 +76,7 @@ impl Cli {
             Command::Rm(arguments) => arguments.run(talk),
             Command::Prune(arguments) => arguments.run(talk),
             Command::Export(arguments) => arguments.run(talk),
+            Command::Why(arguments) => arguments.run(talk),
             Command::Doctor(arguments) => arguments.run(),
             Command::ExitCodes(arguments) => arguments.run(),
             Command::Completions(arguments) => arguments.run(),

@@ -52,6 +52,7 @@ fn crates_use_only_what_lies_below_them() {
                 "rtmark-model",
                 "rtmark-sim",
                 "rtmark-qemu",
+                "rtmark-observe",
                 "rtmark-firmware",
                 "rtmark-store",
             ],

@@ -22,7 +22,10 @@ impl Machine {
                 let value = self.read_special(s.imm);
                 self.cpu.set(s.d, value);
             }
-            Op::Msr => self.write_special(s.imm, s.aux, self.cpu.get(s.n)),
+            Op::Msr => {
+                self.write_special(s.imm, s.aux, self.cpu.get(s.n));
+                self.mask_written(s.size());
+            }
             // One core with strongly ordered memory: barriers only take their time.
             Op::Dmb | Op::Dsb | Op::Isb => {}
             _ => return Err(Trap::Undefined),
@@ -41,6 +44,7 @@ impl Machine {
         if s.imm & 1 != 0 && self.features.mainline && (!disable || self.above_hard_fault()) {
             self.cpu.faultmask = disable;
         }
+        self.mask_written(s.size());
         self.attend_soon();
     }
 

@@ -208,6 +208,8 @@ pub struct LineMemory {
     uses_shared: bool,
     /// The line in the read buffer.
     buffered: u32,
+    /// All cycles for which the core was made to wait.
+    waited: u64,
 }
 
 impl LineMemory {
@@ -227,6 +229,7 @@ impl LineMemory {
             uses_shared: shared.is_some(),
             shared,
             buffered: NO_LINE,
+            waited: 0,
         }
     }
 
@@ -238,7 +241,7 @@ impl LineMemory {
         self.keeps_data = self.timing.data_lines > 0;
         self.uses_shared = self.shared.is_some();
         self.prefetch = NO_PREFETCH;
-        self.buffered = NO_LINE;
+        (self.buffered, self.waited) = (NO_LINE, 0);
         self.instructions.clear();
         self.data.clear();
         if let Some(shared) = &mut self.shared {
@@ -281,6 +284,19 @@ impl LineMemory {
         self.uses_shared && self.shared.as_mut().is_some_and(|shared| shared.find_or_keep(line))
     }
 
+    /// All cycles for which the core was made to wait since the last reset.
+    pub const fn waited(&self) -> u64 {
+        self.waited
+    }
+
+    /// Forgets what was read: the buffer, what is being read ahead and all caches are empty.
+    pub fn empty(&mut self) {
+        self.prefetch = NO_PREFETCH;
+        self.instructions.clear();
+        self.data.clear();
+        self.set(Setting::EmptySharedCache);
+    }
+
     /// Whether fetching never waits, so that nobody needs to ask.
     pub const fn is_immediate(&self) -> bool {
         self.wait_states == 0
@@ -315,6 +331,7 @@ impl LineMemory {
             self.wait_states
         };
         self.buffered = line;
+        self.waited += wait;
         let is_next_kept = self.keeps_instructions && self.instructions.contains(line + 1);
         if self.prefetches && !is_next_kept {
             let ready = now + wait + 1 + self.wait_states;
@@ -340,6 +357,7 @@ impl LineMemory {
         } else if self.find_shared(line) {
             return 0;
         }
+        self.waited += self.wait_states;
         self.wait_states
     }
 }

@@ -18,3 +18,4 @@ pub mod rm;
 pub mod run;
 pub mod show;
 pub mod sim;
+pub mod why;

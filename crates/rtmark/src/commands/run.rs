@@ -301,7 +301,7 @@ impl Arguments {
     }
 }
 
-fn refuse_without_tools(builder: &Builder, plan: &Plan) -> Result<(), Trouble> {
+pub(super) fn refuse_without_tools(builder: &Builder, plan: &Plan) -> Result<(), Trouble> {
     let needed = plan.units.iter().filter(|unit| unit.needs_firmware());
     let needed: Vec<(&Kernel, _)> =
         needed.map(|unit| (&unit.kernel, unit.platform.core())).collect();
@@ -339,7 +339,7 @@ fn missing_emulators(plan: &Plan) -> Vec<MissingTool> {
 }
 
 /// SHA-256 of this program: what the simulator and its timing are.
-fn own_sha256() -> Option<String> {
+pub(super) fn own_sha256() -> Option<String> {
     let bytes = std::fs::read(std::env::current_exe().ok()?).ok()?;
     Some(rtmark_firmware::sha256(&bytes))
 }
@@ -372,7 +372,7 @@ const SHOWN_FAILURES: usize = 10;
 
 /// Says what went wrong, each thing once, and returns the code of the first
 /// cause: a missing tool before a failed build before a failed run.
-fn show_failures(answers: &[Answer]) -> Exit {
+pub(super) fn show_failures(answers: &[Answer]) -> Exit {
     let failed = |answer: &Answer| match answer {
         Answer::Failed { key, failure } => {
             Some((format!("{} {} on {}", key.kernel, key.scenario, key.soc), failure.clone()))

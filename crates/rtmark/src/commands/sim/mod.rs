@@ -17,6 +17,7 @@ mod ending;
 mod files;
 mod flame;
 mod gdb;
+mod masked;
 mod observers;
 mod outcome;
 mod profile;
@@ -58,6 +59,7 @@ Examples:
   rtmark sim app.elf --soc stm32f405 --entry crc32 --set r0=0x20000000 --set r1=64
   rtmark sim app.elf --soc stm32f405 --trace=app.trace --trace-from main
   rtmark sim app.elf --soc stm32f405 --profile=app.folded --flame app.svg
+  rtmark sim app.elf --soc stm32f405 --masked=5 --masked-priority 2
   rtmark sim app.elf --soc stm32f405 --snapshot=crash.snapshot
   rtmark sim --resume crash.snapshot --gdb :3333
   rtmark sim app.bin --soc stm32f405 --base 0x08000000 --until 0x08000124 --dump 0x20000000:64
@@ -134,6 +136,20 @@ pub struct Arguments {
     /// Draw the profile as a flame graph in SVG
     #[arg(long, value_name = "FILE")]
     flame: Option<PathBuf>,
+    /// Show the N longest times for which interrupts were held back by PRIMASK, BASEPRI or
+    /// FAULTMASK: how long, from where to where, called by whom [default: 10]
+    ///
+    /// From the end of the instruction that sets a mask to the end of the one that clears
+    /// it, time asleep left out. Equal ways count once, with how often they occurred.
+    #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true,
+          default_missing_value = "10", conflicts_with = "gdb")]
+    masked: Option<usize>,
+    /// With --masked: held back by whatever it is, for an interrupt of this priority
+    ///
+    /// As NVIC_SetPriority takes it: 0 is the most urgent. Then handlers of this priority
+    /// and of more urgent ones count, too, and instructions that take long.
+    #[arg(long, value_name = "PRIORITY", requires = "masked")]
+    masked_priority: Option<u8>,
     /// Wait for GDB before the first instruction, and do as it says
     ///
     /// Breakpoints, watchpoints, single steps, registers and memory as on a chip;
@@ -265,7 +281,8 @@ impl Arguments {
             }
         }
         written?;
-        let profile = self.finish(observers, &bytes)?;
+        let gathered = self.finish(observers, &image, &bytes)?;
+        let profile = &gathered.profile;
 
         let machine = &session.machine;
         let end = match ended {
@@ -307,6 +324,7 @@ impl Arguments {
             console: visible(&console),
             state_sha256: snapshot::digest(machine),
             profile: profile.as_ref().map(|report| report.functions.as_slice()),
+            masked: gathered.masked.as_deref(),
         };
         if self.format == Format::Json {
             let json = serde_json::to_string_pretty(&outcome).map_err(std::io::Error::from)?;
@@ -316,8 +334,11 @@ impl Arguments {
             if self.stats {
                 text.push_str(&outcome.statistics());
             }
-            if let (Some(report), Some(_)) = (&profile, &self.profile) {
+            if let (Some(report), Some(_)) = (profile, &self.profile) {
                 text.push_str(&profile::table(report));
+            }
+            if let Some(intervals) = &gathered.masked {
+                text.push_str(&masked::table(intervals));
             }
             if !text.is_empty() {
                 output::data(&(if line_open { "\n" } else { "" }.to_owned() + &text))?;

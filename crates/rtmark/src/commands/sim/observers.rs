@@ -3,8 +3,8 @@
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use rtmark_observe::{Lines, Profile, Report};
-use rtmark_sim::{Image, Instruction, Machine, Observer};
+use rtmark_observe::{Held, HeldBack, HeldInterval, Lines, Map, Profile, Report};
+use rtmark_sim::{Image, Instruction, Machine, Observer, Soc};
 
 use super::profile;
 use super::setup::{refuse, resolve, wrong};
@@ -17,12 +17,21 @@ use crate::trouble::Trouble;
 pub struct Observers<'a> {
     trace: Option<Trace<'a>>,
     profile: Option<Profile<'a>>,
+    held: Option<HeldBack<'a>>,
+}
+
+/// What they have gathered.
+#[derive(Default)]
+pub struct Gathered {
+    pub profile: Option<Report>,
+    /// The longest intervals in which an interrupt was held back.
+    pub masked: Option<Vec<HeldInterval>>,
 }
 
 impl Observers<'_> {
     /// Whether anybody looks on at all.
     pub fn are_needed(&self) -> bool {
-        self.trace.is_some() || self.profile.is_some()
+        self.trace.is_some() || self.profile.is_some() || self.held.is_some()
     }
 }
 
@@ -31,25 +40,32 @@ impl Observer for Observers<'_> {
         if let Some(profile) = &mut self.profile {
             profile.before(machine)?;
         }
+        if let Some(held) = &mut self.held {
+            held.before(machine)?;
+        }
         self.trace.as_mut().map_or(ControlFlow::Continue(()), |trace| trace.before(machine))
     }
 
     fn slept(&mut self, machine: &Machine) {
         self.profile.iter_mut().for_each(|profile| profile.slept(machine));
+        self.held.iter_mut().for_each(|held| held.slept(machine));
         self.trace.iter_mut().for_each(|trace| trace.slept(machine));
     }
 
     fn executed(&mut self, machine: &Machine, instruction: &Instruction) {
         self.profile.iter_mut().for_each(|profile| profile.executed(machine, instruction));
+        self.held.iter_mut().for_each(|held| held.executed(machine, instruction));
     }
 
     fn entered(&mut self, machine: &Machine, exception: u16) {
         self.profile.iter_mut().for_each(|profile| profile.entered(machine, exception));
+        self.held.iter_mut().for_each(|held| held.entered(machine, exception));
         self.trace.iter_mut().for_each(|trace| trace.entered(machine, exception));
     }
 
     fn returned(&mut self, machine: &Machine, exception: u16) {
         self.profile.iter_mut().for_each(|profile| profile.returned(machine, exception));
+        self.held.iter_mut().for_each(|held| held.returned(machine, exception));
         self.trace.iter_mut().for_each(|trace| trace.returned(machine, exception));
     }
 }
@@ -89,21 +105,41 @@ impl Arguments {
         };
         let profiled = self.profile.is_some() || self.flame.is_some();
         let profile = profiled.then(|| Profile::new(machine, symbols));
-        Ok(Observers { trace, profile })
+        let held = self.masked.map(|_| HeldBack::new(machine, image, self.held(machine.soc())));
+        Ok(Observers { trace, profile, held })
     }
 
-    /// Writes what the observers have gathered, and answers the profile.
-    /// `image` is the file's contents.
+    /// Which interrupts --masked is about.
+    fn held(&self, soc: &Soc) -> Held {
+        // As CMSIS' NVIC_SetPriority takes it: the bits that exist, right-aligned.
+        let shift = 8_u8.saturating_sub(soc.priority_bits);
+        let register = |priority: u8| u32::from(priority).wrapping_shl(shift.into()) as u8;
+        self.masked_priority.map_or(Held::ByMasks, |priority| Held::Priority(register(priority)))
+    }
+
+    /// Writes what the observers have gathered, and answers the rest.
+    /// `file_bytes` is the image's file.
     pub(super) fn finish(
         &self,
         observers: Observers<'_>,
-        image: &[u8],
-    ) -> Result<Option<Report>, Trouble> {
+        image: &Image,
+        file_bytes: &[u8],
+    ) -> Result<Gathered, Trouble> {
         if let Some(trace) = observers.trace {
             written(self.trace.as_deref().unwrap_or(Path::new("trace")), trace.finish())?;
         }
-        let Some(profile) = observers.profile else { return Ok(None) };
-        let lines = Lines::new(image);
+        if observers.profile.is_none() && observers.held.is_none() {
+            return Ok(Gathered::default());
+        }
+        let lines = Lines::new(file_bytes);
+        let masked = observers.held.map(|held| {
+            let mut intervals = held.intervals(Map::new(image, lines.as_ref()));
+            intervals.truncate(self.masked.unwrap_or_default());
+            intervals
+        });
+        let Some(profile) = observers.profile else {
+            return Ok(Gathered { profile: None, masked });
+        };
         let report = profile.report(lines.as_ref());
         if let Some(path) = self.profile.as_deref().and_then(file) {
             let mut text = report.folded.join("\n");
@@ -115,6 +151,6 @@ impl Arguments {
             let title = rtmark_model::visible(title.to_string_lossy().as_bytes());
             written(path, std::fs::write(path, profile::flame_graph(&report, &title)))?;
         }
-        Ok(Some(report))
+        Ok(Gathered { profile: Some(report), masked })
     }
 }

@@ -6,7 +6,7 @@ use rtmark_sim::{Machine, Register};
 use serde::{Serialize, Serializer};
 
 use super::values::NAMED;
-use rtmark_observe::FunctionCost;
+use rtmark_observe::{FunctionCost, HeldInterval};
 
 /// The version of [`Outcome`]'s form.
 pub const SCHEMA_VERSION: u32 = 1;
@@ -56,6 +56,9 @@ pub struct Outcome<'a> {
     /// With `--profile` or `--flame`: what each function cost, the most cycles first.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub profile: Option<&'a [FunctionCost]>,
+    /// With `--masked`: the longest times for which interrupts were held back.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub masked: Option<&'a [HeldInterval]>,
 }
 
 /// Accesses to a register without a model.

@@ -1,0 +1,219 @@
+//! Where the difference between two spans lies.
+//!
+//! Functions that both have are set beside each other; what only one of them has goes by
+//! its role. The rows hold every cycle of both, so that the differences add up to the
+//! whole one.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::attribution::{Part, Share, SpanCost};
+use crate::role::Role;
+
+/// The same work in both spans, as far as one can tell.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Row {
+    /// What kind of work.
+    pub role: Role,
+    /// The function, where both have it; otherwise the row is all the rest of its role.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub function: Option<String>,
+    /// What it cost the first.
+    pub a: Share,
+    /// What it cost the second.
+    pub b: Share,
+    /// The functions of the first, the most cycles first.
+    pub functions_a: Vec<String>,
+    /// The functions of the second, the most cycles first.
+    pub functions_b: Vec<String>,
+}
+
+impl Row {
+    /// The cycles of the first less those of the second.
+    pub fn difference(&self) -> i128 {
+        i128::from(self.a.cycles) - i128::from(self.b.cycles)
+    }
+}
+
+/// Where the difference between two spans lies.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Difference {
+    /// The largest differences first.
+    pub rows: Vec<Row>,
+    /// The largest cause, in a sentence.
+    pub cause: String,
+}
+
+/// What a function is called when it is looked for in another program.
+fn common_name(part: &Part) -> &str {
+    let name = part.function.as_str();
+    if part.role.is_helper() { name.rsplit("::").next().unwrap_or(name) } else { name }
+}
+
+impl Difference {
+    /// Between the span of `a` and that of `b`, which are called so.
+    pub fn between((name_a, a): (&str, &SpanCost), (name_b, b): (&str, &SpanCost)) -> Self {
+        let mut rows: BTreeMap<(Role, Option<&str>), Row> = BTreeMap::new();
+        let has = |cost: &SpanCost, wanted: &Part| {
+            let fits =
+                |part: &&Part| part.role == wanted.role && common_name(part) == common_name(wanted);
+            cost.parts.iter().any(|part| fits(&part))
+        };
+        for (parts, other, is_first) in [(&a.parts, b, true), (&b.parts, a, false)] {
+            for part in parts {
+                let function = has(other, part).then(|| common_name(part));
+                let row = rows.entry((part.role, function)).or_insert_with(|| Row {
+                    role: part.role,
+                    function: function.map(str::to_owned),
+                    a: Share::default(),
+                    b: Share::default(),
+                    functions_a: Vec::new(),
+                    functions_b: Vec::new(),
+                });
+                let (share, functions) = if is_first {
+                    (&mut row.a, &mut row.functions_a)
+                } else {
+                    (&mut row.b, &mut row.functions_b)
+                };
+                share.add(part.own);
+                functions.push(part.function.clone());
+            }
+        }
+        let mut rows: Vec<Row> = rows.into_values().collect();
+        rows.sort_by_key(|row| (std::cmp::Reverse(row.difference().abs()), row.role));
+        let cause = cause(&rows, (name_a, a), (name_b, b));
+        Self { rows, cause }
+    }
+}
+
+/// `a` as a multiple of `b`, in words.
+fn times(a: u64, b: u64) -> String {
+    let ratio = a as f64 / b.max(1) as f64;
+    if ratio < 1.095 { format!("{ratio:.2} times") } else { format!("{ratio:.1} times") }
+}
+
+fn cause(rows: &[Row], (name_a, a): (&str, &SpanCost), (name_b, b): (&str, &SpanCost)) -> String {
+    let (whole_a, whole_b) = (a.whole.cycles, b.whole.cycles);
+    if whole_a == whole_b {
+        return format!("{name_a} and {name_b} take the same: {whole_a} cycles.");
+    }
+    let first_is_slower = whole_a > whole_b;
+    let (slow, fast) = if first_is_slower { (name_a, name_b) } else { (name_b, name_a) };
+    let (more, less) = (whole_a.max(whole_b), whole_a.min(whole_b));
+    let difference = more - less;
+    let head = format!(
+        "{slow} takes {difference} cycles more than {fast} ({more} against {less}, {} as long)",
+        times(more, less)
+    );
+    let lost = |row: &Row| if first_is_slower { row.difference() } else { -row.difference() };
+    let Some(row) = rows.iter().max_by_key(|row| lost(row)).filter(|row| lost(row) > 0) else {
+        return head + ".";
+    };
+    let (x, y) = if first_is_slower { (row.a, row.b) } else { (row.b, row.a) };
+    let functions = if first_is_slower { &row.functions_a } else { &row.functions_b };
+    let what = match &row.function {
+        Some(function) if function.starts_with('[') => format!("{} took", row.role),
+        Some(function) => format!("`{function}` took"),
+        None => format!("{} took", row.role),
+    };
+    let cost = match y.cycles {
+        0 => format!("{} cycles, against none", x.cycles),
+        _ => format!(
+            "{} as long, {} cycles against {}",
+            times(x.cycles, y.cycles),
+            x.cycles,
+            y.cycles
+        ),
+    };
+    let mut more = Vec::new();
+    if row.function.is_none() {
+        let named: Vec<_> = functions.iter().take(3).map(|name| format!("`{name}`")).collect();
+        if !named.is_empty() {
+            more.push(format!("most of them in {}", named.join(", ")));
+        }
+    } else if x.calls != y.calls {
+        more.push(format!("in {} against {}", calls(x.calls), calls(y.calls)));
+    }
+    let stalls = i128::from(x.stalled_cycles) - i128::from(y.stalled_cycles);
+    if stalls * 2 > lost(row) {
+        more.push(format!(
+            "of which {} against {} were spent waiting for memory",
+            x.stalled_cycles, y.stalled_cycles
+        ));
+    }
+    let elsewhere = lost(row) - i128::from(difference);
+    let rest = if elsewhere > 0 {
+        format!("{} cycles, of which other parts make up for {elsewhere}", lost(row))
+    } else {
+        let share = lost(row) as f64 * 100.0 / difference as f64;
+        format!("{} cycles, {share:.0} % of the difference", lost(row))
+    };
+    let mut text = format!("{head}, above all because {what} {cost}");
+    for part in more {
+        text.push_str(", ");
+        text.push_str(&part);
+    }
+    text + ": " + &rest + "."
+}
+
+fn calls(count: u64) -> String {
+    if count == 1 { "1 call".to_owned() } else { format!("{count} calls") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cost(parts: &[(Role, &str, u64, u64)]) -> SpanCost {
+        let part = |&(role, function, cycles, calls): &(Role, &str, u64, u64)| Part {
+            role,
+            function: function.to_owned(),
+            own: Share { cycles, stalled_cycles: 0, instructions: cycles / 2, calls },
+            inclusive_cycles: cycles,
+        };
+        let parts: Vec<_> = parts.iter().map(part).collect();
+        let mut whole = Share::default();
+        parts.iter().for_each(|part| whole.add(part.own));
+        SpanCost { whole, parts }
+    }
+
+    #[test]
+    fn common_functions_stand_beside_each_other_and_the_rest_by_role() {
+        let c = cost(&[
+            (Role::Thread, "main", 100, 0),
+            (Role::Thread, "isPrime", 50, 3),
+            (Role::Division, "__aeabi_uidivmod", 630, 30),
+        ]);
+        let rust = cost(&[
+            (Role::Thread, "main", 90, 0),
+            (Role::Thread, "prime::poll", 60, 1),
+            (Role::Division, "compiler_builtins::arm::__aeabi_uidivmod", 300, 30),
+            (Role::ExceptionEntry, "[SysTick]", 15, 1),
+        ]);
+        let difference = Difference::between(("c", &c), ("rust", &rust));
+        let sums = |side: fn(&Row) -> Share| {
+            difference.rows.iter().map(|row| side(row).cycles).sum::<u64>()
+        };
+        assert_eq!((sums(|row| row.a), sums(|row| row.b)), (780, 465));
+        assert_eq!(difference.rows[0].function.as_deref(), Some("__aeabi_uidivmod"));
+        let is_rest = |row: &&Row| row.function.is_none() && row.role == Role::Thread;
+        let rest = difference.rows.iter().find(is_rest);
+        let rest = rest.expect("the unmatched thread code");
+        assert_eq!(
+            (&rest.functions_a[..], &rest.functions_b[..]),
+            (&["isPrime".to_owned()][..], &["prime::poll".to_owned()][..])
+        );
+        assert_eq!(
+            difference.cause,
+            "c takes 315 cycles more than rust (780 against 465, 1.7 times as long), above all \
+             because `__aeabi_uidivmod` took 2.1 times as long, 630 cycles against 300: \
+             330 cycles, of which other parts make up for 15."
+        );
+        let turned = Difference::between(("rust", &rust), ("c", &c));
+        assert_eq!(turned.cause, difference.cause);
+        let same = Difference::between(("c", &c), ("d", &c));
+        assert_eq!(same.cause, "c and d take the same: 780 cycles.");
+    }
+}

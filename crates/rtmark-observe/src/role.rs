@@ -1,0 +1,138 @@
+//! What kind of work a function does, told by where it runs and what it is called.
+//!
+//! Two programs that do the same rarely have functions of the same name. What they have
+//! in common is that some cycles go into exceptions, some into handlers, some into the
+//! helpers that compilers call. Knows the architecture's exceptions and the compilers'
+//! helpers, and no kernel.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// A kind of work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Role {
+    /// Code of a thread, or of a program without threads.
+    Thread,
+    /// Code of the handlers of PendSV and SVCall, by which kernels switch.
+    Switch,
+    /// Code of SysTick's handler.
+    Tick,
+    /// Code of an external interrupt's handler.
+    Interrupt,
+    /// Code of the handler of any other exception.
+    Fault,
+    /// Stacking and fetching the vector.
+    ExceptionEntry,
+    /// The instruction that returns from an exception, with unstacking.
+    ExceptionReturn,
+    /// Helpers of the compiler that divide.
+    Division,
+    /// Copying, filling and comparing memory.
+    Memory,
+    /// Waiting for an interrupt or event.
+    Sleep,
+}
+
+impl Role {
+    /// In a few words.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Thread => "thread code",
+            Self::Switch => "PendSV and SVCall handlers",
+            Self::Tick => "the tick's handler",
+            Self::Interrupt => "interrupt handlers",
+            Self::Fault => "fault handlers",
+            Self::ExceptionEntry => "exception entry",
+            Self::ExceptionReturn => "exception return",
+            Self::Division => "division helpers",
+            Self::Memory => "copying and filling memory",
+            Self::Sleep => "sleep",
+        }
+    }
+
+    /// The role of a function's code by its name, where that alone tells.
+    fn of_helper(name: &str) -> Option<Self> {
+        let has = |parts: &[&str]| parts.iter().any(|part| name.contains(part));
+        let division = [
+            "idivmod",
+            "ldivmod",
+            "divsi3",
+            "divdi3",
+            "divmodsi4",
+            "divmoddi4",
+            "__aeabi_idiv",
+            "__aeabi_uidiv",
+            "div_rem",
+        ];
+        if has(&division) {
+            Some(Self::Division)
+        } else if has(&["memcpy", "memmove", "memset", "memclr", "memcmp"]) {
+            Some(Self::Memory)
+        } else {
+            None
+        }
+    }
+
+    /// The role of a function by its name and that of the outermost one that has led to it:
+    /// an exception in brackets, or a thread's first function.
+    pub(crate) fn of(function: &str, outermost: &str) -> Self {
+        match function {
+            super::attribution::RETURN => return Self::ExceptionReturn,
+            super::profile::SLEEP => return Self::Sleep,
+            _ if function == outermost && is_exception(function) => return Self::ExceptionEntry,
+            _ => {}
+        }
+        Self::of_helper(function).unwrap_or(match outermost {
+            "[PendSV]" | "[SVCall]" => Self::Switch,
+            "[SysTick]" => Self::Tick,
+            _ if outermost.starts_with("[IRQ ") => Self::Interrupt,
+            _ if is_exception(outermost) => Self::Fault,
+            _ => Self::Thread,
+        })
+    }
+
+    /// Whether functions of this role are helpers that one compiler has under one path and
+    /// the other under another.
+    pub(crate) const fn is_helper(self) -> bool {
+        matches!(self, Self::Division | Self::Memory)
+    }
+}
+
+/// Addresses without a symbol are in brackets, too, and begin with a digit.
+fn is_exception(name: &str) -> bool {
+    name.strip_prefix('[').is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_digit()))
+}
+
+impl fmt::Display for Role {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_handlers_tell_roles() {
+        for (function, outermost, role) in [
+            ("main", "main", Role::Thread),
+            ("[PendSV]", "[PendSV]", Role::ExceptionEntry),
+            ("vTaskSwitchContext", "[PendSV]", Role::Switch),
+            ("[exception return]", "[PendSV]", Role::ExceptionReturn),
+            ("xTaskIncrementTick", "[SysTick]", Role::Tick),
+            ("handler", "[IRQ 3]", Role::Interrupt),
+            ("__aeabi_uldivmod", "main", Role::Division),
+            ("__udivsi3", "[SysTick]", Role::Division),
+            ("__aeabi_memcpy4", "main", Role::Memory),
+            ("[sleep]", "main", Role::Sleep),
+            ("[0x08000100]", "[0x08000100]", Role::Thread),
+            ("individual", "main", Role::Thread),
+        ] {
+            assert_eq!(Role::of(function, outermost), role, "{function} under {outermost}");
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! What the cycles of a scenario's typical sample were spent on.
+//!
+//! The scenario runs twice: at full speed, to know its samples, and again until the one
+//! that stands for them has passed, this time observed. The runs are the same to the
+//! cycle.
+
+use rtmark_model::{Failure, FailureKind, Samples, Scenario};
+use rtmark_observe::{Attribution, SpanCost};
+use rtmark_sim::Soc;
+use rtmark_units::Cycles;
+
+use crate::measure::{Manner, Measured, Notes, Probed, measure_noting, select};
+use crate::run::Session;
+
+/// Cycles before a span from which on the run is observed, to know where it is when the
+/// span begins. The run may pass a limit by an instruction or the entry of an exception.
+const LEAD: Cycles = Cycles(2_000);
+
+/// What a typical sample was spent on.
+#[derive(Clone, Debug)]
+pub struct Explained {
+    /// All samples.
+    pub measured: Measured,
+    /// Which of them is explained, counted from 0.
+    pub sample: u64,
+    /// When it began, in cycles since reset.
+    pub began: Cycles,
+    /// What it was spent on.
+    pub cost: SpanCost,
+}
+
+/// The first sample that is as long as is typical, and undisturbed if any is.
+fn representative(samples: &Samples) -> Option<usize> {
+    let typical = samples.statistics()?.typical();
+    let fits = |disturbed: bool| {
+        let mut samples = samples.iter().enumerate();
+        let first_apart = samples.by_ref().take(1).count();
+        samples
+            .find(|(_, (value, hit))| *value == typical && hit.any() == disturbed)
+            .map(|(at, _)| at)
+            .filter(|at| *at >= first_apart)
+    };
+    fits(false).or_else(|| fits(true)).or(Some(0))
+}
+
+/// Measures a scenario and attributes the cycles of its typical sample.
+/// `advanced` is told now and then how many cycles of the measurement have passed.
+///
+/// # Errors
+/// As [`measure`](crate::measure).
+pub fn explain(
+    soc: &Soc,
+    probed: &Probed,
+    scenario: &Scenario,
+    budget: Cycles,
+    advanced: impl FnMut(Cycles),
+) -> Result<Explained, Failure> {
+    let manner = Manner { notes: Notes::Spans, ..Manner::default() };
+    let (measured, spans) = measure_noting(soc, probed, scenario, budget, manner, advanced)?;
+    let fail = |message: String| Failure {
+        kind: FailureKind::Load,
+        message,
+        hint: "`rtmark run` shows whether the scenario can be measured".into(),
+        console: String::new(),
+    };
+    let sample = representative(&measured.samples.0).unwrap_or(0);
+    let span = spans.get(sample).ok_or_else(|| fail("it has no sample to explain".into()))?;
+    let (from, to) = *span;
+    let mut session = Session::new(soc, &probed.image).map_err(|error| fail(error.to_string()))?;
+    select(&mut session, probed, &scenario.id).map_err(fail)?;
+    session.run(from.saturating_sub(LEAD), |machine| {
+        machine.take_console();
+    });
+    let symbols = probed.image.symbols();
+    let mut attribution = Attribution::new(&session.machine, symbols, from, to);
+    session.run_observed(to.saturating_add(LEAD), &mut attribution, |machine| {
+        machine.take_console();
+    });
+    let cost = attribution.cost();
+    Ok(Explained { measured, sample: sample as u64, began: from, cost })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rtmark_model::Disturbance;
+
+    #[test]
+    fn the_first_typical_sample_stands_for_all() {
+        let hit = Disturbance { tick: true, interrupt: false };
+        let of = |values: &[(u64, Disturbance)]| {
+            let mut samples = Samples::new();
+            values.iter().for_each(|(value, hit)| samples.push(*value, *hit));
+            representative(&samples)
+        };
+        let none = Disturbance::NONE;
+        assert_eq!(of(&[(5, none), (5, hit), (7, none), (5, none), (5, none)]), Some(3));
+        assert_eq!(of(&[(5, none)]), Some(0));
+        assert_eq!(of(&[(5, none), (9, hit)]), Some(1));
+        assert_eq!(of(&[]), None);
+    }
+}

@@ -1,0 +1,167 @@
+//! What holds interrupts back, and the longest time for which a program has masked them.
+//!
+//! A mask is in force from the end of the instruction that sets it to the end of the one
+//! that clears it. Time asleep in between does not count: an interrupt wakes the core,
+//! masked or not (DDI 0403, B1.5.19).
+
+use rtmark_units::Cycles;
+
+use crate::inject::Holder;
+use crate::machine::Machine;
+use crate::nvic::Masks;
+
+/// An instruction that sets or clears a mask.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MaskSite {
+    /// Its address.
+    pub address: u32,
+    /// The link register at that moment: in a function that calls none, its caller.
+    pub link: u32,
+}
+
+/// A time for which interrupts were masked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MaskedInterval {
+    /// The mask that was set first.
+    pub mask: Holder,
+    /// The first cycle with it in force.
+    pub began: Cycles,
+    /// The first cycle without any.
+    pub ended: Cycles,
+    /// Cycles asleep in between.
+    pub asleep: Cycles,
+    /// Where the mask was set.
+    pub set: MaskSite,
+    /// Where the last mask was cleared.
+    pub cleared: MaskSite,
+}
+
+impl MaskedInterval {
+    /// How long an interrupt could be held back.
+    pub const fn length(&self) -> Cycles {
+        Cycles(self.ended.0.saturating_sub(self.began.0).saturating_sub(self.asleep.0))
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Open {
+    mask: Holder,
+    began: u64,
+    /// Cycles slept until then.
+    slept: u64,
+    set: MaskSite,
+}
+
+/// Looks for the longest masked interval, when asked to.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Masking {
+    on: bool,
+    /// A mask may have changed, there.
+    written: Option<MaskSite>,
+    open: Option<Open>,
+    longest: Option<MaskedInterval>,
+    /// The longest that was over when a watch was hit last; none before the first hit.
+    settled: Option<Option<MaskedInterval>>,
+}
+
+impl Masking {
+    /// Forgets everything but whether it was asked to look.
+    pub fn reset(&mut self) {
+        *self = Self { on: self.on, ..Self::default() };
+    }
+
+    /// Something was hit that the user of the machine watches.
+    pub fn watch_hit(&mut self) {
+        if self.settled.is_none() {
+            // What began before does not count.
+            (self.open, self.longest) = (None, None);
+        }
+        self.settled = Some(self.longest);
+    }
+
+    fn close(&mut self, open: Open, now: u64, slept: u64, cleared: MaskSite) {
+        let interval = MaskedInterval {
+            mask: open.mask,
+            began: Cycles(open.began),
+            ended: Cycles(now),
+            asleep: Cycles(slept - open.slept),
+            set: open.set,
+            cleared,
+        };
+        if self.longest.is_none_or(|longest| interval.length() > longest.length()) {
+            self.longest = Some(interval);
+        }
+    }
+}
+
+fn mask_of(masks: Masks) -> Option<Holder> {
+    match masks {
+        Masks { faultmask: true, .. } => Some(Holder::Faultmask),
+        Masks { primask: true, .. } => Some(Holder::Primask),
+        Masks { basepri: 0, .. } => None,
+        Masks { .. } => Some(Holder::Basepri),
+    }
+}
+
+impl Machine {
+    /// Looks from now on for the longest masked interval. Costs the program no cycle, and
+    /// the run next to nothing.
+    pub fn watch_masks(&mut self) {
+        self.watches.masking.on = true;
+    }
+
+    /// The longest interval between the first and the last hit of any [`Watch`] for which
+    /// PRIMASK, FAULTMASK or BASEPRI held interrupts back; of equal ones the first. `None`
+    /// where there was none, or [`Machine::watch_masks`] was not called.
+    ///
+    /// [`Watch`]: crate::Watch
+    pub fn longest_masked(&self) -> Option<MaskedInterval> {
+        self.watches.masking.settled.flatten()
+    }
+
+    /// The mask register that holds interrupts back now, the strongest of them.
+    pub fn mask(&self) -> Option<Holder> {
+        mask_of(self.masks())
+    }
+
+    /// What would hold back an enabled interrupt that has this value in its priority
+    /// register, if anything would; a mask register rather than a handler where both do.
+    pub fn holds_back_priority(&self, priority: u8) -> Option<Holder> {
+        let (nvic, masks) = (&self.system.nvic, self.masks());
+        let group_of = |priority: u8| nvic.group_of(i16::from(nvic.mask_priority(priority)));
+        let group = group_of(priority);
+        let mask = mask_of(masks).filter(|mask| match mask {
+            Holder::Basepri => group >= group_of(masks.basepri),
+            _ => true,
+        });
+        let handled = group >= nvic.active_priority();
+        mask.or_else(|| handled.then_some(Holder::Active(self.cpu.ipsr)))
+    }
+
+    /// An instruction before the program counter's, of this size, may have changed a mask.
+    #[inline]
+    pub(crate) fn mask_written(&mut self, size: u8) {
+        if self.watches.masking.on {
+            let address = self.cpu.pc.wrapping_sub(u32::from(size));
+            self.watches.masking.written = Some(MaskSite { address, link: self.cpu.r[14] });
+        }
+    }
+
+    /// Notes at an instruction's boundary what has become of the masks.
+    #[inline]
+    pub(crate) fn look_at_masks(&mut self) {
+        if let Some(site) = self.watches.masking.written.take() {
+            let (now, slept) = (self.cycles, self.spent.sleep);
+            match (self.mask(), self.watches.masking.open) {
+                (Some(mask), None) => {
+                    self.watches.masking.open = Some(Open { mask, began: now, slept, set: site });
+                }
+                (None, Some(open)) => {
+                    self.watches.masking.open = None;
+                    self.watches.masking.close(open, now, slept, site);
+                }
+                _ => {}
+            }
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! Masked intervals: what the machine notes beside an independent trace of the registers.
+
+mod support;
+
+use std::ops::ControlFlow;
+
+use rtmark_sim::{CoreKind, Cycles, Holder, Machine, Observer, Register};
+use support::*;
+
+const BASEPRI: u16 = 17;
+
+/// Cycles of an instruction's boundary, and whether a mask register was set there.
+#[derive(Default)]
+struct Trace(Vec<(u64, bool)>);
+
+impl Observer for Trace {
+    fn before(&mut self, machine: &Machine) -> ControlFlow<()> {
+        let set = [Register::Primask, Register::Basepri, Register::Faultmask]
+            .into_iter()
+            .any(|register| machine.register(register) != 0);
+        self.0.push((machine.cycles().0, set));
+        ControlFlow::Continue(())
+    }
+}
+
+impl Trace {
+    /// Intervals with a mask set, begin and end.
+    fn masked(&self) -> Vec<(u64, u64)> {
+        let mut intervals = Vec::new();
+        let mut open = None;
+        for &(cycle, set) in &self.0 {
+            match open {
+                None if set => open = Some(cycle),
+                Some(began) if !set => {
+                    intervals.push((began, cycle));
+                    open = None;
+                }
+                _ => {}
+            }
+        }
+        intervals
+    }
+}
+
+#[test]
+fn the_longest_is_the_longest_of_the_trace_between_the_marks() {
+    for &core in CoreKind::ALL {
+        let mut firmware = Firmware::new();
+        firmware.set(0, 0x40).op(&[CPSID_I]).nops(80).op(&[CPSIE_I]);
+        firmware.mark("first").op(&[CPSID_I]).nops(3).op(&[CPSIE_I]);
+        firmware.mark("longest").op(&[CPSID_I]).nops(20).op(&[CPSIE_I]);
+        firmware.op(&[CPSID_I]).nops(20).op(&[CPSIE_I]);
+        if core.is_mainline() {
+            // PRIMASK goes over into BASEPRI: one interval.
+            firmware.mark("both").op(&[CPSID_I]).nops(5).msr(BASEPRI, 0).op(&[CPSIE_I]);
+            firmware.nops(20).op(&[0x2000]).msr(BASEPRI, 0);
+        }
+        firmware.mark("last").op(&[CPSID_I]).nops(90).op(&[CPSIE_I]).forever();
+        let mut running = firmware.on(core);
+        running.machine.watch_masks();
+        let mut trace = Trace::default();
+        running.machine.clone().run_observed(Cycles(1_000), &mut trace);
+        running.run(1_000);
+        let (first, last) = (running.cycle("first"), running.cycle("last"));
+        let between = |&(began, ended): &(u64, u64)| began >= first && ended <= last;
+        let mut seen: Vec<_> = trace.masked().into_iter().filter(between).collect();
+        assert_eq!(seen.len(), 3 + usize::from(core.is_mainline()), "{core}");
+        // Of equal ones the first.
+        seen.sort_by_key(|&(began, ended)| (u64::MAX - (ended - began), began));
+        let found = running.machine.longest_masked().expect("there are some");
+        assert_eq!((found.began.0, found.ended.0), seen[0], "{core}");
+        assert_eq!(found.mask, Holder::Primask);
+        let mark = if core.is_mainline() { "both" } else { "longest" };
+        assert_eq!(found.set.address, firmware.address(mark), "{core}");
+    }
+}
+
+#[test]
+fn time_asleep_is_not_masked_time() {
+    for &core in CoreKind::ALL {
+        let mut firmware = Firmware::new();
+        firmware.enable(1).mark("first").op(&[CPSID_I, WFI]).nops(9).op(&[CPSIE_I]);
+        firmware.mark("last").forever();
+        firmware.handler(16).op(&[BX_LR]);
+        let mut running = firmware.on(core);
+        running.machine.watch_masks();
+        running.machine.pend_interrupt(0, Cycles(700));
+        running.run(1_000);
+        let found = running.machine.longest_masked().expect("one");
+        assert!(found.asleep.0 > 600, "{core}: {found:?}");
+        assert!((10..25).contains(&found.length().0), "{core}: {found:?}");
+    }
+}
+
+#[test]
+fn nothing_is_looked_for_unless_asked() {
+    let mut firmware = Firmware::new();
+    firmware.mark("first").op(&[CPSID_I, NOP, CPSIE_I]).mark("last").forever();
+    let mut running = firmware.on(CoreKind::CortexM3);
+    running.run(100);
+    assert_eq!(running.machine.longest_masked(), None);
+}
+
+#[test]
+fn what_holds_an_interrupt_back_depends_on_its_priority() {
+    let mut firmware = Firmware::new();
+    firmware.store(NVIC_IPR, 0x80).enable(1).forever();
+    firmware.handler(16).forever();
+    let mut machine = firmware.on(CoreKind::CortexM4F).machine;
+    machine.run(Cycles(100));
+    assert_eq!(machine.holds_back_priority(0xF0), None);
+    machine.pend_interrupt(0, Cycles(100));
+    machine.run(Cycles(200));
+    assert_eq!(machine.holds_back_priority(0x70), None);
+    assert_eq!(machine.holds_back_priority(0x80), Some(Holder::Active(16)));
+    machine.set_register(Register::Basepri, 0x60);
+    assert_eq!(machine.holds_back_priority(0x50), None);
+    assert_eq!(machine.holds_back_priority(0x70), Some(Holder::Basepri));
+    machine.set_register(Register::Primask, 1);
+    assert_eq!(machine.holds_back_priority(0x00), Some(Holder::Primask));
+}

@@ -1,0 +1,29 @@
+//! The longest times for which interrupts were held back, as a table.
+
+use std::fmt::Write as _;
+
+use rtmark_observe::HeldInterval;
+
+/// Two lines an interval: how long and by what, then from where to where.
+pub fn table(intervals: &[HeldInterval]) -> String {
+    if intervals.is_empty() {
+        return "interrupts were never held back\n".to_owned();
+    }
+    let mut text = String::new();
+    let _ = writeln!(
+        text,
+        "{:>10} {:>9} {:>12} {:>12}  held back by",
+        "longest", "times", "in all", "at cycle"
+    );
+    for interval in intervals {
+        let HeldInterval { cycles, began, times, total_cycles, by, from, to, .. } = interval;
+        let _ = writeln!(
+            text,
+            "{cycles:>10} {times:>9} {total_cycles:>12} {began:>12}  {}",
+            by.join(", ")
+        );
+        let _ = writeln!(text, "{:47}from {from}", "");
+        let _ = writeln!(text, "{:47}to {to}", "");
+    }
+    text
+}

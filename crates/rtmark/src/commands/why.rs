@@ -1,0 +1,407 @@
+//! `rtmark why`
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use rtmark_firmware::{Builder, DEFAULT_PROFILE, Tree};
+use rtmark_model::{Answer, Key, Pattern, Span};
+use rtmark_observe::{Difference, Part, Role, Row, Share, SpanCost};
+use rtmark_runner::{Event, Explanation, Ledger, Plan, Selection, Suite, socs};
+use rtmark_store::Fingerprint;
+use rtmark_units::Cycles;
+use serde::Serialize;
+
+use super::run::{catalogue, own_sha256, refuse_without_tools, show_failures};
+use crate::cli::Talk;
+use crate::exit::Exit;
+use crate::output::{self, say};
+use crate::progress::Progress;
+use crate::trouble::Trouble;
+
+/// Say where the difference between two kernels' figures lies, function by function
+///
+/// Both scenarios run once more with an observer. The sample that stands for each series
+/// (the first steady one that is as long as the median) is split among the functions that
+/// executed in it, entries into exceptions, returns from them, and sleep; the parts add up
+/// to the sample's cycles exactly.
+#[derive(Debug, Args)]
+#[command(after_help = "Exit codes: see `rtmark help exit-codes`.")]
+#[command(after_long_help = "\
+Examples:
+  rtmark why freertos embassy --scenario thread.yield --soc stm32c031
+  rtmark why floor:workload.prime.single embassy:workload.prime.single
+  rtmark why freertos:queue.handover freertos:queue.handover@stm32f405 --soc stm32c031
+
+Exit codes: see `rtmark help exit-codes`.")]
+pub struct Arguments {
+    /// One series: a kernel, and where it differs from the options a scenario and a soc
+    #[arg(value_name = "KERNEL[:SCENARIO][@SOC]")]
+    a: String,
+    /// The other one
+    #[arg(value_name = "KERNEL[:SCENARIO][@SOC]")]
+    b: String,
+    /// The scenario of both
+    #[arg(short, long)]
+    scenario: Option<String>,
+    /// The soc of both [default: the first of the suite]
+    #[arg(long, value_name = "SOC")]
+    soc: Option<String>,
+    /// The set of build settings
+    #[arg(long, default_value = DEFAULT_PROFILE)]
+    profile: String,
+    /// The form of the result
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+    /// Cycles after which a scenario is given up, instead of the catalogue's budget
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    max_cycles: Option<u64>,
+    /// The folder with the kernels' firmware sources [default: found from here upwards]
+    #[arg(long, value_name = "FOLDER", env = "RTMARK_FIRMWARE")]
+    firmware: Option<PathBuf>,
+    /// A folder with catalogue files instead of the built-in ones
+    #[arg(long, value_name = "FOLDER", env = "RTMARK_CATALOGUE")]
+    catalogue: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// A table, and the largest cause in a sentence
+    Text,
+    /// One JSON object
+    Json,
+}
+
+/// The version of [`Document`]'s form.
+const SCHEMA_VERSION: u32 = 1;
+
+/// What `rtmark why --format json` prints. Fields may be added; `schema_version` rises when
+/// one changes.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct Document<'a> {
+    schema_version: u32,
+    /// The program that wrote it, with its version.
+    generator: &'static str,
+    /// The first series.
+    a: Side<'a>,
+    /// The second series.
+    b: Side<'a>,
+    /// Whether the spans are the same, so that the figures may be compared.
+    spans_are_equal: bool,
+    /// Where they differ, the largest differences first.
+    difference: &'a Difference,
+}
+
+/// A series and what its typical sample was spent on.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct Side<'a> {
+    /// What it is of.
+    key: &'a Key,
+    /// From where to where it is timed.
+    span: &'a Span,
+    /// The version of the timing rules.
+    timing_model: &'static str,
+    /// SHA-256 of the firmware.
+    elf_sha256: &'a str,
+    /// Which sample is explained, counted from 0.
+    sample: u64,
+    /// When it began, in cycles since reset.
+    began: u64,
+    /// What it was spent on.
+    cost: &'a SpanCost,
+}
+
+impl<'a> Side<'a> {
+    fn of(explained: &'a Explanation) -> Self {
+        let series = &explained.series;
+        Self {
+            key: &series.key,
+            span: &series.span,
+            timing_model: rtmark_sim::TIMING_MODEL,
+            elf_sha256: &series.provenance.firmware.elf_sha256,
+            sample: explained.sample,
+            began: explained.began.0,
+            cost: &explained.cost,
+        }
+    }
+}
+
+/// One side as it was asked for.
+struct Asked<'a> {
+    kernel: &'a str,
+    scenario: &'a str,
+    soc: Option<&'a str>,
+}
+
+/// Shows progress; there is nothing to keep.
+struct Watcher(Progress);
+
+impl Ledger for Watcher {
+    type Error = std::convert::Infallible;
+
+    fn event(&mut self, event: Event<'_>) {
+        self.0.event(&event);
+    }
+
+    fn recall(&mut self, _question: &Fingerprint) -> Option<Answer> {
+        None
+    }
+
+    fn record(&mut self, _: &Answer, _: Option<&Fingerprint>) -> Result<(), Self::Error> {
+        Ok(())
+    }
+}
+
+impl Arguments {
+    pub fn run(self, talk: Talk) -> Result<Exit, Trouble> {
+        let asked = [self.asked(&self.a)?, self.asked(&self.b)?];
+        let catalogue = catalogue(self.catalogue.as_deref())?;
+        let tree = Tree::find(self.firmware.as_deref())?;
+        let kernels = tree.kernels()?;
+        let mut plans = Vec::new();
+        for Asked { kernel, scenario, soc } in asked {
+            let soc = match soc {
+                Some(name) => socs::find(name)?,
+                None => first_soc()?,
+            };
+            let (kernels_asked, scenarios) = (vec![exact(kernel)?], vec![exact(scenario)?]);
+            let selection = Selection { kernels: kernels_asked, scenarios };
+            plans.push(Plan::new(&catalogue, &kernels, &[soc.into()], &self.profile, &selection)?);
+        }
+        let suite = Suite {
+            builder: Builder::new(tree),
+            rtmark: env!("CARGO_PKG_VERSION").to_owned(),
+            rtmark_sha256: own_sha256(),
+            max_cycles: self.max_cycles.map(Cycles),
+        };
+        let mut watcher = Watcher(Progress::new(talk));
+        let mut explained = Vec::new();
+        for plan in &plans {
+            refuse_without_tools(&suite.builder, plan)?;
+            explained.extend(suite.explain(plan, &mut watcher));
+        }
+        watcher.0.finish();
+        let mut sides = Vec::new();
+        for side in explained {
+            match side {
+                Ok(side) => sides.push(side),
+                Err(Answer::NotApplicable { key, reason }) => {
+                    let message = format!("{} has no {}: {reason}", key.kernel, key.scenario);
+                    let hint = "`rtmark run` shows which kernels answer a scenario";
+                    return Err(Trouble::new(Exit::NothingSelected, message, hint));
+                }
+                Err(answer) => return Ok(show_failures(&[answer])),
+            }
+        }
+        let [a, b] = &sides[..] else {
+            let message = format!("{} series where two are compared", sides.len());
+            return Err(Trouble::new(Exit::Internal, message, "report this as a defect of rtmark"));
+        };
+        let names = names(&a.series.key, &b.series.key);
+        let difference = Difference::between((&names[0], &a.cost), (&names[1], &b.cost));
+        let spans_are_equal = a.series.span == b.series.span;
+        match self.format {
+            Format::Json => {
+                let document = Document {
+                    schema_version: SCHEMA_VERSION,
+                    generator: concat!("rtmark ", env!("CARGO_PKG_VERSION")),
+                    a: Side::of(a),
+                    b: Side::of(b),
+                    spans_are_equal,
+                    difference: &difference,
+                };
+                let json = serde_json::to_string_pretty(&document).map_err(std::io::Error::from)?;
+                output::data(&(json + "\n"))?;
+            }
+            Format::Text => {
+                output::data(&text(&names, [&a.cost, &b.cost], &difference))?;
+                if !spans_are_equal {
+                    let told = |one: &Explanation| {
+                        let span = &one.series.span;
+                        format!("from {} to {}", span.from, span.to)
+                    };
+                    let (one, other) = (told(a), told(b));
+                    say(format!("the spans differ: {one}; {other}"));
+                }
+            }
+        }
+        Ok(Exit::Fine)
+    }
+
+    /// `kernel[:scenario][@soc]`
+    fn asked<'a>(&'a self, text: &'a str) -> Result<Asked<'a>, Trouble> {
+        let (rest, soc) = match text.rsplit_once('@') {
+            Some((rest, soc)) => (rest, Some(soc)),
+            None => (text, self.soc.as_deref()),
+        };
+        let (kernel, scenario) = match rest.split_once(':') {
+            Some((kernel, scenario)) => (kernel, Some(scenario)),
+            None => (rest, self.scenario.as_deref()),
+        };
+        let scenario = scenario.ok_or_else(|| {
+            let hint = format!("write {kernel}:SCENARIO, or name one for both with --scenario");
+            Trouble::new(Exit::Usage, format!("`{text}` names no scenario"), hint)
+        })?;
+        Ok(Asked { kernel, scenario, soc })
+    }
+}
+
+fn first_soc() -> Result<socs::SocFile, Trouble> {
+    let first = socs::suite()?.into_iter().next();
+    first.ok_or_else(|| Trouble::new(Exit::Usage, "the suite has no soc", "name one with --soc"))
+}
+
+/// A name that stands for one thing.
+fn exact(name: &str) -> Result<Pattern, Trouble> {
+    let hint = "`rtmark list` shows kernels and scenarios by name; two series are compared";
+    if name.contains(['*', '?', '{', '[']) {
+        return Err(Trouble::new(Exit::Usage, format!("`{name}` is a pattern"), hint));
+    }
+    name.parse().map_err(|error| Trouble::new(Exit::Usage, error, hint))
+}
+
+/// What the two series are called: by as much as makes them different.
+fn names(a: &Key, b: &Key) -> [String; 2] {
+    let name = |key: &Key| {
+        let mut name = key.kernel.to_string();
+        if a.scenario != b.scenario {
+            let _ = write!(name, ":{}", key.scenario);
+        }
+        if a.soc != b.soc {
+            let _ = write!(name, "@{}", key.soc);
+        }
+        name
+    };
+    [name(a), name(b)]
+}
+
+/// Functions of a role that a table names for each side.
+const SHOWN: usize = 6;
+
+/// A line of the table: cells in their columns, and what they are of.
+struct Line {
+    cells: Vec<String>,
+    what: String,
+}
+
+const HEADS: [&str; 5] = ["cycles", "with callees", "waits", "instructions", "calls"];
+
+fn cells(share: Share, inclusive: Option<u64>) -> [String; 5] {
+    let some = |number: u64| if number == 0 { String::new() } else { number.to_string() };
+    [
+        share.cycles.to_string(),
+        inclusive.map_or_else(String::new, |cycles| cycles.to_string()),
+        some(share.stalled_cycles),
+        share.instructions.to_string(),
+        some(share.calls),
+    ]
+}
+
+const NO_CELLS: [String; 5] = [const { String::new() }; 5];
+
+fn part_of<'a>(cost: &'a SpanCost, role: Role, function: &str) -> Option<&'a Part> {
+    cost.parts.iter().find(|part| part.role == role && part.function == function)
+}
+
+fn row_lines(row: &Row, costs: [&SpanCost; 2], lines: &mut Vec<Line>) {
+    let sides = [(row.a, &row.functions_a), (row.b, &row.functions_b)];
+    let inclusive = |side: usize| {
+        let function = sides[side].1.first().filter(|_| row.function.is_some())?;
+        part_of(costs[side], row.role, function).map(|part| part.inclusive_cycles)
+    };
+    let mut all = vec![format!("{:+}", row.difference())];
+    for (side, (share, functions)) in sides.iter().enumerate() {
+        let absent = functions.is_empty();
+        all.extend(if absent { NO_CELLS } else { cells(*share, inclusive(side)) });
+    }
+    let what = match &row.function {
+        Some(function) if matches!(row.role, Role::Thread) => function.clone(),
+        Some(function) => format!("{function}  ({})", row.role),
+        None => row.role.to_string(),
+    };
+    lines.push(Line { cells: all, what });
+    if row.function.is_some() {
+        return;
+    }
+    for (side, (_, functions)) in sides.iter().enumerate() {
+        for function in functions.iter().take(SHOWN) {
+            let Some(part) = part_of(costs[side], row.role, function) else { continue };
+            let own = cells(part.own, Some(part.inclusive_cycles));
+            let mut all = vec![String::new()];
+            all.extend(if side == 0 { own.clone() } else { NO_CELLS });
+            all.extend(if side == 0 { NO_CELLS } else { own });
+            lines.push(Line { cells: all, what: format!("  {function}") });
+        }
+        let more = functions.len().saturating_sub(SHOWN);
+        if more > 0 {
+            let what = format!("  and {}", output::count(more, "more function"));
+            lines.push(Line { cells: vec![String::new(); 11], what });
+        }
+    }
+}
+
+/// The table, and the cause below it.
+fn text(names: &[String; 2], costs: [&SpanCost; 2], difference: &Difference) -> String {
+    let mut lines = Vec::new();
+    let whole = i128::from(costs[0].whole.cycles) - i128::from(costs[1].whole.cycles);
+    let mut all = vec![format!("{whole:+}")];
+    for cost in costs {
+        // How often a span is entered is no figure.
+        all.extend(cells(Share { calls: 0, ..cost.whole }, None));
+    }
+    lines.push(Line { cells: all, what: "the whole span".to_owned() });
+    difference.rows.iter().for_each(|row| row_lines(row, costs, &mut lines));
+
+    let heads: Vec<&str> = std::iter::once("difference").chain(HEADS).chain(HEADS).collect();
+    let widths: Vec<usize> = heads
+        .iter()
+        .enumerate()
+        .map(|(at, head)| {
+            let longest = lines.iter().map(|line| line.cells[at].len()).max().unwrap_or(0);
+            longest.max(head.len())
+        })
+        .collect();
+    let gap = |at: usize| if at == 1 || at == 6 { 3 } else { 2 };
+    let room = |from: usize| (from..from + 5).map(|at| widths[at] + gap(at)).sum::<usize>();
+    let mut text = format!("{:1$}", "", widths[0]);
+    for (name, from) in names.iter().zip([1, 6]) {
+        let _ = write!(text, "{:>1$}", name, room(from));
+    }
+    text.push('\n');
+    let heading =
+        Line { cells: heads.iter().map(|head| (*head).to_owned()).collect(), what: String::new() };
+    for line in std::iter::once(&heading).chain(&lines) {
+        let mut row = String::new();
+        for (at, cell) in line.cells.iter().enumerate() {
+            let before = if at == 0 { 0 } else { gap(at) };
+            let _ = write!(row, "{:before$}{cell:>1$}", "", widths[at]);
+        }
+        let _ = writeln!(text, "{}", format!("{row}   {}", line.what).trim_end());
+    }
+    let _ = write!(text, "\n{}\n", difference.cause);
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_published_schema_is_current() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/schema/why.schema.json");
+        let current = serde_json::to_string_pretty(&schemars::schema_for!(Document<'_>));
+        let current = current.expect("serialises") + "\n";
+        if std::env::var_os("RTMARK_BLESS").is_some() {
+            std::fs::write(path, &current).expect("writable");
+        }
+        let published = std::fs::read_to_string(path).unwrap_or_default();
+        assert!(
+            published == current,
+            "docs/schema/why.schema.json is not what the types say; write it anew with\n  \
+             RTMARK_BLESS=1 cargo test -p rtmark the_published_schema_is_current\nand raise \
+             SCHEMA_VERSION if readers of the old form would misread the new one"
+        );
+    }
+}
