@@ -12,7 +12,7 @@ fn passes(core: CoreKind, emptied: bool) -> Vec<u64> {
     (timing.wait_states, timing.line_bytes) = (5, 16);
     (timing.instruction_lines, timing.data_lines) = (64, 8);
     let mut firmware = Firmware::new();
-    firmware.mark("begin").nops(40).mark("end").op(&[0xE7D5]);
+    firmware.mark("begin").nops(40).mark("end").op(&[0xE7D6]);
     let mut running = firmware.on_soc(&soc);
     if emptied {
         let watch = running.machine.watch(Watch::Execute(firmware.address("begin")));
