@@ -21,8 +21,30 @@ pub enum Suite {
     RtosBenchmark,
     /// Thread-Metric; rows as the title between its asterisks, without "Thread-Metric" and "Test".
     ThreadMetric,
-    /// The task switch example of TI's MCU+ SDK.
+    /// The task switch example of TI's MCU+ SDK; rows as the text before the equals sign.
     TiMcuPlusSdk,
+    /// Zephyr's `timing_info`, until 2.x.
+    ZephyrTimingInfo,
+    /// Zephyr's `sched_queues` and `wait_queues`; rows without their `.min` and `.max`.
+    ZephyrSchedQueues,
+    /// Zephyr's `timer_behavior`: test and mechanism.
+    ZephyrTimerBehavior,
+    /// Zephyr's ztest benchmarks; rows as `group.name`.
+    ZephyrZtest,
+    /// What ESP-IDF programs print of their times; rows by function or item.
+    EspIdf,
+    /// RIOT's `tests/bench`.
+    Riot,
+    /// cyclictest of rt-tests; rows by thread.
+    Cyclictest,
+    /// The ChibiOS test suites; rows by the title of the test case.
+    Chibios,
+    /// RTOSBench; rows by title.
+    Rtosbench,
+    /// Our own import form; rows by scenario.
+    Rtmark,
+    /// No suite: an article, a report, a vendor's page; rows in a few words.
+    Published,
 }
 
 impl Suite {
@@ -33,6 +55,17 @@ impl Suite {
             Self::RtosBenchmark => "rtos-benchmark",
             Self::ThreadMetric => "thread-metric",
             Self::TiMcuPlusSdk => "ti-mcu-plus-sdk",
+            Self::ZephyrTimingInfo => "zephyr-timing-info",
+            Self::ZephyrSchedQueues => "zephyr-sched-queues",
+            Self::ZephyrTimerBehavior => "zephyr-timer-behavior",
+            Self::ZephyrZtest => "zephyr-ztest",
+            Self::EspIdf => "esp-idf",
+            Self::Riot => "riot",
+            Self::Cyclictest => "cyclictest",
+            Self::Chibios => "chibios",
+            Self::Rtosbench => "rtosbench",
+            Self::Rtmark => "rtmark",
+            Self::Published => "published",
         }
     }
 }

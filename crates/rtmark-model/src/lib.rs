@@ -35,5 +35,5 @@ pub use series::{
     Compiler, Exact, Firmware, Key, Provenance, Readings, Sampled, Series, Setting, Unpaired,
 };
 pub use span::{Expected, Overhead, Span};
-pub use summarised::{Bin, Flag, FlagKind, LogSource, Percentile, Statistic, Summarised};
+pub use summarised::{Bin, Flag, FlagKind, LogSource, Near, Percentile, Statistic, Summarised};
 pub use text::visible;

@@ -9,6 +9,8 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::{ScenarioId, Suite};
+
 /// What somebody else worked out of samples that are not here. All lengths are in the
 /// series' basis and finite; what is not said is absent.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -208,9 +210,22 @@ pub struct LogSource {
     /// The first line of it that the series is from, counted from 1.
     pub line: u64,
     /// The suite that printed it.
-    pub suite: String,
-    /// What the suite calls the row.
+    pub suite: Suite,
+    /// What the newest form of the suite calls the row.
     pub row: String,
+    /// The scenario of ours that is most like it, where none has its span.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub near: Option<Near>,
+}
+
+/// A scenario that is like a row of another suite, and not the same.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Near {
+    /// The scenario.
+    pub scenario: ScenarioId,
+    /// What keeps the two from being compared.
+    pub differs: String,
 }
 
 #[cfg(test)]
