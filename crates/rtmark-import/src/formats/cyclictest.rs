@@ -1,0 +1,254 @@
+//! cyclictest of rt-tests: histograms, the line that it keeps up to date, and every sample
+//! with `-v`. It counts in microseconds unless it was told otherwise, which it does not say.
+
+use std::collections::BTreeMap;
+
+use rtmark_model::{Basis, Bin, Disturbance, FlagKind, Samples, Summarised};
+
+use super::{Reader, Took};
+use crate::Suite;
+use crate::form::form;
+use crate::lines::Line;
+use crate::log::Log;
+use crate::row::{Figures, Number, Row};
+
+form! {
+    HISTOGRAM = r"^# Histogram$";
+    BIN = r"^(\d+)((?:\s+\d+)+)$";
+    TOTALS = r"^# (Total|Min Latencies|Avg Latencies|Max Latencies|Histogram Overflows):((?:\s+-?\d+)+)$";
+    STATUS = r"^#?\s*T:\s*(\d+)\s*\(\s*\d+\)\s*P:\s*(\d+)\s+I:\s*(\d+)\s+C:\s*(\d+)\s+Min:\s*(-?\d+)\s+Act:\s*(-?\d+)\s+Avg:\s*(-?\d+)\s+Max:\s*(-?\d+)";
+    VERBOSE = r"^(\d+):\s+(\d+):\s+(-?\d+)$";
+    SIGN = r"^#?\s*(?:/dev/cpu_dma_latency set to|policy: (?:fifo|rr|other)|Max CPUs = )|\bcyclictest\b";
+    NANOSECONDS = r"\bcyclictest\b.*\s(?:-N|--nsecs)\b";
+    LIKE = r"^#?\s*T:\s*\d+\s*\(|^# (?:Min|Avg|Max) Latencies|^# Histogram Overflows:|^# Total:";
+}
+
+/// Threads, and bins of all of them, that are kept.
+const MOST_THREADS: usize = 1024;
+const MOST_BINS: usize = 1 << 20;
+const MOST_RUNS: usize = 1 << 20;
+
+#[derive(Debug, Default)]
+struct Thread {
+    summary: Summarised,
+    samples: Samples,
+    overflows: u64,
+    total: Option<u64>,
+    facts: BTreeMap<String, String>,
+    incomplete: bool,
+    negative: bool,
+}
+
+/// The reader.
+#[derive(Debug, Default)]
+pub struct Cyclictest {
+    threads: BTreeMap<usize, Thread>,
+    line: u64,
+    bins: usize,
+    in_histogram: bool,
+    seen: bool,
+    nanoseconds: bool,
+}
+
+impl Reader for Cyclictest {
+    fn line(&mut self, line: &Line, log: &mut Log) -> Took {
+        let text = line.text();
+        if SIGN.fits(text) {
+            self.seen = true;
+            self.nanoseconds |= NANOSECONDS.fits(text);
+            return Took::Nothing;
+        }
+        if HISTOGRAM.fits(text) {
+            // The status lines of the same run stand above it, those of another one do not.
+            if self.threads.values().any(|thread| !thread.summary.histogram.is_empty()) {
+                self.end(log);
+            }
+            (self.in_histogram, self.seen) = (true, true);
+            self.begun(line);
+            return Took::Line;
+        }
+        if let Some(found) = TOTALS.find(text) {
+            self.begun(line);
+            self.totals(found.at(1), found.at(2), line, log);
+            return Took::Line;
+        }
+        if let Some(found) = STATUS.find(text) {
+            self.begun(line);
+            let Some(index) = found.count(1).and_then(|index| usize::try_from(index).ok()) else {
+                return Took::Nothing;
+            };
+            let Some(thread) = self.thread(index) else { return Took::Line };
+            thread.facts.insert("priority".into(), found.at(2).to_owned());
+            thread.facts.insert("interval_us".into(), found.at(3).to_owned());
+            thread.summary.count = found.count(4);
+            let value = |group| found.number(group).and_then(|n| n.value);
+            let figures = [value(5), value(7), value(8)];
+            thread.negative |= figures.iter().flatten().any(|value| *value < 0.0);
+            [thread.summary.min, thread.summary.mean, thread.summary.max] = figures;
+            return Took::Line;
+        }
+        if self.in_histogram {
+            if let Some(found) = BIN.find(text) {
+                self.bin(found.at(1), found.at(2), line, log);
+                return Took::Line;
+            }
+            if text.starts_with(|c: char| c.is_ascii_digit()) {
+                log.unreadable(
+                    line,
+                    Suite::Cyclictest,
+                    "is not a latency and how often it occurred",
+                );
+                return Took::Line;
+            }
+        }
+        if let Some(found) = VERBOSE.find(text) {
+            let first = found.at(1) == "0" && matches!(found.at(2), "0" | "1");
+            if self.seen || first {
+                self.seen = true;
+                self.begun(line);
+                self.sample(found.count(1), found.at(3));
+                return Took::Line;
+            }
+        }
+        if LIKE.fits(text) {
+            log.unreadable(line, Suite::Cyclictest, "its numbers are none");
+            return Took::Line;
+        }
+        Took::Nothing
+    }
+
+    fn end(&mut self, log: &mut Log) {
+        let nanoseconds = self.nanoseconds;
+        let (scale, unit) = if nanoseconds { (1, "ns") } else { (1000, "us") };
+        let first = std::mem::take(&mut self.line);
+        for (index, thread) in std::mem::take(&mut self.threads) {
+            let row = Row::new(Suite::Cyclictest, format!("thread {index}"), first, Basis::Ns);
+            log.section().kernel.get_or_insert_with(|| "linux".into());
+            log.row(thread.row(row, scale, unit));
+        }
+        *self = Self { nanoseconds, ..Self::default() };
+    }
+}
+
+impl Cyclictest {
+    fn begun(&mut self, line: &Line) {
+        if self.line == 0 {
+            self.line = line.number;
+        }
+    }
+
+    fn thread(&mut self, index: usize) -> Option<&mut Thread> {
+        let room = self.threads.len() < MOST_THREADS || self.threads.contains_key(&index);
+        room.then(|| self.threads.entry(index).or_default())
+    }
+
+    fn totals(&mut self, what: &str, numbers: &str, line: &Line, log: &mut Log) {
+        // The totals of one run stand below its bins; its status lines may, too.
+        self.in_histogram = self.in_histogram && what == "Total";
+        for (index, text) in numbers.split_whitespace().enumerate().take(MOST_THREADS) {
+            let Some(number) = Number::read(text) else {
+                log.unreadable(line, Suite::Cyclictest, "its numbers are none");
+                return;
+            };
+            // With -H, what all threads have together stands in a further column.
+            let Some(thread) = self.thread(index) else { return };
+            thread.negative |= number.value.is_some_and(|value| value < 0.0);
+            match what {
+                "Total" => thread.total = text.parse().ok(),
+                "Min Latencies" => thread.summary.min = number.value,
+                "Avg Latencies" => thread.summary.mean = number.value,
+                "Max Latencies" => thread.summary.max = number.value,
+                _ => thread.overflows = text.parse().unwrap_or(u64::MAX),
+            }
+        }
+    }
+
+    fn bin(&mut self, value: &str, counts: &str, line: &Line, log: &mut Log) {
+        let Ok(value) = value.parse::<u64>() else {
+            log.unreadable(line, Suite::Cyclictest, "its latency does not fit into 64 bits");
+            return;
+        };
+        for (index, text) in counts.split_whitespace().enumerate().take(MOST_THREADS) {
+            let Ok(times) = text.parse::<u64>() else {
+                log.unreadable(line, Suite::Cyclictest, "a count does not fit into 64 bits");
+                return;
+            };
+            if times == 0 {
+                // The thread is there, even if nothing of it is.
+                let _ = self.thread(index);
+                continue;
+            }
+            let room = self.bins < MOST_BINS;
+            let Some(thread) = self.thread(index) else { return };
+            let ascending = thread.summary.histogram.last().is_none_or(|last| last.value < value);
+            if room && ascending {
+                thread.summary.histogram.push(Bin { value, times });
+                self.bins += 1;
+            } else {
+                thread.incomplete = true;
+            }
+        }
+    }
+
+    fn sample(&mut self, index: Option<u64>, text: &str) {
+        let index = index.and_then(|index| usize::try_from(index).ok());
+        let Some(thread) = index.and_then(|index| self.thread(index)) else { return };
+        match text.parse::<u64>() {
+            Ok(value) if thread.samples.runs().len() < MOST_RUNS => {
+                thread.samples.push(value, Disturbance::NONE);
+            }
+            Ok(_) => thread.incomplete = true,
+            Err(_) => thread.negative = true,
+        }
+    }
+}
+
+impl Thread {
+    fn row(self, mut row: Row, scale: u64, unit: &str) -> Row {
+        let Self { mut summary, samples, overflows, total, facts, incomplete, negative } = self;
+        row.facts = facts;
+        row.facts.insert("unit".into(), unit.to_owned());
+        if incomplete {
+            row.flag(FlagKind::Incomplete, "not all of its samples or bins could be kept");
+        }
+        if negative {
+            row.flag(FlagKind::Wrapped, "some latencies are less than nothing");
+        }
+        if overflows > 0 {
+            let why = format!("{overflows} samples were beyond the histogram's end");
+            row.flag(FlagKind::Incomplete, why);
+        }
+        let scaled = |value: Option<f64>| value.map(|value| value * scale as f64);
+        if !samples.is_empty() {
+            let mut all = Samples::new();
+            for run in samples.runs() {
+                // Runs are bounded, what they stand for need not be.
+                for _ in 0..run.times.min(MOST_RUNS as u64) {
+                    all.push(run.value.saturating_mul(scale), Disturbance::NONE);
+                }
+            }
+            row.figures = Figures::Samples(all, scale);
+            return row;
+        }
+        let binned: u128 = summary.histogram.iter().map(|bin| u128::from(bin.times)).sum();
+        let expected = total.map(u128::from);
+        if expected.is_some_and(|total| total != binned && total != binned + u128::from(overflows))
+        {
+            let why =
+                format!("the bins hold {binned} samples, the total says {}", total.unwrap_or(0));
+            row.flag(FlagKind::Contradiction, why);
+        }
+        if summary.count.is_none() && binned > 0 {
+            summary.count = u64::try_from(binned + u128::from(overflows)).ok();
+        }
+        for bin in &mut summary.histogram {
+            bin.value = bin.value.saturating_mul(scale);
+        }
+        summary.min = scaled(summary.min);
+        summary.mean = scaled(summary.mean);
+        summary.max = scaled(summary.max);
+        summary.resolution = Some(scale as f64);
+        row.figures = Figures::Summary(summary);
+        row
+    }
+}

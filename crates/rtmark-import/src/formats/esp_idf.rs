@@ -1,0 +1,130 @@
+//! What ESP-IDF programs print: `elapsed time[ms]:`, so many calls in so much time, and the
+//! `[Performance]` lines of its own tests.
+
+use std::collections::BTreeMap;
+
+use rtmark_model::{Basis, Disturbance, Samples};
+
+use super::{Reader, Took};
+use crate::Suite;
+use crate::form::form;
+use crate::lines::Line;
+use crate::log::Log;
+use crate::row::{Figures, Number, Row};
+
+form! {
+    ELAPSED = r"(?i)\belapsed time\s*\[(s|ms|us|ns)\]\s*:\s*(\S+)$";
+    CALLED = r"^'(.+?)' has been called (\d+) times in (\d+)us\. Period = (\d+)us";
+    PERFORMANCE = r"^\[Performance\]\s*\[([^\]]+)\]:\s*(-?\d+(?:\.\d+)?)\s*(cycles|ns|us|ms|s)\b";
+    LIKE = r"(?i)\belapsed time\s*\[|has been called .* times in|^\[Performance\]\s*\[.*(?:cycles|ns|us|ms|s)$";
+    VERSION = r"\bESP-IDF:?\s+(v\d\S*)";
+    CPU = r"(?i)\bcpu freq(?:uency)?:?\s*(\d+) ?(MHz|Hz)";
+}
+
+/// The reader.
+#[derive(Debug, Default)]
+pub struct EspIdf {
+    /// By the function that printed them: line, samples in nanoseconds, the unit in nanoseconds.
+    elapsed: BTreeMap<String, (u64, Samples, u64, bool)>,
+    calls: BTreeMap<String, (u64, u64, u64)>,
+}
+
+/// Functions whose times are kept apart.
+const MOST_FUNCTIONS: usize = 4096;
+
+fn nanoseconds_of(unit: &str) -> u64 {
+    match unit.to_lowercase().as_str() {
+        "s" => 1_000_000_000,
+        "ms" => 1_000_000,
+        "us" => 1_000,
+        _ => 1,
+    }
+}
+
+impl Reader for EspIdf {
+    fn line(&mut self, line: &Line, log: &mut Log) -> Took {
+        let text = line.text();
+        if let Some(found) = VERSION.find(text) {
+            self.end(log);
+            log.new_section();
+            let section = log.section();
+            section.kernel = Some("freertos".into());
+            section.version = Some(format!("ESP-IDF {}", found.at(1)));
+            return Took::Line;
+        }
+        if let Some(found) = CPU.find(text).filter(|_| line.tag.is_some()) {
+            let scale = if found.at(2).eq_ignore_ascii_case("mhz") { 1e6 } else { 1.0 };
+            let clock = found.at(1).parse::<f64>().ok().map(|number| number * scale);
+            log.section().clock = clock
+                .filter(|clock| *clock < 1e10)
+                .map(|clock| (clock, crate::row::Rounding::Exact));
+            return Took::Line;
+        }
+        if let Some(found) = ELAPSED.find(text) {
+            let unit = nanoseconds_of(found.at(1));
+            let whole = found.at(2).parse::<u64>().ok().and_then(|n| n.checked_mul(unit));
+            let Some(ns) = whole else {
+                log.unreadable(line, Suite::EspIdf, "its time is no number that can be");
+                return Took::Line;
+            };
+            let name = line.tag.clone().unwrap_or_else(|| "elapsed time".into());
+            let known = self.elapsed.contains_key(&name) || self.elapsed.len() < MOST_FUNCTIONS;
+            if known {
+                let entry = self
+                    .elapsed
+                    .entry(name)
+                    .or_insert_with(|| (line.number, Samples::new(), unit, true));
+                entry.1.push(ns, Disturbance::NONE);
+                // FreeRTOS' own tick here is ten milliseconds.
+                entry.3 &= ns.is_multiple_of(10 * unit) && unit == 1_000_000;
+            }
+            return Took::Line;
+        }
+        if let Some(found) = CALLED.find(text) {
+            let (Some(times), Some(us)) = (found.count(2), found.count(3)) else {
+                log.unreadable(line, Suite::EspIdf, "its numbers do not fit into 64 bits");
+                return Took::Line;
+            };
+            let name = found.at(1).to_owned();
+            if self.calls.contains_key(&name) || self.calls.len() < MOST_FUNCTIONS {
+                let entry = self.calls.entry(name).or_insert((line.number, 0, 0));
+                entry.1 = entry.1.saturating_add(times);
+                entry.2 = entry.2.saturating_add(us);
+            }
+            return Took::Line;
+        }
+        if let Some(found) = PERFORMANCE.find(text) {
+            let (basis, scale) = match found.at(3) {
+                "cycles" => (Basis::Cycles, 1.0),
+                unit => (Basis::Ns, nanoseconds_of(unit) as f64),
+            };
+            let Some(number) = found.number(2) else { return Took::Nothing };
+            let row = Row::new(Suite::EspIdf, found.at(1), line.number, basis);
+            log.row(row.mean(&number.scaled(scale)));
+            return Took::Line;
+        }
+        if LIKE.fits(text) {
+            log.unreadable(line, Suite::EspIdf, "its number is none");
+            return Took::Line;
+        }
+        Took::Nothing
+    }
+
+    fn end(&mut self, log: &mut Log) {
+        for (name, (line, samples, unit, ticks)) in std::mem::take(&mut self.elapsed) {
+            let mut row = Row::new(Suite::EspIdf, name, line, Basis::Ns);
+            let resolution = if ticks { 10 * unit } else { unit };
+            row.figures = Figures::Samples(samples, resolution);
+            log.row(row);
+        }
+        for (name, (line, times, us)) in std::mem::take(&mut self.calls) {
+            let row = Row::new(Suite::EspIdf, name, line, Basis::Ns);
+            let each = us as f64 * 1e3 / times.max(1) as f64;
+            let mut row = row.mean(&Number::of(each));
+            if let Some(summary) = row.summary_mut() {
+                summary.count = Some(times);
+            }
+            log.row(row);
+        }
+    }
+}

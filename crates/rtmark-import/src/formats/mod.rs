@@ -1,0 +1,64 @@
+//! One reader for each family of logs. A reader is shown every line and says which are
+//! its own; so logs of several suites, or with anything else in between, need no care.
+
+mod chibios;
+mod cyclictest;
+mod esp_idf;
+mod own;
+mod riot;
+mod rtos_benchmark;
+mod rtosbench;
+mod thread_metric;
+mod ti;
+mod zephyr;
+mod zephyr_timer;
+mod ztest;
+
+use crate::Format;
+use crate::lines::Line;
+use crate::log::Log;
+
+pub use own::Document;
+
+/// Whether a line belongs to a reader.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Took {
+    /// It does, and nobody else needs to see it.
+    Line,
+    /// It does not.
+    Nothing,
+}
+
+/// Reads one family of logs.
+pub trait Reader {
+    /// Looks at a line.
+    fn line(&mut self, line: &Line, log: &mut Log) -> Took;
+
+    /// The log is over: what was begun is finished.
+    fn end(&mut self, _log: &mut Log) {}
+}
+
+/// The readers of a format, or of all that are recognised by lines.
+pub fn readers(format: Option<Format>) -> Vec<Box<dyn Reader>> {
+    let one = |format: Format| -> Option<Box<dyn Reader>> {
+        Some(match format {
+            Format::Zephyr => Box::new(zephyr::Zephyr::default()),
+            Format::ZephyrTimer => Box::new(zephyr_timer::ZephyrTimer),
+            Format::Ztest => Box::new(ztest::Ztest::default()),
+            Format::RtosBenchmark => Box::new(rtos_benchmark::RtosBenchmark::default()),
+            Format::ThreadMetric => Box::new(thread_metric::ThreadMetric::default()),
+            Format::EspIdf => Box::new(esp_idf::EspIdf::default()),
+            Format::Riot => Box::new(riot::Riot::default()),
+            Format::Cyclictest => Box::new(cyclictest::Cyclictest::default()),
+            Format::Chibios => Box::new(chibios::Chibios::default()),
+            Format::Ti => Box::new(ti::Ti::default()),
+            Format::Rtosbench => Box::new(rtosbench::Rtosbench::default()),
+            Format::Csv => Box::new(own::Csv::default()),
+            Format::Json => return None,
+        })
+    };
+    match format {
+        Some(format) => one(format).into_iter().collect(),
+        None => Format::ALL.iter().copied().filter_map(one).collect(),
+    }
+}

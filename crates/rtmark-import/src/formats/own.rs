@@ -1,0 +1,433 @@
+//! Our own CSV and JSON, as docs/import.md describes them: for figures that no suite
+//! printed, and for programs that make them.
+
+use rtmark_model::{
+    Basis, Disturbance, Expected, FlagKind, Overhead, Percentile, Samples, ScenarioId, Span,
+};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::{Reader, Took};
+use crate::Suite;
+use crate::lines::Line;
+use crate::log::Log;
+use crate::row::{Figures, Number, Row, Said};
+
+/// The version of the JSON form that is read.
+const VERSION: u64 = 1;
+
+/// Samples of one series that are kept.
+const MOST_SAMPLES: u64 = 1 << 20;
+
+const COLUMNS: &[&str] = &[
+    "kernel",
+    "version",
+    "soc",
+    "core",
+    "clock_hz",
+    "profile",
+    "scenario",
+    "unit",
+    "value",
+    "count",
+    "first",
+    "min",
+    "mean",
+    "max",
+    "sigma",
+    "p50",
+    "p90",
+    "p99",
+    "resolution",
+    "span",
+    "from",
+    "to",
+    "switches",
+    "overhead",
+    "flag",
+    "note",
+];
+
+/// The basis of a unit, and how many of it a unit is.
+fn unit(name: &str) -> Option<(Basis, f64)> {
+    Some(match name {
+        "cycles" => (Basis::Cycles, 1.0),
+        "instructions" => (Basis::Instructions, 1.0),
+        "ns" => (Basis::Ns, 1.0),
+        "us" => (Basis::Ns, 1e3),
+        "ms" => (Basis::Ns, 1e6),
+        "s" => (Basis::Ns, 1e9),
+        _ => return None,
+    })
+}
+
+fn overhead(name: &str) -> Option<Overhead> {
+    Some(match name {
+        "none" => Overhead::None,
+        "subtracted" => Overhead::Subtracted,
+        "included" => Overhead::Included,
+        _ => return None,
+    })
+}
+
+/// What a row of either form says, still as text.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Fields {
+    texts: Vec<(&'static str, String)>,
+}
+
+impl Fields {
+    fn get(&self, column: &str) -> &str {
+        let found = self.texts.iter().find(|(name, _)| *name == column);
+        found.map_or("", |(_, text)| text.trim())
+    }
+
+    fn some(&self, column: &str) -> Option<String> {
+        let text = self.get(column);
+        (!text.is_empty()).then(|| text.to_owned())
+    }
+
+    /// What rows of one series have in common.
+    fn identity(&self) -> Vec<(&'static str, String)> {
+        let mut identity = self.texts.clone();
+        identity.retain(|(name, _)| *name != "value");
+        identity
+    }
+
+    /// The row without its samples.
+    fn row(&self, suite: Suite, line: u64) -> Result<(Row, f64), String> {
+        let scenario = self.get("scenario");
+        let scenario: ScenarioId = scenario.parse().map_err(|error| format!("{error}"))?;
+        let (basis, scale) = unit(self.get("unit")).ok_or_else(|| {
+            let shown: String = self.get("unit").chars().take(24).collect();
+            format!("`{shown}` is no unit; cycles, instructions, ns, us, ms and s are")
+        })?;
+        let mut row = Row::new(suite, scenario.as_str(), line, basis);
+        for column in ["first", "min", "mean", "max", "sigma", "resolution", "p50", "p90", "p99"] {
+            let text = self.get(column);
+            if text.is_empty() {
+                continue;
+            }
+            let number = Number::read(text).ok_or_else(|| format!("{column} is no number"))?;
+            row.set(
+                |summary, value| match column {
+                    "first" => summary.first = value,
+                    "min" => summary.min = value,
+                    "mean" => summary.mean = value,
+                    "max" => summary.max = value,
+                    "sigma" => summary.sigma = value,
+                    "resolution" => summary.resolution = value,
+                    percentile => {
+                        let per_cent = percentile.trim_start_matches('p').parse().unwrap_or(50.0);
+                        summary
+                            .percentiles
+                            .extend(value.map(|value| Percentile { per_cent, value }));
+                    }
+                },
+                &number.scaled(scale),
+            );
+        }
+        if let Some(text) = self.some("count") {
+            let count = text.parse().map_err(|_| "count is no number".to_owned())?;
+            if let Some(summary) = row.summary_mut() {
+                summary.count = Some(count);
+            }
+        }
+        if let Some(why) = self.some("flag") {
+            row.flag(FlagKind::Failed, format!("the file says: {why}"));
+        }
+        row.facts.extend(self.some("note").map(|note| ("note".to_owned(), note)));
+        row.said = self.said(scenario)?;
+        Ok((row, scale))
+    }
+
+    fn said(&self, scenario: ScenarioId) -> Result<Said, String> {
+        let clock = self.some("clock_hz").map(|text| text.parse::<u32>());
+        let clock = clock.transpose().map_err(|_| "clock_hz is no number of 32 bits".to_owned())?;
+        let span = match (self.some("from"), self.some("to")) {
+            (Some(from), Some(to)) => Some(Span {
+                from,
+                to,
+                switches: match self.some("switches") {
+                    Some(text) => text.parse().map_err(|_| "switches is no number".to_owned())?,
+                    None => 0,
+                },
+                overhead: match self.some("overhead") {
+                    Some(text) => {
+                        overhead(&text).ok_or("overhead is none, subtracted or included")?
+                    }
+                    None => Overhead::Included,
+                },
+                ticks: Expected::Any,
+                interrupts: Expected::Any,
+            }),
+            (None, None) => None,
+            _ => return Err("a span has both from and to".into()),
+        };
+        let catalogue_span = match self.get("span") {
+            "" => false,
+            "catalogue" => true,
+            _ => return Err("span is `catalogue` or empty; from and to say another one".into()),
+        };
+        Ok(Said {
+            kernel: self.some("kernel"),
+            version: self.some("version"),
+            soc: self.some("soc"),
+            core: self.some("core"),
+            clock,
+            profile: self.some("profile"),
+            scenario: Some(scenario),
+            span,
+            catalogue_span,
+        })
+    }
+}
+
+/// Reads the CSV form: a line of names, then a line a row or a sample.
+#[derive(Debug, Default)]
+pub struct Csv {
+    header: Option<Vec<&'static str>>,
+    /// The series whose samples come line by line.
+    open: Option<Open>,
+}
+
+#[derive(Debug)]
+struct Open {
+    identity: Vec<(&'static str, String)>,
+    row: Row,
+    samples: Samples,
+    scale: f64,
+}
+
+fn cells(text: &str) -> Option<Vec<String>> {
+    let mut reader = csv::ReaderBuilder::new().has_headers(false).from_reader(text.as_bytes());
+    let record = reader.records().next()?.ok()?;
+    Some(record.iter().map(str::to_owned).collect())
+}
+
+fn header(text: &str) -> Option<Vec<&'static str>> {
+    if !text.contains("scenario") || !text.contains("unit") {
+        return None;
+    }
+    let known = |name: String| {
+        let name = name.trim().to_lowercase();
+        COLUMNS.iter().copied().find(|column| *column == name)
+    };
+    let columns: Option<Vec<_>> = cells(text)?.into_iter().map(known).collect();
+    columns.filter(|columns| columns.contains(&"scenario") && columns.contains(&"unit"))
+}
+
+impl Reader for Csv {
+    fn line(&mut self, line: &Line, log: &mut Log) -> Took {
+        let text = line.raw.as_str();
+        if let Some(columns) = header(text) {
+            self.end(log);
+            self.header = Some(columns);
+            return Took::Line;
+        }
+        let Some(columns) = &self.header else { return Took::Nothing };
+        if text.is_empty() || text.starts_with('#') || !text.contains(',') {
+            return Took::Nothing;
+        }
+        let cells = cells(text).unwrap_or_default();
+        if cells.len() != columns.len() {
+            let problem =
+                format!("has {} fields where the first line has {}", cells.len(), columns.len());
+            log.unreadable(line, Suite::Rtmark, &problem);
+            return Took::Line;
+        }
+        let fields = Fields { texts: columns.iter().copied().zip(cells).collect() };
+        let value = fields.some("value");
+        let same = self.open.as_ref().is_some_and(|open| open.identity == fields.identity());
+        if !same || value.is_none() {
+            self.end(log);
+            match fields.row(Suite::Rtmark, line.number) {
+                Ok((row, _)) if value.is_none() => log.row(row),
+                Ok((row, scale)) => {
+                    let identity = fields.identity();
+                    self.open = Some(Open { identity, row, samples: Samples::new(), scale });
+                }
+                Err(problem) => log.unreadable(line, Suite::Rtmark, &problem),
+            }
+        }
+        if let Some((open, value)) = self.open.as_mut().zip(value) {
+            match Number::read(&value) {
+                Some(number) => open.push(number),
+                None => log.unreadable(line, Suite::Rtmark, "value is no number"),
+            }
+        }
+        Took::Line
+    }
+
+    fn end(&mut self, log: &mut Log) {
+        if let Some(open) = self.open.take() {
+            log.row(open.finish());
+        }
+    }
+}
+
+impl Open {
+    fn push(&mut self, number: Number) {
+        push(&mut self.row, &mut self.samples, &number.scaled(self.scale));
+    }
+
+    fn finish(mut self) -> Row {
+        finish(&mut self.row, self.samples, self.scale);
+        self.row
+    }
+}
+
+fn push(row: &mut Row, samples: &mut Samples, number: &Number) {
+    // What is wrong with it becomes a flag of the series.
+    let value = number.value;
+    row.set(|_, _| (), number);
+    match value {
+        Some(value) if value >= 0.0 && value < u64::MAX as f64 => {
+            if samples.runs().len() as u64 >= MOST_SAMPLES {
+                row.flag(FlagKind::Incomplete, "not all of its samples could be kept");
+            } else {
+                samples.push(value.round() as u64, Disturbance::NONE);
+            }
+        }
+        _ => row.flag(FlagKind::Incomplete, "samples that cannot be are left out"),
+    }
+}
+
+fn finish(row: &mut Row, samples: Samples, scale: f64) {
+    let resolution = row.summary().and_then(|summary| summary.resolution).unwrap_or(scale);
+    row.figures = Figures::Samples(samples, resolution.clamp(1.0, 1e18) as u64);
+}
+
+/// The JSON form, read as a whole.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Document<'a> {
+    rtmark_import: u64,
+    /// What holds for all rows that do not say otherwise.
+    #[serde(borrow, default)]
+    defaults: Option<&'a RawValue>,
+    #[serde(borrow)]
+    rows: Vec<&'a RawValue>,
+}
+
+impl<'a> Document<'a> {
+    /// Whether the beginning of a file looks like one.
+    pub fn recognised(head: &[u8]) -> bool {
+        let text = String::from_utf8_lossy(head);
+        text.trim_start_matches('\u{feff}').trim_start().starts_with('{')
+            && text.contains("\"rtmark_import\"")
+    }
+
+    /// Reads the frame; rows are read one by one, so that one does not spoil the others.
+    pub fn parse(text: &'a str) -> Result<Self, String> {
+        let document: Self = serde_json::from_str(text.trim_start_matches('\u{feff}'))
+            .map_err(|error| error.to_string())?;
+        if document.rtmark_import == VERSION {
+            Ok(document)
+        } else {
+            let found = document.rtmark_import;
+            Err(format!(
+                "it has form {found} of `rtmark_import`, and this rtmark reads form {VERSION}"
+            ))
+        }
+    }
+
+    /// Gives the rows to a log.
+    pub fn read(&self, text: &str, log: &mut Log) {
+        let mut finder = Finder::new(text);
+        let mut defaults = Fields::default();
+        if let Some(raw) = self.defaults {
+            match fields(raw.get()) {
+                Ok((found, _)) => defaults = found,
+                Err(problem) => {
+                    log.warn(
+                        finder.line_of(raw),
+                        format!("defaults: {problem}; they are passed over"),
+                    );
+                }
+            }
+        }
+        for raw in &self.rows {
+            let number = finder.line_of(raw);
+            let line =
+                Line { number, raw: raw.get().chars().take(120).collect(), ..Line::default() };
+            let (mut found, samples) = match fields(raw.get()) {
+                Ok(read) => read,
+                Err(problem) => {
+                    log.unreadable(&line, Suite::Rtmark, &problem);
+                    continue;
+                }
+            };
+            for (name, text) in &defaults.texts {
+                if found.get(name).is_empty() {
+                    found.texts.push((name, text.clone()));
+                }
+            }
+            match found.row(Suite::Rtmark, number) {
+                Ok((mut row, scale)) => {
+                    if let Some(values) = samples {
+                        let mut samples = Samples::new();
+                        for value in values {
+                            push(&mut row, &mut samples, &value.scaled(scale));
+                        }
+                        finish(&mut row, samples, scale);
+                    }
+                    log.row(row);
+                }
+                Err(problem) => log.unreadable(&line, Suite::Rtmark, &problem),
+            }
+        }
+    }
+}
+
+/// Finds the lines of values that were borrowed from a text, in their order.
+struct Finder<'a> {
+    text: &'a str,
+    offset: usize,
+    line: u64,
+}
+
+impl<'a> Finder<'a> {
+    fn new(text: &'a str) -> Self {
+        Self { text, offset: 0, line: 1 }
+    }
+
+    fn line_of(&mut self, raw: &RawValue) -> u64 {
+        let offset = (raw.get().as_ptr() as usize).saturating_sub(self.text.as_ptr() as usize);
+        if offset < self.offset {
+            *self = Self::new(self.text);
+        }
+        let between = self.text.get(self.offset..offset).unwrap_or_default();
+        self.line += between.matches('\n').count() as u64;
+        self.offset += between.len();
+        self.line
+    }
+}
+
+/// The fields of a JSON object, and its samples.
+fn fields(text: &str) -> Result<(Fields, Option<Vec<Number>>), String> {
+    let object: std::collections::BTreeMap<String, &RawValue> =
+        serde_json::from_str(text).map_err(|error| error.to_string())?;
+    let mut fields = Fields::default();
+    let mut samples = None;
+    for (name, raw) in object {
+        if name == "samples" {
+            let values: Vec<&RawValue> =
+                serde_json::from_str(raw.get()).map_err(|_| "samples is no list".to_owned())?;
+            let numbers = values.iter().map(|raw| Number::read(raw.get()));
+            let numbers: Option<Vec<_>> = numbers.collect();
+            samples = Some(numbers.ok_or("a sample is no number")?);
+            continue;
+        }
+        let column = COLUMNS.iter().copied().find(|column| *column == name && *column != "value");
+        let column = column.ok_or_else(|| {
+            format!("unknown key `{}`", name.chars().take(40).collect::<String>().escape_debug())
+        })?;
+        let text = match serde_json::from_str::<String>(raw.get()) {
+            Ok(text) => text,
+            Err(_) => raw.get().to_owned(),
+        };
+        fields.texts.push((column, text));
+    }
+    Ok((fields, samples))
+}

@@ -1,0 +1,64 @@
+//! RTOSBench: a title, and below it max, min and average, or every sample. The unit is
+//! that of the port; nanoseconds on Linux.
+
+use rtmark_model::Basis;
+
+use super::{Reader, Took};
+use crate::Suite;
+use crate::form::form;
+use crate::lines::Line;
+use crate::log::Log;
+use crate::row::Row;
+
+form! {
+    TITLE = r"^--- ([^-\s](?:.*[^-\s])?) ---$";
+    FIGURE = r"^(max|min|average)=(-?\d+)$";
+    LIKE = r"^(?:max|min|average)=";
+}
+
+/// The reader.
+#[derive(Debug, Default)]
+pub struct Rtosbench {
+    row: Option<Row>,
+}
+
+impl Reader for Rtosbench {
+    fn line(&mut self, line: &Line, log: &mut Log) -> Took {
+        let text = line.text();
+        if let Some(found) = TITLE.find(text) {
+            self.end(log);
+            let mut row = Row::new(Suite::Rtosbench, found.at(1), line.number, Basis::Ns);
+            row.facts.insert("unit".into(), "not said; taken for ns".into());
+            self.row = Some(row);
+            // It may be anybody's.
+            return Took::Nothing;
+        }
+        let Some(row) = &mut self.row else { return Took::Nothing };
+        if let Some(found) = FIGURE.find(text) {
+            let Some(number) = found.number(2) else { return Took::Nothing };
+            let which = found.at(1);
+            row.set(
+                |summary, value| match which {
+                    "max" => summary.max = value,
+                    "min" => summary.min = value,
+                    _ => summary.mean = value,
+                },
+                &number,
+            );
+            return Took::Line;
+        }
+        if LIKE.fits(text) {
+            log.unreadable(line, Suite::Rtosbench, "its number is none");
+            return Took::Line;
+        }
+        Took::Nothing
+    }
+
+    fn end(&mut self, log: &mut Log) {
+        if let Some(row) = self.row.take()
+            && (row.typical().is_some() || !row.flags.is_empty())
+        {
+            log.row(row);
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! Thread-Metric: how often a thing was done in thirty seconds, reported again and again.
+
+use rtmark_model::{Basis, FlagKind};
+
+use super::{Reader, Took};
+use crate::Suite;
+use crate::form::form;
+use crate::lines::Line;
+use crate::log::Log;
+use crate::row::{Number, Row};
+
+form! {
+    TEST = r"^\*{3,4} Thread-Metric (.+?) Test \*{3,4} Relative Time:\s*(\S+)";
+    TOTAL = r"^Time Period Total:\s*(\S+)";
+    ERROR = r"^(ERROR: .*)";
+    LIKE = r"Thread-Metric .*Relative Time|Time Period Total";
+}
+
+/// The reader.
+#[derive(Debug, Default)]
+pub struct ThreadMetric {
+    test: Option<Test>,
+}
+
+#[derive(Debug)]
+struct Test {
+    name: String,
+    line: u64,
+    /// Seconds that went by before the present period.
+    before: f64,
+    now: f64,
+    open: bool,
+    periods: u64,
+    seconds: f64,
+    iterations: f64,
+    errors: Vec<String>,
+    /// Totals that are none that can be.
+    bad: Option<FlagKind>,
+}
+
+impl Reader for ThreadMetric {
+    fn line(&mut self, line: &Line, log: &mut Log) -> Took {
+        let text = line.text();
+        if let Some(found) = TEST.find(text) {
+            let Some(now) = Number::read(found.at(2)).and_then(|n| n.value) else {
+                log.unreadable(line, Suite::ThreadMetric, "its time is no number");
+                return Took::Line;
+            };
+            let goes_on = |test: &Test| test.name == found.at(1) && now > test.now;
+            if !self.test.as_ref().is_some_and(goes_on) {
+                self.end(log);
+                let name = found.at(1).to_owned();
+                self.test = Some(Test {
+                    name,
+                    line: line.number,
+                    before: 0.0,
+                    now: 0.0,
+                    open: false,
+                    periods: 0,
+                    seconds: 0.0,
+                    iterations: 0.0,
+                    errors: Vec::new(),
+                    bad: None,
+                });
+            }
+            if let Some(test) = &mut self.test {
+                test.before = test.now;
+                test.now = now;
+                test.open = true;
+            }
+            return Took::Line;
+        }
+        let Some(test) = &mut self.test else {
+            if LIKE.fits(text) {
+                log.unreadable(
+                    line,
+                    Suite::ThreadMetric,
+                    "the line with test and time is not there",
+                );
+                return Took::Line;
+            }
+            return Took::Nothing;
+        };
+        if let Some(found) = TOTAL.find(text) {
+            match Number::read(found.at(1)) {
+                Some(Number { value: Some(total), flag, .. }) if test.open => {
+                    test.open = false;
+                    test.periods += 1;
+                    test.seconds += test.now - test.before;
+                    test.iterations += total;
+                    test.bad = test.bad.or(flag);
+                }
+                _ => log.unreadable(
+                    line,
+                    Suite::ThreadMetric,
+                    "its total is no number, or has no test",
+                ),
+            }
+            return Took::Line;
+        }
+        if let Some(found) = ERROR.find(text) {
+            if test.errors.len() < 4 {
+                test.errors.push(found.at(1).chars().take(160).collect());
+            }
+            return Took::Line;
+        }
+        if LIKE.fits(text) {
+            log.unreadable(line, Suite::ThreadMetric, "test, time or total are missing");
+            return Took::Line;
+        }
+        Took::Nothing
+    }
+
+    fn end(&mut self, log: &mut Log) {
+        let Some(test) = self.test.take() else { return };
+        let mut row = Row::new(Suite::ThreadMetric, test.name, test.line, Basis::Ns);
+        if test.iterations > 0.0 && test.seconds > 0.0 {
+            row = row.mean(&Number::of(test.seconds * 1e9 / test.iterations));
+        } else if test.periods > 0 {
+            row.flag(FlagKind::Zero, "nothing was counted");
+        } else {
+            row.flag(FlagKind::Incomplete, "the log ends before the first total");
+        }
+        for error in test.errors {
+            row.flag(FlagKind::Failed, format!("the suite says: {error}"));
+        }
+        if let Some(flag) = test.bad {
+            row.flag(flag, "a total is none that can be");
+        }
+        if let Some(summary) = row.summary_mut() {
+            let count = test.iterations;
+            summary.count = (1.0..1e18).contains(&count).then_some(count as u64);
+        }
+        row.facts.insert("periods".into(), test.periods.to_string());
+        row.facts.insert("seconds".into(), test.seconds.to_string());
+        log.row(row);
+    }
+}

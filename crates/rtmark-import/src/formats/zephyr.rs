@@ -1,0 +1,282 @@
+//! Zephyr's `latency_measure` of every era, `timing_info`, `sched_queues`, and the
+//! `recording.csv` that its test runner makes of them.
+//!
+//! Rows were a table of `tcs` up to 2.2, sentences up to 3.5, and are dotted tags since.
+
+use rtmark_model::{Basis, FlagKind};
+
+use super::{Reader, Took};
+use crate::Suite;
+use crate::form::{Found, form};
+use crate::lines::Line;
+use crate::log::Log;
+use crate::row::{Number, Rounding, Row};
+
+form! {
+    BOOT = r"(?i)\*{3,5} ?booting zephyr os(?: build| version)? (?:zephyr-)?(\S+)";
+    CLOCK = r"(?i)^timing results: clock frequency: (\d+) MHz";
+    START = r"^(?:START|starting test) - Time Measurement";
+    END = r"^PROJECT EXECUTION (SUCCESSFUL|FAILED)";
+    ROW = r"^(.*?\S)\s*:\s*(\d+)\s*cycles\s*,\s*(\d+)\s*ns\s*(?::\s*(.*))?$";
+    FAILED = r"^(.*?\S)\s*:\s*FAILED\s*(?:cycles)?\s*,\s*FAILED\s*(?:ns)?\s*(?::\s*(.*))?$";
+    LIKE_ROW = r"\bcycles\s*,|,\s*\d+\s*ns\b|\bFAILED\s*,";
+    TAG = r"^([a-z][a-z0-9_+]*(?:\.[A-Za-z0-9_+]+)+)\s+-\s+(.*)$";
+    THREAD = r"^([A-Z]+) ([a-z_.+]+?)\.?\(([KU]) -> ([KU])\)$";
+    TAGGED_CSV = r"^([a-z][a-z0-9_+]*(?:\.[A-Za-z0-9_+]+)+)\s+-\s+(.*?)\s*,\s*(\d+|FAILED)\s*,\s*(\d+|FAILED)\s*(?:,\s*(.*))?$";
+    SENTENCE_CSV = r"^([A-Za-z][^,:|=]*?)\s*,\s*(\d+|FAILED)\s*,\s*(\d+|FAILED)\s*(?:,\s*(.*))?$";
+    RECORDING = r#"^"?metric"?,"?cycles"?,"?nanoseconds"?"#;
+    TABLE_CLOCK = r"tcs = timer clock cycles: 1 tcs is (\d+) nsec";
+    TABLE_TITLE = r"^\|\s*\d+\s*-\s*(Measure .*?)\s*\|?$";
+    TABLE_ROW = r"^\|?\s*(\S.*?)\s+(?:is\s+|=\s+)?(\d+)\s+tcs\s*=\s*(\d+)\s*nsec\s*\|?$";
+    LIKE_TABLE_ROW = r"\btcs\s*=|\d\s*nsec\b";
+    ERROR = r"^\|?\s*(Error: .*?)\s*\|?$";
+    STATISTIC = r"^(.*?)\.(min|max|avg|mean|stddev|stdev)$";
+}
+
+/// The reader.
+#[derive(Debug, Default)]
+pub struct Zephyr {
+    place: Place,
+    /// The table's title above the rows.
+    title: String,
+    last_name: String,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Place {
+    #[default]
+    Outside,
+    Latency,
+    TimingInfo,
+    Table,
+    Recording,
+}
+
+impl Reader for Zephyr {
+    fn line(&mut self, line: &Line, log: &mut Log) -> Took {
+        let text = line.text();
+        if let Some(found) = BOOT.find(text) {
+            log.new_section();
+            let section = log.section();
+            section.kernel = Some("zephyr".into());
+            section.version = Some(found.at(1).trim_end_matches('*').trim_matches('v').to_owned());
+            *self = Self::default();
+            return Took::Line;
+        }
+        if let Some(found) = CLOCK.find(text) {
+            let mhz = found.at(1).parse::<f64>().ok();
+            log.section().clock = mhz.map(|mhz| (mhz * 1e6, Rounding::WholeMegahertz));
+            if text.starts_with("Timing Results") {
+                self.place = Place::TimingInfo;
+            }
+            return Took::Line;
+        }
+        if START.fits(text) {
+            let timing_info = text.starts_with("starting");
+            self.place = if timing_info { Place::TimingInfo } else { Place::Latency };
+            return Took::Line;
+        }
+        if let Some(found) = END.find(text) {
+            if found.at(1) == "FAILED" && self.place != Place::Outside {
+                log.warn(line.number, "the suite says that it failed as a whole");
+            }
+            self.place = Place::Outside;
+            return Took::Line;
+        }
+        if RECORDING.fits(text) {
+            self.place = Place::Recording;
+            return Took::Line;
+        }
+        self.table(line, log).or_else(|| self.row(line, log)).unwrap_or(Took::Nothing)
+    }
+}
+
+impl Zephyr {
+    fn table(&mut self, line: &Line, log: &mut Log) -> Option<Took> {
+        let text = line.text();
+        if let Some(found) = TABLE_CLOCK.find(text) {
+            if self.place != Place::Table {
+                log.section().kernel.get_or_insert_with(|| "zephyr".into());
+            }
+            self.place = Place::Table;
+            let step = found.at(1).parse::<f64>().ok().filter(|step| *step > 0.0);
+            log.section().clock = step.map(|step| (1e9 / step, Rounding::WholeNanoseconds));
+            log.section().facts.insert("tcs_ns".into(), found.at(1).to_owned());
+            return Some(Took::Line);
+        }
+        if self.place == Place::Table
+            && let Some(found) = TABLE_TITLE.find(text)
+        {
+            found.at(1).clone_into(&mut self.title);
+            return Some(Took::Line);
+        }
+        if let Some(found) = TABLE_ROW.find(text) {
+            let name = found.at(1);
+            // These two rows of a table have the same words or nearly so.
+            let name = match name {
+                "switching time" => "Switch from ISR back to interrupted thread",
+                "switch time" => "Time from ISR to executing a different thread",
+                other => other.strip_suffix(" is").unwrap_or(other),
+            };
+            self.figures(name, &found, 2, line, log);
+            return Some(Took::Line);
+        }
+        if self.place != Place::Outside
+            && let Some(found) = ERROR.find(text)
+        {
+            let (name, title) = (self.last_name.as_str(), self.title.as_str());
+            let name = match (self.place, name) {
+                (Place::Table, _) if !title.is_empty() => title.to_owned(),
+                (_, "") => "the first row".to_owned(),
+                _ => format!("after: {name}"),
+            };
+            let mut row = Row::new(self.suite(&name), name, line.number, Basis::Cycles);
+            let tick = found.at(1).contains("tick occurred");
+            let kind = if tick { FlagKind::Tick } else { FlagKind::Failed };
+            row.flag(kind, format!("the suite says: {}", found.at(1)));
+            log.row(row);
+            return Some(Took::Line);
+        }
+        if self.place == Place::Table && LIKE_TABLE_ROW.fits(text) {
+            log.unreadable(line, Suite::ZephyrLatencyMeasure, "has no name, tcs and nsec");
+            return Some(Took::Line);
+        }
+        None
+    }
+
+    fn row(&mut self, line: &Line, log: &mut Log) -> Option<Took> {
+        let text = line.text();
+        if let Some(found) = ROW.find(text) {
+            self.figures(found.at(1), &found, 2, line, log);
+            if !found.at(4).is_empty()
+                && let Some(row) = log.rows.last_mut()
+            {
+                row.facts.insert("note".into(), found.at(4).to_owned());
+            }
+            return Some(Took::Line);
+        }
+        if let Some(found) = FAILED.find(text) {
+            self.failed(found.at(1), found.at(2), line, log);
+            return Some(Took::Line);
+        }
+        let comma = match self.place {
+            Place::Recording | Place::Latency | Place::TimingInfo => {
+                TAGGED_CSV.find(text).map(|found| (found, 3)).or_else(|| {
+                    let quoted = text.contains('"');
+                    (!quoted).then(|| SENTENCE_CSV.find(text).map(|found| (found, 2))).flatten()
+                })
+            }
+            _ => TAGGED_CSV.find(text).map(|found| (found, 3)),
+        };
+        if let Some((found, first)) = comma {
+            let name = match first {
+                3 => format!("{} - {}", found.at(1), found.at(2)),
+                _ => found.at(1).to_owned(),
+            };
+            if found.at(first) == "FAILED" || found.at(first + 1) == "FAILED" {
+                self.failed(&name, found.at(first + 2), line, log);
+            } else {
+                self.figures(&name, &found, first, line, log);
+            }
+            return Some(Took::Line);
+        }
+        if self.place == Place::Recording {
+            if text.contains(',') {
+                log.unreadable(
+                    line,
+                    Suite::ZephyrLatencyMeasure,
+                    "is not metric,cycles,nanoseconds",
+                );
+                return Some(Took::Line);
+            }
+            self.place = Place::Outside;
+        }
+        let amid = log.rows.last().is_some_and(|row| row.suite == Suite::ZephyrLatencyMeasure);
+        if (LIKE_ROW.fits(text) && !text.contains("switch (")) || (amid && TAG.fits(text)) {
+            log.unreadable(line, Suite::ZephyrLatencyMeasure, "is not `name : N cycles , M ns`");
+            return Some(Took::Line);
+        }
+        None
+    }
+
+    /// The suite that a row belongs to.
+    fn suite(&self, name: &str) -> Suite {
+        match self.place {
+            _ if name.starts_with("sched.") => Suite::ZephyrSchedQueues,
+            _ if name.starts_with("waitq.") || name.starts_with("wait_queue") => {
+                Suite::ZephyrSchedQueues
+            }
+            Place::TimingInfo => Suite::ZephyrTimingInfo,
+            _ => Suite::ZephyrLatencyMeasure,
+        }
+    }
+
+    fn figures(&mut self, name: &str, found: &Found<'_>, first: usize, line: &Line, log: &mut Log) {
+        let (Some(cycles), Some(ns)) = (found.number(first), found.number(first + 1)) else {
+            log.unreadable(line, self.suite(name), "its numbers are none");
+            return;
+        };
+        let (tag, description) = tagged(name);
+        let suite = self.suite(&tag);
+        self.last_name.clone_from(&tag);
+        let statistic = STATISTIC.find(&tag).filter(|_| suite == Suite::ZephyrSchedQueues);
+        let base = statistic.as_ref().map_or(tag.as_str(), |found| found.at(1));
+        let known = log.last(suite).filter(|row| statistic.is_some() && row.name == base);
+        if let Some(row) = known {
+            set_statistic(row, statistic.as_ref().map_or("", |found| found.at(2)), &cycles);
+            return;
+        }
+        let twin = cycles.value.zip(ns.value);
+        let mut row = Row::new(suite, base, line.number, Basis::Cycles);
+        match &statistic {
+            Some(found) => set_statistic(&mut row, found.at(2), &cycles),
+            None => row = row.mean(&cycles),
+        }
+        row.twin = twin;
+        if let Some(flag) = ns.flag {
+            row.flag(flag, "the nanoseconds are none that can be");
+        }
+        if let Some(summary) = row.summary_mut() {
+            summary.resolution = Some(1.0);
+        }
+        if !description.is_empty() {
+            row.facts.insert("description".into(), description);
+        }
+        log.row(row);
+    }
+
+    fn failed(&mut self, name: &str, why: &str, line: &Line, log: &mut Log) {
+        let (tag, _) = tagged(name);
+        let mut row = Row::new(self.suite(&tag), tag.as_str(), line.number, Basis::Cycles);
+        self.last_name = tag;
+        let why = if why.is_empty() { "nothing more" } else { why };
+        row.flag(FlagKind::Failed, format!("the suite says FAILED, and: {why}"));
+        log.row(row);
+    }
+}
+
+fn set_statistic(row: &mut Row, which: &str, number: &Number) {
+    row.set(
+        |summary, value| match which {
+            "min" => summary.min = value,
+            "max" => summary.max = value,
+            "stddev" | "stdev" => summary.sigma = value,
+            _ => summary.mean = value,
+        },
+        number,
+    );
+}
+
+/// A row's tag and its description; a sentence is its own tag.
+fn tagged(name: &str) -> (String, String) {
+    let name = name.trim().trim_matches('"').trim();
+    if let Some(found) = TAG.find(name) {
+        return (found.at(1).to_owned(), found.at(2).to_owned());
+    }
+    if let Some(found) = THREAD.find(name) {
+        let (object, verb) = (found.at(1).to_lowercase(), found.at(2));
+        let (from, to) = (found.at(3).to_lowercase(), found.at(4).to_lowercase());
+        return (format!("{object}.{verb}.{from}_to_{to}"), String::new());
+    }
+    (name.to_owned(), String::new())
+}

@@ -1,0 +1,283 @@
+//! Lines of a log, however it came to be: long ones cut, bytes that are no text replaced,
+//! colours and what loggers put in front taken away.
+//!
+//! Knows nothing of what stands in a line.
+
+use std::io::{self, BufRead};
+
+use crate::form::form;
+
+/// The longest line that is kept, in bytes; of longer ones, the beginning.
+pub const LONGEST_LINE: usize = 1 << 20;
+
+/// A line, ready to be looked at.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Line {
+    /// Counted from 1.
+    pub number: u64,
+    /// Without colours, and without blanks around.
+    pub raw: String,
+    /// Where in `raw` the text begins behind what loggers put in front.
+    pub start: usize,
+    /// What a logger calls the part of the program that speaks.
+    pub tag: Option<String>,
+    /// Whether the line went on beyond [`LONGEST_LINE`].
+    pub cut: bool,
+}
+
+impl Line {
+    /// The text behind what loggers put in front.
+    pub fn text(&self) -> &str {
+        self.raw.get(self.start..).unwrap_or_default()
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Encoding {
+    Bytes,
+    Utf16Little,
+    Utf16Big,
+}
+
+/// Reads lines of bounded length.
+#[derive(Debug)]
+pub struct Lines<R> {
+    reader: R,
+    begun: bool,
+    number: u64,
+    line: Assembler,
+}
+
+/// A line as far as it has come.
+#[derive(Debug)]
+struct Assembler {
+    encoding: Encoding,
+    /// The first half of a UTF-16 unit whose other half has not come.
+    half: Option<u8>,
+    bytes: Vec<u8>,
+    units: Vec<u16>,
+    cut: bool,
+    /// The last line ended with CR, whose LF may still come.
+    after_return: bool,
+}
+
+impl<R: BufRead> Lines<R> {
+    /// The lines of a reader.
+    pub fn new(reader: R) -> Self {
+        let line = Assembler {
+            encoding: Encoding::Bytes,
+            half: None,
+            bytes: Vec::new(),
+            units: Vec::new(),
+            cut: false,
+            after_return: false,
+        };
+        Self { reader, begun: false, number: 0, line }
+    }
+
+    /// The next line, or `None` at the end.
+    ///
+    /// # Errors
+    /// Those of the reader.
+    pub fn next_line(&mut self) -> io::Result<Option<Line>> {
+        if !self.begun {
+            self.begun = true;
+            let (encoding, mark) = encoding_of(self.reader.fill_buf()?);
+            self.line.encoding = encoding;
+            self.reader.consume(mark);
+        }
+        loop {
+            let bytes = match self.reader.fill_buf() {
+                Ok(bytes) => bytes,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(error),
+            };
+            if bytes.is_empty() {
+                self.line.half = None;
+                return Ok(self.line.any().then(|| self.finish()));
+            }
+            let end = bytes.iter().position(|&byte| self.line.push(byte));
+            let used = end.map_or(bytes.len(), |end| end + 1);
+            self.reader.consume(used);
+            if end.is_some() {
+                return Ok(Some(self.finish()));
+            }
+        }
+    }
+
+    fn finish(&mut self) -> Line {
+        self.number = self.number.saturating_add(1);
+        let (text, cut) = self.line.take();
+        cleaned(&text, self.number, cut)
+    }
+}
+
+/// How characters are written, by a mark or by the zeros of UTF-16, and the mark's length.
+fn encoding_of(head: &[u8]) -> (Encoding, usize) {
+    let zeros_at = |odd: usize| {
+        let half: Vec<_> = head.iter().take(64).skip(odd).step_by(2).collect();
+        half.len() >= 2
+            && half.iter().map(|byte| usize::from(**byte == 0)).sum::<usize>() * 10 > half.len() * 8
+    };
+    match head {
+        [0xFF, 0xFE, ..] => (Encoding::Utf16Little, 2),
+        [0xFE, 0xFF, ..] => (Encoding::Utf16Big, 2),
+        [0xEF, 0xBB, 0xBF, ..] => (Encoding::Bytes, 3),
+        _ if zeros_at(1) && !zeros_at(0) => (Encoding::Utf16Little, 0),
+        _ if zeros_at(0) && !zeros_at(1) => (Encoding::Utf16Big, 0),
+        _ => (Encoding::Bytes, 0),
+    }
+}
+
+impl Assembler {
+    /// Takes a byte; whether a line ended with it.
+    fn push(&mut self, byte: u8) -> bool {
+        let unit = match (self.encoding, self.half.take()) {
+            (Encoding::Bytes, _) => u16::from(byte),
+            (_, None) => {
+                self.half = Some(byte);
+                return false;
+            }
+            (Encoding::Utf16Little, Some(first)) => u16::from_le_bytes([first, byte]),
+            (Encoding::Utf16Big, Some(first)) => u16::from_be_bytes([first, byte]),
+        };
+        let after_return = std::mem::replace(&mut self.after_return, false);
+        match unit {
+            10 => return !after_return,
+            13 => {
+                // A lone CR ends a line, too: progress is shown so.
+                self.after_return = true;
+                return true;
+            }
+            _ if self.bytes.len() + 2 * self.units.len() >= LONGEST_LINE => self.cut = true,
+            _ if self.encoding == Encoding::Bytes => self.bytes.push(byte),
+            _ => self.units.push(unit),
+        }
+        false
+    }
+
+    fn any(&self) -> bool {
+        !self.bytes.is_empty() || !self.units.is_empty()
+    }
+
+    fn take(&mut self) -> (String, bool) {
+        let text = if self.encoding == Encoding::Bytes {
+            String::from_utf8_lossy(&self.bytes).into_owned()
+        } else {
+            String::from_utf16_lossy(&self.units)
+        };
+        self.bytes.clear();
+        self.units.clear();
+        (text, std::mem::replace(&mut self.cut, false))
+    }
+}
+
+form! {
+    /// Colours and other steering of terminals, and control characters.
+    STEERING = r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[@-Z\\^_]|[\x00-\x08\x0b-\x1f\x7f]";
+}
+
+form! {
+    /// What loggers put in front, each alternative one of them.
+    PREFIX = concat!(
+        r"^(?:",
+        // Times: [00:00:01.234,567], [  12.345], 2024-01-01T12:00:00.1Z, 12:00:00.123 ->
+        r"\[[\d\s:.,/TZ+-]*\d[\d\s:.,/TZ+-]*\]",
+        r"|\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?(?:\s*(?:->|>|:))?",
+        r"|\d\d:\d\d:\d\d[.,]\d+(?:\s*(?:->|>|:))?",
+        // Zephyr's logger
+        r"|<(?:inf|dbg|wrn|err)>(?:\s+(?P<zephyr>[\w./-]+):)?",
+        // ESP-IDF's
+        r"|[IWEDV] \([\d:.\s]+\) (?P<esp>[^\s:]+):",
+        // sanitycheck and twister
+        r"|(?:DEBUG|INFO|WARNING|ERROR)\s*-\s*(?:DEVICE|[\w./-]+):",
+        r"|REC:",
+        // RIOT's terminal and those of shells
+        r"|(?:INFO|DEBUG|WARNING) # ",
+        r"|uart:~\$|->|>",
+        r")\s*"
+    );
+}
+
+/// How many prefixes a line may have.
+const MOST_PREFIXES: usize = 8;
+
+fn cleaned(text: &str, number: u64, cut: bool) -> Line {
+    let raw = STEERING.without(text).trim().to_owned();
+    let (mut start, mut tag) = (0, None);
+    for _ in 0..MOST_PREFIXES {
+        let rest = raw.get(start..).unwrap_or_default();
+        let Some(found) = PREFIX.find(rest) else { break };
+        let named = [found.named("esp"), found.named("zephyr")].concat();
+        tag = if named.is_empty() { tag } else { Some(named) };
+        start += found.at(0).len();
+    }
+    Line { number, raw, start, tag, cut }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(bytes: &[u8]) -> Vec<Line> {
+        let mut lines = Lines::new(bytes);
+        std::iter::from_fn(|| lines.next_line().expect("a slice never fails")).collect()
+    }
+
+    fn texts(bytes: &[u8]) -> Vec<String> {
+        lines(bytes).iter().map(|line| line.text().to_owned()).collect()
+    }
+
+    #[test]
+    fn every_line_end_ends_a_line_once() {
+        assert_eq!(texts(b"a\nb\r\nc\rd\r\n\ne"), ["a", "b", "c", "d", "", "e"]);
+        assert_eq!(lines(b"a\r\n\r\nb")[2].number, 3);
+        assert!(texts(b"").is_empty());
+    }
+
+    #[test]
+    fn encodings_are_recognised() {
+        let utf16: Vec<u16> = "caf\u{e9} 1\r\n\u{1d11e}x\n".encode_utf16().collect();
+        let little: Vec<u8> = utf16.iter().flat_map(|unit| unit.to_le_bytes()).collect();
+        let big: Vec<u8> = utf16.iter().flat_map(|unit| unit.to_be_bytes()).collect();
+        let expected = ["caf\u{e9} 1", "\u{1d11e}x"];
+        assert_eq!(texts(&[&[0xFF, 0xFE], &little[..]].concat()), expected);
+        assert_eq!(texts(&[&[0xFE, 0xFF], &big[..]].concat()), expected);
+        assert_eq!(texts(&little), expected);
+        assert_eq!(texts(&big), expected);
+        assert_eq!(texts(&[&[0xEF, 0xBB, 0xBF], &b"a"[..]].concat()), ["a"]);
+        assert_eq!(texts(b"a\xff\xfeb"), ["a\u{fffd}\u{fffd}b"]);
+        // Half of a unit at the end is nothing.
+        assert_eq!(texts(&[0xFF, 0xFE, b'a', 0, b'b']), ["a"]);
+    }
+
+    #[test]
+    fn long_lines_are_cut_and_say_so() {
+        let mut bytes = vec![b'x'; LONGEST_LINE + 10];
+        bytes.extend(b"\nnext");
+        let lines = lines(&bytes);
+        assert_eq!((lines[0].raw.len(), lines[0].cut), (LONGEST_LINE, true));
+        assert_eq!((lines[1].text(), lines[1].cut), ("next", false));
+    }
+
+    #[test]
+    fn what_loggers_put_in_front_is_taken_away() {
+        for (line, text) in [
+            ("\u{1b}[0;32mI (123) bench: x: 1\u{1b}[0m", "x: 1"),
+            ("[00:00:01.234,567] <inf> app: row", "row"),
+            ("[   12.345678] row", "row"),
+            ("2024-05-06T07:08:09.1234567Z row", "row"),
+            ("12:34:56.789 -> row", "row"),
+            ("DEBUG   - DEVICE: row", "row"),
+            ("INFO    - /dev/ttyACM0: REC: row", "row"),
+            ("2024-01-02 03:04:05,678 # row", "# row"),
+            ("uart:~$ row", "row"),
+            ("[Performance][x]: 1", "[Performance][x]: 1"),
+            ("T: 0 (  1) P:80", "T: 0 (  1) P:80"),
+            ("12: 34: 56", "12: 34: 56"),
+        ] {
+            assert_eq!(texts(line.as_bytes()), [text], "{line:?}");
+        }
+        assert_eq!(lines(b"I (7) bench: x")[0].tag.as_deref(), Some("bench"));
+    }
+}

@@ -1,0 +1,241 @@
+//! Figures that others have published, as facts with their sources: `data/published.toml`.
+//!
+//! They go the way of rows from logs: with the spans of their suites, and with flags.
+
+use rtmark_model::{Basis, Catalogue, Percentile, Suite};
+use serde::Deserialize;
+
+use crate::log::Log;
+use crate::row::{Number, Row, Section};
+use crate::{ImportError, Imported, Options, judge, series};
+
+/// The file with the facts.
+const BUILTIN: &str = include_str!("../../../data/published.toml");
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    report: Vec<Report>,
+}
+
+/// What one source says of one kernel on one board.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Report {
+    source: String,
+    kernel: String,
+    version: String,
+    board: String,
+    #[serde(default)]
+    core: Option<String>,
+    #[serde(default)]
+    clock_hz: Option<u32>,
+    /// Silicon where nothing is said.
+    #[serde(default)]
+    kind: Option<Kind>,
+    #[serde(default)]
+    conditions: Option<String>,
+    figures: Vec<Figure>,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Kind {
+    Silicon,
+    Fpga,
+    Qemu,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Figure {
+    #[serde(default = "own_words")]
+    suite: Suite,
+    row: String,
+    unit: Unit,
+    #[serde(default)]
+    mean: Option<f64>,
+    #[serde(default)]
+    min: Option<f64>,
+    #[serde(default)]
+    max: Option<f64>,
+    #[serde(default)]
+    sigma: Option<f64>,
+    #[serde(default)]
+    p50: Option<f64>,
+    #[serde(default)]
+    count: Option<u64>,
+    #[serde(default)]
+    note: Option<String>,
+}
+
+const fn own_words() -> Suite {
+    Suite::Published
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+enum Unit {
+    #[serde(rename = "cycles")]
+    Cycles,
+    #[serde(rename = "ns")]
+    Ns,
+    #[serde(rename = "us")]
+    Us,
+    #[serde(rename = "per second")]
+    PerSecond,
+    #[serde(rename = "per 30 s")]
+    PerPeriod,
+    #[serde(rename = "bytes")]
+    Bytes,
+    #[serde(rename = "percent")]
+    Percent,
+}
+
+/// A published figure that is no time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OtherFigure {
+    /// The kernel with its version.
+    pub kernel: String,
+    /// The board.
+    pub board: String,
+    /// What it is of.
+    pub row: String,
+    /// The figure.
+    pub value: f64,
+    /// `bytes` or `percent`.
+    pub unit: &'static str,
+    /// Where it stands.
+    pub source: String,
+}
+
+/// What others have published.
+#[derive(Clone, Debug, Default)]
+pub struct Published {
+    /// Times, as answers of backend `log`.
+    pub times: Imported,
+    /// What is no time.
+    pub others: Vec<OtherFigure>,
+}
+
+/// The published figures that came with this program.
+///
+/// # Errors
+/// Never for a program that was tested.
+pub fn published(catalogue: &Catalogue, rtmark: &str) -> Result<Published, ImportError> {
+    read(BUILTIN, catalogue, rtmark)
+}
+
+fn read(text: &str, catalogue: &Catalogue, rtmark: &str) -> Result<Published, ImportError> {
+    let file: File =
+        toml::from_str(text).map_err(|error| ImportError::Document(error.to_string()))?;
+    let mut log = Log::new();
+    let mut others = Vec::new();
+    let mut files = Vec::new();
+    log.sections.clear();
+    for (number, report) in file.report.into_iter().enumerate() {
+        log.sections.push(Section {
+            kernel: Some(report.kernel.clone()),
+            version: Some(report.version.clone()),
+            soc: Some(report.board.clone()),
+            core: report.core.clone(),
+            ..Section::default()
+        });
+        for figure in &report.figures {
+            match figure.row(&report) {
+                Ok(mut row) => {
+                    row.section = number;
+                    log.rows.push(row);
+                }
+                Err(other) => others.push(other),
+            }
+        }
+        files.push(report.source);
+    }
+    judge::judge(&mut log);
+    let options = Options { rtmark: rtmark.to_owned(), ..Options::default() };
+    Ok(Published { times: series::finish_from(log, 0, &files, catalogue, &options), others })
+}
+
+impl Figure {
+    fn row(&self, report: &Report) -> Result<Row, OtherFigure> {
+        let other = |unit| OtherFigure {
+            kernel: format!("{} {}", report.kernel, report.version),
+            board: report.board.clone(),
+            row: self.row.clone(),
+            value: self.mean.or(self.max).or(self.min).unwrap_or_default(),
+            unit,
+            source: report.source.clone(),
+        };
+        // Of a rate, the time that one takes.
+        let (basis, of): (Basis, fn(f64) -> f64) = match self.unit {
+            Unit::Cycles => (Basis::Cycles, |value| value),
+            Unit::Ns => (Basis::Ns, |value| value),
+            Unit::Us => (Basis::Ns, |value| value * 1e3),
+            Unit::PerSecond => (Basis::Ns, |value| 1e9 / value),
+            Unit::PerPeriod => (Basis::Ns, |value| 30e9 / value),
+            Unit::Bytes => return Err(other("bytes")),
+            Unit::Percent => return Err(other("percent")),
+        };
+        let mut row = Row::new(self.suite, self.row.as_str(), 0, basis);
+        let scaled = |value: Option<f64>| value.and_then(|value| Number::of(of(value)).value);
+        if let Some(summary) = row.summary_mut() {
+            summary.mean = scaled(self.mean);
+            summary.min = scaled(self.min);
+            summary.max = scaled(self.max);
+            summary.sigma = scaled(self.sigma);
+            let median = scaled(self.p50).map(|value| Percentile { per_cent: 50.0, value });
+            summary.percentiles.extend(median);
+            summary.count = self.count;
+        }
+        row.said.clock = report.clock_hz;
+        let kind = match report.kind {
+            None | Some(Kind::Silicon) => None,
+            Some(Kind::Fpga) => Some("an FPGA"),
+            Some(Kind::Qemu) => Some("QEMU"),
+        };
+        for (name, text) in [
+            ("measured_on", kind),
+            ("conditions", report.conditions.as_deref()),
+            ("note", self.note.as_deref()),
+        ] {
+            row.facts.extend(text.map(|text| (name.to_owned(), text.to_owned())));
+        }
+        Ok(row)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_facts_can_be_read_and_each_has_its_source() {
+        let catalogue = Catalogue::builtin().expect("good");
+        let published = published(&catalogue, "0").expect("tested");
+        assert!(published.times.answers.len() > 400, "{}", published.times.answers.len());
+        assert!(published.others.len() >= 8);
+        let mut equal = 0;
+        for answer in &published.times.answers {
+            let series = answer.series().expect("a figure");
+            let source = series.provenance.log.as_ref().expect("a source");
+            assert!(!source.file.is_empty(), "{series:?}");
+            equal += usize::from(catalogue.equal_to(source.suite, &source.row).is_some());
+        }
+        assert!(equal > 80, "{equal}");
+        // The known absurd one is flagged.
+        let absurd = published.times.answers.iter().filter_map(|answer| answer.series());
+        let mut absurd = absurd.filter(|series| {
+            series.readings.summarised().is_some_and(|summary| summary.mean == Some(418_888.0))
+        });
+        assert!(absurd.all(|series| !series.flags.is_empty()));
+    }
+
+    #[test]
+    fn mistakes_are_named() {
+        let catalogue = Catalogue::default();
+        let bad = "[[report]]\nsource = \"x\"\nkernel = \"k\"\nversion = \"1\"\nboard = \"b\"\n\
+                   figures = [{ row = \"r\", unit = \"parsecs\", mean = 1 }]\n";
+        let error = read(bad, &catalogue, "0").expect_err("refused").to_string();
+        assert!(error.contains("parsecs") && error.contains("per second"), "{error}");
+    }
+}

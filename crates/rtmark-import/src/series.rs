@@ -1,0 +1,215 @@
+//! Rows that were judged become answers.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use rtmark_model::{
+    Answer, Backend, Catalogue, Flag, FlagKind, KernelId, Key, LONGEST_ID, LogSource, Provenance,
+    Readings, Sampled, ScenarioId, Series, Suite, Unpaired,
+};
+use rtmark_units::Hertz;
+
+use crate::log::Log;
+use crate::row::{Figures, Row, Section};
+use crate::spans::Spans;
+use crate::{Imported, Options};
+
+/// What is said where a log does not say it.
+const UNSTATED: &str = "unstated";
+
+/// Names from a log are kept up to this length, in characters.
+const LONGEST_NAME: usize = 200;
+
+pub fn finish(
+    log: Log,
+    lines: u64,
+    name: &str,
+    catalogue: &Catalogue,
+    options: &Options,
+) -> Imported {
+    finish_from(log, lines, &[name.to_owned()], catalogue, options)
+}
+
+/// As [`finish`], where each section is from a source of its own.
+pub fn finish_from(
+    log: Log,
+    lines: u64,
+    sources: &[String],
+    catalogue: &Catalogue,
+    options: &Options,
+) -> Imported {
+    let Log { rows, sections, warnings, unsaid, unreadable, .. } = log;
+    let spans = Spans::known();
+    let mut imported = Imported { warnings, unsaid, unreadable, lines, ..Imported::default() };
+    let nothing = Section::default();
+    for row in rows {
+        *imported.suites.entry(row.suite).or_insert(0) += 1;
+        let section = sections.get(row.section).unwrap_or(&nothing);
+        let name = sources.get(row.section).or(sources.first()).map_or("", String::as_str);
+        imported.answers.push(answer(row, section, name, &spans, catalogue, options));
+    }
+    imported
+}
+
+fn answer(
+    row: Row,
+    section: &Section,
+    file: &str,
+    spans: &Spans,
+    catalogue: &Catalogue,
+    options: &Options,
+) -> Answer {
+    let told = &options.told;
+    let described = spans.describe(row.suite, &row.name, catalogue);
+    let mut flags = row.flags;
+    let suites_own = spans.kernel(row.suite);
+    let said = row.said.kernel.as_deref().or(section.kernel.as_deref()).or(suites_own);
+    let kernel =
+        said.map(id_of).or_else(|| told.kernel.clone()).unwrap_or_else(|| id_of("unknown"));
+    let first = |mine: Option<&String>, theirs: Option<&String>, told: Option<&String>| {
+        mine.or(theirs).or(told).map(|text| short(text))
+    };
+    let version = first(row.said.version.as_ref(), section.version.as_ref(), told.version.as_ref());
+    let soc = first(row.said.soc.as_ref(), section.soc.as_ref(), told.soc.as_ref());
+    let core = first(row.said.core.as_ref(), section.core.as_ref(), told.core.as_ref());
+    let profile = first(row.said.profile.as_ref(), None, told.profile.as_ref());
+    let key = Key {
+        soc: soc.unwrap_or_else(|| UNSTATED.to_owned()),
+        kernel,
+        version: version.unwrap_or_else(|| UNSTATED.to_owned()),
+        profile: profile.unwrap_or_else(|| UNSTATED.to_owned()),
+        scenario: row
+            .said
+            .scenario
+            .clone()
+            .unwrap_or_else(|| scenario_of(row.suite, &described.name)),
+        backend: Backend::Log,
+    };
+    let readings = match row.figures {
+        Figures::Absent => {
+            let reason = format!("{} says n/a, in line {} of {}", row.suite, row.line, short(file));
+            return Answer::NotApplicable { key, reason };
+        }
+        Figures::Samples(samples, resolution) => Readings::Sampled(Sampled { resolution, samples }),
+        Figures::Summary(summary) => Readings::Summarised(summary),
+    };
+    let clock = told.clock.map(|clock| clock.0).or(row.said.clock).or_else(|| {
+        let (clock, _) = section.clock?;
+        if clock >= f64::from(u32::MAX) + 1.0 {
+            let why = format!("a clock of {clock:.0} Hz is none");
+            flags.push(Flag::new(FlagKind::ImpossibleClock, why));
+            return None;
+        }
+        Some(clock.round() as u32).filter(|clock| *clock > 0)
+    });
+    let clock = clock.or(told.fallback_clock.map(|clock| clock.0));
+    let of_catalogue = || {
+        let scenario = row.said.catalogue_span.then(|| catalogue.get(&key.scenario)).flatten()?;
+        Some(scenario.span.clone())
+    };
+    let span = row.said.span.clone().or_else(of_catalogue).unwrap_or(described.span);
+    let mut facts = section.facts.clone();
+    facts.extend(row.facts);
+    if described.name != row.name {
+        facts.insert("printed_as".into(), row.name);
+    }
+    Answer::Measured(Box::new(Series {
+        key,
+        basis: row.basis,
+        span,
+        clock: Hertz(clock.unwrap_or(0)),
+        readings,
+        unpaired: Unpaired::default(),
+        facts: facts
+            .into_iter()
+            .map(|(key, text)| (short(&key), short(&text)))
+            .collect::<BTreeMap<_, _>>(),
+        flags,
+        provenance: Provenance {
+            rtmark: options.rtmark.clone(),
+            core: core.unwrap_or_default(),
+            compiler: section.compiler.clone(),
+            settings: section.settings.clone(),
+            log: Some(LogSource {
+                file: short(file),
+                line: row.line,
+                suite: row.suite,
+                row: short(&described.name),
+                near: described.near,
+            }),
+            ..Provenance::default()
+        },
+    }))
+}
+
+fn short(text: &str) -> String {
+    text.chars().take(LONGEST_NAME).collect()
+}
+
+/// A text with everything replaced that does not belong into a name.
+fn plain(text: &str, dots: bool) -> String {
+    let mut name = String::new();
+    for character in text.chars().take(4 * LONGEST_ID) {
+        match character.to_ascii_lowercase() {
+            c if c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '_' | '-') => {
+                name.push(c);
+            }
+            '+' if dots => name.push('+'),
+            '.' if dots && !name.ends_with('.') => name.push('.'),
+            _ if !name.ends_with(['_', '.']) => name.push('_'),
+            _ => {}
+        }
+    }
+    name.trim_end_matches(['_', '.']).trim_start_matches(['_', '.']).to_owned()
+}
+
+fn id_of(kernel: &str) -> KernelId {
+    let name: String = plain(kernel, false).chars().take(48).collect();
+    let name =
+        if name.starts_with(|c: char| c.is_ascii_lowercase()) { name } else { format!("k{name}") };
+    name.parse().unwrap_or_else(|_| id_of("unknown"))
+}
+
+/// The scenario id of a row that is not ours: its suite and its name; a long name keeps its
+/// beginning and a digest of the whole.
+fn scenario_of(suite: Suite, row: &str) -> ScenarioId {
+    let name = plain(row, true);
+    let mut id = format!("{suite}.{}", if name.is_empty() { "row" } else { &name });
+    let changed = id.len() > LONGEST_ID || row.chars().count() > 4 * LONGEST_ID;
+    if changed {
+        let digest = row.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+        });
+        id.truncate(LONGEST_ID - 17);
+        let kept = id.trim_end_matches(['.', '_']).len();
+        id.truncate(kept);
+        let _ = write!(id, "-{digest:016x}");
+    }
+    id.parse().unwrap_or_else(|_| scenario_of(suite, "row"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_row_has_a_name() {
+        let name = |row: &str| scenario_of(Suite::RtosBenchmark, row).to_string();
+        assert_eq!(
+            name("Thread: Start  (context switch)"),
+            "rtos-benchmark.thread_start_context_switch"
+        );
+        assert_eq!(name(""), "rtos-benchmark.row");
+        assert_eq!(name("...\u{1b}[2J"), "rtos-benchmark.2j");
+        assert_eq!(name("a..b."), "rtos-benchmark.a.b");
+        let (one, two) = (name(&"x".repeat(9999)), name(&("x".repeat(9998) + "y")));
+        assert!(one.len() <= LONGEST_ID && one != two, "{one} {two}");
+        assert_eq!(
+            scenario_of(Suite::ZephyrLatencyMeasure, "semaphore.give.wake+ctx.k_to_k").as_str(),
+            "zephyr-latency-measure.semaphore.give.wake+ctx.k_to_k"
+        );
+        assert_eq!(id_of("<script>").as_str(), "script");
+        assert_eq!(id_of("9front").as_str(), "k9front");
+        assert_eq!(id_of("\u{1f600}").as_str(), "k");
+    }
+}

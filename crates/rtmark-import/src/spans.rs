@@ -1,0 +1,177 @@
+//! What the rows of other suites time, as far as it is known: the data of `spans.toml`.
+
+use rtmark_model::{Catalogue, Expected, Near, Overhead, Pattern, ScenarioId, Span, Suite};
+use serde::Deserialize;
+
+/// The file with what is known.
+const BUILTIN: &str = include_str!("spans.toml");
+
+/// What rows of suites time.
+#[derive(Clone, Debug)]
+pub struct Spans {
+    suites: Vec<About>,
+    rows: Vec<Entry>,
+}
+
+/// What holds for all rows of a suite.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct About {
+    suite: Suite,
+    overhead: Overhead,
+    /// Rows whose overhead is another one.
+    #[serde(default)]
+    subtracted: Vec<Pattern>,
+    /// The kernel, where the suite exists for one only.
+    #[serde(default)]
+    kernel: Option<String>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Entry {
+    suite: Suite,
+    rows: Vec<Pattern>,
+    /// The same span as that row of the suite's newest form.
+    #[serde(default)]
+    same_as: Option<String>,
+    #[serde(default)]
+    from: String,
+    #[serde(default)]
+    to: String,
+    #[serde(default)]
+    switches: u32,
+    /// The scenario that is most like it, and what is different.
+    #[serde(default)]
+    near: Option<ScenarioId>,
+    #[serde(default)]
+    differs: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    suite: Vec<About>,
+    row: Vec<Entry>,
+}
+
+/// What is known of a row's span.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Described {
+    /// From where to where it is timed.
+    pub span: Span,
+    /// The scenario of ours that has this span, and how many of the row's units a sample of
+    /// ours holds.
+    pub equal: Option<(ScenarioId, u32)>,
+    /// The scenario that is most like it, and what is different.
+    pub near: Option<Near>,
+    /// What the newest form of the suite calls the row.
+    pub name: String,
+}
+
+/// Why what came with the program could not be read.
+const TESTED: &str = "the data of spans.toml are tested";
+
+impl Spans {
+    /// What came with this program.
+    ///
+    /// # Errors
+    /// Never for a program that was tested.
+    pub fn builtin() -> Result<Self, toml::de::Error> {
+        let file: File = toml::from_str(BUILTIN)?;
+        Ok(Self { suites: file.suite, rows: file.row })
+    }
+
+    /// As [`Self::builtin`]; knows nothing rather than to fail.
+    pub fn known() -> Self {
+        let builtin = Self::builtin();
+        debug_assert!(builtin.is_ok(), "{TESTED}: {builtin:?}");
+        builtin.unwrap_or(Self { suites: Vec::new(), rows: Vec::new() })
+    }
+
+    /// The kernel of a suite that exists for one only.
+    pub fn kernel(&self, suite: Suite) -> Option<&str> {
+        self.suites.iter().find(|about| about.suite == suite)?.kernel.as_deref()
+    }
+
+    /// What a row times, and what of ours is equal to it or near.
+    pub fn describe(&self, suite: Suite, row: &str, catalogue: &Catalogue) -> Described {
+        let about = self.suites.iter().find(|about| about.suite == suite);
+        let overhead = match about {
+            Some(about) if about.subtracted.iter().any(|p| p.matches(row)) => Overhead::Subtracted,
+            Some(about) => about.overhead,
+            None => Overhead::Included,
+        };
+        let fits = |entry: &&Entry| {
+            entry.suite == suite && entry.rows.iter().any(|pattern| pattern.matches(row))
+        };
+        let entry = self.rows.iter().find(fits);
+        let name = entry.and_then(|entry| entry.same_as.as_deref()).unwrap_or(row);
+        if let Some((scenario, equal)) = catalogue.equal_to(suite, name) {
+            let span = Span { overhead, ..scenario.span.clone() };
+            let equal = Some((scenario.id.clone(), equal.times.get()));
+            return Described { span, equal, near: None, name: name.to_owned() };
+        }
+        // An old form of a row that has no equal is told like the new one.
+        let known = |entry: &&Entry| {
+            entry.suite == suite
+                && !entry.from.is_empty()
+                && entry.rows.iter().any(|pattern| pattern.matches(name))
+        };
+        let entry = self.rows.iter().find(known);
+        let told = |text: Option<&str>, edge: &str| {
+            text.map_or_else(|| format!("the {edge} of `{row}` as {suite} has it"), str::to_owned)
+        };
+        Described {
+            span: Span {
+                from: told(entry.map(|entry| entry.from.as_str()), "beginning"),
+                to: told(entry.map(|entry| entry.to.as_str()), "end"),
+                switches: entry.map_or(0, |entry| entry.switches),
+                overhead,
+                ticks: Expected::Any,
+                interrupts: Expected::Any,
+            },
+            equal: None,
+            near: entry.and_then(|entry| {
+                Some(Near { scenario: entry.near.clone()?, differs: entry.differs.clone()? })
+            }),
+            name: name.to_owned(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_came_with_the_program_names_scenarios_that_exist() {
+        let spans = Spans::builtin().expect(TESTED);
+        let catalogue = Catalogue::builtin().expect("good");
+        for entry in &spans.rows {
+            let name = entry.rows.first().expect("a pattern").as_str();
+            assert!(entry.same_as.is_some() == entry.from.is_empty(), "{name}: one of both");
+            assert_eq!(entry.from.is_empty(), entry.to.is_empty(), "{name}");
+            assert_eq!(entry.near.is_some(), entry.differs.is_some(), "{name}");
+            if let Some(near) = &entry.near {
+                assert!(catalogue.get(near).is_some(), "{name}: no scenario {near}");
+            }
+        }
+    }
+
+    #[test]
+    fn old_forms_of_rows_have_the_span_of_the_new_one() {
+        let spans = Spans::known();
+        let catalogue = Catalogue::builtin().expect("good");
+        let suite = Suite::ZephyrLatencyMeasure;
+        let new = spans.describe(suite, "semaphore.give.wake+ctx.k_to_k", &catalogue);
+        let old = spans.describe(suite, "Give a semaphore (context switch K -> K)", &catalogue);
+        assert_eq!(new, old);
+        assert_eq!(new.equal, Some(("semaphore.give.wake+ctx".parse().expect("good"), 1)));
+        let other = spans.describe(suite, "fifo.put.immediate.kernel", &catalogue);
+        assert!(other.equal.is_none() && other.near.is_some(), "{other:?}");
+        assert_eq!(other.span.overhead, Overhead::Subtracted);
+        let unknown = spans.describe(suite, "what.ever", &catalogue);
+        assert!(unknown.span.from.contains("what.ever"), "{unknown:?}");
+    }
+}

@@ -1,0 +1,104 @@
+//! Every form of log that is read, written anew for these tests, beside what is found in it.
+//!
+//! `RTMARK_BLESS=1` writes the findings anew; read them before you keep them.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use rtmark_import::{Imported, Options, import};
+use rtmark_model::{Answer, Catalogue, Readings, Series};
+
+fn figures(series: &Series) -> String {
+    match &series.readings {
+        Readings::Summarised(s) => {
+            let mut text = String::new();
+            let named = [
+                ("first", s.first),
+                ("min", s.min),
+                ("mean", s.mean),
+                ("max", s.max),
+                ("sigma", s.sigma),
+                ("step", s.resolution),
+            ];
+            for (name, value) in named {
+                if let Some(value) = value {
+                    let _ = write!(text, " {name} {value}");
+                }
+            }
+            for p in &s.percentiles {
+                let _ = write!(text, " p{} {}", p.per_cent, p.value);
+            }
+            for bin in &s.histogram {
+                let _ = write!(text, " {}:{}", bin.value, bin.times);
+            }
+            let count = s.count.map(|count| format!(" of {count}"));
+            text + &count.unwrap_or_default()
+        }
+        Readings::Sampled(sampled) => {
+            let samples: Vec<_> = sampled.samples.iter().map(|(value, _)| value).collect();
+            format!(" samples {samples:?} step {}", sampled.resolution)
+        }
+        Readings::Exact(_) => panic!("nothing that is imported is exact"),
+    }
+}
+
+fn told(imported: &Imported) -> String {
+    let mut text = String::new();
+    for answer in &imported.answers {
+        let key = answer.key();
+        let id = format!("{} {} on {}: {}", key.kernel, key.version, key.soc, key.scenario);
+        match answer {
+            Answer::Measured(series) => {
+                let source = series.provenance.log.as_ref().expect("a log");
+                let _ = writeln!(text, "{:>3} {id}", source.line);
+                let clock = series.clock;
+                let _ = writeln!(text, "      {} at {clock}:{}", series.basis, figures(series));
+                let span = &series.span;
+                let _ = writeln!(
+                    text,
+                    "      {} -> {}, {} switches, overhead {}",
+                    span.from, span.to, span.switches, span.overhead
+                );
+                for flag in &series.flags {
+                    let _ = writeln!(text, "      ! {flag}");
+                }
+            }
+            Answer::NotApplicable { reason, .. } => {
+                let _ = writeln!(text, "    {id}\n      n/a: {reason}");
+            }
+            Answer::Failed { .. } => panic!("a row is no failure of ours"),
+        }
+    }
+    for warning in &imported.warnings {
+        let _ = writeln!(text, "{:>3} warning: {}", warning.line, warning.message);
+    }
+    text
+}
+
+#[test]
+fn every_form_is_read() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
+    let catalogue = Catalogue::builtin().expect("good");
+    let mut logs: Vec<_> = std::fs::read_dir(&folder)
+        .expect("a folder")
+        .map(|entry| entry.expect("an entry").path())
+        .filter(|path| path.extension().is_some_and(|extension| extension != "found"))
+        .collect();
+    logs.sort();
+    let mut wrong = Vec::new();
+    for path in &logs {
+        let name = path.file_name().expect("a name").to_string_lossy().into_owned();
+        let bytes = std::fs::read(path).expect("readable");
+        let found = told(&import(&*bytes, &name, &catalogue, &Options::default()).expect("read"));
+        let expected = path.with_file_name(format!("{name}.found"));
+        if std::env::var_os("RTMARK_BLESS").is_some() {
+            std::fs::write(&expected, &found).expect("writable");
+        }
+        let expected = std::fs::read_to_string(&expected).unwrap_or_default();
+        if found != expected {
+            wrong.push(format!("{name}:\n{found}\ninstead of\n{expected}"));
+        }
+    }
+    assert!(logs.len() >= 20, "{logs:?}");
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
