@@ -4,8 +4,10 @@
 //! Nothing here runs a benchmark or opens a store; text that came from firmware
 //! or from a file reaches no terminal unescaped.
 
+mod beside;
 mod csv;
 mod html;
+mod imported;
 mod markdown;
 mod matrix;
 mod metrics;
@@ -14,8 +16,10 @@ mod table;
 
 use rtmark_model::{Answer, Document};
 
+pub use beside::beside;
 pub use csv::{COLUMNS as CSV_COLUMNS, csv};
 pub use html::{HtmlError, RunFacts, html};
+pub use imported::imported;
 pub use markdown::markdown;
 pub use metrics::{bencher, benchmark_action};
 pub use table::table;

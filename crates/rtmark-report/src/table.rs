@@ -311,7 +311,7 @@ fn add_firmware(block: &Block<'_>, kernels: &[Column<'_>], layout: Layout, table
 }
 
 /// A text in lines of at most so many characters, the later ones indented.
-fn folded(text: &str, width: usize) -> String {
+pub(crate) fn folded(text: &str, width: usize) -> String {
     let mut lines = String::new();
     let mut line = String::new();
     for word in text.split(' ') {

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use rtmark_model::{
     Answer, Backend, Basis, Compiler, Disturbance, Exact, Expected, Failure, FailureKind, Firmware,
-    Key, MaskRegister, Masked, Overhead, Place, Provenance, Readings, Samples, Series, Span,
+    Key, LogSource, MaskRegister, Masked, Overhead, Place, Provenance, Readings, Samples, Series, Span,
+    Suite, Summarised,
     Unpaired,
 };
 use rtmark_units::Hertz;
@@ -259,4 +260,77 @@ fn what_caches_hide_is_shown_apart() {
     assert!(csv.contains(",377,377"), "{csv}");
     let json = rtmark_report::json("rtmark", &answers).expect("renders");
     assert!(json.contains("emptied_statistics"), "{json}");
+
+/// A row of a log: its suite's name of it, a mean in cycles, and what it is on.
+fn of_a_log(suite: Suite, row: &str, mean: f64, core: &str) -> Series {
+    let mut told = series("zephyr", "x.y", &[]);
+    told.key.backend = Backend::Log;
+    told.key.soc = "<b>board</b>".into();
+    told.clock = Hertz(120_000_000);
+    told.readings = Readings::Summarised(Summarised { mean: Some(mean), ..Summarised::default() });
+    told.provenance.core = core.into();
+    told.provenance.log =
+        Some(LogSource { file: "uart.log".into(), line: 7, suite, row: row.into(), near: None });
+    told
+}
+
+#[test]
+fn figures_of_others_stand_beside_ours_where_spans_and_cores_are_equal() {
+    let catalogue = rtmark_model::Catalogue::builtin().expect("good");
+    let ours = [
+        measured("floor", "thread.yield", &[50; 3]),
+        measured("freertos", "thread.yield", &[200; 3]),
+    ];
+    let suite = Suite::ZephyrLatencyMeasure;
+    let row = "thread.yield.preemptive.ctx.k_to_k";
+    let mut same_kernel =
+        of_a_log(Suite::RtosBenchmark, "Yield: Yield (context switch)", 300.0, "cortex-m0plus");
+    same_kernel.key.kernel = "freertos".parse().expect("good");
+    let mut flagged = of_a_log(suite, row, 77777.0, "cortex-m0plus");
+    flagged.flags = vec![rtmark_model::Flag::new(rtmark_model::FlagKind::Wrapped, "so it is")];
+    let mut near = of_a_log(suite, "what.ever", 66666.0, "cortex-m0plus");
+    let differs = rtmark_model::Near {
+        scenario: "thread.yield".parse().expect("good"),
+        differs: "it is another thing".into(),
+    };
+    near.provenance.log.as_mut().expect("a log").near = Some(differs);
+    let theirs: Vec<Answer> = [
+        of_a_log(suite, row, 315.0, "cortex-m0plus"),
+        same_kernel,
+        of_a_log(suite, row, 88888.0, "cortex-m7"),
+        flagged,
+        near,
+    ]
+    .into_iter()
+    .map(|series| Answer::Measured(Box::new(series)))
+    .collect();
+    let text = plain(&rtmark_report::beside(&ours, &theirs, &catalogue, 120));
+    let line = |part: &str| {
+        text.lines()
+            .find(|line| line.contains(part))
+            .unwrap_or_else(|| panic!("no {part} in {text}"))
+    };
+    assert!(line(" 315 ").contains("6.3\u{d7} floor") && line(" 315 ").contains("[1]"), "{text}");
+    assert!(line(" 300 ").contains("1.50\u{d7} ours"), "{text}");
+    assert!(text.contains("[1] uart.log:7") && text.contains("another chip"), "{text}");
+    for hidden in ["88 888", "88888", "77777", "66666"] {
+        assert!(!text.contains(hidden), "{hidden} is not compared: {text}");
+    }
+    for why in ["on cortex-m7, which is not among ours", "wrapped: so it is", "it is another thing"]
+    {
+        assert!(text.contains(why), "{why} in {text}");
+    }
+}
+
+#[test]
+fn imported_rows_say_what_they_are_equal_to() {
+    let catalogue = rtmark_model::Catalogue::builtin().expect("good");
+    let suite = Suite::ZephyrLatencyMeasure;
+    let answers: Vec<Answer> = ["thread.yield.preemptive.ctx.k_to_k", "of.another.kind"]
+        .map(|row| Answer::Measured(Box::new(of_a_log(suite, row, 315.4, "cortex-m4f"))))
+        .into();
+    let text = plain(&rtmark_report::imported(&answers, &catalogue, 100));
+    assert!(text.contains("mean 315.4 cycles  2.63 \u{b5}s  = thread.yield"), "{text}");
+    assert!(text.contains("no scenario has this span"), "{text}");
+    assert_eq!(text.matches("uart.log").count(), 1, "one heading: {text}");
 }
