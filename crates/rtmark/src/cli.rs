@@ -3,8 +3,8 @@
 use clap::{ArgAction, Args, Parser, Subcommand};
 
 use crate::commands::{
-    bisect, compare, completions, doctor, exit_codes, export, gate, history, list, log, man, name,
-    prune, report, rm, run, show, sim, why,
+    bisect, compare, completions, doctor, exit_codes, export, gate, history, import, list, log,
+    man, name, prune, report, rm, run, show, sim, why,
 };
 use crate::exit::Exit;
 use crate::trouble::Trouble;
@@ -51,6 +51,7 @@ enum Command {
     Prune(prune::Arguments),
     Export(export::Arguments),
     Why(why::Arguments),
+    Import(Box<import::Arguments>),
     Doctor(doctor::Arguments),
     ExitCodes(exit_codes::Arguments),
     Completions(completions::Arguments),
@@ -77,6 +78,7 @@ impl Cli {
             Command::Prune(arguments) => arguments.run(talk),
             Command::Export(arguments) => arguments.run(talk),
             Command::Why(arguments) => arguments.run(talk),
+            Command::Import(arguments) => arguments.run(talk),
             Command::Doctor(arguments) => arguments.run(),
             Command::ExitCodes(arguments) => arguments.run(),
             Command::Completions(arguments) => arguments.run(),

@@ -15,7 +15,7 @@ use crate::exit::Exit;
 use crate::output;
 use crate::trouble::Trouble;
 
-/// Show the kernels, scenarios, socs, cores or machines that there are
+/// Show the kernels, scenarios, socs, cores, machines or published figures that there are
 #[derive(Debug, Args)]
 pub struct Arguments {
     /// What to show
@@ -43,6 +43,8 @@ enum What {
     Cores,
     /// What `run --backend qemu` runs on
     Machines,
+    /// Figures that others have published, with their sources
+    Published,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -75,12 +77,17 @@ macro_rules! entry {
 
 impl Arguments {
     pub fn run(self, talk: Talk) -> Result<Exit, Trouble> {
+        if matches!((self.what, self.format), (What::Published, Format::Table)) {
+            output::data(&published_table(self.catalogue.as_deref())?)?;
+            return Ok(Exit::Fine);
+        }
         let entries = match self.what {
             What::Kernels => kernels(&Tree::find(self.firmware.as_deref())?)?,
             What::Scenarios => scenarios(self.catalogue.as_deref())?,
             What::Socs => socs()?,
             What::Cores => cores(),
             What::Machines => machines()?,
+            What::Published => published_entries(self.catalogue.as_deref())?,
         };
         let text = match self.format {
             Format::Table => table(&entries, talk.verbose > 0),
@@ -121,6 +128,52 @@ fn scenarios(folder: Option<&std::path::Path>) -> Result<Vec<Entry>, Trouble> {
         entry
     };
     Ok(catalogue.scenarios().iter().map(entry).collect())
+}
+
+fn published(
+    folder: Option<&std::path::Path>,
+) -> Result<(rtmark_model::Catalogue, rtmark_import::Published), Trouble> {
+    let catalogue = catalogue(folder)?;
+    let published = rtmark_import::published(&catalogue, env!("CARGO_PKG_VERSION"));
+    let published = published.map_err(|error| {
+        Trouble::new(Exit::Internal, error, "report this as a defect of rtmark")
+    })?;
+    Ok((catalogue, published))
+}
+
+fn published_table(folder: Option<&std::path::Path>) -> Result<String, Trouble> {
+    let (catalogue, published) = published(folder)?;
+    let mut text = rtmark_report::imported(&published.times.answers, &catalogue, output::width());
+    text.push_str("\nnot times\n");
+    for other in &published.others {
+        let rtmark_import::OtherFigure { kernel, board, row, value, unit, source } = other;
+        let _ = writeln!(text, "{kernel} on {board}: {row} {value} {unit} ({source})");
+    }
+    Ok(text)
+}
+
+fn published_entries(folder: Option<&std::path::Path>) -> Result<Vec<Entry>, Trouble> {
+    let (catalogue, published) = published(folder)?;
+    let times = published.times.answers.iter().filter_map(rtmark_model::Answer::series);
+    let times = times.filter_map(|series| {
+        let source = series.provenance.log.as_ref()?;
+        let equal = catalogue.equal_to(source.suite, &source.row);
+        let equal = equal.map(|(scenario, row)| (scenario.id.as_str(), row.times.get()));
+        let key = &series.key;
+        let description = format!("{} {} on {}", key.kernel, key.version, key.soc);
+        Some(entry!(source.row, description, "suite": source.suite, "source": source.file,
+            "equal": equal.map(|(id, _)| id), "times": equal.map(|(_, times)| times),
+            "near": source.near, "kernel": key.kernel, "version": key.version, "board": key.soc,
+            "core": series.provenance.core, "clock_hz": series.clock, "basis": series.basis,
+            "figures": series.readings, "span": series.span, "facts": series.facts,
+            "flags": series.flags))
+    });
+    let others = published.others.iter().map(|other| {
+        let description = format!("{} on {}", other.kernel, other.board);
+        entry!(other.row, description, "source": other.source, "value": other.value,
+            "unit": other.unit)
+    });
+    Ok(times.chain(others).collect())
 }
 
 fn socs() -> Result<Vec<Entry>, Trouble> {

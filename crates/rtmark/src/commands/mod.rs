@@ -8,6 +8,7 @@ pub mod exit_codes;
 pub mod export;
 pub mod gate;
 pub mod history;
+pub mod import;
 pub mod list;
 pub mod log;
 pub mod man;

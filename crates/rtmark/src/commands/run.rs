@@ -54,6 +54,12 @@ pub struct Arguments {
     /// Measure again what the store knows of exactly this firmware, soc and simulator
     #[arg(long)]
     fresh: bool,
+    /// Show figures that others have published beside ours, where spans and cores are equal
+    #[arg(long)]
+    published: bool,
+    /// Show what `rtmark import` has kept beside ours, where spans and cores are equal
+    #[arg(long)]
+    imported: bool,
     /// Cycles after which a scenario is given up, instead of the catalogue's budget
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     max_cycles: Option<u64>,
@@ -240,6 +246,11 @@ impl Ledger for Keeper<'_> {
 impl Arguments {
     pub fn run(self, talk: Talk) -> Result<Exit, Trouble> {
         let began = Instant::now();
+        if (self.published || self.imported) && self.format != Format::Table {
+            let message = "figures of others are shown beside ours in tables only";
+            let hint = "leave out --format; `rtmark list published --format json` has the figures";
+            return Err(Trouble::new(Exit::Usage, message, hint));
+        }
         let config = Config::load()?;
         if let Some(name) = &self.name {
             rtmark_store::check_name(name)?;
@@ -284,7 +295,14 @@ impl Arguments {
         let answers = answers?;
         keeper.run.finish()?;
 
-        output::data(&render(self.format, &answers)?)?;
+        let mut text = render(self.format, &answers)?;
+        if self.published || self.imported {
+            let theirs = theirs(self.published, self.imported.then_some(&store), &catalogue)?;
+            let beside = rtmark_report::beside(&answers, &theirs, &catalogue, output::width());
+            text.push('\n');
+            text.push_str(&beside);
+        }
+        output::data(&text)?;
         let exit = show_failures(&answers);
         if !talk.quiet {
             let seconds = began.elapsed().as_secs_f64();
@@ -299,6 +317,33 @@ impl Arguments {
         }
         Ok(exit)
     }
+}
+
+/// Figures of others: published ones, and the newest of each that a store has from logs.
+fn theirs(
+    published: bool,
+    store: Option<&Store>,
+    catalogue: &Catalogue,
+) -> Result<Vec<Answer>, Trouble> {
+    let mut theirs = Vec::new();
+    if published {
+        let read = rtmark_import::published(catalogue, env!("CARGO_PKG_VERSION"));
+        let read = read.map_err(|error| {
+            Trouble::new(Exit::Internal, error, "report this as a defect of rtmark")
+        })?;
+        theirs.extend(read.times.answers);
+    }
+    let Some(store) = store else { return Ok(theirs) };
+    let mut known = BTreeSet::new();
+    for run in store.runs()? {
+        for answer in store.answers(&run.id)? {
+            let from_a_log = answer.series().is_some_and(|s| s.provenance.log.is_some());
+            if from_a_log && known.insert(answer.key().clone()) {
+                theirs.push(answer);
+            }
+        }
+    }
+    Ok(theirs)
 }
 
 pub(super) fn refuse_without_tools(builder: &Builder, plan: &Plan) -> Result<(), Trouble> {
@@ -344,7 +389,7 @@ pub(super) fn own_sha256() -> Option<String> {
     Some(rtmark_firmware::sha256(&bytes))
 }
 
-fn command_line() -> String {
+pub fn command_line() -> String {
     let words = std::env::args().skip(1);
     std::iter::once("rtmark".to_owned()).chain(words).collect::<Vec<_>>().join(" ")
 }

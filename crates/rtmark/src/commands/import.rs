@@ -1,0 +1,376 @@
+//! `rtmark import`
+
+use std::fmt::Write as _;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+use rtmark_import::{Format, ImportError, Imported, Options, Told};
+use rtmark_model::{Answer, Catalogue, KernelId, visible};
+use rtmark_runner::socs;
+use rtmark_runner::{Ending, Session};
+use rtmark_sim::{Image, Machine};
+use rtmark_store::bundle;
+use rtmark_units::{Cycles, Hertz};
+
+use crate::cli::Talk;
+use crate::commands::run;
+use crate::config::Config;
+use crate::exit::Exit;
+use crate::output::{self, say};
+use crate::shelf::{self, StoreFlag};
+use crate::trouble::Trouble;
+
+/// Read the logs of other benchmark suites, and keep what they say as series
+///
+/// Recognised by their lines, whatever stands around these: Zephyr's latency_measure of every
+/// era, timing_info, sched_queues, timer_behavior, ztest benchmarks and recording.csv,
+/// rtos-benchmark, Thread-Metric, RIOT's benchmarks, ChibiOS test reports, cyclictest, ESP-IDF's
+/// elapsed times, TI's task-switch example, RTOSBench, and a CSV and a JSON of our own
+/// (docs/import.md). Rows that cannot be what they seem are kept with a flag and never compared.
+#[derive(Debug, Args)]
+#[command(
+    disable_version_flag = true,
+    after_help = "\
+Examples:
+  rtmark import uart.log --soc stm32f405 --version 4.1
+  rtmark import *.log --dry-run
+  rtmark import lab.rtmark.gz            a bundle of rtmark export
+  minicom-output | rtmark import - --kernel freertos --clock 168MHz
+  rtmark import --from-sim zephyr.elf --soc stm32f405
+
+Exit codes: 4 when no row was found, 2 when a file cannot be read."
+)]
+pub struct Arguments {
+    /// Logs, and bundles of `rtmark export`; `-` is standard input
+    #[arg(value_name = "FILE", required_unless_present = "from_sim", conflicts_with = "from_sim")]
+    files: Vec<PathBuf>,
+    /// Run this firmware on the simulator, and read what it prints
+    #[arg(long, value_name = "IMAGE", requires = "soc")]
+    from_sim: Option<PathBuf>,
+    /// Cycles after which firmware is stopped, instead of 60 seconds of its clock
+    #[arg(long, value_name = "N", requires = "from_sim",
+          value_parser = clap::value_parser!(u64).range(1..))]
+    max_cycles: Option<u64>,
+    /// Take lines for this format instead of recognising them
+    #[arg(long, value_name = "NAME", value_parser = format_of)]
+    format: Option<Format>,
+    /// Show what would be imported, and keep nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// The soc or board, where the log does not say it: one that `rtmark list socs` knows, a soc
+    /// file, or any other name
+    #[arg(long)]
+    soc: Option<String>,
+    /// The clock that counted the cycles, as `168MHz` or in hertz
+    #[arg(long, value_parser = clock_of)]
+    clock: Option<Hertz>,
+    /// The kernel, where the log does not say it
+    #[arg(long)]
+    kernel: Option<KernelId>,
+    /// The kernel's version, where the log does not say it
+    #[arg(long = "version", value_name = "VERSION", id = "kernel_version")]
+    kernel_version: Option<String>,
+    /// The set of build settings, where the log does not say it
+    #[arg(long)]
+    profile: Option<String>,
+    /// The form in which the rows are shown
+    #[arg(long, value_enum, default_value_t = Show::Table)]
+    show: Show,
+    #[command(flatten)]
+    store: StoreFlag,
+    /// A folder with catalogue files instead of the built-in ones
+    #[arg(long, value_name = "FOLDER", env = "RTMARK_CATALOGUE")]
+    catalogue: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Show {
+    /// For people: a line a row
+    Table,
+    /// For programs: everything, as `rtmark run --format json`
+    Json,
+    /// For spreadsheets: a line a row
+    Csv,
+}
+
+fn format_of(text: &str) -> Result<Format, String> {
+    let found = Format::ALL.iter().copied().find(|format| format.name() == text);
+    found.ok_or_else(|| {
+        let names: Vec<_> = Format::ALL.iter().map(|format| format.name()).collect();
+        format!("the formats are {}", names.join(", "))
+    })
+}
+
+fn clock_of(text: &str) -> Result<Hertz, String> {
+    let lower = text.trim().to_lowercase();
+    let (number, scale) = match lower.strip_suffix("hz") {
+        None => (lower.as_str(), 1.0),
+        Some(rest) => match rest.strip_suffix(['m', 'k']) {
+            Some(number) if rest.ends_with('m') => (number, 1e6),
+            Some(number) => (number, 1e3),
+            None => (rest, 1.0),
+        },
+    };
+    let hertz = number.trim().parse::<f64>().ok().map(|number| (number * scale).round());
+    let fits = |hertz: &f64| (1.0..=f64::from(u32::MAX)).contains(hertz);
+    hertz
+        .filter(fits)
+        .map(|hertz| Hertz(hertz as u32))
+        .ok_or_else(|| "a clock is written as 168MHz, 32.768kHz or 48000000".to_owned())
+}
+
+/// A log and what was found in it.
+struct Source {
+    name: String,
+    imported: Imported,
+}
+
+/// What the files of one command brought.
+#[derive(Default)]
+struct Brought {
+    logs: Vec<Source>,
+    /// What is to be said of each bundle.
+    bundles: Vec<String>,
+}
+
+impl Arguments {
+    pub fn run(self, talk: Talk) -> Result<Exit, Trouble> {
+        let catalogue = run::catalogue(self.catalogue.as_deref())?;
+        let options = self.options()?;
+        let Brought { logs: sources, bundles } = match &self.from_sim {
+            Some(image) => Brought {
+                logs: vec![self.from_sim(image, &catalogue, &options, talk)?],
+                bundles: Vec::new(),
+            },
+            None => self.from_files(&catalogue, &options)?,
+        };
+        for source in &sources {
+            warn(source, talk);
+        }
+        if !talk.quiet {
+            bundles.iter().for_each(say);
+        }
+        if sources.is_empty() && !bundles.is_empty() {
+            return Ok(Exit::Fine);
+        }
+        let answers: Vec<Answer> =
+            sources.iter().flat_map(|source| source.imported.answers.iter().cloned()).collect();
+        if answers.is_empty() {
+            let names: Vec<_> = sources.iter().map(|source| source.name.as_str()).collect();
+            let message = format!("no row of any known suite in {}", names.join(", "));
+            let hint = "docs/import.md shows the forms; `rtmark import --help` names them";
+            return Err(Trouble::new(Exit::NothingSelected, message, hint));
+        }
+        output::data(&self.rendered(&answers, &catalogue)?)?;
+        let kept = if self.dry_run { None } else { Some(self.keep(&answers)?) };
+        if !talk.quiet {
+            let flagged: usize = sources.iter().map(|source| source.imported.flagged()).sum();
+            let unreadable: u64 = sources.iter().map(|source| source.imported.unreadable).sum();
+            let rows = output::count(answers.len(), "row");
+            let lines = output::count(unreadable as usize, "line");
+            let kept = kept.unwrap_or_else(|| "nothing kept (--dry-run)".to_owned());
+            say(format!("{rows}, {flagged} flagged, {lines} unreadable; {kept}"));
+        }
+        Ok(Exit::Fine)
+    }
+
+    /// What the options say of all logs.
+    fn options(&self) -> Result<Options, Trouble> {
+        // One that is known brings its core and clock; any other is a name.
+        let known = match &self.soc {
+            Some(name) => match socs::find(name) {
+                Ok(file) => Some(file.soc),
+                Err(socs::SocFileError::Unknown { .. }) if self.from_sim.is_none() => None,
+                Err(error) => return Err(error.into()),
+            },
+            None => None,
+        };
+        let named = || self.soc.as_deref().map(|name| visible(name.as_bytes()));
+        let told = Told {
+            soc: known.as_ref().map(|soc| soc.name.clone()).or_else(named),
+            core: known.as_ref().map(|soc| soc.core.name().to_owned()),
+            clock: self.clock,
+            fallback_clock: known.as_ref().map(|soc| soc.clock),
+            kernel: self.kernel.clone(),
+            version: self.kernel_version.clone(),
+            profile: self.profile.clone(),
+        };
+        let rtmark = env!("CARGO_PKG_VERSION").to_owned();
+        Ok(Options { format: self.format, told, rtmark })
+    }
+
+    fn from_files(&self, catalogue: &Catalogue, options: &Options) -> Result<Brought, Trouble> {
+        let mut brought = Brought::default();
+        for path in &self.files {
+            let name = visible(path.display().to_string().as_bytes());
+            let file: Box<dyn Read> = if path.as_os_str() == "-" {
+                Box::new(std::io::stdin())
+            } else {
+                Box::new(File::open(path).map_err(|error| unreadable(&name, &error))?)
+            };
+            let mut file = BufReader::with_capacity(1 << 16, file);
+            let head = file.fill_buf().map_err(|error| unreadable(&name, &error))?;
+            if self.format.is_none() && bundle::looks_like_bundle(head) {
+                brought.bundles.push(self.from_bundle(&name, file)?);
+            } else {
+                let imported = imported(file, &name, catalogue, options)?;
+                brought.logs.push(Source { name, imported });
+            }
+        }
+        Ok(brought)
+    }
+
+    /// Adds the runs of a bundle to the store; what is to be said about it.
+    fn from_bundle(&self, name: &str, file: impl Read) -> Result<String, Trouble> {
+        if self.dry_run {
+            return Ok(format!("{name}: a bundle; nothing kept (--dry-run)"));
+        }
+        let store = self.store.clone().open(&Config::load()?)?;
+        let imported = bundle::import(&store, file)?;
+        let runs = output::count(imported.added.len(), "run");
+        let answers = imported.answers;
+        let mut text = format!("{name}: {runs} with {answers} answers added");
+        if !imported.known.is_empty() {
+            let known = output::count(imported.known.len(), "run");
+            let _ = write!(text, "; {known} known before");
+        }
+        if !imported.names_taken.is_empty() {
+            let names: Vec<_> =
+                imported.names_taken.iter().map(|name| visible(name.as_bytes())).collect();
+            let _ = write!(text, "; other runs here are called {}", names.join(", "));
+        }
+        Ok(text)
+    }
+
+    /// Runs firmware to its end, and reads its console.
+    fn from_sim(
+        &self,
+        path: &Path,
+        catalogue: &Catalogue,
+        options: &Options,
+        talk: Talk,
+    ) -> Result<Source, Trouble> {
+        /// As long as `rtmark sim` runs.
+        const SECONDS: u64 = 60;
+        /// More text than any suite prints.
+        const LONGEST_CONSOLE: usize = 64 << 20;
+
+        let name = visible(path.display().to_string().as_bytes());
+        let soc = socs::find(self.soc.as_deref().unwrap_or_default())?.soc;
+        let mut bytes = Vec::new();
+        File::open(path)
+            .and_then(|mut file| file.read_to_end(&mut bytes))
+            .map_err(|error| unreadable(&name, &error))?;
+        let base = soc.memories.first().map_or(0, |memory| memory.base);
+        let refuse = |error: &dyn std::fmt::Display| {
+            let hint = format!("`rtmark sim {name} --soc {}` tells more", soc.name);
+            Trouble::new(Exit::Usage, format!("{name}: {error}"), hint)
+        };
+        let image = Image::from_bytes(&bytes, base).map_err(|error| refuse(&error))?;
+        let mut machine = Machine::new(&soc);
+        machine.load(&image).map_err(|error| refuse(&error))?;
+        let mut session = Session::with(machine, &image);
+        let limit = self.max_cycles.unwrap_or(SECONDS * u64::from(soc.clock.0));
+        let mut console = Vec::new();
+        let ending = session.run(Cycles(limit), |machine| {
+            let printed = machine.take_console();
+            if console.len() < LONGEST_CONSOLE {
+                console.extend(printed);
+            }
+        });
+        // Suites end in an idle loop: no ending spoils what was printed before.
+        if !talk.quiet && !matches!(ending, Ending::Exit(_) | Ending::Asleep | Ending::Limit) {
+            say(format!("{name}: {}; what it printed until then counts", session.tell(&ending)));
+        }
+        let name = format!("{name} on {}", soc.name);
+        let imported = imported(console.as_slice(), &name, catalogue, options)?;
+        Ok(Source { name, imported })
+    }
+
+    fn rendered(&self, answers: &[Answer], catalogue: &Catalogue) -> Result<String, Trouble> {
+        let failed = |error: &dyn std::fmt::Display| {
+            Trouble::new(Exit::Internal, error, "report this as a defect of rtmark")
+        };
+        Ok(match self.show {
+            Show::Table => rtmark_report::imported(answers, catalogue, output::width()),
+            Show::Json => {
+                let generator = concat!("rtmark ", env!("CARGO_PKG_VERSION"));
+                rtmark_report::json(generator, answers).map_err(|error| failed(&error))?
+            }
+            Show::Csv => rtmark_report::csv(answers).map_err(|error| failed(&error))?,
+        })
+    }
+
+    /// Puts the rows into the store; says where.
+    fn keep(&self, answers: &[Answer]) -> Result<String, Trouble> {
+        let store = self.store.clone().open(&Config::load()?)?;
+        let run = store.begin(&run::command_line(), env!("CARGO_PKG_VERSION"), None)?;
+        let short = shelf::short(run.id()).to_owned();
+        for answer in answers {
+            run.record(answer, None)?;
+        }
+        run.finish()?;
+        Ok(format!("kept as run {short} in {}", store.path().display()))
+    }
+}
+
+fn unreadable(name: &str, error: &dyn std::fmt::Display) -> Trouble {
+    Trouble::new(Exit::Usage, format!("{name}: {error}"), "check the path")
+}
+
+fn imported(
+    reader: impl BufRead,
+    name: &str,
+    catalogue: &Catalogue,
+    options: &Options,
+) -> Result<Imported, Trouble> {
+    rtmark_import::import(reader, name, catalogue, options).map_err(|error| {
+        let hint = match error {
+            ImportError::TooLong => "split it; its rows are independent of each other",
+            ImportError::Document(_) => "docs/import.md describes the JSON form",
+            _ => "check that it is a file that can be read",
+        };
+        Trouble::new(Exit::Usage, format!("{name}: {error}"), hint)
+    })
+}
+
+/// Warnings of one log that are shown; `-v` shows all.
+const SHOWN: usize = 20;
+
+fn warn(source: &Source, talk: Talk) {
+    if talk.quiet {
+        return;
+    }
+    let Imported { warnings, unsaid, .. } = &source.imported;
+    let shown = if talk.verbose > 0 { usize::MAX } else { SHOWN };
+    for warning in warnings.iter().take(shown) {
+        let message = visible(warning.message.as_bytes()).replace('\n', " ");
+        say(format!("warning: {}:{}: {message}", source.name, warning.line));
+    }
+    let more = warnings.len().saturating_sub(shown) as u64 + unsaid;
+    if more > 0 {
+        say(format!("warning: {}: and {more} more; -v shows them", source.name));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clocks_are_read_as_they_are_written() {
+        for (text, hertz) in [
+            ("168MHz", 168_000_000),
+            ("32.768 kHz", 32_768),
+            ("48000000", 48_000_000),
+            ("10hz", 10),
+        ] {
+            assert_eq!(clock_of(text), Ok(Hertz(hertz)), "{text}");
+        }
+        for bad in ["", "0", "fast", "5GHz", "-1", "1e400MHz"] {
+            clock_of(bad).expect_err(bad);
+        }
+    }
+}

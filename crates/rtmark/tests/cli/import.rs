@@ -1,0 +1,127 @@
+//! `rtmark import`: logs in, series out, and what is said about the rest.
+
+use std::io::Write as _;
+use std::process::Stdio;
+
+use crate::common::{Elf, Said, printing, rtmark, said};
+
+const LOG: &str = "\
+*** Booting Zephyr OS build v4.2.0 ***\r
+thread.yield.preemptive.ctx.k_to_k       - Context switch via k_yield          :     240 cycles ,     5000 ns : \r
+thread.start.kernel.from.kernel          - Start thread                        :     480 cycles ,    10000 ns : \r
+heap.malloc.immediate                    - Average time for heap malloc        :  FAILED cycles ,   FAILED ns : no heap\r
+semaphore.give.immediate.kernel          - Give a semaphore                    :     1x0 cycles ,     2000 ns : \r
+";
+
+fn folder() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    std::fs::write(folder.path().join("uart.log"), LOG).expect("writable");
+    folder
+}
+
+#[test]
+fn rows_are_shown_and_kept() {
+    let folder = folder();
+    let said = said(folder.path(), &["import", "uart.log", "--soc", "stm32f405"]);
+    assert_eq!(said.code, 0, "{said:#?}");
+    let text = &said.stdout;
+    assert!(text.contains("zephyr 4.2.0") && text.contains("stm32f405"), "{text}");
+    assert!(text.contains("mean 240 cycles  5.00 \u{b5}s  = thread.yield"), "{text}");
+    assert!(text.contains("like thread.start, but ours creates the thread"), "{text}");
+    assert!(text.contains("not compared: failed: the suite says FAILED, and: no heap"), "{text}");
+    assert!(said.stderr.contains("warning: uart.log:5: looks like a row"), "{said:#?}");
+    assert!(said.stderr.contains("3 rows, 1 flagged, 1 line unreadable; kept as run"), "{said:#?}");
+    assert!(folder.path().join("data/rtmark/store.sqlite").is_file());
+}
+
+#[test]
+fn a_dry_run_keeps_nothing_and_json_has_the_published_form() {
+    let folder = folder();
+    let arguments = ["import", "uart.log", "--dry-run", "--show", "json", "-q"];
+    let said = said(folder.path(), &arguments);
+    assert_eq!((said.code, said.stderr.as_str()), (0, ""), "{said:#?}");
+    assert!(!folder.path().join("data").exists());
+    let document: rtmark_model::Document = serde_json::from_str(&said.stdout).expect("JSON");
+    let series = document.answers[0].answer.series().expect("a series");
+    assert_eq!(series.clock.0, 48_000_000);
+    assert_eq!(series.key.backend, rtmark_model::Backend::Log);
+    let source = series.provenance.log.as_ref().expect("a log");
+    assert_eq!((source.file.as_str(), source.line), ("uart.log", 2));
+}
+
+#[test]
+fn standard_input_and_what_a_log_does_not_say() {
+    let folder = folder();
+    let mut child = rtmark(folder.path())
+        .args(["import", "-", "--dry-run", "--show", "csv", "--kernel", "freertos"])
+        .args(["--version", "11.1", "--clock", "150MHz", "--soc", "my board"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("rtmark runs");
+    let log = "** Yield stats [avg, min, max] in nanoseconds **\n Yield (context switch) : 900, 800, 1500\n";
+    child.stdin.take().expect("a pipe").write_all(log.as_bytes()).expect("written");
+    let said: Said = child.wait_with_output().expect("it ends").into();
+    assert_eq!(said.code, 0, "{said:#?}");
+    assert!(said.stdout.contains("my board,,150000000,freertos,11.1,"), "{said:#?}");
+}
+
+#[test]
+fn firmware_on_the_simulator_is_a_log() {
+    let folder = folder();
+    let row = "a.b - c : 48 cycles , 1000 ns :";
+    Elf { code: &printing(row, true), ..Elf::default() }.write(&folder.path().join("z.elf"));
+    let arguments = ["import", "--from-sim", "z.elf", "--soc", "stm32c031"];
+    let said = said(folder.path(), &arguments);
+    assert_eq!(said.code, 0, "{said:#?}");
+    assert!(
+        said.stdout.contains("stm32c031") && said.stdout.contains("mean 48 cycles"),
+        "{said:#?}"
+    );
+}
+
+#[test]
+fn what_cannot_be_read_is_refused() {
+    let folder = folder();
+    let said = |arguments: &[&str]| said(folder.path(), &[&["import"], arguments].concat());
+    said(&["nope.log"]).refused(2, &["nope.log", "check the path"]);
+    std::fs::write(folder.path().join("empty.log"), "hello\n").expect("writable");
+    said(&["empty.log"]).refused(4, &["no row of any known suite in empty.log", "docs/import.md"]);
+    std::fs::write(folder.path().join("bad.json"), "{\"rtmark_import\": 9, \"rows\": []}")
+        .expect("writable");
+    said(&["bad.json"]).refused(2, &["bad.json", "form 9"]);
+    assert_eq!(said(&["uart.log", "--format", "x"]).code, 2);
+    said(&["--from-sim", "uart.log", "--soc", "stm32c031"]).refused(2, &["uart.log", "rtmark sim"]);
+    said(&["--from-sim", "uart.log", "--soc", "nope"]).refused(4, &["no soc is called `nope`"]);
+    assert_eq!(said(&[]).code, 2);
+}
+
+#[test]
+fn a_bundle_of_another_store_is_one_more_form() {
+    let folder = folder();
+    let said = |arguments: &[&str]| said(folder.path(), arguments);
+    assert_eq!(said(&["import", "uart.log", "-q"]).code, 0);
+    let exported = said(&["export", "latest", "-o", "x.rtmark"]);
+    assert_eq!(exported.code, 0, "{exported:#?}");
+    let other = said(&["import", "x.rtmark", "--store", "other.db"]);
+    assert_eq!(other.code, 0, "{other:#?}");
+    assert!(other.stderr.contains("x.rtmark: 1 run with 3 answers added"), "{other:#?}");
+    let again = said(&["import", "x.rtmark", "--store", "other.db"]);
+    assert!(again.stderr.contains("0 runs with 0 answers added; 1 run known"), "{again:#?}");
+    let dry = said(&["import", "x.rtmark", "--dry-run", "--store", "third.db"]);
+    assert!(dry.stderr.contains("nothing kept") && !folder.path().join("third.db").exists());
+}
+
+#[test]
+fn published_figures_are_listed_with_their_sources() {
+    let folder = folder();
+    let list = said(folder.path(), &["list", "published"]);
+    assert_eq!(list.code, 0, "{list:#?}");
+    assert!(list.stdout.contains("https://tweedegolf.nl/"), "sources are named");
+    assert!(list.stdout.contains("program size 20676 bytes"));
+    let json = said(folder.path(), &["list", "published", "--format", "json"]);
+    let json: serde_json::Value = serde_json::from_str(&json.stdout).expect("JSON");
+    let entries = json.as_array().expect("a list");
+    assert!(entries.len() > 400 && entries.iter().all(|entry| entry["source"].is_string()));
+}
