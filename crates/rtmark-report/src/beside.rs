@@ -191,8 +191,8 @@ fn note(series: &Series, times: u32) -> String {
         ));
     }
     match series.span.overhead {
-        Overhead::Included => parts.push("reading the clock is part of it".into()),
-        Overhead::Subtracted => parts.push("the cost of reading the clock was taken off".into()),
+        Overhead::Included => parts.push("what measuring costs is part of it".into()),
+        Overhead::Subtracted => parts.push("what reading the clock costs was taken off".into()),
         Overhead::None => {}
     }
     for (fact, before) in [("conditions", ""), ("measured_on", "measured on "), ("note", "")] {

@@ -155,10 +155,10 @@ fn bases_never_share_a_table() {
 #[test]
 fn summaries_say_which_figure_they_are_and_flagged_ones_are_not_shown_as_figures() {
     let mut told = series("freertos", "thread.yield", &[]);
-    told.readings = Readings::Summarised(rtmark_model::Summarised {
+    told.readings = Readings::Summarised(Summarised {
         mean: Some(240.0),
         max: Some(9000.0),
-        ..rtmark_model::Summarised::default()
+        ..Summarised::default()
     });
     let mut flagged = told.clone();
     flagged.key.scenario = "thread.create".parse().expect("good");
