@@ -119,6 +119,8 @@ fn answer(
         span,
         clock: Hertz(clock.unwrap_or(0)),
         readings,
+        emptied: None,
+        masked: None,
         unpaired: Unpaired::default(),
         facts: facts
             .into_iter()

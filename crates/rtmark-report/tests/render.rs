@@ -4,9 +4,8 @@ use std::collections::BTreeMap;
 
 use rtmark_model::{
     Answer, Backend, Basis, Compiler, Disturbance, Exact, Expected, Failure, FailureKind, Firmware,
-    Key, LogSource, MaskRegister, Masked, Overhead, Place, Provenance, Readings, Samples, Series, Span,
-    Suite, Summarised,
-    Unpaired,
+    Key, LogSource, MaskRegister, Masked, Overhead, Place, Provenance, Readings, Samples, Series,
+    Span, Suite, Summarised, Unpaired,
 };
 use rtmark_units::Hertz;
 
@@ -260,6 +259,7 @@ fn what_caches_hide_is_shown_apart() {
     assert!(csv.contains(",377,377"), "{csv}");
     let json = rtmark_report::json("rtmark", &answers).expect("renders");
     assert!(json.contains("emptied_statistics"), "{json}");
+}
 
 /// A row of a log: its suite's name of it, a mean in cycles, and what it is on.
 fn of_a_log(suite: Suite, row: &str, mean: f64, core: &str) -> Series {
