@@ -1,5 +1,7 @@
 //! Logs of others, where they are at hand: the folder that `RTMARK_LOGS` names.
 
+#![expect(clippy::print_stdout, reason = "a test that is skipped says so")]
+
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::BufReader;

@@ -141,10 +141,10 @@ impl Arguments {
         let options = self.options()?;
         let Brought { logs: sources, bundles } = match &self.from_sim {
             Some(image) => Brought {
-                logs: vec![self.from_sim(image, &catalogue, &options, talk)?],
+                logs: vec![self.run_firmware(image, &catalogue, &options, talk)?],
                 bundles: Vec::new(),
             },
-            None => self.from_files(&catalogue, &options)?,
+            None => self.read_files(&catalogue, &options)?,
         };
         for source in &sources {
             warn(source, talk);
@@ -201,7 +201,7 @@ impl Arguments {
         Ok(Options { format: self.format, told, rtmark })
     }
 
-    fn from_files(&self, catalogue: &Catalogue, options: &Options) -> Result<Brought, Trouble> {
+    fn read_files(&self, catalogue: &Catalogue, options: &Options) -> Result<Brought, Trouble> {
         let mut brought = Brought::default();
         for path in &self.files {
             let name = visible(path.display().to_string().as_bytes());
@@ -213,7 +213,7 @@ impl Arguments {
             let mut file = BufReader::with_capacity(1 << 16, file);
             let head = file.fill_buf().map_err(|error| unreadable(&name, &error))?;
             if self.format.is_none() && bundle::looks_like_bundle(head) {
-                brought.bundles.push(self.from_bundle(&name, file)?);
+                brought.bundles.push(self.read_bundle(&name, file)?);
             } else {
                 let imported = imported(file, &name, catalogue, options)?;
                 brought.logs.push(Source { name, imported });
@@ -223,7 +223,7 @@ impl Arguments {
     }
 
     /// Adds the runs of a bundle to the store; what is to be said about it.
-    fn from_bundle(&self, name: &str, file: impl Read) -> Result<String, Trouble> {
+    fn read_bundle(&self, name: &str, file: impl Read) -> Result<String, Trouble> {
         if self.dry_run {
             return Ok(format!("{name}: a bundle; nothing kept (--dry-run)"));
         }
@@ -245,7 +245,7 @@ impl Arguments {
     }
 
     /// Runs firmware to its end, and reads its console.
-    fn from_sim(
+    fn run_firmware(
         &self,
         path: &Path,
         catalogue: &Catalogue,
