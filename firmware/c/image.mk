@@ -7,6 +7,7 @@
 #   SOURCES     sources linked into every image
 #   INCLUDES    directories with headers
 #   DEFINES     macros of the form NAME=value
+#   LINK        further arguments of the linker
 #   OPT         optimisation of everything, for instance -O2
 #   OPT_<image> optimisation of that image's own source file, if it differs
 #   THIRD_PARTY directory of a source tree that is not ours
@@ -55,18 +56,20 @@ CORE_FLAGS_cortex-m3 := -mcpu=cortex-m3 -mfloat-abi=soft -DRTMARK_CORE_HAS_FPU=0
 CORE_FLAGS_cortex-m4f := -mcpu=cortex-m4 -mfpu=fpv4-sp-d16 -mfloat-abi=hard -DRTMARK_CORE_HAS_FPU=1
 CORE_FLAGS_cortex-m33 := -mcpu=cortex-m33 -mfpu=fpv5-sp-d16 -mfloat-abi=hard -DRTMARK_CORE_HAS_FPU=1
 
+include $(SHARED)/arch.mk
+
 CORE_FLAGS := $(CORE_FLAGS_$(RTMARK_CORE))
 ifeq ($(CORE_FLAGS),)
-$(error core `$(RTMARK_CORE)` is unknown here; known are: $(patsubst CORE_FLAGS_%,%,$(filter CORE_FLAGS_cortex-%,$(.VARIABLES))))
+$(error core `$(RTMARK_CORE)` is unknown here; known are: $(patsubst CORE_FLAGS_%,%,$(filter CORE_FLAGS_%,$(.VARIABLES))))
 endif
 
 # ------------------------------------------------------------------------------- tools
 
-CROSS_COMPILE ?= arm-none-eabi-
+CROSS_COMPILE ?= $(CROSS_COMPILE_DEFAULT)
 CC := $(CROSS_COMPILE)gcc
 CC_VERSION := $(shell $(CC) -dumpfullversion 2>/dev/null)
 ifeq ($(CC_VERSION),)
-$(error `$(CC)` does not run; install it (Debian: apt install gcc-arm-none-eabi libnewlib-arm-none-eabi) or set CROSS_COMPILE)
+$(error `$(CC)` does not run; install it (`rtmark doctor` says how) or set CROSS_COMPILE)
 endif
 
 Q := $(if $(filter 1,$(V)),,@)
@@ -84,17 +87,17 @@ PREFIX_MAP := -ffile-prefix-map=$(FIRMWARE)=. -ffile-prefix-map=$(OUT)=out \
 export PWD := $(CURDIR)
 
 # Newlib as the compiler finds it, without specs.
-MACHINE := -mthumb $(CORE_FLAGS)
+MACHINE := $(THUMB) $(CORE_FLAGS)
 CFLAGS := $(MACHINE) -std=gnu11 -g -ffunction-sections -fdata-sections \
           -Wall -Wextra -Wshadow -Wstrict-prototypes -Werror \
           $(if $(RTMARK_CLOCKED),-DRTMARK_CLOCKED=1) \
           $(addprefix -D,$(DEFINES)) -I$(SHARED) -I$(GEN) $(addprefix -I,$(INCLUDES))
 LDFLAGS := $(MACHINE) -nostartfiles -Wl,--gc-sections -Wl,--build-id=none \
-           -Wl,--fatal-warnings -L$(GEN) -T$(SHARED)/firmware.ld
+           -Wl,--fatal-warnings $(LINK) -L$(GEN) -T$(SHARED)/firmware.ld
 
 # ------------------------------------------------------------------------------ objects
 
-SHARED_SOURCES := $(addprefix $(SHARED)/,startup.c semihosting.c rtmark_firmware.c \
+SHARED_SOURCES := $(addprefix $(SHARED)/,$(STARTUP) semihosting.c rtmark_firmware.c \
                     $(if $(RTMARK_CLOCKED),rtmark_clock.c))
 IMAGES := $(filter-out $(RTMARK_WITHOUT),$(IMAGES))
 COMMON_SOURCES := $(SHARED_SOURCES) $(SOURCES)
@@ -102,7 +105,7 @@ COMMON_SOURCES := $(SHARED_SOURCES) $(SOURCES)
 THIRD_PARTY_OBJ := $(OBJ)/third-party
 
 COMMON_OBJECTS := $(addprefix $(OBJ)/,$(notdir $(COMMON_SOURCES:.c=.o))) \
-                  $(addprefix $(THIRD_PARTY_OBJ)/,$(notdir $(THIRD_PARTY_SOURCES:.c=.o)))
+                  $(addprefix $(THIRD_PARTY_OBJ)/,$(addsuffix .o,$(notdir $(basename $(THIRD_PARTY_SOURCES)))))
 IMAGE_OBJECTS := $(IMAGES:%=$(OBJ)/%.o)
 ELFS := $(IMAGES:%=$(OUT)/%.elf)
 
@@ -136,6 +139,7 @@ $(GEN)/%: $(RTMARK_GEN)/% FORCE
 
 NEEDED_BY_OBJECTS := $(OBJ)/settings $(GEN)/rtmark_soc.h $(MAKEFILE_LIST)
 
+assemble = $(Q)$(CC) $(CFLAGS) $(PREFIX_MAP) -MMD -MP -c $(abspath $<) -o $@
 to_assembly = $(CC) $(CFLAGS) $(or $(OPT_$*),$(OPT)) $(PER_FILE) $(PREFIX_MAP) -MMD -MP -MF $(@:.o=.d) -MT $@ \
               $(abspath $<) -S -o $@.s
 ifeq ($(RTMARK_CLOCKED),)
@@ -144,10 +148,10 @@ else
 # By way of assembly language, where probes come to the entries of functions.
 compile = $(Q)$(to_assembly) && awk -f $(SHARED)/entry_probes.awk $@.s $@.s > $@.probed.s && \
           $(CC) $(MACHINE) -c $@.probed.s -o $@
-$(OBJ)/rtmark_clock.o: PER_FILE := -mgeneral-regs-only
+$(OBJ)/rtmark_clock.o: PER_FILE := $(GENERAL_REGISTERS)
 endif
 
-$(OBJ)/startup.o: PER_FILE := -mgeneral-regs-only
+$(addprefix $(OBJ)/,$(notdir $(STARTUP:.c=.o))): PER_FILE := $(GENERAL_REGISTERS)
 
 $(OBJ)/%.o: %.c $(NEEDED_BY_OBJECTS)
 	$(compile)
@@ -155,12 +159,15 @@ $(OBJ)/%.o: %.c $(NEEDED_BY_OBJECTS)
 $(OBJ)/%.o: $(SHARED)/%.c $(NEEDED_BY_OBJECTS)
 	$(compile)
 
+$(OBJ)/%.o: $(SHARED)/freestanding/%.c $(NEEDED_BY_OBJECTS)
+	$(compile)
+
 # One rule for each, because they come from several directories of their tree.
 define third_party_object
-$(THIRD_PARTY_OBJ)/$(notdir $(1:.c=.o)): PER_FILE := -w
-$(THIRD_PARTY_OBJ)/$(notdir $(1:.c=.o)): $(1) $(NEEDED_BY_OBJECTS)
+$(THIRD_PARTY_OBJ)/$(basename $(notdir $(1))).o: PER_FILE := -w
+$(THIRD_PARTY_OBJ)/$(basename $(notdir $(1))).o: $(1) $(NEEDED_BY_OBJECTS)
 	@mkdir -p $$(@D)
-	$$(compile)
+	$$($(if $(filter %.S,$(1)),assemble,compile))
 endef
 $(foreach source,$(THIRD_PARTY_SOURCES),$(eval $(call third_party_object,$(source))))
 

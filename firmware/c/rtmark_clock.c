@@ -28,7 +28,9 @@ struct event {
     uint32_t count;
 };
 
-struct event rtmark_clock_ring[EVENTS] __attribute__((used));
+/* One more than are counted: some routines store a count before they know whether there
+ * is room. */
+struct event rtmark_clock_ring[EVENTS + 1] __attribute__((used));
 struct event *rtmark_clock_next __attribute__((used)) = rtmark_clock_ring;
 uint32_t rtmark_clock_lost __attribute__((used));
 
@@ -129,6 +131,102 @@ __asm__(
 
 #define START(address, value) (*(volatile uint32_t *)(address) = (value))
 #define START_COUNTER() RTMARK_COUNTER_START(START)
+
+#elif defined(__riscv)
+
+/* t0 is the site. Interrupts are those of machine mode. */
+__asm__(
+    ".pushsection .text.rtmark_clock, \"ax\", %progbits\n"
+    ".globl rtmark_clock_1\n"
+    ".type rtmark_clock_1, %function\n"
+    "rtmark_clock_1:\n"
+    "   addi  sp, sp, -16\n"
+    "   sw    t1, 0(sp)\n"
+    "   sw    t2, 4(sp)\n"
+    "   sw    t3, 8(sp)\n"
+    "   sw    t4, 12(sp)\n"
+    "   csrrci t1, mstatus, 8\n"
+    "   la    t2, rtmark_clock_next\n"
+    "   lw    t3, 0(t2)\n"
+    "   la    t4, " RING_END "\n"
+    "   bgeu  t3, t4, 2f\n"
+    "   sw    t0, 0(t3)\n"
+    "   addi  t4, t3, 8\n"
+    "   sw    t4, 0(t2)\n"
+    "   csrr  t4, minstret\n"
+    "   sw    t4, 4(t3)\n"
+    "1: andi  t1, t1, 8\n"
+    "   csrs  mstatus, t1\n"
+    "   lw    t1, 0(sp)\n"
+    "   lw    t2, 4(sp)\n"
+    "   lw    t3, 8(sp)\n"
+    "   lw    t4, 12(sp)\n"
+    "   addi  sp, sp, 16\n"
+    "   jr    t0\n"
+    /* No room. */
+    "2: la    t2, rtmark_clock_lost\n"
+    "   lw    t3, 0(t2)\n"
+    "   addi  t3, t3, 1\n"
+    "   sw    t3, 0(t2)\n"
+    "   j     1b\n"
+    ".size rtmark_clock_1, . - rtmark_clock_1\n"
+
+    ".globl rtmark_clock_2\n"
+    ".type rtmark_clock_2, %function\n"
+    "rtmark_clock_2:\n"
+    "   addi  sp, sp, -16\n"
+    "   sw    t1, 0(sp)\n"
+    "   sw    t2, 4(sp)\n"
+    "   sw    t3, 8(sp)\n"
+    "   sw    t4, 12(sp)\n"
+    "   csrrci t1, mstatus, 8\n"
+    "   csrr  t4, minstret\n"
+    "   la    t2, rtmark_clock_next\n"
+    "   lw    t3, 0(t2)\n"
+    "   sw    t4, 4(t3)\n"
+    "   la    t4, " RING_END "\n"
+    "   bgeu  t3, t4, 2b\n"
+    "   sw    t0, 0(t3)\n"
+    "   addi  t3, t3, 8\n"
+    "   sw    t3, 0(t2)\n"
+    "   la    t4, " RING_FULL "\n"
+    "   bltu  t3, t4, 1b\n"
+    /* All that a call may change, but t1 to t4, which are saved already. */
+    "   addi  sp, sp, -64\n"
+    "   sw    t0, 0(sp)\n"
+    "   sw    t1, 4(sp)\n"
+    "   sw    t5, 8(sp)\n"
+    "   sw    t6, 12(sp)\n"
+    "   sw    a0, 16(sp)\n"
+    "   sw    a1, 20(sp)\n"
+    "   sw    a2, 24(sp)\n"
+    "   sw    a3, 28(sp)\n"
+    "   sw    a4, 32(sp)\n"
+    "   sw    a5, 36(sp)\n"
+    "   sw    a6, 40(sp)\n"
+    "   sw    a7, 44(sp)\n"
+    "   sw    ra, 48(sp)\n"
+    "   call  rtmark_clock_drain\n"
+    "   lw    t0, 0(sp)\n"
+    "   lw    t1, 4(sp)\n"
+    "   lw    t5, 8(sp)\n"
+    "   lw    t6, 12(sp)\n"
+    "   lw    a0, 16(sp)\n"
+    "   lw    a1, 20(sp)\n"
+    "   lw    a2, 24(sp)\n"
+    "   lw    a3, 28(sp)\n"
+    "   lw    a4, 32(sp)\n"
+    "   lw    a5, 36(sp)\n"
+    "   lw    a6, 40(sp)\n"
+    "   lw    a7, 44(sp)\n"
+    "   lw    ra, 48(sp)\n"
+    "   addi  sp, sp, 64\n"
+    "   j     1b\n"
+    ".size rtmark_clock_2, . - rtmark_clock_2\n"
+    ".popsection\n");
+
+/* It always counts. */
+#define START_COUNTER() ((void)0)
 
 #else
 #error "clocked probes know no counter of this architecture"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #include "rtmark_firmware.h"
 
-#include "cortex_m.h"
+#include "core.h"
 #include "rtmark_clock.h"
 #include "semihosting.h"
 
@@ -82,7 +82,7 @@ static void __attribute__((noreturn)) end(enum semihosting_exit reason)
 /* From here on nobody else may run: the line would be cut by another one. */
 static void begin_failure(void)
 {
-    cortex_m_disable_interrupts();
+    core_disable_interrupts();
     line_length = 0;
     append(scenario_id);
     append(" FAILED: ");
@@ -119,7 +119,7 @@ void rtmark_fact(const char *key, uint32_t value)
 
 void rtmark_ok(void)
 {
-    cortex_m_disable_interrupts();
+    core_disable_interrupts();
     end(SEMIHOSTING_EXIT_OK);
 }
 

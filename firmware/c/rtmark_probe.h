@@ -157,6 +157,22 @@
 #elif defined(__arm__)
 #define RTMARK_CALL_ "mov r12, lr\nbl rtmark_clock_\\kind\n771:\nmov lr, r12\n"
 #define RTMARK_CLOBBERS_ "memory", "r12", "cc"
+#elif defined(__aarch64__)
+#define RTMARK_CALL_ "adr x17, 771f\nb rtmark_clock_\\kind\n771:\n"
+#define RTMARK_CLOBBERS_ "memory", "x16", "x17", "cc"
+#elif defined(__riscv)
+#define RTMARK_CALL_ \
+    ".option push\n.option norvc\njal t0, rtmark_clock_\\kind\n.option pop\n771:\n"
+#define RTMARK_CLOBBERS_ "memory", "t0"
+#endif
+
+/* Two words make a scenario's entry: a function and a name. */
+#if defined(__aarch64__)
+#define RTMARK_WORD_ ".8byte"
+#define RTMARK_ALIGN_ ".balign 8\n"
+#else
+#define RTMARK_WORD_ ".4byte"
+#define RTMARK_ALIGN_ ".balign 4\n"
 #endif
 
 __asm__(
@@ -201,9 +217,9 @@ __asm__(
     ".asciz \"\\id\"\n"
     ".popsection\n"
     ".pushsection .rodata.rtmark_scenarios, \"a\", %progbits\n"
-    ".balign 4\n"
-    ".4byte \\function\n"
-    ".4byte 772b\n"
+    RTMARK_ALIGN_
+    RTMARK_WORD_ " \\function\n"
+    RTMARK_WORD_ " 772b\n"
     ".popsection\n"
     ".set rtmark_scenario_count, rtmark_scenario_count + 1\n"
     ".endm\n"

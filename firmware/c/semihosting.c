@@ -5,13 +5,56 @@
 
 enum { SYS_WRITE0 = 0x04, SYS_EXIT = 0x18 };
 
+#if defined(__riscv)
+
+/* The sequence by which a breakpoint is known as a call, uncompressed and within one page. */
+static void semihosting_call(uint32_t operation, uintptr_t argument)
+{
+    register uintptr_t a0 __asm__("a0") = operation;
+    register uintptr_t a1 __asm__("a1") = argument;
+
+    __asm__ __volatile__(
+        ".option push\n\t"
+        ".option norvc\n\t"
+        ".balign 16\n\t"
+        "slli zero, zero, 0x1f\n\t"
+        "ebreak\n\t"
+        "srai zero, zero, 7\n\t"
+        ".option pop"
+        : "+r"(a0)
+        : "r"(a1)
+        : "memory");
+}
+
+#elif defined(__aarch64__)
+
+static void semihosting_call(uint32_t operation, uintptr_t argument)
+{
+    register uint64_t x0 __asm__("x0") = operation;
+    register uint64_t x1 __asm__("x1") = argument;
+
+    __asm__ __volatile__("hlt 0xF000" : "+r"(x0) : "r"(x1) : "memory");
+}
+
+#else
+
+#if __ARM_ARCH_PROFILE == 'R'
+#define SEMIHOSTING_CALL "svc 0x123456"
+#define SEMIHOSTING_CLOBBERS "memory", "lr"
+#else
+#define SEMIHOSTING_CALL "bkpt 0xAB"
+#define SEMIHOSTING_CLOBBERS "memory"
+#endif
+
 static void semihosting_call(uint32_t operation, uintptr_t argument)
 {
     register uint32_t r0 __asm__("r0") = operation;
     register uintptr_t r1 __asm__("r1") = argument;
 
-    __asm__ __volatile__("bkpt 0xAB" : "+r"(r0) : "r"(r1) : "memory");
+    __asm__ __volatile__(SEMIHOSTING_CALL : "+r"(r0) : "r"(r1) : SEMIHOSTING_CLOBBERS);
 }
+
+#endif
 
 void semihosting_write0(const char *text)
 {
@@ -20,7 +63,15 @@ void semihosting_write0(const char *text)
 
 void semihosting_exit(enum semihosting_exit reason)
 {
+#if defined(__aarch64__)
+    /* There the reason is in a block of its own, with the status beside it. */
+    const uint64_t block[2] = { SEMIHOSTING_EXIT_OK, reason != SEMIHOSTING_EXIT_OK };
+    const uintptr_t argument = (uintptr_t)block;
+#else
+    const uintptr_t argument = (uintptr_t)reason;
+#endif
+
     for (;;) {
-        semihosting_call(SYS_EXIT, (uintptr_t)reason);
+        semihosting_call(SYS_EXIT, argument);
     }
 }

@@ -114,7 +114,9 @@ extern void vAssertCalled( void ) __attribute__( ( noreturn ) );
 /* Template: at its start the scheduler checks that SVC and PendSV lead to it. */
 #define configCHECK_HANDLER_INSTALLATION 1
 
-#if defined( __ARM_ARCH_6M__ )
+#if !defined( __ARM_ARCH_PROFILE ) || __ARM_ARCH_PROFILE != 'M'
+    #include "other_cores.h"
+#elif defined( __ARM_ARCH_6M__ )
     /* This port masks all interrupts, and names its handlers itself. */
 #else
     /* Demo: interrupts of the levels 0 to 4 are never masked by the kernel and must

@@ -31,7 +31,7 @@ TaskHandle_t xBenchCreateTask( TaskFunction_t pxTaskCode,
 
 void vAssertCalled( void )
 {
-    rtmark_failed_at( "configASSERT", ( uint32_t ) __builtin_return_address( 0 ) );
+    rtmark_failed_at( "configASSERT", ( uint32_t ) ( uintptr_t ) __builtin_return_address( 0 ) );
 }
 /*-----------------------------------------------------------*/
 

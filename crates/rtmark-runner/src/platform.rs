@@ -75,8 +75,13 @@ macro_rules! builtin {
     };
 }
 
-const BUILTIN: &[(&str, &str)] =
-    builtin!["stm32c031.toml", "stm32f100.toml", "stm32f405.toml", "mps2-an505.toml",];
+const BUILTIN: &[(&str, &str)] = builtin![
+    "stm32c031.toml",
+    "stm32f100.toml",
+    "stm32f405.toml",
+    "mps2-an505.toml",
+    "rv32-virt.toml",
+];
 
 /// A machine from the text of a machine file; `origin` names it in errors.
 ///
