@@ -5,10 +5,12 @@
 
 CORE_FLAGS_rv32imac := -march=rv32imac -misa-spec=2.2 -mabi=ilp32 -mcmodel=medany \
                        --specs=picolibc.specs -DRTMARK_CORE_HAS_FPU=0
-CORE_FLAGS_cortex-r5 := -mcpu=cortex-r5 -marm -mfpu=vfpv3-d16 -mfloat-abi=hard -DRTMARK_CORE_HAS_FPU=1
-# Linux's compiler without Linux's libraries.
-CORE_FLAGS_cortex-a72 := -mcpu=cortex-a72 -ffreestanding -fno-pic -fno-pie -fno-stack-protector \
-                         -mno-outline-atomics -nostdlib -static -I$(SHARED)/freestanding -DRTMARK_CORE_HAS_FPU=1
+CORE_FLAGS_cortex-r5 := -mcpu=cortex-r5 -marm -mfloat-abi=soft -DRTMARK_CORE_HAS_FPU=0
+# Linux's compiler without Linux's libraries. Without MMU memory takes aligned accesses only,
+# and the kernel does not keep the floating-point registers of tasks that have not asked for it.
+CORE_FLAGS_cortex-a72 := -mcpu=cortex-a72 -mstrict-align -mgeneral-regs-only -mno-outline-atomics \
+                         -ffreestanding -fno-pic -fno-pie -fno-stack-protector -nostdlib -static \
+                         -I$(SHARED)/freestanding -DRTMARK_CORE_HAS_FPU=0
 
 COMPILER_rv32imac := riscv64-unknown-elf-
 COMPILER_cortex-a72 := aarch64-linux-gnu-

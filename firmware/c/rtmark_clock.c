@@ -228,6 +228,158 @@ __asm__(
 /* It always counts. */
 #define START_COUNTER() ((void)0)
 
+#elif defined(__aarch64__)
+
+/* x17 is the site, x16 is free. */
+__asm__(
+    ".pushsection .text.rtmark_clock, \"ax\", %progbits\n"
+    ".macro rtmark_lock\n"
+    "   stp   x0, x1, [sp, #-32]!\n"
+    "   stp   x2, x3, [sp, #16]\n"
+    "   mrs   x3, daif\n"
+    "   msr   daifset, #3\n"
+    ".endm\n"
+    ".globl rtmark_clock_1\n"
+    ".type rtmark_clock_1, %function\n"
+    "rtmark_clock_1:\n"
+    "   rtmark_lock\n"
+    "   ldr   x0, =rtmark_clock_next\n"
+    "   ldr   x1, [x0]\n"
+    "   ldr   x2, =" RING_END "\n"
+    "   cmp   x1, x2\n"
+    "   b.hs  2f\n"
+    "   str   w17, [x1], #8\n"
+    "   str   x1, [x0]\n"
+    "   isb\n"
+    "   mrs   x2, pmccntr_el0\n"
+    "   str   w2, [x1, #-4]\n"
+    "1: msr   daif, x3\n"
+    "   ldp   x2, x3, [sp, #16]\n"
+    "   ldp   x0, x1, [sp], #32\n"
+    "   br    x17\n"
+    /* No room. */
+    "2: ldr   x0, =rtmark_clock_lost\n"
+    "   ldr   w1, [x0]\n"
+    "   add   w1, w1, #1\n"
+    "   str   w1, [x0]\n"
+    "   b     1b\n"
+    ".size rtmark_clock_1, . - rtmark_clock_1\n"
+
+    ".globl rtmark_clock_2\n"
+    ".type rtmark_clock_2, %function\n"
+    "rtmark_clock_2:\n"
+    "   rtmark_lock\n"
+    "   isb\n"
+    "   mrs   x2, pmccntr_el0\n"
+    "   ldr   x0, =rtmark_clock_next\n"
+    "   ldr   x1, [x0]\n"
+    "   str   w2, [x1, #4]\n"
+    "   ldr   x2, =" RING_END "\n"
+    "   cmp   x1, x2\n"
+    "   b.hs  2b\n"
+    "   str   w17, [x1], #8\n"
+    "   str   x1, [x0]\n"
+    "   ldr   x2, =" RING_FULL "\n"
+    "   cmp   x1, x2\n"
+    "   b.lo  1b\n"
+    /* All that a call may change, but x0 to x3, which are saved already. */
+    "   stp   x4, x5, [sp, #-144]!\n"
+    "   stp   x6, x7, [sp, #16]\n"
+    "   stp   x8, x9, [sp, #32]\n"
+    "   stp   x10, x11, [sp, #48]\n"
+    "   stp   x12, x13, [sp, #64]\n"
+    "   stp   x14, x15, [sp, #80]\n"
+    "   stp   x16, x17, [sp, #96]\n"
+    "   stp   x18, x30, [sp, #112]\n"
+    "   str   x3, [sp, #128]\n"
+    "   bl    rtmark_clock_drain\n"
+    "   ldr   x3, [sp, #128]\n"
+    "   ldp   x18, x30, [sp, #112]\n"
+    "   ldp   x16, x17, [sp, #96]\n"
+    "   ldp   x14, x15, [sp, #80]\n"
+    "   ldp   x12, x13, [sp, #64]\n"
+    "   ldp   x10, x11, [sp, #48]\n"
+    "   ldp   x8, x9, [sp, #32]\n"
+    "   ldp   x6, x7, [sp, #16]\n"
+    "   ldp   x4, x5, [sp], #144\n"
+    "   b     1b\n"
+    ".size rtmark_clock_2, . - rtmark_clock_2\n"
+    ".ltorg\n"
+    ".popsection\n");
+
+/* The cycle counter of the performance monitors (DDI 0487, D12): reset and enabled. */
+#define START_COUNTER()                                             \
+    __asm__ __volatile__("msr pmcntenset_el0, %0\n\tmsr pmcr_el0, %1\n\tisb" \
+                         : : "r"(UINT64_C(1) << 31), "r"(UINT64_C(5)))
+
+#elif __ARM_ARCH_PROFILE == 'R'
+
+/* lr is the site, r12 the site's own lr. */
+__asm__(
+    ".syntax unified\n"
+    ".pushsection .text.rtmark_clock, \"ax\", %progbits\n"
+    ".arm\n"
+    ".balign 4\n"
+    ".globl rtmark_clock_1\n"
+    ".type rtmark_clock_1, %function\n"
+    "rtmark_clock_1:\n"
+    "   push  {r0-r3}\n"
+    "   mrs   r3, cpsr\n"
+    "   cpsid if\n"
+    "   ldr   r0, =rtmark_clock_next\n"
+    "   ldr   r1, [r0]\n"
+    "   ldr   r2, =" RING_END "\n"
+    "   cmp   r1, r2\n"
+    "   bhs   2f\n"
+    "   str   lr, [r1], #8\n"
+    "   str   r1, [r0]\n"
+    "   mrc   p15, 0, r2, c9, c13, 0\n"
+    "   str   r2, [r1, #-4]\n"
+    "1: msr   cpsr_c, r3\n"
+    "   pop   {r0-r3}\n"
+    "   bx    lr\n"
+    /* No room. */
+    "2: ldr   r0, =rtmark_clock_lost\n"
+    "   ldr   r1, [r0]\n"
+    "   add   r1, r1, #1\n"
+    "   str   r1, [r0]\n"
+    "   b     1b\n"
+    ".size rtmark_clock_1, . - rtmark_clock_1\n"
+
+    ".globl rtmark_clock_2\n"
+    ".type rtmark_clock_2, %function\n"
+    "rtmark_clock_2:\n"
+    "   push  {r0-r3}\n"
+    "   mrs   r3, cpsr\n"
+    "   cpsid if\n"
+    "   mrc   p15, 0, r2, c9, c13, 0\n"
+    "   ldr   r0, =rtmark_clock_next\n"
+    "   ldr   r1, [r0]\n"
+    "   str   r2, [r1, #4]\n"
+    "   ldr   r2, =" RING_END "\n"
+    "   cmp   r1, r2\n"
+    "   bhs   2b\n"
+    "   str   lr, [r1], #8\n"
+    "   str   r1, [r0]\n"
+    "   ldr   r2, =" RING_FULL "\n"
+    "   cmp   r1, r2\n"
+    "   blo   1b\n"
+    "   push  {r3, r4, r12, lr}\n"
+    "   mov   r4, sp\n"
+    "   bic   sp, sp, #7\n"
+    "   bl    rtmark_clock_drain\n"
+    "   mov   sp, r4\n"
+    "   pop   {r3, r4, r12, lr}\n"
+    "   b     1b\n"
+    ".size rtmark_clock_2, . - rtmark_clock_2\n"
+    ".ltorg\n"
+    ".popsection\n");
+
+/* The cycle counter of the performance monitors (DDI 0460, 6.3): enabled. */
+#define START_COUNTER()                                                                         \
+    __asm__ __volatile__("mcr p15, 0, %0, c9, c12, 1\n\tmcr p15, 0, %1, c9, c12, 0\n\tisb" \
+                         : : "r"(1u << 31), "r"(5u))
+
 #else
 #error "clocked probes know no counter of this architecture"
 #endif

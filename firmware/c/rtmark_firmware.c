@@ -20,13 +20,20 @@ extern const struct scenario rtmark_scenarios_end[];
  * a volatile constant where it may be written, into RAM.
  */
 extern const volatile uint32_t rtmark_select;
+/* The table of scenarios follows it at once. */
+#if UINTPTR_MAX > 0xFFFFFFFFu
+#define SELECT_ALIGN ".balign 8\n"
+#else
+#define SELECT_ALIGN ".balign 4\n"
+#endif
 __asm__(".pushsection .rodata.rtmark_select, \"a\", %progbits\n"
-        ".balign 4\n"
+        SELECT_ALIGN
         ".globl rtmark_select\n"
         ".type rtmark_select, %object\n"
         ".size rtmark_select, 4\n"
         "rtmark_select:\n"
         ".4byte 0\n"
+        SELECT_ALIGN
         ".popsection\n");
 
 static const char *scenario_id = "unknown";

@@ -2,6 +2,8 @@
 /* What the ports of cores other than Cortex-M ask of an application. */
 #include "bench.h"
 
+#if !defined( __ARM_ARCH_PROFILE ) || __ARM_ARCH_PROFILE != 'M'
+
 #if defined( __riscv )
 
 /* The port saves the context of the interrupted task and comes here. */
@@ -11,5 +13,83 @@ void freertos_risc_v_application_exception_handler( uint32_t ulCause )
 {
     rtmark_failed_with( "nobody handles mcause", ulCause );
 }
+
+#elif defined( __aarch64__ )
+
+/* The generic timer's interrupt of EL1, physical, on QEMU's virt. */
+#define otherTIMER_INTERRUPT    30u
+
+#define otherREGISTER( address )    ( *( volatile uint32_t * ) ( uintptr_t ) ( address ) )
+#define otherGICD_CTLR              otherREGISTER( configINTERRUPT_CONTROLLER_BASE_ADDRESS )
+#define otherGICD_ISENABLER0        otherREGISTER( configINTERRUPT_CONTROLLER_BASE_ADDRESS + 0x100 )
+#define otherGICD_IPRIORITYR        ( ( volatile uint8_t * ) ( configINTERRUPT_CONTROLLER_BASE_ADDRESS + 0x400 ) )
+#define otherGICC_CTLR                                                      \
+    otherREGISTER( configINTERRUPT_CONTROLLER_BASE_ADDRESS + configINTERRUPT_CONTROLLER_CPU_INTERFACE_OFFSET )
+
+void vSetupTickInterrupt( void )
+{
+    otherGICD_IPRIORITYR[ otherTIMER_INTERRUPT ] = portLOWEST_USABLE_INTERRUPT_PRIORITY << portPRIORITY_SHIFT;
+    otherGICD_ISENABLER0 = 1u << otherTIMER_INTERRUPT;
+    otherGICD_CTLR = 1u;
+    otherGICC_CTLR = 1u;
+
+    __asm volatile ( "msr cntp_tval_el0, %0" : : "r" ( ( uint64_t ) ( configCPU_CLOCK_HZ / configTICK_RATE_HZ ) ) );
+    __asm volatile ( "msr cntp_ctl_el0, %0" : : "r" ( ( uint64_t ) 1 ) );
+}
+/*-----------------------------------------------------------*/
+
+/* The next tick comes a period after the one that was due, whenever that is handled. */
+void vClearTickInterrupt( void )
+{
+    uint64_t ullDue;
+
+    __asm volatile ( "mrs %0, cntp_cval_el0" : "=r" ( ullDue ) );
+    ullDue += configCPU_CLOCK_HZ / configTICK_RATE_HZ;
+    __asm volatile ( "msr cntp_cval_el0, %0\n\tisb" : : "r" ( ullDue ) );
+}
+/*-----------------------------------------------------------*/
+
+void vApplicationIRQHandler( uint32_t ulICCIAR );
+
+void vApplicationIRQHandler( uint32_t ulICCIAR )
+{
+    if( ( ulICCIAR & 0x3FFu ) != otherTIMER_INTERRUPT )
+    {
+        rtmark_failed_with( "nobody handles interrupt", ulICCIAR );
+    }
+
+    FreeRTOS_Tick_Handler();
+}
+
+#elif __ARM_ARCH_PROFILE == 'R'
+
+/* Distributor and CPU interface, as the port lays them out. */
+unsigned char ucNoInterruptController[ 0x1000 ] __attribute__( ( aligned( 16 ) ) );
+
+void vApplicationIRQHandler( uint32_t ulICCIAR );
+
+void vApplicationIRQHandler( uint32_t ulICCIAR )
+{
+    rtmark_failed_with( "nobody handles interrupt", ulICCIAR );
+}
+/*-----------------------------------------------------------*/
+
+void vApplicationIdleHook( void );
+
+void vApplicationIdleHook( void )
+{
+    BaseType_t xSwitchRequired;
+
+    taskENTER_CRITICAL();
+    xSwitchRequired = xTaskIncrementTick();
+    taskEXIT_CRITICAL();
+
+    if( xSwitchRequired != pdFALSE )
+    {
+        taskYIELD();
+    }
+}
+
+#endif
 
 #endif

@@ -9,6 +9,41 @@
 #define configMTIME_BASE_ADDRESS 0x0200BFF8
 #define configMTIMECMP_BASE_ADDRESS 0x02004000
 
+#elif defined( __aarch64__ )
+
+/* A machine without memory management is not short of memory. Words are of eight bytes. */
+#undef configTOTAL_HEAP_SIZE
+#define configTOTAL_HEAP_SIZE 16384
+
+/* The interrupt controller of QEMU's virt, a GICv2 with eight bits of priority. */
+#define configINTERRUPT_CONTROLLER_BASE_ADDRESS 0x08000000UL
+#define configINTERRUPT_CONTROLLER_CPU_INTERFACE_OFFSET 0x10000UL
+#define configUNIQUE_INTERRUPT_PRIORITIES 256
+#define configMAX_API_CALL_INTERRUPT_PRIORITY 160
+
+/* The tick is the generic timer's. */
+void vSetupTickInterrupt( void );
+void vClearTickInterrupt( void );
+#define configSETUP_TICK_INTERRUPT() vSetupTickInterrupt()
+#define configCLEAR_TICK_INTERRUPT() vClearTickInterrupt()
+
+#elif __ARM_ARCH_PROFILE == 'R'
+
+/* No interrupt controller answers where the chip has one: the port's writes go to memory
+ * that keeps them. */
+extern unsigned char ucNoInterruptController[];
+#define configINTERRUPT_CONTROLLER_BASE_ADDRESS ( ( uintptr_t ) ucNoInterruptController )
+#define configINTERRUPT_CONTROLLER_CPU_INTERFACE_OFFSET 0x800UL
+#define configUNIQUE_INTERRUPT_PRIORITIES 256
+#define configMAX_API_CALL_INTERRUPT_PRIORITY 160
+#define configUSE_TASK_FPU_SUPPORT 0
+
+/* And so there is no tick, unless nobody is ready: then the idle task makes time go on. */
+#undef configUSE_IDLE_HOOK
+#define configUSE_IDLE_HOOK 1
+#define configSETUP_TICK_INTERRUPT()
+#define configCLEAR_TICK_INTERRUPT()
+
 #endif
 
 #endif

@@ -23,7 +23,7 @@ static void prvCreate( TaskFunction_t pxCode,
                        uint32_t ulNumber,
                        UBaseType_t uxPriority )
 {
-    if( xTaskCreate( pxCode, "tm", configMINIMAL_STACK_SIZE, ( void * ) ulNumber, uxPriority, &xTasks[ ulNumber ] ) != pdPASS )
+    if( xTaskCreate( pxCode, "tm", configMINIMAL_STACK_SIZE, ( void * ) ( uintptr_t ) ulNumber, uxPriority, &xTasks[ ulNumber ] ) != pdPASS )
     {
         rtmark_failed( "no heap left for a task" );
     }
@@ -47,7 +47,7 @@ RTMARK_SCENARIO( "tm.basic", prvBasic );
 
 static void vCooperativeTask( void * pvParameters )
 {
-    const uint32_t ulNumber = ( uint32_t ) pvParameters;
+    const uint32_t ulNumber = ( uint32_t ) ( uintptr_t ) pvParameters;
 
     for( ; ; )
     {
@@ -100,7 +100,7 @@ RTMARK_SCENARIO( "tm.cooperative", prvCooperative );
 
 static void vPreemptiveTask( void * pvParameters )
 {
-    const uint32_t ulNumber = ( uint32_t ) pvParameters;
+    const uint32_t ulNumber = ( uint32_t ) ( uintptr_t ) pvParameters;
 
     for( ; ; )
     {

@@ -104,9 +104,13 @@ pub struct Machine {
     /// Further arguments of that program.
     #[serde(default)]
     pub arguments: Vec<String>,
-    /// How the program is told of the firmware: `{elf}` stands for its file.
+    /// How the program is told of the firmware: `{elf}` stands for its file, `{starter}`
+    /// for one with the starter.
     #[serde(default = "by_kernel")]
     pub load: Vec<String>,
+    /// Code for another core that starts the one which is measured, in words.
+    #[serde(default)]
+    pub starter: Vec<u32>,
     /// The soc whose firmware it runs, which says what the next keys would.
     #[serde(default)]
     pub soc: Option<String>,
@@ -164,6 +168,10 @@ impl Machine {
         }
         if !machine.load.iter().any(|word| word.contains("{elf}")) {
             return refuse("`load` names the firmware nowhere: it needs `{elf}`");
+        }
+        if machine.starter.is_empty() == machine.load.iter().any(|word| word.contains("{starter}"))
+        {
+            return refuse("`starter` and a `{starter}` in `load` need each other");
         }
         let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
         if machine.name.is_empty() || !machine.name.chars().all(plain) {
@@ -228,6 +236,7 @@ reason = "No interrupt."
         assert!(refusal("10_000_000", "0").contains("zero"));
         assert!(refusal("sources = []", "sources = []\nsoc = \"y\"").contains("soc"));
         assert!(refusal("sources = []", "sources = []\nload = [\"-bios\"]").contains("{elf}"));
+        assert!(refusal("sources = []", "sources = []\nstarter = [1]").contains("starter"));
         assert!(refusal("name = \"x\"", "name = \"../x\"").contains("name"));
     }
 }

@@ -5,6 +5,8 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use tempfile::NamedTempFile;
+
 use crate::machine::{Emulator, Machine};
 
 /// How much a program may print, in bytes. What goes on printing is ended.
@@ -90,6 +92,13 @@ fn drain(from: impl Read + Send + 'static, limit: u64) -> JoinHandle<io::Result<
     })
 }
 
+/// A file that goes when it is dropped.
+fn scratch(contents: &[u8]) -> io::Result<NamedTempFile> {
+    let mut file = tempfile::Builder::new().prefix("rtmark-").tempfile()?;
+    file.write_all(contents)?;
+    Ok(file)
+}
+
 /// A child that is ended when it is dropped, however that comes.
 struct Held(Child);
 
@@ -102,8 +111,8 @@ impl Drop for Held {
 }
 
 impl Machine {
-    /// The arguments that QEMU is given for an executable.
-    pub fn arguments(&self, elf: &str) -> Vec<String> {
+    /// The arguments that QEMU is given for an executable and the starter's file.
+    pub fn arguments(&self, elf: &str, starter: &str) -> Vec<String> {
         let fixed = [
             "-M",
             &self.machine,
@@ -120,10 +129,13 @@ impl Machine {
             "-semihosting-config",
             "enable=on,target=native,chardev=console",
         ];
-        let load = self.load.iter().map(|word| {
+        let load = self.load.iter().map(|word| match word.as_str() {
+            "{elf}" => elf.to_owned(),
+            "{starter}" => starter.to_owned(),
             // In an option's value a comma stands twice.
-            let elf = if word == "{elf}" { elf.to_owned() } else { elf.replace(',', ",,") };
-            word.replace("{elf}", &elf)
+            option => option
+                .replace("{elf}", &elf.replace(',', ",,"))
+                .replace("{starter}", &starter.replace(',', ",,")),
         });
         let fixed = fixed.into_iter().map(str::to_owned);
         fixed.chain(self.arguments.iter().cloned()).chain(load).collect()
@@ -136,14 +148,12 @@ impl Machine {
     pub fn run(&self, elf: &[u8], deadline: Duration) -> Result<Output, QemuError> {
         let started = Instant::now();
         let trouble = |source| self.emulator.trouble(source);
-        let mut file = tempfile::Builder::new()
-            .prefix("rtmark-")
-            .suffix(".elf")
-            .tempfile()
-            .map_err(trouble)?;
-        file.write_all(elf).map_err(trouble)?;
+        let starter: Vec<u8> = self.starter.iter().flat_map(|word| word.to_le_bytes()).collect();
+        let (file, starter) = (scratch(elf), scratch(&starter));
+        let (file, starter) = (file.map_err(trouble)?, starter.map_err(trouble)?);
+        let path = |file: &NamedTempFile| file.path().to_string_lossy().into_owned();
         let child = Command::new(self.emulator.program())
-            .args(self.arguments(&file.path().to_string_lossy()))
+            .args(self.arguments(&path(&file), &path(&starter)))
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

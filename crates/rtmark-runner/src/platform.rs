@@ -81,6 +81,8 @@ const BUILTIN: &[(&str, &str)] = builtin![
     "stm32f405.toml",
     "mps2-an505.toml",
     "rv32-virt.toml",
+    "a72-virt.toml",
+    "zcu102-r5.toml",
 ];
 
 /// A machine from the text of a machine file; `origin` names it in errors.

@@ -1,0 +1,89 @@
+//! FreeRTOS on the cores that only QEMU has: every machine answers, with the same
+//! instructions each time.
+
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::Value;
+
+const MACHINES: [&str; 3] = ["rv32-virt", "a72-virt", "zcu102-r5"];
+
+/// Short ones of each kind: with a switch, without, with the heap, without an answer.
+const SCENARIOS: [&str; 6] = [
+    "thread.{yield,resume.preempt,create}",
+    "queue.{send.immediate,handover,receive.64b}",
+    "semaphore.*.immediate",
+    "heap.malloc.16b",
+    "timer.{now,start,tick}",
+    "isr.entry",
+];
+
+/// What is missing, or the answers of a run without any recollection.
+fn answers(machine: &str) -> Result<Vec<Value>, String> {
+    let home = tempfile::tempdir().expect("a scratch folder");
+    let build = Path::new(env!("CARGO_TARGET_TMPDIR")).join("firmware-build");
+    let output = Command::new(env!("CARGO_BIN_EXE_rtmark"))
+        .args(["run", "--backend", "qemu", "--kernel", "freertos", "--format", "json"])
+        .args(["--soc", machine, "--scenario"])
+        .args(SCENARIOS)
+        .arg("--store")
+        .arg(home.path().join("store.sqlite"))
+        .env_remove("RTMARK_FIRMWARE")
+        .env_remove("RTMARK_CATALOGUE")
+        .env("RTMARK_BUILD", build)
+        .output()
+        .expect("rtmark runs");
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    if output.status.code() == Some(13) {
+        return Err(stderr);
+    }
+    assert!(output.status.success(), "{machine}: {}\n{stderr}", output.status);
+    let document: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    Ok(document["answers"].as_array().expect("answers").clone())
+}
+
+/// The typical sample of a scenario; none where it does not apply.
+fn typical(answers: &[Value], scenario: &str) -> Option<u64> {
+    let answer = answers
+        .iter()
+        .find(|answer| answer["key"]["scenario"] == scenario)
+        .unwrap_or_else(|| panic!("{scenario} has an answer"));
+    answer["statistics"]["steady"]["p50"].as_u64()
+}
+
+#[test]
+#[expect(clippy::print_stderr, reason = "a machine that is left out is told")]
+fn freertos_answers_on_every_core_the_same_each_time() {
+    for machine in MACHINES {
+        let first = match answers(machine) {
+            Ok(answers) => answers,
+            Err(missing) => {
+                // `scripts/setup test` installs all of it where it may.
+                eprintln!("{machine} is left out: {missing}");
+                continue;
+            }
+        };
+        let again = answers(machine).expect("the tools are still there");
+        let of = |scenario| typical(&first, scenario);
+        let measured = |scenario| of(scenario).unwrap_or_else(|| panic!("{machine} {scenario}"));
+        for (one, other) in first.iter().zip(&again) {
+            assert_eq!(one["readings"], other["readings"], "{machine} {}", one["key"]["scenario"]);
+            if one["answer"] == "measured" {
+                assert_eq!(one["basis"], "instructions");
+                assert_eq!(one["span"]["overhead"], "subtracted");
+                assert!(one["provenance"]["emulator"].as_str().is_some_and(|e| e.contains("QEMU")));
+                assert!(one["provenance"]["timing_model"].is_null());
+            }
+        }
+        // A handover is a send, a wait and a switch; a yield is a switch.
+        let switch = measured("thread.yield");
+        assert!(switch > 50, "{machine}: a yield of {switch} instructions");
+        let parts = switch + measured("queue.send.immediate");
+        let handover = measured("queue.handover");
+        assert!((parts..10 * parts).contains(&handover), "{machine}: {handover}, parts {parts}");
+        // A load, in a critical section where the port does not say that one is enough.
+        assert!(measured("timer.now") < switch, "{machine}");
+        // No instruction of these programs stands where an exception becomes pending.
+        assert_eq!((of("timer.tick"), of("isr.entry")), (None, None), "{machine}");
+    }
+}
