@@ -10,6 +10,7 @@
 #   LINK        further arguments of the linker
 #   OPT         optimisation of everything, for instance -O2
 #   OPT_<image> optimisation of that image's own source file, if it differs
+#   WITHOUT_<image>  sources, without their .c, that are not linked into that image
 #   THIRD_PARTY directory of a source tree that is not ours
 #   THIRD_PARTY_SOURCES  sources of that tree, linked into every image; they are
 #                        compiled without warnings
@@ -172,7 +173,7 @@ endef
 $(foreach source,$(THIRD_PARTY_SOURCES),$(eval $(call third_party_object,$(source))))
 
 $(OUT)/%.elf: $(OBJ)/%.o $(COMMON_OBJECTS) $(GEN)/memory.x $(SHARED)/firmware.ld
-	$(Q)$(CC) $(LDFLAGS) $(filter %.o,$^) -o $@
+	$(Q)$(CC) $(LDFLAGS) $(filter-out $(WITHOUT_$*:%=$(OBJ)/%.o),$(filter %.o,$^)) -o $@
 
 .SECONDARY: $(IMAGE_OBJECTS) $(COMMON_OBJECTS) $(GEN)/memory.x $(GEN)/rtmark_soc.h
 

@@ -11,6 +11,9 @@ struct scenario {
     const char *id;
 };
 
+/* Where RAM is nobody's, from the linker script. */
+extern uint32_t firmware_bss_end[], firmware_stack_top[];
+
 extern const struct scenario rtmark_scenarios_start[];
 extern const struct scenario rtmark_scenarios_end[];
 
@@ -98,7 +101,7 @@ static void begin_failure(void)
 void rtmark_run_selected_scenario(void)
 {
     const uint32_t count = (uint32_t)(rtmark_scenarios_end - rtmark_scenarios_start);
-    const uint32_t index = rtmark_select;
+    const uint32_t index = rtmark_select & 0xFFFFu;
 
     if (index >= count) {
         begin_failure();
@@ -114,6 +117,47 @@ void rtmark_run_selected_scenario(void)
     append(" ok");
     rtmark_clock_start();
     rtmark_scenarios_start[index].run();
+}
+
+uint32_t rtmark_point(void)
+{
+    const uint32_t point = rtmark_select >> 16;
+
+    return point == 0u ? 1u : point;
+}
+
+void rtmark_point_ok(void)
+{
+    rtmark_fact("n", rtmark_point());
+    rtmark_ok();
+}
+
+void rtmark_no_room(const char *what)
+{
+    core_disable_interrupts();
+    line_length = 0;
+    append(scenario_id);
+    append(" n/a: no room for ");
+    append_decimal(rtmark_point());
+    append_char(' ');
+    append(what);
+    append(" in the RAM of this soc");
+    end(SEMIHOSTING_EXIT_OK);
+}
+
+void *rtmark_room(uint32_t bytes, const char *what)
+{
+    enum { ALIGNMENT = 8, MAIN_STACK = 1024 };
+    static uint32_t claimed;
+    const uint32_t start = ((uint32_t)firmware_bss_end + ALIGNMENT - 1u) & ~(ALIGNMENT - 1u);
+    const uint32_t room = (uint32_t)firmware_stack_top - MAIN_STACK - start;
+    const uint32_t needed = (bytes + ALIGNMENT - 1u) & ~(ALIGNMENT - 1u);
+
+    if (needed > room - claimed) {
+        rtmark_no_room(what);
+    }
+    claimed += needed;
+    return (void *)(start + claimed - needed);
 }
 
 void rtmark_fact(const char *key, uint32_t value)

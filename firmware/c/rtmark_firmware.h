@@ -20,11 +20,27 @@
  */
 #define RTMARK_SAMPLES (1u + 100u)
 
+/* The same for each point of a curve. */
+#define RTMARK_POINT_SAMPLES (1u + 8u)
+
 /* How often the scenarios that poll do so. */
 #define RTMARK_POLLS 100000u
 
 /* Calls the function of the scenario that the word `rtmark_select` names. */
 void rtmark_run_selected_scenario(void);
+
+/*
+ * Where a scenario is measured against a count: how many, as the upper half of the word
+ * `rtmark_select` says, and at least one. rtmark_point_ok() ends the run as ok, and tells that
+ * count; rtmark_no_room() tells that there is no memory for so many of `what`.
+ */
+uint32_t rtmark_point(void);
+void rtmark_point_ok(void) __attribute__((noreturn));
+void rtmark_no_room(const char *what) __attribute__((noreturn));
+
+/* Memory that no section claims and nobody gives back, aligned to eight bytes; ends the run by
+ * rtmark_no_room(what) when there is none left. A KiB is kept for the main stack. */
+void *rtmark_room(uint32_t bytes, const char *what);
 
 /*
  * Adds ` key=value` to the line that rtmark_ok() prints. A fact must not depend

@@ -38,7 +38,9 @@ struct closure {
 };
 
 /* How many closures may wait to be run; a power of two. */
+#ifndef EVLOOP_LENGTH
 #define EVLOOP_LENGTH 16u
+#endif
 
 /* Has the loop run a closure after those that wait already. Interrupts may call it.
  * False when there is no room. */

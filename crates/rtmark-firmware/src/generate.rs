@@ -70,9 +70,15 @@ fn rust(target: &Target) -> String {
          pub const INTERRUPTS: u32 = {};\n\
          /// Bits that an interrupt's priority has.\n\
          pub const PRIORITY_BITS: u8 = {};\n\
+         /// Bytes of the RAM that holds data and stacks.\n\
+         pub const RAM_BYTES: u32 = {};\n\
          /// Registers and what to write to them at start.\n\
          pub const INIT: &[(u32, u32)] = &[",
-        target.name, target.clock.0, target.interrupts, target.priority_bits
+        target.name,
+        target.clock.0,
+        target.interrupts,
+        target.priority_bits,
+        target.ram.map_or(0, |ram| ram.size)
     );
     for (address, value) in &target.init {
         let _ = write!(text, "({address:#010x}, {value:#010x}), ");
@@ -99,6 +105,7 @@ mod tests {
         assert!(header.contains("#define RTMARK_CLOCK_HZ 48000000u\n"), "{header}");
         assert!(header.contains("(write) write(0x40022000u, 0x00040701u)"), "{header}");
         assert!(rust.contains("&[(0x40022000, 0x00040701)"), "{rust}");
+        assert!(rust.contains("RAM_BYTES: u32 = 12288;"), "{rust}");
         assert!(rust.ends_with(")];\n"), "{rust}");
         assert!(!header.contains("COUNTER"), "{header}");
 

@@ -21,7 +21,7 @@ use rtmark_model::KernelId;
 
 pub use builder::{BUILD_VARIABLE, Builder, BuiltImage, DEFAULT_PROFILE, sha256, tools_for};
 pub use manifest::{BuildSystem, Language, Manifest, NotApplicable};
-pub use select::{Executable, NoExecutable, select_in_elf};
+pub use select::{Executable, NoExecutable, select_in_elf, select_word};
 pub use target::{Counter, Probes, Region, Target};
 pub use tools::{MissingTool, Tool, debian_packages, rust_target};
 pub use tree::{Kernel, TREE_VARIABLE, Tree};

@@ -76,12 +76,19 @@ impl<'a> Executable<'a> {
     }
 }
 
-/// A copy of an ELF file in which the word `rtmark_select` holds this index:
-/// what QEMU and programmers of boards can load.
+/// The word that selects a scenario of an image by its index, and the point where the scenario
+/// is measured against a count; 0 where it is not. None when one of them has no room in it.
+pub fn select_word(index: u32, point: u32) -> Option<u32> {
+    let (index, point) = (u16::try_from(index).ok()?, u16::try_from(point).ok()?);
+    Some(u32::from(point) << 16 | u32::from(index))
+}
+
+/// A copy of an ELF file in which the word `rtmark_select` is this one: what QEMU and programmers
+/// of boards can load. [`select_word`] says what goes into it.
 ///
 /// `None` when the file is no little-endian ELF executable, has no such symbol, or does not
 /// hold its word.
-pub fn select_in_elf(elf: &[u8], index: u32) -> Option<Vec<u8>> {
+pub fn select_in_elf(elf: &[u8], word: u32) -> Option<Vec<u8>> {
     let file = object::File::parse(elf).ok().filter(Object::is_little_endian)?;
     let symbol = file.symbols().find(|symbol| symbol.name() == Ok(SELECT_SYMBOL))?;
     let address = symbol.address();
@@ -92,13 +99,21 @@ pub fn select_in_elf(elf: &[u8], index: u32) -> Option<Vec<u8>> {
     })?;
     let offset = usize::try_from(offset).ok()?;
     let mut copy = elf.to_vec();
-    copy.get_mut(offset..)?.first_chunk_mut::<4>().map(|word| *word = index.to_le_bytes())?;
+    copy.get_mut(offset..)?.first_chunk_mut::<4>().map(|place| *place = word.to_le_bytes())?;
     Some(copy)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn index_and_point_share_a_word() {
+        assert_eq!(select_word(3, 0), Some(3));
+        assert_eq!(select_word(3, 64), Some(0x40_0003));
+        assert_eq!(select_word(0x1_0000, 0), None);
+        assert_eq!(select_word(0, 0x1_0000), None);
+    }
 
     #[test]
     fn what_is_no_image_is_left_alone() {

@@ -5,7 +5,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Key, Samples, Series, Statistics};
+use crate::{Curve, Key, Samples, Series, Statistics};
 
 /// What one kernel says to one scenario on one soc.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -108,6 +108,9 @@ pub struct Document {
     pub generator: String,
     /// The answers, ordered by soc, kernel and scenario.
     pub answers: Vec<Reported>,
+    /// What answers to the points of a scenario come to: how a cost grows with a count.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub curves: Vec<Curve>,
 }
 
 /// An answer with what can be computed from it, for readers who do not want to.
@@ -127,6 +130,8 @@ pub struct Reported {
 impl Document {
     /// The document of these answers.
     pub fn new(generator: impl Into<String>, answers: impl IntoIterator<Item = Answer>) -> Self {
+        let answers: Vec<_> = answers.into_iter().collect();
+        let curves = Curve::of(&answers);
         let report = |answer: Answer| {
             let statistics = answer.series().and_then(Series::statistics);
             let emptied = answer.series().and_then(|series| series.emptied.as_ref());
@@ -137,6 +142,7 @@ impl Document {
             schema_version: SCHEMA_VERSION,
             generator: generator.into(),
             answers: answers.into_iter().map(report).collect(),
+            curves,
         }
     }
 

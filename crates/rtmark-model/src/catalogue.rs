@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
+use crate::id::IdError;
 use crate::span::Expected;
 use crate::{EqualRow, Overhead, ScenarioId, Span, Suite};
 
@@ -22,6 +23,26 @@ pub struct Scenario {
     pub budget_ms: u64,
     /// Rows of other suites that have the same span.
     pub equal: Vec<EqualRow>,
+    /// Its place on a curve, where the cost of one thing is measured against a count.
+    pub point: Option<Point>,
+}
+
+/// A place on a curve.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Point {
+    /// The curve: the name that firmware knows, the same for all of its points.
+    pub curve: ScenarioId,
+    /// What is counted, in the plural: `delayed threads`.
+    pub of: String,
+    /// How many of them there are.
+    pub n: u32,
+}
+
+impl Scenario {
+    /// The name by which firmware knows it: of a point, the curve's.
+    pub fn in_firmware(&self) -> &ScenarioId {
+        self.point.as_ref().map_or(&self.id, |point| &point.curve)
+    }
 }
 
 /// All scenarios in the order in which tables show them.
@@ -54,6 +75,24 @@ pub enum CatalogueError {
         other: ScenarioId,
         /// The row.
         row: EqualRow,
+    },
+    /// Points of a curve that cannot be.
+    #[error("{file}: {id}: {problem}")]
+    Points {
+        /// The file's name.
+        file: String,
+        /// The curve.
+        id: ScenarioId,
+        /// What is wrong.
+        problem: &'static str,
+    },
+    /// A point whose name is none.
+    #[error("{file}: {error}")]
+    Name {
+        /// The file's name.
+        file: String,
+        /// What is wrong.
+        error: IdError,
     },
     /// A scenario that is described twice.
     #[error("{file}: scenario {id} is described a second time")]
@@ -90,6 +129,10 @@ struct Entry {
     budget_ms: u64,
     #[serde(default)]
     equal: Vec<EqualRow>,
+    /// What grows, and the counts at which it is measured: both or neither.
+    grows: Option<String>,
+    #[serde(default)]
+    points: Vec<u16>,
 }
 
 const fn no_overhead() -> Overhead {
@@ -125,6 +168,7 @@ const BUILTIN: &[(&str, &str)] = builtin![
     "heap.toml",
     "tm.toml",
     "workload.toml",
+    "growth.toml",
 ];
 
 impl Catalogue {
@@ -156,19 +200,17 @@ impl Catalogue {
         Ok(catalogue)
     }
 
+    /// Adds a scenario, or one for each point of a curve.
     fn add(&mut self, file: &str, entry: Entry) -> Result<(), CatalogueError> {
-        let id = entry.id;
+        let curve = entry.id.clone();
         for row in &entry.equal {
             if let Some((other, _)) = self.equal_to(row.suite, &row.row) {
                 let (file, other, row) = (file.to_owned(), other.id.clone(), row.clone());
-                return Err(CatalogueError::EqualTwice { file, id, other, row });
+                return Err(CatalogueError::EqualTwice { file, id: curve, other, row });
             }
         }
-        if self.by_id.insert(id.clone(), self.scenarios.len()).is_some() {
-            return Err(CatalogueError::Twice { file: file.to_owned(), id });
-        }
-        self.scenarios.push(Scenario {
-            id,
+        let one = Scenario {
+            id: entry.id,
             answers: entry.answers,
             span: Span {
                 from: entry.from,
@@ -181,7 +223,34 @@ impl Catalogue {
             samples: entry.samples,
             budget_ms: entry.budget_ms,
             equal: entry.equal,
-        });
+            point: None,
+        };
+        let points =
+            |problem| CatalogueError::Points { file: file.to_owned(), id: curve.clone(), problem };
+        match entry.grows {
+            None if entry.points.is_empty() => self.push(file, one),
+            None => Err(points("`points` needs `grows`, which says what they count")),
+            Some(_)
+                if !entry.points.is_sorted_by(|a, b| a < b) || entry.points.first() < Some(&1) =>
+            {
+                Err(points("`points` must be a list of rising counts from 1 on"))
+            }
+            Some(of) => entry.points.into_iter().map(u32::from).try_for_each(|n| {
+                let id = curve
+                    .at(n)
+                    .map_err(|error| CatalogueError::Name { file: file.to_owned(), error })?;
+                let point = Some(Point { curve: curve.clone(), of: of.clone(), n });
+                self.push(file, Scenario { id, point, ..one.clone() })
+            }),
+        }
+    }
+
+    fn push(&mut self, file: &str, scenario: Scenario) -> Result<(), CatalogueError> {
+        let id = scenario.id.clone();
+        if self.by_id.insert(id.clone(), self.scenarios.len()).is_some() {
+            return Err(CatalogueError::Twice { file: file.to_owned(), id });
+        }
+        self.scenarios.push(scenario);
         Ok(())
     }
 
@@ -230,6 +299,9 @@ mod tests {
         for scenario in catalogue.scenarios() {
             assert!(scenario.answers.ends_with('?'), "{}: a question", scenario.id);
             assert_eq!(catalogue.get(&scenario.id), Some(scenario));
+            // Renderers know points by their names alone.
+            let point = scenario.point.as_ref().map(|point| (point.curve.clone(), point.n));
+            assert_eq!(scenario.id.point(), point, "{}", scenario.id);
         }
     }
 
@@ -254,6 +326,29 @@ mod tests {
                 assert_eq!(suite, row.suite.name());
             }
         }
+    }
+
+    #[test]
+    fn a_curve_is_one_scenario_for_each_point() {
+        let text = format!("{GOOD}grows = \"things\"\npoints = [1, 4]\n");
+        let catalogue = Catalogue::from_files([("x", &*text)]).expect("good");
+        let ids: Vec<_> = catalogue.scenarios().iter().map(|s| s.id.as_str()).collect();
+        assert_eq!(ids, ["a.b.1", "a.b.4"]);
+        let four = &catalogue.scenarios()[1];
+        assert_eq!((four.in_firmware().as_str(), four.answers.as_str()), ("a.b", "?"));
+        assert_eq!(four.point.as_ref().map(|point| point.n), Some(4));
+        let (curve, n) = four.id.point().expect("a point");
+        assert_eq!((curve.as_str(), n), ("a.b", 4));
+
+        let refusal = |from: &str, to: &str| {
+            assert!(text.contains(from));
+            let spoilt = text.replace(from, to);
+            Catalogue::from_files([("x", &*spoilt)]).expect_err("refused").to_string()
+        };
+        assert!(refusal("[1, 4]", "[4, 1]").contains("x: a.b: `points` must be"));
+        assert!(refusal("[1, 4]", "[0, 1]").contains("rising counts from 1"));
+        assert!(refusal("[1, 4]", "[]").contains("rising counts from 1"));
+        assert!(refusal("grows = \"things\"", "").contains("needs `grows`"));
     }
 
     #[test]

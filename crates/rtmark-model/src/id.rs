@@ -106,6 +106,30 @@ impl ScenarioId {
     pub fn group(&self) -> &str {
         self.0.split('.').next().unwrap_or(&self.0)
     }
+
+    /// The curve and the place on it, where the last segment is a number: what is measured
+    /// against a count has one scenario for each.
+    ///
+    /// ```
+    /// let id: rtmark_model::ScenarioId = "growth.tick.delayed.16".parse()?;
+    /// let (curve, n) = id.point().expect("a point of a curve");
+    /// assert_eq!((curve.as_str(), n), ("growth.tick.delayed", 16));
+    /// # Ok::<(), rtmark_model::IdError>(())
+    /// ```
+    pub fn point(&self) -> Option<(Self, u32)> {
+        let (curve, n) = self.0.rsplit_once('.')?;
+        // A number as people write it, so that each place has one name.
+        let plain = n.starts_with(|c: char| ('1'..='9').contains(&c));
+        Some((curve.parse().ok()?, n.parse().ok().filter(|_| plain)?))
+    }
+
+    /// The scenario's place `n` on the curve that this is the name of.
+    ///
+    /// # Errors
+    /// When the name becomes too long.
+    pub fn at(&self, n: u32) -> Result<Self, IdError> {
+        format!("{self}.{n}").parse()
+    }
 }
 
 /// A name, or a pattern of names: `*` stands for any text, `?` for any character,

@@ -13,7 +13,9 @@
 mod answer;
 mod basis;
 mod catalogue;
+mod curve;
 mod equal;
+mod fit;
 mod id;
 mod masked;
 mod place;
@@ -25,8 +27,10 @@ mod text;
 
 pub use answer::{Answer, Document, Failure, FailureKind, Reported, SCHEMA_VERSION};
 pub use basis::{Backend, Basis};
-pub use catalogue::{Catalogue, CatalogueError, Scenario};
+pub use catalogue::{Catalogue, CatalogueError, Point, Scenario};
+pub use curve::{Curve, CurvePoint, Missing};
 pub use equal::{EqualRow, Suite};
+pub use fit::{Fit, Order, fit};
 pub use id::{IdError, KernelId, LONGEST_ID, Pattern, PatternError, ScenarioId};
 pub use masked::{MaskRegister, Masked};
 pub use place::{Line, Place};

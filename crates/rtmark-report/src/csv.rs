@@ -43,6 +43,8 @@ pub const COLUMNS: &[&str] = &[
     "masked_cleared",
     "emptied",
     "emptied_max",
+    "curve",
+    "n",
 ];
 
 /// Renders answers as comma-separated values (RFC 4180) with a line of names.
@@ -75,6 +77,7 @@ pub fn csv(answers: &[Answer]) -> Result<String, ::csv::Error> {
         let firmware = provenance.map(|provenance| &provenance.firmware);
         let emptied = figures.and_then(|figures| figures.emptied);
         let masked = series.and_then(|series| series.masked.as_ref());
+        let point = key.scenario.point();
         writer.write_record([
             key.soc.clone(),
             text(provenance.map(|p| &p.core)),
@@ -112,6 +115,8 @@ pub fn csv(answers: &[Answer]) -> Result<String, ::csv::Error> {
             one_line(&text(masked.map(|m| &m.cleared))),
             text(emptied.map(|e| e.typical())),
             text(emptied.map(|e| e.largest())),
+            text(point.as_ref().map(|(curve, _)| curve)),
+            text(point.as_ref().map(|(_, n)| n)),
         ])?;
     }
     let bytes = writer.into_inner().map_err(::csv::IntoInnerError::into_error)?;

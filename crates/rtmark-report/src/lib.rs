@@ -6,6 +6,7 @@
 
 mod beside;
 mod csv;
+mod growth;
 mod html;
 mod imported;
 mod markdown;

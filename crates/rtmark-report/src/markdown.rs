@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use rtmark_model::{Answer, Masked, Series};
 
+use crate::growth;
 use crate::matrix::{Block, blocks, grouped, short_time};
 use crate::notes::{Notes, oddity, one_line, summary, where_masked, without_figures};
 use crate::table::{aside, multiple};
@@ -41,16 +42,31 @@ fn whole(block: &Block<'_>) -> String {
         escaped(block.profile),
         block.backend
     );
+    if block.rows().next().is_some() {
+        rows(block, &mut text, &mut notes);
+    }
+    let growth = growth::markdown(block, &mut notes, escaped);
+    if !growth.is_empty() {
+        let _ = write!(text, "\n{growth}");
+    }
+    if notes.iter().next().is_some() {
+        text.push('\n');
+    }
+    for (number, note) in notes.iter() {
+        let _ = writeln!(text, "{number}. {}", escaped(note));
+    }
+    text
+}
+
+/// The scenarios that are no points of curves, and the firmware's sizes.
+fn rows(block: &Block<'_>, text: &mut String, notes: &mut Notes) {
     let heads = block.kernels.iter().map(|(id, version)| format!(" {id} {} |", escaped(version)));
     let _ = writeln!(text, "| scenario |{}", heads.collect::<String>());
     let _ = writeln!(text, "|---|{}", "--:|".repeat(block.kernels.len()));
-    for scenario in &block.scenarios {
+    for scenario in block.rows() {
         let cells = block.kernels.iter().map(|kernel| {
             let answer = block.answer(scenario, *kernel);
-            format!(
-                " {} |",
-                answer.map_or_else(|| "\u{2013}".into(), |a| cell(block, a, &mut notes))
-            )
+            format!(" {} |", answer.map_or_else(|| "\u{2013}".into(), |a| cell(block, a, notes)))
         });
         let cells: String = cells.collect();
         let _ = writeln!(text, "| {} |{cells}", escaped(scenario.as_str()));
@@ -68,13 +84,6 @@ fn whole(block: &Block<'_>) -> String {
     for (image, sizes) in firmware(block) {
         let _ = writeln!(text, "| firmware {} |{sizes}", escaped(image));
     }
-    if notes.iter().next().is_some() {
-        text.push('\n');
-    }
-    for (number, note) in notes.iter() {
-        let _ = writeln!(text, "{number}. {}", escaped(note));
-    }
-    text
 }
 
 fn cell(block: &Block<'_>, answer: &Answer, notes: &mut Notes) -> String {

@@ -124,6 +124,11 @@ impl<'a> Block<'a> {
         (floor > 0).then(|| typical as f64 / floor as f64)
     }
 
+    /// The scenarios that are no points of a curve: the rows of its table.
+    pub fn rows(&self) -> impl Iterator<Item = &'a ScenarioId> {
+        self.scenarios.iter().copied().filter(|scenario| scenario.point().is_none())
+    }
+
     /// The series of a kernel in which interrupts were masked for longest; none where they
     /// never were or nobody looked.
     pub fn longest_masked(&self, kernel: Column<'a>) -> Option<(&'a Series, &'a Masked)> {

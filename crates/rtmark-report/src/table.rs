@@ -6,6 +6,7 @@ use anstyle::{AnsiColor, Style};
 use comfy_table::{Cell, CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
 use rtmark_model::{Answer, Basis, KernelId, Series};
 
+use crate::growth;
 use crate::matrix::{Block, Column, FLOOR, Figures, blocks, grouped, short_count, short_time};
 use crate::notes::{Notes, oddity, one_line, summary, where_masked, without_figures};
 
@@ -61,7 +62,8 @@ fn whole(block: &Block<'_>, width: usize) -> String {
     let layout = if fits(&widest) { Layout::Whole } else { Layout::Compact };
     let mut text = folded(&title(block, layout), width);
     let mut notes = Notes::default();
-    let mut rest = block.kernels.as_slice();
+    let any_row = block.rows().next().is_some();
+    let mut rest = if any_row { block.kernels.as_slice() } else { &[] };
     while !rest.is_empty() {
         let mut fitting = rest.len();
         let part = loop {
@@ -77,11 +79,17 @@ fn whole(block: &Block<'_>, width: usize) -> String {
         let _ = write!(text, "\n{part}");
         rest = &rest[fitting..];
     }
+    let growth = growth::table(block, &mut notes);
+    if !growth.is_empty() {
+        let _ = write!(text, "\n{growth}");
+    }
     let any_hit =
         || block.series().any(|series| series.statistics().is_some_and(|s| s.disturbed.is_some()));
-    let hit = layout == Layout::Whole && any_hit();
-    let emptied = layout == Layout::Whole && block.series().any(|series| series.emptied.is_some());
-    if hit || emptied || layout == Layout::Compact || notes.iter().next().is_some() {
+    let hit = layout == Layout::Whole && any_row && any_hit();
+    let any_emptied = || block.series().any(|series| series.emptied.is_some());
+    let emptied = layout == Layout::Whole && any_row && any_emptied();
+    let more = layout == Layout::Compact && any_row;
+    if hit || emptied || more || !growth.is_empty() || notes.iter().next().is_some() {
         text.push('\n');
     }
     if hit {
@@ -90,8 +98,11 @@ fn whole(block: &Block<'_>, width: usize) -> String {
     if emptied {
         text.push_str(&folded(EMPTIED, width));
     }
-    if layout == Layout::Compact {
+    if more {
         text.push_str(&folded(MORE, width));
+    }
+    if !growth.is_empty() {
+        text.push_str(&folded(growth::LEGEND, width));
     }
     for (number, note) in notes.iter() {
         text.push_str(&folded(&format!("[{number}] {note}"), width));
@@ -143,7 +154,7 @@ fn part(block: &Block<'_>, kernels: &[Column<'_>], layout: Layout, notes: &mut N
             column.set_padding((1, 0));
         }
     }
-    for scenario in &block.scenarios {
+    for scenario in block.rows() {
         let cells = kernels.iter().map(|kernel| {
             let text = cell(block, block.answer(scenario, *kernel), layout, notes);
             Cell::new(text).set_alignment(CellAlignment::Right)

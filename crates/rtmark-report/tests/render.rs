@@ -255,7 +255,7 @@ fn what_caches_hide_is_shown_apart() {
     let wide = rtmark_report::table(&answers, 200);
     assert!(wide.contains("emptied 377") && wide.contains("emptied: the median"), "{wide}");
     let csv = rtmark_report::csv(&answers).expect("renders");
-    assert!(csv.lines().next().is_some_and(|heads| heads.ends_with("emptied,emptied_max")));
+    assert!(csv.lines().next().is_some_and(|heads| heads.contains(",emptied,emptied_max")));
     assert!(csv.contains(",377,377"), "{csv}");
     let json = rtmark_report::json("rtmark", &answers).expect("renders");
     assert!(json.contains("emptied_statistics"), "{json}");
@@ -333,4 +333,60 @@ fn imported_rows_say_what_they_are_equal_to() {
     assert!(text.contains("mean 315.4 cycles  2.63 \u{b5}s  = thread.yield"), "{text}");
     assert!(text.contains("no scenario has this span"), "{text}");
     assert_eq!(text.matches("uart.log").count(), 1, "one heading: {text}");
+}
+
+/// Seven points of a curve, of which the last does not fit.
+fn curve() -> Vec<Answer> {
+    let counts = [1_u32, 2, 4, 8, 16, 32];
+    let point = |kernel: &str, n: u32, cost: u64| {
+        measured(kernel, &format!("growth.tick.delayed.{n}"), &[cost + 7, cost, cost])
+    };
+    let mut answers: Vec<_> = counts.map(|n| point("floor", n, 40)).to_vec();
+    answers.extend(counts.map(|n| point("freertos", n, 100 + 12 * u64::from(n))));
+    for kernel in ["floor", "freertos"] {
+        let key = key(kernel, "growth.tick.delayed.64");
+        answers.push(Answer::NotApplicable { key, reason: "no room for 64 tasks".into() });
+    }
+    answers
+}
+
+#[test]
+fn curves_have_a_table_of_their_own() {
+    let mut answers = answers();
+    answers.extend(curve());
+    let text = anstream::adapter::strip_str(&rtmark_report::table(&answers, 100)).to_string();
+    let line = |part: &str| {
+        let found = text.lines().find(|line| line.contains(part));
+        found.unwrap_or_else(|| panic!("{part} in\n{text}"))
+    };
+    let constant = line("growth.tick.delayed");
+    assert!(constant.contains("40 at 32") && constant.contains("constant"), "{constant}");
+    assert!(constant.ends_with("██████·"), "{constant}");
+    let linear = line("linear");
+    let shown = ["freertos", "112", "484 at 32", "12.0", "▂▃▃▄▅█·"];
+    assert!(shown.iter().all(|part| linear.contains(part)), "{linear}");
+    assert!(line("N = ").contains("N = 1 2 4 8 16 32 64"));
+    assert!(text.contains("] no room for 64 tasks"), "{text}");
+    assert!(!text.contains("delayed.32"), "no row of its own: {text}");
+}
+
+#[test]
+fn curves_are_in_every_form() {
+    let answers = curve();
+    let json = rtmark_report::json("test", &answers).expect("rendered");
+    let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+    let curves = json["curves"].as_array().expect("curves");
+    assert_eq!(curves.len(), 2);
+    assert_eq!(curves[1]["key"]["scenario"], "growth.tick.delayed");
+    assert_eq!(curves[1]["fit"]["order"], "linear");
+    assert_eq!(curves[1]["points"][5]["cost"], 484);
+    assert_eq!(curves[1]["missing"][0]["n"], 64);
+
+    let markdown = rtmark_report::markdown(&answers);
+    assert!(markdown.contains("| growth | kernel | order | each | 1 | 2 |"), "{markdown}");
+    assert!(markdown.contains("| growth.tick.delayed | freertos | linear"), "{markdown}");
+    assert!(!markdown.contains("| scenario |"), "no other rows: {markdown}");
+
+    let csv = rtmark_report::csv(&answers).expect("rendered");
+    assert!(csv.lines().nth(3).expect("a line").ends_with(",growth.tick.delayed,4"), "{csv}");
 }

@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use rtmark_firmware::probes::Record;
-use rtmark_firmware::select_in_elf;
+use rtmark_firmware::{select_in_elf, select_word};
 use rtmark_model::{Exact, Failure, FailureKind, Scenario, visible};
 use rtmark_qemu::{Machine, QemuError};
 
 use crate::clocked::{self, Clocking, Log};
-use crate::measure::{Measured, enough, index_of, verdict};
+use crate::measure::{Measured, Verdict, enough, index_of, verdict};
 
 /// How long a scenario may take on QEMU, by the clock on the wall.
 pub const DEADLINE: Duration = Duration::from_mins(3);
@@ -36,15 +36,16 @@ pub fn emulate(
     scenario: &Scenario,
     deadline: Duration,
 ) -> Result<Measured, Failure> {
-    let id = &scenario.id;
+    let id = scenario.in_firmware();
+    let point = scenario.point.as_ref().map_or(0, |point| point.n);
     let fail = |kind, message: String, hint: &str, console: &[u8]| Failure {
         kind,
         message: format!("{message} [{} on QEMU's {}]", image.path, machine.machine),
         hint: hint.to_owned(),
         console: visible(console),
     };
-    let index = index_of(&image.records, id);
-    let elf = index.and_then(|index| select_in_elf(&image.elf, index)).ok_or_else(|| {
+    let word = index_of(&image.records, id).and_then(|index| select_word(index, point));
+    let elf = word.and_then(|word| select_in_elf(&image.elf, word)).ok_or_else(|| {
         let hint = "give the scenario its probes: firmware/c/rtmark_probe.h says how";
         fail(FailureKind::Build, format!("no way to select {id} in it"), hint, &[])
     })?;
@@ -74,7 +75,7 @@ pub fn emulate(
         let hint = "was it built with clocked probes, and did it get to its end?";
         fail(FailureKind::Check, format!("{error} ({told})"), hint, &output.console)
     })?;
-    let facts = verdict(id, &log.console).map_err(|problem| {
+    let verdict = verdict(id, point, &log.console).map_err(|problem| {
         let hint =
             "the same firmware on the simulator may tell more: `rtmark run` without --backend";
         fail(FailureKind::Check, format!("{problem} ({told})"), hint, &log.console)
@@ -83,6 +84,10 @@ pub fn emulate(
         let message = format!("it printed ok, but ended with {told}");
         return Err(fail(FailureKind::Check, message, "look at how it ends", &log.console));
     }
+    let facts = match verdict {
+        Verdict::Ok(facts) => facts,
+        Verdict::Declined(reason) => return Ok(Measured::declined(reason)),
+    };
     let samples = clocked::samples(&log, &image.records, &scenario.span, id);
     let clocking = samples.map_err(|error| {
         let hint = "raise EVENTS in firmware/c/rtmark_clock.c";
@@ -99,6 +104,7 @@ pub fn emulate(
         samples: Exact(samples),
         unpaired,
         facts,
+        declined: None,
         masked: None,
         ran: rtmark_units::Cycles::ZERO,
     })

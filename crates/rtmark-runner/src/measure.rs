@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use rtmark_firmware::probes::{Kind, Record, SELECT_SYMBOL};
+use rtmark_firmware::select_word;
 use rtmark_model::{
     Basis, Exact, Failure, FailureKind, Samples, Scenario, ScenarioId, Unpaired, visible,
 };
@@ -41,6 +42,32 @@ pub struct Measured {
     pub masked: Option<MaskedInterval>,
     /// How long the whole run took.
     pub ran: Cycles,
+    /// Why the firmware could not measure this point of a curve, and brought nothing: so many
+    /// of what is counted find no room on this soc.
+    pub declined: Option<String>,
+}
+
+impl Measured {
+    /// Nothing, for this reason.
+    pub(crate) fn declined(reason: String) -> Self {
+        Self {
+            samples: Exact(Samples::new()),
+            unpaired: Unpaired::default(),
+            facts: BTreeMap::new(),
+            masked: None,
+            ran: Cycles::ZERO,
+            declined: Some(reason),
+        }
+    }
+}
+
+/// What the firmware's last word on a scenario says.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// It went well; and facts.
+    Ok(BTreeMap<String, String>),
+    /// There is no room for so many.
+    Declined(String),
 }
 
 impl Probed {
@@ -193,8 +220,9 @@ pub(crate) fn measure_noting(
     manner: Manner,
     mut advanced: impl FnMut(Cycles),
 ) -> Result<(Measured, Spans), Failure> {
-    let id = &scenario.id;
-    let again = format!("rtmark sim {} --soc {} --select {id}", probed.path, soc.name);
+    let id = scenario.in_firmware();
+    let point = scenario.point.as_ref().map_or(0, |point| point.n);
+    let again = format!("rtmark sim {} --soc {} --select {}", probed.path, soc.name, scenario.id);
     let fail = |kind, message: String, hint: &str, console: &[u8]| Failure {
         kind,
         message: format!("{message} [{}]", probed.path),
@@ -214,7 +242,7 @@ pub(crate) fn measure_noting(
         let hint = "build the firmware for this soc, or choose another soc with --soc";
         fail(FailureKind::Load, error.to_string(), hint, &[])
     })?;
-    select(&mut session, probed, id).map_err(build)?;
+    select(&mut session, probed, &scenario.id).map_err(build)?;
 
     let mut watching = Watching {
         scenario,
@@ -275,7 +303,7 @@ pub(crate) fn measure_noting(
             return Err(fail(FailureKind::Budget, format!("{told}; {progress}"), hint, &console));
         }
     }
-    let facts = verdict(id, &console).map_err(|problem| {
+    let verdict = verdict(id, point, &console).map_err(|problem| {
         fail(
             FailureKind::Check,
             format!("{problem} ({told})"),
@@ -289,12 +317,16 @@ pub(crate) fn measure_noting(
         let message = format!("it printed ok, but ended with {told}");
         return Err(fail(FailureKind::Check, message, "`{again}` shows the same run", &console));
     }
+    let facts = match verdict {
+        Verdict::Ok(facts) => facts,
+        Verdict::Declined(reason) => return Ok((Measured::declined(reason), Spans::new())),
+    };
     enough(scenario, &samples, 0, &progress).map_err(|(kind, message)| {
         fail(kind, message, "check the probes of this scenario in its source", &console)
     })?;
     let (masked, ran) = (session.machine.longest_masked(), session.machine.cycles());
     Ok((
-        Measured { samples: Exact(samples), unpaired, facts, masked, ran },
+        Measured { samples: Exact(samples), unpaired, facts, declined: None, masked, ran },
         spans.unwrap_or_default(),
     ))
 }
@@ -308,10 +340,13 @@ pub(crate) fn select(
     probed: &Probed,
     id: &ScenarioId,
 ) -> Result<(), String> {
-    let index = probed.index_of(id).ok_or_else(|| format!("no scenario {id} in it"))?;
+    // Of a curve's point, firmware knows the curve and is told the count.
+    let point = || id.point().and_then(|(curve, n)| select_word(probed.index_of(&curve)?, n));
+    let word = probed.index_of(id).or_else(point);
+    let word = word.ok_or_else(|| format!("no scenario {id} in it"))?;
     let select = probed.image.symbols().address_of(SELECT_SYMBOL);
     let select = select.ok_or_else(|| format!("no symbol {SELECT_SYMBOL}"))?;
-    let poked = session.machine.poke_word(select, index);
+    let poked = session.machine.poke_word(select, word);
     poked.map_err(|error| format!("{SELECT_SYMBOL} at {select:#010x}: {error}"))
 }
 
@@ -337,14 +372,17 @@ pub(crate) fn enough(
     Ok(())
 }
 
-/// What the firmware's last word on a scenario says: the facts after `ok`, or
-/// what was wrong.
-pub(crate) fn verdict(id: &ScenarioId, console: &[u8]) -> Result<BTreeMap<String, String>, String> {
+/// What the firmware's last word on a scenario says, or what was wrong. At a point of a curve
+/// it must name the count that it was told, as the fact `n`.
+pub(crate) fn verdict(id: &ScenarioId, point: u32, console: &[u8]) -> Result<Verdict, String> {
     let text = visible(console);
     let said = |line: &str| line.strip_prefix(id.as_str())?.strip_prefix(' ').map(str::to_owned);
     let Some(said) = text.lines().rev().find_map(said) else {
         return Err(format!("it ended without saying `{id} ok`"));
     };
+    if let Some(reason) = said.strip_prefix("n/a: ").filter(|_| point > 0) {
+        return Ok(Verdict::Declined(reason.to_owned()));
+    }
     let mut words = said.split(' ');
     if words.next() != Some("ok") {
         return Err(format!("it says: {said}"));
@@ -353,9 +391,13 @@ pub(crate) fn verdict(id: &ScenarioId, console: &[u8]) -> Result<BTreeMap<String
         let (key, value) = word.split_once('=')?;
         Some((key.to_owned(), value.to_owned()))
     };
-    words
+    let facts: BTreeMap<_, _> = words
         .map(|word| fact(word).ok_or_else(|| format!("`{word}` is no key=value: {said}")))
-        .collect()
+        .collect::<Result<_, _>>()?;
+    if point > 0 && facts.get("n") != Some(&point.to_string()) {
+        return Err(format!("it does not say that it measured n={point}: {said}"));
+    }
+    Ok(Verdict::Ok(facts))
 }
 
 #[cfg(test)]
@@ -365,14 +407,28 @@ mod tests {
     #[test]
     fn the_last_word_counts() {
         let id = "a.b".parse().expect("good");
-        let of = |console: &str| verdict(&id, console.as_bytes());
-        assert_eq!(of("hello\na.b ok\n"), Ok(BTreeMap::new()));
-        let facts = of("a.b ok primes=10 last=7\n").expect("ok");
+        let of = |console: &str| verdict(&id, 0, console.as_bytes());
+        assert_eq!(of("hello\na.b ok\n"), Ok(Verdict::Ok(BTreeMap::new())));
+        let Ok(Verdict::Ok(facts)) = of("a.b ok primes=10 last=7\n") else {
+            panic!("it is ok");
+        };
         assert_eq!(facts["primes"], "10");
         assert_eq!(of("a.b FAILED: 3 items\n").expect_err("failed"), "it says: FAILED: 3 items");
         assert!(of("a.bc ok\n").expect_err("another").contains("without saying `a.b ok`"));
         assert!(of("a.b okay\n").is_err());
         assert!(of("a.b ok x\n").expect_err("no fact").contains("no key=value"));
         assert!(of("").is_err());
+        assert!(of("a.b n/a: no room\n").is_err(), "only points may be declined");
+    }
+
+    #[test]
+    fn a_point_is_told_or_declined() {
+        let id = "a.b".parse().expect("good");
+        let of = |console: &str| verdict(&id, 16, console.as_bytes());
+        assert!(matches!(of("a.b ok n=16\n"), Ok(Verdict::Ok(_))));
+        assert!(of("a.b ok n=1\n").expect_err("another").contains("n=16"));
+        assert!(of("a.b ok\n").expect_err("none").contains("n=16"));
+        let declined = of("a.b n/a: no room for 16 tasks\n");
+        assert_eq!(declined, Ok(Verdict::Declined("no room for 16 tasks".into())));
     }
 }

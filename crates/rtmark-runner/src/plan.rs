@@ -47,19 +47,21 @@ pub struct Plan {
     pub units: Vec<Unit>,
 }
 
-fn selected<'a, T>(
+/// The items of which one of the names fits one of the patterns.
+fn selected<'a, T, const NAMES: usize>(
     items: &'a [T],
     patterns: &[Pattern],
     what: &'static str,
-    name: impl Fn(&T) -> &str,
+    names: impl Fn(&T) -> [&str; NAMES],
 ) -> Result<Vec<&'a T>, NothingSelected> {
+    let fits = |item: &T, pattern: &Pattern| names(item).iter().any(|name| pattern.matches(name));
     for pattern in patterns {
-        if !items.iter().any(|item| pattern.matches(name(item))) {
-            let near = nearest(pattern.as_str(), items.iter().map(&name)).map(str::to_owned);
+        if !items.iter().any(|item| fits(item, pattern)) {
+            let near = nearest(pattern.as_str(), items.iter().flat_map(&names)).map(str::to_owned);
             return Err(NothingSelected { what, pattern: pattern.to_string(), near });
         }
     }
-    let wanted = |item: &&T| patterns.is_empty() || patterns.iter().any(|p| p.matches(name(item)));
+    let wanted = |item: &&T| patterns.is_empty() || patterns.iter().any(|p| fits(item, p));
     Ok(items.iter().filter(wanted).collect())
 }
 
@@ -75,11 +77,13 @@ impl Plan {
         profile: &str,
         selection: &Selection,
     ) -> Result<Self, NothingSelected> {
-        let kernels =
-            selected(kernels, &selection.kernels, "kernel", |kernel| kernel.manifest.id.as_str())?;
+        let kernels = selected(kernels, &selection.kernels, "kernel", |kernel| {
+            [kernel.manifest.id.as_str()]
+        })?;
+        // A point is selected by its own name and by its curve's.
         let scenarios =
             selected(catalogue.scenarios(), &selection.scenarios, "scenario", |scenario| {
-                scenario.id.as_str()
+                [scenario.id.as_str(), scenario.in_firmware().as_str()]
             })?;
         let profiles = || kernels.iter().flat_map(|kernel| &kernel.manifest.profiles);
         if !profiles().any(|known| known == profile) {
@@ -127,8 +131,10 @@ fn excuse(
     if platform.backend() == Backend::Qemu && manifest.build == BuildSystem::Cargo {
         return Some("Probes in Rust read no counter.".to_owned());
     }
-    let reason = manifest.not_applicable(&scenario.id);
-    reason.or_else(|| platform.not_applicable(&scenario.id)).map(str::to_owned)
+    let names = [&scenario.id, scenario.in_firmware()];
+    let own = names.iter().find_map(|name| manifest.not_applicable(name));
+    let platforms = || names.iter().find_map(|name| platform.not_applicable(name));
+    own.or_else(platforms).map(str::to_owned)
 }
 
 impl Unit {
@@ -189,6 +195,9 @@ mod tests {
             names.iter().find(|(group, _)| *group == "queue"),
             Some(&("queue", Some("None.")))
         );
+        let curve = plan(&["floor"], &["growth.tick.delayed"]).expect("a curve");
+        assert_eq!(curve.answers(), 2 * 7, "its points, on two socs");
+        assert_eq!(plan(&["floor"], &["growth.tick.delayed.16"]).expect("a point").answers(), 2);
         assert!(!some.units[1].needs_firmware(), "the floor there does not support that core");
         let excuse = some.units[1].scenarios[0].1.as_deref();
         assert_eq!(excuse, Some("rtmark has no firmware of K for cortex-m4f."));

@@ -177,7 +177,8 @@ impl Suite {
                         };
                         let (unpaired, facts) = (known.unpaired, known.facts);
                         let (masked, ran) = (None, Cycles::ZERO);
-                        let measured = Measured { samples, unpaired, facts, masked, ran };
+                        let declined = None;
+                        let measured = Measured { samples, unpaired, facts, declined, masked, ran };
                         let mut series = self.series(&task, key, measured, commit.as_deref());
                         (series.masked, series.emptied) = (known.masked, known.emptied);
                         let answer = Answer::Measured(Box::new(series));
@@ -212,6 +213,9 @@ impl Suite {
                         let task = &tasks[index];
                         let key = task.unit.key(&plan.profile, task.scenario);
                         let (answer, question) = match result {
+                            Ok((Measured { declined: Some(reason), .. }, _)) => {
+                                (Answer::NotApplicable { key, reason }, None)
+                            }
                             Ok((measured, emptied)) => {
                                 let masked = measured.masked;
                                 let commit = commit.as_deref();
@@ -323,7 +327,7 @@ impl Suite {
         let kernel = &unit.kernel.manifest.id;
         let image = images.get(id.group());
         let held = match image {
-            Some(Ok(ready)) => index_of(ready.program.records(), id),
+            Some(Ok(ready)) => index_of(ready.program.records(), scenario.in_firmware()),
             _ => None,
         };
         let contradiction = |message: String, hint: &str| {

@@ -21,6 +21,11 @@ impl Counter {
         self.0.load(Ordering::Acquire)
     }
 
+    /// Begins anew from this number.
+    pub fn set(&self, count: u32) {
+        self.0.store(count, Ordering::Release);
+    }
+
     /// Counts one more, and says how many that makes.
     pub fn increment(&self) -> u32 {
         let count = self.get().wrapping_add(1);

@@ -127,7 +127,8 @@ macro_rules! end_at_return {
 /// An expression, for use where the firmware starts; each arm is what its scenario does, and
 /// all arms have the same type. The scenarios are numbered from zero in the order of the
 /// arms, and the numbers are recorded beside the probes, so that rtmark can select by name.
-/// Only the probes of the scenario that runs are watched. Use it once in a firmware.
+/// Only the probes of the scenario that runs are watched. Use it once in a firmware. The upper
+/// half of the word is what [`scenario::point`](crate::scenario::point) says.
 ///
 /// ```no_run
 /// use rtmark_probe::{begin, end, scenario, scenarios};

@@ -11,7 +11,7 @@
 //! together without `core::fmt`, which would be larger than many a kernel.
 
 use core::ffi::CStr;
-use core::sync::atomic::{AtomicPtr, Ordering};
+use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
 use crate::semihosting::{self, Exit};
 
@@ -22,12 +22,45 @@ pub const SAMPLES: u32 = 1 + 100;
 /// How often the scenarios that poll do so.
 pub const POLLS: u32 = 100_000;
 
-/// Reads the word `rtmark_select` as it is now, not as it was compiled.
+/// The same for each point of a curve.
+pub const POINT_SAMPLES: u32 = 1 + 8;
+
+/// Reads the word `rtmark_select` as it is now, not as it was compiled. Its lower half is the
+/// scenario's index, its upper half the count at which the scenario measures.
 #[doc(hidden)]
 pub fn selected(word: &u32) -> u32 {
     // SAFETY: a reference is valid, aligned and initialised. Volatile, so that the compiler
     // does not believe the zero.
-    unsafe { core::ptr::read_volatile(word) }
+    let word = unsafe { core::ptr::read_volatile(word) };
+    POINT.store(word >> 16, Ordering::Relaxed);
+    word & 0xFFFF
+}
+
+/// The count at which the scenario measures.
+static POINT: AtomicU32 = AtomicU32::new(0);
+
+/// Where a scenario is measured against a count: how many, and at least one.
+pub fn point() -> u32 {
+    POINT.load(Ordering::Relaxed).max(1)
+}
+
+/// Ends the run as ok, and tells the count at which it measured.
+pub fn point_ok() -> ! {
+    ok_with(&[("n", point())])
+}
+
+/// Ends the run: there is no memory for so many of these things.
+#[cold]
+pub fn no_room(what: &str) -> ! {
+    mask_interrupts();
+    let mut line = Line::new();
+    line.text(name());
+    line.text(" n/a: no room for ");
+    line.number(point());
+    line.text(" ");
+    line.text(what);
+    line.text(" in the RAM of this soc");
+    line.end(Exit::Ok)
 }
 
 /// The name of the scenario that runs: a pointer to a `&'static str`, or null before.
@@ -261,6 +294,8 @@ mod tests {
         enter(&"thread.yield");
         assert_eq!(name(), "thread.yield");
         assert_eq!(selected(&7), 7);
+        assert_eq!(point(), 1);
+        assert_eq!((selected(&0x40_0002), point()), (2, 64));
     }
 
     #[test]

@@ -6,9 +6,13 @@
 
 #![no_std]
 
+mod group;
+
 use cortex_m::peripheral::SYST;
 use rtic_monotonics::systick::prelude::*;
 use rtmark_board::soc;
+
+pub use group::{Group, MOST};
 
 systick_monotonic!(Mono, 1_000);
 

@@ -1,0 +1,102 @@
+//! Curves: the answers of one kernel to all points of a scenario, put together.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{Answer, Basis, Fit, Key, Series, fit};
+
+/// What one thing costs a kernel on a soc, against a count.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Curve {
+    /// What it is of; the scenario is named without a count.
+    pub key: Key,
+    /// What is counted on the upright axis; none where nothing was measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub basis: Option<Basis>,
+    /// What was measured, by rising counts.
+    pub points: Vec<CurvePoint>,
+    /// What was not, and why.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub missing: Vec<Missing>,
+    /// How the cost grows; none when too few points were measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fit: Option<Fit>,
+}
+
+/// A point of a curve.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CurvePoint {
+    /// The count.
+    pub n: u32,
+    /// The typical sample, in the curve's basis.
+    pub cost: u64,
+}
+
+/// A point that has no figure.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Missing {
+    /// The count.
+    pub n: u32,
+    /// Why, in a sentence.
+    pub reason: String,
+    /// Whether something went wrong, rather than there being nothing to measure.
+    #[serde(default)]
+    pub failed: bool,
+}
+
+impl Curve {
+    /// The curves among these answers, in the order in which their first points come.
+    pub fn of(answers: &[Answer]) -> Vec<Self> {
+        let mut curves: Vec<Self> = Vec::new();
+        for answer in answers {
+            let Some((scenario, n)) = answer.key().scenario.point() else { continue };
+            let key = Key { scenario, ..answer.key().clone() };
+            let basis = answer.series().map(|series| series.basis);
+            // Figures of unlike things make no curve together.
+            let alike = |known: Option<Basis>| known.is_none() || basis.is_none() || known == basis;
+            let known = curves.iter().position(|curve| curve.key == key && alike(curve.basis));
+            let index = known.unwrap_or_else(|| {
+                let (points, missing) = (Vec::new(), Vec::new());
+                curves.push(Self { key, basis: None, points, missing, fit: None });
+                curves.len() - 1
+            });
+            let Some(curve) = curves.get_mut(index) else { continue };
+            let typical = answer.series().and_then(Series::statistics).map(|s| s.typical());
+            match (answer, typical) {
+                (_, Some(cost)) => {
+                    curve.basis = basis;
+                    curve.points.push(CurvePoint { n, cost });
+                }
+                (Answer::NotApplicable { reason, .. }, _) => {
+                    curve.missing.push(Missing { n, reason: reason.clone(), failed: false });
+                }
+                (Answer::Failed { failure, .. }, _) => {
+                    curve.missing.push(Missing { n, reason: failure.to_string(), failed: true });
+                }
+                (Answer::Measured(_), None) => {
+                    curve.missing.push(Missing {
+                        n,
+                        reason: "The series is empty.".into(),
+                        failed: true,
+                    });
+                }
+            }
+        }
+        for curve in &mut curves {
+            curve.points.sort_by_key(|point| point.n);
+            curve.missing.sort_by_key(|missing| missing.n);
+            let points: Vec<_> = curve.points.iter().map(|point| (point.n, point.cost)).collect();
+            curve.fit = fit(&points);
+        }
+        curves
+    }
+
+    /// The reason why there is nothing at all, where all points share it.
+    pub fn excuse(&self) -> Option<&str> {
+        let first = self.missing.first().filter(|_| self.points.is_empty())?;
+        self.missing.iter().all(|missing| missing.reason == first.reason).then_some(&*first.reason)
+    }
+}

@@ -1,0 +1,236 @@
+//! The order of a cost: how it grows with a count.
+//!
+//! The figures are exact, so that nothing is left to chance but the choice of the model. Of each
+//! order the curve `a + b·f(n)` is laid through the points by least squares; the one with the
+//! least sum of squares is the order, under three rules:
+//!
+//! 1. What moves by no more than [`SLACK_CYCLES`] or [`SLACK_SHARE`] of its mean is constant:
+//!    where code and data happen to lie in a cache moves figures by as much. An order is about
+//!    large counts, so that the two smallest ones need not be near the others.
+//! 2. A lower order that leaves hardly more than the least ([`PARSIMONY`]) is preferred, as long as
+//!    it explains nearly everything ([`EXPLAINED`]).
+//! 3. Where not even the best one explains most of the movement, no order is claimed.
+//!
+//! It knows nothing of kernels or units: counts and costs go in.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// How a cost grows with a count, the slowest growth first.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Order {
+    /// The cost becomes less.
+    Falling,
+    /// The count does not matter.
+    Constant,
+    /// As its logarithm.
+    Logarithmic,
+    /// As the count itself.
+    Linear,
+    /// As the count times its logarithm.
+    Linearithmic,
+    /// As its square.
+    Quadratic,
+    /// The points lie on none of these.
+    Irregular,
+}
+
+impl Order {
+    /// The order's name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Falling => "falling",
+            Self::Constant => "constant",
+            Self::Logarithmic => "logarithmic",
+            Self::Linear => "linear",
+            Self::Linearithmic => "n log n",
+            Self::Quadratic => "quadratic",
+            Self::Irregular => "irregular",
+        }
+    }
+
+    /// What the cost of this order is proportional to, apart from a constant.
+    fn shape(self, n: f64) -> Option<f64> {
+        match self {
+            Self::Logarithmic => Some(n.log2()),
+            Self::Linear => Some(n),
+            Self::Linearithmic => Some(n * n.log2()),
+            Self::Quadratic => Some(n * n),
+            Self::Falling | Self::Constant | Self::Irregular => None,
+        }
+    }
+}
+
+/// What fits the points of a curve.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Fit {
+    /// How the cost grows.
+    pub order: Order,
+    /// By how much one more changes the cost, on average between the first point and the last.
+    pub per_element: f64,
+    /// The part of the movement that the order explains, from 0 to 1 (R²).
+    pub explained: f64,
+}
+
+/// So many of the first points need not be constant for the order to be.
+pub const SMALL: usize = 2;
+/// Points below which nothing is claimed.
+pub const FEWEST: usize = 4;
+/// Movements up to so many cycles are none.
+pub const SLACK_CYCLES: f64 = 4.0;
+/// Movements up to this part of the mean are none.
+pub const SLACK_SHARE: f64 = 0.03;
+/// A lower order may leave so many times the least sum of squares.
+pub const PARSIMONY: f64 = 2.0;
+/// What a lower order must explain to be preferred.
+pub const EXPLAINED: f64 = 0.99;
+/// What the best order must explain to be claimed.
+pub const CLAIMED: f64 = 0.9;
+
+/// A straight line through points by least squares.
+struct Line {
+    slope: f64,
+    /// Sum of the squares that it leaves.
+    rest: f64,
+}
+
+fn line(points: &[(f64, f64)]) -> Line {
+    let count = points.len() as f64;
+    let mean_x = points.iter().map(|p| p.0).sum::<f64>() / count;
+    let mean_y = points.iter().map(|p| p.1).sum::<f64>() / count;
+    let square = points.iter().map(|p| (p.0 - mean_x).powi(2)).sum::<f64>();
+    let product = points.iter().map(|p| (p.0 - mean_x) * (p.1 - mean_y)).sum::<f64>();
+    let slope = if square > 0.0 { product / square } else { 0.0 };
+    let left = |p: &(f64, f64)| (p.1 - mean_y - slope * (p.0 - mean_x)).powi(2);
+    Line { slope, rest: points.iter().map(left).sum() }
+}
+
+/// What fits these counts and costs, in the order of rising counts; `None` when there are
+/// fewer than [`FEWEST`].
+pub fn fit(points: &[(u32, u64)]) -> Option<Fit> {
+    let (first, last) = (points.first()?, points.last()?);
+    if points.len() < FEWEST {
+        return None;
+    }
+    let points: Vec<_> = points.iter().map(|&(n, cost)| (f64::from(n), cost as f64)).collect();
+    let mean = points.iter().map(|p| p.1).sum::<f64>() / points.len() as f64;
+    let per_element = (last.1 as f64 - first.1 as f64) / f64::from(last.0 - first.0).max(1.0);
+    let slack = SLACK_CYCLES.max(SLACK_SHARE * mean);
+    let large = points.get(SMALL..).filter(|large| large.len() >= FEWEST).unwrap_or(&points);
+    let least = large.iter().map(|p| p.1).fold(f64::INFINITY, f64::min);
+    let most = large.iter().map(|p| p.1).fold(0.0, f64::max);
+    if most - least <= slack {
+        return Some(Fit { order: Order::Constant, per_element, explained: 1.0 });
+    }
+    // What one more costs less and less of ends somewhere: no order of growth.
+    if points.is_sorted_by(|a, b| b.1 <= a.1 + slack) && last.1 < first.1 {
+        return Some(Fit { order: Order::Falling, per_element, explained: 1.0 });
+    }
+
+    let all = points.iter().map(|p| (p.1 - mean).powi(2)).sum::<f64>();
+    let of = |order: Order| {
+        let shaped: Option<Vec<_>> =
+            points.iter().map(|p| Some((order.shape(p.0)?, p.1))).collect();
+        shaped.map(|shaped| (order, line(&shaped)))
+    };
+    let orders = [Order::Logarithmic, Order::Linear, Order::Linearithmic, Order::Quadratic];
+    let lines: Vec<_> = orders.into_iter().filter_map(of).collect();
+    let explained = |line: &Line| 1.0 - line.rest / all;
+    let best = lines.iter().map(|(_, line)| line.rest).fold(f64::INFINITY, f64::min);
+    let (order, line) = lines.iter().find(|(_, line)| {
+        let near = line.rest <= PARSIMONY * best && explained(line) >= EXPLAINED;
+        near || line.rest <= best
+    })?;
+    let claimed = explained(line) >= CLAIMED && line.slope > 0.0;
+    let order = if claimed { *order } else { Order::Irregular };
+    Some(Fit { order, per_element, explained: explained(line).clamp(0.0, 1.0) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    type Shape = fn(f64) -> f64;
+
+    const COUNTS: [u32; 7] = [1, 2, 4, 8, 16, 32, 64];
+
+    fn of(cost: impl Fn(f64) -> f64) -> Order {
+        let points: Vec<_> = COUNTS.map(|n| (n, cost(f64::from(n)).round() as u64)).to_vec();
+        fit(&points).expect("enough points").order
+    }
+
+    fn measured(costs: [u64; 7]) -> Fit {
+        let points: Vec<_> = COUNTS.into_iter().zip(costs).collect();
+        fit(&points).expect("enough points")
+    }
+
+    #[test]
+    fn each_order_is_told_from_the_others_whatever_its_constants() {
+        for base in [0.0, 40.0, 500.0, 20_000.0] {
+            for step in [0.5, 1.0, 7.0, 90.0, 1000.0] {
+                // Movements that rule 1 takes for none are not asked for.
+                let visible =
+                    |most: f64| step * most > SLACK_CYCLES + SLACK_SHARE * (base + step * most);
+                let cases: [(Order, Shape); 4] = [
+                    (Order::Logarithmic, f64::log2),
+                    (Order::Linear, |n| n),
+                    (Order::Linearithmic, |n| n * n.log2()),
+                    (Order::Quadratic, |n| n * n),
+                ];
+                for (order, shape) in cases {
+                    if visible(shape(64.0)) && step * shape(64.0) > 40.0 {
+                        let found = of(|n| base + step * shape(n));
+                        assert_eq!(found, order, "{base} + {step} × {order:?}");
+                    }
+                }
+            }
+            assert_eq!(of(|_| base), Order::Constant);
+        }
+    }
+
+    #[test]
+    fn small_movements_are_none_and_wild_ones_have_no_order() {
+        assert_eq!(measured([500, 510, 505, 500, 511, 507, 502]).order, Order::Constant);
+        assert_eq!(measured([30, 31, 30, 33, 32, 30, 31]).order, Order::Constant);
+        // Yields under Embassy 0.10: with one other task, batches are half as long.
+        assert_eq!(measured([141, 160, 163, 163, 163, 164, 164]).order, Order::Constant);
+        assert_eq!(measured([100, 900, 100, 900, 100, 900, 100]).order, Order::Irregular);
+        assert_eq!(measured([900, 800, 600, 300, 250, 200, 100]).order, Order::Falling);
+    }
+
+    #[test]
+    fn curves_of_real_kernels_have_the_orders_that_their_sources_say() {
+        // FreeRTOS 11.2 on the Cortex-M0+: xTimerStart() inserts into a sorted list.
+        let start = measured([2355, 2363, 2379, 2411, 2475, 2603, 2859]);
+        assert_eq!((start.order, start.per_element), (Order::Linear, 8.0));
+        // Its tick looks at the first of the delayed tasks only.
+        assert_eq!(measured([178, 178, 178, 178, 178, 177, 177]).order, Order::Constant);
+        // Its allocator walks past every hole.
+        assert_eq!(measured([336, 353, 385, 449, 577, 833, 1345]).order, Order::Linear);
+        // Timers with a period, each put back in its list past the others that are due with it.
+        let quadratic = measured([150, 244, 508, 1372, 4444, 15_964, 60_508]);
+        assert_eq!(quadratic.order, Order::Quadratic);
+    }
+
+    #[test]
+    fn a_cache_that_a_few_points_miss_does_not_hide_the_order() {
+        let fit = measured([203, 214, 241, 285, 391, 580, 966]);
+        assert_eq!(fit.order, Order::Linear);
+        assert!((fit.per_element - 12.1).abs() < 0.1, "{fit:?}");
+        assert!(fit.explained > 0.99 && fit.explained < 1.0, "{fit:?}");
+    }
+
+    #[test]
+    fn few_points_and_empty_lists_are_answered() {
+        assert_eq!(fit(&[]), None);
+        assert_eq!(fit(&[(1, 5), (2, 6), (4, 7)]), None);
+        let equal = fit(&[(3, 5); 4]).expect("a constant");
+        assert_eq!((equal.order, equal.per_element), (Order::Constant, 0.0));
+        let most = fit(&[(1, 0), (2, u64::MAX), (4, 0), (8, u64::MAX)]);
+        assert_eq!(most.expect("an answer").order, Order::Irregular);
+    }
+}

@@ -1,0 +1,390 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * What things cost against how many there are, with the structure that costs least to use:
+ * contexts that are ready in a ring, those that are delayed in a list sorted by their times, those
+ * that wait for something as one bit each, items in a ring.
+ */
+#include <stddef.h>
+
+#include "cortex_m.h"
+#include "rtmark_firmware.h"
+#include "rtmark_soc.h"
+#include "switch.h"
+
+/* ---------------------------------------------------------- growth.yield.ready */
+
+/* A context of the ring: where its stack ends, and who runs after it. */
+struct context {
+    uint32_t *stack;
+    struct context *next;
+};
+
+/* Small, as nothing runs on it but what is below. */
+enum { STACK_WORDS = 40 };
+
+static struct context first_context;
+struct context *growth_current __attribute__((used));
+static uint32_t switches;
+
+void growth_yield(void);
+
+__attribute__((naked)) void growth_yield(void)
+{
+    __asm__(
+        "   .syntax unified         \n"
+        "   ldr   r0, =growth_current\n"
+        "   ldr   r1, [r0]          \n"
+        "   ldr   r3, [r1, #4]      \n"
+        "   str   r3, [r0]          \n"
+#if defined(__ARM_ARCH_6M__)
+        "   push  {r4-r7, lr}       \n"
+        "   mov   r4, r8            \n"
+        "   mov   r5, r9            \n"
+        "   mov   r6, r10           \n"
+        "   mov   r7, r11           \n"
+        "   push  {r4-r7}           \n"
+        "   mov   r2, sp            \n"
+        "   str   r2, [r1]          \n"
+        "   ldr   r3, [r3]          \n"
+        "   mov   sp, r3            \n"
+        "   pop   {r4-r7}           \n"
+        "   mov   r8, r4            \n"
+        "   mov   r9, r5            \n"
+        "   mov   r10, r6           \n"
+        "   mov   r11, r7           \n"
+        "   pop   {r4-r7, pc}       \n"
+#else
+        "   push  {r4-r11, lr}      \n"
+        "   str   sp, [r1]          \n"
+        "   ldr   sp, [r3]          \n"
+        "   pop   {r4-r11, pc}      \n"
+#endif
+        "   .ltorg                  \n");
+}
+
+static void yields(void)
+{
+    /* So that all samples end after a yield; most of them in the loop, after the first round. */
+    growth_yield();
+    for (;;) {
+        RTMARK_END("growth.yield.ready");
+        if (switches++ == 2u * (rtmark_point() + RTMARK_POINT_SAMPLES)) {
+            rtmark_point_ok();
+        }
+        RTMARK_BEGIN("growth.yield.ready");
+        growth_yield();
+    }
+}
+
+static void yield_ready(void)
+{
+    struct context *last = &first_context;
+
+    for (uint32_t number = 0; number < rtmark_point(); number++) {
+        struct context *context = rtmark_room(sizeof *context, "contexts");
+        uint32_t *top =
+            (uint32_t *)rtmark_room(STACK_WORDS * sizeof(uint32_t), "contexts") + STACK_WORDS;
+
+        top[-1] = (uint32_t)yields;
+        context->stack = top - 9;
+        last->next = context;
+        last = context;
+    }
+    last->next = &first_context;
+    growth_current = &first_context;
+    yields();
+}
+RTMARK_SCENARIO("growth.yield.ready", yield_ready);
+
+/* ------------------------------- growth.tick.delayed, .tick.due, .delay.delayed */
+
+/* A context is a bit of one of these words, here and in what it waits for. */
+enum { WORDS = 2, WORD_BITS = 32, LONG_DELAY = 10000 };
+
+static volatile uint32_t ready[WORDS];
+
+struct delayed {
+    struct delayed *next;
+    /* Ticks from the one before. */
+    uint32_t ticks;
+    volatile uint32_t *word;
+    uint32_t bit;
+};
+
+/* The one whose time comes first is the head. */
+static struct delayed *delayed;
+static volatile uint32_t ticks;
+
+void SysTick_Handler(void);
+
+void SysTick_Handler(void)
+{
+    struct delayed *due = delayed;
+
+    ticks++;
+    if (due != NULL && --due->ticks == 0u) {
+        do {
+            *due->word |= due->bit;
+            due = due->next;
+        } while (due != NULL && due->ticks == 0u);
+        delayed = due;
+    }
+}
+
+static void start_ticks(void)
+{
+    SYST_RVR = RTMARK_CLOCK_HZ / 1000u - 1u;
+    SYST_CVR = 0;
+    SYST_CSR = SYST_CSR_CLKSOURCE_CORE | SYST_CSR_TICKINT | SYST_CSR_ENABLE;
+}
+
+static inline void insert(struct delayed *context, uint32_t duration)
+{
+    struct delayed **place = &delayed;
+
+    cortex_m_disable_interrupts();
+    while (*place != NULL && (*place)->ticks <= duration) {
+        duration -= (*place)->ticks;
+        place = &(*place)->next;
+    }
+    context->ticks = duration;
+    context->next = *place;
+    if (*place != NULL) {
+        (*place)->ticks -= duration;
+    }
+    *place = context;
+    cortex_m_enable_interrupts();
+}
+
+static struct delayed *make_contexts(void)
+{
+    struct delayed *contexts = rtmark_room(rtmark_point() * sizeof *contexts, "contexts");
+
+    if (rtmark_point() > WORDS * WORD_BITS) {
+        rtmark_no_room("contexts");
+    }
+    for (uint32_t number = 0; number < rtmark_point(); number++) {
+        contexts[number].word = &ready[number / WORD_BITS];
+        contexts[number].bit = 1u << number % WORD_BITS;
+    }
+    return contexts;
+}
+
+static void delay_all(void)
+{
+    struct delayed *const contexts = make_contexts();
+
+    for (uint32_t number = 0; number < rtmark_point(); number++) {
+        insert(&contexts[number], LONG_DELAY + number);
+    }
+}
+
+RTMARK_BEGIN_AT_PEND("growth.tick.delayed", 15);
+RTMARK_END_AT_RETURN("growth.tick.delayed", 15);
+
+static void tick_delayed(void)
+{
+    delay_all();
+    start_ticks();
+    while (ticks <= RTMARK_POINT_SAMPLES) {
+    }
+    rtmark_expect("contexts that became ready", ready[0] | ready[1], 0u);
+    rtmark_point_ok();
+}
+RTMARK_SCENARIO("growth.tick.delayed", tick_delayed);
+
+RTMARK_BEGIN_AT_PEND("growth.tick.due", 15);
+
+static void sleep_until_ready(void)
+{
+    cortex_m_disable_interrupts();
+    while ((ready[0] | ready[1]) == 0u) {
+        __asm__ __volatile__("wfi" : : : "memory");
+        cortex_m_enable_interrupts();
+        __asm__ __volatile__("isb" : : : "memory");
+        cortex_m_disable_interrupts();
+    }
+    cortex_m_enable_interrupts();
+}
+
+static void tick_due(void)
+{
+    struct delayed *const contexts = make_contexts();
+
+    start_ticks();
+    for (uint32_t sample = 1; sample <= RTMARK_POINT_SAMPLES; sample++) {
+        ready[0] = ready[1] = 0;
+        for (uint32_t number = 0; number < rtmark_point(); number++) {
+            insert(&contexts[number], 1);
+        }
+        sleep_until_ready();
+        RTMARK_END("growth.tick.due");
+
+        for (uint32_t number = 0; number < rtmark_point(); number++) {
+            rtmark_expect("context ready", (*contexts[number].word & contexts[number].bit) != 0u, 1u);
+        }
+    }
+    rtmark_point_ok();
+}
+RTMARK_SCENARIO("growth.tick.due", tick_due);
+
+static struct floor_stack other_stack;
+static struct delayed own;
+
+static void runs_meanwhile(void)
+{
+    for (;;) {
+        RTMARK_END("growth.delay.delayed");
+        struct delayed **place = &delayed;
+        uint32_t before = 0;
+
+        while (*place != &own) {
+            place = &(*place)->next;
+            before++;
+        }
+        rtmark_expect("contexts delayed for less long", before, rtmark_point());
+        *place = NULL;
+        switches++;
+        floor_yield();
+    }
+}
+RTMARK_END_AT_ENTRY("growth.delay.delayed", runs_meanwhile);
+
+static void delay_delayed(void)
+{
+    delay_all();
+    floor_prepare_coroutine(&other_stack, runs_meanwhile);
+    for (uint32_t sample = 0; sample < RTMARK_POINT_SAMPLES; sample++) {
+        RTMARK_BEGIN("growth.delay.delayed");
+        insert(&own, 2u * LONG_DELAY);
+        floor_yield();
+    }
+    rtmark_expect("times the other context ran", switches, RTMARK_POINT_SAMPLES);
+    rtmark_point_ok();
+}
+RTMARK_SCENARIO("growth.delay.delayed", delay_delayed);
+
+/* ------------------------------------------------ growth.wake.one, .wake.all */
+
+static volatile uint32_t waiting[WORDS];
+
+static void all_wait(void)
+{
+    if (rtmark_point() > WORDS * WORD_BITS) {
+        rtmark_no_room("contexts");
+    }
+    ready[0] = ready[1] = waiting[0] = waiting[1] = 0;
+    for (uint32_t number = 0; number < rtmark_point(); number++) {
+        waiting[number / WORD_BITS] |= 1u << number % WORD_BITS;
+    }
+}
+
+static void wake_one(void)
+{
+    for (uint32_t sample = 0; sample < RTMARK_POINT_SAMPLES; sample++) {
+        all_wait();
+
+        RTMARK_BEGIN("growth.wake.one");
+        cortex_m_disable_interrupts();
+        const uint32_t word = waiting[0] != 0u ? 0u : 1u;
+        const uint32_t bit = waiting[word] & -waiting[word];
+        waiting[word] &= ~bit;
+        ready[word] |= bit;
+        cortex_m_enable_interrupts();
+        RTMARK_END("growth.wake.one");
+
+        rtmark_expect("contexts ready", ready[0], 1u);
+        rtmark_expect("first of those that wait", waiting[0] & 1u, 0u);
+    }
+    rtmark_point_ok();
+}
+RTMARK_SCENARIO("growth.wake.one", wake_one);
+
+static void wake_all(void)
+{
+    for (uint32_t sample = 0; sample < RTMARK_POINT_SAMPLES; sample++) {
+        all_wait();
+        const uint32_t before[WORDS] = {waiting[0], waiting[1]};
+
+        RTMARK_BEGIN("growth.wake.all");
+        cortex_m_disable_interrupts();
+        for (uint32_t word = 0; word < WORDS; word++) {
+            ready[word] |= waiting[word];
+            waiting[word] = 0;
+        }
+        cortex_m_enable_interrupts();
+        RTMARK_END("growth.wake.all");
+
+        rtmark_expect("contexts ready", ready[0], before[0]);
+        rtmark_expect("further contexts ready", ready[1], before[1]);
+    }
+    rtmark_point_ok();
+}
+RTMARK_SCENARIO("growth.wake.all", wake_all);
+
+/* ---------------------------------------- growth.queue.send, .queue.receive */
+
+enum { QUEUE_LENGTH = 64 };
+
+static struct {
+    volatile uint32_t length;
+    uint32_t in;
+    uint32_t out;
+    uint32_t items[QUEUE_LENGTH];
+} queue;
+
+static inline uint32_t send(uint32_t item)
+{
+    cortex_m_disable_interrupts();
+    const uint32_t room = queue.length < QUEUE_LENGTH;
+    if (room) {
+        queue.items[queue.in] = item;
+        queue.in = (queue.in + 1u) % QUEUE_LENGTH;
+        queue.length++;
+    }
+    cortex_m_enable_interrupts();
+    return room;
+}
+
+static inline uint32_t receive(uint32_t *item)
+{
+    cortex_m_disable_interrupts();
+    const uint32_t there = queue.length != 0u;
+    if (there) {
+        *item = queue.items[queue.out];
+        queue.out = (queue.out + 1u) % QUEUE_LENGTH;
+        queue.length--;
+    }
+    cortex_m_enable_interrupts();
+    return there;
+}
+
+static void depth(void)
+{
+    if (rtmark_point() > QUEUE_LENGTH) {
+        rtmark_no_room("items");
+    }
+    for (uint32_t number = 1; number < rtmark_point(); number++) {
+        send(number);
+    }
+    for (uint32_t sample = 0; sample < RTMARK_POINT_SAMPLES; sample++) {
+        const uint32_t sent = rtmark_point() + sample;
+        uint32_t received = 0;
+
+        RTMARK_BEGIN("growth.queue.send");
+        const uint32_t done = send(sent);
+        RTMARK_END("growth.queue.send");
+
+        rtmark_expect("result of the send", done, 1u);
+        rtmark_expect("items", queue.length, rtmark_point());
+
+        RTMARK_BEGIN("growth.queue.receive");
+        receive(&received);
+        RTMARK_END("growth.queue.receive");
+
+        rtmark_expect("item", received, sample + 1u);
+    }
+    rtmark_point_ok();
+}
+RTMARK_SCENARIO("growth.queue.send", depth);
+RTMARK_SCENARIO("growth.queue.receive", depth);
