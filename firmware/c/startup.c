@@ -40,6 +40,16 @@ void IRQ5_Handler(void) UNLESS_DEFINED;
 void IRQ6_Handler(void) UNLESS_DEFINED;
 void IRQ7_Handler(void) UNLESS_DEFINED;
 
+/*
+ * The interrupt that `rtmark worst` injects: nothing in an image enables or pends it. Its
+ * handler stands behind all else, so that nothing moves for its sake. An image may have
+ * one that uses its kernel instead.
+ */
+__attribute__((weak, naked, section(".injected"))) void IRQ8_Handler(void)
+{
+    __asm__("bx lr");
+}
+
 struct vectors {
     uint32_t *initial_stack;
     vector exceptions[15 + RTMARK_INTERRUPTS];
@@ -68,7 +78,8 @@ const struct vectors firmware_vectors __attribute__((used, section(".vectors")))
         EXCEPTION(21) = IRQ5_Handler,
         EXCEPTION(22) = IRQ6_Handler,
         EXCEPTION(23) = IRQ7_Handler,
-        EXCEPTIONS(24, 15 + RTMARK_INTERRUPTS) = Unexpected_Handler,
+        EXCEPTION(24) = IRQ8_Handler,
+        EXCEPTIONS(25, 15 + RTMARK_INTERRUPTS) = Unexpected_Handler,
     },
 };
 

@@ -78,6 +78,10 @@ pub struct Manifest {
     /// Settings that matter when kernels are compared.
     #[serde(default)]
     pub settings: BTreeMap<String, Setting>,
+    /// The most urgent priority at which an interrupt may call the kernel, as the number of
+    /// the level from 0, by core. 0 where nothing is said: the kernel masks by PRIMASK.
+    #[serde(default)]
+    pub interrupt_level: BTreeMap<String, u8>,
     /// What it has no primitive for.
     #[serde(default)]
     pub not_applicable: Vec<NotApplicable>,

@@ -76,6 +76,11 @@ impl Machine {
         true
     }
 
+    /// Where the vector table is (VTOR).
+    pub fn vector_table(&self) -> u32 {
+        self.system.vector_table
+    }
+
     /// Goes on by one step: to the next instruction's boundary, or to where sleep ends, no
     /// later than `until`.
     ///

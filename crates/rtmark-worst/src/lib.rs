@@ -28,9 +28,13 @@ mod findings;
 mod fork;
 mod path;
 mod search;
+mod spans;
 mod walk;
+mod witness;
 
-pub use findings::{Aspect, Case, Findings, Held, Interval, Latencies, Slice};
+pub use findings::{Aspect, Case, Findings, Held, Interval, Latencies, SLICES, Slice};
 pub use fork::Outcome;
 pub use path::{Path, PathError, Piece, Question, Reach, Window};
 pub use search::{Control, Share, search};
+pub use spans::{Spans, spans};
+pub use witness::{Moment, Witness, WitnessStep};

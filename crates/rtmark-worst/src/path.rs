@@ -103,23 +103,23 @@ pub struct Piece {
 }
 
 impl Path {
-    /// Prepares a machine that has just been reset. `vector_base` is where the vector table
-    /// will be while the windows run.
+    /// Prepares a machine that has just been reset. The vector table is taken to stay where
+    /// it is when the first window begins.
     ///
     /// # Errors
     /// When the soc lacks the interrupt, it has no handler, or there is no window.
-    pub fn new(
-        mut start: Machine,
-        vector_base: u32,
-        question: Question,
-    ) -> Result<Self, PathError> {
+    pub fn new(mut start: Machine, question: Question) -> Result<Self, PathError> {
         let interrupt = question.interrupt;
         if !start.arm_interrupt(interrupt, question.priority) {
             let last = start.soc().interrupts.saturating_sub(1);
             return Err(PathError::NoInterrupt { interrupt, last });
         }
-        let address = vector_base.wrapping_add((16 + u32::from(interrupt)) * 4);
-        let bytes = start.peek(address, 4);
+        let mut there = start.clone();
+        if let Some(window) = question.windows.first() {
+            let _ = there.run(Cycles(window.from));
+        }
+        let address = there.vector_table().wrapping_add((16 + u32::from(interrupt)) * 4);
+        let bytes = there.peek(address, 4);
         let vector = bytes.try_into().map_or(u32::MAX, u32::from_le_bytes);
         if vector & 1 == 0 || start.peek(vector & !1, 2).len() < 2 {
             return Err(PathError::NoHandler { interrupt, address, vector });

@@ -115,7 +115,7 @@ fn the_search_equals_a_run_from_reset_for_each_point() {
             let mut per_point = Vec::new();
             let path = |reach| {
                 let question = question(&firmware, reach, window);
-                Path::new(machine(&firmware, &soc), 0, question).expect("fine")
+                Path::new(machine(&firmware, &soc), question).expect("fine")
             };
             let found = all(&path(Reach::Entry));
             let first = path(Reach::Entry).at(window.from).cycles().0 + 1;
@@ -151,7 +151,7 @@ fn pieces_shares_and_threads_make_no_difference() {
     let soc = slow(core);
     let window = Window { from: 300, to: 26_000 };
     let question = question(&firmware, Reach::Entry, window);
-    let path = Path::new(machine(&firmware, &soc), 0, question).expect("fine");
+    let path = Path::new(machine(&firmware, &soc), question).expect("fine");
     assert!(path.len() == 4);
     let whole = all(&path);
     for threads in [1, 4] {
@@ -186,7 +186,7 @@ fn held_stretches_agree_with_the_mask_registers() {
     let window = Window { from: 150, to: 6_000 };
     let mut question = question(&firmware, Reach::Entry, window);
     question.priority = 0x10;
-    let path = Path::new(machine(&firmware, &soc(core)), 0, question).expect("fine");
+    let path = Path::new(machine(&firmware, &soc(core)), question).expect("fine");
     let found = all(&path);
 
     let mut machine = path.at(window.from);
@@ -224,7 +224,7 @@ fn moments_at_random_never_exceed_the_worst() {
     let (firmware, soc) = (program(core), slow(core));
     let window = Window { from: 300, to: 20_000 };
     let question = question(&firmware, Reach::Entry, window);
-    let path = Path::new(machine(&firmware, &soc), 0, question).expect("fine");
+    let path = Path::new(machine(&firmware, &soc), question).expect("fine");
     let worst = all(&path).aspects[&Aspect::Handler].worst().expect("there is one").cycles;
     // A plain generator, so that the moments are the same each time.
     let mut state = 0x2545_F491_4F6C_DD1D_u64;

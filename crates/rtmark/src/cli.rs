@@ -2,10 +2,7 @@
 
 use clap::{ArgAction, Args, Parser, Subcommand};
 
-use crate::commands::{
-    bisect, compare, completions, doctor, exit_codes, export, gate, history, import, list, log,
-    man, name, prune, report, rm, run, show, sim, why,
-};
+use crate::commands::{bisect, compare, completions, doctor, exit_codes, export, gate, history, import, list, log, man, merge, name, prune, report, rm, run, show, sim, why, worst};
 use crate::exit::Exit;
 use crate::trouble::Trouble;
 
@@ -52,6 +49,8 @@ enum Command {
     Export(export::Arguments),
     Why(why::Arguments),
     Import(Box<import::Arguments>),
+    Worst(Box<worst::Arguments>),
+    Merge(merge::Arguments),
     Doctor(doctor::Arguments),
     ExitCodes(exit_codes::Arguments),
     Completions(completions::Arguments),
@@ -79,6 +78,8 @@ impl Cli {
             Command::Export(arguments) => arguments.run(talk),
             Command::Why(arguments) => arguments.run(talk),
             Command::Import(arguments) => arguments.run(talk),
+            Command::Worst(arguments) => arguments.run(talk),
+            Command::Merge(arguments) => arguments.run(talk),
             Command::Doctor(arguments) => arguments.run(),
             Command::ExitCodes(arguments) => arguments.run(),
             Command::Completions(arguments) => arguments.run(),

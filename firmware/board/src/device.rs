@@ -33,6 +33,9 @@ pub enum Interrupt {
     BESIDE = 5,
     /// One whose handler sends an item: exception 22.
     BENCH_QUEUE = 6,
+    /// The one that `rtmark worst` injects: nothing in an image enables or pends it. Its
+    /// handler returns at once unless an image has another one: exception 24.
+    INJECTED = 8,
 }
 
 // SAFETY: each number is that of an interrupt which every Cortex-M has, and belongs to it for
@@ -53,6 +56,7 @@ unsafe extern "C" {
     fn BELOW();
     fn BESIDE();
     fn BENCH_QUEUE();
+    fn INJECTED();
     fn DefaultHandler();
 }
 
@@ -68,5 +72,17 @@ pub static __INTERRUPTS: [Handler; soc::INTERRUPTS as usize] = {
     handlers[Interrupt::BELOW as usize] = BELOW;
     handlers[Interrupt::BESIDE as usize] = BESIDE;
     handlers[Interrupt::BENCH_QUEUE as usize] = BENCH_QUEUE;
+    handlers[Interrupt::INJECTED as usize] = INJECTED;
     handlers
 };
+
+// In a section of its own behind all else, so that nothing moves for its sake: see device.x.
+core::arch::global_asm!(
+    ".pushsection .injected, \"ax\", %progbits",
+    ".globl rtmark_injected",
+    ".type rtmark_injected, %function",
+    ".thumb_func",
+    "rtmark_injected: bx lr",
+    ".size rtmark_injected, . - rtmark_injected",
+    ".popsection",
+);

@@ -31,6 +31,7 @@ use files::Folder;
 use outcome::{Dumped, Outcome, Unmodelled};
 use setup::refuse;
 use snapshot::Snapshot;
+pub use snapshot::keep_moment;
 use values::{Dump, Pend, Place, Setting, When};
 
 /// How long an image may run on the soc's own clock unless --max-cycles says

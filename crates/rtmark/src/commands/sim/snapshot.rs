@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize};
 use super::setup::refuse;
 use super::values::Place;
 use super::{Arguments, outcome};
+use crate::cli::Talk;
 use crate::exit::Exit;
 use crate::trouble::Trouble;
 
@@ -110,6 +111,30 @@ impl Arguments {
     }
 }
 
+fn parse(words: impl Iterator<Item = String>) -> Result<Arguments, clap::Error> {
+    let command = Arguments::augment_args(clap::Command::new("sim"));
+    let matches = command.try_get_matches_from(words)?;
+    Arguments::from_arg_matches(&matches)
+}
+
+/// Writes the moment to a file in which a run begun with these words, `sim` first, comes to
+/// a cycle.
+pub fn keep_moment(
+    words: &[String],
+    image: &[u8],
+    soc: &SocFile,
+    cycle: u64,
+    file: &Path,
+) -> Result<(), Trouble> {
+    let arguments = parse(words.iter().cloned())
+        .map_err(|error| Trouble::new(Exit::Internal, error, "report this as a defect"))?;
+    let talk = Talk { quiet: true, verbose: 0 };
+    let loaded = arguments.load(image, &soc.soc, talk)?;
+    let (mut session, _, _) = arguments.ready(&soc.soc, &loaded)?;
+    session.run(Cycles(cycle), |machine| drop(machine.take_console()));
+    arguments.snapshot(&session.machine, Cycles(cycle), image, soc).write(file)
+}
+
 impl Snapshot {
     /// Reads a file.
     pub fn read(path: &Path) -> Result<Self, Trouble> {
@@ -169,15 +194,10 @@ impl Snapshot {
     /// The arguments that the run was begun with.
     pub fn arguments(&self, path: &Path) -> Result<Arguments, Trouble> {
         let words = ["sim", &self.image_name, "--soc", &self.soc_name].map(str::to_owned);
-        let words = words.into_iter().chain(self.options.iter().cloned());
-        let command = Arguments::augment_args(clap::Command::new("sim"));
-        command
-            .try_get_matches_from(words)
-            .and_then(|matches| Arguments::from_arg_matches(&matches))
-            .map_err(|_| {
-                let problem = "its options are none of this rtmark";
-                refuse(path, problem, "make it again with this rtmark")
-            })
+        parse(words.into_iter().chain(self.options.iter().cloned())).map_err(|_| {
+            let problem = "its options are none of this rtmark";
+            refuse(path, problem, "make it again with this rtmark")
+        })
     }
 
     /// Brings a prepared machine to the moment, without a word of what it prints. Answers

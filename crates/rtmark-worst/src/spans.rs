@@ -1,0 +1,49 @@
+//! When the spans of a run are: the windows that a search is about.
+
+use rtmark_sim::{Cycles, Machine, Stop, Watch};
+
+use crate::path::Window;
+
+/// How far a machine runs before its hits are looked at.
+const SLICE: u64 = 10_000_000;
+
+/// A run without any interrupt from outside, with its spans.
+#[derive(Clone, Debug)]
+pub struct Spans {
+    /// The spans, in order. A span that begins anew before its end counts from its last
+    /// beginning.
+    pub windows: Vec<Window>,
+    /// How the run ended.
+    pub stop: Stop,
+    /// When.
+    pub cycles: u64,
+    /// What it printed.
+    pub console: Vec<u8>,
+}
+
+/// Runs a machine, until it ends or a budget of cycles is used up, to see when its spans are.
+pub fn spans(start: &Machine, begins: &[Watch], ends: &[Watch], budget: Cycles) -> Spans {
+    let mut machine = start.clone();
+    let begins: Vec<_> = begins.iter().map(|watch| machine.watch(*watch)).collect();
+    let ends: Vec<_> = ends.iter().map(|watch| machine.watch(*watch)).collect();
+    let (mut windows, mut open, mut console) = (Vec::new(), None, Vec::new());
+    loop {
+        let until = machine.cycles().0.saturating_add(SLICE).min(budget.0);
+        let stop = machine.run(Cycles(until));
+        for hit in machine.take_hits() {
+            if ends.contains(&hit.watch)
+                && let Some(from) = open.take()
+                && hit.cycle.0 > from
+            {
+                windows.push(Window { from, to: hit.cycle.0 });
+            }
+            if begins.contains(&hit.watch) {
+                open = Some(hit.cycle.0);
+            }
+        }
+        console.extend(machine.take_console());
+        if stop != Stop::Limit || machine.cycles() >= budget {
+            return Spans { windows, stop, cycles: machine.cycles().0, console };
+        }
+    }
+}

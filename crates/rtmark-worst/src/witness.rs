@@ -1,0 +1,143 @@
+//! One point, run again with everything told on the way.
+
+use std::ops::ControlFlow;
+
+use rtmark_sim::{Cycles, Instruction, Machine, Observer, Register};
+
+use crate::findings::{Aspect, Held};
+use crate::fork::follow;
+use crate::path::Path;
+
+/// The most steps that are kept of a witness.
+const MOST_STEPS: usize = 20_000;
+
+/// What happens in a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Moment {
+    /// The instruction at this address begins.
+    Instruction(u32),
+    /// The handler of this exception is about to execute.
+    Entered(u16),
+    /// The handler of this exception has returned.
+    Returned(u16),
+    /// The core has slept until now.
+    Slept,
+}
+
+/// A step on the way of a witness.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WitnessStep {
+    /// When.
+    pub cycle: u64,
+    /// What.
+    pub moment: Moment,
+    /// What holds the interrupt back at this moment, if it is pending and anything does.
+    pub held: Option<Held>,
+}
+
+/// A point, run again.
+#[derive(Clone, Debug)]
+pub struct Witness {
+    /// The cycle in which the interrupt becomes pending.
+    pub point: u64,
+    /// What it takes, by the same measure as the findings.
+    pub cycles: i64,
+    /// The cycle in which it is served.
+    pub served: u64,
+    /// From the instruction during which the interrupt becomes pending to where it is served.
+    pub steps: Vec<WitnessStep>,
+}
+
+struct Recorder {
+    interrupt: u16,
+    point: u64,
+    until: u64,
+    steps: Vec<WitnessStep>,
+    entered: bool,
+}
+
+impl Recorder {
+    fn note(&mut self, machine: &Machine, moment: Moment) {
+        let cycle = machine.cycles().0;
+        let waits = cycle >= self.point && !self.entered;
+        let held = if waits { machine.holds_back(self.interrupt) } else { None };
+        // Of what comes before the point only the last instruction matters.
+        if cycle < self.point {
+            self.steps.clear();
+        }
+        if self.steps.len() < MOST_STEPS {
+            self.steps.push(WitnessStep { cycle, moment, held: held.map(Held::from) });
+        }
+    }
+}
+
+impl Observer for Recorder {
+    fn before(&mut self, machine: &Machine) -> ControlFlow<()> {
+        self.note(machine, Moment::Instruction(machine.register(Register::Pc)));
+        if machine.cycles().0 >= self.until {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
+    }
+
+    fn slept(&mut self, machine: &Machine) {
+        self.note(machine, Moment::Slept);
+    }
+
+    fn executed(&mut self, _: &Machine, _: &Instruction) {}
+
+    fn entered(&mut self, machine: &Machine, exception: u16) {
+        self.note(machine, Moment::Entered(exception));
+        self.entered |= exception == self.interrupt + 16;
+    }
+
+    fn returned(&mut self, machine: &Machine, exception: u16) {
+        self.note(machine, Moment::Returned(exception));
+    }
+}
+
+impl Path {
+    /// Runs a point again from the beginning of the path. `None` when it has no answer in
+    /// this respect.
+    pub fn witness(&self, aspect: Aspect, point: u64) -> Option<Witness> {
+        let before = self.at(point.saturating_sub(256));
+        let mut machine = before.clone();
+        // The step before the point may be longer than that: then from the beginning.
+        if machine.cycles().0 >= point {
+            machine = self.start().clone();
+        }
+        let outcome = follow(self, &machine, point);
+        let (served, cycles) = match aspect {
+            Aspect::Handler => (outcome.entered?, None),
+            Aspect::Task => (outcome.woken?, None),
+            Aspect::Resume => (outcome.resumed?, None),
+            Aspect::Delay => (outcome.resumed?, Some(outcome.delay?)),
+        };
+        let cycles = cycles.unwrap_or(served.cast_signed() - point.cast_signed());
+        let interrupt = self.question().interrupt;
+        machine.pend_interrupt(interrupt, Cycles(point));
+        let mut recorder =
+            Recorder { interrupt, point, until: served, steps: Vec::new(), entered: false };
+        let _ = machine.run_observed(Cycles(served.saturating_add(64)), &mut recorder);
+        Some(Witness { point, cycles, served, steps: recorder.steps })
+    }
+}
+
+impl Witness {
+    /// What held the interrupt back, and for how many cycles each, in the order of their
+    /// first appearance; `None` stands for instructions and entries that had to end.
+    pub fn holders(&self) -> Vec<(Option<Held>, u64)> {
+        let mut holders: Vec<(Option<Held>, u64)> = Vec::new();
+        let ends = self.steps.iter().skip(1).map(|step| step.cycle).chain([self.served]);
+        for (step, end) in self.steps.iter().zip(ends) {
+            let cycles = end.max(self.point) - step.cycle.max(self.point);
+            match holders.iter_mut().find(|(held, _)| *held == step.held) {
+                _ if cycles == 0 => {}
+                Some((_, sum)) => *sum += cycles,
+                None => holders.push((step.held, cycles)),
+            }
+        }
+        holders
+    }
+}

@@ -1,0 +1,401 @@
+//! `rtmark worst`
+
+use std::path::{Path as FilePath, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use clap::{Args, ValueEnum};
+use indicatif::{ProgressBar, ProgressStyle};
+use rtmark_firmware::{Builder, DEFAULT_PROFILE, Tree, sha256};
+use rtmark_model::{Catalogue, Pattern, ScenarioId};
+use rtmark_runner::{Plan, Selection, socs};
+use rtmark_sim::Image;
+use rtmark_worst::{Aspect, Control, Findings, Path, Reach, Share, Window, search};
+
+use crate::cli::Talk;
+use crate::exit::Exit;
+use crate::output::{self, say};
+use crate::trouble::Trouble;
+
+mod explain;
+mod parts;
+mod picture;
+mod report;
+mod subject;
+
+pub use parts::Part;
+use report::{Document, Found, SCHEMA_VERSION};
+use subject::{INJECTED, Subject, Wish};
+
+/// Interrupt a kernel at every moment of a scenario, and show the worst one
+///
+/// Every cycle of the scenario's spans is a point at which the interrupt becomes pending,
+/// also those inside instructions. What is found is exact for the path that the scenario
+/// takes, and no bound over all inputs: docs/worst.md says what it can tell and what not.
+#[derive(Debug, Args)]
+#[command(after_help = "Exit codes: see `rtmark help exit-codes`.")]
+#[command(after_long_help = "\
+Examples:
+  rtmark worst --kernel freertos --scenario 'semaphore.*' --soc stm32f405
+  rtmark worst --kernel freertos --scenario queue.handover --soc stm32f405 --follow --explain
+  rtmark worst --kernel rtic --scenario isr.wake.thread --soc stm32f405 --interrupt 0 --follow
+  rtmark worst app.elf --soc stm32f405 --window 100000:200000 --interrupt 5 --priority 0x40
+  rtmark worst app.elf --soc stm32f405 --partition 2/8 --state part2.worst
+  rtmark worst --kernel lilos --scenario timer.tick --soc stm32c031 --snapshot worst.snapshot
+  rtmark sim --resume worst.snapshot --gdb :3333
+
+Exit codes: see `rtmark help exit-codes`.")]
+pub struct Arguments {
+    /// An image to search instead of the kernels' own: an ELF file
+    #[arg(requires = "soc")]
+    image: Option<PathBuf>,
+    /// Kernels, by name or pattern; all without
+    #[arg(short, long, value_name = "KERNEL", num_args = 1.., conflicts_with = "image")]
+    kernel: Vec<Pattern>,
+    /// Scenarios, by name or pattern such as `semaphore.*`
+    #[arg(short, long, value_name = "GLOB", num_args = 1.., conflicts_with = "image",
+          required_unless_present = "image")]
+    scenario: Vec<Pattern>,
+    /// The scenario of an image of rtmark's own
+    #[arg(long, value_name = "SCENARIO", requires = "image")]
+    select: Option<ScenarioId>,
+    /// Socs, by name or path of a soc file; the default suite's without
+    #[arg(long, value_name = "SOC", num_args = 1..)]
+    soc: Vec<String>,
+    /// The set of build settings
+    #[arg(long, default_value = DEFAULT_PROFILE)]
+    profile: String,
+    /// The external interrupt; the default's handler is in every image and returns at once
+    #[arg(long, value_name = "N", default_value_t = INJECTED)]
+    interrupt: u16,
+    /// Its priority, as the register holds it [default: the most urgent that may call the kernel]
+    #[arg(long, value_name = "P", value_parser = byte)]
+    priority: Option<u8>,
+    /// The priority above all masks but PRIMASK: the same as --priority 0
+    #[arg(long, conflicts_with = "priority")]
+    above: bool,
+    /// Follow each point until the interrupted code and its span have gone on
+    ///
+    /// Takes longer: each point is run in a copy of the machine.
+    #[arg(long)]
+    follow: bool,
+    /// With --follow: a function or label at which the task goes on that the handler wakes
+    ///
+    /// Without it the span's own end is looked for.
+    #[arg(long, value_name = "SYMBOL", requires = "follow")]
+    woken: Option<String>,
+    /// Cycles of the run to search, instead of the scenario's spans
+    #[arg(long, value_name = "FROM:TO", value_parser = window)]
+    window: Option<Window>,
+    /// Search from the first span's beginning to the last one's end, also what lies between
+    #[arg(long, conflicts_with = "window")]
+    whole_run: bool,
+    /// Points after which to stop; what was found by then is shown as incomplete
+    #[arg(long, value_name = "POINTS", default_value_t = u64::MAX, hide_default_value = true)]
+    budget: u64,
+    /// Cycles after which a run that has not ended is given up [default: ten seconds of the clock]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    max_cycles: Option<u64>,
+    /// Search only part K of N: another computer may search another part
+    #[arg(long, value_name = "K/N", value_parser = share, requires = "state")]
+    partition: Option<Share>,
+    /// Keep what is found in a file, and go on from there if it is there; see `rtmark merge`
+    #[arg(long, value_name = "FILE")]
+    state: Option<PathBuf>,
+    /// Replay the worst case and print its timeline
+    #[arg(long)]
+    explain: bool,
+    /// Keep the moment of the worst case for `rtmark sim --resume`
+    #[arg(long, value_name = "FILE")]
+    snapshot: Option<PathBuf>,
+    /// Draw the latencies along the path in SVG
+    #[arg(long, value_name = "FILE")]
+    picture: Option<PathBuf>,
+    /// The form of the result
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+    /// The folder with the kernels' firmware sources [default: found from here upwards]
+    #[arg(long, value_name = "FOLDER", env = "RTMARK_FIRMWARE")]
+    firmware: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// For people
+    Text,
+    /// For programs: everything; see docs/schema/worst.schema.json
+    Json,
+}
+
+fn number(text: &str) -> Option<u64> {
+    match text.strip_prefix("0x") {
+        Some(digits) => u64::from_str_radix(digits, 16).ok(),
+        None => text.replace('_', "").parse().ok(),
+    }
+}
+
+fn byte(text: &str) -> Result<u8, String> {
+    let value = number(text).and_then(|value| u8::try_from(value).ok());
+    value.ok_or_else(|| "a number from 0 to 255, such as 0x40".into())
+}
+
+fn window(text: &str) -> Result<Window, String> {
+    let ends = text.split_once(':').and_then(|(from, to)| Some((number(from)?, number(to)?)));
+    match ends {
+        Some((from, to)) if from < to => Ok(Window { from, to }),
+        _ => Err("two cycles, the first one before the second: 1000:2000".into()),
+    }
+}
+
+fn share(text: &str) -> Result<Share, String> {
+    let parts = text.split_once('/').and_then(|(k, n)| Some((k.parse().ok()?, n.parse().ok()?)));
+    match parts {
+        Some((number, of)) if (1..=of).contains(&number) => Ok(Share { number, of }),
+        _ => Err("a part and the number of parts, such as 2/8".into()),
+    }
+}
+
+/// How often a search that may be interrupted is written to its file.
+const KEPT_EACH: Duration = Duration::from_secs(10);
+
+/// Shows what was found.
+pub fn show(found: Vec<Found>, format: Format, picture: Option<&FilePath>) -> Result<(), Trouble> {
+    if let Some(path) = picture {
+        std::fs::write(path, picture::picture(&found)).map_err(|error| {
+            let message = format!("{}: {error}", path.display());
+            Trouble::new(Exit::Usage, message, "choose a file that can be written")
+        })?;
+    }
+    match format {
+        Format::Text => {
+            let texts: Vec<_> = found.iter().map(Found::text).collect();
+            output::data(&texts.join("\n"))?;
+        }
+        Format::Json => {
+            let generator = concat!("rtmark ", env!("CARGO_PKG_VERSION")).to_owned();
+            let document = Document { schema_version: SCHEMA_VERSION, generator, results: found };
+            let json = serde_json::to_string_pretty(&document).map_err(std::io::Error::from)?;
+            output::data(&(json + "\n"))?;
+        }
+    }
+    Ok(())
+}
+
+/// Writes what a part and its question have found.
+pub fn found_of(part: &Part, path: &FilePath) -> Result<Found, Trouble> {
+    let subject = part.subject(path)?;
+    let way = subject.path_for(part.question.clone())?;
+    Ok(Found::new(&subject, &way, &part.findings))
+}
+
+impl Arguments {
+    pub fn run(self, talk: Talk) -> Result<Exit, Trouble> {
+        let subjects = self.subjects(talk)?;
+        let one_only = self.state.is_some() || self.snapshot.is_some();
+        if one_only && subjects.len() != 1 {
+            let message = format!("{} searches were asked for", subjects.len());
+            let hint = "--state and --snapshot are about one: name one kernel, scenario and soc";
+            return Err(Trouble::new(Exit::Usage, message, hint));
+        }
+        let cancelled = AtomicBool::new(false);
+        let cancelled: &'static AtomicBool = Box::leak(Box::new(cancelled));
+        // Where a handler is set already, the process ends as it would have anyway.
+        let _ = ctrlc::set_handler(|| cancelled.store(true, Ordering::Relaxed));
+        let (mut all, mut explanations) = (Vec::new(), String::new());
+        let mut complete = true;
+        for subject in &subjects {
+            if cancelled.load(Ordering::Relaxed) {
+                complete = false;
+                break;
+            }
+            let budget = self.max_cycles.unwrap_or(10 * u64::from(subject.soc.soc.clock.0));
+            let path = subject.path(&self.wish(budget))?;
+            let findings = self.search(subject, &path, cancelled, talk)?;
+            let found = Found::new(subject, &path, &findings);
+            let share = self.partition.unwrap_or(Share::WHOLE);
+            let mine = (0..path.len()).filter(|piece| share.holds(*piece)).count();
+            complete &= findings.pieces.len() >= mine;
+            if let Some(worst) = findings.aspect(Aspect::Handler).and_then(|found| found.worst()) {
+                if self.explain {
+                    explanations.push_str(&explain::explain(subject, &path, worst.point));
+                }
+                if let Some(file) = &self.snapshot {
+                    explain::keep(subject, &path, worst.point, file)?;
+                }
+            }
+            all.push(found);
+        }
+        show(all, self.format, self.picture.as_deref())?;
+        if !explanations.is_empty() {
+            match self.format {
+                Format::Text => output::data(&explanations)?,
+                Format::Json => output::raw_aside(explanations.as_bytes())?,
+            }
+        }
+        if complete {
+            return Ok(Exit::Fine);
+        }
+        let message = "the search is incomplete: what is shown is about a part of the points";
+        let hint = "allow more with --budget, or run again with the same --state to go on";
+        Ok(Trouble::new(Exit::OutOfBudget, message, hint).show())
+    }
+
+    fn wish(&self, budget: u64) -> Wish {
+        Wish {
+            interrupt: self.interrupt,
+            priority: if self.above { Some(0) } else { self.priority },
+            reach: if self.follow { Reach::Whole } else { Reach::Entry },
+            window: self.window,
+            whole_run: self.whole_run,
+            woken: self.woken.clone(),
+            budget,
+        }
+    }
+
+    fn subjects(&self, talk: Talk) -> Result<Vec<Subject>, Trouble> {
+        let socs: Result<Vec<_>, _> = match self.soc.as_slice() {
+            [] => socs::suite(),
+            names => names.iter().map(|name| socs::find(name)).collect(),
+        };
+        let socs = socs?;
+        if let Some(path) = &self.image {
+            let refuse = |problem: String, hint: &str| {
+                Trouble::new(Exit::Usage, format!("{}: {problem}", path.display()), hint)
+            };
+            let elf =
+                std::fs::read(path).map_err(|error| refuse(error.to_string(), "check the path"))?;
+            let image = Image::from_elf(&elf)
+                .map_err(|error| refuse(error.to_string(), "give an ELF file"))?;
+            let subject = |soc| Subject {
+                kernel: None,
+                scenario: self.select.clone(),
+                soc,
+                path: path.display().to_string(),
+                sha256: sha256(&elf),
+                elf: elf.clone(),
+                image: image.clone(),
+                may_call: 0,
+            };
+            return Ok(socs.into_iter().map(subject).collect());
+        }
+        let catalogue = Catalogue::builtin()?;
+        let tree = Tree::find(self.firmware.as_deref())?;
+        let kernels = tree.kernels()?;
+        let selection =
+            Selection { kernels: self.kernel.clone(), scenarios: self.scenario.clone() };
+        let plan = Plan::new(&catalogue, &kernels, &socs, &self.profile, &selection)?;
+        let builder = Builder::new(tree);
+        let mut subjects = Vec::new();
+        for unit in &plan.units {
+            if talk.verbose > 0 {
+                say(format!("building {} for {}", unit.kernel.manifest.id, unit.soc.soc.name));
+            }
+            subjects.extend(Subject::of_unit(&builder, unit, &plan.profile)?);
+        }
+        if subjects.is_empty() {
+            let message = "none of these kernels has any of these scenarios";
+            let hint =
+                "`rtmark list scenarios` shows them; `rtmark run` says why a kernel lacks one";
+            return Err(Trouble::new(Exit::NothingSelected, message, hint));
+        }
+        Ok(subjects)
+    }
+
+    fn search(
+        &self,
+        subject: &Subject,
+        path: &Path,
+        cancelled: &AtomicBool,
+        talk: Talk,
+    ) -> Result<Findings, Trouble> {
+        let mut begun = Findings::default();
+        if let Some(file) = self.state.as_deref().filter(|file| file.exists()) {
+            let known = Part::read(file)?;
+            let wanted = Part::new(subject, path.question(), Findings::default());
+            if !known.belongs_with(&wanted) {
+                let message = format!("{}: the state of another search", file.display());
+                let hint = "name another file, or remove this one to search anew";
+                return Err(Trouble::new(Exit::Usage, message, hint));
+            }
+            begun = known.findings;
+        }
+        let share = self.partition.unwrap_or(Share::WHOLE);
+        let total: u64 =
+            (0..path.len()).filter(|piece| share.holds(*piece)).map(|p| path.cycles_of(p)).sum();
+        let bar = if talk.quiet {
+            ProgressBar::hidden()
+        } else {
+            // Nothing is drawn where stderr is no terminal.
+            ProgressBar::new(total)
+        };
+        let template =
+            "{spinner} {bar:24} {percent:>3} %  {pos} of {len} points  {msg}  about {eta} left";
+        bar.set_style(
+            ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()),
+        );
+        bar.set_message(subject.name());
+        bar.set_position(begun.points);
+        let began = (Instant::now(), begun.points);
+        let written = Mutex::new(Instant::now());
+        let control = Control { cancelled, share, budget: self.budget };
+        let findings = search(path, &control, begun, |findings| {
+            bar.set_position(findings.points.min(total));
+            if let Some(file) = &self.state
+                && let Ok(mut last) = written.try_lock()
+                && last.elapsed() >= KEPT_EACH
+            {
+                *last = Instant::now();
+                // The last writing tells what is wrong, if anything is.
+                let _ = Part::new(subject, path.question(), findings.clone()).write(file);
+            }
+        });
+        bar.finish_and_clear();
+        if let Some(file) = &self.state {
+            Part::new(subject, path.question(), findings.clone()).write(file)?;
+        }
+        if talk.verbose > 0 {
+            let seconds = began.0.elapsed().as_secs_f64();
+            let points = findings.points - began.1;
+            say(format!(
+                "{}: {points} points in {seconds:.2} s, {} entries tried out, {} followed",
+                subject.name(),
+                findings.tried,
+                findings.followed
+            ));
+        }
+        Ok(findings)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_published_schema_is_current() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/schema/worst.schema.json");
+        let current = serde_json::to_string_pretty(&schemars::schema_for!(Document));
+        let current = current.expect("serialises") + "\n";
+        if std::env::var_os("RTMARK_BLESS").is_some() {
+            std::fs::write(path, &current).expect("writable");
+        }
+        let published = std::fs::read_to_string(path).unwrap_or_default();
+        assert!(
+            published == current,
+            "docs/schema/worst.schema.json is not what the types say; write it anew with\n  \
+             RTMARK_BLESS=1 cargo test -p rtmark the_published_schema_is_current\nand raise \
+             SCHEMA_VERSION if readers of the old form would misread the new one"
+        );
+    }
+
+    #[test]
+    fn values_of_options_are_read_or_refused() {
+        assert_eq!(byte("0x40"), Ok(0x40));
+        assert!(byte("256").is_err());
+        assert_eq!(window("1_000:0x800"), Ok(Window { from: 1000, to: 0x800 }));
+        assert!(window("5:5").is_err() && window("5").is_err());
+        assert_eq!(share("2/8"), Ok(Share { number: 2, of: 8 }));
+        assert!(share("0/8").is_err() && share("9/8").is_err());
+    }
+}

@@ -1,0 +1,128 @@
+//! Files that hold a part of a search: what another computer has searched, or what an
+//! interrupted search had come to.
+//!
+//! A part holds the question, the firmware and the soc, too: parts are joined only where
+//! all of these are equal, and whoever joins them needs nothing else.
+
+use std::path::Path as FilePath;
+
+use rtmark_firmware::sha256;
+use rtmark_model::ScenarioId;
+use rtmark_runner::socs;
+use rtmark_sim::{Image, TIMING_MODEL};
+use rtmark_worst::{Findings, Question};
+use serde::{Deserialize, Serialize};
+
+use super::subject::Subject;
+use crate::exit::Exit;
+use crate::trouble::Trouble;
+
+const MAGIC: &[u8; 8] = b"RTMARKWC";
+/// Magic, version and the contents' SHA-256 in hexadecimal.
+const HEADER: usize = 8 + 4 + 64;
+const VERSION: u32 = 1;
+
+/// A part of a search.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Part {
+    timing_model: String,
+    kernel: Option<String>,
+    scenario: Option<String>,
+    soc_name: String,
+    soc: String,
+    path: String,
+    elf: Vec<u8>,
+    may_call: u8,
+    pub question: Question,
+    pub findings: Findings,
+}
+
+fn refuse(path: &FilePath, problem: impl std::fmt::Display, hint: &str) -> Trouble {
+    Trouble::new(Exit::Usage, format!("{}: {problem}", path.display()), hint)
+}
+
+impl Part {
+    pub fn new(subject: &Subject, question: &Question, findings: Findings) -> Self {
+        Self {
+            timing_model: TIMING_MODEL.to_owned(),
+            kernel: subject.kernel.clone(),
+            scenario: subject.scenario.as_ref().map(ToString::to_string),
+            soc_name: subject.soc.origin.clone(),
+            soc: subject.soc.text.clone(),
+            path: subject.path.clone(),
+            elf: subject.elf.clone(),
+            may_call: subject.may_call,
+            question: question.clone(),
+            findings,
+        }
+    }
+
+    /// Whether both are of one search. Where the image lies makes no difference.
+    pub fn belongs_with(&self, other: &Self) -> bool {
+        (&self.timing_model, &self.scenario, &self.soc, &self.elf, &self.question)
+            == (&other.timing_model, &other.scenario, &other.soc, &other.elf, &other.question)
+    }
+
+    /// What it is a part of.
+    pub fn subject(&self, path: &FilePath) -> Result<Subject, Trouble> {
+        let again = "make it again with this rtmark";
+        let image = Image::from_elf(&self.elf).map_err(|error| refuse(path, error, again))?;
+        let scenario: Option<ScenarioId> = match &self.scenario {
+            Some(id) => Some(id.parse().map_err(|error| refuse(path, error, again))?),
+            None => None,
+        };
+        Ok(Subject {
+            kernel: self.kernel.clone(),
+            scenario,
+            soc: socs::from_text(&self.soc_name, &self.soc)?,
+            path: self.path.clone(),
+            elf: self.elf.clone(),
+            image,
+            sha256: sha256(&self.elf),
+            may_call: self.may_call,
+        })
+    }
+
+    pub fn read(path: &FilePath) -> Result<Self, Trouble> {
+        let bytes = std::fs::read(path).map_err(|error| refuse(path, error, "check the path"))?;
+        let again = "make it again with `rtmark worst --state` or `--part`, and copy it whole";
+        let Some((header, contents)) = bytes.split_at_checked(HEADER) else {
+            return Err(refuse(path, "too short for a part of a search", again));
+        };
+        let (magic, rest) = header.split_at(MAGIC.len());
+        let (version, checksum) = rest.split_at(4);
+        if magic != MAGIC {
+            return Err(refuse(path, "no part of a search of `rtmark worst`", again));
+        }
+        if version != VERSION.to_le_bytes() {
+            return Err(refuse(path, "a part of another version of rtmark", again));
+        }
+        if sha256(contents).as_bytes() != checksum {
+            return Err(refuse(path, "a damaged or truncated part of a search", again));
+        }
+        let part: Self = postcard::from_bytes(contents)
+            .map_err(|error| refuse(path, format!("a damaged part: {error}"), again))?;
+        if part.timing_model != TIMING_MODEL {
+            let problem = format!(
+                "made with timing model {}; this rtmark has {TIMING_MODEL}, and cycles differ",
+                part.timing_model
+            );
+            return Err(refuse(path, problem, again));
+        }
+        Ok(part)
+    }
+
+    /// Writes it in one go: a file that is there is whole.
+    pub fn write(&self, path: &FilePath) -> Result<(), Trouble> {
+        let contents = postcard::to_allocvec(self)
+            .map_err(|error| Trouble::new(Exit::Internal, error, "report this as a defect"))?;
+        let checksum = sha256(&contents);
+        let bytes =
+            [MAGIC.as_slice(), &VERSION.to_le_bytes(), checksum.as_bytes(), &contents].concat();
+        let mut beside = path.as_os_str().to_owned();
+        beside.push(".new");
+        std::fs::write(&beside, bytes)
+            .and_then(|()| std::fs::rename(&beside, path))
+            .map_err(|error| refuse(path, error, "choose a file that can be written"))
+    }
+}

@@ -1,0 +1,218 @@
+//! What is searched: an image on a soc with one scenario, its windows, its interrupt.
+
+use rtmark_firmware::probes::{self, Kind, Record, SECTION, SELECT_SYMBOL};
+use rtmark_firmware::{Builder, Manifest};
+use rtmark_model::ScenarioId;
+use rtmark_runner::socs::SocFile;
+use rtmark_sim::{Image, Machine, Stop, Watch};
+use rtmark_units::Cycles;
+use rtmark_worst::{Path, Question, Reach, Window, spans};
+
+use crate::exit::Exit;
+use crate::trouble::Trouble;
+
+/// The interrupt whose handler every image of rtmark's own has.
+pub const INJECTED: u16 = 8;
+/// Cycles after which one point is given up.
+const PATIENCE: u64 = 200_000;
+
+/// An image with one scenario.
+#[derive(Clone, Debug)]
+pub struct Subject {
+    /// The kernel's name, of rtmark's own images.
+    pub kernel: Option<String>,
+    pub scenario: Option<ScenarioId>,
+    pub soc: SocFile,
+    /// Where the image is.
+    pub path: String,
+    pub elf: Vec<u8>,
+    pub image: Image,
+    pub sha256: String,
+    /// The priority of an interrupt that may call the kernel, the most urgent such.
+    pub may_call: u8,
+}
+
+/// What is asked of each subject.
+#[derive(Clone, Debug)]
+pub struct Wish {
+    pub interrupt: u16,
+    pub priority: Option<u8>,
+    pub reach: Reach,
+    /// The window instead of the scenario's spans.
+    pub window: Option<Window>,
+    /// From the first span's beginning to the last one's end.
+    pub whole_run: bool,
+    pub woken: Option<String>,
+    pub budget: u64,
+}
+
+/// The most urgent priority at which an interrupt may call a kernel.
+pub fn may_call(manifest: &Manifest, soc: &SocFile) -> u8 {
+    let level = manifest.interrupt_level.get(soc.soc.core.name()).copied().unwrap_or(0);
+    // Frameworks and models count four bits at most.
+    level << (8 - soc.soc.priority_bits.min(4))
+}
+
+fn unfit(subject: &Subject, exit: Exit, problem: impl std::fmt::Display, hint: &str) -> Trouble {
+    Trouble::new(exit, format!("{}: {problem}", subject.name()), hint)
+}
+
+impl Subject {
+    pub fn name(&self) -> String {
+        let soc = &self.soc.soc.name;
+        match (&self.kernel, &self.scenario) {
+            (Some(kernel), Some(scenario)) => format!("{kernel} {scenario} on {soc}"),
+            (_, Some(scenario)) => format!("{} {scenario} on {soc}", self.path),
+            _ => format!("{} on {soc}", self.path),
+        }
+    }
+
+    fn records(&self) -> Result<Vec<Record>, Trouble> {
+        let Some(section) = self.image.section(SECTION) else { return Ok(Vec::new()) };
+        probes::parse(section).map_err(|error| {
+            unfit(self, Exit::BuildFailed, error, "build the firmware again with this rtmark")
+        })
+    }
+
+    /// A machine that is about to run the scenario.
+    fn machine(&self, records: &[Record]) -> Result<Machine, Trouble> {
+        let mut machine = Machine::new(&self.soc.soc);
+        machine.load(&self.image).map_err(|error| {
+            unfit(self, Exit::Usage, error, "link it for this soc, or choose another with --soc")
+        })?;
+        let Some(scenario) = &self.scenario else { return Ok(machine) };
+        let index = records.iter().find_map(|record| match record.kind {
+            Kind::Scenario(index) if record.scenario == *scenario => Some(index),
+            _ => None,
+        });
+        let select = self.image.symbols().address_of(SELECT_SYMBOL);
+        let (Some(index), Some(select)) = (index, select) else {
+            let hint = "`rtmark list scenarios` shows them; leave out --select for other images";
+            return Err(unfit(
+                self,
+                Exit::NothingSelected,
+                "the image holds no such scenario",
+                hint,
+            ));
+        };
+        machine
+            .poke_word(select, index)
+            .map_err(|error| unfit(self, Exit::BuildFailed, error, "build the firmware again"))?;
+        Ok(machine)
+    }
+
+    /// The way through it.
+    pub fn path(&self, wish: &Wish) -> Result<Path, Trouble> {
+        let records = self.records()?;
+        let start = self.machine(&records)?;
+        let ours =
+            |record: &&Record| self.scenario.as_ref().is_none_or(|id| record.scenario == *id);
+        let (mut begins, mut ends, mut end_addresses) = (Vec::new(), Vec::new(), Vec::new());
+        for record in records.iter().filter(ours) {
+            match record.kind {
+                Kind::Begin(address) => begins.push(Watch::Execute(address)),
+                Kind::BeginAtPend(exception) => begins.push(Watch::Pend(exception)),
+                Kind::End(address) => {
+                    ends.push(Watch::Execute(address));
+                    end_addresses.push(address);
+                }
+                Kind::EndAtReturn(exception) => ends.push(Watch::Return(exception)),
+                Kind::Scenario(_) => {}
+            }
+        }
+        let windows = match wish.window {
+            Some(window) => vec![window],
+            None => self.windows(&start, &begins, &ends, wish)?,
+        };
+        let woken = wish.woken.as_ref().map(|name| {
+            let found = self.image.symbols().find(name).map(|address| address & !1);
+            let hint = "name a function of the image, as `arm-none-eabi-nm` shows it";
+            found.ok_or_else(|| unfit(self, Exit::Usage, format!("no symbol `{name}`"), hint))
+        });
+        let priority = wish.priority.unwrap_or(self.may_call);
+        let question = Question {
+            interrupt: wish.interrupt,
+            priority,
+            windows,
+            reach: wish.reach,
+            patience: PATIENCE,
+            woken: woken.transpose()?,
+            ends: end_addresses,
+        };
+        self.prepare(start, question)
+    }
+
+    fn prepare(&self, start: Machine, question: Question) -> Result<Path, Trouble> {
+        Path::new(start, question).map_err(|error| {
+            let hint =
+                "choose an interrupt that the soc has and the firmware handles, with --interrupt";
+            unfit(self, Exit::Usage, error, hint)
+        })
+    }
+
+    /// The way of a question that has been asked before.
+    pub fn path_for(&self, question: Question) -> Result<Path, Trouble> {
+        self.prepare(self.machine(&self.records()?)?, question)
+    }
+
+    fn windows(
+        &self,
+        start: &Machine,
+        begins: &[Watch],
+        ends: &[Watch],
+        wish: &Wish,
+    ) -> Result<Vec<Window>, Trouble> {
+        let run = spans(start, begins, ends, Cycles(wish.budget));
+        let ended = match &run.stop {
+            Stop::Limit => format!("it was still running after {} cycles", run.cycles),
+            Stop::Exit(status) if status.0 == 0 => "it ran to its end".to_owned(),
+            other => format!("it ended with {other:?}"),
+        };
+        let (Some(first), Some(last)) = (run.windows.first(), run.windows.last()) else {
+            let exit = match &run.stop {
+                Stop::Fault(_) | Stop::Lockup(_) => Exit::Faulted,
+                _ => Exit::OutOfBudget,
+            };
+            let problem = format!("no window is ever entered: {ended}");
+            let hint = "allow more with --max-cycles, or name a window with --window FROM:TO";
+            return Err(unfit(self, exit, problem, hint));
+        };
+        Ok(if wish.whole_run {
+            vec![Window { from: first.from, to: last.to }]
+        } else {
+            run.windows
+        })
+    }
+
+    /// The subjects of a plan's unit, one for each scenario that has one.
+    pub fn of_unit(
+        builder: &Builder,
+        unit: &rtmark_runner::Unit,
+        profile: &str,
+    ) -> Result<Vec<Self>, Trouble> {
+        let wanted: Vec<_> = unit.scenarios.iter().filter(|(_, excuse)| excuse.is_none()).collect();
+        if wanted.is_empty() {
+            return Ok(Vec::new());
+        }
+        let built = builder.build(&unit.kernel, &unit.soc.soc, profile)?;
+        let mut subjects = Vec::new();
+        for (scenario, _) in wanted {
+            let Some(built) = built.get(scenario.id.group()) else { continue };
+            let image = Image::from_elf(&built.elf).map_err(|error| {
+                let hint = "build the firmware again";
+                Trouble::new(Exit::BuildFailed, format!("{}: {error}", built.path.display()), hint)
+            })?;
+            subjects.push(Self {
+                kernel: Some(unit.kernel.manifest.id.to_string()),
+                scenario: Some(scenario.id.clone()),
+                soc: unit.soc.clone(),
+                path: built.path.display().to_string(),
+                elf: built.elf.clone(),
+                image,
+                sha256: built.sha256.clone(),
+                may_call: may_call(&unit.kernel.manifest, &unit.soc),
+            });
+        }
+        Ok(subjects)
+    }
+}
