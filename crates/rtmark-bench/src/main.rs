@@ -18,6 +18,8 @@ use rtmark_firmware::{Builder, DEFAULT_PROFILE, Tree, select_in_elf};
 use rtmark_sim::{Cycles, Image, Machine, Soc, Stop};
 use wait4::Wait4;
 
+mod worst;
+
 const ROUNDS: usize = 5;
 /// How often the parts of a run are measured.
 const PARTS: usize = 200;
@@ -285,6 +287,14 @@ fn bench() -> Result<(), Box<dyn Error>> {
     writeln!(out, "{table}")?;
     for (part, time) in parts(first)? {
         writeln!(out, "{part}: {time:.1?}")?;
+    }
+    for load in loads.iter().filter(|load| load.name.contains("two_tasks")) {
+        let (points, tries) = worst::points_per_second(&load.soc, &load.elf)?;
+        writeln!(
+            out,
+            "worst case, {}: {points:.0} moments a second on one core, {tries:.0} entries",
+            load.name
+        )?;
     }
     Ok(())
 }

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use rtmark_sim::Holder;
 use serde::{Deserialize, Serialize};
 
-use crate::fork::Outcome;
+use crate::fork::{Outcome, Verdict};
 use crate::path::Reach;
 
 /// Into how many slices the path is cut for a picture of it.
@@ -205,6 +205,17 @@ impl Latencies {
     }
 }
 
+/// Points after which the program was not content.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failure {
+    /// What was wrong at the first of them.
+    pub verdict: Verdict,
+    /// The first of them.
+    pub point: u64,
+    /// How many there were.
+    pub points: u64,
+}
+
 /// A stretch of the path in which the interrupt is held back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Interval {
@@ -268,6 +279,11 @@ pub struct Findings {
     /// Stretches in which the interrupt is held back, by what holds it, where they begin
     /// and where they end.
     pub intervals: BTreeMap<(Held, u32, u32), Interval>,
+    /// Points after which the program ran to its end, content or not.
+    pub checked: u64,
+    /// Those after which it was not content, by the instruction before which the interrupt
+    /// was taken.
+    pub failures: BTreeMap<u32, Failure>,
     /// Code that the path executes: a bit for each halfword of 512 bytes.
     code: BTreeMap<u32, [u64; 4]>,
     /// Pieces that have been searched.
@@ -317,6 +333,12 @@ impl Findings {
             (Aspect::Task, outcome.woken),
             (Aspect::Resume, outcome.resumed),
         ];
+        if let Some(verdict) = outcome.verdict {
+            self.checked += points;
+            if verdict != Verdict::Fine {
+                self.failure(pc, Failure { verdict, point: from, points });
+            }
+        }
         let whole = scale.reach == Reach::Whole;
         for (aspect, at) in moments {
             let wanted = match aspect {
@@ -346,6 +368,15 @@ impl Findings {
             }
             found.case(pc, Case { cycles: delay, point: from });
         }
+    }
+
+    fn failure(&mut self, pc: u32, failure: Failure) {
+        let known = self.failures.entry(pc).or_insert(Failure { points: 0, ..failure });
+        let points = known.points + failure.points;
+        if failure.point < known.point {
+            *known = failure;
+        }
+        known.points = points;
     }
 
     pub(crate) fn held(&mut self, holder: Holder, began: u64, from: u32, ended: u64, to: u32) {
@@ -402,6 +433,10 @@ impl Findings {
         for (page, bits) in other.code {
             let known = self.code.entry(page).or_default();
             known.iter_mut().zip(bits).for_each(|(known, bits)| *known |= bits);
+        }
+        self.checked += other.checked;
+        for (pc, failure) in other.failures {
+            self.failure(pc, failure);
         }
         self.pieces.extend(other.pieces);
     }

@@ -2,10 +2,55 @@
 
 use std::ops::ControlFlow;
 
-use rtmark_sim::{Cycles, Machine, Observer, Register, WatchId};
+use rtmark_sim::{Cycles, Machine, Observer, Register, Stop, WatchId};
 use serde::{Deserialize, Serialize};
 
 use crate::path::{Path, Reach};
+
+/// How a program ended that an interrupt had come into.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// It was content.
+    Fine,
+    /// It gave this status, which is not success.
+    Status(u32),
+    /// A fault, or a breakpoint.
+    Fault,
+    /// It sleeps and nothing will wake it.
+    Asleep,
+    /// It had not ended in time.
+    Unfinished,
+    /// It asked for a reset, or for something else that ends a run.
+    Other,
+}
+
+impl Verdict {
+    /// What is wrong, in words.
+    pub fn text(self) -> String {
+        match self {
+            Self::Fine => "its own check is content".into(),
+            Self::Status(status) => format!("its own check fails, with status {status}"),
+            Self::Fault => "it faults".into(),
+            Self::Asleep => "it sleeps for ever".into(),
+            Self::Unfinished => "it does not come to its end".into(),
+            Self::Other => "it ends in another way".into(),
+        }
+    }
+}
+
+impl From<&Stop> for Verdict {
+    fn from(stop: &Stop) -> Self {
+        match stop {
+            Stop::Exit(status) if status.0 == 0 => Self::Fine,
+            Stop::Exit(status) => Self::Status(status.0),
+            Stop::Fault(_) | Stop::Lockup(_) | Stop::Breakpoint(_) => Self::Fault,
+            Stop::Asleep => Self::Asleep,
+            Stop::Limit => Self::Unfinished,
+            _ => Self::Other,
+        }
+    }
+}
 
 /// What came of an interrupt, in cycles since reset; `None` where it did not come in time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -18,6 +63,8 @@ pub struct Outcome {
     pub resumed: Option<u64>,
     /// Not when, but how much later the span ends than without the interrupt.
     pub delay: Option<i64>,
+    /// How the program ended, where that was waited for.
+    pub verdict: Option<Verdict>,
 }
 
 /// What is looked for in an observed run.
@@ -83,6 +130,18 @@ pub fn follow(path: &Path, machine: &Machine, at: u64) -> Outcome {
     let mut copy = machine.clone();
     copy.take_hits();
     copy.pend_interrupt(path.question().interrupt, Cycles(at));
+    if path.question().reach == Reach::Check {
+        // To the end of the program: the run without the interrupt says how long that is.
+        let until = path.ended().max(at).saturating_add(path.question().patience);
+        let stop = copy.run(Cycles(until));
+        let hits = copy.take_hits();
+        let mut hits = hits.iter().filter(|hit| hit.watch == path.handler_watch());
+        return Outcome {
+            entered: hits.find(|hit| hit.cycle.0 >= at).map(|hit| hit.cycle.0),
+            verdict: Some(Verdict::from(&stop)),
+            ..Outcome::default()
+        };
+    }
     let mut eye = Eye {
         path,
         exception: u32::from(path.question().interrupt) + 16,
@@ -111,6 +170,7 @@ pub fn follow(path: &Path, machine: &Machine, at: u64) -> Outcome {
         entered: first(when(&|watch| watch == path.handler_watch())),
         woken: first(when(&|watch| Some(watch) == path.woken_watch())),
         resumed: eye.outcome.resumed,
+        verdict: None,
         delay: ended.zip(usual).map(|(ended, usual)| ended.cast_signed() - usual.cast_signed()),
     }
 }

@@ -4,7 +4,8 @@
 //!
 //! - a [`Question`] is an interrupt, the windows of a run in which it becomes pending, and
 //!   what is wanted to know: only when its handler begins, or also when a task that it
-//!   wakes runs, when the interrupted code goes on, and how much later a span ends;
+//!   wakes runs, when the interrupted code goes on, and how much later a span ends; or
+//!   whether the program still comes to its end, content with its own check;
 //! - a *point* is one cycle in which the interrupt becomes pending. Every cycle of a window
 //!   is a point, so also those inside instructions that take several;
 //! - a [`Path`] is the run without the interrupt, in [`Piece`]s that are searched apart;
@@ -32,8 +33,8 @@ mod spans;
 mod walk;
 mod witness;
 
-pub use findings::{Aspect, Case, Findings, Held, Interval, Latencies, SLICES, Slice};
-pub use fork::Outcome;
+pub use findings::{Aspect, Case, Failure, Findings, Held, Interval, Latencies, SLICES, Slice};
+pub use fork::{Outcome, Verdict};
 pub use path::{Path, PathError, Piece, Question, Reach, Window};
 pub use search::{Control, Share, search};
 pub use spans::{Spans, spans};

@@ -18,6 +18,8 @@ pub enum Reach {
     Entry,
     /// Also what comes after: the woken task, the interrupted code, the end of its span.
     Whole,
+    /// Whether the program then comes to its end, content with its own check.
+    Check,
 }
 
 /// Cycles of a run in which an interrupt becomes pending: after `from`, up to `to`.
@@ -89,6 +91,8 @@ pub struct Path {
     pieces: Vec<Window>,
     /// When spans end on the path, in ascending order.
     ends: Vec<u64>,
+    /// When the program ends, where that is wanted to know.
+    ended: u64,
 }
 
 /// A part of a path, with the machine that is about to go along it.
@@ -139,11 +143,18 @@ impl Path {
             end_watches,
             pieces: Vec::new(),
             ends: Vec::new(),
+            ended: 0,
             question,
         };
         path.pieces = path.question.windows.iter().flat_map(|window| cut(*window)).collect();
         if path.question.reach == Reach::Whole && !path.end_watches.is_empty() {
             path.ends = path.find_ends();
+        }
+        if path.question.reach == Reach::Check {
+            let mut machine = path.start.clone();
+            let last = path.question.windows.last().map_or(0, |window| window.to);
+            let _ = machine.run(Cycles(last.saturating_add(path.question.patience)));
+            path.ended = machine.cycles().0;
         }
         Ok(path)
     }
@@ -190,6 +201,11 @@ impl Path {
     /// When the span ends on the path that is under way in a cycle.
     pub(crate) fn end_after(&self, cycle: u64) -> Option<u64> {
         self.ends.get(self.ends.partition_point(|&end| end <= cycle)).copied()
+    }
+
+    /// When the program ends without the interrupt, or was given up.
+    pub(crate) fn ended(&self) -> u64 {
+        self.ended
     }
 
     /// Whether a cycle lies in a window.

@@ -5,7 +5,7 @@
 //! Where a step is no plain instruction, the interrupt may be seen in the middle of it:
 //! such steps are gone through again from a copy, for each point that makes a difference.
 
-use rtmark_sim::{Advance, Cycles, Holder, Machine, Register, Tried};
+use rtmark_sim::{Advance, Cycles, Holder, Machine, Register, Stop, Tried};
 
 use crate::findings::{Answer, Findings, Scale};
 use crate::fork::{Outcome, follow};
@@ -48,6 +48,9 @@ struct Walk<'a> {
     last: Option<u64>,
     /// Since when the interrupt is held back: cycle, address, why.
     held: Option<(u64, u32, Holder)>,
+    /// How long before its end the last step that was no plain instruction did not look any
+    /// more.
+    unseen: u64,
     findings: Findings,
 }
 
@@ -65,6 +68,7 @@ pub fn walk(path: &Path, piece: Piece, scale: Scale) -> Findings {
         seen,
         last: None,
         held: None,
+        unseen: 0,
         findings: Findings::new(scale),
     };
     // Boundaries that have reached the end belong to the next piece; the step that leads to
@@ -89,7 +93,7 @@ pub fn walk(path: &Path, piece: Piece, scale: Scale) -> Findings {
         if !boundary.asleep {
             match holder {
                 None => walk.enter(now),
-                Some(_) if looks => walk.answer_waiting(now, None),
+                Some(_) if looks => walk.answer_waiting(now),
                 Some(_) => {}
             }
         }
@@ -108,6 +112,11 @@ pub fn walk(path: &Path, piece: Piece, scale: Scale) -> Findings {
         match walk.machine.advance(Cycles(until)) {
             Ok(Advance::Instruction) if !looks => {}
             Ok(_) => walk.look_inside(boundary),
+            Err(Stop::Asleep) => {
+                // Nothing but the interrupt will ever wake it.
+                walk.answer_waiting(now);
+                break;
+            }
             Err(_) => {
                 // The program ends here: what waits is never served.
                 walk.answer(now, Answer::At(Outcome::default()));
@@ -138,14 +147,14 @@ impl Walk<'_> {
             self.answer(now, Answer::At(outcome));
             return;
         }
-        self.answer_waiting(now, None);
+        self.answer_waiting(now);
     }
 
-    /// Answers for what waits by a copy of this machine, or of the one given.
-    fn answer_waiting(&mut self, now: u64, from: Option<&Machine>) {
+    /// Answers for what waits by a copy of the machine.
+    fn answer_waiting(&mut self, now: u64) {
         if self.waiting.is_some() {
             self.findings.followed += 1;
-            let outcome = follow(self.path, from.unwrap_or(&self.machine), now);
+            let outcome = follow(self.path, &self.machine, now);
             self.answer(now, Answer::At(outcome));
         }
     }
@@ -178,22 +187,22 @@ impl Walk<'_> {
         }
     }
 
-    /// A copy of the machine as it was at a boundary that it has passed.
-    fn back_at(&mut self, boundary: Boundary) -> Option<Machine> {
-        let mut machine = self.kept.clone();
-        let _ = machine.run(Cycles(boundary.cycle));
-        machine.settle();
+    /// Brings the kept machine to a boundary that this one has passed; answers whether it
+    /// stands there.
+    fn go_back(&mut self, boundary: Boundary) -> bool {
+        let kept = &mut self.kept;
+        let _ = kept.run(Cycles(boundary.cycle));
+        kept.settle();
         // Several boundaries may share a cycle.
-        while Boundary::of(&machine) != boundary {
-            if machine.cycles().0 > boundary.cycle || machine.advance(Cycles(u64::MAX)).is_err() {
-                return None;
+        while Boundary::of(kept) != boundary {
+            if kept.cycles().0 > boundary.cycle || kept.advance(Cycles(u64::MAX)).is_err() {
+                return false;
             }
-            machine.settle();
+            kept.settle();
         }
-        machine.take_hits();
-        machine.take_console();
-        self.kept = machine.clone();
-        Some(machine)
+        kept.take_hits();
+        kept.take_console();
+        true
     }
 
     /// Answers for the points inside a step that is no plain instruction, and for those that
@@ -204,39 +213,53 @@ impl Walk<'_> {
         if self.waiting.is_none() && (!belongs || from == to) {
             return;
         }
-        let Some(base) = self.back_at(before) else { return };
-        self.answer_waiting(from, Some(&base));
+        if !self.go_back(before) {
+            return;
+        }
+        if self.waiting.is_some() {
+            let outcome = self.point(from);
+            self.answer(from, Answer::At(outcome));
+        }
         if !belongs || from == to {
             return;
         }
         if before.asleep {
-            self.sleep(&base, from, to);
+            self.sleep(from, to);
             self.seen = to;
             return;
         }
-        // The first point that the step does not see any more.
+        // The first point that the step does not see any more. Steps of a kind look at the
+        // same time before their end: that is tried first.
         let (mut low, mut high) = (from + 1, to + 1);
+        let guess = to.saturating_sub(self.unseen).clamp(low, high);
+        for at in [guess, guess - 1] {
+            if (low..high).contains(&at) {
+                if self.is_seen(at) { low = at + 1 } else { high = at }
+            }
+        }
         while low < high {
             let middle = low.midpoint(high);
-            if self.is_seen(&base, middle) { low = middle + 1 } else { high = middle }
+            if self.is_seen(middle) { low = middle + 1 } else { high = middle }
         }
+        self.unseen = to.saturating_sub(low);
         if low > from + 1 {
-            let first = self.point(&base, from + 1);
-            let last = self.point(&base, low - 1);
-            self.between(&base, (from + 1, first), (low - 1, last));
+            let first = self.point(from + 1);
+            let last = if low - 1 > from + 1 { self.point(low - 1) } else { first };
+            self.between((from + 1, first), (low - 1, last));
         }
         self.seen = low - 1;
     }
 
-    fn point(&mut self, base: &Machine, at: u64) -> Outcome {
+    /// Follows a point from where the kept machine stands.
+    fn point(&mut self, at: u64) -> Outcome {
         self.findings.followed += 1;
-        follow(self.path, base, at)
+        follow(self.path, &self.kept, at)
     }
 
     /// Whether an interrupt that becomes pending at a cycle is noticed within the next step.
-    fn is_seen(&self, base: &Machine, at: u64) -> bool {
+    fn is_seen(&self, at: u64) -> bool {
         let interrupt = self.path.question().interrupt;
-        let mut copy = base.clone();
+        let mut copy = self.kept.clone();
         copy.pend_interrupt(interrupt, Cycles(at));
         let _ = copy.advance(Cycles(u64::MAX));
         copy.is_under_way(interrupt)
@@ -244,7 +267,7 @@ impl Walk<'_> {
 
     /// Answers for a range of points whose ends are known. A step looks at what is pending
     /// few times, and points between two looks have one answer.
-    fn between(&mut self, base: &Machine, low: (u64, Outcome), high: (u64, Outcome)) {
+    fn between(&mut self, low: (u64, Outcome), high: (u64, Outcome)) {
         if low.1 == high.1 {
             self.add(low.0, high.0, Answer::At(low.1));
             return;
@@ -255,22 +278,22 @@ impl Walk<'_> {
             return;
         }
         let at = low.0.midpoint(high.0);
-        let middle = (at, self.point(base, at));
+        let middle = (at, self.point(at));
         if high.0 - at == 1 {
-            self.between(base, low, middle);
+            self.between(low, middle);
             self.add(high.0, high.0, Answer::At(high.1));
         } else {
-            let next = (at + 1, self.point(base, at + 1));
-            self.between(base, low, middle);
-            self.between(base, next, high);
+            let next = (at + 1, self.point(at + 1));
+            self.between(low, middle);
+            self.between(next, high);
         }
     }
 
     /// Answers for the points of a sleep, `from` and `to` being its boundaries.
-    fn sleep(&mut self, base: &Machine, from: u64, to: u64) {
+    fn sleep(&mut self, from: u64, to: u64) {
         let mut at = from + 1;
         while at <= to {
-            let outcome = self.point(base, at);
+            let outcome = self.point(at);
             // Nothing happens while the core sleeps: until something else is about to wake
             // it, an interrupt is served after the same time whenever it comes.
             let calm = outcome.entered.map(|entered| entered - at);

@@ -88,8 +88,8 @@ impl Observer for Recorder {
     fn executed(&mut self, _: &Machine, _: &Instruction) {}
 
     fn entered(&mut self, machine: &Machine, exception: u16) {
-        self.note(machine, Moment::Entered(exception));
         self.entered |= exception == self.interrupt + 16;
+        self.note(machine, Moment::Entered(exception));
     }
 
     fn returned(&mut self, machine: &Machine, exception: u16) {

@@ -7,3 +7,4 @@ mod plain;
 mod run;
 mod sim;
 mod store;
+mod worst;

@@ -41,6 +41,7 @@ Examples:
   rtmark worst --kernel freertos --scenario queue.handover --soc stm32f405 --follow --explain
   rtmark worst --kernel rtic --scenario isr.wake.thread --soc stm32f405 --interrupt 0 --follow
   rtmark worst app.elf --soc stm32f405 --window 100000:200000 --interrupt 5 --priority 0x40
+  rtmark worst app.elf --soc stm32f405 --check --interrupt 5 --window 0:500000
   rtmark worst app.elf --soc stm32f405 --partition 2/8 --state part2.worst
   rtmark worst --kernel lilos --scenario timer.tick --soc stm32c031 --snapshot worst.snapshot
   rtmark sim --resume worst.snapshot --gdb :3333
@@ -85,6 +86,13 @@ pub struct Arguments {
     /// Without it the span's own end is looked for.
     #[arg(long, value_name = "SYMBOL", requires = "follow")]
     woken: Option<String>,
+    /// Search for races: let the interrupt come at each moment, run on to the end of the
+    /// program, and see whether it is content with its own check
+    ///
+    /// The interrupt's handler must do what the program has to stand, such as giving a
+    /// semaphore that a task waits for; the program ends by semihosting.
+    #[arg(long, conflicts_with_all = ["follow", "explain"])]
+    check: bool,
     /// Cycles of the run to search, instead of the scenario's spans
     #[arg(long, value_name = "FROM:TO", value_parser = window)]
     window: Option<Window>,
@@ -203,7 +211,7 @@ impl Arguments {
         // Where a handler is set already, the process ends as it would have anyway.
         let _ = ctrlc::set_handler(|| cancelled.store(true, Ordering::Relaxed));
         let (mut all, mut explanations) = (Vec::new(), String::new());
-        let mut complete = true;
+        let (mut complete, mut races) = (true, 0);
         for subject in &subjects {
             if cancelled.load(Ordering::Relaxed) {
                 complete = false;
@@ -216,12 +224,14 @@ impl Arguments {
             let share = self.partition.unwrap_or(Share::WHOLE);
             let mine = (0..path.len()).filter(|piece| share.holds(*piece)).count();
             complete &= findings.pieces.len() >= mine;
+            races += usize::from(!findings.failures.is_empty());
             if let Some(worst) = findings.aspect(Aspect::Handler).and_then(|found| found.worst()) {
                 if self.explain {
                     explanations.push_str(&explain::explain(subject, &path, worst.point));
                 }
                 if let Some(file) = &self.snapshot {
-                    explain::keep(subject, &path, worst.point, file)?;
+                    let race = findings.failures.values().map(|failure| failure.point).min();
+                    explain::keep(subject, &path, race.unwrap_or(worst.point), file)?;
                 }
             }
             all.push(found);
@@ -232,6 +242,15 @@ impl Arguments {
                 Format::Text => output::data(&explanations)?,
                 Format::Json => output::raw_aside(explanations.as_bytes())?,
             }
+        }
+        if races > 0 {
+            let message = format!(
+                "{} had moments at which an interrupt does harm",
+                output::count(races, "program")
+            );
+            let hint =
+                "`--snapshot FILE` keeps the first one for `rtmark sim --resume FILE --gdb :3333`";
+            return Ok(Trouble::new(Exit::Faulted, message, hint).show());
         }
         if complete {
             return Ok(Exit::Fine);
@@ -245,7 +264,11 @@ impl Arguments {
         Wish {
             interrupt: self.interrupt,
             priority: if self.above { Some(0) } else { self.priority },
-            reach: if self.follow { Reach::Whole } else { Reach::Entry },
+            reach: match (self.check, self.follow) {
+                (true, _) => Reach::Check,
+                (_, true) => Reach::Whole,
+                _ => Reach::Entry,
+            },
             window: self.window,
             whole_run: self.whole_run,
             woken: self.woken.clone(),

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 
 use rtmark_observe::{Calls, Lines, Place, exception_name};
 use rtmark_sim::{Cycles, Instruction, Machine, Observer};
-use rtmark_worst::{Aspect, Findings, Held, Latencies, Moment, Path, SLICES, Witness};
+use rtmark_worst::{Aspect, Findings, Held, Latencies, Moment, Path, Reach, SLICES, Witness};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -57,6 +57,12 @@ pub struct Found {
     /// Exact for the path that this load takes, and no bound over all inputs.
     pub reach: &'static str,
     pub latencies: Vec<Timed>,
+    /// With --check: points after which the program ran to its end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub checked: Option<u64>,
+    /// With --check: where the program was not content afterwards.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub races: Vec<Race>,
     /// The longest stretches in which the interrupt was held back.
     pub held_back: Vec<Stretch>,
     /// Functions of the image that no window executed, so that nothing is known of them.
@@ -90,6 +96,21 @@ pub struct Timed {
     pub witnesses: Vec<Told>,
 }
 
+/// An instruction before which the interrupt does harm.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Race {
+    /// What was wrong at the first point.
+    pub what: String,
+    /// The first point: a cycle since reset.
+    pub point: u64,
+    pub points: u64,
+    pub at: Place,
+    /// The functions that have called each other up to there, the outermost first.
+    pub stack: Vec<String>,
+    /// Runs it again.
+    pub command: String,
+}
+
 /// A worst case with all that is known of it.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Told {
@@ -118,7 +139,10 @@ pub struct Stretch {
     pub from: Place,
     /// The first one before which it would have been taken again.
     pub to: Place,
-    /// When the longest of its kind began.
+    /// The functions that had called each other when the longest of its kind began.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub stack: Vec<String>,
+    /// When that was.
     pub began: u64,
 }
 
@@ -267,8 +291,16 @@ impl Found {
             complete: findings.pieces.len() == path.len(),
             reach: "exact for the path that this load takes; no bound over all inputs",
             latencies: latencies.collect(),
+            checked: (question.reach == Reach::Check).then_some(findings.checked),
+            races: races(&words, path, findings),
             held_back: intervals
-                .map(|interval| Stretch {
+                .enumerate()
+                .map(|(rank, interval)| Stretch {
+                    stack: if rank < WITNESSES {
+                        words.stack(path, interval.began)
+                    } else {
+                        Vec::new()
+                    },
                     cycles: interval.cycles,
                     count: interval.count,
                     held_by: held_by(interval.held),
@@ -329,6 +361,31 @@ impl Found {
                     writeln!(text, "    no answer at {points} points, the first in cycle {first}");
             }
         }
+        if let Some(checked) = self.checked {
+            let _ = match self.races.len() {
+                0 => writeln!(
+                    text,
+                    "\nno race: the program ended well after each of {checked} points"
+                ),
+                places => {
+                    let points: u64 = self.races.iter().map(|race| race.points).sum();
+                    writeln!(
+                        text,
+                        "\nRACES: {points} of {checked} points do harm, at {places} places"
+                    )
+                }
+            };
+            for race in self.races.iter().take(INTERVALS) {
+                let _ = writeln!(
+                    text,
+                    "  {}: pended in cycle {} before {:#010x} {}, {} points",
+                    race.what, race.point, race.at.address, race.at, race.points
+                );
+                if !race.stack.is_empty() {
+                    let _ = writeln!(text, "        in   {}", race.stack.join(" > "));
+                }
+            }
+        }
         for timed in &self.latencies {
             let _ = writeln!(text, "\n{}, along the path (most of each part)", timed.text);
             let _ = writeln!(text, "  {}", spark(&timed.along_the_path));
@@ -349,6 +406,9 @@ impl Found {
                     stretch.from,
                     stretch.to
                 );
+                if !stretch.stack.is_empty() {
+                    let _ = writeln!(text, "        in   {}", stretch.stack.join(" > "));
+                }
             }
         }
         let _ = writeln!(
@@ -377,6 +437,23 @@ impl Told {
             let _ = writeln!(text, "        held by {}", held.join(", "));
         }
     }
+}
+
+fn races(words: &Words<'_>, path: &Path, findings: &Findings) -> Vec<Race> {
+    let mut failures: Vec<_> = findings.failures.iter().collect();
+    failures.sort_by_key(|(_, failure)| failure.point);
+    failures
+        .into_iter()
+        .enumerate()
+        .map(|(rank, (&address, failure))| Race {
+            what: failure.verdict.text(),
+            point: failure.point,
+            points: failure.points,
+            at: words.place(address),
+            stack: if rank < WITNESSES { words.stack(path, failure.point) } else { Vec::new() },
+            command: replay(words.subject, path, failure.point).join(" "),
+        })
+        .collect()
 }
 
 /// A path as a line of blocks, each the most of its part.

@@ -1,0 +1,131 @@
+//! `rtmark worst` and `rtmark merge` over a small image made here.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::common::{EXIT, Elf, LOOP, Probe, START, Said, said};
+
+/// A loop that masks interrupts in each round, with a handler for interrupt 8.
+fn image(folder: &Path) {
+    let mut code = vec![0xBF00; 16];
+    // Over the vector and the handler.
+    code[0] = 0xE012;
+    let handler = (START + 0x24) | 1;
+    code.extend([handler as u16, (handler >> 16) as u16, 0x4770, 0xBF00]);
+    // movs r0, #100; round: cpsid i; five nops; cpsie i; subs r0, #1; bne round
+    code.extend([0x2064, 0xB672, 0xBF00, 0xBF00, 0xBF00, 0xBF00, 0xBF00, 0xB662, 0x3801, 0xD1F6]);
+    code.extend(EXIT);
+    let probes: &[Probe<'_>] = &[(1, START + 40, "a.b"), (2, START + 60, "a.b")];
+    Elf { code: &code, probes, ..Elf::default() }.write(&folder.join("a.elf"));
+}
+
+fn worst(folder: &Path, more: &[&str]) -> Said {
+    said(folder, &[&["worst", "a.elf", "--soc", "stm32c031"], more].concat())
+}
+
+fn json(said: &Said) -> Value {
+    serde_json::from_str(&said.stdout).unwrap_or_else(|error| panic!("{error}: {said:#?}"))
+}
+
+fn fine(said: Said) -> Said {
+    assert_eq!(said.code, 0, "{said:#?}");
+    said
+}
+
+#[test]
+fn the_worst_moment_is_told_and_can_be_opened() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let folder = folder.path();
+    image(folder);
+    let options = ["--explain", "--picture", "a.svg", "--snapshot", "a.snapshot"];
+    let told = fine(worst(folder, &options));
+    for word in ["every one of them", "PRIMASK", "longest held back", "cpsie", "no bound"] {
+        assert!(told.stdout.contains(word), "no `{word}` in {told:#?}");
+    }
+    let picture = std::fs::read_to_string(folder.join("a.svg")).expect("drawn");
+    for word in ["<svg", "role=\"img\"", "<desc", "prefers-color-scheme:dark"] {
+        assert!(picture.contains(word), "{word}");
+    }
+
+    let all = json(&fine(worst(folder, &["--format", "json"])));
+    let schema = include_str!("../../../../docs/schema/worst.schema.json");
+    let schema: Value = serde_json::from_str(schema).expect("JSON");
+    let validator = jsonschema::validator_for(&schema).expect("a schema");
+    let problems: Vec<_> = validator.iter_errors(&all).map(|error| error.to_string()).collect();
+    assert!(problems.is_empty(), "{problems:?}");
+    let handler = &all["results"][0]["latencies"][0];
+    let value = |name: &str| handler[name].as_i64().expect("a number");
+    // Masked for five NOPs and CPSIE, and for the wait states of the code on the way.
+    assert!(value("max") >= value("min") + 6, "{handler}");
+    let points: i64 = handler["histogram"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|entry| entry[1].as_i64().expect("a number"))
+        .sum();
+    assert_eq!(points, value("points"));
+    let witness = &handler["witnesses"][0];
+    assert_eq!(witness["cycles"], handler["max"]);
+
+    // The snapshot is of that moment, and the command leads to the handler when it says.
+    let resumed = fine(said(folder, &["sim", "--resume", "a.snapshot", "--format", "json"]));
+    assert_eq!(json(&resumed)["ending"], "exit");
+    let command = witness["command"].as_str().expect("text");
+    let handler_address = format!("--until={:#x}", START + 0x24);
+    let words: Vec<_> = command.split(' ').chain([handler_address.as_str()]).collect();
+    let replayed = json(&fine(said(folder, &[words.as_slice(), &["--format", "json"]].concat())));
+    let (point, cycles) = (witness["point"].as_u64(), witness["cycles"].as_u64());
+    let served = point.zip(cycles).map(|(point, cycles)| point + cycles).expect("numbers");
+    let stopped = replayed["cycles"].as_u64().expect("a number");
+    // It stops before the handler's code has been waited for.
+    assert!((served - 3..=served).contains(&stopped), "{served} {stopped}");
+}
+
+#[test]
+fn parts_join_to_the_whole_and_searches_go_on() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let folder = folder.path();
+    image(folder);
+    // Windows of many pieces do not fit this image: one piece, and a part that has none.
+    let whole = fine(worst(folder, &["--format", "json"]));
+    for part in ["1/2", "2/2"] {
+        let name = format!("{}.worst", &part[..1]);
+        let part = worst(folder, &["--partition", part, "--state", &name]);
+        assert!([0, 12].contains(&part.code), "{part:#?}");
+    }
+    let merged = fine(said(folder, &["merge", "1.worst", "2.worst", "--format", "json"]));
+    assert_eq!(json(&merged)["results"], json(&whole)["results"]);
+    let again = fine(worst(folder, &["--state", "1.worst", "--format", "json"]));
+    assert_eq!(json(&again)["results"], json(&whole)["results"]);
+    said(folder, &["merge", "2.worst"]).refused(12, &["parts are missing"]);
+
+    let follow = fine(worst(folder, &["--state", "f.worst", "--follow"]));
+    assert!(follow.stdout.contains("interrupted code goes on"), "{follow:#?}");
+    said(folder, &["merge", "1.worst", "f.worst"]).refused(5, &["different searches"]);
+    worst(folder, &["--state", "f.worst"]).refused(2, &["another search"]);
+    std::fs::write(folder.join("x.worst"), "RTMARKWC and nothing").expect("writable");
+    said(folder, &["merge", "x.worst"]).refused(2, &["too short"]);
+}
+
+#[test]
+fn a_program_that_stands_the_interrupt_has_no_race() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    image(folder.path());
+    let checked = fine(worst(folder.path(), &["--check"]));
+    assert!(checked.stdout.contains("no race: the program ended well"), "{checked:#?}");
+}
+
+#[test]
+fn what_cannot_be_searched_is_refused() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let folder = folder.path();
+    image(folder);
+    worst(folder, &["--interrupt", "99"]).refused(2, &["interrupts 0 to 31", "99"]);
+    worst(folder, &["--interrupt", "5"]).refused(2, &["no handler", "0xbf00bf00"]);
+    worst(folder, &["--window", "9:5"]).refused(2, &["two cycles"]);
+    worst(folder, &["--partition", "3/2", "--state", "x"]).refused(2, &["2/8"]);
+    worst(folder, &["--budget", "0"]).refused(12, &["incomplete", "--budget"]);
+    Elf { code: LOOP, ..Elf::default() }.write(&folder.join("a.elf"));
+    worst(folder, &["--max-cycles", "1000"]).refused(12, &["no window", "--window FROM:TO"]);
+}
