@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressStyle};
 use rtmark_firmware::{Builder, DEFAULT_PROFILE, Tree, sha256};
-use rtmark_model::{Catalogue, Pattern, ScenarioId};
-use rtmark_runner::{Plan, Selection, socs};
+use rtmark_model::{Basis, Catalogue, Pattern, ScenarioId};
+use rtmark_runner::{Plan, Platform, Selection, socs};
 use rtmark_sim::Image;
 use rtmark_worst::{Aspect, Control, Findings, Path, Reach, Share, Window, search};
 
@@ -307,12 +307,14 @@ impl Arguments {
         let kernels = tree.kernels()?;
         let selection =
             Selection { kernels: self.kernel.clone(), scenarios: self.scenario.clone() };
-        let plan = Plan::new(&catalogue, &kernels, &socs, &self.profile, &selection)?;
+        let platforms: Vec<_> =
+            socs.into_iter().map(|soc| Platform::Sim(Box::new(soc), Basis::Cycles)).collect();
+        let plan = Plan::new(&catalogue, &kernels, &platforms, &self.profile, &selection)?;
         let builder = Builder::new(tree);
         let mut subjects = Vec::new();
         for unit in &plan.units {
             if talk.verbose > 0 {
-                say(format!("building {} for {}", unit.kernel.manifest.id, unit.soc.soc.name));
+                say(format!("building {} for {}", unit.kernel.manifest.id, unit.platform.name()));
             }
             subjects.extend(Subject::of_unit(&builder, unit, &plan.profile)?);
         }

@@ -3,6 +3,7 @@
 use rtmark_firmware::probes::{self, Kind, Record, SECTION, SELECT_SYMBOL};
 use rtmark_firmware::{Builder, Manifest};
 use rtmark_model::ScenarioId;
+use rtmark_runner::Platform;
 use rtmark_runner::socs::SocFile;
 use rtmark_sim::{Image, Machine, Stop, Watch};
 use rtmark_units::Cycles;
@@ -194,7 +195,9 @@ impl Subject {
         if wanted.is_empty() {
             return Ok(Vec::new());
         }
-        let built = builder.build(&unit.kernel, &unit.soc.soc, profile)?;
+        // Only the simulator can be searched: the plan was made of socs.
+        let Platform::Sim(soc, _) = &unit.platform else { return Ok(Vec::new()) };
+        let built = builder.build(&unit.kernel, &soc.soc, profile)?;
         let mut subjects = Vec::new();
         for (scenario, _) in wanted {
             let Some(built) = built.get(scenario.id.group()) else { continue };
@@ -205,12 +208,12 @@ impl Subject {
             subjects.push(Self {
                 kernel: Some(unit.kernel.manifest.id.to_string()),
                 scenario: Some(scenario.id.clone()),
-                soc: unit.soc.clone(),
+                soc: soc.as_ref().clone(),
                 path: built.path.display().to_string(),
                 elf: built.elf.clone(),
                 image,
                 sha256: built.sha256.clone(),
-                may_call: may_call(&unit.kernel.manifest, &unit.soc),
+                may_call: may_call(&unit.kernel.manifest, soc),
             });
         }
         Ok(subjects)
