@@ -124,8 +124,10 @@ fn what_cannot_be_searched_is_refused() {
     image(folder);
     worst(folder, &["--interrupt", "99"]).refused(2, &["interrupts 0 to 31", "99"]);
     worst(folder, &["--interrupt", "5"]).refused(2, &["no handler", "0xbf00bf00"]);
-    worst(folder, &["--window", "9:5"]).refused(2, &["two cycles"]);
-    worst(folder, &["--partition", "3/2", "--state", "x"]).refused(2, &["2/8"]);
+    for (wrong, word) in [(["--window", "9:5"], "two cycles"), (["--partition", "3/2"], "2/8")] {
+        let said = worst(folder, &wrong);
+        assert!(said.code == 2 && said.stderr.contains(word), "{said:#?}");
+    }
     worst(folder, &["--budget", "0"]).refused(12, &["incomplete", "--budget"]);
     Elf { code: LOOP, ..Elf::default() }.write(&folder.join("a.elf"));
     worst(folder, &["--max-cycles", "1000"]).refused(12, &["no window", "--window FROM:TO"]);

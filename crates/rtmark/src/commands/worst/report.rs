@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::ops::ControlFlow;
 
 use rtmark_observe::{Calls, Lines, Place, exception_name};
+use rtmark_runner::socs;
 use rtmark_sim::{Cycles, Instruction, Machine, Observer};
 use rtmark_worst::{Aspect, Findings, Held, Latencies, Moment, Path, Reach, SLICES, Witness};
 use schemars::JsonSchema;
@@ -61,7 +62,6 @@ pub struct Found {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub checked: Option<u64>,
     /// With --check: where the program was not content afterwards.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub races: Vec<Race>,
     /// The longest stretches in which the interrupt was held back.
     pub held_back: Vec<Stretch>,
@@ -139,8 +139,8 @@ pub struct Stretch {
     pub from: Place,
     /// The first one before which it would have been taken again.
     pub to: Place,
-    /// The functions that had called each other when the longest of its kind began.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    /// The functions that had called each other when the longest of its kind began, as far as
+    /// they were followed.
     pub stack: Vec<String>,
     /// When that was.
     pub began: u64,
@@ -232,7 +232,11 @@ pub fn replay(subject: &Subject, path: &Path, point: u64) -> Vec<String> {
     let enable = 0xE000_E100 + number / 32 * 4;
     let priority = 0xE000_E400 + number / 4 * 4;
     let mut words = vec!["sim".to_owned(), subject.path.clone()];
-    words.extend(["--soc".to_owned(), subject.soc.origin.clone()]);
+    // A built-in soc goes by its name: its file may be nowhere near.
+    let known = socs::find(&subject.soc.soc.name);
+    let built_in = known.is_ok_and(|known| known.sha256 == subject.soc.sha256);
+    let soc = if built_in { &subject.soc.soc.name } else { &subject.soc.origin };
+    words.extend(["--soc".to_owned(), soc.clone()]);
     words.extend(subject.scenario.iter().map(|id| format!("--select={id}")));
     words.push(format!("--set={enable:#x}={:#x}", 1_u32 << (number % 32)));
     words.push(format!(
