@@ -2,7 +2,10 @@
 
 use clap::{ArgAction, Args, Parser, Subcommand};
 
-use crate::commands::{bisect, compare, completions, doctor, exit_codes, export, gate, history, import, list, log, man, merge, name, prune, report, rm, run, show, sim, why, worst};
+use crate::commands::{
+    bisect, compare, completions, doctor, exit_codes, export, gate, history, import, list, log,
+    man, merge, name, prune, report, rm, run, show, sim, why, worst,
+};
 use crate::exit::Exit;
 use crate::trouble::Trouble;
 

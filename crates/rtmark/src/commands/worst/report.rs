@@ -3,7 +3,8 @@
 use std::fmt::Write as _;
 use std::ops::ControlFlow;
 
-use rtmark_observe::{Calls, Lines, Place, exception_name};
+use rtmark_model::Place;
+use rtmark_observe::{Calls, Lines, Map, exception_name};
 use rtmark_runner::socs;
 use rtmark_sim::{Cycles, Instruction, Machine, Observer};
 use rtmark_worst::{Aspect, Findings, Held, Latencies, Moment, Path, Reach, SLICES, Witness};
@@ -196,7 +197,7 @@ impl<'a> Words<'a> {
     }
 
     pub fn place(&self, address: u32) -> Place {
-        Place::of(address, self.subject.image.symbols(), self.lines.as_ref())
+        Map::new(&self.subject.image, self.lines.as_ref()).place(address)
     }
 
     /// The calls under way in a cycle of the path, the outermost first.
@@ -486,7 +487,9 @@ fn not_executed(subject: &Subject, words: &Words<'_>, findings: &Findings) -> Ve
     let ends = starts.iter().skip(1).copied();
     let functions = starts.iter().copied().zip(ends);
     functions
-        .filter(|(from, _)| words.lines.as_ref().is_some_and(|lines| lines.at(*from).is_some()))
+        .filter(|(from, _)| {
+            words.lines.as_ref().is_some_and(|lines| !lines.inlined_at(*from).is_empty())
+        })
         .filter(|(from, to)| !findings.has_executed(*from, *to))
         .filter_map(|(from, _)| words.place(from).function)
         .collect()
