@@ -225,19 +225,30 @@ impl<'a> Calls<'a> {
     }
 }
 
-/// Where, and with which stack pointer, the program goes on that the newest exception has
-/// interrupted, as its frame says.
-fn interrupted(machine: &Machine) -> (u32, u32) {
+/// What the newest exception has interrupted, as its frame says.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Interrupted {
+    /// Where, and with which stack pointer, the program goes on.
+    pub pc: u32,
+    pub sp: u32,
+    /// The frame's lowest address, and on which stack it is.
+    pub frame: u32,
+    pub on_process_stack: bool,
+}
+
+/// Of a machine that is about to execute a handler's first instruction.
+pub(crate) fn interrupted(machine: &Machine) -> Interrupted {
     let exc_return = machine.register(Register::R(14));
-    let process = exc_return & 4 != 0;
-    let frame = machine.register(if process { Register::Psp } else { Register::Msp });
+    let on_process_stack = exc_return & 4 != 0;
+    let frame = machine.register(if on_process_stack { Register::Psp } else { Register::Msp });
     let word = |offset: u32| {
         let bytes = machine.peek(frame.wrapping_add(offset), 4);
         bytes.try_into().map_or(0, u32::from_le_bytes)
     };
     let size = if exc_return & 0x10 == 0 { 0x68 } else { 0x20 };
     let padding = word(0x1C) >> 7 & 4;
-    (word(0x18) & !1, frame.wrapping_add(size) | padding)
+    let sp = frame.wrapping_add(size) | padding;
+    Interrupted { pc: word(0x18) & !1, sp, frame, on_process_stack }
 }
 
 impl Observer for Calls<'_> {
@@ -262,7 +273,7 @@ impl Observer for Calls<'_> {
 
     fn entered(&mut self, machine: &Machine, exception: u16) {
         if let Some(mut stack) = self.current.take() {
-            let (pc, sp) = interrupted(machine);
+            let Interrupted { pc, sp, .. } = interrupted(machine);
             if self.suspended.len() == MOST_SUSPENDED {
                 self.suspended.remove(0);
             }

@@ -24,10 +24,22 @@ pub struct Row {
     pub a: Share,
     /// What it cost the second.
     pub b: Share,
+    /// The function's cycles with all that it called, where both have it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub inclusive: Option<Inclusive>,
     /// The functions of the first, the most cycles first.
     pub functions_a: Vec<String>,
     /// The functions of the second, the most cycles first.
     pub functions_b: Vec<String>,
+}
+
+/// A function's cycles with those of all that was called from it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Inclusive {
+    /// In the first span.
+    pub a: u64,
+    /// In the second span.
+    pub b: u64,
 }
 
 impl Row {
@@ -69,6 +81,7 @@ impl Difference {
                     function: function.map(str::to_owned),
                     a: Share::default(),
                     b: Share::default(),
+                    inclusive: function.map(|_| Inclusive::default()),
                     functions_a: Vec::new(),
                     functions_b: Vec::new(),
                 });
@@ -78,6 +91,10 @@ impl Difference {
                     (&mut row.b, &mut row.functions_b)
                 };
                 share.add(part.own);
+                if let Some(inclusive) = &mut row.inclusive {
+                    let side = if is_first { &mut inclusive.a } else { &mut inclusive.b };
+                    *side += part.inclusive_cycles;
+                }
                 functions.push(part.function.clone());
             }
         }
@@ -108,7 +125,32 @@ fn cause(rows: &[Row], (name_a, a): (&str, &SpanCost), (name_b, b): (&str, &Span
         times(more, less)
     );
     let lost = |row: &Row| if first_is_slower { row.difference() } else { -row.difference() };
-    let Some(row) = rows.iter().max_by_key(|row| lost(row)).filter(|row| lost(row) > 0) else {
+    let found = rows.iter().max_by_key(|row| lost(row)).filter(|row| lost(row) > 0);
+    // A helper with what it calls may tell more than one of the functions that it is made of.
+    let with_callees = |row: &Row| {
+        let Inclusive { a, b } = row.inclusive.filter(|_| row.role.is_helper())?;
+        let (slow, fast) = if first_is_slower { (a, b) } else { (b, a) };
+        let calls =
+            if first_is_slower { (row.a.calls, row.b.calls) } else { (row.b.calls, row.a.calls) };
+        slow.checked_sub(fast).filter(|lost| *lost > 0).map(|lost| (lost, slow, fast, calls))
+    };
+    let unexplained = |lost: i128| (lost - i128::from(difference)).abs();
+    let helper = rows.iter().filter_map(|row| Some((row, with_callees(row)?)));
+    if let Some((row, (more, slow, fast, (some, others)))) =
+        helper.min_by_key(|(_, (lost, ..))| unexplained(i128::from(*lost)))
+        && found.is_none_or(|row| unexplained(i128::from(more)) < unexplained(lost(row)))
+    {
+        let function = row.function.as_deref().unwrap_or_default();
+        let percent = more as f64 * 100.0 / difference as f64;
+        return format!(
+            "{head}, above all because `{function}` with all that it calls took {} as long, {slow} \
+             cycles against {fast}, in {} against {}: {more} cycles, {percent:.0} % of the difference.",
+            times(slow, fast),
+            calls(some),
+            calls(others)
+        );
+    }
+    let Some(row) = found else {
         return head + ".";
     };
     let (x, y) = if first_is_slower { (row.a, row.b) } else { (row.b, row.a) };
@@ -213,6 +255,21 @@ mod tests {
         );
         let turned = Difference::between(("rust", &rust), ("c", &c));
         assert_eq!(turned.cause, difference.cause);
+        let mut nested = c.clone();
+        nested.parts.push(Part {
+            role: Role::Division,
+            function: "__aeabi_uldivmod".to_owned(),
+            own: Share { calls: 7, ..Share::default() },
+            inclusive_cycles: 630,
+        });
+        let mut other = rust.clone();
+        other.parts.push(Part { inclusive_cycles: 315, ..nested.parts[3].clone() });
+        assert_eq!(
+            Difference::between(("c", &nested), ("rust", &other)).cause,
+            "c takes 315 cycles more than rust (780 against 465, 1.7 times as long), above all \
+             because `__aeabi_uldivmod` with all that it calls took 2.0 times as long, 630 cycles \
+             against 315, in 7 calls against 7 calls: 315 cycles, 100 % of the difference."
+        );
         let same = Difference::between(("c", &c), ("d", &c));
         assert_eq!(same.cause, "c and d take the same: 780 cycles.");
     }

@@ -9,7 +9,8 @@
 //! - [`Profile`] adds up by them where the cycles went;
 //! - [`Attribution`] splits the cycles of one span, and [`Difference`] says where those of
 //!   two spans differ;
-//! - [`HeldBack`] lists the times for which an interrupt would have been held back.
+//! - [`HeldBack`] lists the times for which an interrupt would have been held back;
+//! - [`Stacks`] knows how much of their stacks tasks and interrupts have used.
 //!
 //! This crate knows no kernel and no benchmark. It is given bytes and machines, reads
 //! no file and prints nothing: what is shown, and how, is its users' affair.
@@ -24,10 +25,11 @@ mod lines;
 mod place;
 mod profile;
 mod role;
+mod stacks;
 
 pub use attribution::{Attribution, Part, Share, SpanCost};
 pub use calls::{Calls, Node};
-pub use difference::{Difference, Row};
+pub use difference::{Difference, Inclusive, Row};
 pub use exceptions::exception_name;
 pub use functions::Functions;
 pub use held::{Held, HeldBack, HeldInterval};
@@ -35,3 +37,4 @@ pub use lines::{Inlined, Lines};
 pub use place::Map;
 pub use profile::{Cost, FunctionCost, Profile, Report};
 pub use role::Role;
+pub use stacks::{StackKind, StackUse, Stacks};

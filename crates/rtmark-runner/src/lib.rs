@@ -10,6 +10,7 @@
 pub mod clocked;
 mod emulate;
 mod explain;
+mod footprint;
 mod measure;
 mod pair;
 mod plan;
@@ -20,6 +21,7 @@ mod suite;
 
 pub use emulate::{Clocked, DEADLINE, emulate};
 pub use explain::{Explained, explain};
+pub use footprint::stacks;
 pub use measure::{Measured, Probed, measure};
 pub use pair::{Edge, Moment, Pairing};
 pub use plan::{NothingSelected, Plan, Selection, Unit};
@@ -27,4 +29,4 @@ pub use platform::{
     MachineFile, MachineFileError, Platform, find_machine, machine_from_text, machines,
 };
 pub use run::{Ending, SLICE, Session};
-pub use suite::{Event, Explanation, Ledger, Origin, Suite};
+pub use suite::{Event, Explanation, Footprint, Ledger, Origin, Suite};

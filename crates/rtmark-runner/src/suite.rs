@@ -10,7 +10,7 @@ use rtmark_model::{
     Answer, Basis, Failure, FailureKind, Firmware, Key, Overhead, Provenance, Readings, Samples,
     Scenario, Series,
 };
-use rtmark_observe::{Lines, Map, SpanCost};
+use rtmark_observe::{Lines, Map, SpanCost, StackUse};
 use rtmark_sim::Image;
 use rtmark_store::{Fingerprint, fingerprint};
 use rtmark_units::Cycles;
@@ -18,6 +18,7 @@ use rtmark_units::Cycles;
 use crate::clocked::can_be_clocked;
 use crate::emulate::{Clocked, DEADLINE, emulate};
 use crate::explain::{Explained, explain};
+use crate::footprint::stacks;
 use crate::measure::{Measured, Probed, index_of, measure, measure_emptied, scenarios};
 use crate::plan::{Plan, Unit};
 use crate::platform::Platform;
@@ -252,20 +253,7 @@ impl Suite {
     ) -> Vec<Result<Explanation, Answer>> {
         let images = self.build(plan, ledger);
         let commit = self.builder.tree().commit();
-        let mut asked = Vec::new();
-        for (unit, images) in plan.units.iter().zip(&images) {
-            for (scenario, excuse) in &unit.scenarios {
-                let key = unit.key(&plan.profile, scenario);
-                asked.push(match self.ask(unit, scenario, excuse.as_ref(), images) {
-                    Ask::Said(reason) => Err(Answer::NotApplicable { key, reason }),
-                    Ask::Failed(failure) => Err(Answer::Failed { key, failure }),
-                    Ask::Run(task) => Ok((key, task)),
-                });
-            }
-        }
-        let tasks = || asked.iter().filter_map(|asked| asked.as_ref().ok());
-        let budget = tasks().map(|(_, task)| task.budget).sum();
-        ledger.event(Event::Running(tasks().count(), budget));
+        let asked = self.ask_all(plan, &images, ledger);
         let explained = asked.into_par_iter().map(|asked| {
             let (key, task) = asked?;
             let (Platform::Sim(file, _), Program::Watched(image)) =
@@ -284,6 +272,56 @@ impl Suite {
             }
         });
         explained.collect()
+    }
+
+    /// What the plan asks for, of images that are built.
+    fn ask_all<'a, L: Ledger>(
+        &self,
+        plan: &'a Plan,
+        images: &'a [Images],
+        ledger: &mut L,
+    ) -> Vec<Result<(Key, Task<'a>), Answer>> {
+        let mut asked = Vec::new();
+        for (unit, images) in plan.units.iter().zip(images) {
+            for (scenario, excuse) in &unit.scenarios {
+                let key = unit.key(&plan.profile, scenario);
+                asked.push(match self.ask(unit, scenario, excuse.as_ref(), images) {
+                    Ask::Said(reason) => Err(Answer::NotApplicable { key, reason }),
+                    Ask::Failed(failure) => Err(Answer::Failed { key, failure }),
+                    Ask::Run(task) => Ok((key, task)),
+                });
+            }
+        }
+        let tasks = || asked.iter().filter_map(|asked| asked.as_ref().ok());
+        let budget = tasks().map(|(_, task)| task.budget).sum();
+        ledger.event(Event::Running(tasks().count(), budget));
+        asked
+    }
+
+    /// Builds what the plan asks for, and says of each scenario what memory it takes; or the
+    /// answer that there is instead. In the plan's order.
+    pub fn footprints<L: Ledger>(
+        &self,
+        plan: &Plan,
+        ledger: &mut L,
+    ) -> Vec<Result<Footprint, Answer>> {
+        let images = self.build(plan, ledger);
+        let asked = self.ask_all(plan, &images, ledger);
+        let found = asked.into_par_iter().map(|asked| {
+            let (key, task) = asked?;
+            let firmware = task.image.firmware.clone();
+            let (Platform::Sim(file, _), Program::Watched(image)) =
+                (&task.unit.platform, &task.image.program)
+            else {
+                let reason = "Only the simulator can be observed.".to_owned();
+                return Err(Answer::NotApplicable { key, reason });
+            };
+            match stacks(&file.soc, image, task.scenario, task.budget) {
+                Ok(stacks) => Ok(Footprint { key, firmware, stacks }),
+                Err(failure) => Err(Answer::Failed { key, failure }),
+            }
+        });
+        found.collect()
     }
 
     fn build<L: Ledger>(&self, plan: &Plan, ledger: &mut L) -> Vec<Images> {
@@ -426,6 +464,17 @@ impl Suite {
             },
         }
     }
+}
+
+/// What memory a kernel takes in a scenario.
+#[derive(Clone, Debug)]
+pub struct Footprint {
+    /// The kernel, the scenario, the soc.
+    pub key: Key,
+    /// The image that holds the scenario.
+    pub firmware: Firmware,
+    /// The stacks that the scenario has used.
+    pub stacks: Vec<StackUse>,
 }
 
 /// What a scenario's typical sample was spent on.

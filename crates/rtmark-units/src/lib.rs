@@ -102,6 +102,11 @@ count! {
     Nanoseconds, "ns"
 }
 
+count! {
+    /// Bytes of memory.
+    Bytes, "bytes"
+}
+
 /// A clock rate in hertz.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]

@@ -3,8 +3,8 @@
 use clap::{ArgAction, Args, Parser, Subcommand};
 
 use crate::commands::{
-    bisect, compare, completions, doctor, exit_codes, export, gate, history, import, list, log,
-    man, merge, name, prune, report, rm, run, show, sim, why, worst,
+    bisect, compare, completions, doctor, exit_codes, export, footprint, gate, history, import,
+    list, log, man, merge, name, prune, report, rm, run, show, sim, why, worst,
 };
 use crate::exit::Exit;
 use crate::trouble::Trouble;
@@ -54,6 +54,7 @@ enum Command {
     Import(Box<import::Arguments>),
     Worst(Box<worst::Arguments>),
     Merge(merge::Arguments),
+    Footprint(footprint::Arguments),
     Doctor(doctor::Arguments),
     ExitCodes(exit_codes::Arguments),
     Completions(completions::Arguments),
@@ -83,6 +84,7 @@ impl Cli {
             Command::Import(arguments) => arguments.run(talk),
             Command::Worst(arguments) => arguments.run(talk),
             Command::Merge(arguments) => arguments.run(talk),
+            Command::Footprint(arguments) => arguments.run(talk),
             Command::Doctor(arguments) => arguments.run(),
             Command::ExitCodes(arguments) => arguments.run(),
             Command::Completions(arguments) => arguments.run(),

@@ -166,6 +166,11 @@ fn on_sim(files: Vec<SocFile>, basis: Basis) -> Vec<Platform> {
     files.into_iter().map(|file| Platform::Sim(Box::new(file), basis)).collect()
 }
 
+/// The socs that were asked for, on the simulator, where cycles count.
+pub(super) fn simulated(asked: &[String]) -> Result<Vec<Platform>, Trouble> {
+    wanted(asked, Runs::Sim, Basis::Cycles)
+}
+
 /// The socs that were asked for: names, patterns of names, paths.
 fn wanted(asked: &[String], runs: Runs, basis: Basis) -> Result<Vec<Platform>, Trouble> {
     if asked.is_empty() {

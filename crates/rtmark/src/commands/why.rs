@@ -136,7 +136,7 @@ struct Asked<'a> {
 }
 
 /// Shows progress; there is nothing to keep.
-struct Watcher(Progress);
+pub(super) struct Watcher(pub Progress);
 
 impl Ledger for Watcher {
     type Error = std::convert::Infallible;
@@ -307,10 +307,7 @@ fn part_of<'a>(cost: &'a SpanCost, role: Role, function: &str) -> Option<&'a Par
 
 fn row_lines(row: &Row, costs: [&SpanCost; 2], lines: &mut Vec<Line>) {
     let sides = [(row.a, &row.functions_a), (row.b, &row.functions_b)];
-    let inclusive = |side: usize| {
-        let function = sides[side].1.first().filter(|_| row.function.is_some())?;
-        part_of(costs[side], row.role, function).map(|part| part.inclusive_cycles)
-    };
+    let inclusive = |side: usize| row.inclusive.map(|both| if side == 0 { both.a } else { both.b });
     let mut all = vec![format!("{:+}", row.difference())];
     for (side, (share, functions)) in sides.iter().enumerate() {
         let absent = functions.is_empty();

@@ -188,3 +188,29 @@ fn files_are_where_they_were_lent() {
     assert_eq!(said.code, 11, "{said:#?}");
     sim(folder.path(), LOOP, &["--semihosting-dir=/nonexistent"]).refused(2, &["/nonexistent"]);
 }
+
+#[test]
+fn masked_times_have_length_and_place() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    // cpsid i; nop; nop; nop; cpsie i; cpsid i; nop; cpsie i; b back to the beginning
+    let code = [0xB672, 0xBF00, 0xBF00, 0xBF00, 0xB662, 0xB672, 0xBF00, 0xB662, 0xE7F6];
+    let arguments = ["--masked", "--format=json", "--max-cycles=400"];
+    let said = sim(folder.path(), &code, &arguments);
+    let json: Value = serde_json::from_str(&said.stdout).expect("JSON");
+    let intervals = json["masked"].as_array().expect("a list");
+    assert_eq!(intervals.len(), 2, "{json:#}");
+    let long = &intervals[0];
+    // Three instructions and the one that clears, with a wait where a line of flash begins.
+    assert!((4..=6).contains(&long["cycles"].as_u64().expect("a number")), "{long:#}");
+    assert_eq!(long["by"], serde_json::json!(["PRIMASK"]));
+    assert_eq!(long["from"]["function"], "start");
+    let begins = long["from"]["address"].as_u64().expect("an address");
+    assert_eq!(long["to"]["address"].as_u64(), Some(begins + 8), "{long:#}");
+    assert!(long["times"].as_u64() > Some(10), "{long:#}");
+
+    let text = sim(folder.path(), &code, &["--masked=1", "--max-cycles=400"]);
+    assert_eq!(text.stdout.lines().filter(|line| line.contains("from start")).count(), 1);
+    let all = sim(folder.path(), &code, &["--masked", "--masked-priority=0", "--max-cycles=400"]);
+    assert!(all.stdout.contains("one instruction"), "{all:#?}");
+    assert_eq!(sim(folder.path(), &code, &["--masked-priority=0"]).code, 2);
+}

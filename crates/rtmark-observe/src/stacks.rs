@@ -1,0 +1,192 @@
+//! How much of their stacks tasks and interrupts have used.
+//!
+//! Watches the stack pointer at every instruction, and what handlers store below a task's
+//! stack pointer, where kernels save registers. A task is known by the place at which it
+//! was interrupted, so that each keeps its stack whatever kernel switches them; a program
+//! without tasks of its own has one stack, the main one.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+
+use rtmark_sim::{AccessKind, Machine, Observer, Register, Symbols};
+use rtmark_units::Bytes;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::calls::interrupted;
+use crate::exceptions::exception_name;
+use crate::functions::Functions;
+
+/// The most that a task or an interrupt has used.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct StackUse {
+    /// A task's first function, or the exception.
+    pub name: String,
+    /// Whose stack.
+    pub kind: StackKind,
+    /// The most, from the first stack pointer to the lowest byte in use. Of a task with the
+    /// frame that an interrupt leaves there, as far as one came; of an interrupt what it
+    /// adds to the main stack.
+    #[schemars(with = "u64")]
+    pub bytes: Bytes,
+    /// The lowest address in use; of an interrupt there may be many.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lowest: Option<u32>,
+}
+
+/// Whose stack something is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum StackKind {
+    /// The main stack, as thread mode uses it: all of a program without tasks, or the
+    /// start-up of a kernel that has some.
+    Main,
+    /// The process stack of a task.
+    Task,
+    /// A handler.
+    Interrupt,
+}
+
+#[derive(Debug)]
+struct Thread {
+    name: u32,
+    /// The name is that of the code which switched stacks: the next function's is better.
+    is_named: bool,
+    on_process_stack: bool,
+    high: u32,
+    low: u32,
+}
+
+#[derive(Debug)]
+struct Suspended {
+    pc: u32,
+    sp: u32,
+    thread: usize,
+}
+
+/// The most bytes that a handler saves below a task's stack pointer: general and
+/// floating-point registers with a few words more.
+const SAVED: u32 = 256;
+
+/// Follows a run from its beginning.
+#[derive(Debug)]
+pub struct Stacks<'a> {
+    functions: Functions<'a>,
+    threads: Vec<Thread>,
+    suspended: Vec<Suspended>,
+    current: Option<usize>,
+    /// Handlers that are active, the innermost last, each with the main stack pointer before.
+    nested: Vec<(u16, u32)>,
+    /// The most by exception.
+    handlers: BTreeMap<u16, u32>,
+}
+
+impl<'a> Stacks<'a> {
+    /// Wants a machine that has just been reset.
+    pub fn new(symbols: &'a Symbols) -> Self {
+        Self {
+            functions: Functions::new(symbols),
+            threads: Vec::new(),
+            suspended: Vec::new(),
+            current: None,
+            nested: Vec::new(),
+            handlers: BTreeMap::new(),
+        }
+    }
+
+    /// What was used: tasks in the order of their appearance, then interrupts by number.
+    pub fn uses(&self) -> Vec<StackUse> {
+        let task = |thread: &Thread| StackUse {
+            name: self.functions.name(thread.name).to_owned(),
+            kind: if thread.on_process_stack { StackKind::Task } else { StackKind::Main },
+            bytes: Bytes((thread.high - thread.low).into()),
+            lowest: Some(thread.low),
+        };
+        let handler = |(exception, bytes): (&u16, &u32)| StackUse {
+            name: exception_name(*exception),
+            kind: StackKind::Interrupt,
+            bytes: Bytes((*bytes).into()),
+            lowest: None,
+        };
+        self.threads.iter().map(task).chain(self.handlers.iter().map(handler)).collect()
+    }
+
+    /// The thread that executes at a place: one that was interrupted there, or a new one.
+    fn resume(&mut self, pc: u32, sp: u32, on_process_stack: bool, is_named: bool) -> usize {
+        let fits = |suspended: &Suspended| (suspended.pc, suspended.sp) == (pc, sp);
+        if let Some(at) = self.suspended.iter().rposition(fits) {
+            return self.suspended.remove(at).thread;
+        }
+        let name = self.functions.at(pc);
+        self.threads.push(Thread { name, is_named, on_process_stack, high: sp, low: sp });
+        self.threads.len() - 1
+    }
+
+    fn handler_uses(&mut self, sp: u32) {
+        if let Some(&(exception, base)) = self.nested.last() {
+            let most = self.handlers.entry(exception).or_default();
+            *most = (*most).max(base.saturating_sub(sp));
+        }
+    }
+
+    /// What a handler stores right below a task's stack is the task's.
+    fn saves(&mut self, address: u32) {
+        let below = |thread: &&mut Thread| {
+            thread.on_process_stack && thread.low.wrapping_sub(address).wrapping_sub(1) < SAVED
+        };
+        if let Some(thread) = self.threads.iter_mut().find(below) {
+            thread.low = address;
+        }
+    }
+}
+
+impl Observer for Stacks<'_> {
+    fn before(&mut self, machine: &Machine) -> ControlFlow<()> {
+        let (pc, sp) = (machine.register(Register::Pc), machine.register(Register::R(13)));
+        if machine.register(Register::Xpsr) & 0x1FF != 0 {
+            self.handler_uses(sp);
+            let access = machine.next_access().filter(|access| access.kind == AccessKind::Write);
+            if let Some(access) = access.filter(|access| access.address.abs_diff(sp) > SAVED) {
+                self.saves(access.address);
+            }
+            return ControlFlow::Continue(());
+        }
+        let on_process_stack = machine.register(Register::Control) & 2 != 0;
+        let same = |thread: &usize| self.threads[*thread].on_process_stack == on_process_stack;
+        let at = match self.current {
+            Some(thread) if same(&thread) => thread,
+            // Thread code has switched stacks by itself: a task is begun without an exception.
+            Some(_) => self.resume(pc, sp, on_process_stack, false),
+            None => self.resume(pc, sp, on_process_stack, true),
+        };
+        self.current = Some(at);
+        let function = self.functions.at(pc);
+        let thread = &mut self.threads[at];
+        thread.low = thread.low.min(sp);
+        if !thread.is_named && thread.name != function {
+            (thread.name, thread.is_named) = (function, true);
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn entered(&mut self, machine: &Machine, exception: u16) {
+        let left = interrupted(machine);
+        if let Some(thread) = self.current.take() {
+            self.suspended.push(Suspended { pc: left.pc, sp: left.sp, thread });
+            // On the main stack the frame is what the interrupt adds.
+            if left.on_process_stack {
+                let thread = &mut self.threads[thread];
+                thread.low = thread.low.min(left.frame);
+            }
+        }
+        let main = machine.register(Register::Msp);
+        let base = if left.on_process_stack { main } else { left.sp };
+        self.nested.push((exception, base));
+        self.handler_uses(main);
+    }
+
+    fn returned(&mut self, _machine: &Machine, _exception: u16) {
+        self.nested.pop();
+        self.current = None;
+    }
+}
