@@ -167,7 +167,9 @@ impl<'a> Attribution<'a> {
             }
         }
         let mut whole = Share::default();
-        parts.values().for_each(|(own, _)| whole.add(*own));
+        for (own, _) in parts.values() {
+            whole.add(*own);
+        }
         let named = |((role, function), (own, inclusive_cycles))| {
             let function = calls.functions().name(function).to_owned();
             Part { role, function, own, inclusive_cycles }

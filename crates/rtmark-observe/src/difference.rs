@@ -217,7 +217,9 @@ mod tests {
         };
         let parts: Vec<_> = parts.iter().map(part).collect();
         let mut whole = Share::default();
-        parts.iter().for_each(|part| whole.add(part.own));
+        for part in &parts {
+            whole.add(part.own);
+        }
         SpanCost { whole, parts }
     }
 

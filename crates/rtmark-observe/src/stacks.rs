@@ -55,6 +55,8 @@ struct Thread {
     on_process_stack: bool,
     high: u32,
     low: u32,
+    /// Where the stack pointer was last.
+    sp: u32,
 }
 
 #[derive(Debug)]
@@ -67,6 +69,9 @@ struct Suspended {
 /// The most bytes that a handler saves below a task's stack pointer: general and
 /// floating-point registers with a few words more.
 const SAVED: u32 = 256;
+
+/// A stack pointer that moves further in one instruction, in bytes, is on another stack.
+const JUMP: u32 = 2048;
 
 /// Follows a run from its beginning.
 #[derive(Debug)]
@@ -118,7 +123,7 @@ impl<'a> Stacks<'a> {
             return self.suspended.remove(at).thread;
         }
         let name = self.functions.at(pc);
-        self.threads.push(Thread { name, is_named, on_process_stack, high: sp, low: sp });
+        self.threads.push(Thread { name, is_named, on_process_stack, high: sp, low: sp, sp });
         self.threads.len() - 1
     }
 
@@ -154,6 +159,14 @@ impl Observer for Stacks<'_> {
         let on_process_stack = machine.register(Register::Control) & 2 != 0;
         let same = |thread: &usize| self.threads[*thread].on_process_stack == on_process_stack;
         let at = match self.current {
+            // A program that switches by hand, without exceptions.
+            Some(thread) if same(&thread) && self.threads[thread].sp.abs_diff(sp) > JUMP => {
+                let holds = |thread: &Thread| {
+                    (thread.low.saturating_sub(SAVED)..=thread.high).contains(&sp)
+                };
+                let known = self.threads.iter().position(holds);
+                known.unwrap_or_else(|| self.resume(pc, sp, on_process_stack, false))
+            }
             Some(thread) if same(&thread) => thread,
             // Thread code has switched stacks by itself: a task is begun without an exception.
             Some(_) => self.resume(pc, sp, on_process_stack, false),
@@ -162,7 +175,7 @@ impl Observer for Stacks<'_> {
         self.current = Some(at);
         let function = self.functions.at(pc);
         let thread = &mut self.threads[at];
-        thread.low = thread.low.min(sp);
+        (thread.low, thread.sp) = (thread.low.min(sp), sp);
         if !thread.is_named && thread.name != function {
             (thread.name, thread.is_named) = (function, true);
         }

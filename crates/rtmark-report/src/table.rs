@@ -248,10 +248,10 @@ pub(crate) fn aside(figures: &Figures) -> Vec<String> {
     } else if !joined.is_empty() {
         lines.push(joined);
     }
-    if let Some(emptied) = figures.emptied.map(|emptied| emptied.typical()) {
-        if emptied != typical {
-            lines.push(format!("emptied {}", grouped(emptied)));
-        }
+    if let Some(emptied) = figures.emptied.map(|emptied| emptied.typical())
+        && emptied != typical
+    {
+        lines.push(format!("emptied {}", grouped(emptied)));
     }
     if let Some(hit) = statistics.disturbed {
         lines.push(format!("{} hit, max {}", grouped(hit.count), grouped(hit.max)));

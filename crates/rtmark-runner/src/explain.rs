@@ -90,7 +90,9 @@ mod tests {
         let hit = Disturbance { tick: true, interrupt: false };
         let of = |values: &[(u64, Disturbance)]| {
             let mut samples = Samples::new();
-            values.iter().for_each(|(value, hit)| samples.push(*value, *hit));
+            for (value, hit) in values {
+                samples.push(*value, *hit);
+            }
             representative(&samples)
         };
         let none = Disturbance::NONE;

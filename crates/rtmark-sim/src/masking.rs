@@ -60,8 +60,10 @@ pub(crate) struct Masking {
     written: Option<MaskSite>,
     open: Option<Open>,
     longest: Option<MaskedInterval>,
-    /// The longest that was over when a watch was hit last; none before the first hit.
-    settled: Option<Option<MaskedInterval>>,
+    /// A watch has been hit.
+    begun: bool,
+    /// The longest that was over when a watch was hit last.
+    settled: Option<MaskedInterval>,
 }
 
 impl Masking {
@@ -72,11 +74,11 @@ impl Masking {
 
     /// Something was hit that the user of the machine watches.
     pub fn watch_hit(&mut self) {
-        if self.settled.is_none() {
+        if !std::mem::replace(&mut self.begun, true) {
             // What began before does not count.
             (self.open, self.longest) = (None, None);
         }
-        self.settled = Some(self.longest);
+        self.settled = self.longest;
     }
 
     fn close(&mut self, open: Open, now: u64, slept: u64, cleared: MaskSite) {
@@ -116,7 +118,7 @@ impl Machine {
     ///
     /// [`Watch`]: crate::Watch
     pub fn longest_masked(&self) -> Option<MaskedInterval> {
-        self.watches.masking.settled.flatten()
+        self.watches.masking.settled
     }
 
     /// The mask register that holds interrupts back now, the strongest of them.

@@ -349,7 +349,9 @@ fn text(names: &[String; 2], costs: [&SpanCost; 2], difference: &Difference) -> 
         all.extend(cells(Share { calls: 0, ..cost.whole }, None));
     }
     lines.push(Line { cells: all, what: "the whole span".to_owned() });
-    difference.rows.iter().for_each(|row| row_lines(row, costs, &mut lines));
+    for row in &difference.rows {
+        row_lines(row, costs, &mut lines);
+    }
 
     let heads: Vec<&str> = std::iter::once("difference").chain(HEADS).chain(HEADS).collect();
     let widths: Vec<usize> = heads
