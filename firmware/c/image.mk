@@ -20,12 +20,16 @@
 #
 #   RTMARK_SOC      name of the soc
 #   RTMARK_CORE     core to compile for
-#   RTMARK_PROFILE  named set of build settings
+#   RTMARK_SET      settings that are to differ from the kernel's own, as words such
+#                   as ASSERTS=0 and TICK_HZ=100: kernel.toml says which there are.
+#                   OPT, COMPILER (gcc, clang) and CODE_IN (flash, ram) are heeded
+#                   here; each other one becomes a macro RTMARK_SET_<word>
 #   RTMARK_GEN      directory with memory.x and rtmark_soc.h of that soc
 #   RTMARK_CLOCKED  1 for probes that read a counter (see rtmark_clock.h)
 #   RTMARK_WITHOUT  images that are not built
-#   RTMARK_OUT      directory for the ELFs; use one for each soc and profile
+#   RTMARK_OUT      directory for the ELFs; use one for each soc and choice of settings
 #   CROSS_COMPILE   prefix of the tools (arm-none-eabi-)
+#   CLANG           that compiler (clang), where settings ask for it
 #   V=1             show the commands
 #
 # The same sources give the same ELF, byte by byte, in whatever directory.
@@ -35,7 +39,6 @@ FIRMWARE := $(abspath $(SHARED)/..)
 
 # ------------------------------------------------------------------- what to build for
 
-RTMARK_PROFILE ?= default
 REQUIRED := RTMARK_SOC RTMARK_CORE RTMARK_GEN RTMARK_OUT
 MISSING := $(foreach name,$(REQUIRED),$(if $($(name)),,$(name)))
 ifneq ($(strip $(MISSING)),)
@@ -47,9 +50,22 @@ ifneq ($(strip $(ABSENT)),)
 $(error RTMARK_GEN names `$(RTMARK_GEN)`, which lacks $(strip $(ABSENT)); firmware/c/README.md shows what belongs there)
 endif
 
-PROFILES ?= default
-ifeq ($(filter $(RTMARK_PROFILE),$(PROFILES)),)
-$(error profile `$(RTMARK_PROFILE)` is unknown here; this kernel has: $(PROFILES))
+# The value of a setting, empty where the kernel's own is to stay.
+set = $(patsubst $(1)=%,%,$(filter $(1)=%,$(RTMARK_SET)))
+
+ifneq ($(call set,OPT),)
+override OPT := -O$(call set,OPT)
+$(foreach image,$(IMAGES),$(eval override OPT_$(image) :=))
+endif
+
+COMPILER := $(or $(call set,COMPILER),gcc)
+ifeq ($(filter gcc clang,$(COMPILER)),)
+$(error compiler `$(COMPILER)` is unknown here; known are gcc and clang)
+endif
+
+CODE_IN := $(or $(call set,CODE_IN),flash)
+ifeq ($(filter flash ram,$(CODE_IN)),)
+$(error code can be in flash or ram, not in `$(CODE_IN)`)
 endif
 
 CORE_FLAGS_cortex-m0plus := -mcpu=cortex-m0plus -mfloat-abi=soft -DRTMARK_CORE_HAS_FPU=0
@@ -59,7 +75,11 @@ CORE_FLAGS_cortex-m33 := -mcpu=cortex-m33 -mfpu=fpv5-sp-d16 -mfloat-abi=hard -DR
 
 include $(SHARED)/arch.mk
 
-CORE_FLAGS := $(CORE_FLAGS_$(RTMARK_CORE))
+# Without its unit, a core is compiled for as one that has none.
+SOFT_FLOAT_cortex-m4f := -mcpu=cortex-m4+nofp -mfloat-abi=soft -DRTMARK_CORE_HAS_FPU=0
+SOFT_FLOAT_cortex-m33 := -mcpu=cortex-m33+nofp -mfloat-abi=soft -DRTMARK_CORE_HAS_FPU=0
+
+CORE_FLAGS := $(or $(if $(filter 0,$(call set,FPU)),$(SOFT_FLOAT_$(RTMARK_CORE))),$(CORE_FLAGS_$(RTMARK_CORE)))
 ifeq ($(CORE_FLAGS),)
 $(error core `$(RTMARK_CORE)` is unknown here; known are: $(patsubst CORE_FLAGS_%,%,$(filter CORE_FLAGS_%,$(.VARIABLES))))
 endif
@@ -67,10 +87,27 @@ endif
 # ------------------------------------------------------------------------------- tools
 
 CROSS_COMPILE ?= $(CROSS_COMPILE_DEFAULT)
-CC := $(CROSS_COMPILE)gcc
-CC_VERSION := $(shell $(CC) -dumpfullversion 2>/dev/null)
+GCC := $(CROSS_COMPILE)gcc
+CC_VERSION := $(shell $(GCC) -dumpfullversion 2>/dev/null)
 ifeq ($(CC_VERSION),)
-$(error `$(CC)` does not run; install it (`rtmark doctor` says how) or set CROSS_COMPILE)
+$(error `$(GCC)` does not run; install it (`rtmark doctor` says how) or set CROSS_COMPILE)
+endif
+
+# Clang compiles; headers, libraries and the linker are GCC's.
+CLANG ?= clang
+ifeq ($(COMPILER),clang)
+CC := $(CLANG)
+CC_VERSION := $(shell $(CC) -dumpversion 2>/dev/null) $(CC_VERSION)
+ifeq ($(words $(CC_VERSION)),1)
+$(error `$(CC)` does not run; install it (Debian: apt install clang) or set CLANG)
+endif
+NEWLIB := $(dir $(shell $(GCC) -print-file-name=libc.a))../include
+# Newlib was compiled with short enumerations, as GCC has them; and it says nothing of stacks,
+# about which the linker wonders where other files do.
+CC_FLAGS := --target=arm-none-eabi -isystem $(NEWLIB) -fshort-enums
+CC_LDFLAGS := -Wl,-z,noexecstack
+else
+CC := $(GCC)
 endif
 
 Q := $(if $(filter 1,$(V)),,@)
@@ -92,9 +129,13 @@ MACHINE := $(THUMB) $(CORE_FLAGS)
 CFLAGS := $(MACHINE) -std=gnu11 -g -ffunction-sections -fdata-sections \
           -Wall -Wextra -Wshadow -Wstrict-prototypes -Werror \
           $(if $(RTMARK_CLOCKED),-DRTMARK_CLOCKED=1) \
+          $(addprefix -DRTMARK_SET_,$(filter-out OPT=% COMPILER=% CODE_IN=%,$(RTMARK_SET))) \
+          $(if $(filter ram,$(CODE_IN)),-DRTMARK_CODE_IN_RAM) \
           $(addprefix -D,$(DEFINES)) -I$(SHARED) -I$(GEN) $(addprefix -I,$(INCLUDES))
+SCRIPT := $(SHARED)/firmware$(if $(filter ram,$(CODE_IN)),_ram).ld
 LDFLAGS := $(MACHINE) -nostartfiles -Wl,--gc-sections -Wl,--build-id=none \
-           -Wl,--fatal-warnings $(LINK) -L$(GEN) -T$(SHARED)/firmware.ld
+           -Wl,--fatal-warnings $(LINK) -L$(GEN) -T$(SCRIPT) \
+           $(CC_LDFLAGS)
 
 # ------------------------------------------------------------------------------ objects
 
@@ -112,9 +153,9 @@ ELFS := $(IMAGES:%=$(OUT)/%.elf)
 
 # The makefiles count as sources, and so does everything that a command depends on
 # without its being a file: a change of any of it rebuilds all.
-SETTINGS := $(CC) $(CC_VERSION) $(CFLAGS) $(LDFLAGS) OPT=$(OPT) \
+SETTINGS := $(CC) $(CC_VERSION) $(CC_FLAGS) $(CFLAGS) $(LDFLAGS) OPT=$(OPT) \
             $(foreach image,$(IMAGES),$(image)=$(OPT_$(image))) \
-            $(THIRD_PARTY_SOURCES) $(RTMARK_SOC) $(RTMARK_PROFILE)
+            $(THIRD_PARTY_SOURCES) $(RTMARK_SOC)
 
 .DELETE_ON_ERROR:
 .SUFFIXES:
@@ -140,19 +181,25 @@ $(GEN)/%: $(RTMARK_GEN)/% FORCE
 
 NEEDED_BY_OBJECTS := $(OBJ)/settings $(GEN)/rtmark_soc.h $(MAKEFILE_LIST)
 
-assemble = $(Q)$(CC) $(CFLAGS) $(PREFIX_MAP) -MMD -MP -c $(abspath $<) -o $@
-to_assembly = $(CC) $(CFLAGS) $(or $(OPT_$*),$(OPT)) $(PER_FILE) $(PREFIX_MAP) -MMD -MP -MF $(@:.o=.d) -MT $@ \
+assemble = $(Q)$(CC) $(CC_FLAGS) $(CFLAGS) $(PREFIX_MAP) -MMD -MP -c $(abspath $<) -o $@
+to_assembly = $(CC) $(CC_FLAGS) $(CFLAGS) $(or $(OPT_$*),$(OPT)) $(PER_FILE) $(PREFIX_MAP) -MMD -MP -MF $(@:.o=.d) -MT $@ \
               $(abspath $<) -S -o $@.s
 ifeq ($(RTMARK_CLOCKED),)
-compile = $(Q)$(CC) $(CFLAGS) $(or $(OPT_$*),$(OPT)) $(PER_FILE) $(PREFIX_MAP) -MMD -MP -c $(abspath $<) -o $@
+compile = $(Q)$(CC) $(CC_FLAGS) $(CFLAGS) $(or $(OPT_$*),$(OPT)) $(PER_FILE) $(PREFIX_MAP) -MMD -MP -c $(abspath $<) -o $@
 else
 # By way of assembly language, where probes come to the entries of functions.
 compile = $(Q)$(to_assembly) && awk -f $(SHARED)/entry_probes.awk $@.s $@.s > $@.probed.s && \
-          $(CC) $(MACHINE) -c $@.probed.s -o $@
+          $(CC) $(CC_FLAGS) $(MACHINE) -c $@.probed.s -o $@
 $(OBJ)/rtmark_clock.o: PER_FILE := $(GENERAL_REGISTERS)
 endif
 
-$(addprefix $(OBJ)/,$(notdir $(STARTUP:.c=.o))): PER_FILE := $(GENERAL_REGISTERS)
+# Before the floating-point unit is on, nothing may use its registers; before code is in RAM,
+# nothing there may be called, such as memcpy() for a loop that copies.
+NO_CALLS_gcc := -fno-tree-loop-distribute-patterns
+NO_CALLS_clang := -fno-builtin
+$(addprefix $(OBJ)/,$(notdir $(STARTUP:.c=.o))): PER_FILE := \
+                          $(if $(filter clang,$(COMPILER)),-mno-implicit-float,$(GENERAL_REGISTERS)) \
+                          $(if $(filter ram,$(CODE_IN)),$(NO_CALLS_$(COMPILER)))
 
 $(OBJ)/%.o: %.c $(NEEDED_BY_OBJECTS)
 	$(compile)
@@ -172,8 +219,8 @@ $(THIRD_PARTY_OBJ)/$(basename $(notdir $(1))).o: $(1) $(NEEDED_BY_OBJECTS)
 endef
 $(foreach source,$(THIRD_PARTY_SOURCES),$(eval $(call third_party_object,$(source))))
 
-$(OUT)/%.elf: $(OBJ)/%.o $(COMMON_OBJECTS) $(GEN)/memory.x $(SHARED)/firmware.ld
-	$(Q)$(CC) $(LDFLAGS) $(filter-out $(WITHOUT_$*:%=$(OBJ)/%.o),$(filter %.o,$^)) -o $@
+$(OUT)/%.elf: $(OBJ)/%.o $(COMMON_OBJECTS) $(GEN)/memory.x $(SCRIPT)
+	$(Q)$(GCC) $(LDFLAGS) $(filter-out $(WITHOUT_$*:%=$(OBJ)/%.o),$(filter %.o,$^)) -o $@
 
 .SECONDARY: $(IMAGE_OBJECTS) $(COMMON_OBJECTS) $(GEN)/memory.x $(GEN)/rtmark_soc.h
 

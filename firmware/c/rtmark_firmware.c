@@ -39,6 +39,12 @@ __asm__(".pushsection .rodata.rtmark_select, \"a\", %progbits\n"
         SELECT_ALIGN
         ".popsection\n");
 
+/* What this file was compiled with, and with it all others. */
+static void __attribute__((used)) settings(void)
+{
+    RTMARK_SETTING("fpu", RTMARK_CORE_HAS_FPU);
+}
+
 static const char *scenario_id = "unknown";
 
 /* Room for the longest line of the catalogue, twice. What exceeds it is cut off. */

@@ -67,6 +67,7 @@
  * | 3    | RTMARK_BEGIN_AT_PEND   | exception number                             |
  * | 4    | RTMARK_END_AT_RETURN   | exception number                             |
  * | 5    | RTMARK_SCENARIO        | the index that selects the scenario          |
+ * | 6    | RTMARK_SETTING         | the value that the setting was compiled with |
  *
  * ## Where nobody watches
  *
@@ -133,9 +134,18 @@
  * `rtmark_select`; rtmark_firmware.c and firmware.ld, beside this file, see to that.
  * Firmware that measures one thing only needs no scenario.
  */
-#define RTMARK_SCENARIO(id, function)                 \
-    static void function(void) __attribute__((used)); \
+#define RTMARK_SCENARIO(id, function) \
+    RTMARK_USED_(function)            \
     __asm__("rtmark_scenario " #function ", \"" id "\"")
+
+/**
+ * Tells what a setting of this build is, such as how often a second it ticks. `value` is a
+ * constant; on is 1, off is 0. The names are those of rtmark's docs/settings.md. A
+ * statement, to be used inside a function, which nobody needs to call: give it
+ * `__attribute__((used))`, and the linker drops it without dropping what it tells.
+ */
+#define RTMARK_SETTING(id, value) \
+    __asm__ __volatile__("rtmark_record 6, %c0, \"" id "\"" : : "i"((unsigned long)(value)))
 
 /* ------------------------------------------------- how it is done, from here on */
 
@@ -225,6 +235,17 @@ __asm__(
     ".endm\n"
 
     ".endif\n");
+
+/* Nothing but assembler refers to a scenario's function. Clang hears no more about one that is
+ * defined already, so there something else refers to it; the linker drops that. */
+#if defined(__clang__)
+#define RTMARK_USED_(function) RTMARK_USED_BY_(function, __COUNTER__)
+#define RTMARK_USED_BY_(function, number) RTMARK_USED_BY__(function, number)
+#define RTMARK_USED_BY__(function, number) \
+    static void (*const rtmark_used_##number)(void) __attribute__((used)) = function;
+#else
+#define RTMARK_USED_(function) static void function(void) __attribute__((used));
+#endif
 
 /* `inline` tells the compiler that this line is next to nothing when it decides
  * whether to inline the function around it. */

@@ -18,6 +18,10 @@ extern uint32_t firmware_stack_top[];
 extern uint32_t firmware_data_start[], firmware_data_end[];
 extern const uint32_t firmware_data_load[];
 extern uint32_t firmware_bss_start[], firmware_bss_end[];
+#ifdef RTMARK_CODE_IN_RAM
+extern uint32_t firmware_code_start[], firmware_code_end[];
+extern const uint32_t firmware_code_load[];
+#endif
 
 int main(void);
 void Reset_Handler(void);
@@ -98,6 +102,13 @@ void Reset_Handler(void)
 #if RTMARK_CORE_HAS_FPU
     SCB_CPACR |= SCB_CPACR_FPU_FULL_ACCESS;
     __asm__ __volatile__("dsb\n\tisb" : : : "memory");
+#endif
+
+#ifdef RTMARK_CODE_IN_RAM
+    const uint32_t *code = firmware_code_load;
+    for (uint32_t *to = firmware_code_start; to < firmware_code_end;) {
+        *to++ = *code++;
+    }
 #endif
 
     const uint32_t *from = firmware_data_load;

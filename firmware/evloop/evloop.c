@@ -59,6 +59,13 @@ void evloop_start_ticks(void)
     SYST_CSR = SYST_CSR_CLKSOURCE_CORE | SYST_CSR_TICKINT | SYST_CSR_ENABLE;
 }
 
+/* What this loop was compiled with. */
+static void __attribute__((used)) settings(void)
+{
+    RTMARK_SETTING("tick_hz", EVLOOP_TICK_HZ);
+    RTMARK_SETTING("tick_bits", 32);
+}
+
 uint32_t evloop_now(void)
 {
     return ticks;

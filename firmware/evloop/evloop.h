@@ -51,7 +51,10 @@ void evloop_run(void) __attribute__((noreturn));
 
 /* --------------------------------------------------------------------- timers */
 
-#define EVLOOP_TICK_HZ 1000u
+#ifndef RTMARK_SET_TICK_HZ
+#define RTMARK_SET_TICK_HZ 1000
+#endif
+#define EVLOOP_TICK_HZ (RTMARK_SET_TICK_HZ + 0u)
 
 struct evloop_timer {
     struct evloop_timer *next;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * FreeRTOS as its own documents configure it: profile `default`.
+ * FreeRTOS as its own documents configure it: profile `default`. Each RTMARK_SET_ macro
+ * is another value that a build was asked for; kernel.toml says which there are.
  *
  * Three sources, in this order. "Demo" is the configuration of the kernel's demo
  * for this core (CORTEX_M4F_STM32F407ZG-SK for the M4F), which FreeRTOS says to
  * prefer. "Template" is examples/template_configuration in the kernel's tree.
  * "Kernel" is what the kernel or its port assumes when neither says anything.
  *
- * What matters when figures are compared is repeated in kernel.toml.
+ * What matters when figures are compared, settings.c tells with every image.
  */
 #ifndef FREERTOS_CONFIG_H
 #define FREERTOS_CONFIG_H
@@ -20,7 +21,10 @@
 
 /* Demo. The template's 100 Hz would make a tick ten times as rare as on the
  * other kernels here. */
-#define configTICK_RATE_HZ ( ( TickType_t ) 1000 )
+#ifndef RTMARK_SET_TICK_HZ
+    #define RTMARK_SET_TICK_HZ 1000
+#endif
+#define configTICK_RATE_HZ ( ( TickType_t ) RTMARK_SET_TICK_HZ )
 
 /* Demo. The template's 64 bits do not exist in the Cortex-M0 port. */
 #define configTICK_TYPE_WIDTH_IN_BITS TICK_TYPE_WIDTH_32_BITS
@@ -33,15 +37,23 @@
 /* Demo and template. */
 #define configUSE_PREEMPTION 1
 #define configIDLE_SHOULD_YIELD 1
-#define configMAX_PRIORITIES 5
+#ifndef RTMARK_SET_PRIORITIES
+    #define RTMARK_SET_PRIORITIES 5
+#endif
+#define configMAX_PRIORITIES RTMARK_SET_PRIORITIES
 
 /* Kernel: the demos leave it out, and then it is on. It makes every tick look
  * for another ready task of the same priority. */
-#define configUSE_TIME_SLICING 1
+#ifndef RTMARK_SET_TIME_SLICING
+    #define RTMARK_SET_TIME_SLICING 1
+#endif
+#define configUSE_TIME_SLICING RTMARK_SET_TIME_SLICING
 
 /* Kernel: the ports that have a faster way to find the highest ready priority
  * take it when the demo leaves this out. ARM_CM0 has none, for want of CLZ. */
-#if defined( __ARM_FEATURE_CLZ )
+#if defined( RTMARK_SET_PORT_OPTIMISED_SELECTION )
+    #define configUSE_PORT_OPTIMISED_TASK_SELECTION RTMARK_SET_PORT_OPTIMISED_SELECTION
+#elif defined( __ARM_FEATURE_CLZ )
     #define configUSE_PORT_OPTIMISED_TASK_SELECTION 1
 #else
     #define configUSE_PORT_OPTIMISED_TASK_SELECTION 0
@@ -90,29 +102,40 @@
 #define configUSE_MALLOC_FAILED_HOOK 0
 #define configUSE_DAEMON_TASK_STARTUP_HOOK 0
 #define configGENERATE_RUN_TIME_STATS 0
-#define configUSE_TRACE_FACILITY 0
+#ifndef RTMARK_SET_TRACE
+    #define RTMARK_SET_TRACE 0
+#endif
+#define configUSE_TRACE_FACILITY RTMARK_SET_TRACE
 #define configUSE_STATS_FORMATTING_FUNCTIONS 0
 
 /* Template: the end of the stack is compared with a pattern, four words of it,
  * each time a task is switched out. */
-#define configCHECK_FOR_STACK_OVERFLOW 2
+#ifndef RTMARK_SET_STACK_CHECK
+    #define RTMARK_SET_STACK_CHECK 2
+#endif
+#define configCHECK_FOR_STACK_OVERFLOW RTMARK_SET_STACK_CHECK
 
 /* Demo and template check with an assert. Both would then hang for a debugger to
  * find; here it ends the run and names the place. The condition costs the same. */
-extern void vAssertCalled( void ) __attribute__( ( noreturn ) );
-#define configASSERT( x )  \
-    if( ( x ) == 0 )       \
-    {                      \
-        vAssertCalled();   \
-    }
+#ifndef RTMARK_SET_ASSERTS
+    #define RTMARK_SET_ASSERTS 1
+#endif
+#if RTMARK_SET_ASSERTS
+    extern void vAssertCalled( void ) __attribute__( ( noreturn ) );
+    #define configASSERT( x )  \
+        if( ( x ) == 0 )       \
+        {                      \
+            vAssertCalled();   \
+        }
+#endif
 
 /* -------------------------------------------------------------- interrupts */
 
 /* The Cortex-M0 port wants to be told, although the core here has no MPU. */
 #define configENABLE_MPU 0
 
-/* Template: at its start the scheduler checks that SVC and PendSV lead to it. */
-#define configCHECK_HANDLER_INSTALLATION 1
+/* Template: at its start the scheduler checks that SVC and PendSV lead to it. It is an assert. */
+#define configCHECK_HANDLER_INSTALLATION RTMARK_SET_ASSERTS
 
 #if !defined( __ARM_ARCH_PROFILE ) || __ARM_ARCH_PROFILE != 'M'
     #include "other_cores.h"
@@ -136,7 +159,11 @@ extern void vAssertCalled( void ) __attribute__( ( noreturn ) );
 
     /* The Cortex-M33 port names its handlers itself, and wants to be told what is in use. Code
      * runs in the state in which the core comes out of reset. */
-    #define configENABLE_FPU 1
+    #if defined( __ARM_FP )
+        #define configENABLE_FPU 1
+    #else
+        #define configENABLE_FPU 0
+    #endif
     #define configENABLE_MVE 0
     #define configENABLE_TRUSTZONE 0
     #define configRUN_FREERTOS_SECURE_ONLY 1

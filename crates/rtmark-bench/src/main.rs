@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use comfy_table::{CellAlignment, Table, presets};
 use rtmark_firmware::probes::{self, Kind, SECTION};
-use rtmark_firmware::{Builder, DEFAULT_PROFILE, Tree, select_in_elf};
+use rtmark_firmware::{Builder, Switched, Tree, select_in_elf};
 use rtmark_sim::{Cycles, Image, Machine, Soc, Stop};
 use wait4::Wait4;
 
@@ -73,7 +73,7 @@ fn loads(folder: &Path) -> Result<Vec<Load>, Box<dyn Error>> {
             .iter()
             .find(|known| known.manifest.id.as_str() == kernel)
             .ok_or("a kernel of the list is missing from firmware/")?;
-        let images = builder.build(kernel, &soc, DEFAULT_PROFILE)?;
+        let images = builder.build(kernel, &soc, &Switched::default())?;
         let group = scenario.split('.').next().unwrap_or(scenario);
         let elf = &images.get(group).ok_or("the kernel has no such image")?.elf;
         let image = Image::from_elf(elf)?;

@@ -1,4 +1,4 @@
-//! Builds firmware: one kernel for one soc in one profile.
+//! Builds firmware: one kernel for one soc in one variant.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -7,17 +7,16 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use rtmark_model::Compiler;
+use rtmark_model::{Compiler, Setting, Settings};
 use sha2::{Digest, Sha256};
 
 use crate::tools::{Tool, c_tools, clean, rust_target};
-use crate::{BuildSystem, FirmwareError, Kernel, MissingTool, Probes, Target, Tree, generate};
+use crate::{
+    BuildSystem, FirmwareError, Kernel, MissingTool, Probes, Switched, Target, Tree, generate,
+};
 
 /// The environment variable that names the folder for builds.
 pub const BUILD_VARIABLE: &str = "RTMARK_BUILD";
-
-/// The profile that kernels' own documents ship.
-pub const DEFAULT_PROFILE: &str = "default";
 
 /// Builds the firmware of a tree.
 #[derive(Clone, Debug)]
@@ -39,6 +38,8 @@ pub struct BuiltImage {
     pub sha256: String,
     /// What compiled it.
     pub compiler: Compiler,
+    /// What its build says about its settings.
+    pub settings: Settings,
 }
 
 /// SHA-256 in hexadecimal.
@@ -55,6 +56,19 @@ pub fn tools_for(build: BuildSystem, core: &str) -> Vec<Tool> {
             std::iter::once(Tool::Cargo).chain(rust_target(core).map(Tool::RustTarget)).collect()
         }
     }
+}
+
+/// The same for a variant of the kernel.
+pub fn tools_for_variant(build: BuildSystem, core: &str, switched: &Switched) -> Vec<Tool> {
+    let mut tools = tools_for(build, core);
+    if by_clang(switched) {
+        tools.push(Tool::Clang);
+    }
+    tools
+}
+
+fn by_clang(switched: &Switched) -> bool {
+    matches!(switched.get("compiler"), Some(Setting::Text(name)) if name == "clang")
 }
 
 impl Builder {
@@ -84,14 +98,16 @@ impl Builder {
         &self.folder
     }
 
-    /// The tools that are missing for these kernels and cores, each once.
+    /// The tools that are missing for these kernels, cores and variants, each once.
     pub fn missing_tools<'a>(
         &self,
-        wanted: impl IntoIterator<Item = (&'a Kernel, &'a str)>,
+        wanted: impl IntoIterator<Item = (&'a Kernel, &'a str, &'a Switched)>,
     ) -> Vec<MissingTool> {
         let mut tools: Vec<_> = wanted
             .into_iter()
-            .flat_map(|(kernel, core)| tools_for(kernel.manifest.build, core))
+            .flat_map(|(kernel, core, switched)| {
+                tools_for_variant(kernel.manifest.build, core, switched)
+            })
             .collect();
         tools.sort_unstable();
         tools.dedup();
@@ -107,12 +123,13 @@ impl Builder {
         &self,
         kernel: &Kernel,
         target: impl Into<Target>,
-        profile: &str,
+        switched: &Switched,
     ) -> Result<BTreeMap<String, BuiltImage>, FirmwareError> {
         let target = target.into();
         let build = kernel.manifest.build;
         let mut compiler_version = String::new();
-        for tool in tools_for(build, &target.core) {
+        // The one named last compiles.
+        for tool in tools_for_variant(build, &target.core, switched) {
             let version = tool.version(self.tree.root())?;
             if tool.is_compiler() {
                 compiler_version = version;
@@ -120,7 +137,7 @@ impl Builder {
         }
         let folder = self.folder.join(target.folder());
         let generated = folder.join("generated");
-        let out = folder.join(profile).join(kernel.manifest.id.as_str());
+        let out = folder.join(switched.folder()).join(kernel.manifest.id.as_str());
         let files = generate::files(&target)
             .map_err(|problem| FirmwareError::Soc { soc: target.name.clone(), problem })?;
         for (name, text) in files {
@@ -139,13 +156,13 @@ impl Builder {
             ("RTMARK_CLOCK_HZ", target.clock.0.to_string().into()),
             ("RTMARK_CLOCKED", if clocked { "1" } else { "" }.into()),
             ("RTMARK_WITHOUT", target.without.join(" ").into()),
-            ("RTMARK_PROFILE", profile.into()),
+            ("RTMARK_SET", switched.words().into()),
             ("RTMARK_OUT", out.clone().into()),
             ("RTMARK_GEN", generated.into()),
         ];
         let mut command = match build {
             BuildSystem::Make => self.make(kernel, &variables),
-            BuildSystem::Cargo => self.cargo(kernel, &target, &out),
+            BuildSystem::Cargo => self.cargo(kernel, &target, &out, switched),
         };
         command.envs(variables).current_dir(self.tree.root());
         run(kernel, &target, &mut command)?;
@@ -161,12 +178,15 @@ impl Builder {
                 write_if_changed(&path, &elf)?;
             }
             let elf = std::fs::read(&path).map_err(|source| no_image(kernel, &path, source))?;
-            let flags = match build {
-                BuildSystem::Make => gcc_flags(&out, name),
-                BuildSystem::Cargo => rustc_flags(self.tree.root()),
+            let (flags, mut settings) = match build {
+                BuildSystem::Make => c_flags(&out, name),
+                BuildSystem::Cargo => rustc_flags(self.tree.root(), switched),
             };
+            let named = short_version(&compiler_version);
+            settings.insert("compiler".into(), Setting::Text(named));
             let compiler = Compiler { version: compiler_version.clone(), flags };
-            images.insert(name.clone(), BuiltImage { sha256: sha256(&elf), path, elf, compiler });
+            let sha256 = sha256(&elf);
+            images.insert(name.clone(), BuiltImage { sha256, path, elf, compiler, settings });
         }
         Ok(images)
     }
@@ -185,7 +205,7 @@ impl Builder {
         command
     }
 
-    fn cargo(&self, kernel: &Kernel, target: &Target, out: &Path) -> Command {
+    fn cargo(&self, kernel: &Kernel, target: &Target, out: &Path, switched: &Switched) -> Command {
         let mut command = Command::new("cargo");
         command.args(["build", "--quiet", "--release", "--locked", "--color", "never"]);
         command.arg(format!("-j{}", self.jobs.max(1)));
@@ -203,6 +223,7 @@ impl Builder {
             command.args(["--features", "rtmark-probe/clock"]);
         }
         command.arg("--target").arg(rust_target(&target.core).unwrap_or_default());
+        command.args(switched.cargo(&kernel.manifest));
         // Its own folder, so that builds for several socs can run side by side.
         command.arg("--target-dir").arg(out.join("cargo"));
         command
@@ -258,8 +279,8 @@ fn write_if_changed(path: &Path, bytes: &[u8]) -> Result<(), FirmwareError> {
 
 /// What the C build records in `obj/settings`: of the compiler's arguments those
 /// that change what it makes, paths aside, and the optimisation of the image's
-/// own source.
-fn gcc_flags(out: &Path, image: &str) -> Vec<String> {
+/// own source; and the settings that follow from it.
+fn c_flags(out: &Path, image: &str) -> (Vec<String>, Settings) {
     let recorded = std::fs::read_to_string(out.join("obj").join("settings")).unwrap_or_default();
     let mut flags: Vec<String> = Vec::new();
     let mut optimisation = ["", ""];
@@ -276,30 +297,71 @@ fn gcc_flags(out: &Path, image: &str) -> Vec<String> {
         }
     }
     let [all, own] = optimisation;
+    let level = |flag: &str| flag.trim_start_matches("-O").to_owned();
+    let mut opt = level(all);
     if !all.is_empty() {
         flags.push(all.to_owned());
     }
     if !own.is_empty() && own != all {
         flags.push(format!("{own} ({image}.c)"));
+        opt = format!("{opt}, {} in {image}.c", level(own));
     }
-    flags
+    let told = (!all.is_empty()).then(|| ("opt".to_owned(), Setting::Text(opt)));
+    (flags, told.into_iter().collect())
 }
 
-/// The release profile of the firmware's Cargo workspace.
-fn rustc_flags(root: &Path) -> Vec<String> {
+/// The release profile of the firmware's Cargo workspace, and the settings that follow from it.
+fn rustc_flags(root: &Path, switched: &Switched) -> (Vec<String>, Settings) {
     let text = std::fs::read_to_string(root.join("Cargo.toml")).unwrap_or_default();
     let manifest: toml::Table = text.parse().unwrap_or_default();
-    let profile = manifest.get("profile").and_then(|p| p.get("release")).and_then(|r| r.as_table());
+    let release = manifest.get("profile").and_then(|p| p.get("release")).and_then(|r| r.as_table());
     let plain = |value: &toml::Value| match value {
         toml::Value::String(text) => Some(text.clone()),
         toml::Value::Table(_) | toml::Value::Array(_) => None,
         other => Some(other.to_string()),
     };
-    profile
+    let mut profile: BTreeMap<String, String> = release
         .into_iter()
         .flatten()
-        .filter_map(|(key, value)| Some(format!("{key}={}", plain(value)?)))
-        .collect()
+        .filter_map(|(key, value)| Some((key.clone(), plain(value)?)))
+        .collect();
+    for (id, key) in RUST_PROFILE {
+        match switched.get(id) {
+            Some(Setting::Switch(on)) => profile.insert(key.to_owned(), on.to_string()),
+            Some(other) => profile.insert(key.to_owned(), other.to_string()),
+            None => None,
+        };
+    }
+    let is_on = |key: &str| Setting::Switch(profile.get(key).is_some_and(|value| value == "true"));
+    let settings = RUST_PROFILE.iter().map(|&(id, key)| match id {
+        // Cargo's own default.
+        "opt" => (id, Setting::Text(profile.get(key).map_or("3", |level| level).to_owned())),
+        _ => (id, is_on(key)),
+    });
+    let settings = settings.map(|(id, value)| (id.to_owned(), value)).collect();
+    let flags = profile.iter().map(|(key, value)| format!("{key}={value}")).collect();
+    (flags, settings)
+}
+
+/// Settings that are keys of Cargo's profile.
+const RUST_PROFILE: [(&str, &str); 3] = [
+    ("debug_assertions", "debug-assertions"),
+    ("opt", "opt-level"),
+    ("overflow_checks", "overflow-checks"),
+];
+
+/// A compiler's name and version: `gcc 12.2.1`.
+fn short_version(told: &str) -> String {
+    let number = |word: &&str| {
+        word.starts_with(|c: char| c.is_ascii_digit())
+            && word.contains('.')
+            && word.chars().all(|c| c.is_ascii_digit() || c == '.')
+    };
+    let name = ["clang", "gcc", "rustc"].into_iter().find(|name| told.contains(name));
+    match (name, told.split_whitespace().find(number)) {
+        (Some(name), Some(version)) => format!("{name} {version}"),
+        _ => told.to_owned(),
+    }
 }
 
 #[cfg(test)]
@@ -314,12 +376,40 @@ mod tests {
                         -I/a/b -mthumb OPT=-O2 thread= workload=-O3 SOURCES=/a/-mx.c";
         std::fs::write(folder.path().join("obj/settings"), settings).expect("written");
         let common = ["-mthumb", "-mcpu=cortex-m0plus", "-DX=1", "-O2"];
-        assert_eq!(gcc_flags(folder.path(), "thread"), common);
-        assert_eq!(gcc_flags(folder.path(), "workload")[4], "-O3 (workload.c)");
+        let (flags, settings) = c_flags(folder.path(), "thread");
+        assert_eq!(
+            (flags.as_slice(), settings["opt"].to_string()),
+            (&common.map(Into::into)[..], "2".into())
+        );
+        let (flags, settings) = c_flags(folder.path(), "workload");
+        assert_eq!(flags[4], "-O3 (workload.c)");
+        assert_eq!(settings["opt"].to_string(), "2, 3 in workload.c");
 
         let manifest = "[profile.release]\nopt-level = \"s\"\nlto = true\n[profile.release.package.x]\nopt-level = 3\n";
         std::fs::write(folder.path().join("Cargo.toml"), manifest).expect("written");
-        assert_eq!(rustc_flags(folder.path()), ["lto=true", "opt-level=s"]);
+        let (flags, settings) = rustc_flags(folder.path(), &Switched::default());
+        assert_eq!(flags, ["lto=true", "opt-level=s"]);
+        assert_eq!(settings["overflow_checks"], Setting::Switch(false));
+        let kernel = "id = 'k'\nname = 'K'\nversion = '1'\nlicense = 'MIT'\nsource = 's'\n\
+                      language = 'Rust'\nbuild = 'cargo'\npackage = 'k'\nimages = []\n\
+                      cores = ['cortex-m3']\n[switches]\nopt = ['s', '3']\n\
+                      overflow_checks = [false, true]\n";
+        let kernel = crate::Manifest::from_toml(kernel).expect("good");
+        let variant: crate::Variant = "default+opt=3+overflow_checks=on".parse().expect("good");
+        let switched = variant.of(&kernel, "cortex-m3").expect("possible");
+        let (flags, settings) = rustc_flags(folder.path(), &switched);
+        assert_eq!(flags, ["lto=true", "opt-level=3", "overflow-checks=true"]);
+        assert_eq!(settings["overflow_checks"], Setting::Switch(true));
+        assert_eq!(settings["opt"], Setting::Text("3".into()));
+    }
+
+    #[test]
+    fn compilers_are_named_in_short() {
+        let gcc = "arm-none-eabi-gcc (15:12.2.rel1-1) 12.2.1 20221205";
+        assert_eq!(short_version(gcc), "gcc 12.2.1");
+        assert_eq!(short_version("Debian clang version 14.0.6"), "clang 14.0.6");
+        assert_eq!(short_version("rustc 1.95.0 (59807616e 2026-04-14)"), "rustc 1.95.0");
+        assert_eq!(short_version("tcc"), "tcc");
     }
 
     #[test]

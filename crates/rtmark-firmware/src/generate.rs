@@ -108,6 +108,8 @@ mod tests {
         assert!(rust.contains("RAM_BYTES: u32 = 12288;"), "{rust}");
         assert!(rust.ends_with(")];\n"), "{rust}");
         assert!(!header.contains("COUNTER"), "{header}");
+        let target = Target::from(&soc);
+        assert_eq!([0x0800_0124, 0x2000_0010].map(|at| target.code_in(at)), ["flash", "ram"]);
 
         let counter = Counter { address: 0x4000_0024, start: vec![(0x4000_0000, 1)] };
         let probes = Probes::Clocked(Some(counter));

@@ -14,17 +14,19 @@ mod select;
 mod target;
 mod tools;
 mod tree;
+mod variant;
 
 use std::path::PathBuf;
 
 use rtmark_model::KernelId;
 
-pub use builder::{BUILD_VARIABLE, Builder, BuiltImage, DEFAULT_PROFILE, sha256, tools_for};
-pub use manifest::{BuildSystem, Language, Manifest, NotApplicable};
+pub use builder::{BUILD_VARIABLE, Builder, BuiltImage, sha256, tools_for, tools_for_variant};
+pub use manifest::{BuildSystem, Choice, Language, Manifest, NotApplicable};
 pub use select::{Executable, NoExecutable, select_in_elf, select_word};
 pub use target::{Counter, Probes, Region, Target};
 pub use tools::{MissingTool, Tool, debian_packages, rust_target};
 pub use tree::{Kernel, TREE_VARIABLE, Tree};
+pub use variant::{DEFAULT_PROFILE, PROFILES, Switched, Variant, VariantError, chosen};
 
 /// Why there is no firmware.
 #[derive(Debug, thiserror::Error)]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use rtmark_model::{KernelId, Pattern, ScenarioId, Setting};
+use rtmark_model::{KernelId, Pattern, ScenarioId, Setting, Settings, setting_info};
 use serde::Deserialize;
 
 /// The language that a kernel and its firmware are written in.
@@ -72,12 +72,15 @@ pub struct Manifest {
     /// Why it does not support some other cores.
     #[serde(default)]
     pub unsupported: BTreeMap<String, String>,
-    /// The sets of build settings that it has.
-    #[serde(default = "default_only")]
-    pub profiles: Vec<String>,
-    /// Settings that matter when kernels are compared.
+    /// What its profiles change of its default settings; those that change nothing need no entry.
     #[serde(default)]
-    pub settings: BTreeMap<String, Setting>,
+    pub profiles: BTreeMap<String, Settings>,
+    /// The settings that a build can choose.
+    #[serde(default)]
+    pub switches: BTreeMap<String, Choice>,
+    /// What neither image nor build can tell of its settings.
+    #[serde(default)]
+    pub settings: Settings,
     /// The most urgent priority at which an interrupt may call the kernel, as the number of
     /// the level from 0, by core. 0 where nothing is said: the kernel masks by PRIMASK.
     #[serde(default)]
@@ -87,8 +90,29 @@ pub struct Manifest {
     pub not_applicable: Vec<NotApplicable>,
 }
 
-fn default_only() -> Vec<String> {
-    vec![crate::DEFAULT_PROFILE.to_owned()]
+/// The values that a setting can have; the first one is the default.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged)]
+pub enum Choice {
+    /// On all cores.
+    Everywhere(Vec<Setting>),
+    /// On some cores only.
+    Somewhere {
+        /// The values.
+        values: Vec<Setting>,
+        /// The cores.
+        cores: Vec<String>,
+        /// Why the others have no choice, in one sentence.
+        reason: String,
+    },
+}
+
+impl Choice {
+    fn values(&self) -> &[Setting] {
+        match self {
+            Self::Everywhere(values) | Self::Somewhere { values, .. } => values,
+        }
+    }
 }
 
 impl Manifest {
@@ -107,7 +131,45 @@ impl Manifest {
         {
             return Err(format!("image `{}` is not a plain lower-case name", image.escape_debug()));
         }
+        for (id, choice) in &manifest.switches {
+            if setting_info(id).is_none() {
+                return Err(format!("no setting is called `{}`", id.escape_debug()));
+            }
+            if choice.values().is_empty() {
+                return Err(format!("the setting {id} has no value to choose"));
+            }
+        }
+        for (profile, settings) in &manifest.profiles {
+            for (id, value) in settings {
+                if !manifest.switches.get(id).is_some_and(|c| c.values().contains(value)) {
+                    return Err(format!(
+                        "profile {profile} wants {id} {value}, which `switches` does not offer"
+                    ));
+                }
+            }
+        }
         Ok(manifest)
+    }
+
+    /// The values that a setting can have on a core, the default first.
+    ///
+    /// # Errors
+    /// When there is nothing to choose, in one sentence.
+    pub fn values(&self, id: &str, core: &str) -> Result<&[Setting], String> {
+        match self.switches.get(id) {
+            None => Err(format!("{} has no setting {id} to choose.", self.name)),
+            Some(Choice::Somewhere { cores, reason, .. })
+                if !cores.iter().any(|known| known == core) =>
+            {
+                Err(reason.clone())
+            }
+            Some(choice) => Ok(choice.values()),
+        }
+    }
+
+    /// The value that a setting has when nobody chooses another.
+    pub fn default_of(&self, id: &str) -> Option<&Setting> {
+        self.switches.get(id)?.values().first()
     }
 
     /// Why the kernel has no answer to a scenario, when it says so.
@@ -161,5 +223,9 @@ reason = "It has no queue."
         assert!(refusal("package = \"rtmark-k\"", "").contains("package"));
         assert!(refusal("[\"thread\"]", "[\"../x\"]").contains("plain lower-case"));
         assert!(refusal("\"Rust\"", "\"Ada\"").contains("Ada"));
+        let switches = |text: &str| refusal("[settings]", &format!("{text}\n[settings]"));
+        assert!(switches("[switches]\nspeed = [1]").contains("`speed`"));
+        assert!(switches("[switches]\nopt = []").contains("no value"));
+        assert!(switches("[profiles.lean]\ntrace = true").contains("`switches` does not offer"));
     }
 }

@@ -2,11 +2,12 @@
 //!
 //! They are in the ELF section `.rtmark`, a sequence of records that the header
 //! `rtmark_probe.h` and the crate `rtmark-probe` describe. Any bytes are
-//! answered with records or an error, never a panic.
+//! answered with records or an error, never a panic. Among them are records of
+//! settings, which tell what the image was compiled with.
 
 use std::fmt;
 
-use rtmark_model::{IdError, ScenarioId};
+use rtmark_model::{IdError, ScenarioId, Settings, setting_info};
 
 /// The section that holds the records.
 pub const SECTION: &str = ".rtmark";
@@ -55,6 +56,7 @@ enum Problem {
     Address(u32),
     Text,
     Name(IdError),
+    Setting(String),
 }
 
 impl fmt::Display for Problem {
@@ -67,6 +69,7 @@ impl fmt::Display for Problem {
             Self::Address(address) => write!(f, "{address:#010x} is odd, no code can be there"),
             Self::Text => f.write_str("its name is not ASCII text"),
             Self::Name(error) => error.fmt(f),
+            Self::Setting(name) => write!(f, "no setting is called `{}`", name.escape_debug()),
         }
     }
 }
@@ -78,46 +81,88 @@ fn word(bytes: &[u8]) -> Option<(u32, &[u8])> {
     Some((u32::from_le_bytes(*word), rest))
 }
 
+/// What one record says.
+enum Said<'a> {
+    Probe(Record),
+    Setting(&'a str, u32),
+    Padding,
+}
+
 /// Reads the records of a section, in their order.
 ///
 /// # Errors
 /// When the bytes are anything but a sequence of known records.
 pub fn parse(section: &[u8]) -> Result<Vec<Record>, ProbeError> {
     let mut records = Vec::new();
-    let mut rest = section;
-    while !rest.is_empty() {
-        let offset = section.len() - rest.len();
-        let (record, after) = parse_one(rest).map_err(|problem| ProbeError { offset, problem })?;
-        records.extend(record);
-        rest = after;
-    }
+    each(section, |said| {
+        if let Said::Probe(record) = said {
+            records.push(record);
+        }
+        Ok(())
+    })?;
     Ok(records)
 }
 
-fn parse_one(bytes: &[u8]) -> Result<(Option<Record>, &[u8]), Problem> {
+/// Reads what the records of a section say about settings.
+///
+/// # Errors
+/// When the bytes are anything but a sequence of known records, or a setting has a name that
+/// is on no list.
+pub fn settings(section: &[u8]) -> Result<Settings, ProbeError> {
+    let mut settings = Settings::new();
+    each(section, |said| {
+        if let Said::Setting(name, word) = said {
+            let info = setting_info(name).ok_or_else(|| Problem::Setting(name.to_owned()))?;
+            settings.insert(name.to_owned(), info.value(word));
+        }
+        Ok(())
+    })?;
+    Ok(settings)
+}
+
+fn each<'a>(
+    section: &'a [u8],
+    mut take: impl FnMut(Said<'a>) -> Result<(), Problem>,
+) -> Result<(), ProbeError> {
+    let mut rest = section;
+    while !rest.is_empty() {
+        let offset = section.len() - rest.len();
+        let at = |problem| ProbeError { offset, problem };
+        let (said, after) = parse_one(rest).map_err(at)?;
+        take(said).map_err(at)?;
+        rest = after;
+    }
+    Ok(())
+}
+
+fn parse_one(bytes: &[u8]) -> Result<(Said<'_>, &[u8]), Problem> {
     let (magic, rest) = word(bytes).ok_or(Problem::Truncated)?;
     // Linkers fill up with zeros between the contributions of two object files.
     if magic == 0 {
-        return Ok((None, rest));
+        return Ok((Said::Padding, rest));
     }
     if magic & 0xFFFF_0000 != MAGIC {
         return Err(Problem::Magic(magic));
     }
     let (place, rest) = word(rest).ok_or(Problem::Truncated)?;
     let kind = match magic & 0xFFFF {
-        1 => Kind::Begin(address(place)?),
-        2 => Kind::End(address(place)?),
-        3 => Kind::BeginAtPend(exception(place)?),
-        4 => Kind::EndAtReturn(exception(place)?),
-        5 => Kind::Scenario(place),
+        1 => Some(Kind::Begin(address(place)?)),
+        2 => Some(Kind::End(address(place)?)),
+        3 => Some(Kind::BeginAtPend(exception(place)?)),
+        4 => Some(Kind::EndAtReturn(exception(place)?)),
+        5 => Some(Kind::Scenario(place)),
+        6 => None,
         other => return Err(Problem::Kind(other)),
     };
     let length = rest.iter().position(|&byte| byte == 0).ok_or(Problem::Truncated)?;
     let name = std::str::from_utf8(&rest[..length]).map_err(|_| Problem::Text)?;
-    let scenario = name.parse().map_err(Problem::Name)?;
+    let said = match kind {
+        Some(kind) => Said::Probe(Record { kind, scenario: name.parse().map_err(Problem::Name)? }),
+        None => Said::Setting(name, place),
+    };
     let padded = (length + 1).next_multiple_of(4);
     let rest = rest.get(padded..).ok_or(Problem::Truncated)?;
-    Ok((Some(Record { kind, scenario }), rest))
+    Ok((said, rest))
 }
 
 fn address(place: u32) -> Result<u32, Problem> {
@@ -160,6 +205,21 @@ mod tests {
     }
 
     #[test]
+    fn settings_are_told_apart_from_probes() {
+        use rtmark_model::Setting;
+        let mut section = record(6, 0, "asserts");
+        section.extend(record(5, 3, "thread.yield"));
+        section.extend(record(6, 1000, "tick_hz"));
+        let told = settings(&section).expect("good");
+        assert_eq!(told["asserts"], Setting::Switch(false));
+        assert_eq!(told["tick_hz"], Setting::Number(1000));
+        assert_eq!(told.len(), 2);
+        assert_eq!(parse(&section).expect("good").len(), 1);
+        let error = settings(&record(6, 1, "speed")).expect_err("on no list").to_string();
+        assert!(error.contains("`speed`"), "{error}");
+    }
+
+    #[test]
     fn what_is_wrong_is_said_with_its_place() {
         let refusal = |bytes: &[u8]| parse(bytes).expect_err("refused").to_string();
         let good = record(1, 4, "a.b");
@@ -178,6 +238,7 @@ mod tests {
         #[test]
         fn any_bytes_are_answered(bytes in prop::collection::vec(any::<u8>(), 0..64)) {
             let _ = parse(&bytes);
+            let _ = settings(&bytes);
         }
 
         #[test]

@@ -57,6 +57,12 @@ pub struct Target {
 }
 
 impl Target {
+    /// What code at an address executes from, as the setting `code_in` names it.
+    pub fn code_in(&self, address: u32) -> &'static str {
+        let in_ram = self.ram.is_some_and(|ram| address.wrapping_sub(ram.base) < ram.size);
+        if in_ram { "ram" } else { "flash" }
+    }
+
     /// The name of the folder that builds for it go to. Clocked probes are another program.
     pub(crate) fn folder(&self) -> String {
         match self.probes {

@@ -19,6 +19,9 @@ pub enum Tool {
     Picolibc,
     /// `aarch64-linux-gnu-gcc`, used without its C library.
     Aarch64Gcc,
+    /// `clang`, or what `CLANG` says: a second compiler, for those who ask for it. It takes
+    /// headers, libraries and linker from [`Tool::ArmGcc`].
+    Clang,
     /// `cargo` and `rustc`.
     Cargo,
     /// Rust's core library for a target.
@@ -62,6 +65,10 @@ pub(crate) fn c_tools(core: &str) -> Vec<Tool> {
 
 fn arm_gcc() -> String {
     std::env::var("CROSS_COMPILE").unwrap_or_else(|_| "arm-none-eabi-".into()) + "gcc"
+}
+
+fn clang() -> String {
+    std::env::var("CLANG").unwrap_or_else(|_| "clang".into())
 }
 
 /// Cargo's variables for the build of rtmark itself must not reach firmware
@@ -142,7 +149,7 @@ fn packages(apt: &str, dnf: &str, pacman: &str, brew: &str) -> String {
 impl Tool {
     /// Whether it is what turns sources into code.
     pub fn is_compiler(self) -> bool {
-        matches!(self, Self::ArmGcc | Self::RiscvGcc | Self::Aarch64Gcc | Self::Cargo)
+        matches!(self, Self::ArmGcc | Self::RiscvGcc | Self::Aarch64Gcc | Self::Clang | Self::Cargo)
     }
 
     /// The tool's name.
@@ -154,6 +161,7 @@ impl Tool {
             Self::RiscvGcc => RISCV_GCC.into(),
             Self::Picolibc => "picolibc for RISC-V".into(),
             Self::Aarch64Gcc => AARCH64_GCC.into(),
+            Self::Clang => clang(),
             Self::Cargo => "cargo".into(),
             Self::RustTarget(target) => format!("the Rust target {target}"),
         }
@@ -173,6 +181,7 @@ impl Tool {
                 debian_packages("gcc-riscv64-unknown-elf picolibc-riscv64-unknown-elf")
             }
             Self::Aarch64Gcc => debian_packages("gcc-aarch64-linux-gnu"),
+            Self::Clang => packages("clang", "clang", "clang", "llvm"),
             Self::Cargo => "install Rust from https://rustup.rs".into(),
             Self::RustTarget(target) => format!("rustup target add {target}"),
         }
@@ -191,6 +200,7 @@ impl Tool {
             Self::RiscvGcc => version_of(RISCV_GCC, folder),
             Self::Picolibc => library(RISCV_GCC, &["-print-file-name=picolibc.specs"], folder),
             Self::Aarch64Gcc => version_of(AARCH64_GCC, folder),
+            Self::Clang => clang_for_arm(folder),
             Self::Cargo => output_of("cargo", &["--version"], folder)
                 .and_then(|_| output_of("rustc", &["--version"], folder)),
             Self::RustTarget(target) => core_library(target, folder),
@@ -205,6 +215,17 @@ impl Tool {
 
 fn version_of(program: &str, folder: &Path) -> Result<String, String> {
     output_of(program, &["--version"], folder).map(|text| first_line(&text))
+}
+
+/// Not every clang has a back end for Arm.
+fn clang_for_arm(folder: &Path) -> Result<String, String> {
+    let clang = clang();
+    let targets = output_of(&clang, &["--print-targets"], folder)?;
+    if targets.lines().any(|line| line.trim_start().starts_with("thumb ")) {
+        version_of(&clang, folder)
+    } else {
+        Err(format!("{clang} has no target thumb"))
+    }
 }
 
 /// Where a compiler has a file of its C library.

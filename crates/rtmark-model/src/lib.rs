@@ -15,12 +15,14 @@ mod basis;
 mod catalogue;
 mod curve;
 mod equal;
+mod fairness;
 mod fit;
 mod id;
 mod masked;
 mod place;
 mod samples;
 mod series;
+mod settings;
 mod span;
 mod summarised;
 mod text;
@@ -30,6 +32,7 @@ pub use basis::{Backend, Basis};
 pub use catalogue::{Catalogue, CatalogueError, Point, Scenario};
 pub use curve::{Curve, CurvePoint, Missing};
 pub use equal::{EqualRow, Suite};
+pub use fairness::{Effect, FAIRNESS_VERSION, Fairness, Unequal, UnequalKind};
 pub use fit::{Fit, Order, fit};
 pub use id::{IdError, KernelId, LONGEST_ID, Pattern, PatternError, ScenarioId};
 pub use masked::{MaskRegister, Masked};
@@ -37,6 +40,9 @@ pub use place::{Line, Place};
 pub use samples::{Disturbance, Run, Samples, SamplesError, Statistics, Summary};
 pub use series::{
     Compiler, Exact, Firmware, Key, Provenance, Readings, Sampled, Series, Setting, Unpaired,
+};
+pub use settings::{
+    Difference, Form, SETTINGS, SettingInfo, Settings, Weight, Without, differences, setting_info,
 };
 pub use span::{Expected, Overhead, Span};
 pub use summarised::{Bin, Flag, FlagKind, LogSource, Near, Percentile, Statistic, Summarised};

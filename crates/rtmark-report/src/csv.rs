@@ -2,7 +2,7 @@
 
 use rtmark_model::{Answer, Summary};
 
-use crate::matrix::blocks;
+use crate::matrix::{blocks, column};
 use crate::notes::one_line;
 
 /// The columns, in order. New ones are only ever added at the end.
@@ -58,9 +58,7 @@ pub fn csv(answers: &[Answer]) -> Result<String, ::csv::Error> {
     for answer in answers {
         let key = answer.key();
         let block = blocks.iter().find(|block| {
-            block
-                .answer(&key.scenario, (&key.kernel, &key.version))
-                .is_some_and(|a| std::ptr::eq(a, answer))
+            block.answer(&key.scenario, column(answer)).is_some_and(|a| std::ptr::eq(a, answer))
         });
         let series = answer.series();
         let figures = block.zip(series).and_then(|(block, series)| block.figures(series));

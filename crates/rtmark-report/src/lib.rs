@@ -6,6 +6,7 @@
 
 mod beside;
 mod csv;
+mod fairness;
 mod growth;
 mod html;
 mod imported;
@@ -14,11 +15,13 @@ mod matrix;
 mod metrics;
 mod notes;
 mod table;
+mod unequal;
 
 use rtmark_model::{Answer, Document};
 
 pub use beside::beside;
 pub use csv::{COLUMNS as CSV_COLUMNS, csv};
+pub use fairness::fairness;
 pub use html::{HtmlError, RunFacts, html};
 pub use imported::imported;
 pub use markdown::markdown;

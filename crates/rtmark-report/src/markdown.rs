@@ -8,6 +8,7 @@ use crate::growth;
 use crate::matrix::{Block, blocks, grouped, short_time};
 use crate::notes::{Notes, oddity, one_line, summary, where_masked, without_figures};
 use crate::table::{aside, multiple};
+use crate::unequal::unequal;
 
 /// Text from outside, as plain text of a table's cell.
 fn escaped(text: &str) -> String {
@@ -36,10 +37,13 @@ fn whole(block: &Block<'_>) -> String {
         let _ = write!(text, ", {} at {}", escaped(&series.provenance.core), series.clock);
     }
     let basis = block.basis.map_or("nothing measured", |basis| basis.name());
+    let profile = block
+        .profile()
+        .map(|profile| format!("profile {}, ", escaped(profile)))
+        .unwrap_or_default();
     let _ = writeln!(
         text,
-        "\n\nMedian {basis}, multiple of the floor, time; profile {}, backend {}.\n",
-        escaped(block.profile),
+        "\n\nMedian {basis}, multiple of the floor, time; {profile}backend {}.\n",
         block.backend
     );
     if block.rows().next().is_some() {
@@ -60,7 +64,17 @@ fn whole(block: &Block<'_>) -> String {
 
 /// The scenarios that are no points of curves, and the firmware's sizes.
 fn rows(block: &Block<'_>, text: &mut String, notes: &mut Notes) {
-    let heads = block.kernels.iter().map(|(id, version)| format!(" {id} {} |", escaped(version)));
+    let heads = block.kernels.iter().map(|kernel| {
+        let (id, version, profile) = kernel;
+        let mut head = format!(" {id} {}", escaped(version));
+        if block.profile().is_none() {
+            let _ = write!(head, " {}", escaped(profile));
+        }
+        if let Some(note) = unequal(block, kernel) {
+            let _ = write!(head, " ({})", notes.number(&note));
+        }
+        head + " |"
+    });
     let _ = writeln!(text, "| scenario |{}", heads.collect::<String>());
     let _ = writeln!(text, "|---|{}", "--:|".repeat(block.kernels.len()));
     for scenario in block.rows() {

@@ -1,5 +1,5 @@
-//! Answers arranged as they are compared: one block for each soc, profile,
-//! backend and basis, scenarios down, kernels across.
+//! Answers arranged as they are compared: one block for each soc, backend and
+//! basis, scenarios down, kernels with their profiles across.
 
 use std::collections::BTreeMap;
 
@@ -16,21 +16,25 @@ pub const FLOOR: &str = "floor";
 pub struct Block<'a> {
     /// The soc.
     pub soc: &'a str,
-    /// The set of build settings.
-    pub profile: &'a str,
     /// Where it ran.
     pub backend: Backend,
     /// What is counted; none when nothing was.
     pub basis: Option<Basis>,
-    /// The kernels with their versions, in the order of columns.
+    /// The kernels with their versions and profiles, in the order of columns.
     pub kernels: Vec<Column<'a>>,
     /// The scenarios in the order of rows.
     pub scenarios: Vec<&'a ScenarioId>,
     cells: BTreeMap<(&'a ScenarioId, Column<'a>), &'a Answer>,
 }
 
-/// A kernel in one of its versions.
-pub type Column<'a> = (&'a KernelId, &'a str);
+/// A kernel in one of its versions and profiles.
+pub type Column<'a> = (&'a KernelId, &'a str, &'a str);
+
+/// The column of an answer.
+pub fn column(answer: &Answer) -> Column<'_> {
+    let key = answer.key();
+    (&key.kernel, &key.version, &key.profile)
+}
 
 /// The figures of one measured cell.
 #[derive(Clone, Copy, Debug)]
@@ -50,7 +54,6 @@ impl<'a> Block<'a> {
         let key = answer.key();
         Self {
             soc: &key.soc,
-            profile: &key.profile,
             backend: key.backend,
             basis,
             kernels: Vec::new(),
@@ -62,7 +65,6 @@ impl<'a> Block<'a> {
     fn holds(&self, answer: &Answer) -> bool {
         let key = answer.key();
         self.soc == key.soc
-            && self.profile == key.profile
             && self.backend == key.backend
             // What was not measured has no basis and goes with what was.
             && answer.series().is_none_or(|series| self.basis == Some(series.basis))
@@ -70,7 +72,7 @@ impl<'a> Block<'a> {
 
     fn add(&mut self, answer: &'a Answer) {
         let key = answer.key();
-        let column = (&key.kernel, key.version.as_str());
+        let column = column(answer);
         if !self.kernels.contains(&column) {
             self.kernels.push(column);
         }
@@ -78,6 +80,12 @@ impl<'a> Block<'a> {
             self.scenarios.push(&key.scenario);
         }
         self.cells.insert((&key.scenario, column), answer);
+    }
+
+    /// The profile that all columns share, if they do.
+    pub fn profile(&self) -> Option<&'a str> {
+        let (_, _, first) = *self.kernels.first()?;
+        self.kernels.iter().all(|(_, _, profile)| *profile == first).then_some(first)
     }
 
     /// A kernel's answer to a scenario; none when it was not asked.
@@ -88,6 +96,12 @@ impl<'a> Block<'a> {
     /// The series of the block.
     pub fn series(&self) -> impl Iterator<Item = &'a Series> {
         self.cells.values().filter_map(|answer| answer.series())
+    }
+
+    /// The series of a column: all of them share the kernel's settings.
+    pub fn series_of(&self, column: &Column<'a>) -> impl Iterator<Item = &'a Series> {
+        let of_column = self.cells.iter().filter(move |((_, of), _)| of == column);
+        of_column.filter_map(|(_, answer)| answer.series())
     }
 
     /// Any series of the block: all of them share clock, core and timing model.
@@ -112,15 +126,18 @@ impl<'a> Block<'a> {
         if series.key.kernel.as_str() == FLOOR {
             return None;
         }
-        let of_floor = |(_, answer): (&(&ScenarioId, Column<'_>), &&'a Answer)| {
+        let of_floor = |profile: Option<&str>, answer: &'a Answer| {
             let floor = answer.series()?;
             // Equal names are not enough: the spans must be equal too.
             let comparable = floor.key.kernel.as_str() == FLOOR
                 && floor.key.scenario == series.key.scenario
-                && floor.span == series.span;
+                && floor.span == series.span
+                && profile.is_none_or(|profile| profile == floor.key.profile);
             comparable.then(|| floor.statistics().map(|s| s.typical())).flatten()
         };
-        let floor = self.cells.iter().find_map(of_floor)?;
+        // The floor of the same profile, else the only one that there is.
+        let find = |profile| self.cells.values().find_map(|answer| of_floor(profile, answer));
+        let floor = find(Some(&series.key.profile)).or_else(|| find(None))?;
         (floor > 0).then(|| typical as f64 / floor as f64)
     }
 
@@ -154,9 +171,25 @@ impl<'a> Block<'a> {
 
 /// Arranges answers; socs, kernels and scenarios keep the order in which they come.
 pub fn blocks(answers: &[Answer]) -> Vec<Block<'_>> {
+    arranged(answers.iter())
+}
+
+/// The same, with blocks of one profile each.
+pub fn blocks_by_profile(answers: &[Answer]) -> Vec<Block<'_>> {
+    let mut profiles: Vec<&str> = Vec::new();
+    for profile in answers.iter().map(|answer| answer.key().profile.as_str()) {
+        if !profiles.contains(&profile) {
+            profiles.push(profile);
+        }
+    }
+    let of = |profile: &str| arranged(answers.iter().filter(|a| a.key().profile == profile));
+    profiles.into_iter().flat_map(of).collect()
+}
+
+fn arranged<'a>(answers: impl Iterator<Item = &'a Answer> + Clone) -> Vec<Block<'a>> {
     let mut blocks: Vec<Block<'_>> = Vec::new();
-    let measured_first = |answer: &&Answer| answer.series().is_none();
-    let (others, measured): (Vec<_>, Vec<_>) = answers.iter().partition(measured_first);
+    let measured = |answer: &&Answer| answer.series().is_some();
+    let (measured, others): (Vec<_>, Vec<_>) = answers.clone().partition(measured);
     for answer in measured.into_iter().chain(others) {
         if !blocks.iter().any(|block| block.holds(answer)) {
             blocks.push(Block::new(answer, answer.series().map(|series| series.basis)));

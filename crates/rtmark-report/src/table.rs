@@ -9,6 +9,7 @@ use rtmark_model::{Answer, Basis, KernelId, Series};
 use crate::growth;
 use crate::matrix::{Block, Column, FLOOR, Figures, blocks, grouped, short_count, short_time};
 use crate::notes::{Notes, oddity, one_line, summary, where_masked, without_figures};
+use crate::unequal::unequal;
 
 const HEADING: Style = Style::new().bold();
 const ASIDE: Style = Style::new().dimmed();
@@ -119,7 +120,7 @@ fn title(block: &Block<'_>, layout: Layout) -> String {
     if let Some(series) = block.any_series() {
         parts.push(format!("{} at {}", one_line(&series.provenance.core), series.clock));
     }
-    parts.push(format!("profile {}", one_line(block.profile)));
+    parts.extend(block.profile().map(|profile| format!("profile {}", one_line(profile))));
     parts.push(match block.any_series().and_then(|s| s.provenance.timing_model.as_deref()) {
         Some(model) => format!("backend {}, timing model {}", block.backend, one_line(model)),
         None => format!("backend {}", block.backend),
@@ -140,12 +141,21 @@ fn part(block: &Block<'_>, kernels: &[Column<'_>], layout: Layout, notes: &mut N
     table.load_style(TableStyle::new().header_separator(LineStyle::none().fill('\u{2500}')));
     table.set_content_arrangement(ContentArrangement::Disabled);
     let heading = |text: &str| Cell::new(styled(HEADING, text));
-    let kernel = |(id, version): &Column<'_>| {
-        let text =
-            format!("{}\n{}", styled(HEADING, id.as_str()), styled(ASIDE, &one_line(version)));
+    let kernel = |kernel: &Column<'_>| {
+        let (id, version, profile) = kernel;
+        let mut below = one_line(version);
+        if block.profile().is_none() {
+            // A setting a line: columns are narrow.
+            let _ = write!(below, "\n{}", one_line(profile).replace('+', "\n+"));
+        }
+        let mut text = format!("{}\n{}", styled(HEADING, id.as_str()), styled(ASIDE, &below));
+        if let Some(note) = unequal(block, kernel) {
+            let _ = write!(text, "\n[{}]", notes.number(&note));
+        }
         Cell::new(text).set_alignment(CellAlignment::Right)
     };
-    table.set_header(std::iter::once(heading("scenario")).chain(kernels.iter().map(kernel)));
+    let heads: Vec<_> = kernels.iter().map(kernel).collect();
+    table.set_header(std::iter::once(heading("scenario")).chain(heads));
     if let Some(scenarios) = table.column_mut(0) {
         scenarios.set_padding((0, u16::from(layout == Layout::Whole)));
     }
@@ -198,7 +208,7 @@ fn cell(block: &Block<'_>, answer: Option<&Answer>, layout: Layout, notes: &mut 
 /// Multiples stand below each other; where there can be none, they take no room.
 fn room_for_multiple(block: &Block<'_>, series: &Series) -> usize {
     let is_floor = |kernel: &KernelId| kernel.as_str() == FLOOR;
-    let any_floor = block.kernels.iter().any(|(kernel, _)| is_floor(kernel));
+    let any_floor = block.kernels.iter().any(|(kernel, ..)| is_floor(kernel));
     if any_floor && !is_floor(&series.key.kernel) { 6 } else { 0 }
 }
 

@@ -15,6 +15,7 @@
 pub mod clocked;
 mod emulate;
 mod explain;
+pub mod fairness;
 mod footprint;
 mod measure;
 mod pair;

@@ -1,6 +1,7 @@
-//! What is to be measured: kernels × scenarios × platforms, resolved before anything runs.
+//! What is to be measured: kernels × variants × scenarios × platforms, resolved before
+//! anything runs.
 
-use rtmark_firmware::{BuildSystem, Kernel, Manifest};
+use rtmark_firmware::{BuildSystem, Kernel, PROFILES, Switched, Variant};
 use rtmark_model::{Backend, Catalogue, Key, Pattern, Scenario};
 
 use crate::platform::Platform;
@@ -19,7 +20,7 @@ pub struct Selection {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no {what} fits `{pattern}`{}", near.as_ref().map(|n| format!("; did you mean `{n}`?")).unwrap_or_default())]
 pub struct NothingSelected {
-    /// What was filtered: `kernel`, `scenario` or `profile`.
+    /// What was filtered: `kernel`, `scenario`, `profile` or `setting`.
     pub what: &'static str,
     /// The filter.
     pub pattern: String,
@@ -27,13 +28,17 @@ pub struct NothingSelected {
     pub near: Option<String>,
 }
 
-/// One kernel's firmware for one platform, and what is asked of it.
+/// One kernel's firmware for one platform in one variant, and what is asked of it.
 #[derive(Clone, Debug)]
 pub struct Unit {
     /// The kernel.
     pub kernel: Kernel,
     /// Where it runs.
     pub platform: Platform,
+    /// The way to build it.
+    pub variant: Variant,
+    /// What that changes of the kernel's default settings; none where it cannot be built.
+    pub switched: Switched,
     /// The scenarios, and why one of them has no answer where the kernel says so.
     pub scenarios: Vec<(Scenario, Option<String>)>,
 }
@@ -41,9 +46,7 @@ pub struct Unit {
 /// What is to be measured.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// The build settings.
-    pub profile: String,
-    /// The firmwares, platforms outermost.
+    /// The firmwares, platforms outermost, then kernels.
     pub units: Vec<Unit>,
 }
 
@@ -74,7 +77,7 @@ impl Plan {
         catalogue: &Catalogue,
         kernels: &[Kernel],
         platforms: &[Platform],
-        profile: &str,
+        variants: &[Variant],
         selection: &Selection,
     ) -> Result<Self, NothingSelected> {
         let kernels = selected(kernels, &selection.kernels, "kernel", |kernel| {
@@ -85,27 +88,18 @@ impl Plan {
             selected(catalogue.scenarios(), &selection.scenarios, "scenario", |scenario| {
                 [scenario.id.as_str(), scenario.in_firmware().as_str()]
             })?;
-        let profiles = || kernels.iter().flat_map(|kernel| &kernel.manifest.profiles);
-        if !profiles().any(|known| known == profile) {
-            let near = nearest(profile, profiles().map(String::as_str)).map(str::to_owned);
-            let pattern = profile.escape_debug().to_string();
-            return Err(NothingSelected { what: "profile", pattern, near });
+        for variant in variants {
+            possible(variant, &kernels, platforms)?;
         }
         let mut units = Vec::new();
         for platform in platforms {
             for &kernel in &kernels {
-                let ask = |scenario: &&Scenario| {
-                    let excuse = excuse(&kernel.manifest, platform, profile, scenario);
-                    ((*scenario).clone(), excuse)
-                };
-                units.push(Unit {
-                    kernel: kernel.clone(),
-                    platform: platform.clone(),
-                    scenarios: scenarios.iter().map(ask).collect(),
-                });
+                for variant in variants {
+                    units.push(Unit::new(kernel, platform, variant, scenarios.iter().copied()));
+                }
             }
         }
-        Ok(Self { profile: profile.to_owned(), units })
+        Ok(Self { units })
     }
 
     /// How many answers the plan asks for.
@@ -114,37 +108,75 @@ impl Plan {
     }
 }
 
-fn excuse(
-    manifest: &Manifest,
-    platform: &Platform,
-    profile: &str,
-    scenario: &Scenario,
-) -> Option<String> {
-    let core = platform.core();
-    if !manifest.cores.iter().any(|supported| supported == core) {
-        let unknown = || format!("rtmark has no firmware of {} for {core}.", manifest.name);
-        return Some(manifest.unsupported.get(core).cloned().unwrap_or_else(unknown));
+/// Refuses a variant that none of the kernels has.
+fn possible(
+    variant: &Variant,
+    kernels: &[&Kernel],
+    platforms: &[Platform],
+) -> Result<(), NothingSelected> {
+    let profile = variant.profile_name();
+    let own = || kernels.iter().flat_map(|kernel| kernel.manifest.profiles.keys());
+    let profiles = || PROFILES.into_iter().chain(own().map(String::as_str));
+    if !profiles().any(|known| known == profile) {
+        let near = nearest(profile, profiles()).map(str::to_owned);
+        let pattern = profile.escape_debug().to_string();
+        return Err(NothingSelected { what: "profile", pattern, near });
     }
-    if !manifest.profiles.iter().any(|known| known == profile) {
-        return Some(format!("{} has no profile {profile}.", manifest.name));
+    let built =
+        |kernel: &&Kernel| platforms.iter().any(|p| variant.of(&kernel.manifest, p.core()).is_ok());
+    if variant.chosen().is_empty() || kernels.iter().any(built) {
+        return Ok(());
     }
-    if platform.backend() == Backend::Qemu && manifest.build == BuildSystem::Cargo {
-        return Some("Probes in Rust read no counter.".to_owned());
-    }
-    let names = [&scenario.id, scenario.in_firmware()];
-    let own = names.iter().find_map(|name| manifest.not_applicable(name));
-    let platforms = || names.iter().find_map(|name| platform.not_applicable(name));
-    own.or_else(platforms).map(str::to_owned)
+    let pattern = variant.to_string();
+    Err(NothingSelected { what: "kernel's settings", pattern, near: None })
 }
 
 impl Unit {
+    /// What these scenarios ask of a kernel in one variant on a platform.
+    pub fn new<'a>(
+        kernel: &Kernel,
+        platform: &Platform,
+        variant: &Variant,
+        scenarios: impl IntoIterator<Item = &'a Scenario>,
+    ) -> Self {
+        let manifest = &kernel.manifest;
+        let core = platform.core();
+        let in_rust = manifest.build == BuildSystem::Cargo;
+        let switched = if manifest.cores.iter().any(|supported| supported == core) {
+            match platform.backend() {
+                Backend::Qemu if in_rust => Err("Probes in Rust read no counter.".to_owned()),
+                _ => variant.of(manifest, core),
+            }
+        } else {
+            let unknown = || format!("rtmark has no firmware of {} for {core}.", manifest.name);
+            Err(manifest.unsupported.get(core).cloned().unwrap_or_else(unknown))
+        };
+        let ask = |scenario: &Scenario| {
+            let excuse = match &switched {
+                Ok(_) => {
+                    let reason = manifest.not_applicable(&scenario.id);
+                    reason.or_else(|| platform.not_applicable(&scenario.id)).map(str::to_owned)
+                }
+                Err(reason) => Some(reason.clone()),
+            };
+            (scenario.clone(), excuse)
+        };
+        Self {
+            scenarios: scenarios.into_iter().map(ask).collect(),
+            kernel: kernel.clone(),
+            platform: platform.clone(),
+            variant: variant.clone(),
+            switched: switched.unwrap_or_default(),
+        }
+    }
+
     /// What an answer of this firmware is about.
-    pub fn key(&self, profile: &str, scenario: &Scenario) -> Key {
+    pub fn key(&self, scenario: &Scenario) -> Key {
         Key {
             soc: self.platform.name().to_owned(),
             kernel: self.kernel.manifest.id.clone(),
             version: self.kernel.manifest.version.clone(),
-            profile: profile.to_owned(),
+            profile: self.variant.to_string(),
             scenario: scenario.id.clone(),
             backend: self.platform.backend(),
         }
@@ -160,6 +192,7 @@ impl Unit {
 mod tests {
     use super::*;
     use crate::socs;
+    use rtmark_firmware::Manifest;
 
     fn kernel(id: &str, cores: &str) -> Kernel {
         let text = format!(
@@ -179,7 +212,7 @@ mod tests {
             [kernel("floor", "'cortex-m0plus'"), kernel("other", "'cortex-m0plus', 'cortex-m4f'")];
         let socs = socs::suite().expect("good");
         let platforms: Vec<_> = socs.into_iter().map(Platform::from).collect();
-        Plan::new(&catalogue, &known, &platforms, "default", &selection)
+        Plan::new(&catalogue, &known, &platforms, &[Variant::default()], &selection)
     }
 
     #[test]

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::sync::mpsc::Sender;
 
 use rayon::prelude::*;
-use rtmark_firmware::probes::Record;
+use rtmark_firmware::probes::{Kind, Record};
 use rtmark_firmware::{Builder, BuiltImage, Executable, FirmwareError, probes};
 use rtmark_model::{
     Answer, Basis, Failure, FailureKind, Firmware, Key, Overhead, Provenance, Readings, Samples,
-    Scenario, Series,
+    Scenario, Series, Setting, Settings,
 };
 use rtmark_observe::{Lines, Map, SpanCost, StackUse};
 use rtmark_sim::Image;
@@ -96,6 +96,7 @@ struct Ready {
     program: Program,
     firmware: Firmware,
     compiler: rtmark_model::Compiler,
+    settings: Settings,
     /// The version of the emulator that runs it.
     emulator: Option<String>,
 }
@@ -162,7 +163,7 @@ impl Suite {
             };
         for (unit, images) in plan.units.iter().zip(&images) {
             for (scenario, excuse) in &unit.scenarios {
-                let key = unit.key(&plan.profile, scenario);
+                let key = unit.key(scenario);
                 let answer = match self.ask(unit, scenario, excuse.as_ref(), images) {
                     Ask::Said(reason) => Answer::NotApplicable { key, reason },
                     Ask::Failed(failure) => Answer::Failed { key, failure },
@@ -212,7 +213,7 @@ impl Suite {
                     Message::Advanced(cycles) => ledger.event(Event::Advanced(cycles)),
                     Message::Done(index, result, rest) => {
                         let task = &tasks[index];
-                        let key = task.unit.key(&plan.profile, task.scenario);
+                        let key = task.unit.key(task.scenario);
                         let (answer, question) = match result {
                             Ok((Measured { declined: Some(reason), .. }, _)) => {
                                 (Answer::NotApplicable { key, reason }, None)
@@ -284,7 +285,7 @@ impl Suite {
         let mut asked = Vec::new();
         for (unit, images) in plan.units.iter().zip(images) {
             for (scenario, excuse) in &unit.scenarios {
-                let key = unit.key(&plan.profile, scenario);
+                let key = unit.key(scenario);
                 asked.push(match self.ask(unit, scenario, excuse.as_ref(), images) {
                     Ask::Said(reason) => Err(Answer::NotApplicable { key, reason }),
                     Ask::Failed(failure) => Err(Answer::Failed { key, failure }),
@@ -335,8 +336,8 @@ impl Suite {
                 units.filter(|(_, unit)| unit.needs_firmware()).for_each_with(
                     sender,
                     |sender, (index, unit)| {
-                        let built =
-                            self.builder.build(&unit.kernel, unit.platform.target(), &plan.profile);
+                        let target = unit.platform.target();
+                        let built = self.builder.build(&unit.kernel, target, &unit.switched);
                         // Nobody listens any more only when everything is over.
                         let _ = sender.send((index, built));
                     },
@@ -458,7 +459,7 @@ impl Suite {
                 core: unit.platform.core().to_owned(),
                 firmware: task.image.firmware.clone(),
                 compiler: task.image.compiler.clone(),
-                settings: unit.kernel.manifest.settings.clone(),
+                settings: task.image.settings.clone(),
                 commit: commit.map(str::to_owned),
                 log: None,
             },
@@ -527,7 +528,10 @@ fn run_all(tasks: &[Task<'_>], sender: &Sender<Message>) {
 
 fn plan_position(plan: &Plan, key: &Key) -> (usize, usize, usize) {
     let soc = plan.units.iter().position(|unit| unit.platform.name() == key.soc);
-    let unit = plan.units.iter().position(|unit| unit.kernel.manifest.id == key.kernel);
+    let is_of = |unit: &Unit| {
+        unit.kernel.manifest.id == key.kernel && unit.variant.to_string() == key.profile
+    };
+    let unit = plan.units.iter().position(is_of);
     let scenarios = plan.units.first().map(|unit| unit.scenarios.as_slice()).unwrap_or_default();
     let scenario = scenarios.iter().position(|(scenario, _)| scenario.id == key.scenario);
     let last = usize::MAX;
@@ -553,6 +557,47 @@ fn check(unit: &Unit, built: BTreeMap<String, BuiltImage>) -> Images {
     built.into_iter().map(|(name, image)| (name.clone(), ready(unit, &name, image))).collect()
 }
 
+/// The settings of an image: what the kernel says of itself, then what its build says, and what
+/// the image itself says. They must not contradict each other.
+fn settings(
+    unit: &Unit,
+    records: &[Record],
+    section: &[u8],
+    of_build: Settings,
+) -> Result<Settings, String> {
+    let manifest = &unit.kernel.manifest;
+    let mut settings = manifest.settings.clone();
+    let mut of_image = probes::settings(section).map_err(|error| error.to_string())?;
+    let place = records.iter().find_map(|record| match record.kind {
+        Kind::Begin(address) | Kind::End(address) => Some(address),
+        _ => None,
+    });
+    if let Some(address) = place {
+        let memory = unit.platform.target().code_in(address);
+        of_image.insert("code_in".into(), Setting::Text(memory.into()));
+    }
+    for (id, value) in of_build.into_iter().chain(of_image) {
+        match settings.insert(id.clone(), value.clone()) {
+            Some(claimed) if claimed != value => {
+                return Err(format!(
+                    "kernel.toml claims {id} {claimed}, but it is built with {value}"
+                ));
+            }
+            _ => {}
+        }
+    }
+    // What was asked for is what was built, as far as the build tells.
+    for (id, wanted) in unit.switched.settings() {
+        match settings.get(id) {
+            Some(built) if id != "compiler" && built != wanted => {
+                return Err(format!("it was to be built with {id} {wanted}, and has {built}"));
+            }
+            _ => {}
+        }
+    }
+    Ok(settings)
+}
+
 fn ready(unit: &Unit, name: &str, built: BuiltImage) -> Result<Ready, Failure> {
     let path = built.path.display().to_string();
     let refuse = |problem: String| Failure {
@@ -563,21 +608,30 @@ fn ready(unit: &Unit, name: &str, built: BuiltImage) -> Result<Ready, Failure> {
     };
     let no_probes =
         || refuse(format!("no section {}: its probes were dropped by the linker", probes::SECTION));
-    let parsed = |section: &[u8]| probes::parse(section).map_err(|e| refuse(e.to_string()));
-    let (program, sizes, emulator) = match &unit.platform {
+    let parsed = |section: &[u8]| {
+        let records = probes::parse(section).map_err(|e| refuse(e.to_string()))?;
+        let of_build = built.settings.clone();
+        let settings = settings(unit, &records, section, of_build).map_err(refuse)?;
+        Ok::<_, Failure>((records, settings))
+    };
+    let (program, settings, sizes, emulator) = match &unit.platform {
         Platform::Sim(..) => {
             let image = Image::from_elf(&built.elf).map_err(|error| refuse(error.to_string()))?;
-            let records = parsed(image.section(probes::SECTION).ok_or_else(no_probes)?)?;
+            let section = image.section(probes::SECTION).ok_or_else(no_probes)?;
+            let (records, settings) = parsed(section)?;
             let sizes = (image.flash_bytes(), image.ram_bytes());
-            (Program::Watched(Probed { image, elf: built.elf, records, path }), sizes, None)
+            let probed = Probed { image, elf: built.elf.clone(), records, path };
+            (Program::Watched(probed), settings, sizes, None)
         }
         Platform::Qemu(file) => {
             let elf = Executable::read(&built.elf).map_err(|error| refuse(error.to_string()))?;
-            let records = parsed(elf.section(probes::SECTION).ok_or_else(no_probes)?)?;
+            let section = elf.section(probes::SECTION).ok_or_else(no_probes)?;
+            let (records, settings) = parsed(section)?;
             let sizes = (elf.flash_bytes(), elf.ram_bytes());
             // Without QEMU there is no answer, and the failure says so.
             let version = file.machine.emulator.version().ok();
-            (Program::Clocked(Clocked { elf: built.elf, records, path }), sizes, version)
+            let clocked = Clocked { elf: built.elf.clone(), records, path };
+            (Program::Clocked(clocked), settings, sizes, version)
         }
     };
     let firmware = Firmware {
@@ -589,5 +643,5 @@ fn ready(unit: &Unit, name: &str, built: BuiltImage) -> Result<Ready, Failure> {
     if let Some(stray) = scenarios(program.records()).find(|scenario| scenario.group() != name) {
         return Err(refuse(format!("scenario {stray} belongs into the image {}", stray.group())));
     }
-    Ok(Ready { program, firmware, compiler: built.compiler, emulator })
+    Ok(Ready { program, firmware, compiler: built.compiler, settings, emulator })
 }

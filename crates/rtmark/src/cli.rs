@@ -3,8 +3,8 @@
 use clap::{ArgAction, Args, Parser, Subcommand};
 
 use crate::commands::{
-    bisect, compare, completions, doctor, exit_codes, export, footprint, gate, history, import,
-    list, log, man, merge, name, prune, report, rm, run, show, sim, why, worst,
+    bisect, compare, completions, doctor, exit_codes, export, fairness, footprint, gate, history,
+    import, list, log, man, merge, name, prune, report, rm, run, show, sim, why, worst,
 };
 use crate::exit::Exit;
 use crate::trouble::Trouble;
@@ -37,6 +37,7 @@ pub struct Talk {
 #[derive(Debug, Subcommand)]
 enum Command {
     Run(Box<run::Arguments>),
+    Fairness(Box<fairness::Arguments>),
     List(list::Arguments),
     Sim(Box<sim::Arguments>),
     Compare(Box<compare::Arguments>),
@@ -67,6 +68,7 @@ impl Cli {
         let talk = self.talk;
         match self.command {
             Command::Run(arguments) => arguments.run(talk),
+            Command::Fairness(arguments) => arguments.run(talk),
             Command::List(arguments) => arguments.run(talk),
             Command::Sim(arguments) => arguments.run(talk),
             Command::Compare(arguments) => arguments.run(),

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use miette::Diagnostic;
-use rtmark_firmware::FirmwareError;
+use rtmark_firmware::{FirmwareError, VariantError};
 use rtmark_model::{CatalogueError, visible};
 use rtmark_runner::MachineFileError;
 use rtmark_runner::NothingSelected;
@@ -116,10 +116,25 @@ impl From<CatalogueError> for Trouble {
 impl From<NothingSelected> for Trouble {
     fn from(error: NothingSelected) -> Self {
         let hint = match error.what {
-            "profile" => "the key `profiles` of a kernel.toml names its profiles".to_owned(),
+            "profile" => "every kernel has `default`, `lean` and `safe`; the key `profiles` of \
+                          kernel.toml adds to them"
+                .to_owned(),
+            "kernel's settings" => "`switches` in a kernel.toml names the settings that a kernel \
+                                    can be built with, and their values"
+                .to_owned(),
             what => format!("`rtmark list {what}s` shows what there is; `*` stands for any text"),
         };
         Self::new(Exit::NothingSelected, error, hint)
+    }
+}
+
+impl From<VariantError> for Trouble {
+    fn from(error: VariantError) -> Self {
+        Self::new(
+            Exit::Usage,
+            error,
+            "docs/settings.md lists the settings; a kernel.toml says which values a kernel has",
+        )
     }
 }
 

@@ -10,7 +10,7 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use rtmark_firmware::probes::{self, Kind, SECTION};
-use rtmark_firmware::{Builder, Tree, select_in_elf, select_word};
+use rtmark_firmware::{Builder, Switched, Tree, select_in_elf, select_word};
 use rtmark_runner::Session;
 use rtmark_sim::{Cycles, Image, Soc};
 
@@ -98,7 +98,7 @@ fn cases() -> Vec<Case> {
         let soc = Soc::from_toml(text).expect("a soc");
         let is_wanted = |id: &str| wanted.is_empty() || wanted.contains(&id);
         for kernel in kernels.iter().filter(|kernel| is_wanted(kernel.manifest.id.as_str())) {
-            let images = builder.build(kernel, &soc, "default").expect("it builds");
+            let images = builder.build(kernel, &soc, &Switched::default()).expect("it builds");
             for built in images.into_values() {
                 let image = Image::from_elf(&built.elf).expect("an image");
                 let records = image.section(SECTION).expect("probes");

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::path::Path;
 
-use rtmark_firmware::{Builder, Tree};
+use rtmark_firmware::{Builder, Tree, Variant};
 use rtmark_model::{Answer, Basis, Catalogue, Expected, Series};
 use rtmark_runner::{Event, Ledger, Plan, Platform, Selection, Suite, find_machine, socs};
 use rtmark_store::Fingerprint;
@@ -71,7 +71,8 @@ fn answers((soc, kernels, most): Bench, platform: Platform) -> BTreeMap<String, 
             .collect(),
     };
     let known = builder.tree().kernels().expect("kernels");
-    let plan = Plan::new(&catalogue, &known, &[platform], "default", &selection).expect("good");
+    let plan = Plan::new(&catalogue, &known, &[platform], &[Variant::default()], &selection)
+        .expect("good");
     let suite = Suite { builder, rtmark: "test".to_owned(), rtmark_sha256: None, max_cycles: None };
     let Ok(answers) = suite.run(&plan, &mut Nothing);
     let name = |answer: &Answer| {

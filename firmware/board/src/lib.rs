@@ -19,6 +19,10 @@ use cortex_m::peripheral::NVIC;
 pub use counter::Counter;
 pub use device::Interrupt;
 
+// What all crates of an image are compiled with.
+rtmark_probe::setting!("fpu", cfg!(target_abi = "eabihf") as u32);
+rtmark_probe::setting!("debug_assertions", cfg!(debug_assertions) as u32);
+
 /// Sets the soc up, as a HAL does: wait states, caches, clocks. To be called first thing.
 ///
 /// Only from `main` on, and not before RAM is initialised: until then Rust code must not run.

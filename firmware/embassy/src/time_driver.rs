@@ -16,6 +16,8 @@ use embassy_time_queue_utils::Queue;
 
 use rtmark_board::soc;
 
+rtmark_probe::setting!("tick_hz", TICK_HZ as u32);
+
 /// SysTick's reload value.
 const RELOAD: u32 = {
     let cycles = soc::CLOCK_HZ as u64 / TICK_HZ;

@@ -119,6 +119,22 @@ macro_rules! end_at_return {
     };
 }
 
+/// Tells what a setting of this build is, such as how often a second it ticks.
+///
+/// An item, for use beside functions. The value is a `u32` constant; on is 1, off is 0. The
+/// names are those of rtmark's `docs/settings.md`.
+///
+/// ```
+/// const TICK_HZ: u32 = 1000;
+/// rtmark_probe::setting!("tick_hz", TICK_HZ);
+/// ```
+#[macro_export]
+macro_rules! setting {
+    ($name:literal, $value:expr) => {
+        $crate::__record!(6, "{value}", $name, value = const $value);
+    };
+}
+
 /// Runs the one of several scenarios that the word `rtmark_select` names.
 ///
 /// That word, a `u32` of this symbol in flash, is zero as built. Whoever runs the firmware

@@ -14,7 +14,17 @@ use rtmark_board::soc;
 
 pub use group::{Group, MOST};
 
-systick_monotonic!(Mono, 1_000);
+/// The monotonic, with the tick that the package's features choose.
+macro_rules! tick {
+    ($($feature:literal: $hz:literal),+) => {$(
+        #[cfg(feature = $feature)]
+        systick_monotonic!(Mono, $hz);
+        #[cfg(feature = $feature)]
+        rtmark_probe::setting!("tick_hz", $hz);
+    )+};
+}
+
+tick!("tick_hz_100": 100, "tick_hz_1000": 1_000, "tick_hz_10000": 10_000);
 
 /// Sets the soc up and starts the tick. To be called once, first thing in `init`.
 pub fn start(systick: SYST) {

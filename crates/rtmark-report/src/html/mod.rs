@@ -16,7 +16,7 @@ use rtmark_model::{Answer, Catalogue, Samples, Series};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use crate::matrix::{Block, Column, FLOOR, blocks, grouped};
+use crate::matrix::{Block, Column, FLOOR, blocks_by_profile, grouped};
 use crate::notes::{Notes, one_line};
 use cells::Cell;
 
@@ -124,12 +124,12 @@ pub fn html(
     answers: &[Answer],
     catalogue: &Catalogue,
 ) -> Result<String, HtmlError> {
-    let blocks = blocks(answers);
+    let blocks = blocks_by_profile(answers);
     let mut kernels: Vec<String> = Vec::new();
     let mut views = Vec::new();
     let mut data: BTreeMap<String, BTreeMap<String, BTreeMap<String, Drawn>>> = BTreeMap::new();
     for (index, block) in blocks.iter().enumerate() {
-        for (kernel, _) in &block.kernels {
+        for (kernel, ..) in &block.kernels {
             if !kernels.iter().any(|known| known == kernel.as_str()) {
                 kernels.push(kernel.to_string());
             }
@@ -183,13 +183,14 @@ fn view(block: &Block<'_>, catalogue: &Catalogue) -> BlockView {
     let mut notes = Notes::default();
     let basis = block.basis.map_or("nothing measured", |basis| basis.name());
     let mut label = one_line(block.soc);
-    if block.profile != "default" {
-        let _ = write!(label, ", profile {}", one_line(block.profile));
+    let profile = one_line(block.profile().unwrap_or_default());
+    if profile != "default" {
+        let _ = write!(label, ", profile {profile}");
     }
     if block.backend != rtmark_model::Backend::Sim {
         let _ = write!(label, ", {}", block.backend);
     }
-    let mut about = format!("Profile {}, backend {}", one_line(block.profile), block.backend);
+    let mut about = format!("Profile {profile}, backend {}", block.backend);
     if let Some(series) = block.any_series() {
         let core = one_line(&series.provenance.core);
         about = format!("{core} at {}. {about}", series.clock);
@@ -210,11 +211,7 @@ fn view(block: &Block<'_>, catalogue: &Catalogue) -> BlockView {
             command: format!(
                 "rtmark run --scenario {scenario} --soc {}{}",
                 one_line(block.soc),
-                if block.profile == "default" {
-                    String::new()
-                } else {
-                    format!(" --profile {}", one_line(block.profile))
-                }
+                if profile == "default" { String::new() } else { format!(" --profile {profile}") }
             ),
         }
     };
@@ -226,7 +223,7 @@ fn view(block: &Block<'_>, catalogue: &Catalogue) -> BlockView {
         kernels: block
             .kernels
             .iter()
-            .map(|(id, version)| KernelView { id: id.to_string(), version: one_line(version) })
+            .map(|(id, version, _)| KernelView { id: id.to_string(), version: one_line(version) })
             .collect(),
         rows,
         notes: notes.iter().map(|(_, note)| note.to_owned()).collect(),
@@ -283,7 +280,7 @@ fn sizes(block: &Block<'_>) -> Vec<Size> {
 }
 
 fn made(block: &Block<'_>, kernel: Column<'_>) -> Option<Made> {
-    let series = || block.series().filter(|s| (&s.key.kernel, s.key.version.as_str()) == kernel);
+    let series = || block.series_of(&kernel);
     let provenance = &series().next()?.provenance;
     let mut facts: Vec<(String, String)> = Vec::new();
     let mut tell = |what: &str, value: &str| {

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use rtmark_firmware::{BuildSystem, Builder, Tool, Tree, tools_for};
+use rtmark_firmware::{BuildSystem, Builder, MissingTool, Tool, Tree, tools_for};
 use rtmark_qemu::Emulator;
 use rtmark_runner::{machines, socs};
 
@@ -40,6 +40,13 @@ impl Arguments {
                 }
             }
         }
+        // For those who ask for it with --compiler.
+        let _ = match Tool::Clang.version(folder) {
+            Ok(version) => writeln!(text, "ok       {}: {version}", Tool::Clang.name()),
+            Err(MissingTool { tool, problem, install }) => {
+                writeln!(text, "absent   {tool}: {problem}: `--compiler clang` needs it: {install}")
+            }
+        };
         // Not needed by the default suite: absence is told and no failure.
         for emulator in emulators()? {
             let name = emulator.program();

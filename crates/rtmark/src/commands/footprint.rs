@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use rtmark_firmware::{Builder, DEFAULT_PROFILE, Tree};
+use rtmark_firmware::{Builder, DEFAULT_PROFILE, Tree, Variant};
 use rtmark_model::{Answer, Firmware, Key, Pattern};
 use rtmark_observe::{StackKind, StackUse};
 use rtmark_runner::{Footprint, Plan, Selection, Suite};
@@ -46,7 +46,7 @@ pub struct Arguments {
     soc: Vec<String>,
     /// The set of build settings
     #[arg(long, default_value = DEFAULT_PROFILE)]
-    profile: String,
+    profile: Variant,
     /// The form of the result
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
@@ -100,7 +100,13 @@ impl Arguments {
         let kernels = tree.kernels()?;
         let socs = simulated(&self.soc)?;
         let selection = Selection { kernels: self.kernel, scenarios: self.scenario };
-        let plan = Plan::new(&catalogue, &kernels, &socs, &self.profile, &selection)?;
+        let plan = Plan::new(
+            &catalogue,
+            &kernels,
+            &socs,
+            std::slice::from_ref(&self.profile),
+            &selection,
+        )?;
         let suite = Suite {
             builder: Builder::new(tree),
             rtmark: env!("CARGO_PKG_VERSION").to_owned(),

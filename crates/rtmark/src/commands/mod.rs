@@ -6,6 +6,7 @@ pub mod completions;
 pub mod doctor;
 pub mod exit_codes;
 pub mod export;
+pub mod fairness;
 pub mod footprint;
 pub mod gate;
 pub mod history;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use clap::{Args, ValueEnum};
-use rtmark_firmware::{Builder, DEFAULT_PROFILE, Kernel, MissingTool, Tree};
+use rtmark_firmware::{Builder, DEFAULT_PROFILE, MissingTool, Tree, Variant, VariantError, chosen};
 use rtmark_model::{Answer, Basis, Catalogue, Failure, Pattern};
 use rtmark_qemu::Emulator;
 use rtmark_runner::socs::{self, SocFile};
@@ -40,9 +40,8 @@ pub struct Arguments {
     /// What is counted: cycles on the simulator, instructions there and on QEMU
     #[arg(long, value_enum)]
     basis: Option<Counts>,
-    /// The set of build settings
-    #[arg(long, default_value = DEFAULT_PROFILE)]
-    profile: String,
+    #[command(flatten)]
+    variants: Variants,
     /// The form of the results
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
@@ -69,6 +68,47 @@ pub struct Arguments {
     /// A folder with catalogue files instead of the built-in ones
     #[arg(long, value_name = "FOLDER", env = "RTMARK_CATALOGUE")]
     catalogue: Option<PathBuf>,
+}
+
+/// How firmware is to be built.
+#[derive(Debug, Args)]
+pub struct Variants {
+    /// Sets of build settings, side by side where there are several: `default` as the kernel's own
+    /// documents have it, `lean` without checks, `safe` with them; single settings may follow,
+    /// as in `lean+opt=3`
+    #[arg(long, value_name = "PROFILE", num_args = 1.., default_value = DEFAULT_PROFILE)]
+    profile: Vec<Variant>,
+    /// Optimisation of every profile: s for size, 2 or 3 for speed
+    #[arg(long, value_name = "LEVEL")]
+    opt: Option<String>,
+    /// The C compiler of every profile: gcc or clang
+    #[arg(long, value_name = "COMPILER")]
+    compiler: Option<String>,
+    /// Another value of a setting in every profile, as in `time_slicing=off`; docs/settings.md
+    /// lists them
+    #[arg(long, value_name = "SETTING=VALUE", num_args = 1..)]
+    set: Vec<String>,
+}
+
+impl Variants {
+    /// The variants, each once.
+    pub fn resolve(&self) -> Result<Vec<Variant>, VariantError> {
+        let named = |id: &str, value: &Option<String>| value.as_ref().map(|v| format!("{id}={v}"));
+        let mut all = self.set.clone();
+        all.extend(named("opt", &self.opt));
+        all.extend(named("compiler", &self.compiler));
+        let mut variants: Vec<Variant> = Vec::new();
+        for profile in &self.profile {
+            let variant = all.iter().try_fold(profile.clone(), |variant, text| {
+                let (id, value) = chosen(text)?;
+                Ok(variant.with(id, value))
+            })?;
+            if !variants.contains(&variant) {
+                variants.push(variant);
+            }
+        }
+        Ok(variants)
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -217,12 +257,25 @@ fn wanted(asked: &[String], runs: Runs, basis: Basis) -> Result<Vec<Platform>, T
 }
 
 /// Shows progress and keeps answers.
-struct Keeper<'a> {
+pub struct Keeper<'a> {
     store: &'a Store,
     run: RunWriter<'a>,
     fresh: bool,
     progress: Progress,
     recalled: usize,
+}
+
+impl<'a> Keeper<'a> {
+    /// One that keeps answers in this run, and recalls what the store knows.
+    pub fn new(store: &'a Store, run: RunWriter<'a>, talk: Talk) -> Self {
+        Self { store, run, fresh: false, progress: Progress::new(talk), recalled: 0 }
+    }
+
+    /// Marks the run complete.
+    pub fn finish(self) -> Result<(), StoreError> {
+        self.progress.finish();
+        self.run.finish()
+    }
 }
 
 impl Ledger for Keeper<'_> {
@@ -273,7 +326,8 @@ impl Arguments {
             kernels: asked(self.kernel, &config.run.kernel),
             scenarios: asked(self.scenario, &config.run.scenario),
         };
-        let plan = Plan::new(&catalogue, &kernels, &platforms, &self.profile, &selection)?;
+        let variants = self.variants.resolve()?;
+        let plan = Plan::new(&catalogue, &kernels, &platforms, &variants, &selection)?;
 
         let builder = Builder::new(tree);
         refuse_without_tools(&builder, &plan)?;
@@ -293,8 +347,7 @@ impl Arguments {
         if let Some(name) = &self.name {
             store.name(&shelf::run_of(&store, &id)?, name)?;
         }
-        let progress = Progress::new(talk);
-        let mut keeper = Keeper { store: &store, run, fresh: self.fresh, progress, recalled: 0 };
+        let mut keeper = Keeper { fresh: self.fresh, ..Keeper::new(&store, run, talk) };
         let answers = suite.run(&plan, &mut keeper);
         keeper.progress.finish();
         let answers = answers?;
@@ -353,8 +406,7 @@ fn theirs(
 
 pub(super) fn refuse_without_tools(builder: &Builder, plan: &Plan) -> Result<(), Trouble> {
     let needed = plan.units.iter().filter(|unit| unit.needs_firmware());
-    let needed: Vec<(&Kernel, _)> =
-        needed.map(|unit| (&unit.kernel, unit.platform.core())).collect();
+    let needed = needed.map(|unit| (&unit.kernel, unit.platform.core(), &unit.switched));
     let mut missing = builder.missing_tools(needed);
     missing.extend(missing_emulators(plan));
     if missing.is_empty() {

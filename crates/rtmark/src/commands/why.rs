@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use rtmark_firmware::{Builder, DEFAULT_PROFILE, Tree};
+use rtmark_firmware::{Builder, DEFAULT_PROFILE, Tree, Variant};
 use rtmark_model::{Answer, Key, Pattern, Span};
 use rtmark_observe::{Difference, Part, Role, Row, Share, SpanCost};
 use rtmark_runner::{Event, Explanation, Ledger, Plan, Selection, Suite, socs};
@@ -49,7 +49,7 @@ pub struct Arguments {
     soc: Option<String>,
     /// The set of build settings
     #[arg(long, default_value = DEFAULT_PROFILE)]
-    profile: String,
+    profile: Variant,
     /// The form of the result
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
@@ -168,7 +168,13 @@ impl Arguments {
             };
             let (kernels_asked, scenarios) = (vec![exact(kernel)?], vec![exact(scenario)?]);
             let selection = Selection { kernels: kernels_asked, scenarios };
-            plans.push(Plan::new(&catalogue, &kernels, &[soc.into()], &self.profile, &selection)?);
+            plans.push(Plan::new(
+                &catalogue,
+                &kernels,
+                &[soc.into()],
+                std::slice::from_ref(&self.profile),
+                &selection,
+            )?);
         }
         let suite = Suite {
             builder: Builder::new(tree),

@@ -195,8 +195,69 @@ fn filters_that_select_nothing() {
     let soc = |name: &str| said(tree.folder.path(), &["run", "--soc", name]);
     soc("nope").refused(4, &["no soc is called `nope`"]);
     soc("nope*").refused(4, &["no soc fits `nope*`"]);
-    tree.run(&["--profile", "lean"]).refused(4, &["no profile fits `lean`"]);
+    tree.run(&["--profile", "leen"])
+        .refused(4, &["no profile fits `leen`; did you mean `lean`?", "`default`, `lean`"]);
+    tree.run(&["--opt", "3"]).refused(4, &["default+opt=3", "`switches`"]);
     assert_eq!(tree.run(&["--scenario", "["]).code, 2);
+}
+
+#[test]
+fn profiles_stand_side_by_side_and_are_kept_apart() {
+    let tree = Tree::new();
+    tree.image(&printing("a.one ok", true), PROBES);
+    let choices = "[switches]\nasserts = [true, false]\nopt = ['2', '3']\n\
+                   [profiles.lean]\nasserts = false\n";
+    tree.manifest(choices);
+    // The makefile builds another program where it is asked for one.
+    let makefile = "all:\n\t@cp $(CURDIR)/a.elf $(RTMARK_OUT)/a.elf\n\
+                    \t@echo '$(RTMARK_SET)' >> $(RTMARK_OUT)/../../../asked\n";
+    std::fs::write(tree.path("firmware/k/Makefile"), makefile).expect("writable");
+    let one = ["--scenario", "a.one", "--format", "json", "--profile"];
+    let said = tree.run(&[&one[..], &["default", "lean", "lean+opt=3"]].concat());
+    assert_eq!(said.code, 0, "{said:#?}");
+    let json: serde_json::Value = serde_json::from_str(&said.stdout).expect("JSON");
+    let answers = json["answers"].as_array().expect("answers");
+    let profiles: Vec<_> = answers.iter().map(|answer| &answer["key"]["profile"]).collect();
+    assert_eq!(profiles, ["default", "lean", "lean+opt=3"]);
+    let asked = std::fs::read_to_string(tree.path("build/asked")).expect("written");
+    let mut asked: Vec<_> = asked.lines().collect();
+    asked.sort_unstable();
+    assert_eq!(asked, ["", "ASSERTS=0", "ASSERTS=0 OPT=3"]);
+
+    // One firmware in two profiles: what is known of one is told of the other under its own name.
+    let again = tree.run(&[&one[..], &["lean", "--opt", "3", "--set", "asserts=on"]].concat());
+    assert!(again.stdout.contains("\"lean+asserts=on+opt=3\""), "{again:#?}");
+    let table = tree.run(&["--scenario", "a.one", "--profile", "default", "lean"]).stdout;
+    let heads = table.lines().filter(|line| line.contains("lean")).count();
+    assert_eq!(table.matches("a.one").count(), 1, "one row, two columns: {table}");
+    assert!(heads > 0, "{table}");
+    let csv = tree.run(&["--scenario", "a.one", "--profile", "default", "lean", "--format", "csv"]);
+    let column = csv.stdout.lines().skip(1).map(|line| line.split(',').nth(5).expect("a profile"));
+    assert_eq!(column.collect::<Vec<_>>(), ["default", "lean"], "{csv:#?}");
+
+    tree.run(&["--set", "asserts=perhaps"]).refused(2, &["asserts wants `on` or `off`"]);
+    tree.run(&["--set", "speed=9"]).refused(2, &["`speed=9` names no setting"]);
+    tree.run(&["--set", "trace=on"]).refused(4, &["default+trace=on", "`switches`"]);
+}
+
+#[test]
+fn what_an_image_tells_of_its_settings_is_believed() {
+    let tree = Tree::new();
+    let told = [&[(6, 1, "asserts"), (6, 100, "tick_hz")], PROBES].concat();
+    tree.image(&printing("a.one ok", true), &told);
+    let json = tree.run(&["--scenario", "a.one", "--format", "json"]).stdout;
+    let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+    let settings = &json["answers"][0]["provenance"]["settings"];
+    assert_eq!((&settings["asserts"], &settings["tick_hz"]), (&true.into(), &100.into()));
+    assert_eq!(settings["code_in"], "flash");
+
+    tree.manifest("[settings]\ntick_hz = 1000\n");
+    tree.one().refused(10, &["kernel.toml claims tick_hz 1000, but it is built with 100"]);
+    tree.manifest("[switches]\nasserts = [true, false]\n");
+    tree.run(&["--scenario", "a.one", "--set", "asserts=off"])
+        .refused(10, &["it was to be built with asserts off, and has on"]);
+    tree.image(&printing("a.one ok", true), &[&[(6, 1, "speed")], PROBES].concat());
+    tree.one().refused(10, &["no setting is called `speed`"]);
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressStyle};
-use rtmark_firmware::{Builder, DEFAULT_PROFILE, Tree, sha256};
+use rtmark_firmware::{Builder, DEFAULT_PROFILE, Tree, Variant, sha256};
 use rtmark_model::{Basis, Catalogue, Pattern, ScenarioId};
 use rtmark_runner::{Plan, Platform, Selection, socs};
 use rtmark_sim::Image;
@@ -64,9 +64,9 @@ pub struct Arguments {
     /// Socs, by name or path of a soc file; the default suite's without
     #[arg(long, value_name = "SOC", num_args = 1..)]
     soc: Vec<String>,
-    /// The set of build settings
+    /// The set of build settings; `lean+opt=3` changes single ones of it
     #[arg(long, default_value = DEFAULT_PROFILE)]
-    profile: String,
+    profile: Variant,
     /// The external interrupt; the default's handler is in every image and returns at once
     #[arg(long, value_name = "N", default_value_t = INJECTED)]
     interrupt: u16,
@@ -309,14 +309,20 @@ impl Arguments {
             Selection { kernels: self.kernel.clone(), scenarios: self.scenario.clone() };
         let platforms: Vec<_> =
             socs.into_iter().map(|soc| Platform::Sim(Box::new(soc), Basis::Cycles)).collect();
-        let plan = Plan::new(&catalogue, &kernels, &platforms, &self.profile, &selection)?;
+        let plan = Plan::new(
+            &catalogue,
+            &kernels,
+            &platforms,
+            std::slice::from_ref(&self.profile),
+            &selection,
+        )?;
         let builder = Builder::new(tree);
         let mut subjects = Vec::new();
         for unit in &plan.units {
             if talk.verbose > 0 {
                 say(format!("building {} for {}", unit.kernel.manifest.id, unit.platform.name()));
             }
-            subjects.extend(Subject::of_unit(&builder, unit, &plan.profile)?);
+            subjects.extend(Subject::of_unit(&builder, unit)?);
         }
         if subjects.is_empty() {
             let message = "none of these kernels has any of these scenarios";

@@ -186,18 +186,14 @@ impl Subject {
     }
 
     /// The subjects of a plan's unit, one for each scenario that has one.
-    pub fn of_unit(
-        builder: &Builder,
-        unit: &rtmark_runner::Unit,
-        profile: &str,
-    ) -> Result<Vec<Self>, Trouble> {
+    pub fn of_unit(builder: &Builder, unit: &rtmark_runner::Unit) -> Result<Vec<Self>, Trouble> {
         let wanted: Vec<_> = unit.scenarios.iter().filter(|(_, excuse)| excuse.is_none()).collect();
         if wanted.is_empty() {
             return Ok(Vec::new());
         }
         // Only the simulator can be searched: the plan was made of socs.
         let Platform::Sim(soc, _) = &unit.platform else { return Ok(Vec::new()) };
-        let built = builder.build(&unit.kernel, &soc.soc, profile)?;
+        let built = builder.build(&unit.kernel, &soc.soc, &unit.switched)?;
         let mut subjects = Vec::new();
         for (scenario, _) in wanted {
             let Some(built) = built.get(scenario.id.group()) else { continue };

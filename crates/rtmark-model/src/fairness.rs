@@ -1,0 +1,106 @@
+//! What makes a comparison unfair: settings in which two firmwares differ, and what each of
+//! them was measured to change.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{Difference, Setting, Weight};
+
+/// The version of [`Fairness`]'s form; see [`crate::SCHEMA_VERSION`] for when it rises.
+pub const FAIRNESS_VERSION: u32 = 1;
+
+/// In what one or two ways of building differ, and what single settings change.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Fairness {
+    /// The version of this form.
+    pub schema_version: u32,
+    /// The program that wrote it, with its version.
+    pub generator: String,
+    /// The soc.
+    pub soc: String,
+    /// What is compared: one kernel in one variant, or two.
+    pub subjects: Vec<String>,
+    /// The settings that differ; none where there is one subject.
+    pub differences: Vec<Unequal>,
+    /// What single settings change, where that was measured.
+    pub effects: Vec<Effect>,
+}
+
+/// A setting that differs.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Unequal {
+    /// Its name.
+    pub setting: String,
+    /// What it means, where it has a meaning beyond one kernel.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub meaning: Option<String>,
+    /// The first subject's value, unless it has no such thing.
+    pub first: Option<Setting>,
+    /// The second subject's.
+    pub second: Option<Setting>,
+    /// What kind of difference it is.
+    pub kind: UnequalKind,
+    /// How it changes figures, where it is known to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+}
+
+/// What kind of difference a setting is.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum UnequalKind {
+    /// Somebody's choice that changes figures.
+    Matters,
+    /// It changes figures, and comes with the kernel or its language.
+    Inherent,
+    /// It is not known to change figures.
+    Told,
+}
+
+/// What one setting changes in one scenario.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Effect {
+    /// The subject that was built with another value.
+    pub subject: String,
+    /// The setting.
+    pub setting: String,
+    /// The other value.
+    pub value: Setting,
+    /// The scenario.
+    pub scenario: String,
+    /// The typical sample before, in cycles.
+    pub before: u64,
+    /// The typical sample with the other value, in cycles; none where it cannot be had.
+    pub after: Option<u64>,
+    /// Why not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
+}
+
+impl From<&Difference<'_>> for Unequal {
+    fn from(difference: &Difference<'_>) -> Self {
+        let weight = difference.info.map(|info| info.weight);
+        let (kind, why) = match weight {
+            Some(Weight::Matters(why)) => (UnequalKind::Matters, Some(why.to_owned())),
+            Some(Weight::Inherent(why)) => (UnequalKind::Inherent, Some(why.to_owned())),
+            Some(Weight::Told) | None => (UnequalKind::Told, None),
+        };
+        Self {
+            setting: difference.id.to_owned(),
+            meaning: difference.info.map(|info| info.meaning.to_owned()),
+            first: difference.first.cloned(),
+            second: difference.second.cloned(),
+            kind,
+            why,
+        }
+    }
+}
+
+impl Fairness {
+    /// The JSON schema of this form.
+    pub fn json_schema() -> schemars::Schema {
+        schemars::schema_for!(Fairness)
+    }
+}

@@ -1,0 +1,54 @@
+//! Which columns were built otherwise than the others, in a way that changes figures.
+
+use rtmark_model::{SETTINGS, Setting, SettingInfo, Weight, Without};
+
+use crate::matrix::{Block, Column};
+use crate::notes::one_line;
+
+/// What a note says of a column whose settings are not those of most others; none where they
+/// are. Only what somebody chose counts: what comes with a kernel or its language is the
+/// kernel.
+pub fn unequal(block: &Block<'_>, column: &Column<'_>) -> Option<String> {
+    let chosen = SETTINGS.iter().filter(|info| matches!(info.weight, Weight::Matters(_)));
+    let differs = |info: &SettingInfo| {
+        let own = value(block, column, info)?;
+        let usual = usual(block, info)?;
+        (own != usual).then(|| format!("{} {own} (elsewhere {usual})", info.id))
+    };
+    let differing: Vec<_> = chosen.filter_map(differs).collect();
+    let list = differing.join(", ");
+    (!differing.is_empty()).then(|| {
+        format!(
+            "Built otherwise than most columns, and it changes figures: {list}. \
+             `rtmark fairness` shows by how much."
+        )
+    })
+}
+
+/// What most columns have; of equally many the first one's.
+fn usual(block: &Block<'_>, info: &SettingInfo) -> Option<String> {
+    let values: Vec<_> = block.kernels.iter().filter_map(|c| value(block, c, info)).collect();
+    let count = |wanted: &String| values.iter().filter(|value| *value == wanted).count();
+    // The last of equal maxima would be the last column's.
+    values.iter().rev().max_by_key(|value| count(value)).cloned()
+}
+
+/// A column's value as text; none where it has no such thing, or nothing was measured.
+fn value(block: &Block<'_>, column: &Column<'_>, info: &SettingInfo) -> Option<String> {
+    let settings = &block.series_of(column).next()?.provenance.settings;
+    // A series from elsewhere says nothing about how it was built.
+    if !settings.contains_key("opt") {
+        return None;
+    }
+    let value = settings.get(info.id).cloned().or_else(|| info.without.map(Without::value))?;
+    let text = one_line(&value.to_string());
+    match (info.id, &value) {
+        // One image may have a source of its own level.
+        ("opt", Setting::Text(_)) => text.split(',').next().map(str::to_owned),
+        // There is nothing to choose among compilers of different languages.
+        ("compiler", Setting::Text(_)) => {
+            text.split(' ').next().filter(|name| *name != "rustc").map(str::to_owned)
+        }
+        _ => Some(text),
+    }
+}

@@ -1,0 +1,251 @@
+//! In which settings two firmwares differ, and what single settings change: the same plan again
+//! with one of them switched.
+
+use std::fmt;
+use std::str::FromStr;
+
+use rtmark_firmware::{Kernel, Variant, VariantError};
+use rtmark_model::{
+    Answer, Effect, IdError, KernelId, Scenario, ScenarioId, Setting, Settings, Unequal,
+    differences, setting_info,
+};
+
+use crate::plan::{Plan, Unit};
+use crate::platform::Platform;
+
+/// A kernel built in one way: `freertos`, `freertos:lean`, `embassy:default+opt=3`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Subject {
+    /// The kernel.
+    pub kernel: KernelId,
+    /// The way.
+    pub variant: Variant,
+}
+
+/// A text that names no subject.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SubjectError {
+    /// Its first part is no kernel's name.
+    #[error(transparent)]
+    Kernel(#[from] IdError),
+    /// Its second part is no variant.
+    #[error(transparent)]
+    Variant(#[from] VariantError),
+}
+
+impl FromStr for Subject {
+    type Err = SubjectError;
+    fn from_str(text: &str) -> Result<Self, SubjectError> {
+        let (kernel, variant) = match text.split_once(':') {
+            Some((kernel, variant)) => (kernel, variant.parse()?),
+            None => (text, Variant::default()),
+        };
+        Ok(Self { kernel: kernel.parse()?, variant })
+    }
+}
+
+impl fmt::Display for Subject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.kernel, self.variant)
+    }
+}
+
+/// One subject with another value of one setting.
+#[derive(Clone, Debug)]
+pub struct Trial {
+    /// The subject's place among the subjects.
+    pub subject: usize,
+    /// The setting.
+    pub setting: String,
+    /// The other value.
+    pub value: Setting,
+    /// Its firmware.
+    pub unit: Unit,
+}
+
+/// The subjects' firmware, asked for these scenarios.
+pub fn plan(
+    subjects: &[(&Kernel, &Subject)],
+    platform: &Platform,
+    scenarios: &[&Scenario],
+) -> Plan {
+    let unit = |(kernel, subject): &(&Kernel, &Subject)| {
+        Unit::new(kernel, platform, &subject.variant, scenarios.iter().copied())
+    };
+    Plan { units: subjects.iter().map(unit).collect() }
+}
+
+/// What a subject was found to be built with.
+pub fn settings<'a>(answers: &'a [Answer], unit: &Unit) -> Option<&'a Settings> {
+    let series = of(answers, unit).find_map(Answer::series)?;
+    Some(&series.provenance.settings)
+}
+
+fn of<'a>(answers: &'a [Answer], unit: &Unit) -> impl Iterator<Item = &'a Answer> {
+    let id = unit.kernel.manifest.id.clone();
+    let variant = unit.variant.to_string();
+    answers.iter().filter(move |answer| {
+        let key = answer.key();
+        key.kernel == id && key.profile == variant
+    })
+}
+
+/// The settings that differ, those that matter first.
+pub fn unequal(first: &Settings, second: &Settings) -> Vec<Unequal> {
+    let mut list: Vec<_> = differences(first, second).iter().map(Unequal::from).collect();
+    list.sort_by_key(|unequal| unequal.kind);
+    list
+}
+
+/// What has to be built to see what each setting changes: of two subjects each one with the other
+/// one's value, of a single one every value that its kernel offers.
+pub fn trials(units: &[Unit], found: &[&Settings]) -> Vec<Trial> {
+    let mut trials = Vec::new();
+    for (subject, (unit, own)) in units.iter().zip(found).enumerate() {
+        let manifest = &unit.kernel.manifest;
+        let core = unit.platform.core();
+        let other = found.iter().enumerate().find(|(at, _)| *at != subject).map(|(_, other)| other);
+        for id in manifest.switches.keys() {
+            let Ok(values) = manifest.values(id, core) else { continue };
+            let has = own.get(id).map(plain);
+            let wanted = other.map(|other| {
+                let without = || setting_info(id)?.without.map(|without| without.value());
+                other.get(id).map(plain).or_else(without)
+            });
+            let differs = |value: &&Setting| match &wanted {
+                None => Some(*value) != has.as_ref(),
+                Some(wanted) => Some(*value) == wanted.as_ref() && wanted != &has,
+            };
+            for value in values.iter().filter(differs) {
+                let variant = unit.variant.clone().with(id, value.clone());
+                let scenarios = unit.scenarios.iter().map(|(scenario, _)| scenario);
+                let unit = Unit::new(&unit.kernel, &unit.platform, &variant, scenarios);
+                trials.push(Trial { subject, setting: id.clone(), value: value.clone(), unit });
+            }
+        }
+    }
+    trials
+}
+
+/// A value as `kernel.toml` offers it: a compiler without its version, the optimisation of all
+/// sources without that of a single one.
+fn plain(value: &Setting) -> Setting {
+    match value {
+        Setting::Text(text) => {
+            let word = text.split([' ', ',']).next().unwrap_or_default();
+            Setting::Text(word.to_owned())
+        }
+        other => other.clone(),
+    }
+}
+
+/// What the trials changed, as far as there are answers to compare.
+pub fn effects(
+    units: &[Unit],
+    before: &[Answer],
+    trials: &[Trial],
+    after: &[Answer],
+) -> Vec<Effect> {
+    let mut effects = Vec::new();
+    for trial in trials {
+        let Some(unit) = units.get(trial.subject) else { continue };
+        for (scenario, _) in &unit.scenarios {
+            let Some(Ok(before)) = typical(before, unit, &scenario.id) else { continue };
+            let (after, problem) = match typical(after, &trial.unit, &scenario.id) {
+                Some(Ok(after)) => (Some(after), None),
+                Some(Err(problem)) => (None, Some(problem)),
+                None => continue,
+            };
+            effects.push(Effect {
+                subject: format!("{}:{}", unit.kernel.manifest.id, unit.variant),
+                setting: trial.setting.clone(),
+                value: trial.value.clone(),
+                scenario: scenario.id.to_string(),
+                before,
+                after,
+                problem,
+            });
+        }
+    }
+    effects
+}
+
+fn typical(answers: &[Answer], unit: &Unit, scenario: &ScenarioId) -> Option<Result<u64, String>> {
+    let answer = of(answers, unit).find(|answer| answer.key().scenario == *scenario)?;
+    match answer {
+        Answer::Measured(series) => Some(Ok(series.statistics()?.typical())),
+        Answer::NotApplicable { reason, .. } => Some(Err(reason.clone())),
+        Answer::Failed { failure, .. } => {
+            let telling = |line: &&str| line.contains("overflowed by") || line.contains("error");
+            let line = failure.message.lines().find(telling);
+            Some(Err(line.or(failure.message.lines().next()).unwrap_or_default().trim().to_owned()))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::socs;
+    use rtmark_firmware::Manifest;
+    use rtmark_model::{Catalogue, UnequalKind};
+
+    fn kernel(id: &str, switches: &str) -> Kernel {
+        let text = format!(
+            "id = '{id}'\nname = 'K'\nversion = '1'\nlicense = 'MIT'\nsource = 's'\n\
+             language = 'C'\nbuild = 'make'\nimages = ['thread']\ncores = ['cortex-m0plus']\n\
+             [switches]\n{switches}"
+        );
+        Kernel { folder: "x".into(), manifest: Manifest::from_toml(&text).expect("good") }
+    }
+
+    fn text(value: &str) -> Setting {
+        Setting::Text(value.into())
+    }
+
+    #[test]
+    fn each_subject_is_tried_with_the_others_value() {
+        let soc = Platform::from(socs::find("stm32c031").expect("built in"));
+        let catalogue = Catalogue::builtin().expect("good");
+        let scenarios: Vec<_> = catalogue.scenarios().iter().take(1).collect();
+        let one = kernel(
+            "one",
+            "asserts = [true, false]\nopt = ['2', '3', 's']\n\
+                                 trace = [false, true]\ncompiler = ['gcc', 'clang']",
+        );
+        let two = kernel("two", "opt = ['s', '3']");
+        let subjects: Vec<Subject> =
+            ["one", "two:lean"].iter().map(|text| text.parse().expect("good")).collect();
+        let pairs = [(&one, &subjects[0]), (&two, &subjects[1])];
+        let units = plan(&pairs, &soc, &scenarios).units;
+        let first: Settings = [
+            ("opt", text("2, 3 in workload.c")),
+            ("asserts", Setting::Switch(true)),
+            ("trace", Setting::Switch(false)),
+            ("compiler", text("gcc 12.2.1")),
+        ]
+        .map(|(id, value)| (id.to_owned(), value))
+        .into();
+        let second: Settings = [("opt", text("s")), ("compiler", text("rustc 1.95.0"))]
+            .map(|(id, value)| (id.to_owned(), value))
+            .into();
+        let names = |trials: &[Trial]| -> Vec<String> {
+            let name = |t: &Trial| format!("{}+{}={}", t.subject, t.setting, t.value);
+            trials.iter().map(name).collect()
+        };
+        // The second kernel has no level 2, and neither has the other one's compiler.
+        let trials_of_two = trials(&units, &[&first, &second]);
+        assert_eq!(names(&trials_of_two), ["0+asserts=off", "0+opt=s"]);
+        assert_eq!(trials_of_two[0].unit.variant.to_string(), "default+asserts=off");
+        assert_eq!(
+            names(&trials(&units[..1], &[&first])),
+            ["0+asserts=off", "0+compiler=clang", "0+opt=3", "0+opt=s", "0+trace=on"]
+        );
+        let kinds: Vec<_> =
+            unequal(&first, &second).into_iter().map(|u| (u.setting, u.kind)).collect();
+        let matters = UnequalKind::Matters;
+        assert_eq!(kinds, ["opt", "compiler", "asserts"].map(|id| (id.to_owned(), matters)));
+        "One".parse::<Subject>().expect_err("no name");
+        "one:lean+opt".parse::<Subject>().expect_err("no value");
+    }
+}

@@ -1,0 +1,161 @@
+//! `rtmark fairness`
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use rtmark_firmware::{Builder, Kernel, Tree};
+use rtmark_model::{FAIRNESS_VERSION, Fairness, Pattern, Settings};
+use rtmark_runner::fairness::{self, Subject};
+use rtmark_runner::{NothingSelected, Plan, Platform, Suite, socs};
+use rtmark_units::Cycles;
+
+use crate::cli::Talk;
+use crate::commands::run::{
+    Keeper, catalogue, command_line, own_sha256, refuse_without_tools, show_failures,
+};
+use crate::config::Config;
+use crate::exit::Exit;
+use crate::output;
+use crate::shelf::StoreFlag;
+use crate::trouble::Trouble;
+
+/// Show in which settings two kernels' firmwares differ, which of them matter, and by how much
+///
+/// With a single kernel and --measure, every setting that it offers is switched in turn.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  rtmark fairness freertos embassy --soc stm32c031 --scenario thread.yield --measure
+  rtmark fairness freertos:lean freertos:default --soc stm32f405
+  rtmark fairness freertos --measure --soc stm32c031 --scenario thread.yield 'queue.send.*'
+
+docs/settings.md lists the settings. Exit codes: see `rtmark help exit-codes`.")]
+pub struct Arguments {
+    /// What is compared: a kernel, or a kernel in a profile with settings, as in `freertos:lean+opt=3`
+    #[arg(value_name = "KERNEL[:PROFILE]", num_args = 1..=2, required = true)]
+    subjects: Vec<Subject>,
+    /// The soc, by name or path
+    #[arg(long, default_value = "stm32c031")]
+    soc: String,
+    /// Scenarios, by name or pattern
+    #[arg(short, long, value_name = "GLOB", num_args = 1.., default_value = "thread.yield")]
+    scenario: Vec<Pattern>,
+    /// Build with one setting switched at a time, and show what that changes
+    #[arg(long)]
+    measure: bool,
+    /// The form of the result
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    format: Format,
+    #[command(flatten)]
+    store: StoreFlag,
+    /// Cycles after which a scenario is given up, instead of the catalogue's budget
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    max_cycles: Option<u64>,
+    /// The folder with the kernels' firmware sources [default: found from here upwards]
+    #[arg(long, value_name = "FOLDER", env = "RTMARK_FIRMWARE")]
+    firmware: Option<PathBuf>,
+    /// A folder with catalogue files instead of the built-in ones
+    #[arg(long, value_name = "FOLDER", env = "RTMARK_CATALOGUE")]
+    catalogue: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Format {
+    /// For people
+    Table,
+    /// For programs; docs/schema/fairness.schema.json
+    Json,
+}
+
+impl Arguments {
+    pub fn run(self, talk: Talk) -> Result<Exit, Trouble> {
+        let config = Config::load()?;
+        let catalogue = catalogue(self.catalogue.as_deref().or(config.catalogue.as_deref()))?;
+        let soc = socs::find(&self.soc)?;
+        let tree = Tree::find(self.firmware.as_deref().or(config.firmware.as_deref()))?;
+        let kernels = tree.kernels()?;
+        let wanted = |id: &str| self.scenario.iter().any(|pattern| pattern.matches(id));
+        let scenarios: Vec<_> =
+            catalogue.scenarios().iter().filter(|scenario| wanted(scenario.id.as_str())).collect();
+        if scenarios.is_empty() {
+            let patterns: Vec<_> = self.scenario.iter().map(ToString::to_string).collect();
+            let pattern = patterns.join(" ");
+            return Err(NothingSelected { what: "scenario", pattern, near: None }.into());
+        }
+        let mut pairs: Vec<(&Kernel, &Subject)> = Vec::new();
+        for subject in &self.subjects {
+            pairs.push((kernel_of(&kernels, subject)?, subject));
+        }
+        let plan = fairness::plan(&pairs, &Platform::from(soc.clone()), &scenarios);
+        for unit in &plan.units {
+            let core = soc.soc.core.name();
+            if let Err(reason) = unit.variant.of(&unit.kernel.manifest, core) {
+                let hint = "`switches` in its kernel.toml names what it can be built with";
+                return Err(Trouble::new(Exit::NothingSelected, reason, hint));
+            }
+        }
+
+        let builder = Builder::new(tree);
+        refuse_without_tools(&builder, &plan)?;
+        let store = self.store.open(&config)?;
+        let suite = Suite {
+            builder,
+            rtmark: env!("CARGO_PKG_VERSION").to_owned(),
+            rtmark_sha256: own_sha256(),
+            max_cycles: self.max_cycles.map(Cycles),
+        };
+        let revision = suite.builder.tree().commit();
+        let run = store.begin(&command_line(), &suite.rtmark, revision.as_deref())?;
+        let mut keeper = Keeper::new(&store, run, talk);
+        let before = suite.run(&plan, &mut keeper)?;
+        let failed = show_failures(&before);
+        let found: Option<Vec<&Settings>> =
+            plan.units.iter().map(|unit| fairness::settings(&before, unit)).collect();
+        let Some(found) = found else {
+            keeper.finish()?;
+            if failed != Exit::Fine {
+                return Ok(failed);
+            }
+            let message = "none of these scenarios was measured for each of the kernels";
+            let hint = "choose scenarios that each of them answers; `rtmark run` shows which";
+            return Err(Trouble::new(Exit::Incomparable, message, hint));
+        };
+        let differences = match found.as_slice() {
+            [first, second] => fairness::unequal(first, second),
+            _ => Vec::new(),
+        };
+        let mut effects = Vec::new();
+        if self.measure {
+            let trials = fairness::trials(&plan.units, &found);
+            let units = trials.iter().map(|trial| trial.unit.clone()).collect();
+            let after = suite.run(&Plan { units }, &mut keeper)?;
+            effects = fairness::effects(&plan.units, &before, &trials, &after);
+        }
+        keeper.finish()?;
+        let result = Fairness {
+            schema_version: FAIRNESS_VERSION,
+            generator: concat!("rtmark ", env!("CARGO_PKG_VERSION")).to_owned(),
+            soc: soc.soc.name.clone(),
+            subjects: self.subjects.iter().map(ToString::to_string).collect(),
+            differences,
+            effects,
+        };
+        let text = match self.format {
+            Format::Table => rtmark_report::fairness(&result, output::width()),
+            Format::Json => {
+                serde_json::to_string_pretty(&result).map_err(std::io::Error::from)? + "\n"
+            }
+        };
+        output::data(&text)?;
+        Ok(failed)
+    }
+}
+
+fn kernel_of<'a>(kernels: &'a [Kernel], subject: &Subject) -> Result<&'a Kernel, Trouble> {
+    let found = kernels.iter().find(|kernel| kernel.manifest.id == subject.kernel);
+    found.ok_or_else(|| {
+        let pattern = subject.kernel.to_string();
+        let names = kernels.iter().map(|kernel| kernel.manifest.id.as_str());
+        let near = socs::nearest(&pattern, names).map(str::to_owned);
+        NothingSelected { what: "kernel", pattern, near }.into()
+    })
+}
