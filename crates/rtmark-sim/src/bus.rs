@@ -123,6 +123,11 @@ impl Bus {
         bus
     }
 
+    /// Where the RAM begins that programs use most, 0 if there is none.
+    pub const fn main_ram_base(&self) -> u32 {
+        self.ram_base
+    }
+
     /// As `place`, for code, which tends to stay where it is.
     #[inline]
     pub fn code_place(&mut self, address: u32) -> Option<Place> {
@@ -133,6 +138,17 @@ impl Bus {
         self.code_range =
             *self.ranges.iter().find(|range| address.wrapping_sub(range.base) < range.size)?;
         self.place(address)
+    }
+
+    /// Reads `N` bytes from the flash that code was last fetched from, or `None` if they
+    /// are not all there.
+    #[inline(always)]
+    pub fn near_code<const N: usize>(&self, address: u32) -> Option<([u8; N], Place)> {
+        let Range { base, memory, .. } = self.code_range;
+        let offset = address.wrapping_sub(base);
+        let Contents::Shared(bytes) = self.contents.get(memory)? else { return None };
+        let (from, to) = (offset as usize, (offset as usize).checked_add(N)?);
+        Some((bytes.get(from..to)?.try_into().ok()?, Place { memory, offset }))
     }
 
     /// Where an address lies, if in a memory.

@@ -9,6 +9,7 @@
 
 use std::sync::{Arc, OnceLock};
 
+use crate::block::Block;
 use crate::bus::Bus;
 use crate::cpu::{Features, after_it};
 use crate::isa::{Group, Op, Slot, decode, is_wide};
@@ -21,15 +22,16 @@ pub const PAGE_BYTES: u32 = 1 << PAGE_SHIFT;
 /// Halfwords in a page.
 const PAGE_HALFWORDS: usize = 1 << (PAGE_SHIFT - 1);
 /// The most instructions in a block: blocks may overlap, and longer ones gain little.
-const BLOCK_SLOTS: usize = 24;
+const BLOCK_SLOTS: usize = 16;
 
-/// What is known of a piece of code: the instruction and the block that begin at each
-/// halfword.
+/// What is known of a piece of code: what begins at each halfword.
 #[derive(Debug)]
 pub struct Page {
     /// `None` within where memory ends.
     slots: [OnceLock<Option<Slot>>; PAGE_HALFWORDS],
-    blocks: [OnceLock<Box<[Slot]>>; PAGE_HALFWORDS],
+    blocks: [OnceLock<Box<Block>>; PAGE_HALFWORDS],
+    /// Behind an IT: the block where its condition does not hold, and where it does.
+    forks: [OnceLock<Box<[Block; 2]>>; PAGE_HALFWORDS],
 }
 
 impl Page {
@@ -37,14 +39,21 @@ impl Page {
         Self {
             slots: [const { OnceLock::new() }; PAGE_HALFWORDS],
             blocks: [const { OnceLock::new() }; PAGE_HALFWORDS],
+            forks: [const { OnceLock::new() }; PAGE_HALFWORDS],
         }
     }
 
     /// The block that begins at an offset from the page's first address, if that lies in
     /// the page and the block is known.
     #[inline(always)]
-    pub fn block(&self, offset: u32) -> Option<&[Slot]> {
+    pub fn block(&self, offset: u32) -> Option<&Block> {
         self.blocks.get((offset / 2) as usize)?.get().map(Box::as_ref)
+    }
+
+    /// The same behind an IT.
+    #[inline(always)]
+    pub fn fork(&self, offset: u32, holds: bool) -> Option<&Block> {
+        Some(&self.forks.get((offset / 2) as usize)?.get()?[usize::from(holds)])
     }
 }
 
@@ -129,8 +138,8 @@ impl Window {
     }
 
     /// The instructions that an IT instruction right before `address` makes conditional,
-    /// and the address behind them; `None` when one is no plain instruction or begins
-    /// beyond `last`.
+    /// each with ITSTATE before it; `None` when they do not all go together: when one is no
+    /// plain instruction, changes the flags, or begins beyond `last`.
     fn it_block(
         &mut self,
         decoder: &Decoder,
@@ -138,25 +147,79 @@ impl Window {
         mut address: u32,
         mut it: u8,
         last: u32,
-    ) -> Option<(Vec<Slot>, u32)> {
+    ) -> Option<Vec<Slot>> {
         let mut slots = Vec::new();
         while it != 0 {
             let slot = self.checked_slot(decoder, bus, address).filter(|_| address <= last)?;
             let last_of_block = after_it(it) == 0;
-            let group = slot.unguarded().op.group();
-            let (stands_alone, may_leave) = match group {
+            address = address.wrapping_add(slot.size().into());
+            let slot = slot.in_it_block(it);
+            let op = slot.unguarded().op;
+            let (stands_alone, may_leave) = match op.group() {
                 Group::Special | Group::Security | Group::Raise | Group::Wait => (true, true),
                 Group::Branch => (false, true),
-                _ => (slot.op == Op::It, ends_block(&slot)),
+                _ => (op == Op::It, ends_block(&slot)),
             };
-            if stands_alone || may_leave && !last_of_block {
+            let changes = may_leave || op.sets_flags() || op == Op::Vmrs;
+            if stands_alone || changes && !last_of_block || it >> 5 == 7 {
                 return None;
             }
-            slots.push(slot.in_it_block(it));
-            address = address.wrapping_add(slot.size().into());
+            slots.push(slot);
             it = after_it(it);
         }
-        Some((slots, address))
+        Some(slots)
+    }
+
+    /// The block at an address. Where that stands behind an IT, `group` says with which
+    /// ITSTATE, and whether its condition holds.
+    fn block(
+        &mut self,
+        decoder: &Decoder,
+        bus: &mut Bus,
+        address: u32,
+        group: Option<(u8, bool)>,
+    ) -> Option<Block> {
+        let page_end = address | (PAGE_BYTES - 1);
+        let mut slots: Vec<Slot> = Vec::with_capacity(BLOCK_SLOTS);
+        let mut at = address;
+        let mut push = |slots: &mut Vec<Slot>, slot: Slot| {
+            // Whoever enters a block fetches its first instruction.
+            if slot.enters_line() && at != address {
+                slots.push(slot.line(at));
+            }
+            slots.push(slot);
+            at = at.wrapping_add(slot.size().into());
+            at
+        };
+        let mut next = address;
+        let mut it_behind = 0;
+        if let Some((it, holds)) = group {
+            for slot in self.it_block(decoder, bus, address, it, page_end)? {
+                let executes = (slot.it >> 4 == it >> 4) == holds;
+                let slot = if executes { slot } else { slot.skipped(decoder.rules.skip) };
+                next = push(&mut slots, slot);
+            }
+        }
+        while slots.last().is_none_or(|last| !ends_block(last))
+            && slots.len() < BLOCK_SLOTS
+            && next <= page_end
+            && let Some(slot) = self.checked_slot(decoder, bus, next)
+        {
+            if slot.op != Op::It {
+                next = push(&mut slots, slot);
+                continue;
+            }
+            let (behind, it) = (next.wrapping_add(slot.size().into()), slot.imm as u8);
+            if self.it_block(decoder, bus, behind, it, page_end).is_some() {
+                it_behind = it;
+                push(&mut slots, Slot { op: Op::Nop, ..slot });
+            } else if slots.is_empty() {
+                // Its block goes instruction by instruction.
+                push(&mut slots, slot);
+            }
+            break;
+        }
+        (!slots.is_empty()).then(|| Block::new(slots, it_behind))
     }
 }
 
@@ -223,6 +286,7 @@ impl Decoder {
 
 /// The pages of code that does not change, held apart from the machine.
 pub struct Flash {
+    epoch: u32,
     base: u32,
     pages: SharedPages,
 }
@@ -243,11 +307,13 @@ impl Flash {
 pub struct Code {
     windows: Vec<Window>,
     pub decoder: Decoder,
+    /// How often everything has been forgotten.
+    epoch: u32,
 }
 
 impl Code {
     pub fn new(soc: &Soc, decoder: Decoder) -> Self {
-        let mut code = Self { windows: Vec::new(), decoder };
+        let mut code = Self { windows: Vec::new(), decoder, epoch: 0 };
         for memory in &soc.memories {
             for base in std::iter::once(memory.base).chain(memory.aliases.iter().copied()) {
                 code.windows.push(Window::new(base, memory));
@@ -259,12 +325,14 @@ impl Code {
     /// The pages that an address belongs to, if nothing there can change; else none.
     pub fn flash(&self, address: u32) -> Flash {
         let shared = self.windows.iter().find_map(|window| match &window.pages {
-            Pages::Shared(pages) if window.covers(address) => {
-                Some(Flash { base: window.first_page(), pages: Arc::clone(pages) })
-            }
+            Pages::Shared(pages) if window.covers(address) => Some(Flash {
+                epoch: self.epoch,
+                base: window.first_page(),
+                pages: Arc::clone(pages),
+            }),
             _ => None,
         });
-        shared.unwrap_or_else(|| Flash { base: 0, pages: Arc::new([]) })
+        shared.unwrap_or_else(|| Flash { epoch: self.epoch, base: 0, pages: Arc::new([]) })
     }
 
     /// As [`Flash::page`], for code in RAM.
@@ -280,41 +348,21 @@ impl Code {
         let Some(window) = self.windows.iter_mut().find(|window| window.covers(address)) else {
             return false;
         };
-        let page_end = address | (PAGE_BYTES - 1);
-        let mut slots: Vec<Slot> = Vec::with_capacity(BLOCK_SLOTS);
-        let mut at = address;
-        while slots.len() < BLOCK_SLOTS
-            && at <= page_end
-            && let Some(slot) = window.checked_slot(&self.decoder, bus, at)
-        {
-            let next = at.wrapping_add(slot.size().into());
-            if slot.op == Op::It {
-                let before = slots.len();
-                let block = window.it_block(&self.decoder, bus, next, slot.imm as u8, page_end);
-                let Some((block, end)) = block.filter(|(b, _)| before + b.len() < BLOCK_SLOTS)
-                else {
-                    // An IT block that does not fit goes instruction by instruction.
-                    if slots.is_empty() {
-                        slots.push(slot);
-                    }
-                    break;
-                };
-                slots.push(Slot { op: Op::Nop, ..slot });
-                slots.extend(block);
-                at = end;
-            } else {
-                slots.push(slot);
-                at = next;
-            }
-            if slots.last().is_some_and(ends_block) {
-                break;
-            }
-        }
-        if slots.is_empty() {
-            return false;
-        }
+        let Some(block) = window.block(&self.decoder, bus, address, None) else { return false };
         let (_, within) = window.place(address);
-        window.page(address).blocks[within].get_or_init(|| slots.into_boxed_slice());
+        window.page(address).blocks[within].get_or_init(|| Box::new(block));
+        true
+    }
+
+    /// Makes the blocks known that begin behind an IT, which leaves this ITSTATE.
+    pub fn make_fork(&mut self, bus: &mut Bus, address: u32, it: u8) -> bool {
+        let Some(window) = self.windows.iter_mut().find(|window| window.covers(address)) else {
+            return false;
+        };
+        let mut block = |holds| window.block(&self.decoder, bus, address, Some((it, holds)));
+        let (Some(fails), Some(holds)) = (block(false), block(true)) else { return false };
+        let (_, within) = window.place(address);
+        window.page(address).forks[within].get_or_init(|| Box::new([fails, holds]));
         true
     }
 
@@ -355,8 +403,14 @@ impl Code {
         }
     }
 
+    /// Whether everything has been forgotten since.
+    pub const fn has_forgotten(&self, flash: &Flash) -> bool {
+        flash.epoch != self.epoch
+    }
+
     /// Forgets everything, after flash has been programmed or watches have changed.
     pub fn forget_all(&mut self) {
+        self.epoch = self.epoch.wrapping_add(1);
         for window in &mut self.windows {
             window.pages = match &window.pages {
                 Pages::Shared(pages) => Pages::new(MemoryKind::Flash, pages.len()),

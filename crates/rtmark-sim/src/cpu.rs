@@ -171,12 +171,6 @@ impl Cpu {
         holds != (condition & 1 == 1)
     }
 
-    /// Whether an instruction of an IT block in this state is executed.
-    #[inline(never)]
-    pub const fn may_execute(&self, it: u8) -> bool {
-        self.condition(it >> 4)
-    }
-
     /// The flags as APSR shows them.
     pub const fn apsr(&self) -> u32 {
         (self.n & 1 << 31)

@@ -211,7 +211,7 @@ impl Machine {
         self.reach_next();
         let pc = self.cpu.pc;
         let Some(slot) = self.slot_at(pc) else { return false };
-        self.within(|machine, at| machine.fetch(at, slot.size()));
+        self.fetch(pc, slot.size());
         true
     }
 }
@@ -227,6 +227,7 @@ struct Kept {
     word: u32,
     line: u32,
     line_mask: u32,
+    fetched: u32,
     deadline: u64,
     trap_value: u32,
     taken: u64,
@@ -251,6 +252,7 @@ impl Kept {
             word: machine.word,
             line: machine.line,
             line_mask: machine.line_mask,
+            fetched: machine.fetched,
             deadline: machine.deadline,
             trap_value: machine.trap_value,
             taken: machine.watches.taken,
@@ -273,6 +275,7 @@ impl Kept {
         machine.word = self.word;
         machine.line = self.line;
         machine.line_mask = self.line_mask;
+        machine.fetched = self.fetched;
         machine.deadline = self.deadline;
         machine.trap_value = self.trap_value;
         machine.watches.taken = self.taken;

@@ -34,6 +34,7 @@
 )]
 
 mod bit_band;
+mod block;
 mod bus;
 mod code;
 mod cpu;

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use rtmark_units::{Cycles, Hertz, Instructions};
 
+use crate::block::Pass;
 use crate::bus::Bus;
 use crate::code::{Code, Decoder};
 use crate::cpu::{Cpu, Features};
@@ -22,6 +23,7 @@ use crate::soc::Soc;
 use crate::stop::FaultPolicy;
 use crate::system::System;
 use crate::timing::pace::{self, Pace};
+use crate::timing::pipeline;
 use crate::timing::{LineMemory, Rules};
 use crate::watch::{Hit, Watch, WatchId, Watches};
 
@@ -127,10 +129,14 @@ pub struct Machine {
     /// How the pipeline stands: see [`pace`](crate::timing::pace).
     pub(crate) word: u32,
     pub(crate) pace: Pace,
+    /// The bus that leads to the main RAM.
+    pub(crate) data_bus: pipeline::Bus,
     /// Addresses of the line that code is fetched from: `pc & line_mask == line`.
     pub(crate) line: u32,
     pub(crate) line_mask: u32,
     pub(crate) lines: Vec<LineMemory>,
+    /// The instruction that has been fetched before it entered the pipeline, or [`NOT_FETCHED`].
+    pub(crate) fetched: u32,
     /// Accesses or instructions are looked at, see [`crate::protect`].
     pub(crate) protected: bool,
     pub(crate) guards: Guards,
@@ -163,8 +169,8 @@ pub struct Machine {
     soc: Arc<Soc>,
 }
 
-/// How far the program has come: what every instruction changes. While instructions
-/// execute it lives apart from the machine, where the compiler keeps it in registers.
+/// How far the program has come: what every instruction changes. While a block executes,
+/// this is known from its course and the machine's own copy rests.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Progress {
     /// The address of the next instruction, while one executes, and of the current one between.
@@ -175,6 +181,9 @@ pub(crate) struct Progress {
     /// How the pipeline stands: see [`pace`](crate::timing::pace).
     pub word: u32,
 }
+
+/// The address of no instruction.
+pub(crate) const NOT_FETCHED: u32 = 1;
 
 /// What a sleeping core waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -204,19 +213,24 @@ impl Machine {
 
     /// Does something that needs the whole machine, in the middle of an instruction.
     #[inline(always)]
-    pub(crate) fn aside<T>(&mut self, at: &mut Progress, action: impl FnOnce(&mut Self) -> T) -> T {
-        self.set_progress(*at);
-        let result = action(self);
-        *at = self.progress();
+    pub(crate) fn aside<T>(&mut self, at: &mut Pass<'_>, act: impl FnOnce(&mut Self) -> T) -> T {
+        let before = at.progress();
+        self.set_progress(before);
+        let result = act(self);
+        at.target = self.cpu.pc;
+        if self.word != before.word {
+            at.deviate(self.word);
+        }
+        at.take_longer(self.cycles.wrapping_sub(before.cycles), self.deadline);
         result
     }
 
     /// Does something that advances the progress of the whole machine.
     #[inline(always)]
-    pub(crate) fn within<T>(&mut self, action: impl FnOnce(&mut Self, &mut Progress) -> T) -> T {
-        let mut at = self.progress();
-        let result = action(self, &mut at);
-        self.set_progress(at);
+    pub(crate) fn within<T>(&mut self, act: impl FnOnce(&mut Self, &mut Pass<'_>) -> T) -> T {
+        let mut at = Pass::within(self.progress());
+        let result = act(self, &mut at);
+        self.set_progress(Progress { pc: at.target, ..at.progress() });
         result
     }
 
@@ -224,10 +238,12 @@ impl Machine {
     pub fn new(soc: &Soc) -> Self {
         let features = Features::of(soc.core);
         let rules = Rules::of(soc.core);
+        let bus = Bus::new(soc);
+        let data_bus = pipeline::Bus::of(bus.main_ram_base());
         let decoder = Decoder { rules, features, watched: Vec::new(), stops: Vec::new() };
         Self {
             cpu: Cpu::new(),
-            bus: Bus::new(soc),
+            bus,
             code: Code::new(soc, decoder),
             rules,
             features,
@@ -238,7 +254,9 @@ impl Machine {
             limit: 0,
             word: pace::refilling(true),
             pace: Pace::new(),
+            data_bus,
             line: 1,
+            fetched: NOT_FETCHED,
             line_mask: u32::MAX,
             lines: soc.memories.iter().map(|memory| LineMemory::new(memory.timing)).collect(),
             protected: false,
@@ -342,7 +360,7 @@ impl Machine {
         }
         self.devices.reset(&self.soc, &mut self.lines);
         self.rtt.reset();
-        (self.line, self.line_mask) = (1, u32::MAX);
+        (self.line, self.line_mask, self.fetched) = (1, u32::MAX, NOT_FETCHED);
         (self.cycles, self.instructions, self.deadline) = (0, 0, 0);
         self.word = self.refilling();
         (self.exclusive, self.event, self.reset_requested) = (false, false, false);

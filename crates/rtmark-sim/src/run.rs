@@ -1,22 +1,24 @@
 //! The run loop: executes blocks of decoded code and looks up when something else is due.
 //!
-//! One comparison an instruction, of the cycle count with a deadline, decides
-//! whether anything but the next instruction is to be looked at: a clock, a
-//! pending exception, an IT block, the end of the run. Whatever changes one of
-//! these moves the deadline. This is also where instruction fetches wait for their
-//! memories; what a pipeline makes of it all is told to [`crate::stage`].
+//! A block's course says beforehand how many of its instructions come before the deadline:
+//! the cycle in which anything but the next instruction is to be looked at, a clock, a
+//! pending exception, an IT block, the end of the run. Whatever changes one of these moves
+//! the deadline, and whatever takes longer than its course says looks at it again. This is
+//! also where instruction fetches wait for their memories; what a pipeline makes of it all
+//! is told to [`crate::stage`].
 
 use rtmark_units::Cycles;
 
+use crate::block::{Block, Pass};
 use crate::code::Page;
 use crate::cpu::after_it;
 use crate::exec::{Flow, Trap};
 use crate::isa::{Op, Slot};
-use crate::machine::{Machine, Progress, Sleep};
+use crate::machine::{Machine, NOT_FETCHED, Sleep};
 use crate::nvic::{Masks, SYSTICK};
 use crate::semihosting::Reply;
 use crate::stop::{FaultKind, Stop};
-use crate::timing::pace::TAKEN;
+use crate::timing::pace::{ENTERED, TAKEN};
 use crate::timing::pipeline::Condition;
 
 /// The operand of BKPT that asks for semihosting.
@@ -47,6 +49,9 @@ impl Machine {
                 && let Some(stop) = self.attend()
             {
                 return stop;
+            }
+            if self.code.has_forgotten(&flash) {
+                flash = self.code.flash(self.cpu.pc);
             }
             let pc = self.cpu.pc;
             let own;
@@ -79,68 +84,107 @@ impl Machine {
     /// Executes from one page until the program leaves it or something else is due.
     #[inline(always)]
     fn run_in_page<const PIPELINED: bool>(&mut self, page: &Page, base: u32) -> Result<(), Stop> {
-        let mut at = self.progress();
-        'blocks: while at.cycles < self.deadline
-            && let Some(block) = page.block(at.pc.wrapping_sub(base))
-        {
-            // A jump's target is fetched before it enters; what follows in memory, when it does.
-            if (!PIPELINED || at.word & TAKEN != 0)
-                && let Some(first) = block.first()
-            {
-                self.fetch(&mut at, first.size());
+        let mut state = self.progress();
+        // ITSTATE before the next block.
+        let mut it = 0;
+        while state.cycles < self.deadline {
+            let offset = state.pc.wrapping_sub(base);
+            let block =
+                if it == 0 { page.block(offset) } else { self.fork(page, offset, state.pc, it) };
+            let Some(block) = block else { break };
+            let begins = if PIPELINED {
+                let known = block.course(state.word);
+                let Some(begins) = known.or_else(|| self.make_course(block, state)) else {
+                    self.set_progress(state);
+                    self.suspend(it);
+                    self.renew_pace();
+                    return Ok(());
+                };
+                begins
+            } else {
+                block.outline()
+            };
+            let (Some(first), Some(last)) = (begins.first(), begins.last()) else { break };
+            let end = state.pc.wrapping_add(block.first_size() - 2);
+            // The target of a jump is fetched while the pipeline is refilled.
+            let is_target = PIPELINED && state.word & TAKEN != 0;
+            if is_target && self.is_elsewhere(state.pc, end) {
+                state.cycles = self.fetch_lines(state.pc, end, state.cycles);
             }
-            let mut rest = block;
-            while let [slot, following @ ..] = rest {
-                rest = following;
-                let pc = at.pc;
-                if PIPELINED && !self.enter(slot, &mut at) {
-                    self.cpu.it = slot.it;
-                    break 'blocks;
+            if PIPELINED && state.cycles + u64::from(first.cycles) >= self.deadline {
+                // It has entered, and waits for its turn.
+                state.cycles += u64::from(first.cycles);
+                state.word = first.word | ENTERED;
+                self.fetched = if is_target { state.pc } else { NOT_FETCHED };
+                break;
+            }
+            if !is_target
+                && self.is_elsewhere(state.pc, end)
+                && !(PIPELINED && state.word & ENTERED != 0 && self.fetched == state.pc)
+            {
+                let began = state.cycles + u64::from(first.cycles);
+                state.cycles += self.fetch_lines(state.pc, end, began) - began;
+            }
+            let mut at = Pass::through(&block.slots, begins, state);
+            if state.cycles + u64::from(last.cycles) >= self.deadline {
+                at.leave_before(self.deadline);
+            }
+            let outcome = self.execute(&mut at);
+            let executed = at.index();
+            state = at.progress();
+            let Some(slot) = block.slots.get(executed) else { break };
+            if let Err(trap) = outcome {
+                self.set_progress(state);
+                if trap == Trap::InvalidState {
+                    self.cpu.pc = at.target;
                 }
-                if slot.is_special() && self.is_skipped(slot, &mut at) {
-                    at.pc = pc.wrapping_add(u32::from(slot.size()));
-                    at.pass_over(u64::from(!PIPELINED));
-                } else {
-                    at.pc = pc.wrapping_add(u32::from(slot.size()));
-                    match self.execute(slot, &mut at) {
-                        Ok(flow) => {
-                            at.retire(slot);
-                            if flow == Flow::Jump {
-                                at.word |= TAKEN;
-                                continue 'blocks;
-                            }
-                        }
-                        Err(trap) => {
-                            self.set_progress(at);
-                            let undone = trap.undoes_instruction();
-                            self.cpu.it = if undone { slot.it } else { after_it(slot.it) };
-                            self.end_trapped(trap, pc, *slot)?;
-                            at = self.progress();
-                            continue 'blocks;
-                        }
-                    }
+                let undone = trap.undoes_instruction();
+                self.cpu.it = if undone { slot.it } else { after_it(slot.it) };
+                self.end_trapped(trap, at.address(), *slot)?;
+                if self.cpu.it != 0 {
+                    self.attend_soon();
                 }
-                // In a pipeline the next instruction looks when it enters.
-                if !PIPELINED && at.cycles >= self.deadline {
-                    if let [next, ..] = following {
-                        self.cpu.it = next.it;
-                    }
-                    break 'blocks;
+                return Ok(());
+            }
+            state.instructions += 1;
+            if !PIPELINED {
+                state.cycles += u64::from(slot.cost);
+            }
+            it = 0;
+            if outcome == Ok(Flow::Jump) {
+                state.pc = at.target;
+                state.word |= TAKEN;
+            } else if let Some(next) = block.slots.get(executed + 1) {
+                if next.it != 0 {
+                    it = next.it;
+                    break;
                 }
+            } else {
+                it = block.it;
             }
         }
-        self.set_progress(at);
+        self.set_progress(state);
+        self.suspend(it);
         Ok(())
     }
 
-    /// Fetches an instruction that enters a line; answers whether its condition, if it
-    /// has one, does not hold.
+    /// The block behind an IT, as its condition holds or not.
     #[inline(always)]
-    fn is_skipped(&mut self, slot: &Slot, at: &mut Progress) -> bool {
-        if slot.enters_line() {
-            self.fetch(at, slot.size());
+    fn fork<'a>(&mut self, page: &'a Page, offset: u32, pc: u32, it: u8) -> Option<&'a Block> {
+        let holds = self.cpu.condition(it >> 4);
+        let known = page.fork(offset, holds);
+        if known.is_some() || !self.code.make_fork(&mut self.bus, pc, it) {
+            return known;
         }
-        slot.it != 0 && !self.cpu.may_execute(slot.it)
+        page.fork(offset, holds)
+    }
+
+    /// Stops where an instruction of an IT block may be next, which has to be looked at then.
+    fn suspend(&mut self, it: u8) {
+        if it != 0 {
+            self.cpu.it = it;
+            self.attend_soon();
+        }
     }
 
     /// Executes one instruction where there is no block.
@@ -160,9 +204,7 @@ impl Machine {
     /// Executes one instruction outside IT blocks, away from the hot path.
     pub(crate) fn step_decoded(&mut self, pc: u32, slot: Slot) -> Result<(), Stop> {
         self.enter_under(Condition::None);
-        self.within(|machine, at| {
-            machine.fetch(at, slot.size());
-        });
+        self.fetch(pc, slot.size());
         self.cpu.pc = pc.wrapping_add(u32::from(slot.size()));
         let beginning = self.begin_instruction(pc);
         let result = self.finish(pc, &slot);
@@ -173,20 +215,20 @@ impl Machine {
     pub(crate) fn step_in_it_block(&mut self, pc: u32, slot: Slot) -> Result<(), Stop> {
         let condition = self.condition_of_next();
         self.enter_under(condition);
-        self.within(|machine, at| machine.fetch(at, slot.size()));
+        self.fetch(pc, slot.size());
         let slot = if slot.op == Op::Watch { self.pass_watch(pc) } else { slot };
         let beginning = self.begin_instruction(pc);
         let it = self.cpu.it;
         self.cpu.advance_it();
         self.cpu.pc = pc.wrapping_add(u32::from(slot.size()));
         if condition == Condition::Failed {
-            let cycles = u64::from(self.rules.describe.is_none());
-            self.within(|_, at| at.pass_over(cycles));
+            self.cycles += u64::from(self.rules.skip);
+            self.instructions += 1;
             return self.end_instruction(beginning, &Slot::undefined(slot.size()), Ok(()));
         }
         let op = if slot.size() == 2 { slot.op.inside_it() } else { slot.op };
         let slot = Slot { op, ..slot };
-        let result = match self.within(|machine, at| machine.execute(&slot, at)) {
+        let result = match self.execute_alone(&slot) {
             Ok(flow) => {
                 self.complete(&slot, flow);
                 Ok(())
@@ -205,7 +247,7 @@ impl Machine {
     /// Executes a slot away from the hot path.
     #[inline(never)]
     fn finish(&mut self, pc: u32, slot: &Slot) -> Result<(), Stop> {
-        match self.within(|machine, at| machine.execute(slot, at)) {
+        match self.execute_alone(slot) {
             Ok(flow) => {
                 self.complete(slot, flow);
                 Ok(())
@@ -222,9 +264,9 @@ impl Machine {
     }
 
     /// Counts an instruction that has completed.
-    #[inline(always)]
     fn retire(&mut self, slot: &Slot) {
-        self.within(|_, at| at.retire(slot));
+        self.cycles += u64::from(slot.cost);
+        self.instructions += 1;
     }
 
     /// Notes that a watched address is reached; answers the real instruction there.
@@ -282,7 +324,7 @@ impl Machine {
                 let address = self.trap_value;
                 // The instruction completes, whatever becomes of its stores.
                 self.drops_stores = true;
-                let done = self.within(|machine, at| machine.execute(&slot, at));
+                let done = self.execute_alone(&slot);
                 self.drops_stores = false;
                 return match done {
                     Ok(_) => {
@@ -431,12 +473,31 @@ impl Machine {
         }
     }
 
-    /// Waits for code, if the instruction begins or ends in another line than the last one.
+    /// Whether an instruction, by the addresses of its first and last halfword, reaches
+    /// beyond the line that code is fetched from.
     #[inline(always)]
-    pub(crate) fn fetch(&mut self, at: &mut Progress, size: u8) {
-        let last = at.pc.wrapping_add(u32::from(size) - 2);
-        if ((at.pc ^ self.line) | (last ^ self.line)) & self.line_mask != 0 {
-            at.cycles = self.fetch_lines(at.pc, last, at.cycles);
+    const fn is_elsewhere(&self, first: u32, last: u32) -> bool {
+        ((first ^ self.line) | (last ^ self.line)) & self.line_mask != 0
+    }
+
+    /// Waits for the instruction that executes next, unless that is fetched already.
+    pub(crate) fn fetch(&mut self, pc: u32, size: u8) {
+        let last = pc.wrapping_add(u32::from(size) - 2);
+        if self.fetched != pc && self.is_elsewhere(pc, last) {
+            self.cycles = self.fetch_lines(pc, last, self.cycles);
+        }
+        self.fetched = NOT_FETCHED;
+    }
+
+    /// Waits for the next instruction of a block, which reaches a line.
+    #[inline(always)]
+    pub(crate) fn fetch_next(&mut self, at: &mut Pass<'_>, line: &Slot) {
+        if self.is_elsewhere(line.imm, line.aux) {
+            let now = at.now();
+            let waits = self.fetch_lines(line.imm, line.aux, now) - now;
+            if waits > 0 {
+                at.wait_for_next(waits, self.deadline);
+            }
         }
     }
 
@@ -461,21 +522,5 @@ impl Machine {
         self.line_mask = if memory.is_immediate() { !0x3FF } else { memory.line_mask() };
         self.line = address;
         memory.fetch(place.offset, now)
-    }
-}
-
-impl Progress {
-    /// Counts an instruction whose condition does not hold.
-    #[inline(always)]
-    fn pass_over(&mut self, cycles: u64) {
-        self.cycles += cycles;
-        self.instructions += 1;
-    }
-
-    /// Counts an instruction that has completed.
-    #[inline(always)]
-    fn retire(&mut self, slot: &Slot) {
-        self.cycles += u64::from(slot.cost);
-        self.instructions += 1;
     }
 }

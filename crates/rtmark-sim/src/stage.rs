@@ -5,17 +5,39 @@
 //! execution shows: conditions, waits of memories, accesses in parts, slow operations,
 //! and when the pipeline runs empty or begins anew. Other cores pass by.
 
+use crate::block::{Begin, Block, Pass};
 use crate::bus::Place;
-use crate::isa::{Slot, is_wide};
-use crate::machine::{Machine, Progress};
-use crate::timing::pace::{self, CONDITIONAL, ENTERED, Incoming, SKIPPED, TAKEN};
-use crate::timing::pipeline::Condition;
+use crate::isa::{Op, Slot};
+use crate::machine::{Machine, NOT_FETCHED, Progress};
+use crate::timing::Describe;
+use crate::timing::pace::{self, ENTERED, Entered, Incoming, TAKEN};
+use crate::timing::pipeline::{Bus, Condition};
 
 impl Machine {
+    /// Notes the bus of a data access, unless it is the one that most accesses take.
+    pub(crate) fn note_bus(&mut self, address: u32) {
+        let bus = Bus::of(address);
+        if self.rules.describe.is_some() && bus != self.data_bus {
+            self.word = pace::with_bus(self.word, bus);
+        }
+    }
+
     /// Waits for a memory that takes longer than the core to answer a data access.
-    #[inline(always)]
     pub(crate) fn wait_for_data(&mut self, place: Place) {
         let waits = self.lines[place.memory].read(place.offset);
+        self.wait(waits);
+    }
+
+    /// The same for a word among the code.
+    #[inline(always)]
+    pub(crate) fn wait_for_literal(&mut self, at: &mut Pass<'_>, place: Place) {
+        let waits = self.lines[place.memory].read(place.offset);
+        if waits > 0 {
+            self.aside(at, |machine| machine.wait(waits));
+        }
+    }
+
+    fn wait(&mut self, waits: u64) {
         if waits > 0 && self.rules.describe.is_some() {
             let (word, rest) = pace::with_waits(self.word, waits);
             self.word = word;
@@ -27,59 +49,73 @@ impl Machine {
 
     /// An access that is not aligned goes over the bus in parts (DDI 0337, 12.7).
     pub(crate) fn pass_in_parts(&mut self, address: u32, size: u32) {
-        let parts = if size == 4 && address & 1 != 0 { 2 } else { 1 };
-        self.word = pace::with_parts(self.word, parts);
+        if self.rules.describe.is_some() {
+            let parts = if size == 4 && address & 1 != 0 { 2 } else { 1 };
+            self.word = pace::with_parts(self.word, parts);
+        }
     }
 
     /// The instruction stays in the execute stage for longer than usual.
     #[inline(always)]
-    pub(crate) fn take_longer(&self, at: &mut Progress, cycles: u8) {
+    pub(crate) fn take_longer(&self, at: &mut Pass<'_>, cycles: u8) {
+        if cycles == 0 {
+            return;
+        }
         if self.rules.describe.is_some() {
-            at.word = pace::with_longer(at.word, cycles);
+            at.deviate(pace::with_longer(at.progress().word, cycles));
         } else {
-            at.cycles += u64::from(cycles);
+            at.take_longer(cycles.into(), self.deadline);
         }
     }
 
-    /// Lets the next instruction enter the execute stage, unless something else is due
-    /// before it does: then it waits there.
-    #[inline(always)]
-    pub(crate) fn enter(&mut self, slot: &Slot, at: &mut Progress) -> bool {
-        if slot.is_special() && slot.it != 0 {
-            let skipped = !self.cpu.may_execute(slot.it);
-            at.word |= if skipped { CONDITIONAL | SKIPPED } else { CONDITIONAL };
-        }
-        let key = u64::from(at.pc) << 32 | u64::from(at.word);
-        let entered = self.pace.recent(at.pc);
-        if entered.key != key {
-            return self.enter_slowly(at);
-        }
-        at.cycles += u64::from(entered.cost);
-        at.word = entered.word;
-        if at.cycles >= self.deadline {
-            at.word |= ENTERED;
-            return false;
-        }
-        true
-    }
-
-    #[inline(always)]
-    fn enter_slowly(&mut self, at: &mut Progress) -> bool {
-        self.aside(at, Self::enter_unknown)
-    }
-
+    /// The course of a block through the pipeline, from how it stands now; `None` when no
+    /// more of them can be kept.
     #[inline(never)]
-    fn enter_unknown(&mut self) -> bool {
-        if self.word & ENTERED != 0 {
-            self.word &= !ENTERED;
-            return true;
+    pub(crate) fn make_course<'a>(
+        &mut self,
+        block: &'a Block,
+        from: Progress,
+    ) -> Option<&'a [Begin]> {
+        let describe = self.rules.describe?;
+        let mut begins = block.outline().to_vec();
+        let mut entered = Entered { word: from.word, cost: 0 };
+        let mut cycles = 0;
+        let mut of_line = false;
+        for (at, begin) in begins.iter_mut().enumerate() {
+            // An instruction enters before its line is fetched.
+            let line = block.slots[at].op == Op::Line;
+            let slot = &block.slots[at + usize::from(line)];
+            if !of_line && entered.word & ENTERED == 0 {
+                let pc = from.pc.wrapping_add(begin.offset.into());
+                let condition = match slot.it {
+                    0 => Condition::None,
+                    _ if slot.op == Op::Skip => Condition::Failed,
+                    _ => Condition::Passed,
+                };
+                let word = pace::with_condition(entered.word, condition);
+                entered = self.enter(describe, pc, word)?;
+                cycles += entered.cost;
+            }
+            entered.word &= !ENTERED;
+            (begin.cycles, begin.word) = (cycles, entered.word);
+            of_line = line;
         }
-        self.enter_under(Condition::None);
-        if self.cycles >= self.deadline {
-            self.word |= ENTERED;
-            return false;
-        }
-        true
+        Some(block.keep(from.word, begins))
+    }
+
+    /// Lets the instruction at `pc` enter the execute stage; `None` when no more can be kept.
+    fn enter(&mut self, describe: Describe, pc: u32, word: u32) -> Option<Entered> {
+        let (decoder, bus, data_bus) = (&self.code.decoder, &self.bus, self.data_bus);
+        self.pace.enter(pc, word, || {
+            let slot = decoder.decode(bus, pc).unwrap_or(Slot::undefined(2));
+            let mut behind = [0; 2];
+            bus.peek(pc.wrapping_add(slot.size().into()), &mut behind);
+            let mut step = describe(&slot, u16::from_le_bytes(behind));
+            if step.is_transfer() {
+                step.bus = if slot.op.is_literal() { Bus::of(slot.imm) } else { data_bus };
+            }
+            Incoming { step, size: slot.size().into(), target: slot.imm }
+        })
     }
 
     /// Lets the next instruction enter the execute stage, wherever it is from.
@@ -92,26 +128,30 @@ impl Machine {
             return;
         }
         let pc = self.cpu.pc;
-        if self.word & TAKEN != 0 {
-            let mut first = [0; 2];
-            self.bus.peek(pc, &mut first);
-            let size = if is_wide(u16::from_le_bytes(first)) { 4 } else { 2 };
-            self.within(|machine, at| machine.fetch(at, size));
+        // The target of a jump is fetched while the pipeline is refilled.
+        self.fetched = NOT_FETCHED;
+        if self.word & TAKEN != 0
+            && let Some(slot) = self.code.slot(&mut self.bus, pc)
+        {
+            self.fetch(pc, slot.size());
+            self.fetched = pc;
         }
         let word = pace::with_condition(self.word, condition);
-        let (decoder, bus) = (&self.code.decoder, &self.bus);
-        let entered = self.pace.enter(pc, word, || {
-            let slot = decoder.decode(bus, pc).unwrap_or(Slot::undefined(2));
-            let mut behind = [0; 2];
-            bus.peek(pc.wrapping_add(slot.size().into()), &mut behind);
-            Incoming {
-                step: describe(&slot, u16::from_le_bytes(behind)),
-                size: slot.size().into(),
-                target: slot.imm,
-            }
+        let entered = self.enter(describe, pc, word).unwrap_or_else(|| {
+            self.renew_pace();
+            let word = pace::with_condition(self.word, condition);
+            // Nothing is full that has just been emptied.
+            self.enter(describe, pc, word).unwrap_or(Entered { word, cost: 1 })
         });
         self.cycles += u64::from(entered.cost);
         self.word = entered.word;
+    }
+
+    /// Begins to number the pipeline's states anew, and forgets the courses that have the
+    /// old numbers.
+    pub(crate) fn renew_pace(&mut self) {
+        self.word = self.pace.renew(self.word);
+        self.code.forget_all();
     }
 
     /// The place of the next instruction in an IT block.

@@ -21,9 +21,16 @@ impl Random {
     }
 }
 
-/// Random code in flash and RAM, every handler somewhere in it, registers in RAM.
+/// Random code in flash and RAM, every handler somewhere in it, registers in RAM. Every
+/// other flash has wait states and reads ahead.
 fn machine(core: CoreKind, random: &mut Random) -> Machine {
-    let mut machine = Machine::new(&soc(core));
+    let mut soc = soc(core);
+    if random.word().is_multiple_of(2) {
+        let timing = &mut soc.memories[0].timing;
+        (timing.wait_states, timing.line_bytes) = (4, 8);
+        (timing.prefetch, timing.instruction_lines) = (true, 2);
+    }
+    let mut machine = Machine::new(&soc);
     machine.set_fault_policy(FaultPolicy::Deliver);
     let mut bytes: Vec<u8> = (0..0x1000).flat_map(|_| random.word().to_le_bytes()).collect();
     for vector in bytes[4..0x100].chunks_exact_mut(4) {

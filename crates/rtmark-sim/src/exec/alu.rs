@@ -1,8 +1,9 @@
 //! Integer arithmetic (DDI 0403, A2.2.1 and A7.7).
 
 use super::{Done, Trap};
+use crate::block::Pass;
 use crate::isa::{Op, Slot};
-use crate::machine::{Machine, Progress};
+use crate::machine::Machine;
 
 /// The bitwise operations; the first operand is the register, the second the flexible one.
 pub mod logic {
@@ -108,7 +109,7 @@ pub const fn saturate_unsigned(value: i64, bits: u32) -> (u32, bool) {
 
 impl Machine {
     #[inline(always)]
-    pub(super) fn multiply_long(&mut self, s: &Slot, at: &mut Progress) {
+    pub(super) fn multiply_long(&mut self, s: &Slot, at: &mut Pass<'_>) {
         let (n, m) = (self.cpu.get(s.n), self.cpu.get(s.m));
         let product = if matches!(s.op, Op::Umull | Op::Umlal) {
             u64::from(n) * u64::from(m)
@@ -122,7 +123,7 @@ impl Machine {
     }
 
     #[inline(always)]
-    pub(super) fn divide(&mut self, s: &Slot, at: &mut Progress) -> Done {
+    pub(super) fn divide(&mut self, s: &Slot, at: &mut Pass<'_>) -> Done {
         let (n, m) = (self.cpu.get(s.n), self.cpu.get(s.m));
         let quotient = match (m, s.op) {
             (0, _) if self.system.traps_division_by_zero() => return Err(Trap::DivideByZero),

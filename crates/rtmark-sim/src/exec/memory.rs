@@ -1,10 +1,10 @@
 //! Loads, stores and branches through memory (DDI 0403, A7.7 and B2.3).
 
 use super::{Done, Flow, Outcome, Trap};
+use crate::block::Pass;
 use crate::isa::{Op, Slot};
-use crate::machine::{Machine, Progress};
+use crate::machine::Machine;
 use crate::mpu::Access;
-use crate::timing::pace::BUS_SHIFT;
 
 /// Addresses from here on belong to the core itself.
 const SYSTEM_SPACE: u32 = 0xE000_0000;
@@ -20,8 +20,7 @@ type Loaded = Result<u32, Trap>;
 macro_rules! accessors {
     ($read:ident, $read_slow:ident, $write:ident, $write_slow:ident, $type:ty, $size:literal) => {
         #[inline(always)]
-        pub(crate) fn $read(&mut self, at: &mut Progress, address: u32) -> Loaded {
-            at.word |= address >> BUS_SHIFT;
+        pub(crate) fn $read(&mut self, at: &mut Pass<'_>, address: u32) -> Loaded {
             if is_aligned(address, $size)
                 && let Some(bytes) = self.bus.ram_load::<$size>(address)
             {
@@ -45,6 +44,7 @@ macro_rules! accessors {
                 }
                 return Ok(u32::from(<$type>::from_le_bytes(bytes)));
             }
+            self.note_bus(address);
             if self.protected {
                 self.check_access(address, $size, Access::Read)?;
             }
@@ -62,12 +62,11 @@ macro_rules! accessors {
         }
 
         #[inline(always)]
-        pub(crate) fn $write(&mut self, at: &mut Progress, address: u32, value: u32) -> Done {
+        pub(crate) fn $write(&mut self, at: &mut Pass<'_>, address: u32, value: u32) -> Done {
             let bytes = (value as $type).to_le_bytes();
-            at.word |= address >> BUS_SHIFT;
             if is_aligned(address, $size) && self.bus.ram_store::<$size>(address, bytes) {
                 if self.bus.code_writes.dirty {
-                    self.forget_overwritten_code(address);
+                    self.aside(at, |machine| machine.forget_overwritten_code(address));
                 }
                 return Ok(());
             }
@@ -89,6 +88,7 @@ macro_rules! accessors {
                 }
                 return Ok(());
             }
+            self.note_bus(address);
             if self.protected {
                 self.check_access(address, $size, Access::Write)?;
             }
@@ -113,13 +113,27 @@ impl Machine {
     accessors!(read_half, read_half_slow, write_half, write_half_slow, u16, 2);
     accessors!(read_byte, read_byte_slow, write_byte, write_byte_slow, u8, 1);
 
+    /// A word among the code, which is mostly in flash.
     #[inline(always)]
-    pub(super) fn read_signed_byte(&mut self, at: &mut Progress, address: u32) -> Loaded {
+    pub(super) fn read_literal(&mut self, at: &mut Pass<'_>, address: u32) -> Loaded {
+        if let Some((bytes, place)) = self.bus.near_code::<4>(address)
+            && !self.protected
+        {
+            if !self.lines[place.memory].is_immediate() {
+                self.wait_for_literal(at, place);
+            }
+            return Ok(u32::from_le_bytes(bytes));
+        }
+        self.read_word(at, address)
+    }
+
+    #[inline(always)]
+    pub(super) fn read_signed_byte(&mut self, at: &mut Pass<'_>, address: u32) -> Loaded {
         self.read_byte(at, address).map(|byte| byte as i8 as u32)
     }
 
     #[inline(always)]
-    pub(super) fn read_signed_half(&mut self, at: &mut Progress, address: u32) -> Loaded {
+    pub(super) fn read_signed_half(&mut self, at: &mut Pass<'_>, address: u32) -> Loaded {
         self.read_half(at, address).map(|half| half as i16 as u32)
     }
 
@@ -209,7 +223,7 @@ impl Machine {
     #[inline(always)]
     fn read_list(
         &mut self,
-        at: &mut Progress,
+        at: &mut Pass<'_>,
         list: u32,
         start: u32,
         values: &mut [u32; 16],
@@ -226,7 +240,7 @@ impl Machine {
 
     /// Writes each register of a list, from an aligned address on.
     #[inline(always)]
-    fn write_list(&mut self, at: &mut Progress, list: u32, start: u32) -> Done {
+    fn write_list(&mut self, at: &mut Pass<'_>, list: u32, start: u32) -> Done {
         let (mut address, mut left) = (start, list);
         while left != 0 {
             let register = left.trailing_zeros();
@@ -238,7 +252,7 @@ impl Machine {
     }
 
     #[inline(always)]
-    pub(super) fn push(&mut self, at: &mut Progress, list: u32) -> Done {
+    pub(super) fn push(&mut self, at: &mut Pass<'_>, list: u32) -> Done {
         let start = self.cpu.r[13].wrapping_sub(list.count_ones() * 4);
         self.write_list(at, list, start)?;
         self.cpu.r[13] = start;
@@ -246,7 +260,7 @@ impl Machine {
     }
 
     #[inline(always)]
-    pub(super) fn pop(&mut self, at: &mut Progress, list: u32) -> Outcome {
+    pub(super) fn pop(&mut self, at: &mut Pass<'_>, list: u32) -> Outcome {
         let start = self.cpu.r[13];
         let mut values = [0; 16];
         self.read_list(at, list, start, &mut values)?;
@@ -262,15 +276,15 @@ impl Machine {
 
     /// A branch to an address whose bit 0 is ignored.
     #[inline(always)]
-    pub(super) fn branch(&self, at: &mut Progress, target: u32) -> Flow {
-        at.pc = target & !1;
-        at.cycles += u64::from(self.rules.refill);
+    pub(super) fn branch(&self, at: &mut Pass<'_>, target: u32) -> Flow {
+        at.target = target & !1;
+        at.refill(self.rules.refill);
         Flow::Jump
     }
 
     /// BX: changes state by bit 0; in handler mode an EXC_RETURN value returns.
     #[inline(always)]
-    pub(super) fn branch_exchange(&mut self, at: &mut Progress, target: u32) -> Outcome {
+    pub(super) fn branch_exchange(&mut self, at: &mut Pass<'_>, target: u32) -> Outcome {
         if target >= 0xF000_0000 && self.cpu.ipsr != 0 && self.is_exception_return(target) {
             self.trap_value = target;
             return Err(Trap::ExceptionReturn);
@@ -285,20 +299,20 @@ impl Machine {
 
     /// BLX: changes state by bit 0, never returns from an exception.
     #[inline(always)]
-    pub(super) fn branch_linked(&mut self, at: &mut Progress, target: u32) -> Outcome {
+    pub(super) fn branch_linked(&mut self, at: &mut Pass<'_>, target: u32) -> Outcome {
         let flow = self.branch(at, target);
         if target & 1 == 0 { Err(Trap::InvalidState) } else { Ok(flow) }
     }
 
     /// A program counter that came from memory: as BX, with the loads' own refill.
     #[inline(always)]
-    fn branch_loaded(&mut self, at: &mut Progress, target: u32) -> Outcome {
-        at.cycles += u64::from(self.rules.refill_loaded);
+    fn branch_loaded(&mut self, at: &mut Pass<'_>, target: u32) -> Outcome {
+        at.refill(self.rules.refill_loaded);
         self.branch_exchange(at, target)
     }
 
     /// Branches to where memory says.
-    pub(super) fn execute_branch(&mut self, s: &Slot, at: &mut Progress) -> Outcome {
+    pub(super) fn execute_branch(&mut self, s: &Slot, at: &mut Pass<'_>) -> Outcome {
         let base = self.cpu.get(s.n);
         match s.op {
             Op::LdrPcI | Op::LdrPcPre => {
@@ -323,14 +337,15 @@ impl Machine {
                 self.branch_loaded(at, target)
             }
             _ => {
-                let base = if s.n == 15 { at.pc } else { base };
+                let base = if s.n == 15 { at.behind() } else { base };
                 let index = self.cpu.get(s.m);
                 let halfwords = if s.op == Op::Tbb {
                     self.read_byte(at, base.wrapping_add(index))?
                 } else {
                     self.read_half(at, base.wrapping_add(index << 1))?
                 };
-                Ok(self.branch(at, at.pc.wrapping_add(halfwords * 2)))
+                let target = at.behind().wrapping_add(halfwords * 2);
+                Ok(self.branch(at, target))
             }
         }
     }

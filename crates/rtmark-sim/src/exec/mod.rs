@@ -13,6 +13,7 @@ mod memory;
 mod secure;
 mod system;
 
+use crate::block::Pass;
 use crate::isa::{Group, Op, Slot};
 use crate::machine::{Machine, Progress};
 
@@ -105,343 +106,365 @@ pub type Outcome = Result<Flow, Trap>;
 pub type Done = Result<(), Trap>;
 
 impl Machine {
-    /// Executes one decoded instruction. `at.pc` already points behind it.
+    /// Executes one decoded instruction, away from the hot path. The program counter
+    /// stands behind it, and where it leads afterwards.
+    #[inline(never)]
+    pub(crate) fn execute_alone(&mut self, slot: &Slot) -> Outcome {
+        let mut at = Pass::alone(slot, self.progress());
+        let outcome = self.execute(&mut at);
+        self.set_progress(Progress { pc: at.target, ..at.progress() });
+        outcome
+    }
+
+    /// Executes what is left of a pass, as far as one instruction follows the other.
     #[inline(always)]
-    pub(crate) fn execute(&mut self, s: &Slot, at: &mut Progress) -> Outcome {
+    pub(crate) fn execute(&mut self, at: &mut Pass<'_>) -> Outcome {
         use alu::{arithmetic, logic};
-        /// A second operand: immediate, register, or shifted register with its carry.
-        macro_rules! op2 {
-            (I) => {{ (s.imm, if s.aux == 1 { s.imm >> 31 != 0 } else { self.cpu.c }) }};
-            (R) => {
-                (self.cpu.get(s.m), self.cpu.c)
-            };
-            (X) => {
-                alu::shift(self.cpu.get(s.m), s.aux >> 8, s.aux & 0xFF, self.cpu.c)
-            };
-        }
-        macro_rules! logical {
-            ($kind:tt, $function:expr) => {{
-                let (operand, _) = op2!($kind);
-                self.cpu.set(s.d, $function(self.cpu.get(s.n), operand));
-            }};
-            (s $kind:tt, $function:expr) => {{
-                let (operand, carry) = op2!($kind);
-                let result = $function(self.cpu.get(s.n), operand);
-                self.cpu.set(s.d, result);
-                self.cpu.set_nz(result);
-                self.cpu.c = carry;
-            }};
-            (test $kind:tt, $function:expr) => {{
-                let (operand, carry) = op2!($kind);
-                let result = $function(self.cpu.get(s.n), operand);
-                self.cpu.set_nz(result);
-                self.cpu.c = carry;
-            }};
-        }
-        macro_rules! sum {
-            ($kind:tt, $function:expr) => {{
-                let (operand, _) = op2!($kind);
-                let (x, y, carry) = $function(self.cpu.get(s.n), operand, self.cpu.c);
-                self.cpu.set_any(s.d, x.wrapping_add(y).wrapping_add(carry as u32));
-            }};
-            (s $kind:tt, $function:expr) => {{
-                let (operand, _) = op2!($kind);
-                let (x, y, carry) = $function(self.cpu.get(s.n), operand, self.cpu.c);
-                let result = self.cpu.add_with_flags(x, y, carry);
-                self.cpu.set_any(s.d, result);
-            }};
-            (test $kind:tt, $function:expr) => {{
-                let (operand, _) = op2!($kind);
-                let (x, y, carry) = $function(self.cpu.get(s.n), operand, self.cpu.c);
-                self.cpu.add_with_flags(x, y, carry);
-            }};
-        }
-        macro_rules! shift_by_register {
-            ($kind:expr) => {{
-                let amount = self.cpu.get(s.m) & 0xFF;
-                let (result, _) = alu::shift(self.cpu.get(s.n), $kind, amount, self.cpu.c);
-                self.cpu.set(s.d, result);
-            }};
-            (s $kind:expr) => {{
-                let amount = self.cpu.get(s.m) & 0xFF;
-                let (result, carry) = alu::shift(self.cpu.get(s.n), $kind, amount, self.cpu.c);
-                self.cpu.set(s.d, result);
-                self.cpu.set_nz(result);
-                self.cpu.c = carry;
-            }};
-        }
-        macro_rules! branch_if {
-            ($condition:expr) => {{
-                if $condition {
+        while let [s, rest @ ..] = at.rest {
+            at.rest = rest;
+            /// A second operand: immediate, register, or shifted register with its carry.
+            macro_rules! op2 {
+                (I) => {{ (s.imm, if s.aux == 1 { s.imm >> 31 != 0 } else { self.cpu.c }) }};
+                (R) => {
+                    (self.cpu.get(s.m), self.cpu.c)
+                };
+                (X) => {
+                    alu::shift(self.cpu.get(s.m), s.aux >> 8, s.aux & 0xFF, self.cpu.c)
+                };
+            }
+            macro_rules! logical {
+                ($kind:tt, $function:expr) => {{
+                    let (operand, _) = op2!($kind);
+                    self.cpu.set(s.d, $function(self.cpu.get(s.n), operand));
+                }};
+                (s $kind:tt, $function:expr) => {{
+                    let (operand, carry) = op2!($kind);
+                    let result = $function(self.cpu.get(s.n), operand);
+                    self.cpu.set(s.d, result);
+                    self.cpu.set_nz(result);
+                    self.cpu.c = carry;
+                }};
+                (test $kind:tt, $function:expr) => {{
+                    let (operand, carry) = op2!($kind);
+                    let result = $function(self.cpu.get(s.n), operand);
+                    self.cpu.set_nz(result);
+                    self.cpu.c = carry;
+                }};
+            }
+            macro_rules! sum {
+                ($kind:tt, $function:expr) => {{
+                    let (operand, _) = op2!($kind);
+                    let (x, y, carry) = $function(self.cpu.get(s.n), operand, self.cpu.c);
+                    self.cpu.set_any(s.d, x.wrapping_add(y).wrapping_add(carry as u32));
+                }};
+                (s $kind:tt, $function:expr) => {{
+                    let (operand, _) = op2!($kind);
+                    let (x, y, carry) = $function(self.cpu.get(s.n), operand, self.cpu.c);
+                    let result = self.cpu.add_with_flags(x, y, carry);
+                    self.cpu.set_any(s.d, result);
+                }};
+                (test $kind:tt, $function:expr) => {{
+                    let (operand, _) = op2!($kind);
+                    let (x, y, carry) = $function(self.cpu.get(s.n), operand, self.cpu.c);
+                    self.cpu.add_with_flags(x, y, carry);
+                }};
+            }
+            macro_rules! shift_by_register {
+                ($kind:expr) => {{
+                    let amount = self.cpu.get(s.m) & 0xFF;
+                    let (result, _) = alu::shift(self.cpu.get(s.n), $kind, amount, self.cpu.c);
+                    self.cpu.set(s.d, result);
+                }};
+                (s $kind:expr) => {{
+                    let amount = self.cpu.get(s.m) & 0xFF;
+                    let (result, carry) = alu::shift(self.cpu.get(s.n), $kind, amount, self.cpu.c);
+                    self.cpu.set(s.d, result);
+                    self.cpu.set_nz(result);
+                    self.cpu.c = carry;
+                }};
+            }
+            macro_rules! branch_if {
+                ($condition:expr) => {{
+                    if $condition {
+                        return Ok(self.branch(at, s.imm));
+                    }
+                }};
+            }
+            /// Effective addresses of the four ways to address a single transfer.
+            macro_rules! load {
+                ($read:ident, I) => {{
+                    let value = self.$read(at, self.cpu.get(s.n).wrapping_add(s.imm))?;
+                    self.cpu.set_any(s.d, value);
+                }};
+                ($read:ident, R) => {{
+                    let address = self.cpu.get(s.n).wrapping_add(self.cpu.get(s.m) << s.aux);
+                    let value = self.$read(at, address)?;
+                    self.cpu.set_any(s.d, value);
+                }};
+                ($read:ident, Pre) => {{
+                    let address = self.cpu.get(s.n).wrapping_add(s.imm);
+                    let value = self.$read(at, address)?;
+                    self.cpu.set_any(s.n, address);
+                    self.cpu.set_any(s.d, value);
+                }};
+                ($read:ident, Post) => {{
+                    let address = self.cpu.get(s.n);
+                    let value = self.$read(at, address)?;
+                    self.cpu.set_any(s.n, address.wrapping_add(s.imm));
+                    self.cpu.set_any(s.d, value);
+                }};
+                ($read:ident, Lit) => {{
+                    let value = self.$read(at, s.imm)?;
+                    self.cpu.set_any(s.d, value);
+                }};
+            }
+            macro_rules! store {
+                ($write:ident, I) => {{ self.$write(at, self.cpu.get(s.n).wrapping_add(s.imm), self.cpu.get(s.d))? }};
+                ($write:ident, R) => {{
+                    let address = self.cpu.get(s.n).wrapping_add(self.cpu.get(s.m) << s.aux);
+                    self.$write(at, address, self.cpu.get(s.d))?
+                }};
+                ($write:ident, Pre) => {{
+                    let address = self.cpu.get(s.n).wrapping_add(s.imm);
+                    self.$write(at, address, self.cpu.get(s.d))?;
+                    self.cpu.set_any(s.n, address);
+                }};
+                ($write:ident, Post) => {{
+                    let address = self.cpu.get(s.n);
+                    self.$write(at, address, self.cpu.get(s.d))?;
+                    self.cpu.set_any(s.n, address.wrapping_add(s.imm));
+                }};
+            }
+            /// What may or may not jump.
+            macro_rules! flow {
+                ($outcome:expr) => {
+                    if $outcome? == Flow::Jump {
+                        return Ok(Flow::Jump);
+                    }
+                };
+            }
+            match s.op {
+                Op::Watch => return Err(Trap::Watched),
+                Op::Undefined | Op::Udf => return Err(Trap::Undefined),
+
+                Op::AndI => logical!(I, logic::and),
+                Op::AndsI => logical!(s I, logic::and),
+                Op::OrrI => logical!(I, logic::orr),
+                Op::OrrsI => logical!(s I, logic::orr),
+                Op::EorI => logical!(I, logic::eor),
+                Op::EorsI => logical!(s I, logic::eor),
+                Op::BicI => logical!(I, logic::bic),
+                Op::BicsI => logical!(s I, logic::bic),
+                Op::OrnI => logical!(I, logic::orn),
+                Op::OrnsI => logical!(s I, logic::orn),
+                Op::MovI => self.cpu.set_any(s.d, s.imm),
+                Op::MovsI => logical!(s I, logic::mov),
+                Op::MvnI => logical!(I, logic::mvn),
+                Op::MvnsI => logical!(s I, logic::mvn),
+                Op::TstI => logical!(test I, logic::and),
+                Op::TeqI => logical!(test I, logic::eor),
+                Op::AndR => logical!(R, logic::and),
+                Op::AndsR => logical!(s R, logic::and),
+                Op::OrrR => logical!(R, logic::orr),
+                Op::OrrsR => logical!(s R, logic::orr),
+                Op::EorR => logical!(R, logic::eor),
+                Op::EorsR => logical!(s R, logic::eor),
+                Op::BicR => logical!(R, logic::bic),
+                Op::BicsR => logical!(s R, logic::bic),
+                Op::OrnR => logical!(R, logic::orn),
+                Op::OrnsR => logical!(s R, logic::orn),
+                Op::MovR => self.cpu.set_any(s.d, self.cpu.get(s.m)),
+                Op::MovsR => logical!(s R, logic::mov),
+                Op::MvnR => logical!(R, logic::mvn),
+                Op::MvnsR => logical!(s R, logic::mvn),
+                Op::TstR => logical!(test R, logic::and),
+                Op::TeqR => logical!(test R, logic::eor),
+                Op::AndX => logical!(X, logic::and),
+                Op::AndsX => logical!(s X, logic::and),
+                Op::OrrX => logical!(X, logic::orr),
+                Op::OrrsX => logical!(s X, logic::orr),
+                Op::EorX => logical!(X, logic::eor),
+                Op::EorsX => logical!(s X, logic::eor),
+                Op::BicX => logical!(X, logic::bic),
+                Op::BicsX => logical!(s X, logic::bic),
+                Op::OrnX => logical!(X, logic::orn),
+                Op::OrnsX => logical!(s X, logic::orn),
+                Op::MovX => logical!(X, logic::mov),
+                Op::MovsX => logical!(s X, logic::mov),
+                Op::MvnX => logical!(X, logic::mvn),
+                Op::MvnsX => logical!(s X, logic::mvn),
+                Op::TstX => logical!(test X, logic::and),
+                Op::TeqX => logical!(test X, logic::eor),
+
+                Op::AddI => sum!(I, arithmetic::add),
+                Op::AddsI => sum!(s I, arithmetic::add),
+                Op::SubI => sum!(I, arithmetic::sub),
+                Op::SubsI => sum!(s I, arithmetic::sub),
+                Op::AdcI => sum!(I, arithmetic::adc),
+                Op::AdcsI => sum!(s I, arithmetic::adc),
+                Op::SbcI => sum!(I, arithmetic::sbc),
+                Op::SbcsI => sum!(s I, arithmetic::sbc),
+                Op::RsbI => sum!(I, arithmetic::rsb),
+                Op::RsbsI => sum!(s I, arithmetic::rsb),
+                Op::CmpI => sum!(test I, arithmetic::sub),
+                Op::CmnI => sum!(test I, arithmetic::add),
+                Op::AddR => sum!(R, arithmetic::add),
+                Op::AddsR => sum!(s R, arithmetic::add),
+                Op::SubR => sum!(R, arithmetic::sub),
+                Op::SubsR => sum!(s R, arithmetic::sub),
+                Op::AdcR => sum!(R, arithmetic::adc),
+                Op::AdcsR => sum!(s R, arithmetic::adc),
+                Op::SbcR => sum!(R, arithmetic::sbc),
+                Op::SbcsR => sum!(s R, arithmetic::sbc),
+                Op::RsbR => sum!(R, arithmetic::rsb),
+                Op::RsbsR => sum!(s R, arithmetic::rsb),
+                Op::CmpR => sum!(test R, arithmetic::sub),
+                Op::CmnR => sum!(test R, arithmetic::add),
+                Op::AddX => sum!(X, arithmetic::add),
+                Op::AddsX => sum!(s X, arithmetic::add),
+                Op::SubX => sum!(X, arithmetic::sub),
+                Op::SubsX => sum!(s X, arithmetic::sub),
+                Op::AdcX => sum!(X, arithmetic::adc),
+                Op::AdcsX => sum!(s X, arithmetic::adc),
+                Op::SbcX => sum!(X, arithmetic::sbc),
+                Op::SbcsX => sum!(s X, arithmetic::sbc),
+                Op::RsbX => sum!(X, arithmetic::rsb),
+                Op::RsbsX => sum!(s X, arithmetic::rsb),
+                Op::CmpX => sum!(test X, arithmetic::sub),
+                Op::CmnX => sum!(test X, arithmetic::add),
+
+                Op::LslR => shift_by_register!(0),
+                Op::LslsR => shift_by_register!(s 0),
+                Op::LsrR => shift_by_register!(1),
+                Op::LsrsR => shift_by_register!(s 1),
+                Op::AsrR => shift_by_register!(2),
+                Op::AsrsR => shift_by_register!(s 2),
+                Op::RorR => shift_by_register!(3),
+                Op::RorsR => shift_by_register!(s 3),
+
+                Op::Movt => self.cpu.set(s.d, (self.cpu.get(s.d) & 0xFFFF) | s.imm << 16),
+                Op::Uxtb => self.cpu.set(s.d, self.cpu.get(s.m).rotate_right(s.imm) & 0xFF),
+                Op::Uxth => self.cpu.set(s.d, self.cpu.get(s.m).rotate_right(s.imm) & 0xFFFF),
+                Op::Sxtb => {
+                    self.cpu.set(s.d, self.cpu.get(s.m).rotate_right(s.imm) as i8 as u32);
+                }
+                Op::Sxth => {
+                    self.cpu.set(s.d, self.cpu.get(s.m).rotate_right(s.imm) as i16 as u32);
+                }
+                Op::Mul => self.cpu.set(s.d, self.cpu.get(s.n).wrapping_mul(self.cpu.get(s.m))),
+                Op::Muls => {
+                    let result = self.cpu.get(s.n).wrapping_mul(self.cpu.get(s.m));
+                    self.cpu.set(s.d, result);
+                    self.cpu.set_nz(result);
+                }
+                Op::Mla => {
+                    let product = self.cpu.get(s.n).wrapping_mul(self.cpu.get(s.m));
+                    self.cpu.set(s.d, self.cpu.get(s.a).wrapping_add(product));
+                }
+                Op::Mls => {
+                    let product = self.cpu.get(s.n).wrapping_mul(self.cpu.get(s.m));
+                    self.cpu.set(s.d, self.cpu.get(s.a).wrapping_sub(product));
+                }
+                Op::Umull | Op::Smull | Op::Umlal | Op::Smlal => self.multiply_long(s, at),
+                Op::Udiv | Op::Sdiv => self.divide(s, at)?,
+                Op::Ubfx => {
+                    let mask = u32::MAX >> (32 - s.aux.min(32));
+                    self.cpu.set(s.d, self.cpu.get(s.n) >> s.imm & mask);
+                }
+
+                Op::LdrI => load!(read_word, I),
+                Op::LdrbI => load!(read_byte, I),
+                Op::LdrhI => load!(read_half, I),
+                Op::LdrsbI => load!(read_signed_byte, I),
+                Op::LdrshI => load!(read_signed_half, I),
+                Op::LdrR => load!(read_word, R),
+                Op::LdrbR => load!(read_byte, R),
+                Op::LdrhR => load!(read_half, R),
+                Op::LdrsbR => load!(read_signed_byte, R),
+                Op::LdrshR => load!(read_signed_half, R),
+                Op::LdrPre => load!(read_word, Pre),
+                Op::LdrbPre => load!(read_byte, Pre),
+                Op::LdrhPre => load!(read_half, Pre),
+                Op::LdrsbPre => load!(read_signed_byte, Pre),
+                Op::LdrshPre => load!(read_signed_half, Pre),
+                Op::LdrPost => load!(read_word, Post),
+                Op::LdrbPost => load!(read_byte, Post),
+                Op::LdrhPost => load!(read_half, Post),
+                Op::LdrsbPost => load!(read_signed_byte, Post),
+                Op::LdrshPost => load!(read_signed_half, Post),
+                Op::LdrLit => load!(read_literal, Lit),
+                Op::LdrbLit => load!(read_byte, Lit),
+                Op::LdrhLit => load!(read_half, Lit),
+                Op::LdrsbLit => load!(read_signed_byte, Lit),
+                Op::LdrshLit => load!(read_signed_half, Lit),
+                Op::StrI => store!(write_word, I),
+                Op::StrbI => store!(write_byte, I),
+                Op::StrhI => store!(write_half, I),
+                Op::StrR => store!(write_word, R),
+                Op::StrbR => store!(write_byte, R),
+                Op::StrhR => store!(write_half, R),
+                Op::StrPre => store!(write_word, Pre),
+                Op::StrbPre => store!(write_byte, Pre),
+                Op::StrhPre => store!(write_half, Pre),
+                Op::StrPost => store!(write_word, Post),
+                Op::StrbPost => store!(write_byte, Post),
+                Op::StrhPost => store!(write_half, Post),
+                Op::Ldm => flow!(self.aside(at, |machine| machine.load_multiple(s, false))),
+                Op::Ldmdb => flow!(self.aside(at, |machine| machine.load_multiple(s, true))),
+                Op::Stm => self.aside(at, |machine| machine.store_multiple(s, false))?,
+                Op::Stmdb => self.aside(at, |machine| machine.store_multiple(s, true))?,
+                Op::Push => self.push(at, s.imm)?,
+                Op::Pop => flow!(self.pop(at, s.imm)),
+
+                Op::B => return Ok(self.branch(at, s.imm)),
+                Op::Beq => branch_if!(self.cpu.z == 0),
+                Op::Bne => branch_if!(self.cpu.z != 0),
+                Op::Bcs => branch_if!(self.cpu.c),
+                Op::Bcc => branch_if!(!self.cpu.c),
+                Op::Bmi => branch_if!(self.cpu.condition(4)),
+                Op::Bpl => branch_if!(self.cpu.condition(5)),
+                Op::Bvs => branch_if!(self.cpu.condition(6)),
+                Op::Bvc => branch_if!(self.cpu.condition(7)),
+                Op::Bhi => branch_if!(self.cpu.condition(8)),
+                Op::Bls => branch_if!(self.cpu.condition(9)),
+                Op::Bge => branch_if!(self.cpu.condition(10)),
+                Op::Blt => branch_if!(self.cpu.condition(11)),
+                Op::Bgt => branch_if!(self.cpu.condition(12)),
+                Op::Ble => branch_if!(self.cpu.condition(13)),
+                Op::Cbz => branch_if!(self.cpu.get(s.n) == 0),
+                Op::Cbnz => branch_if!(self.cpu.get(s.n) != 0),
+                Op::Bl => {
+                    self.cpu.set(14, at.behind() | 1);
                     return Ok(self.branch(at, s.imm));
                 }
-            }};
-        }
-        /// Effective addresses of the four ways to address a single transfer.
-        macro_rules! load {
-            ($read:ident, I) => {{
-                let value = self.$read(at, self.cpu.get(s.n).wrapping_add(s.imm))?;
-                self.cpu.set_any(s.d, value);
-            }};
-            ($read:ident, R) => {{
-                let address = self.cpu.get(s.n).wrapping_add(self.cpu.get(s.m) << s.aux);
-                let value = self.$read(at, address)?;
-                self.cpu.set_any(s.d, value);
-            }};
-            ($read:ident, Pre) => {{
-                let address = self.cpu.get(s.n).wrapping_add(s.imm);
-                let value = self.$read(at, address)?;
-                self.cpu.set_any(s.n, address);
-                self.cpu.set_any(s.d, value);
-            }};
-            ($read:ident, Post) => {{
-                let address = self.cpu.get(s.n);
-                let value = self.$read(at, address)?;
-                self.cpu.set_any(s.n, address.wrapping_add(s.imm));
-                self.cpu.set_any(s.d, value);
-            }};
-            ($read:ident, Lit) => {{
-                let value = self.$read(at, s.imm)?;
-                self.cpu.set_any(s.d, value);
-            }};
-        }
-        macro_rules! store {
-            ($write:ident, I) => {{ self.$write(at, self.cpu.get(s.n).wrapping_add(s.imm), self.cpu.get(s.d))? }};
-            ($write:ident, R) => {{
-                let address = self.cpu.get(s.n).wrapping_add(self.cpu.get(s.m) << s.aux);
-                self.$write(at, address, self.cpu.get(s.d))?
-            }};
-            ($write:ident, Pre) => {{
-                let address = self.cpu.get(s.n).wrapping_add(s.imm);
-                self.$write(at, address, self.cpu.get(s.d))?;
-                self.cpu.set_any(s.n, address);
-            }};
-            ($write:ident, Post) => {{
-                let address = self.cpu.get(s.n);
-                self.$write(at, address, self.cpu.get(s.d))?;
-                self.cpu.set_any(s.n, address.wrapping_add(s.imm));
-            }};
-        }
-        match s.op {
-            Op::Watch => return Err(Trap::Watched),
-            Op::Undefined | Op::Udf => return Err(Trap::Undefined),
-
-            Op::AndI => logical!(I, logic::and),
-            Op::AndsI => logical!(s I, logic::and),
-            Op::OrrI => logical!(I, logic::orr),
-            Op::OrrsI => logical!(s I, logic::orr),
-            Op::EorI => logical!(I, logic::eor),
-            Op::EorsI => logical!(s I, logic::eor),
-            Op::BicI => logical!(I, logic::bic),
-            Op::BicsI => logical!(s I, logic::bic),
-            Op::OrnI => logical!(I, logic::orn),
-            Op::OrnsI => logical!(s I, logic::orn),
-            Op::MovI => self.cpu.set_any(s.d, s.imm),
-            Op::MovsI => logical!(s I, logic::mov),
-            Op::MvnI => logical!(I, logic::mvn),
-            Op::MvnsI => logical!(s I, logic::mvn),
-            Op::TstI => logical!(test I, logic::and),
-            Op::TeqI => logical!(test I, logic::eor),
-            Op::AndR => logical!(R, logic::and),
-            Op::AndsR => logical!(s R, logic::and),
-            Op::OrrR => logical!(R, logic::orr),
-            Op::OrrsR => logical!(s R, logic::orr),
-            Op::EorR => logical!(R, logic::eor),
-            Op::EorsR => logical!(s R, logic::eor),
-            Op::BicR => logical!(R, logic::bic),
-            Op::BicsR => logical!(s R, logic::bic),
-            Op::OrnR => logical!(R, logic::orn),
-            Op::OrnsR => logical!(s R, logic::orn),
-            Op::MovR => self.cpu.set_any(s.d, self.cpu.get(s.m)),
-            Op::MovsR => logical!(s R, logic::mov),
-            Op::MvnR => logical!(R, logic::mvn),
-            Op::MvnsR => logical!(s R, logic::mvn),
-            Op::TstR => logical!(test R, logic::and),
-            Op::TeqR => logical!(test R, logic::eor),
-            Op::AndX => logical!(X, logic::and),
-            Op::AndsX => logical!(s X, logic::and),
-            Op::OrrX => logical!(X, logic::orr),
-            Op::OrrsX => logical!(s X, logic::orr),
-            Op::EorX => logical!(X, logic::eor),
-            Op::EorsX => logical!(s X, logic::eor),
-            Op::BicX => logical!(X, logic::bic),
-            Op::BicsX => logical!(s X, logic::bic),
-            Op::OrnX => logical!(X, logic::orn),
-            Op::OrnsX => logical!(s X, logic::orn),
-            Op::MovX => logical!(X, logic::mov),
-            Op::MovsX => logical!(s X, logic::mov),
-            Op::MvnX => logical!(X, logic::mvn),
-            Op::MvnsX => logical!(s X, logic::mvn),
-            Op::TstX => logical!(test X, logic::and),
-            Op::TeqX => logical!(test X, logic::eor),
-
-            Op::AddI => sum!(I, arithmetic::add),
-            Op::AddsI => sum!(s I, arithmetic::add),
-            Op::SubI => sum!(I, arithmetic::sub),
-            Op::SubsI => sum!(s I, arithmetic::sub),
-            Op::AdcI => sum!(I, arithmetic::adc),
-            Op::AdcsI => sum!(s I, arithmetic::adc),
-            Op::SbcI => sum!(I, arithmetic::sbc),
-            Op::SbcsI => sum!(s I, arithmetic::sbc),
-            Op::RsbI => sum!(I, arithmetic::rsb),
-            Op::RsbsI => sum!(s I, arithmetic::rsb),
-            Op::CmpI => sum!(test I, arithmetic::sub),
-            Op::CmnI => sum!(test I, arithmetic::add),
-            Op::AddR => sum!(R, arithmetic::add),
-            Op::AddsR => sum!(s R, arithmetic::add),
-            Op::SubR => sum!(R, arithmetic::sub),
-            Op::SubsR => sum!(s R, arithmetic::sub),
-            Op::AdcR => sum!(R, arithmetic::adc),
-            Op::AdcsR => sum!(s R, arithmetic::adc),
-            Op::SbcR => sum!(R, arithmetic::sbc),
-            Op::SbcsR => sum!(s R, arithmetic::sbc),
-            Op::RsbR => sum!(R, arithmetic::rsb),
-            Op::RsbsR => sum!(s R, arithmetic::rsb),
-            Op::CmpR => sum!(test R, arithmetic::sub),
-            Op::CmnR => sum!(test R, arithmetic::add),
-            Op::AddX => sum!(X, arithmetic::add),
-            Op::AddsX => sum!(s X, arithmetic::add),
-            Op::SubX => sum!(X, arithmetic::sub),
-            Op::SubsX => sum!(s X, arithmetic::sub),
-            Op::AdcX => sum!(X, arithmetic::adc),
-            Op::AdcsX => sum!(s X, arithmetic::adc),
-            Op::SbcX => sum!(X, arithmetic::sbc),
-            Op::SbcsX => sum!(s X, arithmetic::sbc),
-            Op::RsbX => sum!(X, arithmetic::rsb),
-            Op::RsbsX => sum!(s X, arithmetic::rsb),
-            Op::CmpX => sum!(test X, arithmetic::sub),
-            Op::CmnX => sum!(test X, arithmetic::add),
-
-            Op::LslR => shift_by_register!(0),
-            Op::LslsR => shift_by_register!(s 0),
-            Op::LsrR => shift_by_register!(1),
-            Op::LsrsR => shift_by_register!(s 1),
-            Op::AsrR => shift_by_register!(2),
-            Op::AsrsR => shift_by_register!(s 2),
-            Op::RorR => shift_by_register!(3),
-            Op::RorsR => shift_by_register!(s 3),
-
-            Op::Movt => self.cpu.set(s.d, (self.cpu.get(s.d) & 0xFFFF) | s.imm << 16),
-            Op::Uxtb => self.cpu.set(s.d, self.cpu.get(s.m).rotate_right(s.imm) & 0xFF),
-            Op::Uxth => self.cpu.set(s.d, self.cpu.get(s.m).rotate_right(s.imm) & 0xFFFF),
-            Op::Sxtb => {
-                self.cpu.set(s.d, self.cpu.get(s.m).rotate_right(s.imm) as i8 as u32);
+                Op::Bx => return self.branch_exchange(at, self.cpu.get(s.n)),
+                Op::BlxR => {
+                    let target = self.cpu.get(s.n);
+                    self.cpu.set(14, at.behind() | 1);
+                    return self.branch_linked(at, target);
+                }
+                Op::MovPc => return Ok(self.branch(at, self.cpu.get(s.m))),
+                Op::AddPc => {
+                    return Ok(self.branch(at, s.imm.wrapping_add(self.cpu.get(s.m))));
+                }
+                Op::Line => self.fetch_next(at, s),
+                Op::Nop | Op::Yield | Op::Pld | Op::Skip => {}
+                Op::Vadd
+                | Op::Vsub
+                | Op::Vmul
+                | Op::Vmla
+                | Op::Vmls
+                | Op::Vfma
+                | Op::Vcmp
+                | Op::Vcmpe
+                | Op::VmovR
+                | Op::Vldr
+                | Op::VldrLit
+                | Op::Vstr
+                | Op::Vmrs => self.aside(at, |machine| machine.execute_fp(s))?,
+                Op::Guarded => flow!(self.aside(at, |machine| machine.execute_guarded(s))),
+                _ => flow!(self.aside(at, |machine| machine.execute_rare(s))),
             }
-            Op::Sxth => {
-                self.cpu.set(s.d, self.cpu.get(s.m).rotate_right(s.imm) as i16 as u32);
-            }
-            Op::Mul => self.cpu.set(s.d, self.cpu.get(s.n).wrapping_mul(self.cpu.get(s.m))),
-            Op::Muls => {
-                let result = self.cpu.get(s.n).wrapping_mul(self.cpu.get(s.m));
-                self.cpu.set(s.d, result);
-                self.cpu.set_nz(result);
-            }
-            Op::Mla => {
-                let product = self.cpu.get(s.n).wrapping_mul(self.cpu.get(s.m));
-                self.cpu.set(s.d, self.cpu.get(s.a).wrapping_add(product));
-            }
-            Op::Mls => {
-                let product = self.cpu.get(s.n).wrapping_mul(self.cpu.get(s.m));
-                self.cpu.set(s.d, self.cpu.get(s.a).wrapping_sub(product));
-            }
-            Op::Umull | Op::Smull | Op::Umlal | Op::Smlal => self.multiply_long(s, at),
-            Op::Udiv | Op::Sdiv => self.divide(s, at)?,
-            Op::Ubfx => {
-                let mask = u32::MAX >> (32 - s.aux.min(32));
-                self.cpu.set(s.d, self.cpu.get(s.n) >> s.imm & mask);
-            }
-
-            Op::LdrI => load!(read_word, I),
-            Op::LdrbI => load!(read_byte, I),
-            Op::LdrhI => load!(read_half, I),
-            Op::LdrsbI => load!(read_signed_byte, I),
-            Op::LdrshI => load!(read_signed_half, I),
-            Op::LdrR => load!(read_word, R),
-            Op::LdrbR => load!(read_byte, R),
-            Op::LdrhR => load!(read_half, R),
-            Op::LdrsbR => load!(read_signed_byte, R),
-            Op::LdrshR => load!(read_signed_half, R),
-            Op::LdrPre => load!(read_word, Pre),
-            Op::LdrbPre => load!(read_byte, Pre),
-            Op::LdrhPre => load!(read_half, Pre),
-            Op::LdrsbPre => load!(read_signed_byte, Pre),
-            Op::LdrshPre => load!(read_signed_half, Pre),
-            Op::LdrPost => load!(read_word, Post),
-            Op::LdrbPost => load!(read_byte, Post),
-            Op::LdrhPost => load!(read_half, Post),
-            Op::LdrsbPost => load!(read_signed_byte, Post),
-            Op::LdrshPost => load!(read_signed_half, Post),
-            Op::LdrLit => load!(read_word, Lit),
-            Op::LdrbLit => load!(read_byte, Lit),
-            Op::LdrhLit => load!(read_half, Lit),
-            Op::LdrsbLit => load!(read_signed_byte, Lit),
-            Op::LdrshLit => load!(read_signed_half, Lit),
-            Op::StrI => store!(write_word, I),
-            Op::StrbI => store!(write_byte, I),
-            Op::StrhI => store!(write_half, I),
-            Op::StrR => store!(write_word, R),
-            Op::StrbR => store!(write_byte, R),
-            Op::StrhR => store!(write_half, R),
-            Op::StrPre => store!(write_word, Pre),
-            Op::StrbPre => store!(write_byte, Pre),
-            Op::StrhPre => store!(write_half, Pre),
-            Op::StrPost => store!(write_word, Post),
-            Op::StrbPost => store!(write_byte, Post),
-            Op::StrhPost => store!(write_half, Post),
-            Op::Ldm => return self.aside(at, |machine| machine.load_multiple(s, false)),
-            Op::Ldmdb => return self.aside(at, |machine| machine.load_multiple(s, true)),
-            Op::Stm => self.aside(at, |machine| machine.store_multiple(s, false))?,
-            Op::Stmdb => self.aside(at, |machine| machine.store_multiple(s, true))?,
-            Op::Push => self.push(at, s.imm)?,
-            Op::Pop => return self.pop(at, s.imm),
-
-            Op::B => return Ok(self.branch(at, s.imm)),
-            Op::Beq => branch_if!(self.cpu.z == 0),
-            Op::Bne => branch_if!(self.cpu.z != 0),
-            Op::Bcs => branch_if!(self.cpu.c),
-            Op::Bcc => branch_if!(!self.cpu.c),
-            Op::Bmi => branch_if!(self.cpu.condition(4)),
-            Op::Bpl => branch_if!(self.cpu.condition(5)),
-            Op::Bvs => branch_if!(self.cpu.condition(6)),
-            Op::Bvc => branch_if!(self.cpu.condition(7)),
-            Op::Bhi => branch_if!(self.cpu.condition(8)),
-            Op::Bls => branch_if!(self.cpu.condition(9)),
-            Op::Bge => branch_if!(self.cpu.condition(10)),
-            Op::Blt => branch_if!(self.cpu.condition(11)),
-            Op::Bgt => branch_if!(self.cpu.condition(12)),
-            Op::Ble => branch_if!(self.cpu.condition(13)),
-            Op::Cbz => branch_if!(self.cpu.get(s.n) == 0),
-            Op::Cbnz => branch_if!(self.cpu.get(s.n) != 0),
-            Op::Bl => {
-                self.cpu.set(14, at.pc | 1);
-                return Ok(self.branch(at, s.imm));
-            }
-            Op::Bx => return self.branch_exchange(at, self.cpu.get(s.n)),
-            Op::BlxR => {
-                let target = self.cpu.get(s.n);
-                self.cpu.set(14, at.pc | 1);
-                return self.branch_linked(at, target);
-            }
-            Op::MovPc => return Ok(self.branch(at, self.cpu.get(s.m))),
-            Op::AddPc => {
-                return Ok(self.branch(at, s.imm.wrapping_add(self.cpu.get(s.m))));
-            }
-            Op::Nop | Op::Yield | Op::Pld => {}
-            Op::Vadd
-            | Op::Vsub
-            | Op::Vmul
-            | Op::Vmla
-            | Op::Vmls
-            | Op::Vfma
-            | Op::Vcmp
-            | Op::Vcmpe
-            | Op::VmovR
-            | Op::Vldr
-            | Op::VldrLit
-            | Op::Vstr
-            | Op::Vmrs => self.aside(at, |machine| machine.execute_fp(s))?,
-            Op::Guarded => return self.execute_guarded(s, at),
-            _ => return self.aside(at, |machine| machine.execute_rare(s)),
         }
         Ok(Flow::Next)
     }

@@ -6,8 +6,9 @@
 //! where it says Non-secure, and TT finds everything Secure.
 
 use super::{Flow, Outcome, Trap};
+use crate::block::Pass;
 use crate::isa::{Group, Op, Slot};
-use crate::machine::{Machine, Progress};
+use crate::machine::Machine;
 use crate::mpu::Access;
 
 /// Bits of TT's answer (DDI 0553, D1.2, TT_RESP): the address is Secure, may be
@@ -24,7 +25,7 @@ impl Machine {
     /// Where write-back moves the pointer up, it is implementation defined whether an
     /// old value below the limit faults (DDI 0553, B3.21); here it does.
     #[inline(never)]
-    pub(super) fn execute_guarded(&mut self, slot: &Slot, at: &mut Progress) -> Outcome {
+    pub(super) fn execute_guarded(&mut self, slot: &Slot) -> Outcome {
         let slot = slot.unguarded();
         let limit = self.stack_limit();
         let (sp, flags) = (self.cpu.r[13], self.cpu.apsr());
@@ -33,7 +34,7 @@ impl Machine {
         if !arithmetic && sp.wrapping_sub(descent(&slot)) < limit {
             return Err(Trap::StackLimit);
         }
-        let flow = self.execute(&slot, at)?;
+        let flow = self.execute_alone(&slot)?;
         if arithmetic && self.cpu.r[13] < limit {
             self.cpu.r[13] = sp;
             self.cpu.set_flags(flags);
@@ -50,14 +51,14 @@ impl Machine {
         if ignored { 0 } else { limit }
     }
 
-    pub(super) fn execute_security(&mut self, s: &Slot, at: &mut Progress) -> Outcome {
+    pub(super) fn execute_security(&mut self, s: &Slot, at: &mut Pass<'_>) -> Outcome {
         let n = self.cpu.get(s.n);
         match s.op {
             Op::Sg => self.cpu.it = 0,
             Op::Tt => self.test_target(s),
             Op::Bxns if n & 1 == 1 => return self.branch_exchange(at, n),
             Op::Blxns if n & 1 == 1 => {
-                self.cpu.set(14, at.pc | 1);
+                self.cpu.set(14, at.behind() | 1);
                 return self.branch_linked(at, n);
             }
             _ => return Err(Trap::NonSecure),

@@ -46,6 +46,10 @@ operations! {
     /// `Watch` is no instruction but a watched address, whose slot stands before the
     /// real one; `Undefined` faults.
     Special { Watch, Undefined, }
+    /// What decoded blocks hold besides instructions: `Line`, that the next one reaches
+    /// another line of its memory, with the addresses of its halfwords in `imm` and `aux`;
+    /// `Skip`, one in an IT block whose condition does not hold.
+    Prepared { Line, Skip, }
     /// An instruction that writes the stack pointer on a core with stack limits (see
     /// [`Slot::guarded`](super::Slot::guarded)).
     Guard { Guarded, }
@@ -150,6 +154,21 @@ operations! {
 }
 
 impl Op {
+    /// Whether the instruction loads from the address in `imm`.
+    pub const fn is_literal(self) -> bool {
+        matches!(
+            self,
+            Self::LdrLit
+                | Self::LdrbLit
+                | Self::LdrhLit
+                | Self::LdrsbLit
+                | Self::LdrshLit
+                | Self::LdrPcLit
+                | Self::LdrdLit
+                | Self::VldrLit
+        )
+    }
+
     /// Whether the instruction sets condition flags (its 16-bit form perhaps only outside
     /// an IT block).
     pub const fn sets_flags(self) -> bool {

@@ -6,9 +6,6 @@ use super::Op;
 /// memory that the one before did not.
 const ENTERS_LINE: u8 = 0x80;
 
-/// Set in [`Slot::extent`] of an instruction within an IT block.
-const CONDITIONAL: u8 = 0x40;
-
 /// One decoded instruction, ready to execute.
 ///
 /// Which operands mean something, and what, is the operation's business.
@@ -23,7 +20,7 @@ pub struct Slot {
     pub m: u8,
     /// Accumulator, second transfer register or high result.
     pub a: u8,
-    /// Bytes of the encoding, 2 or 4, with [`ENTERS_LINE`] and [`CONDITIONAL`].
+    /// Bytes of the encoding, 2 or 4, with [`ENTERS_LINE`].
     pub extent: u8,
     /// Cycles that the instruction takes at least, filled in by the timing rules.
     pub cost: u8,
@@ -55,13 +52,7 @@ impl Slot {
     /// Bytes of the encoding: 2 or 4.
     #[inline(always)]
     pub const fn size(&self) -> u8 {
-        self.extent & !(ENTERS_LINE | CONDITIONAL)
-    }
-
-    /// Whether there is more to do than to execute it: a line to fetch, a condition to check.
-    #[inline(always)]
-    pub const fn is_special(&self) -> bool {
-        self.extent & (ENTERS_LINE | CONDITIONAL) != 0
+        self.extent & !ENTERS_LINE
     }
 
     /// The instruction within an IT block, with ITSTATE before it.
@@ -69,7 +60,6 @@ impl Slot {
         if self.size() == 2 {
             self.op = self.op.inside_it();
         }
-        self.extent |= CONDITIONAL;
         self.it = it;
         self
     }
@@ -121,6 +111,17 @@ impl Slot {
             O::Vldm | O::Vstm => self.n == 13 && self.m == 1,
             _ => false,
         }
+    }
+
+    /// The line of memory that the instruction, at this address, enters.
+    pub const fn line(&self, address: u32) -> Self {
+        let last = address.wrapping_add(self.size() as u32 - 2);
+        Self { op: Op::Line, cost: 0, imm: address, aux: last, ..*self }
+    }
+
+    /// The instruction passed over.
+    pub const fn skipped(&self, cost: u8) -> Self {
+        Self { op: Op::Skip, cost, ..*self }
     }
 
     /// Notes whether the instruction, at this address, reaches a new line.

@@ -9,6 +9,7 @@ use crate::isa::{Group, Slot};
 pub const RULES: Rules = Rules {
     describe: None,
     cost: |slot| cost(slot, 4),
+    skip: 1,
     divide: |_, _, _| 0,
     long_multiply: |_, _, _| 0,
     // DDI 0432, 3.3: B and taken Bcc 3, BX and BLX 3, MOV to PC 3, each two beyond its

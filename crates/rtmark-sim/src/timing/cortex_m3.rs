@@ -11,6 +11,7 @@ use crate::isa::Op;
 pub const RULES: Rules = Rules {
     describe: Some(|slot, behind| describe(slot, behind, Multiplier::Iterative)),
     cost: |_| 0,
+    skip: 0,
     divide,
     long_multiply,
     refill: 0,

@@ -21,6 +21,7 @@ use crate::isa::{Group, Op, Slot};
 pub const RULES: Rules = Rules {
     describe: None,
     cost,
+    skip: 1,
     // Two cycles and these. Arm publishes no figure: taken to be the Cortex-M3's divider.
     divide: cortex_m3::divide,
     long_multiply: |_, _, _| 0,

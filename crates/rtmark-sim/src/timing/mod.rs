@@ -26,16 +26,21 @@ use crate::isa::{Op, Slot};
 use crate::soc::CoreKind;
 
 /// The version of the timing rules. Equal versions give equal cycles for ever.
-pub const TIMING_MODEL: &str = "3";
+pub const TIMING_MODEL: &str = "4";
+
+/// What an instruction means for a pipeline, given the halfword behind it.
+pub type Describe = fn(&Slot, u16) -> Step;
 
 /// The timing rules of one core. All figures are cycles on memories without wait states.
 #[derive(Debug)]
 pub struct Rules {
     /// What instructions mean for the pipeline of a core that is modelled cycle by cycle,
     /// given the halfword behind them. The table's costs and refills are nothing then.
-    pub describe: Option<fn(&Slot, u16) -> Step>,
+    pub describe: Option<Describe>,
     /// What an instruction takes at least, branches not taken.
     pub cost: fn(&Slot) -> u8,
+    /// What an instruction takes whose condition in an IT block fails.
+    pub skip: u8,
     /// What a division takes beyond its `cost`, by its operands.
     pub divide: fn(dividend: u32, divisor: u32, signed: bool) -> u8,
     /// What a long multiply takes beyond its `cost`, by its operands.

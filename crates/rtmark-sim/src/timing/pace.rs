@@ -3,50 +3,59 @@
 //! What an instruction costs depends on the pipeline's state when it comes, on the
 //! instruction, and on few facts of the one before it that only its execution could
 //! tell. All three repeat: so states are numbered, and what was once worked out cycle by
-//! cycle is looked up the next time. The tables only remember a pure function; with or
-//! without them the cycles are the same.
+//! cycle is kept, a block of code at a time ([`crate::block`]). Only a pure function is
+//! remembered; with or without that the cycles are the same.
 //!
 //! A *word* holds a state's number with the facts that have been gathered since; see the
 //! constants below.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::pipeline::{Bus, Condition, Facts, Pipeline, Step, Unit};
 
-/// Facts of the instruction that executes, in a word's low bits: the upper three bits of
-/// its data address, further parts of an unaligned access, wait states, cycles beyond the
-/// usual, and whether it jumped.
-pub const BUS_SHIFT: u32 = 29;
+/// Facts of the instruction that executes, in a word's low bits: the bus of its data access
+/// if that is not the expected one, further parts of an unaligned access, wait states, cycles
+/// beyond the usual, and whether it jumped.
 const BUS: u32 = 7;
 const PARTS_SHIFT: u32 = 3;
 const WAITS_SHIFT: u32 = 5;
 const LONGER_SHIFT: u32 = 9;
 pub const TAKEN: u32 = 1 << 13;
 /// The next instruction's place in an IT block.
-pub const SKIPPED: u32 = 1 << 14;
-pub const CONDITIONAL: u32 = 1 << 15;
+const SKIPPED: u32 = 1 << 14;
+const CONDITIONAL: u32 = 1 << 15;
 /// The next instruction has entered the execute stage already and waits for its turn.
 pub const ENTERED: u32 = 1 << 16;
 /// All of the above.
 pub const FACTS: u32 = (1 << STATE_SHIFT) - 1;
 const STATE_SHIFT: u32 = 17;
-const STATES: usize = 1 << (32 - STATE_SHIFT);
-/// Results that are kept before all are forgotten, which bounds the memory that they take.
-const KNOWN: usize = 1 << 14;
-const RECENT: usize = 1 << 11;
+/// States that are numbered before all are forgotten, which bounds the memory that they
+/// take. So no number has its highest bit set.
+const STATES: usize = 1 << (31 - STATE_SHIFT);
+/// Steps of courses that are kept with them, likewise.
+const STEPS: usize = 1 << 20;
+/// Single steps that are remembered: blocks overlap, and instructions come alone too.
+const RECENT: usize = 1 << 13;
+
 /// The word of a pipeline that begins to be refilled, of a core that buffers its stores
 /// or does not.
 pub const fn refilling(buffers: bool) -> u32 {
     TAKEN | (buffers as u32) << STATE_SHIFT
 }
 
-/// A result: what came of a word at an address.
+/// A single step that was worked out.
+#[derive(Clone, Copy, Debug)]
+struct Recent {
+    /// The address in the upper half, the word in the lower.
+    key: u64,
+    entered: Entered,
+}
+
+/// What comes of letting an instruction enter the execute stage.
 #[derive(Clone, Copy, Debug)]
 pub struct Entered {
-    /// The address in the upper half, the word in the lower.
-    pub key: u64,
     /// The new state's word.
     pub word: u32,
     /// Cycles that it took to get there.
@@ -70,23 +79,26 @@ pub struct Incoming {
     pub target: u32,
 }
 
-/// All that has been worked out.
-#[derive(Clone, Debug)]
+/// The numbered states.
+#[derive(Debug)]
 struct Tables {
-    known: Map<u64, (u32, u32)>,
     stages: Vec<Stage>,
     numbers: Map<Stage, u32>,
+    steps: usize,
 }
 
-/// Results and states.
-#[derive(Clone, Debug)]
+/// States by their numbers, which a machine and its clones share as they share the code
+/// whose courses have them; and the latest single steps, which are each machine's own.
+#[derive(Debug)]
 pub struct Pace {
-    /// The last result at each address, as far as there is room.
-    recent: Box<[Entered; RECENT]>,
-    /// Results by address and word, for addresses that are reached in several states.
-    others: Box<[Entered; RECENT]>,
-    /// Shared by clones of a machine until one of them learns more.
-    tables: Arc<Tables>,
+    tables: Arc<Mutex<Tables>>,
+    recent: Vec<Recent>,
+}
+
+impl Clone for Pace {
+    fn clone(&self) -> Self {
+        Self { tables: Arc::clone(&self.tables), recent: Vec::new() }
+    }
 }
 
 /// Equal on every host: nothing of its order or seed is seen.
@@ -159,13 +171,24 @@ pub const fn with_condition(word: u32, condition: Condition) -> u32 {
     }
 }
 
+/// Adds the bus of a data access.
+pub const fn with_bus(word: u32, bus: Bus) -> u32 {
+    // What accesses over several buses come to is the last one here.
+    word | match bus {
+        Bus::Code => 1,
+        Bus::System => 3,
+        Bus::Private => 7,
+    }
+}
+
 const fn facts(word: u32) -> Facts {
     Facts {
         taken: word & TAKEN != 0,
         bus: match word & BUS {
-            0 => Bus::Code,
-            7 => Bus::Private,
-            _ => Bus::System,
+            0 => None,
+            1 => Some(Bus::Code),
+            3 => Some(Bus::System),
+            _ => Some(Bus::Private),
         },
         extra_parts: (word >> PARTS_SHIFT & 3) as u8,
         waits: (word >> WAITS_SHIFT & 15) as u8,
@@ -181,89 +204,78 @@ const fn condition(word: u32) -> Condition {
     }
 }
 
-const fn place(pc: u32) -> usize {
-    (pc >> 1) as usize % RECENT
-}
+const NOTHING: Recent = Recent { key: u64::MAX, entered: Entered { word: 0, cost: 0 } };
 
-const fn mixed_place(key: u64) -> usize {
+const fn place(key: u64) -> usize {
     (key.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40) as usize % RECENT
-}
-
-#[expect(clippy::large_stack_arrays, reason = "the optimiser builds it in its box")]
-fn nothing_yet() -> Box<[Entered; RECENT]> {
-    Box::new([NOTHING; RECENT])
 }
 
 impl Pace {
     pub fn new() -> Self {
-        Self { recent: nothing_yet(), others: nothing_yet(), tables: Arc::new(Tables::new()) }
+        Self { tables: Arc::new(Mutex::new(Tables::new())), recent: Vec::new() }
     }
 
-    /// What was last worked out at an address, for this word or another.
-    #[inline(always)]
-    pub fn recent(&self, pc: u32) -> &Entered {
-        &self.recent[place(pc)]
+    fn tables(&self) -> MutexGuard<'_, Tables> {
+        // Whoever panicked left no state half numbered.
+        self.tables.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether states may soon be numbered anew, so that old words would mean other states.
     pub fn is_crowded(&self) -> bool {
-        self.tables.stages.len() + 64 > STATES
+        let tables = self.tables();
+        tables.stages.len() + 64 > STATES / 2 || tables.steps + 64 > STEPS
     }
 
-    /// Forgets results, after code has changed.
+    /// Forgets single steps, after code has changed.
     pub fn forget(&mut self) {
-        if !self.tables.known.is_empty() {
-            Arc::make_mut(&mut self.tables).known.clear();
-            self.forget_recent();
+        self.recent.clear();
+    }
+
+    /// Forgets all states but the one of a word: answers its new word.
+    pub fn renew(&mut self, word: u32) -> u32 {
+        let stage = self.tables().stage(word).clone();
+        *self = Self::new();
+        self.tables().numbered(word, stage)
+    }
+
+    /// Lets the instruction at `pc` enter the execute stage; `None` when the tables are full.
+    pub fn enter(
+        &mut self,
+        pc: u32,
+        word: u32,
+        incoming: impl FnOnce() -> Incoming,
+    ) -> Option<Entered> {
+        if self.recent.is_empty() {
+            self.recent = vec![NOTHING; RECENT];
         }
-    }
-
-    fn forget_recent(&mut self) {
-        self.recent.fill(NOTHING);
-        self.others.fill(NOTHING);
-    }
-
-    /// Lets the instruction at `pc` enter the execute stage.
-    #[inline(always)]
-    pub fn enter(&mut self, pc: u32, word: u32, incoming: impl FnOnce() -> Incoming) -> Entered {
         let key = u64::from(pc) << 32 | u64::from(word);
-        let other = &self.others[mixed_place(key)];
-        let entered = if other.key == key { *other } else { self.look_up(key, incoming) };
-        self.recent[place(pc)] = entered;
-        entered
-    }
-
-    #[inline(never)]
-    fn look_up(&mut self, key: u64, incoming: impl FnOnce() -> Incoming) -> Entered {
-        let known = self.tables.known.get(&key).copied();
-        let (word, cost) = known.unwrap_or_else(|| {
-            let tables = Arc::make_mut(&mut self.tables);
-            let states = tables.stages.len();
-            let result = tables.work_out(key, &incoming());
-            if tables.stages.len() < states {
-                self.forget_recent();
-            }
-            result
-        });
-        let entered = Entered { key, word, cost };
-        self.others[mixed_place(key)] = entered;
-        entered
+        if let Some(recent) = self.recent.get(place(key)).filter(|recent| recent.key == key) {
+            return Some(recent.entered);
+        }
+        let mut tables = self.tables();
+        if tables.are_full() {
+            return None;
+        }
+        let entered = tables.work_out(pc, word, &incoming());
+        drop(tables);
+        self.recent[place(key)] = Recent { key, entered };
+        Some(entered)
     }
 
     /// The word with the write buffer switched on or off.
-    pub fn with_buffer(&mut self, word: u32, buffers: bool) -> u32 {
-        let tables = Arc::make_mut(&mut self.tables);
-        let mut stage = tables.stages[(word >> STATE_SHIFT) as usize].clone();
+    pub fn with_buffer(&self, word: u32, buffers: bool) -> u32 {
+        let mut tables = self.tables();
+        let mut stage = tables.stage(word).clone();
         stage.next.buffers = buffers;
         if let Some(taken) = &mut stage.taken {
             taken.buffers = buffers;
         }
-        word & !(!0 << STATE_SHIFT) | tables.number(stage) << STATE_SHIFT
+        tables.numbered(word, stage)
     }
 
     /// Cycles from the newest instruction's entry until it has left the execute stage.
     pub fn drain(&self, word: u32) -> u64 {
-        let mut pipeline = self.tables.stages[(word >> STATE_SHIFT) as usize].next.clone();
+        let mut pipeline = self.tables().stage(word).next.clone();
         pipeline.learn(facts(word));
         u64::from(pipeline.drain())
     }
@@ -271,22 +283,27 @@ impl Pace {
     /// Cycles from the newest instruction's entry to the cycle in which its access to the
     /// core's own registers takes place.
     pub fn data_phase(&self, word: u32) -> u64 {
-        let mut pipeline = self.tables.stages[(word >> STATE_SHIFT) as usize].next.clone();
-        pipeline.learn(Facts { bus: Bus::Private, ..Facts::default() });
+        let mut pipeline = self.tables().stage(word).next.clone();
+        pipeline.learn(Facts { bus: Some(Bus::Private), ..Facts::default() });
         u64::from(pipeline.data_phase())
     }
 }
 
-const NOTHING: Entered = Entered { key: u64::MAX, word: 0, cost: 0 };
-
 impl Tables {
     fn new() -> Self {
-        let mut tables =
-            Self { known: Map::default(), stages: Vec::new(), numbers: Map::default() };
+        let mut tables = Self { stages: Vec::new(), numbers: Map::default(), steps: 0 };
         for buffers in [false, true] {
             tables.number(Stage { next: Pipeline::refilling(buffers), taken: None });
         }
         tables
+    }
+
+    fn are_full(&self) -> bool {
+        self.stages.len() >= STATES / 2 || self.steps >= STEPS
+    }
+
+    fn stage(&self, word: u32) -> &Stage {
+        &self.stages[(word >> STATE_SHIFT) as usize]
     }
 
     fn number(&mut self, stage: Stage) -> u32 {
@@ -299,11 +316,15 @@ impl Tables {
         number
     }
 
-    /// Works out one step, cycle by cycle, and keeps the result.
-    fn work_out(&mut self, key: u64, incoming: &Incoming) -> (u32, u32) {
-        let (pc, word) = ((key >> 32) as u32, key as u32);
+    /// The word with another state.
+    fn numbered(&mut self, word: u32, stage: Stage) -> u32 {
+        word & FACTS | self.number(stage) << STATE_SHIFT
+    }
+
+    /// Works out one step, cycle by cycle.
+    fn work_out(&mut self, pc: u32, word: u32, incoming: &Incoming) -> Entered {
         let facts = facts(word);
-        let stage = &self.stages[(word >> STATE_SHIFT) as usize];
+        let stage = self.stage(word);
         let mut pipeline = match &stage.taken {
             Some(taken) if facts.taken => taken.as_ref().clone(),
             _ => stage.next.clone(),
@@ -331,21 +352,8 @@ impl Tables {
             other.advance(pc, &step, condition, true, target);
             other.move_addresses(target.wrapping_neg());
         }
-        if self.stages.len() == STATES || self.known.len() == KNOWN {
-            self.make_room();
-        }
+        self.steps += 1;
         let number = self.number(Stage { next: pipeline, taken: other });
-        let result = (number << STATE_SHIFT, cost);
-        self.known.insert(key, result);
-        result
-    }
-
-    /// Forgets results, and the numbers of states if they ran out.
-    fn make_room(&mut self) {
-        self.known.clear();
-        if self.stages.len() == STATES {
-            self.stages.truncate(2);
-            self.numbers.retain(|_, number| *number < 2);
-        }
+        Entered { word: number << STATE_SHIFT, cost }
     }
 }

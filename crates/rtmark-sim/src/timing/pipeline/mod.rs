@@ -84,7 +84,7 @@ impl Executing {
 
     fn transfer(&self) -> Transfer {
         Transfer {
-            bus: self.facts.bus,
+            bus: self.facts.bus.unwrap_or(self.step.bus),
             store: matches!(self.step.unit, Unit::Store | Unit::StoreMany),
             parts: self.facts.extra_parts,
             waits: self.facts.waits,
@@ -259,7 +259,8 @@ impl Pipeline {
     /// Learns what only the execution of the newest instruction could tell.
     pub fn learn(&mut self, facts: Facts) {
         if let Some(newest) = self.piped.as_mut().or(self.main.as_mut()) {
-            newest.facts = facts;
+            let bus = facts.bus.unwrap_or(newest.step.bus);
+            newest.facts = Facts { bus: Some(bus), ..facts };
         }
     }
 

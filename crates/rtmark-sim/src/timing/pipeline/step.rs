@@ -70,6 +70,8 @@ pub struct Step {
     pub factors: u16,
     /// Words that it transfers.
     pub words: u8,
+    /// The bus that its data access is expected on.
+    pub bus: Bus,
     /// Cycles in the execute stage at least, for `Unit::Long`.
     pub cycles: u8,
 }
@@ -79,7 +81,7 @@ impl Step {
         self.traits & which != 0
     }
 
-    pub(super) const fn is_transfer(&self) -> bool {
+    pub const fn is_transfer(&self) -> bool {
         matches!(
             self.unit,
             Unit::Load | Unit::Store | Unit::LoadMany | Unit::StoreMany | Unit::Table
@@ -112,11 +114,23 @@ pub enum Bus {
     Private,
 }
 
+impl Bus {
+    /// The bus of a data access (DDI 0337, 12.1).
+    pub const fn of(address: u32) -> Self {
+        match address >> 29 {
+            0 => Self::Code,
+            7 => Self::Private,
+            _ => Self::System,
+        }
+    }
+}
+
 /// What is known only when an instruction executes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Facts {
     pub taken: bool,
-    pub bus: Bus,
+    /// The bus of its data access, if it is not the one that its step expects.
+    pub bus: Option<Bus>,
     /// Aligned accesses that a transfer is made of, less one.
     pub extra_parts: u8,
     /// Wait states of the data access.
