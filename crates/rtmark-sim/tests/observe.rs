@@ -5,7 +5,7 @@ mod support;
 use std::ops::ControlFlow;
 
 use rtmark_sim::{
-    AccessKind, CoreKind, Cycles, FaultPolicy, Instruction, Machine, Observer, Register, Stop,
+    AccessKind, CoreKind, Cycles, FaultPolicy, Instruction, Machine, Observer, Register, Soc, Stop,
 };
 use support::soc;
 
@@ -21,16 +21,24 @@ impl Random {
     }
 }
 
-/// Random code in flash and RAM, every handler somewhere in it, registers in RAM. Every
-/// other flash has wait states and reads ahead.
-fn machine(core: CoreKind, random: &mut Random) -> Machine {
+/// As `machine`, where every other flash has wait states and reads ahead.
+fn waiting_machine(core: CoreKind, random: &mut Random) -> Machine {
     let mut soc = soc(core);
     if random.word().is_multiple_of(2) {
         let timing = &mut soc.memories[0].timing;
         (timing.wait_states, timing.line_bytes) = (4, 8);
         (timing.prefetch, timing.instruction_lines) = (true, 2);
     }
-    let mut machine = Machine::new(&soc);
+    machine_of(&soc, random)
+}
+
+/// Random code in flash and RAM, every handler somewhere in it, registers in RAM.
+fn machine(core: CoreKind, random: &mut Random) -> Machine {
+    machine_of(&soc(core), random)
+}
+
+fn machine_of(soc: &Soc, random: &mut Random) -> Machine {
+    let mut machine = Machine::new(soc);
     machine.set_fault_policy(FaultPolicy::Deliver);
     let mut bytes: Vec<u8> = (0..0x1000).flat_map(|_| random.word().to_le_bytes()).collect();
     for vector in bytes[4..0x100].chunks_exact_mut(4) {
@@ -115,7 +123,7 @@ fn an_observed_run_is_the_run() {
     for &core in CoreKind::ALL {
         for seed in 0..400 {
             let mut random = Random(seed * 3 + 1);
-            let plain = machine(core, &mut random);
+            let plain = waiting_machine(core, &mut random);
             let (mut one, mut other) = (plain.clone(), plain);
             let mut checker = Checker::default();
             let (stop, observed) =
@@ -134,7 +142,7 @@ fn steps_make_up_a_run() {
     for &core in CoreKind::ALL {
         for seed in 0..300 {
             let mut random = Random(seed * 5 + 2);
-            let plain = machine(core, &mut random);
+            let plain = waiting_machine(core, &mut random);
             let (mut one, mut other) = (plain.clone(), plain);
             let stop = one.run(Cycles(150));
             let last = loop {
