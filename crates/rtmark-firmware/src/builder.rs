@@ -186,7 +186,7 @@ impl Builder {
             settings.insert("compiler".into(), Setting::Text(named));
             let compiler = Compiler { version: compiler_version.clone(), flags };
             let sha256 = sha256(&elf);
-            images.insert(name.clone(), BuiltImage { sha256, path, elf, compiler, settings });
+            images.insert(name.clone(), BuiltImage { path, elf, sha256, compiler, settings });
         }
         Ok(images)
     }

@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use rtmark_firmware::{Kernel, Variant, VariantError};
 use rtmark_model::{
-    Answer, Effect, IdError, KernelId, Scenario, ScenarioId, Setting, Settings, Unequal,
+    Answer, Effect, IdError, KernelId, Scenario, ScenarioId, Setting, Settings, Unequal, Without,
     differences, setting_info,
 };
 
@@ -109,7 +109,7 @@ pub fn trials(units: &[Unit], found: &[&Settings]) -> Vec<Trial> {
             let Ok(values) = manifest.values(id, core) else { continue };
             let has = own.get(id).map(plain);
             let wanted = other.map(|other| {
-                let without = || setting_info(id)?.without.map(|without| without.value());
+                let without = || setting_info(id)?.without.map(Without::value);
                 other.get(id).map(plain).or_else(without)
             });
             let differs = |value: &&Setting| match &wanted {

@@ -180,7 +180,7 @@ impl Suite {
                         let (unpaired, facts) = (known.unpaired, known.facts);
                         let (masked, ran) = (None, Cycles::ZERO);
                         let declined = None;
-                        let measured = Measured { samples, unpaired, facts, declined, masked, ran };
+                        let measured = Measured { samples, unpaired, facts, masked, ran, declined };
                         let mut series = self.series(&task, key, measured, commit.as_deref());
                         (series.masked, series.emptied) = (known.masked, known.emptied);
                         let answer = Answer::Measured(Box::new(series));

@@ -212,10 +212,12 @@ fn bundles_with_changed_bytes_are_refused_without_harm() {
                 let answers = |store: &Store, run: &RunInfo| {
                     format!("{:?}", store.answers(&run.id).expect("read"))
                 };
-                runs.iter().for_each(|run| {
+                for run in &runs {
                     assert_eq!(answers(&to, run), answers(&stores.from, run));
-                });
-                runs.iter().for_each(|run| to.remove(run, "").expect("removed"));
+                }
+                for run in &runs {
+                    to.remove(run, "").expect("removed");
+                }
                 to.prune().expect("pruned");
             }
             assert_eq!(to.runs().expect("read"), []);

@@ -11,7 +11,7 @@ use rtmark_firmware::{Builder, DEFAULT_PROFILE, Tree, Variant, sha256};
 use rtmark_model::{Basis, Catalogue, Pattern, ScenarioId};
 use rtmark_runner::{Plan, Platform, Selection, socs};
 use rtmark_sim::Image;
-use rtmark_worst::{Aspect, Control, Findings, Path, Reach, Share, Window, search};
+use rtmark_worst::{Aspect, Control, Findings, Latencies, Path, Reach, Share, Window, search};
 
 use crate::cli::Talk;
 use crate::exit::Exit;
@@ -47,6 +47,7 @@ Examples:
   rtmark sim --resume worst.snapshot --gdb :3333
 
 Exit codes: see `rtmark help exit-codes`.")]
+#[expect(clippy::struct_excessive_bools, reason = "switches of a command line")]
 pub struct Arguments {
     /// An image to search instead of the kernels' own: an ELF file
     #[arg(requires = "soc")]
@@ -225,7 +226,7 @@ impl Arguments {
             let mine = (0..path.len()).filter(|piece| share.holds(*piece)).count();
             complete &= findings.pieces.len() >= mine;
             races += usize::from(!findings.failures.is_empty());
-            if let Some(worst) = findings.aspect(Aspect::Handler).and_then(|found| found.worst()) {
+            if let Some(worst) = findings.aspect(Aspect::Handler).and_then(Latencies::worst) {
                 if self.explain {
                     explanations.push_str(&explain::explain(subject, &path, worst.point));
                 }

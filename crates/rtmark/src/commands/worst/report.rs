@@ -344,8 +344,8 @@ impl Found {
         );
         let _ = writeln!(
             text,
-            "\n{:<46}{:>7}{:>7}{:>7}{:>7}{:>7}  {}",
-            "cycles", "min", "p50", "p90", "p99", "max", "1000 random tries meet it"
+            "\n{:<46}{:>7}{:>7}{:>7}{:>7}{:>7}  1000 random tries meet it",
+            "cycles", "min", "p50", "p90", "p99", "max"
         );
         for timed in &self.latencies {
             let _ = writeln!(
