@@ -155,8 +155,9 @@ void *rtmark_room(uint32_t bytes, const char *what)
 {
     enum { ALIGNMENT = 8, MAIN_STACK = 1024 };
     static uint32_t claimed;
-    const uint32_t start = ((uint32_t)firmware_bss_end + ALIGNMENT - 1u) & ~(ALIGNMENT - 1u);
-    const uint32_t room = (uint32_t)firmware_stack_top - MAIN_STACK - start;
+    const uintptr_t mask = ALIGNMENT - 1u;
+    const uintptr_t start = ((uintptr_t)firmware_bss_end + mask) & ~mask;
+    const uint32_t room = (uint32_t)((uintptr_t)firmware_stack_top - MAIN_STACK - start);
     const uint32_t needed = (bytes + ALIGNMENT - 1u) & ~(ALIGNMENT - 1u);
 
     if (needed > room - claimed) {

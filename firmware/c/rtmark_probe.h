@@ -144,10 +144,18 @@
  * statement, to be used inside a function, which nobody needs to call: give it
  * `__attribute__((used))`, and the linker drops it without dropping what it tells.
  */
-#define RTMARK_SETTING(id, value) \
-    __asm__ __volatile__("rtmark_record 6, %c0, \"" id "\"" : : "i"((unsigned long)(value)))
+#define RTMARK_SETTING(id, value)                                             \
+    __asm__ __volatile__("rtmark_record 6, " RTMARK_CONSTANT_ ", \"" id "\"" : \
+                         : "i"((unsigned long)(value)))
 
 /* ------------------------------------------------- how it is done, from here on */
+
+/* An operand that is a constant, written as the number alone. */
+#if defined(__riscv)
+#define RTMARK_CONSTANT_ "%0"
+#else
+#define RTMARK_CONSTANT_ "%c0"
+#endif
 
 /*
  * A compiler takes each line of assembler for an instruction when it estimates how

@@ -8,7 +8,8 @@
 #include "timers.h"
 
 /* What the tasks below need, with room for an interrupted context. */
-#define growthSTACK_WORDS    44
+/* What an interrupt leaves there is larger where there is a floating-point unit. */
+#define growthSTACK_WORDS    ( RTMARK_CORE_HAS_FPU ? 64 : 44 )
 
 #define growthLONG_DELAY     ( ( TickType_t ) 10000 )
 

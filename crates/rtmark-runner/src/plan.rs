@@ -154,8 +154,10 @@ impl Unit {
         let ask = |scenario: &Scenario| {
             let excuse = match &switched {
                 Ok(_) => {
-                    let reason = manifest.not_applicable(&scenario.id);
-                    reason.or_else(|| platform.not_applicable(&scenario.id)).map(str::to_owned)
+                    let names = [&scenario.id, scenario.in_firmware()];
+                    let own = names.iter().find_map(|name| manifest.not_applicable(name));
+                    let platforms = || names.iter().find_map(|name| platform.not_applicable(name));
+                    own.or_else(platforms).map(str::to_owned)
                 }
                 Err(reason) => Some(reason.clone()),
             };

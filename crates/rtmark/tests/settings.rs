@@ -78,6 +78,9 @@ fn a_lean_freertos_is_faster_and_known_by_its_name() {
     for effect in effects {
         let (before, after) = (effect["before"].as_u64(), effect["after"].as_u64());
         let lean = effect["subject"] == "freertos:lean";
-        assert!(if lean { after > before } else { after < before }, "{effect:#}");
+        let (with, without) = if lean { (after, before) } else { (before, after) };
+        // A yield passes no assertion on some cores, but its stack is always checked.
+        let costs = if effect["setting"] == "asserts" { with >= without } else { with > without };
+        assert!(costs, "{effect:#}");
     }
 }
