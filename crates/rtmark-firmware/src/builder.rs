@@ -188,6 +188,7 @@ impl Builder {
             let sha256 = sha256(&elf);
             images.insert(name.clone(), BuiltImage { path, elf, sha256, compiler, settings });
         }
+        images.values().for_each(|image| self.keep(image));
         Ok(images)
     }
 

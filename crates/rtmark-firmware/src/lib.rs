@@ -8,6 +8,7 @@
 
 mod builder;
 mod generate;
+mod kept;
 mod manifest;
 pub mod probes;
 mod select;

@@ -149,6 +149,10 @@ fn one_instruction_more_in_the_switch_is_refused() {
         annotations.contains("::error title=freertos thread.yield on stm32f405::median "),
         "{annotations}"
     );
+    assert!(
+        annotations.contains("in vTaskSwitchContext (+"),
+        "the function is named: {annotations}"
+    );
     let summary =
         std::fs::read_to_string(scratch.folder.path().join("summary.md")).expect("written");
     assert!(summary.contains("beyond budget"), "{summary}");

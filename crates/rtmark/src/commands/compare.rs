@@ -5,6 +5,7 @@ use rtmark_compare::{Aspect, Comparison, Gate, Rows, RunLabel, Verdict, compare}
 use rtmark_model::Answer;
 use rtmark_store::{RunInfo, Store};
 
+use crate::cause;
 use crate::config::Config;
 use crate::exit::Exit;
 use crate::output;
@@ -88,7 +89,8 @@ impl Shared {
         let (before, after) = (run_of(store, before)?, run_of(store, after)?);
         let (was, is) =
             (answers(store, &before, &self.filter)?, answers(store, &after, &self.filter)?);
-        let comparison = compare((label(&before), &was), (label(&after), &is), &self.across);
+        let mut comparison = compare((label(&before), &was), (label(&after), &is), &self.across);
+        cause::note(&mut comparison, &was, &is);
         if comparison.pairs.is_empty() {
             let message =
                 format!("{} and {} have no series in common", comparison.before, comparison.after);

@@ -1,0 +1,57 @@
+//! Images that are kept by what is in them, so that it can be asked later why a figure of an
+//! earlier build was another one.
+
+use std::path::PathBuf;
+use std::time::SystemTime;
+
+use crate::{Builder, BuiltImage};
+
+/// How many images are kept: the newest ones.
+const MOST: usize = 512;
+
+impl Builder {
+    fn kept_folder(&self) -> PathBuf {
+        self.folder().join("kept")
+    }
+
+    /// Keeps an image. That it cannot is no failure of a build.
+    pub(crate) fn keep(&self, image: &BuiltImage) {
+        let folder = self.kept_folder();
+        let path = folder.join(&image.sha256).with_extension("elf");
+        if path.is_file() || std::fs::create_dir_all(&folder).is_err() {
+            return;
+        }
+        // Under its name only when it is whole.
+        let part = folder.join(format!("{}.{}.part", image.sha256, std::process::id()));
+        let written =
+            std::fs::write(&part, &image.elf).and_then(|()| std::fs::rename(&part, &path));
+        if written.is_err() {
+            let _ = std::fs::remove_file(&part);
+        }
+        self.forget_old();
+    }
+
+    fn forget_old(&self) {
+        let Ok(entries) = std::fs::read_dir(self.kept_folder()) else { return };
+        let age = |entry: &std::fs::DirEntry| {
+            let modified = entry.metadata().and_then(|metadata| metadata.modified());
+            std::cmp::Reverse(modified.unwrap_or(SystemTime::UNIX_EPOCH))
+        };
+        let mut entries: Vec<_> = entries.flatten().collect();
+        if entries.len() > MOST {
+            entries.sort_by_cached_key(age);
+            for old in &entries[MOST..] {
+                let _ = std::fs::remove_file(old.path());
+            }
+        }
+    }
+
+    /// The image with this SHA-256 (in hexadecimal), if one was built here and is still kept.
+    pub fn kept(&self, sha256: &str) -> Option<Vec<u8>> {
+        // It may come from a bundle: nothing but a name of ours leads anywhere.
+        let is_digest = sha256.len() == 64 && sha256.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let path = self.kept_folder().join(sha256).with_extension("elf");
+        let elf = is_digest.then(|| std::fs::read(path).ok()).flatten()?;
+        (crate::sha256(&elf) == sha256).then_some(elf)
+    }
+}
