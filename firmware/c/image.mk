@@ -224,4 +224,7 @@ $(OUT)/%.elf: $(OBJ)/%.o $(COMMON_OBJECTS) $(GEN)/memory.x $(SCRIPT)
 
 .SECONDARY: $(IMAGE_OBJECTS) $(COMMON_OBJECTS) $(GEN)/memory.x $(GEN)/rtmark_soc.h
 
+# A source tree that has gone since the last build stops nothing: what was made of it is made anew.
+/%.c: ;
+
 -include $(wildcard $(OBJ)/*.d $(THIRD_PARTY_OBJ)/*.d)
