@@ -188,7 +188,9 @@ impl Builder {
             let sha256 = sha256(&elf);
             images.insert(name.clone(), BuiltImage { path, elf, sha256, compiler, settings });
         }
-        images.values().for_each(|image| self.keep(image));
+        for image in images.values() {
+            self.keep(image);
+        }
         Ok(images)
     }
 
