@@ -129,15 +129,26 @@ impl Bus {
     }
 
     /// As `place`, for code, which tends to stay where it is.
-    #[inline]
+    #[inline(always)]
     pub fn code_place(&mut self, address: u32) -> Option<Place> {
         let offset = address.wrapping_sub(self.code_range.base);
         if offset < self.code_range.size {
             return Some(Place { memory: self.code_range.memory, offset });
         }
+        self.change_code_range(address)
+    }
+
+    #[inline(never)]
+    fn change_code_range(&mut self, address: u32) -> Option<Place> {
         self.code_range =
             *self.ranges.iter().find(|range| address.wrapping_sub(range.base) < range.size)?;
         self.place(address)
+    }
+
+    /// The memory that code was last fetched from.
+    #[inline(always)]
+    pub const fn code_memory(&self) -> usize {
+        self.code_range.memory
     }
 
     /// Reads `N` bytes from the flash that code was last fetched from, or `None` if they

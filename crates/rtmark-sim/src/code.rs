@@ -182,10 +182,12 @@ impl Window {
         let page_end = address | (PAGE_BYTES - 1);
         let mut slots: Vec<Slot> = Vec::with_capacity(BLOCK_SLOTS);
         let mut at = address;
+        let (base, line_bytes) = (self.base, self.line_bytes.unwrap_or(1));
         let mut push = |slots: &mut Vec<Slot>, slot: Slot| {
             // Whoever enters a block fetches its first instruction.
             if slot.enters_line() && at != address {
-                slots.push(slot.line(at));
+                let last = at.wrapping_add(u32::from(slot.size()) - 2);
+                slots.push(slot.line(last, last.wrapping_sub(base) / line_bytes));
             }
             slots.push(slot);
             at = at.wrapping_add(slot.size().into());

@@ -145,10 +145,10 @@ impl Cpu {
     /// AddWithCarry (DDI 0403, A2.2.1) that sets all four flags.
     #[inline(always)]
     pub const fn add_with_flags(&mut self, x: u32, y: u32, carry: bool) -> u32 {
-        let (partial, carry1) = x.overflowing_add(y);
-        let (result, carry2) = partial.overflowing_add(carry as u32);
+        let wide = x as u64 + y as u64 + carry as u64;
+        let result = wide as u32;
         self.set_nz(result);
-        self.c = carry1 | carry2;
+        self.c = wide >> 32 != 0;
         self.v = ((x ^ result) & (y ^ result)) >> 31 != 0;
         result
     }

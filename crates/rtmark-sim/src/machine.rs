@@ -131,7 +131,8 @@ pub struct Machine {
     pub(crate) pace: Pace,
     /// The bus that leads to the main RAM.
     pub(crate) data_bus: pipeline::Bus,
-    /// Addresses of the line that code is fetched from: `pc & line_mask == line`.
+    /// An address of the line that code is fetched from, which are those that are equal to
+    /// it under the mask; [`NO_LINE`] when it is to be entered anew.
     pub(crate) line: u32,
     pub(crate) line_mask: u32,
     pub(crate) lines: Vec<LineMemory>,
@@ -184,6 +185,8 @@ pub(crate) struct Progress {
 
 /// The address of no instruction.
 pub(crate) const NOT_FETCHED: u32 = 1;
+/// The same for a line of no memory.
+pub(crate) const NO_LINE: u32 = 1;
 
 /// What a sleeping core waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -255,7 +258,7 @@ impl Machine {
             word: pace::refilling(true),
             pace: Pace::new(),
             data_bus,
-            line: 1,
+            line: NO_LINE,
             fetched: NOT_FETCHED,
             line_mask: u32::MAX,
             lines: soc.memories.iter().map(|memory| LineMemory::new(memory.timing)).collect(),
@@ -360,7 +363,7 @@ impl Machine {
         }
         self.devices.reset(&self.soc, &mut self.lines);
         self.rtt.reset();
-        (self.line, self.line_mask, self.fetched) = (1, u32::MAX, NOT_FETCHED);
+        (self.line, self.line_mask, self.fetched) = (NO_LINE, u32::MAX, NOT_FETCHED);
         (self.cycles, self.instructions, self.deadline) = (0, 0, 0);
         self.word = self.refilling();
         (self.exclusive, self.event, self.reset_requested) = (false, false, false);
@@ -434,7 +437,7 @@ impl Machine {
     /// Empties the buffers and caches of all memories, as if nothing had been read yet.
     pub fn empty_caches(&mut self) {
         self.lines.iter_mut().for_each(LineMemory::empty);
-        (self.line, self.line_mask) = (1, u32::MAX);
+        (self.line, self.line_mask) = (NO_LINE, u32::MAX);
     }
 
     /// Does [`Machine::empty_caches`] each time that something watched is hit.

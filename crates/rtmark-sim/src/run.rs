@@ -14,7 +14,7 @@ use crate::code::Page;
 use crate::cpu::after_it;
 use crate::exec::{Flow, Trap};
 use crate::isa::{Op, Slot};
-use crate::machine::{Machine, NOT_FETCHED, Sleep};
+use crate::machine::{Machine, NO_LINE, NOT_FETCHED, Sleep};
 use crate::nvic::{Masks, SYSTICK};
 use crate::semihosting::Reply;
 use crate::stop::{FaultKind, Stop};
@@ -489,38 +489,50 @@ impl Machine {
         self.fetched = NOT_FETCHED;
     }
 
-    /// Waits for the next instruction of a block, which reaches a line.
+    /// Waits for the next instruction of a block, which enters a line.
     #[inline(always)]
     pub(crate) fn fetch_next(&mut self, at: &mut Pass<'_>, line: &Slot) {
-        if self.is_elsewhere(line.imm, line.aux) {
-            let now = at.now();
-            let waits = self.fetch_lines(line.imm, line.aux, now) - now;
-            if waits > 0 {
-                at.wait_for_next(waits, self.deadline);
-            }
+        if (line.imm ^ self.line) & self.line_mask == 0 {
+            return;
+        }
+        let now = at.now();
+        let waits = if self.line == NO_LINE {
+            let first = line.imm.wrapping_sub(u32::from(line.size()) - 2);
+            self.fetch_lines(first, line.imm, now) - now
+        } else {
+            let Some(memory) = self.lines.get_mut(self.bus.code_memory()) else { return };
+            self.line = line.imm;
+            if memory.is_immediate() { 0 } else { memory.enter(line.aux, now) }
+        };
+        if waits > 0 {
+            at.wait_for_next(waits, self.deadline);
         }
     }
 
     /// Waits for the lines of an instruction; answers the cycle in which it is there.
-    #[inline(never)]
-    fn fetch_lines(&mut self, pc: u32, last: u32, mut now: u64) -> u64 {
-        if (pc ^ self.line) & self.line_mask != 0 {
-            now += self.enter_line(pc, now);
+    #[inline(always)]
+    fn fetch_lines(&mut self, first: u32, last: u32, mut now: u64) -> u64 {
+        if (first ^ self.line) & self.line_mask != 0 {
+            now += self.enter_line(first, now);
         }
         if (last ^ self.line) & self.line_mask != 0 {
-            now += self.enter_line(last, now);
+            now += self.enter_last_line(last, now);
         }
         now
+    }
+
+    #[inline(never)]
+    fn enter_last_line(&mut self, address: u32, now: u64) -> u64 {
+        self.enter_line(address, now)
     }
 
     /// Begins to execute from the line of an address: the cycles that the core waits.
     #[inline(always)]
     fn enter_line(&mut self, address: u32, now: u64) -> u64 {
         let Some(place) = self.bus.code_place(address) else { return 0 };
-        let memory = &mut self.lines[place.memory];
-        // Where nothing ever waits, a larger step saves asking again.
-        self.line_mask = if memory.is_immediate() { !0x3FF } else { memory.line_mask() };
+        let Some(memory) = self.lines.get_mut(place.memory) else { return 0 };
         self.line = address;
+        self.line_mask = memory.line_mask();
         memory.fetch(place.offset, now)
     }
 }

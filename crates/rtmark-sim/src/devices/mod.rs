@@ -23,7 +23,7 @@ use rtmark_units::Hertz;
 
 use crate::bus::Bus;
 use crate::exec::{Done, Trap};
-use crate::machine::Machine;
+use crate::machine::{Machine, NO_LINE};
 use crate::nvic::FIRST_INTERRUPT;
 use crate::soc::{Peripheral, PeripheralClock, PeripheralKind, Soc};
 use crate::timing::LineMemory;
@@ -405,7 +405,7 @@ impl Machine {
     fn take_effect(&mut self, effects: Effects, now: u64) {
         if effects.memory_changed {
             // What is known of the line that code comes from holds no longer.
-            (self.line, self.line_mask) = (1, u32::MAX);
+            (self.line, self.line_mask) = (NO_LINE, u32::MAX);
         }
         let divisors = self.devices.divisors;
         let wanted = [0, 1, 2].map(|clock| effects.scaled[clock].unwrap_or(divisors[clock]));

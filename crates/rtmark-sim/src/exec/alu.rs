@@ -56,24 +56,20 @@ pub const fn shift(value: u32, kind: u32, amount: u32, carry: bool) -> (u32, boo
     if amount == 0 {
         return (value, carry);
     }
+    // In twice the width the bit shifted out last stands right beside the result.
+    let far = if amount > 33 { 33 } else { amount };
     match kind {
-        0 => match amount {
-            1..=31 => (value << amount, value >> (32 - amount) & 1 == 1),
-            32 => (0, value & 1 == 1),
-            _ => (0, false),
-        },
-        1 => match amount {
-            1..=31 => (value >> amount, value >> (amount - 1) & 1 == 1),
-            32 => (0, value >> 31 == 1),
-            _ => (0, false),
-        },
+        0 => {
+            let wide = (value as u64) << far;
+            (wide as u32, wide >> 32 & 1 == 1)
+        }
+        1 => {
+            let wide = (value as u64) << 32 >> far;
+            ((wide >> 32) as u32, wide >> 31 & 1 == 1)
+        }
         2 => {
-            let signed = value as i32;
-            if amount < 32 {
-                ((signed >> amount) as u32, value >> (amount - 1) & 1 == 1)
-            } else {
-                ((signed >> 31) as u32, value >> 31 == 1)
-            }
+            let wide = (((value as u64) << 32) as i64 >> far) as u64;
+            ((wide >> 32) as u32, wide >> 31 & 1 == 1)
         }
         3 => {
             let result = value.rotate_right(amount & 31);

@@ -113,10 +113,10 @@ impl Slot {
         }
     }
 
-    /// The line of memory that the instruction, at this address, enters.
-    pub const fn line(&self, address: u32) -> Self {
-        let last = address.wrapping_add(self.size() as u32 - 2);
-        Self { op: Op::Line, cost: 0, imm: address, aux: last, ..*self }
+    /// Stands before the instruction, whose last halfword is at this address in the line
+    /// of this number: that is the line which it enters in sequence.
+    pub const fn line(&self, last: u32, number: u32) -> Self {
+        Self { op: Op::Line, cost: 0, imm: last, aux: number, ..*self }
     }
 
     /// The instruction passed over.

@@ -189,6 +189,8 @@ struct Prefetch {
 
 /// The number of no line: none begins so far up.
 const NO_LINE: u32 = u32::MAX;
+/// Bytes of a line where they do not matter.
+const IMMEDIATE_LINE: u32 = 0x400;
 const NO_PREFETCH: Prefetch = Prefetch { line: NO_LINE, ready: 0 };
 
 /// The state of one memory's read path.
@@ -197,6 +199,7 @@ pub struct LineMemory {
     /// What the soc file says.
     timing: MemoryTiming,
     wait_states: u64,
+    line_mask: u32,
     line_shift: u32,
     prefetches: bool,
     prefetch: Prefetch,
@@ -216,9 +219,10 @@ impl LineMemory {
     pub fn new(timing: MemoryTiming) -> Self {
         let shared =
             (timing.cache_lines > 0).then(|| SetCache::new(timing.cache_lines, timing.cache_ways));
-        Self {
+        let mut memory = Self {
             timing,
-            wait_states: timing.wait_states.into(),
+            wait_states: 0,
+            line_mask: 0,
             line_shift: timing.line_bytes.trailing_zeros(),
             prefetches: timing.prefetch,
             prefetch: NO_PREFETCH,
@@ -230,12 +234,14 @@ impl LineMemory {
             shared,
             buffered: NO_LINE,
             waited: 0,
-        }
+        };
+        memory.set(Setting::WaitStates(timing.wait_states));
+        memory
     }
 
     /// Empties buffers and caches; everything works as the soc file says.
     pub fn reset(&mut self) {
-        self.wait_states = self.timing.wait_states.into();
+        self.set(Setting::WaitStates(self.timing.wait_states));
         self.prefetches = self.timing.prefetch;
         self.keeps_instructions = self.timing.instruction_lines > 0;
         self.keeps_data = self.timing.data_lines > 0;
@@ -252,7 +258,12 @@ impl LineMemory {
     /// Changes what the memory does. What it cannot do stays off.
     pub fn set(&mut self, setting: Setting) {
         match setting {
-            Setting::WaitStates(wait_states) => self.wait_states = wait_states.into(),
+            Setting::WaitStates(wait_states) => {
+                self.wait_states = wait_states.into();
+                // Where nothing ever waits, a larger step saves asking again.
+                let line = if wait_states == 0 { IMMEDIATE_LINE } else { 1 << self.line_shift };
+                self.line_mask = !(line - 1);
+            }
             Setting::Prefetch(switch) => {
                 self.prefetches = self.timing.prefetch && switch == Switch::On;
                 if !self.prefetches {
@@ -303,20 +314,27 @@ impl LineMemory {
     }
 
     /// Which addresses belong to one line, as a mask.
+    #[inline(always)]
     pub const fn line_mask(&self) -> u32 {
-        !((1 << self.line_shift) - 1)
+        self.line_mask
     }
 
     /// Begins to execute from the line at `offset`: the cycles that the core waits for it.
     #[inline(always)]
     pub fn fetch(&mut self, offset: u32, now: u64) -> u64 {
-        if self.is_immediate() {
+        if self.is_immediate() { 0 } else { self.enter(offset >> self.line_shift, now) }
+    }
+
+    /// Begins to execute from the line of a number, in a memory that may wait: the cycles
+    /// that the core waits for it.
+    #[inline(always)]
+    pub fn enter(&mut self, line: u32, now: u64) -> u64 {
+        if self.buffered == line {
+            self.read_ahead(line + 1, now);
             return 0;
         }
-        let line = offset >> self.line_shift;
-        let wait = if self.buffered == line {
-            0
-        } else if self.prefetch.line == line {
+        self.buffered = line;
+        let wait = if self.prefetch.line == line {
             self.prefetch.ready.saturating_sub(now)
         } else if self.keeps_instructions {
             if self.instructions.find(line) {
@@ -330,14 +348,17 @@ impl LineMemory {
         } else {
             self.wait_states
         };
-        self.buffered = line;
         self.waited += wait;
-        let is_next_kept = self.keeps_instructions && self.instructions.contains(line + 1);
-        if self.prefetches && !is_next_kept {
-            let ready = now + wait + 1 + self.wait_states;
-            self.prefetch = Prefetch { line: line + 1, ready };
-        }
+        self.read_ahead(line + 1, now + wait);
         wait
+    }
+
+    /// Begins to read a line ahead, unless it is there.
+    #[inline(always)]
+    fn read_ahead(&mut self, line: u32, now: u64) {
+        if self.prefetches && !(self.keeps_instructions && self.instructions.contains(line)) {
+            self.prefetch = Prefetch { line, ready: now + 1 + self.wait_states };
+        }
     }
 
     /// Reads data at `offset`: the cycles that the core waits for it.
