@@ -153,6 +153,16 @@ impl Cpu {
         result
     }
 
+    /// AddWithCarry of `x`, the complement of `y`, and 1: a difference and all four flags.
+    #[inline(always)]
+    pub const fn subtract_with_flags(&mut self, x: u32, y: u32) -> u32 {
+        let result = x.wrapping_sub(y);
+        self.set_nz(result);
+        self.c = x >= y;
+        self.v = ((x ^ y) & (x ^ result)) >> 31 != 0;
+        result
+    }
+
     /// Whether a condition holds (DDI 0403, A7.3).
     #[inline(always)]
     pub const fn condition(&self, condition: u8) -> bool {

@@ -169,6 +169,24 @@ impl Machine {
                     self.cpu.add_with_flags(x, y, carry);
                 }};
             }
+            /// Differences that set the flags, by the register and the second operand in
+            /// either order.
+            macro_rules! difference {
+                ($kind:tt) => {{
+                    let (operand, _) = op2!($kind);
+                    let result = self.cpu.subtract_with_flags(self.cpu.get(s.n), operand);
+                    self.cpu.set_any(s.d, result);
+                }};
+                (reverse $kind:tt) => {{
+                    let (operand, _) = op2!($kind);
+                    let result = self.cpu.subtract_with_flags(operand, self.cpu.get(s.n));
+                    self.cpu.set_any(s.d, result);
+                }};
+                (test $kind:tt) => {{
+                    let (operand, _) = op2!($kind);
+                    self.cpu.subtract_with_flags(self.cpu.get(s.n), operand);
+                }};
+            }
             macro_rules! shift_by_register {
                 ($kind:expr) => {{
                     let amount = self.cpu.get(s.m) & 0xFF;
@@ -299,38 +317,38 @@ impl Machine {
                 Op::AddI => sum!(I, arithmetic::add),
                 Op::AddsI => sum!(s I, arithmetic::add),
                 Op::SubI => sum!(I, arithmetic::sub),
-                Op::SubsI => sum!(s I, arithmetic::sub),
+                Op::SubsI => difference!(I),
                 Op::AdcI => sum!(I, arithmetic::adc),
                 Op::AdcsI => sum!(s I, arithmetic::adc),
                 Op::SbcI => sum!(I, arithmetic::sbc),
                 Op::SbcsI => sum!(s I, arithmetic::sbc),
                 Op::RsbI => sum!(I, arithmetic::rsb),
-                Op::RsbsI => sum!(s I, arithmetic::rsb),
-                Op::CmpI => sum!(test I, arithmetic::sub),
+                Op::RsbsI => difference!(reverse I),
+                Op::CmpI => difference!(test I),
                 Op::CmnI => sum!(test I, arithmetic::add),
                 Op::AddR => sum!(R, arithmetic::add),
                 Op::AddsR => sum!(s R, arithmetic::add),
                 Op::SubR => sum!(R, arithmetic::sub),
-                Op::SubsR => sum!(s R, arithmetic::sub),
+                Op::SubsR => difference!(R),
                 Op::AdcR => sum!(R, arithmetic::adc),
                 Op::AdcsR => sum!(s R, arithmetic::adc),
                 Op::SbcR => sum!(R, arithmetic::sbc),
                 Op::SbcsR => sum!(s R, arithmetic::sbc),
                 Op::RsbR => sum!(R, arithmetic::rsb),
-                Op::RsbsR => sum!(s R, arithmetic::rsb),
-                Op::CmpR => sum!(test R, arithmetic::sub),
+                Op::RsbsR => difference!(reverse R),
+                Op::CmpR => difference!(test R),
                 Op::CmnR => sum!(test R, arithmetic::add),
                 Op::AddX => sum!(X, arithmetic::add),
                 Op::AddsX => sum!(s X, arithmetic::add),
                 Op::SubX => sum!(X, arithmetic::sub),
-                Op::SubsX => sum!(s X, arithmetic::sub),
+                Op::SubsX => difference!(X),
                 Op::AdcX => sum!(X, arithmetic::adc),
                 Op::AdcsX => sum!(s X, arithmetic::adc),
                 Op::SbcX => sum!(X, arithmetic::sbc),
                 Op::SbcsX => sum!(s X, arithmetic::sbc),
                 Op::RsbX => sum!(X, arithmetic::rsb),
-                Op::RsbsX => sum!(s X, arithmetic::rsb),
-                Op::CmpX => sum!(test X, arithmetic::sub),
+                Op::RsbsX => difference!(reverse X),
+                Op::CmpX => difference!(test X),
                 Op::CmnX => sum!(test X, arithmetic::add),
 
                 Op::LslR => shift_by_register!(0),
