@@ -255,6 +255,29 @@ impl Bus {
         }
     }
 
+    /// The words of the main RAM from an aligned address on, or `None` if they are not all
+    /// there.
+    #[inline(always)]
+    pub fn ram_words(&self, address: u32, count: u32) -> Option<&[[u8; 4]]> {
+        if address & 3 != 0 {
+            return None;
+        }
+        let offset = address.wrapping_sub(self.ram_base) as usize;
+        Some(self.ram.get(offset..offset + 4 * count as usize)?.as_chunks().0)
+    }
+
+    /// The same to be written; `None` besides where code may have run from them.
+    #[inline(always)]
+    pub fn ram_words_mut(&mut self, address: u32, count: u32) -> Option<&mut [[u8; 4]]> {
+        let CodeWrites { low, high, .. } = self.code_writes;
+        let end = address.wrapping_add(4 * count);
+        if address & 3 != 0 || (low != high && address < high && end > low) {
+            return None;
+        }
+        let offset = address.wrapping_sub(self.ram_base) as usize;
+        Some(self.ram.get_mut(offset..offset + 4 * count as usize)?.as_chunks_mut().0)
+    }
+
     /// Reads `N` bytes from any memory, with the memory they came from.
     pub fn load<const N: usize>(&self, address: u32) -> Option<([u8; N], Place)> {
         let place = self.place(address)?;

@@ -59,7 +59,42 @@ impl Machine {
         if s.op == Op::Vlstm { self.leave_fp_state(address) } else { self.take_fp_state(address) }
     }
 
-    fn fp_arithmetic(&mut self, s: &Slot) {
+    /// Whether there is nothing to prepare, as is the case but for the first
+    /// floating-point instruction of a program or handler.
+    #[inline(always)]
+    pub(super) fn has_live_fp(&self) -> bool {
+        let live = if self.features.v8m { CONTROL_FPCA | CONTROL_SFPA } else { CONTROL_FPCA };
+        self.cpu.control & live == live
+            && !self.system.fp.lazy_pending()
+            && self.system.allows_fp(self.cpu.privileged())
+    }
+
+    /// VLDR of one word that is in RAM; answers whether it is.
+    #[inline(always)]
+    pub(super) fn load_float(&mut self, s: &Slot, address: u32) -> bool {
+        match self.bus.ram_words(address, s.aux & 0xFF) {
+            Some(&[word]) => {
+                self.cpu.s[at(s.d)] = u32::from_le_bytes(word);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// VSTR of one word, in the same way.
+    #[inline(always)]
+    pub(super) fn store_float(&mut self, s: &Slot, address: u32) -> bool {
+        match self.bus.ram_words_mut(address, s.aux & 0xFF) {
+            Some([word]) => {
+                *word = self.cpu.s[at(s.d)].to_le_bytes();
+                true
+            }
+            _ => false,
+        }
+    }
+
+    #[inline(never)]
+    pub(super) fn fp_arithmetic(&mut self, s: &Slot) {
         let registers = &self.cpu.s;
         let (d, n, m) = (registers[at(s.d)], registers[at(s.n)], registers[at(s.m)]);
         let mut context = Context::new(&mut self.cpu.fpscr);
@@ -131,7 +166,8 @@ impl Machine {
         self.cpu.s[at(s.d)] = result;
     }
 
-    fn fp_transfer(&mut self, s: &Slot) {
+    #[inline(always)]
+    pub(super) fn fp_transfer(&mut self, s: &Slot) {
         let cpu = &mut self.cpu;
         match s.op {
             Op::VmovToCore => cpu.set(s.d, cpu.s[at(s.n)]),

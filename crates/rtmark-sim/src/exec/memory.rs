@@ -17,6 +17,54 @@ const fn is_aligned(address: u32, size: u32) -> bool {
 
 type Loaded = Result<u32, Trap>;
 
+/// The register by which several words are addressed.
+#[derive(Clone, Copy)]
+pub(super) struct Base {
+    pub register: u8,
+    pub side: Side,
+    /// Whether it is written back.
+    pub moves: bool,
+}
+
+/// Where the words are, seen from the base.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Side {
+    Before,
+    From,
+}
+
+/// Where the words of a list begin, and what becomes of the base.
+struct Extent {
+    start: u32,
+    moved: u32,
+}
+
+impl Base {
+    /// PUSH, which is STMDB SP!, and POP, which is LDM SP!.
+    pub const fn stack(side: Side) -> Self {
+        Self { register: 13, side, moves: true }
+    }
+
+    /// Of any such instruction.
+    pub const fn of(slot: &Slot, side: Side) -> Self {
+        match slot.op {
+            Op::Push | Op::Pop => Self::stack(side),
+            _ => Self { register: slot.n, side, moves: slot.aux == 1 },
+        }
+    }
+
+    const fn extent(self, value: u32, list: u32) -> Extent {
+        let bytes = list.count_ones() * 4;
+        match self.side {
+            Side::Before => {
+                let start = value.wrapping_sub(bytes);
+                Extent { start, moved: start }
+            }
+            Side::From => Extent { start: value, moved: value.wrapping_add(bytes) },
+        }
+    }
+}
+
 macro_rules! accessors {
     ($read:ident, $read_slow:ident, $write:ident, $write_slow:ident, $type:ty, $size:literal) => {
         #[inline(always)]
@@ -177,20 +225,18 @@ impl Machine {
         }
     }
 
-    /// LDM: base and destinations change only when every word has been read.
+    /// LDM and POP from anywhere: base and destinations change only when every word has
+    /// been read.
     #[inline(never)]
-    pub(super) fn load_multiple(&mut self, s: &Slot, before: bool) -> Outcome {
-        let base = self.cpu.get(s.n);
-        let bytes = s.imm.count_ones() * 4;
-        let start = if before { base.wrapping_sub(bytes) } else { base };
+    pub(super) fn load_multiple(&mut self, s: &Slot, base: Base) -> Outcome {
+        let Extent { start, moved } = base.extent(self.cpu.get(base.register), s.imm);
         if !is_aligned(start, 4) {
             return Err(self.unaligned(start));
         }
         let mut values = [0; 16];
         self.within(|machine, at| machine.read_list(at, s.imm, start, &mut values))?;
-        if s.aux == 1 {
-            let end = if before { start } else { start.wrapping_add(bytes) };
-            self.cpu.set_any(s.n, end);
+        if base.moves {
+            self.cpu.set_any(base.register, moved);
         }
         for (register, &value) in (0..15).zip(&values) {
             if s.imm >> register & 1 == 1 {
@@ -204,17 +250,14 @@ impl Machine {
     }
 
     #[inline(never)]
-    pub(super) fn store_multiple(&mut self, s: &Slot, before: bool) -> Done {
-        let base = self.cpu.get(s.n);
-        let bytes = s.imm.count_ones() * 4;
-        let start = if before { base.wrapping_sub(bytes) } else { base };
+    pub(super) fn store_multiple(&mut self, s: &Slot, base: Base) -> Done {
+        let Extent { start, moved } = base.extent(self.cpu.get(base.register), s.imm);
         if !is_aligned(start, 4) {
             return Err(self.unaligned(start));
         }
         self.within(|machine, at| machine.write_list(at, s.imm, start))?;
-        if s.aux == 1 {
-            let end = if before { start } else { start.wrapping_add(bytes) };
-            self.cpu.set_any(s.n, end);
+        if base.moves {
+            self.cpu.set_any(base.register, moved);
         }
         Ok(())
     }
@@ -251,27 +294,86 @@ impl Machine {
         Ok(())
     }
 
+    /// LDM and POP: all registers of a list, and the base behind or before them.
     #[inline(always)]
-    pub(super) fn push(&mut self, at: &mut Pass<'_>, list: u32) -> Done {
-        let start = self.cpu.r[13].wrapping_sub(list.count_ones() * 4);
-        self.write_list(at, list, start)?;
-        self.cpu.r[13] = start;
+    pub(super) fn load_list(
+        &mut self,
+        at: &mut Pass<'_>,
+        s: &Slot,
+        base: Base,
+    ) -> Outcome {
+        let Extent { start, moved } = base.extent(self.cpu.get(base.register), s.imm);
+        let Some(last) = self.load_registers(s.imm, start) else {
+            return self.aside(at, |machine| machine.load_multiple(s, base));
+        };
+        // What is loaded stays.
+        if base.moves && s.imm >> base.register & 1 == 0 {
+            self.cpu.set_any(base.register, moved);
+        }
+        if s.imm >> 15 == 1 { self.branch_loaded(at, last) } else { Ok(Flow::Next) }
+    }
+
+    /// STM and PUSH.
+    #[inline(always)]
+    pub(super) fn store_list(&mut self, at: &mut Pass<'_>, s: &Slot, base: Base) -> Done {
+        let Extent { start, moved } = base.extent(self.cpu.get(base.register), s.imm);
+        if !self.store_registers(s.imm, start) {
+            return self.aside(at, |machine| machine.store_multiple(s, base));
+        }
+        if base.moves {
+            self.cpu.set_any(base.register, moved);
+        }
         Ok(())
     }
 
-    #[inline(always)]
-    pub(super) fn pop(&mut self, at: &mut Pass<'_>, list: u32) -> Outcome {
-        let start = self.cpu.r[13];
-        let mut values = [0; 16];
-        self.read_list(at, list, start, &mut values)?;
-        self.cpu.r[13] = start.wrapping_add(list.count_ones() * 4);
+    /// Loads the registers of a list from RAM, but for the program counter; answers the
+    /// last word, or `None` where they are not all in RAM.
+    #[inline(never)]
+    fn load_registers(&mut self, list: u32, start: u32) -> Option<u32> {
+        let words = self.bus.ram_words(start, list.count_ones())?;
         let mut left = list & 0x7FFF;
-        while left != 0 {
-            let register = (left.trailing_zeros() & 15) as usize;
-            left &= left - 1;
-            self.cpu.r[register] = values[register];
+        let mut last = 0;
+        for word in words {
+            last = u32::from_le_bytes(*word);
+            if left != 0 {
+                self.cpu.set_any(left.trailing_zeros() as u8, last);
+                left &= left - 1;
+            }
         }
-        if list >> 15 == 1 { self.branch_loaded(at, values[15]) } else { Ok(Flow::Next) }
+        Some(last)
+    }
+
+    /// Stores the registers of a list to RAM; answers whether there is place for all.
+    #[inline(never)]
+    fn store_registers(&mut self, list: u32, start: u32) -> bool {
+        let Some(words) = self.bus.ram_words_mut(start, list.count_ones()) else { return false };
+        let mut left = list;
+        for word in words {
+            *word = self.cpu.get(left.trailing_zeros() as u8).to_le_bytes();
+            left &= left.wrapping_sub(1);
+        }
+        true
+    }
+
+    /// LDRD and STRD where both words are in RAM; answers whether they are.
+    #[inline(always)]
+    pub(super) fn move_pair(&mut self, s: &Slot) -> bool {
+        let base = self.cpu.get(s.n);
+        let indexed = base.wrapping_add(s.imm);
+        let address = if s.aux == 2 { base } else { indexed };
+        if s.op == Op::Strd {
+            let (first, second) = (self.cpu.get(s.d), self.cpu.get(s.a));
+            let Some([one, two]) = self.bus.ram_words_mut(address, 2) else { return false };
+            (*one, *two) = (first.to_le_bytes(), second.to_le_bytes());
+        } else {
+            let Some(&[one, two]) = self.bus.ram_words(address, 2) else { return false };
+            self.cpu.set_any(s.d, u32::from_le_bytes(one));
+            self.cpu.set_any(s.a, u32::from_le_bytes(two));
+        }
+        if s.aux != 0 {
+            self.cpu.set_any(s.n, indexed);
+        }
+        true
     }
 
     /// A branch to an address whose bit 0 is ignored.

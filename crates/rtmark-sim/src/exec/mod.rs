@@ -13,6 +13,7 @@ mod memory;
 mod secure;
 mod system;
 
+use self::memory::{Base, Side};
 use crate::block::Pass;
 use crate::isa::{Group, Op, Slot};
 use crate::machine::{Machine, Progress};
@@ -427,12 +428,15 @@ impl Machine {
                 Op::StrPost => store!(write_word, Post),
                 Op::StrbPost => store!(write_byte, Post),
                 Op::StrhPost => store!(write_half, Post),
-                Op::Ldm => flow!(self.aside(at, |machine| machine.load_multiple(s, false))),
-                Op::Ldmdb => flow!(self.aside(at, |machine| machine.load_multiple(s, true))),
-                Op::Stm => self.aside(at, |machine| machine.store_multiple(s, false))?,
-                Op::Stmdb => self.aside(at, |machine| machine.store_multiple(s, true))?,
-                Op::Push => self.push(at, s.imm)?,
-                Op::Pop => flow!(self.pop(at, s.imm)),
+                Op::Ldm | Op::Pop => flow!(self.load_list(at, s, Base::of(s, Side::From))),
+                Op::Ldmdb => flow!(self.load_list(at, s, Base::of(s, Side::Before))),
+                Op::Stm => self.store_list(at, s, Base::of(s, Side::From))?,
+                Op::Stmdb | Op::Push => self.store_list(at, s, Base::of(s, Side::Before))?,
+                Op::Ldrd | Op::Strd => {
+                    if !self.move_pair(s) {
+                        self.aside(at, |machine| machine.execute_memory(s))?;
+                    }
+                }
 
                 Op::B => return Ok(self.branch(at, s.imm)),
                 Op::Beq => branch_if!(self.cpu.z == 0),
@@ -467,19 +471,50 @@ impl Machine {
                 }
                 Op::Line => self.fetch_next(at, s),
                 Op::Nop | Op::Yield | Op::Pld | Op::Skip => {}
+                Op::Clz | Op::Bfi | Op::Bfc | Op::Sbfx | Op::Rev => self.execute_integer(s)?,
                 Op::Vadd
                 | Op::Vsub
                 | Op::Vmul
                 | Op::Vmla
                 | Op::Vmls
                 | Op::Vfma
+                | Op::Vfms
+                | Op::Vdiv
+                | Op::Vabs
+                | Op::Vneg
                 | Op::Vcmp
                 | Op::Vcmpe
-                | Op::VmovR
-                | Op::Vldr
-                | Op::VldrLit
-                | Op::Vstr
-                | Op::Vmrs => self.aside(at, |machine| machine.execute_fp(s))?,
+                | Op::VcmpZ
+                | Op::VcmpeZ
+                | Op::VcvtFromInt
+                | Op::VcvtToInt
+                | Op::VmovI
+                | Op::VmovR => {
+                    if self.has_live_fp() {
+                        self.fp_arithmetic(s);
+                    } else {
+                        self.aside(at, |machine| machine.execute_fp(s))?;
+                    }
+                }
+                Op::Vmrs | Op::VmovToCore | Op::VmovFromCore => {
+                    if self.has_live_fp() {
+                        self.fp_transfer(s);
+                    } else {
+                        self.aside(at, |machine| machine.execute_fp(s))?;
+                    }
+                }
+                Op::Vldr => {
+                    let address = self.cpu.get(s.n).wrapping_add(s.imm);
+                    if !(self.has_live_fp() && self.load_float(s, address)) {
+                        self.aside(at, |machine| machine.execute_fp(s))?;
+                    }
+                }
+                Op::Vstr => {
+                    let address = self.cpu.get(s.n).wrapping_add(s.imm);
+                    if !(self.has_live_fp() && self.store_float(s, address)) {
+                        self.aside(at, |machine| machine.execute_fp(s))?;
+                    }
+                }
                 Op::Guarded => flow!(self.aside(at, |machine| machine.execute_guarded(s))),
                 _ => flow!(self.aside(at, |machine| machine.execute_rare(s))),
             }

@@ -7,6 +7,16 @@ use super::{Context, INVALID, Number};
 impl Context<'_> {
     /// FPCompare: the N, Z, C and V bits as the FPSCR holds them.
     pub fn compare(&mut self, x: u32, y: u32, quiet_nan_is_invalid: bool) -> u32 {
+        if is_plain(x) && is_plain(y) {
+            let (x, y) = (f32::from_bits(x), f32::from_bits(y));
+            return if x == y {
+                0b0110 << 28
+            } else if x < y {
+                0b1000 << 28
+            } else {
+                0b0010 << 28
+            };
+        }
         let (a, b) = (self.unpack(x), self.unpack(y));
         let nan = |number| match number {
             Number::Nan { signalling, .. } => Some(signalling),
@@ -43,4 +53,10 @@ impl Context<'_> {
         let order = a.value().total_cmp(&b.value());
         if order == which { a.bits() } else { b.bits() }
     }
+}
+
+/// Whether a number is neither infinite, nor none, nor may be flushed to zero.
+const fn is_plain(bits: u32) -> bool {
+    let exponent = bits >> 23 & 0xFF;
+    (exponent != 0 && exponent != 0xFF) || bits << 1 == 0
 }
