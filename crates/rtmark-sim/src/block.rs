@@ -23,6 +23,8 @@ pub struct Begin {
     pub behind: u8,
     /// Instructions before it.
     pub count: u8,
+    /// Cycles that it takes, unless they are counted when the next one enters a pipeline.
+    pub cost: u8,
 }
 
 /// The course of a block that the pipeline enters in one state.
@@ -40,6 +42,8 @@ pub struct Block {
     pub slots: Box<[Slot]>,
     /// ITSTATE behind the block, if it ends with IT; else zero.
     pub it: u8,
+    /// Bytes from the first halfword of its first instruction to the last one.
+    pub first_reach: u32,
     /// The course by the table of costs.
     outline: Box<[Begin]>,
     /// The courses through a pipeline, by its state at the block's beginning.
@@ -57,15 +61,11 @@ impl Block {
             begin.cycles += u32::from(slot.cost);
             begin.offset += slot.size();
             begin.count += 1;
-            Begin { behind: begin.offset, ..this }
+            Begin { behind: begin.offset, cost: slot.cost, ..this }
         });
-        Self { outline: outline.collect(), slots: slots.into(), it, courses: OnceLock::new() }
-    }
-
-    /// Bytes of the first instruction.
-    #[inline(always)]
-    pub fn first_size(&self) -> u32 {
-        self.slots.first().map_or(2, |slot| slot.size().into())
+        let outline = outline.collect();
+        let first_reach = slots.first().map_or(0, |slot| u32::from(slot.size()) - 2);
+        Self { outline, first_reach, slots: slots.into(), it, courses: OnceLock::new() }
     }
 
     /// The course by the table of costs.
@@ -99,7 +99,8 @@ impl Block {
 const AS_EXPECTED: u32 = u32::MAX;
 
 /// The course of an instruction alone.
-const ALONE: &[Begin] = &[Begin { cycles: 0, word: 0, offset: 0, behind: 0, count: 0 }];
+const ALONE: &[Begin] =
+    &[Begin { cycles: 0, word: 0, offset: 0, behind: 0, count: 0, cost: 0 }];
 
 /// A pass through a block. Between the instruction that has been taken from it last and
 /// the next one it is a point in the program: see [`Pass::progress`].

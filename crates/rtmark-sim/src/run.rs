@@ -105,15 +105,17 @@ impl Machine {
                 block.outline()
             };
             let (Some(first), Some(last)) = (begins.first(), begins.last()) else { break };
-            let end = state.pc.wrapping_add(block.first_size() - 2);
+            // Without a pipeline an instruction executes when it enters.
+            let until_first = if PIPELINED { u64::from(first.cycles) } else { 0 };
+            let end = state.pc.wrapping_add(block.first_reach);
             // The target of a jump is fetched while the pipeline is refilled.
             let is_target = PIPELINED && state.word & TAKEN != 0;
             if is_target && self.is_elsewhere(state.pc, end) {
                 state.cycles = self.fetch_lines(state.pc, end, state.cycles);
             }
-            if PIPELINED && state.cycles + u64::from(first.cycles) >= self.deadline {
+            if PIPELINED && state.cycles + until_first >= self.deadline {
                 // It has entered, and waits for its turn.
-                state.cycles += u64::from(first.cycles);
+                state.cycles += until_first;
                 state.word = first.word | ENTERED;
                 self.fetched = if is_target { state.pc } else { NOT_FETCHED };
                 break;
@@ -122,8 +124,8 @@ impl Machine {
                 && self.is_elsewhere(state.pc, end)
                 && !(PIPELINED && state.word & ENTERED != 0 && self.fetched == state.pc)
             {
-                let began = state.cycles + u64::from(first.cycles);
-                state.cycles += self.fetch_lines(state.pc, end, began) - began;
+                let began = state.cycles + until_first;
+                state.cycles = self.fetch_lines(state.pc, end, began) - until_first;
             }
             let mut at = Pass::through(&block.slots, begins, state);
             if state.cycles + u64::from(last.cycles) >= self.deadline {
@@ -132,9 +134,9 @@ impl Machine {
             let outcome = self.execute(&mut at);
             let executed = at.index();
             state = at.progress();
-            let Some(slot) = block.slots.get(executed) else { break };
             if let Err(trap) = outcome {
                 self.set_progress(state);
+                let Some(slot) = block.slots.get(executed) else { break };
                 if trap == Trap::InvalidState {
                     self.cpu.pc = at.target;
                 }
@@ -147,9 +149,7 @@ impl Machine {
                 return Ok(());
             }
             state.instructions += 1;
-            if !PIPELINED {
-                state.cycles += u64::from(slot.cost);
-            }
+            state.cycles += u64::from(at.begin().cost);
             it = 0;
             if outcome == Ok(Flow::Jump) {
                 state.pc = at.target;

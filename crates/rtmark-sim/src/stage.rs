@@ -97,7 +97,7 @@ impl Machine {
                 cycles += entered.cost;
             }
             entered.word &= !ENTERED;
-            (begin.cycles, begin.word) = (cycles, entered.word);
+            (begin.cycles, begin.word, begin.cost) = (cycles, entered.word, 0);
             of_line = line;
         }
         Some(block.keep(from.word, begins))
