@@ -99,8 +99,7 @@ impl Block {
 const AS_EXPECTED: u32 = u32::MAX;
 
 /// The course of an instruction alone.
-const ALONE: &[Begin] =
-    &[Begin { cycles: 0, word: 0, offset: 0, behind: 0, count: 0, cost: 0 }];
+const ALONE: &[Begin] = &[Begin { cycles: 0, word: 0, offset: 0, behind: 0, count: 0, cost: 0 }];
 
 /// A pass through a block. Between the instruction that has been taken from it last and
 /// the next one it is a point in the program: see [`Pass::progress`].

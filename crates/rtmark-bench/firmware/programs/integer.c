@@ -5,7 +5,7 @@
  */
 #include "rtmark_firmware.h"
 
-#define ROUNDS 400u
+#define ROUNDS 8000u
 
 #define NODES 48u
 #define SIDE 9u

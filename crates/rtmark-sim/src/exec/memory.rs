@@ -296,12 +296,7 @@ impl Machine {
 
     /// LDM and POP: all registers of a list, and the base behind or before them.
     #[inline(always)]
-    pub(super) fn load_list(
-        &mut self,
-        at: &mut Pass<'_>,
-        s: &Slot,
-        base: Base,
-    ) -> Outcome {
+    pub(super) fn load_list(&mut self, at: &mut Pass<'_>, s: &Slot, base: Base) -> Outcome {
         let Extent { start, moved } = base.extent(self.cpu.get(base.register), s.imm);
         let Some(last) = self.load_registers(s.imm, start) else {
             return self.aside(at, |machine| machine.load_multiple(s, base));
