@@ -206,6 +206,7 @@ impl Window {
             && slots.len() < BLOCK_SLOTS
             && next <= page_end
             && let Some(slot) = self.checked_slot(decoder, bus, next)
+            && slot.op != Op::Stop
         {
             if slot.op != Op::It {
                 next = push(&mut slots, slot);
@@ -236,9 +237,8 @@ impl Clone for Window {
     }
 }
 
-/// Stands before an instruction at which the run is to stop. Its operand is none
-/// that asks for semihosting.
-const STOP: Slot = Slot { op: Op::Bkpt, cost: 0, ..Slot::undefined(2) };
+/// Stands before an instruction at which the run is to stop: it is in no block.
+const STOP: Slot = Slot { op: Op::Stop, cost: 0, ..Slot::undefined(2) };
 
 /// What decoding depends on besides the bits.
 #[derive(Clone, Debug)]

@@ -132,11 +132,10 @@ impl Machine {
     /// A breakpoint instruction: a matter for DebugMonitor where that is enabled and
     /// urgent enough, else a HardFault (DDI 0403, C1.4.1), before which the run stops.
     pub(crate) fn breakpoint(&mut self, pc: u32, slot: &Slot) -> Result<(), Stop> {
-        let placed_from_outside = self.code.decoder.stops.binary_search(&pc).is_ok();
         let monitored = self.system.nvic.enabled().contains(DEBUG_MONITOR)
             && self.system.nvic.could_take(DEBUG_MONITOR, self.masks());
         self.cpu.pc = pc;
-        if monitored && !placed_from_outside {
+        if monitored {
             self.cycles += u64::from(slot.cost);
             self.drain();
             self.system.debug_status |= DFSR_BKPT;

@@ -99,7 +99,7 @@ impl Machine {
             return Ok(Advance::Other);
         }
         let pc = self.cpu.pc;
-        match (due, self.slot_at(pc)) {
+        match (due, self.slot_past_stop(pc)) {
             (Due::Conditional, Some(slot)) => self.step_in_it_block(pc, slot)?,
             (_, Some(slot)) => self.step_decoded(pc, slot)?,
             (_, None) => self.fetch_fault(pc)?,

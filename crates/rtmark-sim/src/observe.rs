@@ -152,15 +152,19 @@ impl Machine {
                 continue;
             }
             let pc = self.cpu.pc;
-            let slot = match self.code.decoder.stops.binary_search(&pc) {
-                Ok(_) if self.bus.place(pc).is_some() => Some(self.pass_watch(pc)),
-                _ => self.slot_at(pc),
-            };
-            return match (slot, due) {
+            return match (self.slot_past_stop(pc), due) {
                 (Some(slot), Due::Conditional) => self.step_in_it_block(pc, slot),
                 (Some(slot), _) => self.step_decoded(pc, slot),
                 (None, _) => self.fetch_fault(pc),
             };
+        }
+    }
+
+    /// The instruction at an address, whether or not a run would stop before it.
+    pub(crate) fn slot_past_stop(&mut self, pc: u32) -> Option<Slot> {
+        match self.code.decoder.stops.binary_search(&pc) {
+            Ok(_) if self.bus.place(pc).is_some() => Some(self.pass_watch(pc)),
+            _ => self.slot_at(pc),
         }
     }
 

@@ -196,9 +196,16 @@ impl Machine {
             return Ok(());
         }
         match self.slot_at(pc) {
+            Some(slot) if slot.op == Op::Stop => Err(self.stop_before_next()),
             Some(slot) => self.step_decoded(pc, slot),
             None => self.fetch_fault(pc),
         }
+    }
+
+    /// The run stops before an instruction, which has not even been fetched.
+    fn stop_before_next(&mut self) -> Stop {
+        self.stay();
+        Stop::Breakpoint(self.cpu.pc)
     }
 
     /// Executes one instruction outside IT blocks, away from the hot path.
@@ -375,6 +382,7 @@ impl Machine {
                 Ok(Due::Conditional) => {
                     let pc = self.cpu.pc;
                     match self.slot_at(pc) {
+                        Some(slot) if slot.op == Op::Stop => Err(self.stop_before_next()),
                         Some(slot) => self.step_in_it_block(pc, slot),
                         None => self.fetch_fault(pc),
                     }

@@ -43,11 +43,11 @@ macro_rules! operations {
 }
 
 operations! {
-    /// `Watch` is no instruction but a watched address, whose slot stands before the
-    /// real one; `Undefined` faults.
-    Special { Watch, Undefined, }
+    /// `Watch` and `Stop` are no instructions but addresses that are watched or where the
+    /// run is to stop, whose slots stand before the real ones; `Undefined` faults.
+    Special { Watch, Stop, Undefined, }
     /// What decoded blocks hold besides instructions: `Line`, that the next one reaches
-    /// another line of its memory, with the addresses of its halfwords in `imm` and `aux`;
+    /// another line of its memory, with the address of its last halfword and the line's number;
     /// `Skip`, one in an IT block whose condition does not hold.
     Prepared { Line, Skip, }
     /// An instruction that writes the stack pointer on a core with stack limits (see
