@@ -12,6 +12,9 @@ use serde::Deserialize;
 pub struct Row {
     /// Which test it comes from.
     pub test: String,
+    /// Its number there.
+    #[serde(rename = "i")]
+    pub number: u64,
     /// Where the code ran from.
     pub code: String,
     /// What the chip took.

@@ -3,7 +3,8 @@
 //! Reads the files of the directory named as argument or by `RTMARK_SILICON`
 //! (default `shared/reference/silicon` beside the project), runs every window on the simulator and
 //! prints how many measurements the model gets exactly, how many within a cycle,
-//! and the mean bias, by file, code placement and class. The measurements are not
+//! and the mean bias, by file, code placement and class. With `--missed TEXT` it lists
+//! the rows that the model misses and whose test contains the text. The measurements are not
 //! part of the project; without them it says so and ends.
 
 mod corpus;
@@ -19,6 +20,9 @@ use comfy_table::{CellAlignment, Table, presets};
 use rayon::prelude::*;
 
 type Failure = Box<dyn Error + Send + Sync>;
+
+/// Before a text: lists the rows that are missed, instead of scores.
+const MISSED: &str = "--missed";
 
 /// A file of measurements with the chip that it was taken on.
 const FILES: [(&str, &str); 3] = [
@@ -92,8 +96,41 @@ fn scores(folder: &Path, name: &str, soc: &str) -> Result<Vec<(String, Score)>, 
     Ok(places.into_iter().chain(classes).collect())
 }
 
+/// Writes the rows of a file whose test or code placement contains a text and whose
+/// cycles the model misses: what the chip took, what the model says, and the opcodes.
+fn tell_missed(folder: &Path, name: &str, soc: &str, text: &str) -> Result<(), Failure> {
+    let rows = corpus::read(&folder.join(format!("{name}.jsonl.xz")))?;
+    let prepared = replay::prepare(soc)?;
+    let mut out = std::io::stdout().lock();
+    for row in rows.iter().filter(|row| format!("{} {}", row.code, row.test).contains(text)) {
+        let Some(model) = replay::cycles(&prepared, row).filter(|model| *model != row.cycles)
+        else {
+            continue;
+        };
+        let steps: Vec<_> =
+            row.steps.iter().map(|(address, opcode, _)| format!("{address}:{opcode}")).collect();
+        writeln!(
+            out,
+            "{name} {} {} {}: {} measured, {model} modelled, {} times: {}",
+            row.code,
+            row.test,
+            row.number,
+            row.cycles,
+            row.count,
+            steps.join(" ")
+        )?;
+    }
+    Ok(())
+}
+
 fn main() -> Result<(), Failure> {
-    let folder = folder(std::env::args_os().nth(1));
+    let mut arguments = std::env::args_os().skip(1).peekable();
+    let missed = arguments.next_if(|argument| argument == MISSED).and_then(|_| arguments.next());
+    let folder = folder(arguments.next());
+    if let Some(text) = missed.filter(|_| folder.is_dir()) {
+        let text = text.to_string_lossy();
+        return FILES.iter().try_for_each(|(name, soc)| tell_missed(&folder, name, soc, &text));
+    }
     let mut out = std::io::stdout().lock();
     if !folder.is_dir() {
         writeln!(
