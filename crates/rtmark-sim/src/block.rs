@@ -84,14 +84,21 @@ impl Block {
         Some(&course.begins)
     }
 
-    /// Keeps a course.
+    /// Keeps a course. Clones of a machine share blocks: at the same time another thread may
+    /// keep one, of this word or of another.
     pub fn keep(&self, word: u32, begins: Vec<Begin>) -> &[Begin] {
-        let new = || Box::new(Course { word, begins: begins.into(), next: OnceLock::new() });
+        let mut begins = Some(begins);
         let mut courses = &self.courses;
-        while let Some(course) = courses.get() {
+        loop {
+            let course = courses.get_or_init(|| {
+                let begins = begins.take().unwrap_or_default().into();
+                Box::new(Course { word, begins, next: OnceLock::new() })
+            });
+            if course.word == word {
+                return &course.begins;
+            }
             courses = &course.next;
         }
-        &courses.get_or_init(new).begins
     }
 }
 
@@ -249,5 +256,32 @@ impl<'a> Pass<'a> {
     pub fn deviate(&mut self, word: u32) {
         self.word = word;
         self.leave();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Barrier;
+
+    use super::*;
+
+    #[test]
+    fn threads_that_keep_courses_at_once_get_their_own() {
+        const THREADS: u32 = 4;
+        for _ in 0..500 {
+            let (block, barrier) = (Block::new(Vec::new(), 0), Barrier::new(THREADS as usize));
+            let kept = |word: u32| {
+                barrier.wait();
+                block.keep(word, vec![Begin { cycles: word, ..Begin::default() }])[0].cycles
+            };
+            std::thread::scope(|scope| {
+                let threads: Vec<_> =
+                    (0..THREADS).map(|word| (word, scope.spawn(move || kept(word)))).collect();
+                for (word, thread) in threads {
+                    assert_eq!(thread.join().expect("it ends"), word);
+                    assert_eq!(block.course(word).expect("kept")[0].cycles, word);
+                }
+            });
+        }
     }
 }
