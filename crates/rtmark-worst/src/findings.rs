@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use rtmark_sim::Holder;
 use serde::{Deserialize, Serialize};
 
-use crate::fork::{Outcome, Verdict};
+use crate::fork::{Outcome, Unserved, Verdict};
 use crate::path::Reach;
 
 /// Into how many slices the path is cut for a picture of it.
@@ -106,6 +106,8 @@ pub struct Latencies {
     pub missing: u64,
     /// The first point without one.
     pub first_missing: Option<u64>,
+    /// Why there was none, and at how many points.
+    pub unserved: BTreeMap<Unserved, u64>,
     /// The worst point for each address of an instruction before which it was served.
     pub cases: BTreeMap<u32, Case>,
     /// The least and the most in each slice of the path.
@@ -141,6 +143,9 @@ impl Latencies {
             *self.counts.entry(cycles).or_default() += points;
         }
         self.missing += other.missing;
+        for (why, points) in other.unserved {
+            *self.unserved.entry(why).or_default() += points;
+        }
         self.first_missing = match (self.first_missing, other.first_missing) {
             (Some(a), Some(b)) => Some(a.min(b)),
             (a, b) => a.or(b),
@@ -225,7 +230,8 @@ pub struct Interval {
     pub from: u32,
     /// The first one before which it would have been taken again.
     pub to: u32,
-    /// The longest of its kind, in cycles.
+    /// The longest of its kind, in cycles; without those asleep, in which it would have
+    /// woken the core.
     pub cycles: u64,
     /// When that one began.
     pub began: u64,
@@ -352,6 +358,9 @@ impl Findings {
             let found = self.aspects.entry(aspect).or_default();
             let Some(at) = at else {
                 found.missing += points;
+                if let Some(why) = outcome.unserved {
+                    *found.unserved.entry(why).or_default() += points;
+                }
                 found.first_missing =
                     Some(found.first_missing.map_or(from, |first| first.min(from)));
                 continue;
@@ -379,9 +388,9 @@ impl Findings {
         known.points = points;
     }
 
-    pub(crate) fn held(&mut self, holder: Holder, began: u64, from: u32, ended: u64, to: u32) {
+    pub(crate) fn held(&mut self, holder: Holder, began: u64, from: u32, cycles: u64, to: u32) {
         let held = Held::from(holder);
-        let interval = Interval { held, from, to, cycles: ended - began, began, count: 1 };
+        let interval = Interval { held, from, to, cycles, began, count: 1 };
         self.interval(interval);
     }
 

@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 use rtmark_sim::{Cycles, Machine, Observer, Register, Stop, WatchId};
 use serde::{Deserialize, Serialize};
 
+use crate::findings::Held;
 use crate::path::{Path, Reach};
 
 /// How a program ended that an interrupt had come into.
@@ -52,6 +53,26 @@ impl From<&Stop> for Verdict {
     }
 }
 
+/// Why an interrupt was not served.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Unserved {
+    /// The program ended before, while this held the interrupt back.
+    Ended(Option<Held>),
+    /// It would have taken more than the question's patience.
+    Late,
+}
+
+impl Unserved {
+    /// Of a machine whose run has stopped.
+    pub(crate) fn of(machine: &Machine, stop: &Stop, interrupt: u16) -> Self {
+        match stop {
+            Stop::Limit => Self::Late,
+            _ => Self::Ended(machine.holds_back(interrupt).map(Held::from)),
+        }
+    }
+}
+
 /// What came of an interrupt, in cycles since reset; `None` where it did not come in time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Outcome {
@@ -65,6 +86,15 @@ pub struct Outcome {
     pub delay: Option<i64>,
     /// How the program ended, where that was waited for.
     pub verdict: Option<Verdict>,
+    /// Why the handler was not entered, if it was not.
+    pub unserved: Option<Unserved>,
+}
+
+impl Outcome {
+    /// The interrupt is not served.
+    pub(crate) fn never(why: Unserved) -> Self {
+        Self { unserved: Some(why), ..Self::default() }
+    }
 }
 
 /// What is looked for in an observed run.
@@ -136,9 +166,12 @@ pub fn follow(path: &Path, machine: &Machine, at: u64) -> Outcome {
         let stop = copy.run(Cycles(until));
         let hits = copy.take_hits();
         let mut hits = hits.iter().filter(|hit| hit.watch == path.handler_watch());
+        let entered = hits.find(|hit| hit.cycle.0 >= at).map(|hit| hit.cycle.0);
+        let unserved = || Unserved::of(&copy, &stop, path.question().interrupt);
         return Outcome {
-            entered: hits.find(|hit| hit.cycle.0 >= at).map(|hit| hit.cycle.0),
+            entered,
             verdict: Some(Verdict::from(&stop)),
+            unserved: entered.is_none().then(unserved),
             ..Outcome::default()
         };
     }
@@ -153,8 +186,10 @@ pub fn follow(path: &Path, machine: &Machine, at: u64) -> Outcome {
     };
     let until = at.saturating_add(path.question().patience);
     // However the run ends: what has not come by then has not come.
-    let _ = copy.run_observed(Cycles(until), &mut eye);
-    let Some(since) = eye.entered else { return eye.outcome };
+    let stop = copy.run_observed(Cycles(until), &mut eye);
+    let Some(since) = eye.entered else {
+        return Outcome::never(Unserved::of(&copy, &stop, path.question().interrupt));
+    };
     let hits = copy.take_hits();
     let when = |wanted: &dyn Fn(WatchId) -> bool| {
         let hits = hits.iter().filter(move |hit| wanted(hit.watch));
@@ -171,6 +206,7 @@ pub fn follow(path: &Path, machine: &Machine, at: u64) -> Outcome {
         woken: first(when(&|watch| Some(watch) == path.woken_watch())),
         resumed: eye.outcome.resumed,
         verdict: None,
+        unserved: None,
         delay: ended.zip(usual).map(|(ended, usual)| ended.cast_signed() - usual.cast_signed()),
     }
 }

@@ -34,7 +34,7 @@ mod walk;
 mod witness;
 
 pub use findings::{Aspect, Case, Failure, Findings, Held, Interval, Latencies, SLICES, Slice};
-pub use fork::{Outcome, Verdict};
+pub use fork::{Outcome, Unserved, Verdict};
 pub use path::{Path, PathError, Piece, Question, Reach, Window};
 pub use search::{Control, Share, search};
 pub use spans::{Spans, spans};

@@ -8,7 +8,7 @@
 use rtmark_sim::{Advance, Cycles, Holder, Machine, Register, Stop, Tried};
 
 use crate::findings::{Answer, Findings, Scale};
-use crate::fork::{Outcome, follow};
+use crate::fork::{Outcome, Unserved, follow};
 use crate::path::{Path, Piece, Reach};
 
 /// Cycles after which a new copy is kept to go back to.
@@ -36,6 +36,16 @@ impl Boundary {
     }
 }
 
+/// Since when and why the interrupt is held back.
+#[derive(Clone, Copy)]
+struct HeldSince {
+    cycle: u64,
+    pc: u32,
+    holder: Holder,
+    /// Cycles asleep since then, in which it would have woken the core (DDI 0403, B1.5.19).
+    asleep: u64,
+}
+
 struct Walk<'a> {
     path: &'a Path,
     machine: Machine,
@@ -46,8 +56,7 @@ struct Walk<'a> {
     seen: u64,
     /// The last cycle whose point belongs to the piece, once that is known.
     last: Option<u64>,
-    /// Since when the interrupt is held back: cycle, address, why.
-    held: Option<(u64, u32, Holder)>,
+    held: Option<HeldSince>,
     /// How long before its end the last step that was no plain instruction did not look any
     /// more.
     unseen: u64,
@@ -101,7 +110,7 @@ pub fn walk(path: &Path, piece: Piece, scale: Scale) -> Findings {
             break;
         }
         if walk.last.is_some_and(|last| now > last.saturating_add(path.question().patience)) {
-            walk.answer(now, Answer::At(Outcome::default()));
+            walk.answer(now, Answer::At(Outcome::never(Unserved::Late)));
             break;
         }
         if walk.last.is_none() && !boundary.asleep {
@@ -117,11 +126,15 @@ pub fn walk(path: &Path, piece: Piece, scale: Scale) -> Findings {
                 walk.answer_waiting(now);
                 break;
             }
-            Err(_) => {
+            Err(stop) => {
                 // The program ends here: what waits is never served.
-                walk.answer(now, Answer::At(Outcome::default()));
+                let why = Unserved::of(&walk.machine, &stop, interrupt);
+                walk.answer(now, Answer::At(Outcome::never(why)));
                 break;
             }
+        }
+        if let Some(held) = walk.held.as_mut().filter(|_| boundary.asleep) {
+            held.asleep += walk.machine.cycles().0 - now;
         }
         if walk.machine.cycles().0 >= walk.kept.cycles().0 + KEPT_EACH {
             walk.machine.take_hits();
@@ -174,16 +187,17 @@ impl Walk<'_> {
     fn note_holder(&mut self, holder: Option<Holder>, now: u64, first: bool) {
         let pc = self.machine.register(Register::Pc);
         // What began before the piece is the business of the one before.
-        let same = |held: &(u64, u32, Holder)| Some(held.2) == holder;
-        if let Some((since, from, why)) = self.held.take_if(|held| !same(held)) {
-            self.findings.held(why, since, from, now, pc);
+        let same = |held: &HeldSince| Some(held.holder) == holder;
+        if let Some(since) = self.held.take_if(|held| !same(held)) {
+            let HeldSince { cycle, pc: from, holder, asleep } = since;
+            self.findings.held(holder, cycle, from, (now - cycle).saturating_sub(asleep), pc);
         }
-        if let Some(why) = holder
+        if let Some(holder) = holder
             && self.held.is_none()
             && self.last.is_none()
             && !first
         {
-            self.held = Some((now, pc, why));
+            self.held = Some(HeldSince { cycle: now, pc, holder, asleep: 0 });
         }
     }
 

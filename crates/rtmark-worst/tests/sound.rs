@@ -192,18 +192,24 @@ fn held_stretches_agree_with_the_mask_registers() {
     let mut machine = path.at(window.from);
     let mut traced: BTreeMap<(u32, u32), (u64, u64)> = BTreeMap::new();
     let mut since: Option<(u64, u32)> = None;
+    let mut slept = 0;
     let masked = |machine: &Machine| {
         machine.register(Register::Primask) == 1 || machine.register(Register::Basepri) != 0
     };
     assert!(!masked(&machine));
     while machine.cycles().0 < window.to + 500 {
+        let (before, asleep) = (machine.cycles().0, machine.is_asleep());
         machine.advance(Cycles(u64::MAX)).expect("it runs on");
+        slept += if asleep { machine.cycles().0 - before } else { 0 };
         let (now, pc) = (machine.cycles().0, machine.register(Register::Pc));
         match (masked(&machine), since) {
-            (true, None) => since = Some((now, pc)).filter(|_| now < window.to),
+            (true, None) => {
+                since = Some((now, pc)).filter(|_| now < window.to);
+                slept = 0;
+            }
             (false, Some((began, from))) => {
                 let longest = traced.entry((from, pc)).or_default();
-                *longest = (longest.0.max(now - began), longest.1 + 1);
+                *longest = (longest.0.max(now - began - slept), longest.1 + 1);
                 since = None;
             }
             _ => {}

@@ -140,3 +140,34 @@ fn figures_make_sense(suite: &Suite, scenarios: &rtmark_model::Catalogue) {
         }
     }
 }
+
+/// The alarm of the mixed load sends, gives and wakes in every kernel that has the load, in
+/// each of many cycles in the thick of it, and the load finds all in order at its end.
+#[test]
+fn mixed_loads_stand_their_alarm_at_any_moment() {
+    let build = Path::new(env!("CARGO_TARGET_TMPDIR")).join("firmware-build");
+    let output = Command::new(env!("CARGO_BIN_EXE_rtmark"))
+        .args(["worst", "--load", "--soc", "stm32f405", "--check", "--format", "json"])
+        .args(["--window", "25000:26500"])
+        .env_remove("RTMARK_FIRMWARE")
+        .env("RTMARK_BUILD", build)
+        .output()
+        .expect("rtmark runs");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    for without in ["lilos", "rtic"] {
+        assert!(said.contains(&format!("{without} has no mixed load")), "{said}");
+    }
+    let document: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let results = document["results"].as_array().expect("results");
+    let kernels: Vec<_> = results.iter().map(|found| found["kernel"].as_str()).collect();
+    for kernel in ["floor", "evloop", "freertos", "embassy"] {
+        assert!(kernels.contains(&Some(kernel)), "{kernels:?}");
+    }
+    for found in results {
+        assert!(found["checked"].as_u64() >= Some(1_400), "{found}");
+        assert_eq!(found["races"].as_array().map(Vec::len), Some(0), "{found}");
+        // All of them were served, and none of them where the handler does nothing.
+        assert_eq!(found["latencies"][0]["missing"], 0, "{found}");
+    }
+}

@@ -10,6 +10,7 @@
 mod counter;
 pub mod device;
 mod failure;
+pub mod load;
 pub mod prime;
 pub mod soc;
 pub mod tm;

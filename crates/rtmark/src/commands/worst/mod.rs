@@ -7,10 +7,6 @@ use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressStyle};
-use rtmark_firmware::{Builder, DEFAULT_PROFILE, Tree, Variant, sha256};
-use rtmark_model::{Basis, Catalogue, Pattern, ScenarioId};
-use rtmark_runner::{Plan, Platform, Selection, socs};
-use rtmark_sim::Image;
 use rtmark_worst::{Aspect, Control, Findings, Latencies, Path, Reach, Share, Window, search};
 
 use crate::cli::Talk;
@@ -18,15 +14,18 @@ use crate::exit::Exit;
 use crate::output::{self, say};
 use crate::trouble::Trouble;
 
+mod choice;
 mod explain;
 mod parts;
 mod picture;
 mod report;
 mod subject;
 
+pub use choice::Choice;
 pub use parts::Part;
+pub use report::held_by;
 use report::{Document, Found, SCHEMA_VERSION};
-use subject::{INJECTED, Subject, Wish};
+pub use subject::{INJECTED, Subject, Wish};
 
 /// Interrupt a kernel at every moment of a scenario, and show the worst one
 ///
@@ -39,6 +38,8 @@ use subject::{INJECTED, Subject, Wish};
 Examples:
   rtmark worst --kernel freertos --scenario 'semaphore.*' --soc stm32f405
   rtmark worst --kernel freertos --scenario queue.handover --soc stm32f405 --follow --explain
+  rtmark worst --kernel freertos --load --soc stm32f405
+  rtmark worst --kernel embassy --load --soc stm32f405 --check
   rtmark worst --kernel rtic --scenario isr.wake.thread --soc stm32f405 --interrupt 0 --follow
   rtmark worst app.elf --soc stm32f405 --window 100000:200000 --interrupt 5 --priority 0x40
   rtmark worst app.elf --soc stm32f405 --check --interrupt 5 --window 0:500000
@@ -49,25 +50,8 @@ Examples:
 Exit codes: see `rtmark help exit-codes`.")]
 #[expect(clippy::struct_excessive_bools, reason = "switches of a command line")]
 pub struct Arguments {
-    /// An image to search instead of the kernels' own: an ELF file
-    #[arg(requires = "soc")]
-    image: Option<PathBuf>,
-    /// Kernels, by name or pattern; all without
-    #[arg(short, long, value_name = "KERNEL", num_args = 1.., conflicts_with = "image")]
-    kernel: Vec<Pattern>,
-    /// Scenarios, by name or pattern such as `semaphore.*`
-    #[arg(short, long, value_name = "GLOB", num_args = 1.., conflicts_with = "image",
-          required_unless_present = "image")]
-    scenario: Vec<Pattern>,
-    /// The scenario of an image of rtmark's own
-    #[arg(long, value_name = "SCENARIO", requires = "image")]
-    select: Option<ScenarioId>,
-    /// Socs, by name or path of a soc file; the default suite's without
-    #[arg(long, value_name = "SOC", num_args = 1..)]
-    soc: Vec<String>,
-    /// The set of build settings; `lean+opt=3` changes single ones of it
-    #[arg(long, default_value = DEFAULT_PROFILE)]
-    profile: Variant,
+    #[command(flatten)]
+    choice: Choice,
     /// The external interrupt; the default's handler is in every image and returns at once
     #[arg(long, value_name = "N", default_value_t = INJECTED)]
     interrupt: u16,
@@ -124,9 +108,6 @@ pub struct Arguments {
     /// The form of the result
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
-    /// The folder with the kernels' firmware sources [default: found from here upwards]
-    #[arg(long, value_name = "FOLDER", env = "RTMARK_FIRMWARE")]
-    firmware: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -144,12 +125,12 @@ fn number(text: &str) -> Option<u64> {
     }
 }
 
-fn byte(text: &str) -> Result<u8, String> {
+pub fn byte(text: &str) -> Result<u8, String> {
     let value = number(text).and_then(|value| u8::try_from(value).ok());
     value.ok_or_else(|| "a number from 0 to 255, such as 0x40".into())
 }
 
-fn window(text: &str) -> Result<Window, String> {
+pub fn window(text: &str) -> Result<Window, String> {
     let ends = text.split_once(':').and_then(|(from, to)| Some((number(from)?, number(to)?)));
     match ends {
         Some((from, to)) if from < to => Ok(Window { from, to }),
@@ -200,7 +181,7 @@ pub fn found_of(part: &Part, path: &FilePath) -> Result<Found, Trouble> {
 
 impl Arguments {
     pub fn run(self, talk: Talk) -> Result<Exit, Trouble> {
-        let subjects = self.subjects(talk)?;
+        let subjects = self.choice.subjects(talk)?;
         let one_only = self.state.is_some() || self.snapshot.is_some();
         if one_only && subjects.len() != 1 {
             let message = format!("{} searches were asked for", subjects.len());
@@ -275,63 +256,6 @@ impl Arguments {
             woken: self.woken.clone(),
             budget,
         }
-    }
-
-    fn subjects(&self, talk: Talk) -> Result<Vec<Subject>, Trouble> {
-        let socs: Result<Vec<_>, _> = match self.soc.as_slice() {
-            [] => socs::suite(),
-            names => names.iter().map(|name| socs::find(name)).collect(),
-        };
-        let socs = socs?;
-        if let Some(path) = &self.image {
-            let refuse = |problem: String, hint: &str| {
-                Trouble::new(Exit::Usage, format!("{}: {problem}", path.display()), hint)
-            };
-            let elf =
-                std::fs::read(path).map_err(|error| refuse(error.to_string(), "check the path"))?;
-            let image = Image::from_elf(&elf)
-                .map_err(|error| refuse(error.to_string(), "give an ELF file"))?;
-            let subject = |soc| Subject {
-                kernel: None,
-                scenario: self.select.clone(),
-                soc,
-                path: path.display().to_string(),
-                sha256: sha256(&elf),
-                elf: elf.clone(),
-                image: image.clone(),
-                may_call: 0,
-            };
-            return Ok(socs.into_iter().map(subject).collect());
-        }
-        let catalogue = Catalogue::builtin()?;
-        let tree = Tree::find(self.firmware.as_deref())?;
-        let kernels = tree.kernels()?;
-        let selection =
-            Selection { kernels: self.kernel.clone(), scenarios: self.scenario.clone() };
-        let platforms: Vec<_> =
-            socs.into_iter().map(|soc| Platform::Sim(Box::new(soc), Basis::Cycles)).collect();
-        let plan = Plan::new(
-            &catalogue,
-            &kernels,
-            &platforms,
-            std::slice::from_ref(&self.profile),
-            &selection,
-        )?;
-        let builder = Builder::new(tree);
-        let mut subjects = Vec::new();
-        for unit in &plan.units {
-            if talk.verbose > 0 {
-                say(format!("building {} for {}", unit.kernel.manifest.id, unit.platform.name()));
-            }
-            subjects.extend(Subject::of_unit(&builder, unit)?);
-        }
-        if subjects.is_empty() {
-            let message = "none of these kernels has any of these scenarios";
-            let hint =
-                "`rtmark list scenarios` shows them; `rtmark run` says why a kernel lacks one";
-            return Err(Trouble::new(Exit::NothingSelected, message, hint));
-        }
-        Ok(subjects)
     }
 
     fn search(

@@ -7,7 +7,9 @@ use rtmark_model::Place;
 use rtmark_observe::{Calls, Lines, Map, exception_name};
 use rtmark_runner::socs;
 use rtmark_sim::{Cycles, Instruction, Machine, Observer};
-use rtmark_worst::{Aspect, Findings, Held, Latencies, Moment, Path, Reach, SLICES, Witness};
+use rtmark_worst::{
+    Aspect, Findings, Held, Latencies, Moment, Path, Reach, SLICES, Unserved, Witness,
+};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -21,6 +23,8 @@ const WITNESSES: usize = 5;
 const INTERVALS: usize = 10;
 /// Measurements at random moments, to which the search is compared.
 const MEASUREMENTS: u32 = 1000;
+/// Functions that no window executed, of which the text names so many.
+const NOT_EXECUTED: usize = 12;
 /// How long before a witness calls are followed, in cycles.
 const FOLLOWED: u64 = 4_000_000;
 
@@ -82,6 +86,8 @@ pub struct Timed {
     pub missing: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub first_missing: Option<u64>,
+    /// Why points have no answer, and how many.
+    pub unserved: Vec<(String, u64)>,
     pub min: i64,
     pub p50: i64,
     pub p90: i64,
@@ -155,6 +161,17 @@ pub fn held_by(held: Held) -> String {
         Held::Basepri => "BASEPRI".into(),
         Held::Priority(exception) => format!("priority of {}", exception_name(exception)),
         Held::Disabled => "the interrupt being disabled".into(),
+    }
+}
+
+/// Why an interrupt was not served, in words.
+fn not_served(why: Unserved) -> String {
+    match why {
+        Unserved::Ended(Some(held)) => {
+            format!("the program ended while {} held it back", held_by(held))
+        }
+        Unserved::Ended(None) => "the program ended before".into(),
+        Unserved::Late => "it was given up after too many cycles".into(),
     }
 }
 
@@ -260,6 +277,7 @@ fn timed(words: &Words<'_>, path: &Path, aspect: Aspect, found: &Latencies) -> O
         points: found.points(),
         missing: found.missing,
         first_missing: found.first_missing,
+        unserved: found.unserved.iter().map(|(why, points)| (not_served(*why), *points)).collect(),
         min: found.least().unwrap_or_default(),
         p50: quantile(0.5),
         p90: quantile(0.9),
@@ -362,8 +380,13 @@ impl Found {
             if timed.missing > 0 {
                 let first = timed.first_missing.unwrap_or_default();
                 let points = timed.missing;
-                let _ =
-                    writeln!(text, "    no answer at {points} points, the first in cycle {first}");
+                let why = timed.unserved.iter();
+                let why: Vec<_> = why.map(|(why, points)| format!("; at {points} {why}")).collect();
+                let _ = writeln!(
+                    text,
+                    "    no answer at {points} points, the first in cycle {first}{}",
+                    why.concat()
+                );
             }
         }
         if let Some(checked) = self.checked {
@@ -422,6 +445,11 @@ impl Found {
             self.reach,
             self.not_executed.len()
         );
+        let (told, rest) = self.not_executed.split_at(self.not_executed.len().min(NOT_EXECUTED));
+        if !told.is_empty() {
+            let more = if rest.is_empty() { "" } else { ", ... (all of them in --format json)" };
+            let _ = writeln!(text, "  {}{more}", told.join(", "));
+        }
         text
     }
 }

@@ -14,8 +14,20 @@ use crate::trouble::Trouble;
 
 /// The interrupt whose handler every image of rtmark's own has.
 pub const INJECTED: u16 = 8;
+/// The image with a kernel's mixed load, and what it is called in there.
+const LOAD_IMAGE: &str = "load";
+const LOAD: &str = "load.mixed";
 /// Cycles after which one point is given up.
 const PATIENCE: u64 = 200_000;
+
+/// What of a kernel is searched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum What {
+    /// Scenarios of the catalogue.
+    Scenarios,
+    /// Its mixed load: tasks, timers, a queue and a device over a hyperperiod.
+    Load,
+}
 
 /// An image with one scenario.
 #[derive(Clone, Debug)]
@@ -68,7 +80,8 @@ impl Subject {
         }
     }
 
-    fn records(&self) -> Result<Vec<Record>, Trouble> {
+    /// The probes of its image, and of its scenario alone if it has one.
+    pub fn records(&self) -> Result<Vec<Record>, Trouble> {
         let Some(section) = self.image.section(SECTION) else { return Ok(Vec::new()) };
         probes::parse(section).map_err(|error| {
             unfit(self, Exit::BuildFailed, error, "build the firmware again with this rtmark")
@@ -76,7 +89,7 @@ impl Subject {
     }
 
     /// A machine that is about to run the scenario.
-    fn machine(&self, records: &[Record]) -> Result<Machine, Trouble> {
+    pub fn machine(&self, records: &[Record]) -> Result<Machine, Trouble> {
         let mut machine = Machine::new(&self.soc.soc);
         machine.load(&self.image).map_err(|error| {
             unfit(self, Exit::Usage, error, "link it for this soc, or choose another with --soc")
@@ -185,9 +198,24 @@ impl Subject {
         })
     }
 
-    /// The subjects of a plan's unit, one for each scenario that has one.
-    pub fn of_unit(builder: &Builder, unit: &rtmark_runner::Unit) -> Result<Vec<Self>, Trouble> {
-        let wanted: Vec<_> = unit.scenarios.iter().filter(|(_, excuse)| excuse.is_none()).collect();
+    /// The subjects of a plan's unit: one for each scenario that has an answer, or its mixed load.
+    pub fn of_unit(
+        builder: &Builder,
+        unit: &rtmark_runner::Unit,
+        what: What,
+    ) -> Result<Vec<Self>, Trouble> {
+        let wanted: Vec<ScenarioId> = match what {
+            What::Scenarios => {
+                let answered = unit.scenarios.iter().filter(|(_, excuse)| excuse.is_none());
+                answered.map(|(scenario, _)| scenario.id.clone()).collect()
+            }
+            What::Load if !unit.kernel.manifest.images.iter().any(|image| image == LOAD_IMAGE) => {
+                Vec::new()
+            }
+            What::Load => vec![LOAD.parse::<ScenarioId>().map_err(|error| {
+                Trouble::new(Exit::Internal, format!("{LOAD}: {error}"), "report this as a defect")
+            })?],
+        };
         if wanted.is_empty() {
             return Ok(Vec::new());
         }
@@ -195,15 +223,15 @@ impl Subject {
         let Platform::Sim(soc, _) = &unit.platform else { return Ok(Vec::new()) };
         let built = builder.build(&unit.kernel, &soc.soc, &unit.switched)?;
         let mut subjects = Vec::new();
-        for (scenario, _) in wanted {
-            let Some(built) = built.get(scenario.id.group()) else { continue };
+        for scenario in wanted {
+            let Some(built) = built.get(scenario.group()) else { continue };
             let image = Image::from_elf(&built.elf).map_err(|error| {
                 let hint = "build the firmware again";
                 Trouble::new(Exit::BuildFailed, format!("{}: {error}", built.path.display()), hint)
             })?;
             subjects.push(Self {
                 kernel: Some(unit.kernel.manifest.id.to_string()),
-                scenario: Some(scenario.id.clone()),
+                scenario: Some(scenario),
                 soc: soc.as_ref().clone(),
                 path: built.path.display().to_string(),
                 elf: built.elf.clone(),
