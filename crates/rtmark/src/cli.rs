@@ -4,7 +4,7 @@ use clap::{ArgAction, Args, Parser, Subcommand};
 
 use crate::commands::{
     bisect, compare, completions, doctor, exit_codes, export, fairness, footprint, gate, history,
-    import, list, log, man, merge, name, prune, report, rm, run, show, sim, why, worst,
+    import, list, log, man, merge, name, prune, report, rm, run, show, sim, trace, why, worst,
 };
 use crate::exit::Exit;
 use crate::trouble::Trouble;
@@ -55,6 +55,7 @@ enum Command {
     Import(Box<import::Arguments>),
     Worst(Box<worst::Arguments>),
     Merge(merge::Arguments),
+    Trace(Box<trace::Arguments>),
     Footprint(footprint::Arguments),
     Doctor(doctor::Arguments),
     ExitCodes(exit_codes::Arguments),
@@ -86,6 +87,7 @@ impl Cli {
             Command::Import(arguments) => arguments.run(talk),
             Command::Worst(arguments) => arguments.run(talk),
             Command::Merge(arguments) => arguments.run(talk),
+            Command::Trace(arguments) => arguments.run(talk),
             Command::Footprint(arguments) => arguments.run(talk),
             Command::Doctor(arguments) => arguments.run(),
             Command::ExitCodes(arguments) => arguments.run(),

@@ -45,6 +45,7 @@ fn crates_use_only_what_lies_below_them() {
         ("rtmark-compare", &["rtmark-units", "rtmark-model"]),
         ("rtmark-report", &["rtmark-units", "rtmark-model"]),
         ("rtmark-worst", &["rtmark-units", "rtmark-sim"]),
+        ("rtmark-trace", &["rtmark-units", "rtmark-model", "rtmark-sim", "rtmark-observe"]),
         ("rtmark-import", &["rtmark-units", "rtmark-model"]),
         (
             "rtmark-runner",

@@ -22,5 +22,6 @@ pub mod rm;
 pub mod run;
 pub mod show;
 pub mod sim;
+pub mod trace;
 pub mod why;
 pub mod worst;

@@ -132,3 +132,37 @@ fn what_cannot_be_searched_is_refused() {
     Elf { code: LOOP, ..Elf::default() }.write(&folder.join("a.elf"));
     worst(folder, &["--max-cycles", "1000"]).refused(12, &["no window", "--window FROM:TO"]);
 }
+
+#[test]
+fn a_timeline_is_written_whole_and_around_the_worst_moment() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let folder = folder.path();
+    image(folder);
+    let trace =
+        |more: &[&str]| said(folder, &[&["trace", "a.elf", "--soc", "stm32c031"], more].concat());
+    let written = |name: &str| {
+        let bytes = std::fs::read(folder.join(name)).expect("written");
+        String::from_utf8_lossy(&bytes).into_owned()
+    };
+    let told = fine(trace(&["-o", "a.pftrace"]));
+    assert!(told.stdout.contains("a.pftrace: 1 task"), "{told:#?}");
+    let whole = written("a.pftrace");
+    for word in ["a.elf on stm32c031", "interrupts", "PRIMASK", "a.b", "start", "running"] {
+        assert_eq!(whole.contains(word), word != "interrupts", "{word}");
+    }
+    fine(trace(&["-o", "w.pftrace", "--worst", "--around", "40"]));
+    let slice = written("w.pftrace");
+    for word in ["IRQ 8 is pending", "IRQ 8 becomes pending", "interrupts", "held by", "PRIMASK"] {
+        assert!(slice.contains(word), "{word}");
+    }
+    assert!(slice.len() < whole.len() / 4, "{} of {}", slice.len(), whole.len());
+    fine(trace(&["-o", "b.pftrace"]));
+    assert_eq!(
+        std::fs::read(folder.join("b.pftrace")).ok(),
+        std::fs::read(folder.join("a.pftrace")).ok()
+    );
+
+    trace(&["-o", "."]).refused(2, &["can be written"]);
+    trace(&["-o", "c.pftrace", "--window", "90000:90001"]).refused(4, &["nothing happened"]);
+    assert!(!folder.join("c.pftrace").exists());
+}

@@ -1,0 +1,110 @@
+//! A timeline as Perfetto's protobuf.
+
+use prost::Message as _;
+use rtmark_units::Hertz;
+
+use crate::schema::{
+    ChildOrdering, DebugAnnotation, Kind, ProcessDescriptor, STATE_CLEARED, Trace, TracePacket,
+    TrackDescriptor, TrackEvent, Value,
+};
+use crate::timeline::{Slice, Timeline, Track};
+
+/// All packets come from one writer.
+const SEQUENCE: u32 = 1;
+const PROCESS: u64 = 1;
+const FIRST_TRACK: u64 = 100;
+
+impl Timeline {
+    /// The bytes of a Perfetto trace: a process of this name with a track each. Time is that of
+    /// a clock of this frequency, from reset; each slice also tells its cycles.
+    pub fn to_perfetto(&self, name: &str, clock: Hertz) -> Vec<u8> {
+        let process = TrackDescriptor {
+            uuid: Some(PROCESS),
+            process: Some(ProcessDescriptor { pid: Some(1), process_name: Some(name.to_owned()) }),
+            child_ordering: Some(ChildOrdering::Explicit as i32),
+            ..TrackDescriptor::default()
+        };
+        let mut packet =
+            vec![TracePacket { sequence_flags: Some(STATE_CLEARED), ..described(process) }];
+        let mut tracks: Vec<&Track> = self.tracks.iter().collect();
+        tracks.sort_by(|a, b| (a.rank, &a.name).cmp(&(b.rank, &b.name)));
+        let mut events = Vec::new();
+        for ((track, uuid), rank) in tracks.into_iter().zip(FIRST_TRACK..).zip(0..) {
+            packet.push(described(TrackDescriptor {
+                uuid: Some(uuid),
+                name: Some(track.name.clone()),
+                parent_uuid: Some(PROCESS),
+                sibling_order_rank: Some(rank),
+                ..TrackDescriptor::default()
+            }));
+            events.extend(of_track(track, uuid));
+        }
+        // Stable: what happens on one track in one cycle stays in its order.
+        events.sort_by_key(|(cycle, _)| *cycle);
+        packet.extend(events.into_iter().map(|(cycle, event)| TracePacket {
+            timestamp: Some(nanoseconds(cycle, clock)),
+            track_event: Some(event),
+            ..by_us()
+        }));
+        Trace { packet }.encode_to_vec()
+    }
+}
+
+fn nanoseconds(cycle: u64, clock: Hertz) -> u64 {
+    (u128::from(cycle) * 1_000_000_000 / u128::from(clock.0.max(1))) as u64
+}
+
+fn by_us() -> TracePacket {
+    TracePacket { trusted_packet_sequence_id: Some(SEQUENCE), ..TracePacket::default() }
+}
+
+fn described(descriptor: TrackDescriptor) -> TracePacket {
+    TracePacket { track_descriptor: Some(descriptor), ..by_us() }
+}
+
+fn number(name: &str, value: u64) -> DebugAnnotation {
+    DebugAnnotation { name: Some(name.to_owned()), value: Some(Value::Number(value)) }
+}
+
+/// The events of a track with their cycles, in order: a slice ends before another begins.
+fn of_track(track: &Track, uuid: u64) -> Vec<(u64, TrackEvent)> {
+    let event = |kind: Kind| TrackEvent {
+        r#type: Some(kind as i32),
+        track_uuid: Some(uuid),
+        ..TrackEvent::default()
+    };
+    let end = |slice: &Slice| (slice.to, event(Kind::SliceEnd));
+    let mut slices: Vec<&Slice> = track.slices.iter().collect();
+    slices.sort_by_key(|slice| (slice.from, std::cmp::Reverse(slice.to)));
+    let mut events = Vec::new();
+    let mut open: Vec<&Slice> = Vec::new();
+    for slice in slices {
+        while let Some(inner) = open.pop_if(|inner| inner.to <= slice.from) {
+            events.push(end(inner));
+        }
+        let text = |(name, text): &(&str, String)| DebugAnnotation {
+            name: Some((*name).to_owned()),
+            value: Some(Value::Text(text.clone())),
+        };
+        let cycles = [number("cycle", slice.from), number("cycles", slice.to - slice.from)];
+        let begin = TrackEvent {
+            name: Some(slice.name.clone()),
+            categories: vec![track.category.to_owned()],
+            debug_annotations: cycles.into_iter().chain(slice.about.iter().map(text)).collect(),
+            ..event(Kind::SliceBegin)
+        };
+        events.push((slice.from, begin));
+        open.push(slice);
+    }
+    events.extend(open.into_iter().rev().map(end));
+    events.extend(track.marks.iter().map(|mark| {
+        let instant = TrackEvent {
+            name: Some(mark.name.clone()),
+            categories: vec![track.category.to_owned()],
+            debug_annotations: vec![number("cycle", mark.at)],
+            ..event(Kind::Instant)
+        };
+        (mark.at, instant)
+    }));
+    events
+}

@@ -1,0 +1,241 @@
+//! Tasks that are functions which something calls: futures and closures.
+//!
+//! A task runs from where its function is entered until the program is back in the function
+//! that called it. Executors differ in how they call: Embassy by `TaskStorage::poll`, one for
+//! each kind of task, into which the task's own code is inlined; lilos and evloop by pointers
+//! from one function; RTIC has inlined the tasks of a priority into one handler.
+
+use std::collections::HashMap;
+
+use rtmark_observe::Lines;
+use rtmark_sim::{Image, Machine, Register, Symbols};
+
+/// How a kernel calls its tasks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Calling {
+    /// By a function of this name for each task, which contains it.
+    Storage(&'static str),
+    /// Functions called from one of this name; only futures, if those are told apart.
+    From { caller: &'static str, futures_only: bool },
+    /// Anywhere, inlined.
+    Inlined,
+}
+
+/// Of a function, what is known of tasks in it.
+#[derive(Clone, Debug)]
+enum Function {
+    /// None.
+    Plain,
+    /// All of it belongs to a task.
+    Task(String),
+    /// Places of it may.
+    Places,
+}
+
+/// A task that runs.
+#[derive(Clone, Debug)]
+struct Run {
+    task: String,
+    /// The function in which it was met, and the one that called it.
+    function: u32,
+    caller: u32,
+}
+
+/// The level of a handler, or of the thread.
+#[derive(Clone, Debug, Default)]
+struct Level {
+    run: Option<Run>,
+    /// The function of the last instruction.
+    last: u32,
+}
+
+#[derive(Debug)]
+pub struct Polls<'a, 'elf> {
+    symbols: &'a Symbols,
+    lines: Option<&'a Lines<'elf>>,
+    calling: Calling,
+    /// Where functions begin.
+    starts: Vec<u32>,
+    functions: HashMap<u32, Function>,
+    places: HashMap<u32, Option<String>>,
+    level: Level,
+    outer: Vec<Level>,
+}
+
+/// By a part of a symbol's name: which kernel is there, and how it calls.
+const KERNELS: [(&str, Calling); 4] = [
+    ("embassy_executor::raw::", Calling::Storage("embassy_executor::raw::TaskStorage<F>::poll")),
+    (
+        "lilos::exec::run_tasks_with",
+        Calling::From { caller: "lilos::exec::run_tasks_with", futures_only: true },
+    ),
+    ("evloop_run", Calling::From { caller: "evloop_run", futures_only: false }),
+    ("rtic", Calling::Inlined),
+];
+
+/// Crates whose closures are nobody's tasks.
+const LIBRARIES: [&str; 12] = [
+    "core",
+    "alloc",
+    "std",
+    "embassy_",
+    "lilos",
+    "rtic",
+    "cortex_m",
+    "critical_section",
+    "rtmark_",
+    "portable_atomic",
+    "heapless",
+    "compiler_builtins",
+];
+
+/// Places of a function at which names are looked for.
+const MOST_PLACES: u32 = 4096;
+
+impl<'a, 'elf> Polls<'a, 'elf> {
+    /// `None` where no kernel is known that calls its tasks.
+    pub fn new(image: &'a Image, lines: Option<&'a Lines<'elf>>) -> Option<Self> {
+        let symbols = image.symbols();
+        let names: Vec<String> = symbols.names().collect();
+        let (_, calling) = KERNELS
+            .into_iter()
+            .find(|(part, _)| names.iter().any(|name| name.starts_with(part)))?;
+        let mut starts: Vec<u32> = symbols.iter().map(|(address, _)| address).collect();
+        starts.dedup();
+        Some(Self {
+            symbols,
+            lines,
+            calling,
+            starts,
+            functions: HashMap::new(),
+            places: HashMap::new(),
+            level: Level::default(),
+            outer: Vec::new(),
+        })
+    }
+
+    pub fn entered(&mut self) {
+        self.outer.push(std::mem::take(&mut self.level));
+    }
+
+    pub fn returned(&mut self) {
+        self.level = self.outer.pop().unwrap_or_default();
+    }
+
+    /// The task that the next instruction belongs to.
+    pub fn at(&mut self, machine: &Machine) -> Option<String> {
+        let pc = machine.register(Register::Pc);
+        let at = self.starts.partition_point(|&start| start <= pc);
+        let function = at.checked_sub(1).map_or(0, |at| self.starts[at]);
+        let end = self.starts.get(at).copied().unwrap_or(pc + 2);
+        let found = self.task_at(pc, function, end);
+        let level = &mut self.level;
+        if level.run.as_ref().is_some_and(|run| {
+            if function == run.function {
+                run.function == run.caller && found.as_ref() != Some(&run.task)
+            } else {
+                function == run.caller
+            }
+        }) {
+            level.run = None;
+        }
+        if level.run.is_none()
+            && let Some(task) = found
+        {
+            let inlined = matches!(self.calling, Calling::Inlined);
+            let caller = if inlined { function } else { level.last };
+            level.run = Some(Run { task, function, caller });
+        }
+        level.last = function;
+        level.run.as_ref().map(|run| run.task.clone())
+    }
+
+    fn task_at(&mut self, pc: u32, function: u32, end: u32) -> Option<String> {
+        let known = self.functions.get(&function).cloned();
+        let known = known.unwrap_or_else(|| {
+            let told = self.function(function, end);
+            self.functions.insert(function, told.clone());
+            told
+        });
+        match known {
+            Function::Plain => None,
+            // Only by a call, and only by the one that calls tasks.
+            Function::Task(task) => match self.calling {
+                Calling::From { caller, .. } if self.level.run.is_none() => {
+                    let last = self.symbols.name_at(self.level.last);
+                    let called = last.is_some_and(|at| at.symbol.starts_with(caller));
+                    called.then_some(task)
+                }
+                _ => Some(task),
+            },
+            Function::Places => {
+                if let Some(known) = self.places.get(&pc) {
+                    return known.clone();
+                }
+                let found = self.inlined(pc);
+                self.places.insert(pc, found.clone());
+                found
+            }
+        }
+    }
+
+    fn function(&self, start: u32, end: u32) -> Function {
+        let Some(at) = self.symbols.name_at(start) else { return Function::Plain };
+        match self.calling {
+            Calling::Inlined => Function::Places,
+            Calling::From { futures_only: true, .. } => {
+                task_name(&at.symbol).map_or(Function::Plain, Function::Task)
+            }
+            Calling::From { .. } => Function::Task(at.symbol),
+            Calling::Storage(storage) if at.symbol == storage => {
+                let mut places = (start..end).step_by(2).take(MOST_PLACES as usize);
+                let found = places.find_map(|pc| self.inlined(pc));
+                // One that calls its future instead: which, is not known beforehand.
+                Function::Task(found.unwrap_or_else(|| format!("task {start:#010x}")))
+            }
+            Calling::Storage(_) => Function::Plain,
+        }
+    }
+
+    /// The task whose code is inlined at a place: the outermost future of the program's own.
+    fn inlined(&self, pc: u32) -> Option<String> {
+        let frames = self.lines?.inlined_at(pc);
+        frames
+            .into_iter()
+            .rev()
+            .filter_map(|frame| frame.function)
+            .find_map(|name| task_name(&name))
+    }
+}
+
+/// The task's name in that of a future's code: `a::b::{{closure}}` is `b`, and so is
+/// `a::__b_task::__b_task_inner_function::{{closure}}`.
+fn task_name(function: &str) -> Option<String> {
+    let path = function.split("::{").next().filter(|path| path.len() < function.len())?;
+    let is_future =
+        ["{{closure}}", "{closure", "{async"].iter().any(|mark| function.contains(mark));
+    let of_library = LIBRARIES.iter().any(|library| path.starts_with(library));
+    if !is_future || of_library || path.starts_with('<') {
+        return None;
+    }
+    let own = path.rsplit("::").next()?.trim_start_matches("__");
+    let own = own.trim_end_matches("_inner_function");
+    Some(own.strip_suffix("_task").unwrap_or(own).to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn futures_have_the_names_of_their_functions() {
+        let name = |function| task_name(function);
+        assert_eq!(name("load::middle::{{closure}}").as_deref(), Some("middle"));
+        let wrapped = "load::__slow_task::__slow_task_inner_function::{async_fn#0}";
+        assert_eq!(name(wrapped).as_deref(), Some("slow"));
+        assert_eq!(name("load::slow::{async_fn#0}::{closure#0}").as_deref(), Some("slow"));
+        assert_eq!(name("core::future::poll_fn::{{closure}}"), None);
+        assert_eq!(name("<embassy_sync::X as Future>::poll"), None);
+        assert_eq!(name("load::middle"), None);
+    }
+}

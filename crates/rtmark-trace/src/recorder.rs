@@ -1,0 +1,237 @@
+//! Notes a run as a timeline.
+
+use std::collections::HashMap;
+use std::ops::ControlFlow;
+
+use rtmark_observe::exception_name;
+use rtmark_sim::{Holder, Image, Instruction, Machine, Observer, Register};
+
+use crate::tasks::{State, Tasks, Whose};
+use crate::timeline::{Mark, Slice, Timeline};
+
+/// An address at which a span begins or ends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SpanProbe {
+    /// The span's name.
+    pub name: String,
+    /// Where.
+    pub address: u32,
+    /// Whether it begins there.
+    pub begins: bool,
+}
+
+/// Observes a run and keeps its timeline.
+///
+/// It must be told everything from the moment on for which it was made.
+#[derive(Debug)]
+pub struct Recorder<'a, 'elf> {
+    image: &'a Image,
+    tasks: Tasks<'a, 'elf>,
+    probes: HashMap<u32, Vec<SpanProbe>>,
+    timeline: Timeline,
+    /// Handlers under way, the outermost first: the slice's name, since when, its function.
+    handlers: Vec<(String, u64, String)>,
+    mask: Option<(Holder, u64, u32)>,
+    spans: HashMap<String, u64>,
+    running: Option<(String, u64)>,
+    /// Of tasks in the kernel's lists: their state and since when.
+    states: HashMap<String, (State, u64)>,
+    /// The cycle up to which everything has been told.
+    now: u64,
+    /// Lists may have changed.
+    dirty: bool,
+}
+
+const HANDLERS: &str = "interrupts";
+const MASKED: &str = "masked";
+const CORE: &str = "core";
+
+impl<'a, 'elf> Recorder<'a, 'elf> {
+    /// Begins where the machine stands.
+    pub fn new(
+        machine: &Machine,
+        image: &'a Image,
+        tasks: Tasks<'a, 'elf>,
+        probes: impl IntoIterator<Item = SpanProbe>,
+    ) -> Self {
+        let mut by_address: HashMap<u32, Vec<SpanProbe>> = HashMap::new();
+        for probe in probes {
+            by_address.entry(probe.address).or_default().push(probe);
+        }
+        let now = machine.cycles().0;
+        let handled = (machine.register(Register::Xpsr) & 0x1FF) as u16;
+        let mut recorder = Self {
+            image,
+            tasks,
+            probes: by_address,
+            timeline: Timeline::default(),
+            handlers: Vec::new(),
+            mask: None,
+            spans: HashMap::new(),
+            running: None,
+            states: HashMap::new(),
+            now,
+            dirty: true,
+        };
+        if handled != 0 {
+            recorder.handlers.push((exception_name(handled), now, String::new()));
+        }
+        recorder
+    }
+
+    /// What was noted, up to a cycle: what goes on then ends there.
+    pub fn finish(mut self, until: u64) -> Timeline {
+        self.now = self.now.max(until);
+        while !self.handlers.is_empty() {
+            self.leave(self.now);
+        }
+        self.set_mask(None, self.now, 0);
+        self.set_running(None, self.now);
+        let states: Vec<_> = self.states.drain().collect();
+        for (task, (state, since)) in states {
+            self.state_slice(&task, state, since, self.now);
+        }
+        let spans: Vec<_> = self.spans.drain().collect();
+        for (name, since) in spans {
+            self.slice(&name, "span", 20, slice(&name, since, self.now));
+        }
+        self.timeline
+    }
+
+    fn function(&self, pc: u32) -> String {
+        self.image.symbols().name_at(pc).map(|at| at.symbol).unwrap_or_default()
+    }
+
+    fn slice(&mut self, track: &str, category: &'static str, rank: i32, slice: Slice) {
+        if slice.from < slice.to {
+            self.timeline.track(track, category, rank).slices.push(slice);
+        }
+    }
+
+    fn leave(&mut self, now: u64) {
+        if let Some((name, since, function)) = self.handlers.pop() {
+            let about = vec![("function", function)];
+            self.slice(HANDLERS, "handler", 0, Slice { about, ..slice(&name, since, now) });
+        }
+    }
+
+    fn set_mask(&mut self, mask: Option<Holder>, now: u64, pc: u32) {
+        if self.mask.map(|(holder, ..)| holder) == mask {
+            return;
+        }
+        if let Some((holder, since, from)) = self.mask.take() {
+            let name = match holder {
+                Holder::Primask => "PRIMASK",
+                Holder::Faultmask => "FAULTMASK",
+                Holder::Basepri => "BASEPRI",
+                _ => "masked",
+            };
+            let about = vec![("from", self.function(from)), ("to", self.function(pc))];
+            self.slice(MASKED, "mask", 1, Slice { about, ..slice(name, since, now) });
+            self.dirty = true;
+        }
+        self.mask = mask.map(|holder| (holder, now, pc));
+    }
+
+    fn set_running(&mut self, task: Option<String>, now: u64) {
+        if self.running.as_ref().map(|(name, _)| name) == task.as_ref() {
+            return;
+        }
+        if let Some((name, since)) = self.running.take() {
+            self.slice(&name, "task", 30, slice("running", since, now));
+        }
+        self.running = task.map(|name| (name, now));
+    }
+
+    fn state_slice(&mut self, task: &str, state: State, since: u64, now: u64) {
+        let name = match state {
+            State::Running => "running",
+            State::Ready => "ready",
+            State::Waiting => return,
+        };
+        self.slice(task, "task", 30, slice(name, since, now));
+    }
+
+    fn look_at_lists(&mut self, machine: &Machine, now: u64) {
+        for (task, state) in self.tasks.listed(machine) {
+            match self.states.get(&task) {
+                Some((known, _)) if *known == state => {}
+                _ => {
+                    if let Some((was, since)) = self.states.insert(task.clone(), (state, now)) {
+                        self.state_slice(&task, was, since, now);
+                    }
+                }
+            }
+        }
+    }
+
+    fn probe(&mut self, pc: u32, now: u64) {
+        let Some(probes) = self.probes.get(&pc).cloned() else { return };
+        // What ends here ends before the same begins again.
+        for probe in probes.iter().filter(|probe| !probe.begins) {
+            match self.spans.remove(&probe.name) {
+                Some(since) => {
+                    self.slice(&probe.name, "span", 20, slice(&probe.name, since, now));
+                }
+                None => {
+                    let name = format!("{} ends", probe.name);
+                    let mark = Mark { name, at: now };
+                    self.timeline.track(&probe.name, "span", 20).marks.push(mark);
+                }
+            }
+        }
+        for probe in probes.iter().filter(|probe| probe.begins) {
+            // One that begins anew counts from its last beginning.
+            self.spans.insert(probe.name.clone(), now);
+        }
+    }
+}
+
+fn slice(name: &str, from: u64, to: u64) -> Slice {
+    Slice { name: name.to_owned(), from, to, about: Vec::new() }
+}
+
+impl Observer for Recorder<'_, '_> {
+    fn before(&mut self, machine: &Machine) -> ControlFlow<()> {
+        let (now, pc) = (machine.cycles().0, machine.register(Register::Pc));
+        self.now = now;
+        self.set_mask(machine.mask(), now, pc);
+        self.probe(pc, now);
+        match self.tasks.before(machine) {
+            Whose::Untold => {}
+            Whose::Nobodys => self.set_running(None, now),
+            Whose::Tasks(task) => self.set_running(Some(task), now),
+        }
+        if std::mem::take(&mut self.dirty) {
+            self.look_at_lists(machine, now);
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn slept(&mut self, machine: &Machine) {
+        let now = machine.cycles().0;
+        self.slice(CORE, "core", 2, slice("asleep", self.now, now));
+        self.now = now;
+    }
+
+    fn executed(&mut self, machine: &Machine, instruction: &Instruction) {
+        self.tasks.executed(machine, instruction);
+        self.now = machine.cycles().0;
+    }
+
+    fn entered(&mut self, machine: &Machine, exception: u16) {
+        let function = self.function(machine.register(Register::Pc));
+        // Stacking belongs to it.
+        self.handlers.push((exception_name(exception), self.now, function));
+        self.tasks.entered(machine, exception);
+        self.now = machine.cycles().0;
+    }
+
+    fn returned(&mut self, machine: &Machine, exception: u16) {
+        let now = machine.cycles().0;
+        self.leave(now);
+        self.tasks.returned(machine, exception);
+        self.now = now;
+        self.dirty = true;
+    }
+}

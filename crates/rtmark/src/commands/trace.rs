@@ -1,0 +1,208 @@
+//! `rtmark trace`
+
+use std::path::{Path as FilePath, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+use clap::Args;
+use rtmark_firmware::probes::{Kind, Record};
+use rtmark_observe::{Lines, exception_name};
+use rtmark_sim::{Cycles, Machine, Stop, Watch};
+use rtmark_trace::{Mark, Recorder, Slice, SpanProbe, Tasks, Timeline};
+use rtmark_worst::{Aspect, Control, Findings, Latencies, Reach, Share, Window, search};
+
+use super::worst::{Choice, INJECTED, Subject, Wish, byte, held_by, window};
+use crate::cli::Talk;
+use crate::exit::Exit;
+use crate::output::{self, say};
+use crate::trouble::Trouble;
+
+/// Write the timeline of a run for Perfetto: tasks, handlers, masks, spans
+///
+/// The file opens in https://ui.perfetto.dev and in Perfetto's trace processor. Each task has a
+/// row of its own, by the name that the kernel knows it by; ready and running are told apart
+/// where the kernel's own lists tell (FreeRTOS). Time is that of the soc's clock since reset,
+/// and each slice tells its cycles besides.
+#[derive(Debug, Args)]
+#[command(after_help = "Exit codes: see `rtmark help exit-codes`.")]
+#[command(after_long_help = "\
+Examples:
+  rtmark trace --kernel freertos --load --soc stm32f405 -o load.pftrace
+  rtmark trace --kernel embassy --scenario queue.handover --soc stm32c031 -o queue.pftrace
+  rtmark trace app.elf --soc stm32f405 --window 100000:200000 -o app.pftrace
+  rtmark trace --kernel freertos --load --soc stm32f405 --worst -o worst.pftrace
+
+Exit codes: see `rtmark help exit-codes`.")]
+pub struct Arguments {
+    #[command(flatten)]
+    choice: Choice,
+    /// The file that is written
+    #[arg(short, long, value_name = "FILE")]
+    output: PathBuf,
+    /// Cycles of the run to show, instead of all of it
+    #[arg(long, value_name = "FROM:TO", value_parser = window, conflicts_with = "worst")]
+    window: Option<Window>,
+    /// Search for the worst moment of an interrupt, as `rtmark worst` does, and show the run
+    /// with the interrupt there
+    #[arg(long)]
+    worst: bool,
+    /// With --worst: cycles that are shown before the interrupt and after it is served
+    #[arg(long, value_name = "N", default_value_t = 5000, requires = "worst")]
+    around: u64,
+    /// With --worst: the external interrupt
+    #[arg(long, value_name = "N", default_value_t = INJECTED, requires = "worst")]
+    interrupt: u16,
+    /// With --worst: its priority, as the register holds it [default: the most urgent that may
+    /// call the kernel]
+    #[arg(long, value_name = "P", value_parser = byte, requires = "worst")]
+    priority: Option<u8>,
+    /// Cycles after which the run is cut [default: ten seconds of the clock]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    max_cycles: Option<u64>,
+}
+
+/// How long before a window tasks are followed, so that their states are known in it.
+const FOLLOWED: u64 = 4_000_000;
+/// Slices and marks of which a file is worth a warning.
+const MANY: usize = 2_000_000;
+/// Exceptions whose becoming pending is shown: PendSV, SysTick, interrupts.
+const FIRST_PENDED: u16 = 14;
+const LAST_PENDED: u16 = 16 + 63;
+
+impl Arguments {
+    pub fn run(self, talk: Talk) -> Result<Exit, Trouble> {
+        let subjects = self.choice.subjects(talk)?;
+        let [subject] = subjects.as_slice() else {
+            let message = format!("{} runs were asked for", subjects.len());
+            let hint = "a timeline is of one: name one kernel, scenario and soc";
+            return Err(Trouble::new(Exit::Usage, message, hint));
+        };
+        let budget = self.max_cycles.unwrap_or(10 * u64::from(subject.soc.soc.clock.0));
+        let mut ran = if self.worst {
+            self.worst(subject, budget)?
+        } else {
+            let records = subject.records()?;
+            let start = subject.machine(&records)?;
+            let window = self.window.unwrap_or(Window { from: 0, to: budget });
+            record(subject, &records, start, window)
+        };
+        ran.timeline.tracks.iter_mut().for_each(|track| track.marks.sort_by_key(|mark| mark.at));
+        let events: usize =
+            ran.timeline.tracks.iter().map(|track| track.slices.len() + track.marks.len()).sum();
+        if events == 0 {
+            let message = format!("{}: nothing happened in the window", subject.name());
+            let hint = "`rtmark sim` shows how far the program runs; choose another --window";
+            return Err(Trouble::new(Exit::NothingSelected, message, hint));
+        }
+        if events > MANY && !talk.quiet {
+            say(format!("{events} events: Perfetto may need long for them; --window cuts them"));
+        }
+        let bytes = ran.timeline.to_perfetto(&subject.name(), subject.soc.soc.clock);
+        write(&self.output, &bytes)?;
+        let tracks = &ran.timeline.tracks;
+        let tasks = tracks.iter().filter(|track| track.category == "task").count();
+        output::data(&format!(
+            "{}: {}, {} and {} in cycles {} to {}\n",
+            self.output.display(),
+            output::count(tasks, "task"),
+            output::count(tracks.len() - tasks, "other track"),
+            output::count(events, "event"),
+            ran.window.from,
+            ran.window.to,
+        ))?;
+        match ran.stop {
+            Stop::Exit(status) if status.0 == 0 => Ok(Exit::Fine),
+            Stop::Fault(_) | Stop::Lockup(_) => {
+                let hint = "the timeline is whole up to there; `rtmark sim` shows the fault";
+                Ok(Trouble::new(Exit::Faulted, "the firmware faulted", hint).show())
+            }
+            _ => Ok(Exit::Fine),
+        }
+    }
+
+    /// The run with the interrupt at its worst moment.
+    fn worst(&self, subject: &Subject, budget: u64) -> Result<Ran, Trouble> {
+        let wish = Wish {
+            interrupt: self.interrupt,
+            priority: self.priority,
+            reach: Reach::Entry,
+            window: None,
+            whole_run: false,
+            woken: None,
+            budget,
+        };
+        let path = subject.path(&wish)?;
+        let cancelled = AtomicBool::new(false);
+        let control = Control { cancelled: &cancelled, share: Share::WHOLE, budget: u64::MAX };
+        let found = search(&path, &control, Findings::default(), |_| {});
+        let worst = found.aspect(Aspect::Handler).and_then(Latencies::worst);
+        let witness = worst.and_then(|case| path.witness(Aspect::Handler, case.point));
+        let Some(witness) = witness else {
+            let message = format!("{}: the interrupt is never served", subject.name());
+            let hint = "`rtmark worst` tells more";
+            return Err(Trouble::new(Exit::NothingSelected, message, hint));
+        };
+        let mut machine = path.start().clone();
+        machine.pend_interrupt(self.interrupt, Cycles(witness.point));
+        let window = Window {
+            from: witness.point.saturating_sub(self.around),
+            to: witness.served.saturating_add(self.around),
+        };
+        let mut ran = record(subject, &subject.records()?, machine, window);
+        let held = witness.holders().into_iter();
+        let held = held.filter_map(|(held, cycles)| Some(format!("{} {cycles}", held_by(held?))));
+        let name = format!("{} is pending", exception_name(16 + self.interrupt));
+        let about = vec![("held by", held.collect::<Vec<_>>().join(", "))];
+        let slice = Slice { name, from: witness.point, to: witness.served, about };
+        ran.timeline.track("worst case", "worst", -1).slices.push(slice);
+        Ok(ran)
+    }
+}
+
+fn write(path: &FilePath, bytes: &[u8]) -> Result<(), Trouble> {
+    std::fs::write(path, bytes).map_err(|error| {
+        let message = format!("{}: {error}", path.display());
+        Trouble::new(Exit::Usage, message, "choose a file that can be written")
+    })
+}
+
+/// A run, and what was noted of it.
+struct Ran {
+    timeline: Timeline,
+    /// What of the run it shows.
+    window: Window,
+    stop: Stop,
+}
+
+/// Runs a machine to the end of the window, and notes what happens in it.
+fn record(subject: &Subject, records: &[Record], mut machine: Machine, window: Window) -> Ran {
+    let _ = machine.run(Cycles(window.from.saturating_sub(FOLLOWED)));
+    machine.take_hits();
+    let last = (15 + subject.soc.soc.interrupts).min(LAST_PENDED);
+    let pended: Vec<_> = (FIRST_PENDED..=last)
+        .map(|exception| (machine.watch(Watch::Pend(exception)), exception))
+        .collect();
+    let ours = |record: &&Record| subject.scenario.as_ref().is_none_or(|id| record.scenario == *id);
+    let probes = records.iter().filter(ours).filter_map(|record| {
+        let (address, begins) = match record.kind {
+            Kind::Begin(address) => (address, true),
+            Kind::End(address) => (address, false),
+            _ => return None,
+        };
+        Some(SpanProbe { name: record.scenario.to_string(), address, begins })
+    });
+    let lines = Lines::new(&subject.elf);
+    let tasks = Tasks::new(&subject.elf, &subject.image, lines.as_ref());
+    let mut recorder = Recorder::new(&machine, &subject.image, tasks, probes);
+    let stop = machine.run_observed(Cycles(window.to), &mut recorder);
+    let to = machine.cycles().0.min(window.to);
+    let mut timeline = recorder.finish(to);
+    for hit in machine.take_hits() {
+        if let Some((_, exception)) = pended.iter().find(|(watch, _)| *watch == hit.watch) {
+            let name = format!("{} becomes pending", exception_name(*exception));
+            let mark = Mark { name, at: hit.cycle.0 };
+            timeline.track("pending", "pend", 3).marks.push(mark);
+        }
+    }
+    timeline.cut(window.from, to);
+    Ran { timeline, window: Window { from: window.from, to }, stop }
+}
