@@ -163,7 +163,8 @@ impl<'a, 'elf> Polls<'a, 'elf> {
             Function::Task(task) => match self.calling {
                 Calling::From { caller, .. } if self.level.run.is_none() => {
                     let last = self.symbols.name_at(self.level.last);
-                    let called = last.is_some_and(|at| at.symbol.starts_with(caller));
+                    let called = function != self.level.last
+                        && last.is_some_and(|at| at.symbol.starts_with(caller));
                     called.then_some(task)
                 }
                 _ => Some(task),

@@ -138,6 +138,8 @@ struct FreeRtos {
 
 /// FreeRTOS' structure of a task.
 const CONTROL_BLOCK: &str = "tskTaskControlBlock";
+/// What FreeRTOS' variables of truth hold.
+const PD_TRUE: u32 = 1;
 /// The longest name that is shown; FreeRTOS cuts them to `configMAX_TASK_NAME_LEN`.
 const LONGEST_NAME: usize = 32;
 
@@ -164,7 +166,8 @@ impl FreeRtos {
 
     fn states(&mut self, machine: &Machine) -> Vec<(String, State)> {
         let word = |address: u32| machine.peek(address, 4).try_into().map_or(0, u32::from_le_bytes);
-        if self.running.is_some_and(|running| word(running) == 0) {
+        // Before startup has filled it, RAM holds anything.
+        if self.running.is_some_and(|running| word(running) != PD_TRUE) {
             return Vec::new();
         }
         let current = word(self.current);
