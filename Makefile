@@ -1,14 +1,14 @@
 # Two commands for everybody:
 #   make run    install what is missing, build, run the default suite, show the table
 #   make test   the same for the tests
-# For developers: make lint, make bench, make lockstep, make silicon,
+# For developers: make lint, make bench, make lockstep, make silicon, make pictures,
 # make clean.
 
 CARGO ?= cargo
 RTMARK = target/release/rtmark
 CORES = cortex-m0 cortex-m0plus cortex-m3 cortex-m4 cortex-m4f cortex-m33
 
-.PHONY: run test bench lint lockstep silicon build clean
+.PHONY: run test bench lint lockstep silicon pictures build clean
 
 run:
 	@scripts/setup run
@@ -45,6 +45,12 @@ lockstep:
 silicon:
 	$(CARGO) build --quiet --release -p rtmark-silicon
 	@target/release/rtmark-silicon
+
+# The pictures of README.md, from results measured here.
+pictures:
+	@scripts/setup test
+	$(CARGO) build --quiet --release -p rtmark
+	@scripts/pictures
 
 clean:
 	$(CARGO) clean

@@ -1,6 +1,6 @@
 //! A series over many runs, and the runs at which it changed.
 
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
 
 use anstyle::{AnsiColor, Style};
 use rtmark_model::{Basis, Readings, Series};
@@ -36,6 +36,21 @@ pub enum Step {
     Change(Change),
     /// What came before cannot be compared with it.
     Break(Vec<Difference>),
+}
+
+impl fmt::Display for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Change(change) => {
+                let part = change.relative().map(crate::change::per_cent).unwrap_or_default();
+                write!(f, "{:+} {part}", change.by())
+            }
+            Self::Break(differences) => {
+                let why: Vec<_> = differences.iter().map(ToString::to_string).collect();
+                write!(f, "not comparable with before: {}", why.join("; "))
+            }
+        }
+    }
 }
 
 /// Finds the change points. An exact series changes where its figure does; a sampled one
@@ -103,18 +118,12 @@ pub fn chart(points: &[Point], moment: impl Fn(i64) -> String) -> String {
             point.value
         );
         match &point.step {
-            Some(Step::Change(change)) => {
+            Some(step @ Step::Change(change)) => {
                 let style = if change.by() > 0 { WORSE } else { BETTER };
-                let part = change.relative().map(crate::change::per_cent).unwrap_or_default();
-                let _ = write!(text, "  {style}\u{25c6} {:+} {part}{style:#}", change.by());
+                let _ = write!(text, "  {style}\u{25c6} {step}{style:#}");
             }
-            Some(Step::Break(differences)) => {
-                let why: Vec<_> = differences.iter().map(ToString::to_string).collect();
-                let _ = write!(
-                    text,
-                    "  {ASIDE}\u{2502} not comparable with before: {}{ASIDE:#}",
-                    why.join("; ")
-                );
+            Some(step @ Step::Break(_)) => {
+                let _ = write!(text, "  {ASIDE}\u{2502} {step}{ASIDE:#}");
             }
             None => {}
         }

@@ -10,6 +10,7 @@ use rtmark_model::{Answer, Catalogue, Overhead, Scenario, Series};
 use crate::imported::{cycles, figure, nanoseconds, number, time};
 use crate::matrix::FLOOR;
 use crate::notes::{Notes, one_line};
+use crate::sheet::{Column, Row, Sheet};
 use crate::table::{folded, multiple};
 
 const HEADING: Style = Style::new().bold();
@@ -42,58 +43,186 @@ fn equal<'a>(series: &Series, catalogue: &'a Catalogue) -> Option<(&'a Scenario,
     same.then_some((scenario, 1))
 }
 
-/// Renders imported or published figures beside ours: `ours` and `theirs` are answers, of
-/// `theirs` those of backend `log` count. Ratios are of cycles, to ours of the same kernel on
-/// the same core, or to the floor's.
-pub fn beside(ours: &[Answer], theirs: &[Answer], catalogue: &Catalogue, width: usize) -> String {
-    let ours: Vec<&Series> = ours.iter().filter_map(Answer::series).collect();
-    let ours: Vec<&Series> =
-        ours.into_iter().filter(|series| series.provenance.log.is_none()).collect();
-    let mut refused: BTreeMap<(Refused, String), Vec<String>> = BTreeMap::new();
-    let mut shown: BTreeMap<usize, Vec<(&Series, u32)>> = BTreeMap::new();
-    for series in theirs.iter().filter_map(Answer::series) {
-        let Some(source) = &series.provenance.log else { continue };
-        let measured = |scenario: &Scenario| ours.iter().any(|o| o.key.scenario == scenario.id);
-        let name = format!("{} {}", series.key.kernel, one_line(&source.row));
-        match equal(series, catalogue) {
-            Some((scenario, _)) if !measured(scenario) => {}
-            Some(_) if !series.flags.is_empty() => {
-                let flags: Vec<_> = series.flags.iter().map(ToString::to_string).collect();
-                let why = format!("flagged, {}", one_line(&flags.join("; ")));
-                refused.entry((Refused::Flagged, why)).or_default().push(name);
-            }
-            Some((scenario, times)) => {
-                let core = family(&series.provenance.core);
-                let here = |o: &&&Series| {
-                    o.key.scenario == scenario.id && family(&o.provenance.core) == core
-                };
-                if ours.iter().any(|o| here(&o)) {
-                    let place = catalogue.position(&scenario.id);
-                    shown.entry(place).or_default().push((series, times));
-                } else {
-                    let core = if core.is_empty() { "a core that is not told" } else { core };
-                    let why = format!("on {}, which is not among ours", one_line(core));
-                    refused.entry((Refused::OtherCore, why)).or_default().push(name);
+/// Figures of others, as far as they say something about ours.
+#[derive(Debug, Default)]
+pub struct Beside<'a> {
+    /// Scenarios that have some, in the catalogue's order.
+    pub groups: Vec<Group<'a>>,
+    /// Why others are not compared, and which ones.
+    pub refused: Vec<(String, Vec<String>)>,
+}
+
+/// Figures of one span.
+#[derive(Debug)]
+pub struct Group<'a> {
+    pub scenario: &'a Scenario,
+    /// By core; ours come before those of others.
+    pub figures: Vec<Shown>,
+}
+
+/// One figure in words.
+#[derive(Debug)]
+pub struct Shown {
+    pub kernel: String,
+    pub soc: String,
+    pub core: String,
+    pub clock: String,
+    /// Which statistic it is.
+    pub statistic: String,
+    pub cycles: String,
+    pub time: String,
+    /// To ours of the same kernel, or to the floor's.
+    pub ratio: String,
+    /// Where it is from and what differs all the same; none where it is ours.
+    pub note: Option<String>,
+}
+
+impl<'a> Beside<'a> {
+    /// Puts imported or published figures beside ours: of `theirs` those of backend `log`
+    /// count. Ratios are of cycles, to ours of the same kernel on the same core, or to the
+    /// floor's.
+    pub fn of(ours: &[Answer], theirs: &[Answer], catalogue: &'a Catalogue) -> Self {
+        let ours: Vec<&Series> = ours.iter().filter_map(Answer::series).collect();
+        let ours: Vec<&Series> =
+            ours.into_iter().filter(|series| series.provenance.log.is_none()).collect();
+        let mut refused: BTreeMap<(Refused, String), Vec<String>> = BTreeMap::new();
+        let mut shown: BTreeMap<usize, Vec<(&Series, u32)>> = BTreeMap::new();
+        for series in theirs.iter().filter_map(Answer::series) {
+            let Some(source) = &series.provenance.log else { continue };
+            let measured = |scenario: &Scenario| ours.iter().any(|o| o.key.scenario == scenario.id);
+            let name = format!("{} {}", series.key.kernel, one_line(&source.row));
+            match equal(series, catalogue) {
+                Some((scenario, _)) if !measured(scenario) => {}
+                Some(_) if !series.flags.is_empty() => {
+                    let flags: Vec<_> = series.flags.iter().map(ToString::to_string).collect();
+                    let why = format!("flagged, {}", one_line(&flags.join("; ")));
+                    refused.entry((Refused::Flagged, why)).or_default().push(name);
                 }
-            }
-            None => {
-                let Some(near) = &source.near else { continue };
-                if !ours.iter().any(|o| o.key.scenario == near.scenario) {
-                    continue;
+                Some((scenario, times)) => {
+                    let core = family(&series.provenance.core);
+                    let here = |o: &&&Series| {
+                        o.key.scenario == scenario.id && family(&o.provenance.core) == core
+                    };
+                    if ours.iter().any(|o| here(&o)) {
+                        let place = catalogue.position(&scenario.id);
+                        shown.entry(place).or_default().push((series, times));
+                    } else {
+                        let why = if core.is_empty() {
+                            "on a core that is not told; `rtmark import --core` tells it".into()
+                        } else {
+                            format!("on {}, which is not among ours", one_line(core))
+                        };
+                        refused.entry((Refused::OtherCore, why)).or_default().push(name);
+                    }
                 }
-                let why = format!("like {}, but {}", near.scenario, one_line(&near.differs));
-                refused.entry((Refused::OtherSpan, why)).or_default().push(name);
+                None => {
+                    let Some(near) = &source.near else { continue };
+                    if !ours.iter().any(|o| o.key.scenario == near.scenario) {
+                        continue;
+                    }
+                    let why = format!("like {}, but {}", near.scenario, one_line(&near.differs));
+                    refused.entry((Refused::OtherSpan, why)).or_default().push(name);
+                }
             }
         }
+        let group = |(place, theirs): (usize, Vec<(&Series, u32)>)| {
+            let scenario = catalogue.scenarios().get(place)?;
+            Some(Group { scenario, figures: figures(scenario, &ours, &theirs) })
+        };
+        let refused = refused.into_iter().map(|((_, why), mut names)| {
+            names.sort_unstable();
+            names.dedup();
+            (why, names)
+        });
+        Self { groups: shown.into_iter().filter_map(group).collect(), refused: refused.collect() }
     }
+
+    /// As tables of a report.
+    pub fn sheets(&self) -> Vec<Sheet> {
+        if self.groups.is_empty() && self.refused.is_empty() {
+            return Vec::new();
+        }
+        let about = "Published and imported figures with the span of a scenario of ours, on the \
+                     same core: another chip, compiler and settings all the same. Ratios are of \
+                     cycles, to ours of the same kernel where there is one, else to the floor\u{2019}s.";
+        let mut sheet = Sheet::new("others", "Figures of others beside ours", about);
+        let texts = ["scenario", "kernel", "chip", "core", "clock", "statistic"].map(Column::text);
+        let numbers = ["cycles", "time", "ratio"].map(Column::number);
+        sheet.columns = texts.into_iter().chain(numbers).collect();
+        sheet.columns.push(Column::text("from, and what differs"));
+        for group in &self.groups {
+            let scenario = group.scenario.id.as_str();
+            for shown in &group.figures {
+                let word = if shown.note.is_some() { "" } else { "ours" };
+                let mut row = Row::new([
+                    scenario.to_owned(),
+                    shown.kernel.clone(),
+                    shown.soc.clone(),
+                    shown.core.clone(),
+                    shown.clock.clone(),
+                    shown.statistic.clone(),
+                    shown.cycles.clone(),
+                    shown.time.clone(),
+                    shown.ratio.clone(),
+                    shown.note.clone().unwrap_or_else(|| word.to_owned()),
+                ]);
+                row.cells[1].marked = shown.note.is_none();
+                sheet.rows.push(row.scenario(scenario));
+            }
+        }
+        let mut sheets = vec![sheet];
+        if !self.refused.is_empty() {
+            let about = "What keeps these from being compared; a name is not a span.";
+            let mut sheet = Sheet::new("refused", "Figures of others that are not compared", about);
+            sheet.below = true;
+            sheet.columns =
+                vec![Column::text("why"), Column::number("figures"), Column::text("such as")];
+            for (why, names) in &self.refused {
+                sheet.rows.push(Row::new([why.clone(), names.len().to_string(), first(names)]));
+            }
+            sheets.push(sheet);
+        }
+        sheets
+    }
+}
+
+/// The first three names, and how many more there are.
+fn first(names: &[String]) -> String {
+    let shown: Vec<_> = names.iter().take(3).map(String::as_str).collect();
+    let more = names.len().saturating_sub(3);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    shown.join(", ") + &more
+}
+
+/// Renders imported or published figures beside ours, for people, in so many columns.
+pub fn beside(ours: &[Answer], theirs: &[Answer], catalogue: &Catalogue, width: usize) -> String {
+    let beside = Beside::of(ours, theirs, catalogue);
     let mut text = String::new();
     let mut notes = Notes::default();
-    for (place, theirs) in &shown {
-        let Some(scenario) = catalogue.scenarios().get(*place) else { continue };
+    for Group { scenario, figures } in &beside.groups {
         if !text.is_empty() {
             text.push('\n');
         }
-        block(&mut text, scenario, &ours, theirs, &mut notes);
+        let span = &scenario.span;
+        let _ = writeln!(text, "{HEADING}{}{HEADING:#}", scenario.id);
+        let _ = writeln!(text, "{ASIDE}from {}{ASIDE:#}", one_line(&span.from));
+        let _ = writeln!(text, "{ASIDE}to {}{ASIDE:#}", one_line(&span.to));
+        for shown in figures {
+            let note = shown.note.as_ref().map(|note| format!("[{}]", notes.number(note)));
+            let line = format!(
+                "  {:<22} {:<24} {:<13} {:>8} {:>6} {:>8} {:>8} {:>11} {}",
+                short(&shown.kernel, 22),
+                short(&shown.soc, 24),
+                short(&shown.core, 13),
+                shown.clock,
+                shown.statistic,
+                shown.cycles,
+                shown.time,
+                shown.ratio,
+                note.unwrap_or_default()
+            );
+            let _ = writeln!(text, "{}", line.trim_end());
+        }
     }
     if text.is_empty() {
         text.push_str("no figure of others has the span and the core of one of ours\n");
@@ -102,67 +231,58 @@ pub fn beside(ours: &[Answer], theirs: &[Answer], catalogue: &Catalogue, width: 
     for (number, note) in notes.iter() {
         text.push_str(&folded(&format!("[{number}] {note}"), width));
     }
-    refusals(&mut text, &refused, width);
+    refusals(&mut text, &beside.refused, width);
     text
 }
 
-fn block(
-    text: &mut String,
-    scenario: &Scenario,
-    ours: &[&Series],
-    theirs: &[(&Series, u32)],
-    notes: &mut Notes,
-) {
-    let span = &scenario.span;
-    let _ = writeln!(text, "{HEADING}{}{HEADING:#}", scenario.id);
-    let _ = writeln!(text, "{ASIDE}from {}{ASIDE:#}", one_line(&span.from));
-    let _ = writeln!(text, "{ASIDE}to {}{ASIDE:#}", one_line(&span.to));
+/// A text in at most so many characters.
+fn short(text: &str, most: usize) -> String {
+    if text.chars().count() <= most {
+        return text.to_owned();
+    }
+    text.chars().take(most - 1).chain(['\u{2026}']).collect()
+}
+
+fn figures(scenario: &Scenario, ours: &[&Series], theirs: &[(&Series, u32)]) -> Vec<Shown> {
     let mut families: Vec<&str> =
         theirs.iter().map(|(series, _)| family(&series.provenance.core)).collect();
     families.sort_unstable();
     families.dedup();
+    let mut all = Vec::new();
     for core in families {
         let here: Vec<&Series> = ours
             .iter()
             .copied()
             .filter(|o| o.key.scenario == scenario.id && family(&o.provenance.core) == core)
             .collect();
-        for series in &here {
-            let Some((statistic, value)) = figure(series) else { continue };
-            line(text, series, &statistic, value, "", "");
-        }
-        for (series, times) in theirs {
-            if family(&series.provenance.core) != core {
-                continue;
-            }
-            let Some((statistic, value)) = figure(series) else { continue };
+        all.extend(here.iter().filter_map(|series| {
+            let (statistic, value) = figure(series)?;
+            Some(shown(series, &statistic, value))
+        }));
+        let of_core = theirs.iter().filter(|(series, _)| family(&series.provenance.core) == core);
+        all.extend(of_core.filter_map(|(series, times)| {
+            let (statistic, value) = figure(series)?;
             let value = value * f64::from(*times);
             let ratio = ratio(series, value, &here);
-            let note = format!("[{}]", notes.number(&note(series, *times)));
-            line(text, series, &statistic, value, &ratio, &note);
-        }
+            let note = Some(note(series, *times));
+            Some(Shown { ratio, note, ..shown(series, &statistic, value) })
+        }));
     }
+    all
 }
 
-/// One figure: `freertos 11.2.0   stm32f405   168 MHz   median 221 cycles   1.32 µs`.
-fn line(text: &mut String, series: &Series, statistic: &str, value: f64, ratio: &str, note: &str) {
-    let short = |text: &str, most: usize| -> String {
-        let text = one_line(text);
-        if text.chars().count() <= most {
-            return text;
-        }
-        text.chars().take(most - 1).chain(['\u{2026}']).collect()
-    };
-    let kernel = short(&format!("{} {}", series.key.kernel, series.key.version), 22);
-    let soc = short(&series.key.soc, 24);
-    let core = short(&series.provenance.core, 13);
-    let clock = if series.clock.0 > 0 { series.clock.to_string() } else { String::new() };
-    let count = cycles(series, value).map(|cycles| number(cycles.round())).unwrap_or_default();
-    let ns = nanoseconds(series, value).map(time).unwrap_or_default();
-    let line = format!(
-        "  {kernel:<22} {soc:<24} {core:<13} {clock:>8} {statistic:>6} {count:>8} {ns:>8} {ratio:>11} {note}"
-    );
-    let _ = writeln!(text, "{}", line.trim_end());
+fn shown(series: &Series, statistic: &str, value: f64) -> Shown {
+    Shown {
+        kernel: one_line(&format!("{} {}", series.key.kernel, series.key.version)),
+        soc: one_line(&series.key.soc),
+        core: one_line(&series.provenance.core),
+        clock: if series.clock.0 > 0 { series.clock.to_string() } else { String::new() },
+        statistic: statistic.to_owned(),
+        cycles: cycles(series, value).map(|cycles| number(cycles.round())).unwrap_or_default(),
+        time: nanoseconds(series, value).map(time).unwrap_or_default(),
+        ratio: String::new(),
+        note: None,
+    }
 }
 
 fn ratio(series: &Series, value: f64, ours: &[&Series]) -> String {
@@ -202,19 +322,13 @@ fn note(series: &Series, times: u32) -> String {
     parts.join("; ")
 }
 
-fn refusals(text: &mut String, refused: &BTreeMap<(Refused, String), Vec<String>>, width: usize) {
+fn refusals(text: &mut String, refused: &[(String, Vec<String>)], width: usize) {
     if refused.is_empty() {
         return;
     }
     let _ = writeln!(text, "\n{HEADING}not compared{HEADING:#}");
-    for ((_, why), names) in refused.iter().take(SHOWN_REFUSED) {
-        let mut unique: Vec<&String> = names.iter().collect();
-        unique.sort();
-        unique.dedup();
-        let first: Vec<_> = unique.iter().take(3).map(|name| name.as_str()).collect();
-        let more = unique.len().saturating_sub(3);
-        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        text.push_str(&folded(&format!("{}{more}: {why}", first.join(", ")), width));
+    for (why, names) in refused.iter().take(SHOWN_REFUSED) {
+        text.push_str(&folded(&format!("{}: {why}", first(names)), width));
     }
     let more = refused.len().saturating_sub(SHOWN_REFUSED);
     if more > 0 {

@@ -14,19 +14,26 @@ mod markdown;
 mod matrix;
 mod metrics;
 mod notes;
+mod report;
+mod sections;
+mod sheet;
 mod table;
 mod unequal;
+mod worst;
 
 use rtmark_model::{Answer, Document};
 
 pub use beside::beside;
 pub use csv::{COLUMNS as CSV_COLUMNS, csv};
 pub use fairness::fairness;
-pub use html::{HtmlError, RunFacts, html};
+pub use html::HtmlError;
 pub use imported::imported;
 pub use markdown::markdown;
 pub use metrics::{bencher, benchmark_action};
+pub use report::{Report, RunFacts};
+pub use sections::{History, HistoryPoint};
 pub use table::table;
+pub use worst::{Worst, WorstError, worst};
 
 /// Renders answers as a JSON document, whose schema the repository publishes as
 /// `docs/schema/results.schema.json`. `generator` names the program.

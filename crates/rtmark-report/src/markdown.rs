@@ -11,7 +11,7 @@ use crate::table::{aside, multiple};
 use crate::unequal::unequal;
 
 /// Text from outside, as plain text of a table's cell.
-fn escaped(text: &str) -> String {
+pub fn escaped(text: &str) -> String {
     let mut out = String::new();
     for character in one_line(text).chars() {
         if matches!(
@@ -23,6 +23,15 @@ fn escaped(text: &str) -> String {
         out.push(character);
     }
     out
+}
+
+/// Text from outside as code, in a table's cell too.
+pub fn code(text: &str) -> String {
+    let text = one_line(text).replace('|', "\\|");
+    let runs = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+    let fence = "`".repeat(runs + 1);
+    let gap = if runs > 0 { " " } else { "" };
+    format!("{fence}{gap}{text}{gap}{fence}")
 }
 
 /// Renders answers as Markdown tables.

@@ -26,7 +26,7 @@ pub fn unequal(block: &Block<'_>, column: &Column<'_>) -> Option<String> {
 }
 
 /// What most columns have; of equally many the first one's.
-fn usual(block: &Block<'_>, info: &SettingInfo) -> Option<String> {
+pub fn usual(block: &Block<'_>, info: &SettingInfo) -> Option<String> {
     let values: Vec<_> = block.kernels.iter().filter_map(|c| value(block, c, info)).collect();
     let count = |wanted: &String| values.iter().filter(|value| *value == wanted).count();
     // The last of equal maxima would be the last column's.
@@ -34,7 +34,7 @@ fn usual(block: &Block<'_>, info: &SettingInfo) -> Option<String> {
 }
 
 /// A column's value as text; none where it has no such thing, or nothing was measured.
-fn value(block: &Block<'_>, column: &Column<'_>, info: &SettingInfo) -> Option<String> {
+pub fn value(block: &Block<'_>, column: &Column<'_>, info: &SettingInfo) -> Option<String> {
     let settings = &block.series_of(column).next()?.provenance.settings;
     // A series from elsewhere says nothing about how it was built.
     if !settings.contains_key("opt") {

@@ -1,58 +1,12 @@
 //! The report in a real browser: it loads without a word on the console and without a
 //! request, each control does what it says, and hostile text stays text.
 
+mod fixture;
+
 use std::path::Path;
 use std::process::Command;
 
-use rtmark_model::{Answer, Catalogue};
-use rtmark_report::{RunFacts, html};
-use serde_json::{Value, json};
-
-const HOSTILE: &str =
-    "</script><script>document.title='taken'</script><img src=x onerror=alert(1)>";
-
-fn answer(soc: &str, kernel: &str, scenario: &str, runs: &Value) -> Answer {
-    serde_json::from_value(json!({
-        "answer": "measured",
-        "key": {"soc": soc, "kernel": kernel, "version": "1", "profile": "default",
-                "scenario": scenario, "backend": "sim"},
-        "basis": "cycles",
-        "span": {"from": HOSTILE, "to": "y", "switches": 1, "overhead": "none", "ticks": 0, "interrupts": 0},
-        "clock": 48_000_000,
-        "readings": {"exact": runs},
-        "provenance": {"rtmark": "0", "timing_model": "2", "soc_sha256": "aa", "core": "cortex-m0plus",
-                       "settings": {"tick_hz": HOSTILE}, "compiler": {"version": HOSTILE},
-                       "firmware": {"image": "thread", "elf_sha256": "11", "flash_bytes": 5000, "ram_bytes": 400}},
-    }))
-    .expect("an answer")
-}
-
-fn report() -> String {
-    let plain = |value: u64| json!([{"value": value + 30}, {"value": value, "times": 98}, {"value": value + 1}]);
-    let mut answers = Vec::new();
-    for (soc, factor) in [("one", 1), ("two", 2)] {
-        for (scenario, floor) in [("thread.yield", 50), ("queue.send", 20), ("isr.entry", 17)] {
-            answers.push(answer(soc, "floor", scenario, &plain(floor * factor)));
-            let other = if scenario == "queue.send" { floor * 20 } else { floor * 2 };
-            answers.push(answer(soc, "freertos", scenario, &plain(other * factor)));
-        }
-        answers.push(Answer::NotApplicable {
-            key: serde_json::from_value(json!({"soc": soc, "kernel": "rtic", "version": HOSTILE,
-                "profile": "default", "scenario": "thread.yield", "backend": "sim"}))
-            .expect("a key"),
-            reason: HOSTILE.into(),
-        });
-    }
-    let run = RunFacts {
-        id: "abcdef01".into(),
-        when: "2026-01-01 00:00".into(),
-        revision: Some(HOSTILE.into()),
-        complete: true,
-        command: HOSTILE.into(),
-    };
-    html(HOSTILE, "rtmark test", Some(&run), &answers, &Catalogue::builtin().expect("good"))
-        .expect("rendered")
-}
+use fixture::Fixture;
 
 /// What is done in the page, and what must then be so: each line a name and a condition.
 const CHECKS: &str = r##"
@@ -66,7 +20,7 @@ const rows = () => qa("#block-1 .matrix tbody tr").filter(seen).map((row) => row
 const cell = (kernel) => q(`#block-1 .matrix tbody tr[data-scenario="thread.yield"] td[data-kernel=${kernel}]`);
 window.onload = () => setTimeout(() => {
   check("no request was made", performance.getEntriesByType("resource").length === 0);
-  check("hostile text did nothing", document.title.includes("<script>") && !q("img") && qa("script").length === 3);
+  check("hostile text did nothing", document.title.includes("<script>") && !q("img") && qa("script").length === 4);
   check("controls are there", seen(q("#controls")));
   check("the first soc is shown", seen(q("#block-1")) && !seen(q("#block-2")));
   choose("input[name=block][value='2']");
@@ -107,12 +61,35 @@ window.onload = () => setTimeout(() => {
   const dark = ground();
   choose("input[name=theme][value=light]");
   check("dark and light differ", dark !== ground());
+  const wide = (id) => qa(`[data-charts="${id}"] canvas`).map((canvas) => canvas.clientWidth);
+  check("the curve is drawn", wide("curve-1-growth.tick.delayed").every((width) => width > 100) && wide("curve-1-growth.tick.delayed").length === 1);
+  check("its order is told", q("#curve-1-growth\\.tick\\.delayed mark").textContent.includes("linear"));
+  check("points of curves are no rows", !q(".matrix [data-scenario^=growth]"));
+  check("worst cases are drawn", wide("worst-1").length === 2);
+  check("the witness is told", q("#witnesses-1").textContent.includes("rtmark sim x.elf --irq=8@1234"));
+  check("what held it back is told", q("#held-1").textContent.includes("PRIMASK"));
+  check("changes are told and drawn", q("#history tbody tr") && wide("history").length === 1);
+  check("figures of others stand beside ours", q("#others").textContent.includes("× ours"));
+  choose("input[name=figure][value=first]");
+  check("first samples alone", seen(cell("freertos").querySelector(".f")) && !seen(cell("freertos").querySelector(".c")));
+  heads[2].click();
+  check("sorted by first samples", rows().endsWith("queue.send"));
+  heads[2].click(); heads[2].click();
+  choose("input[name=figure][value=all]");
+  location.hash = "#settings-2";
+  setTimeout(() => {
+  check("a link shows its soc", seen(q("#block-2")) && !seen(q("#block-1")));
+  choose("input[name=block][value='1']");
   const details = document.getElementById("s1-thread.yield");
   q('#block-1 tr[data-scenario="thread.yield"] a').click();
   setTimeout(() => {
     check("the link opens the scenario", details.open);
-    check("charts are drawn", details.querySelectorAll("svg").length === 4 && details.querySelectorAll("svg .first").length === 2);
-    check("the command is told", details.textContent.includes("rtmark run --scenario thread.yield --soc one"));
+    check("charts are drawn", details.querySelectorAll("canvas").length === 4 && [...details.querySelectorAll("canvas")].every((canvas) => canvas.clientWidth > 100));
+    check("the command is told", details.textContent.includes("rtmark run --scenario thread.yield --soc one --kernel floor freertos rtic"));
+    check("it leads to the worst case", details.querySelector("a[href='#worst']").textContent.includes("61 cycles"));
+    choose("input[name=kernel][value=freertos]");
+    check("a kernel's charts go", [...details.querySelectorAll("figure")].filter(seen).length === 2);
+    choose("input[name=kernel][value=freertos]");
     check("tables have captions", qa(".matrix caption").length === 2);
     check("controls have names", qa("input").every((input) => input.labels.length > 0));
     check("all can be reached by keyboard", heads.every((head) => head.tabIndex === 0));
@@ -120,8 +97,9 @@ window.onload = () => setTimeout(() => {
     told.id = "verdicts";
     told.textContent = JSON.stringify(verdicts);
     document.body.append(told);
-  }, 400);
-}, 100);
+  }, 600);
+  }, 300);
+}, 400);
 "##;
 
 fn browser() -> Option<&'static str> {
@@ -154,7 +132,8 @@ fn every_control_does_what_it_says() {
     };
     let home = tempfile::tempdir().expect("a scratch folder");
     let page = home.path().join("report.html");
-    let report = report();
+    let fixture = Fixture::new();
+    let report = fixture.report().html().expect("rendered");
     std::fs::write(&page, &report).expect("writable");
     let (dom, said) = loaded(browser, &page, home.path());
     assert!(dom.contains("id=\"block-2\""), "{said}");
@@ -178,14 +157,15 @@ fn every_control_does_what_it_says() {
 
 #[test]
 fn the_page_asks_for_nothing_and_runs_nothing_else() {
-    let report = report();
+    let fixture = Fixture::new();
+    let report = fixture.report().html().expect("rendered");
     assert!(report.contains("default-src 'none'"));
     // Markup of its own leads nowhere but within the page; hostile text has none.
     for markup in
-        ["<img", "<link", "<iframe", "href=\"http", "url(", "@import", "onclick", " style=\""]
+        ["<img", "<link", "<iframe", "href=\"http", "url(", "@import", "onclick=", " style=\""]
     {
         assert!(!report.contains(markup), "{markup}");
     }
-    assert_eq!(report.matches("<script").count(), 2, "its data and its own script");
-    assert_eq!(report.matches("</script").count(), 2);
+    assert_eq!(report.matches("<script").count(), 3, "its data, the charts' library, its own");
+    assert_eq!(report.matches("</script").count(), 3);
 }

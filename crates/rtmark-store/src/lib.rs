@@ -22,7 +22,7 @@ mod writer;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use rtmark_model::Answer;
+use rtmark_model::{Answer, Backend};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 pub use error::StoreError;
@@ -208,6 +208,19 @@ impl Store {
             "SELECT body FROM answers WHERE scenario = ?2 \
              AND run = (SELECT row FROM runs WHERE id = ?1) ORDER BY row",
             &[&run, &scenario],
+        )
+    }
+
+    /// The answers that were read from logs, those of the newest run first. Removed runs are
+    /// passed over.
+    ///
+    /// # Errors
+    /// As [`Store::answers`].
+    pub fn answers_from_logs(&self) -> Result<Vec<Answer>, StoreError> {
+        self.bodies(
+            "SELECT body FROM answers WHERE backend = ?1 \
+             AND run NOT IN (SELECT run FROM removed) ORDER BY run DESC, row",
+            &[&Backend::Log.name()],
         )
     }
 

@@ -1,5 +1,6 @@
 //! The store as commands reach it: which file, which run, which of its answers.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -97,6 +98,28 @@ pub fn answers(store: &Store, run: &RunInfo, filter: &Filter) -> Result<Vec<Answ
     }
     arrange(&mut answers)?;
     Ok(answers)
+}
+
+/// Figures of others: published ones, and the newest of each that a store has from logs.
+pub fn of_others(
+    published: bool,
+    store: Option<&Store>,
+    catalogue: &Catalogue,
+) -> Result<Vec<Answer>, Trouble> {
+    let mut others = Vec::new();
+    if published {
+        let read = rtmark_import::published(catalogue, env!("CARGO_PKG_VERSION"));
+        let read = read.map_err(|error| {
+            Trouble::new(Exit::Internal, error, "report this as a defect of rtmark")
+        })?;
+        others.extend(read.times.answers);
+    }
+    let Some(store) = store else { return Ok(others) };
+    let mut known = BTreeSet::new();
+    let read = |answer: &Answer| answer.series().is_some_and(|s| s.provenance.log.is_some());
+    let newest = store.answers_from_logs()?.into_iter().filter(read);
+    others.extend(newest.filter(|answer| known.insert(answer.key().clone())));
+    Ok(others)
 }
 
 /// Brings answers into the order of tables: socs, scenarios of the catalogue, the floor and

@@ -38,6 +38,8 @@ pub struct Cell {
     max: String,
     sigma: String,
     hit: String,
+    emptied: String,
+    emptied_max: String,
 }
 
 /// The colour of a multiple of the floor.
@@ -101,6 +103,8 @@ impl Cell {
                 .disturbed
                 .map(|hit| format!("{}, {}", grouped(hit.count), grouped(hit.max)))
                 .unwrap_or_default(),
+            emptied: figures.emptied.map(|e| grouped(e.typical())).unwrap_or_default(),
+            emptied_max: figures.emptied.map(|e| grouped(e.largest())).unwrap_or_default(),
             ..cell
         }
     }
@@ -134,7 +138,9 @@ pub fn matrix_cell(cell: &Value) -> String {
                 text("heat"),
                 text("count")
             );
-            for (class, part) in [("x", text("multiple")), ("t", text("time"))] {
+            let parts =
+                [("x", "multiple"), ("t", "time"), ("f", "first"), ("e", "emptied"), ("m", "max")];
+            for (class, part) in parts.map(|(class, name)| (class, text(name))) {
                 if !part.is_empty() {
                     let _ = write!(html, " <span class=\"{class}\">{part}</span>");
                 }

@@ -3,41 +3,32 @@
 //! Everything that a reader is to know stands in the page as plain HTML; the script in
 //! it only hides, sorts and draws. The page's own policy lets it load nothing and run
 //! nothing but that script, so text from firmware, logs and bundles can do no harm.
-
-use std::fmt::Write as _;
+//! Charts are drawn by uPlot (`uplot/`), which is part of the page.
 
 mod cells;
+mod samples;
 
 use std::collections::BTreeMap;
 
 use base64::Engine as _;
 use minijinja::{AutoEscape, Environment, Value};
-use rtmark_model::{Answer, Catalogue, Samples, Series};
+use rtmark_model::{Backend, Basis, ScenarioId, Series};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use crate::matrix::{Block, Column, FLOOR, blocks_by_profile, grouped};
 use crate::notes::{Notes, one_line};
+use crate::report::{Report, label, of_block};
+use crate::sections::curves;
+use crate::sheet::{Chart, Sheet};
+use crate::unequal::unequal;
 use cells::Cell;
+use samples::Drawn;
 
 const PAGE: &str = include_str!("page.html");
-const STYLE: &str = include_str!("page.css");
+const STYLE: &str = concat!(include_str!("uplot/uPlot.min.css"), include_str!("page.css"));
 const SCRIPT: &str = include_str!("page.js");
-
-/// What the report says about the run that it shows.
-#[derive(Clone, Debug, Serialize)]
-pub struct RunFacts {
-    /// Its id, or as much of it as people read.
-    pub id: String,
-    /// When it was, in words.
-    pub when: String,
-    /// The commit that it measured.
-    pub revision: Option<String>,
-    /// Whether it was finished.
-    pub complete: bool,
-    /// The command that made it.
-    pub command: String,
-}
+const UPLOT: &str = include_str!("uplot/uPlot.iife.min.js");
 
 /// Why a report could not be made.
 #[derive(Debug, thiserror::Error)]
@@ -53,14 +44,16 @@ struct BlockView {
     rows: Vec<Row>,
     notes: Vec<String>,
     sizes: Vec<Size>,
-    extras: Vec<Extra>,
-    made: Vec<Made>,
+    curves: Vec<Sheet>,
+    sheets: Vec<Sheet>,
 }
 
 #[derive(Serialize)]
 struct KernelView {
     id: String,
     version: String,
+    /// The number of the note on how it was built otherwise than most; 0 for none.
+    note: usize,
 }
 
 #[derive(Serialize)]
@@ -69,6 +62,8 @@ struct Row {
     question: String,
     span: String,
     command: String,
+    /// Sentences on worst cases and figures of others, with where they stand.
+    links: Vec<(String, String)>,
     cells: Vec<Cell>,
 }
 
@@ -87,85 +82,188 @@ struct SizeCell {
     ram_share: u64,
 }
 
-/// A table of whatever else the answers hold.
-#[derive(Serialize)]
-struct Extra {
-    title: String,
-    about: String,
-    heads: Vec<String>,
-    rows: Vec<Vec<String>>,
+/// What the page's script draws.
+#[derive(Default, Serialize)]
+struct Data {
+    /// Samples by block, scenario and kernel.
+    samples: BTreeMap<String, BTreeMap<String, BTreeMap<String, Drawn>>>,
+    /// Charts by the id of their sheet.
+    charts: BTreeMap<String, Vec<Chart>>,
 }
 
-#[derive(Serialize)]
-struct Made {
-    kernel: String,
-    version: String,
-    facts: Vec<(String, String)>,
-}
-
-/// What charts are drawn of.
-#[derive(Serialize)]
-struct Drawn {
-    /// Length, how many in a row, whether something hit them.
-    runs: Vec<(u64, u64, u8)>,
-    /// Length and how many.
-    bins: Vec<(u64, u64)>,
-    total: u64,
-}
-
-/// Renders answers as one HTML page, titled as given.
-///
-/// # Errors
-/// None that answers could cause; those of the template are passed on.
-pub fn html(
-    title: &str,
-    generator: &str,
-    run: Option<&RunFacts>,
-    answers: &[Answer],
-    catalogue: &Catalogue,
-) -> Result<String, HtmlError> {
-    let blocks = blocks_by_profile(answers);
-    let mut kernels: Vec<String> = Vec::new();
-    let mut views = Vec::new();
-    let mut data: BTreeMap<String, BTreeMap<String, BTreeMap<String, Drawn>>> = BTreeMap::new();
-    for (index, block) in blocks.iter().enumerate() {
-        for (kernel, ..) in &block.kernels {
-            if !kernels.iter().any(|known| known == kernel.as_str()) {
-                kernels.push(kernel.to_string());
-            }
-        }
-        views.push(view(block, catalogue));
-        let of_block = data.entry((index + 1).to_string()).or_default();
-        for series in block.series() {
-            if let Some(drawn) = series.readings.samples().and_then(drawn) {
-                let of_scenario = of_block.entry(series.key.scenario.to_string()).or_default();
-                of_scenario.insert(series.key.kernel.to_string(), drawn);
-            }
+impl Data {
+    fn add(&mut self, sheets: &[Sheet]) {
+        for sheet in sheets.iter().filter(|sheet| !sheet.charts.is_empty()) {
+            self.charts.insert(sheet.id.clone(), sheet.charts.clone());
         }
     }
-    // No text in it can end the script element that holds it.
-    let data = serde_json::to_string(&data).unwrap_or_default().replace('<', "\\u003c");
+}
 
-    let mut environment = Environment::new();
-    environment.set_auto_escape_callback(|_| AutoEscape::Html);
-    environment.set_trim_blocks(true);
-    environment.add_function("matrix_cell", |cell: Value| {
-        Value::from_safe_string(cells::matrix_cell(&cell))
-    });
-    environment.add_template("page", PAGE)?;
-    let page = environment.get_template("page")?;
-    Ok(page.render(minijinja::context! {
-        title => one_line(title),
-        generator => generator,
-        run => run,
-        blocks => views,
-        kernels => kernels,
-        data => data,
-        style => STYLE.to_owned() + &widths(),
-        style_hash => hash(&(STYLE.to_owned() + &widths())),
-        script => SCRIPT,
-        script_hash => hash(SCRIPT),
-    })?)
+impl Report<'_> {
+    /// Renders it as one HTML page.
+    ///
+    /// # Errors
+    /// None that answers could cause; those of the template are passed on.
+    pub fn html(&self) -> Result<String, HtmlError> {
+        let blocks = blocks_by_profile(self.answers);
+        let mut kernels: Vec<String> = Vec::new();
+        let mut views = Vec::new();
+        let mut data = Data::default();
+        let sheets = self.sheets();
+        data.add(&sheets);
+        for (index, block) in blocks.iter().enumerate() {
+            for (kernel, ..) in &block.kernels {
+                if !kernels.iter().any(|known| known == kernel.as_str()) {
+                    kernels.push(kernel.to_string());
+                }
+            }
+            let number = index + 1;
+            let view = self.view(block, number, &sheets);
+            data.add(&view.curves);
+            data.add(&view.sheets);
+            views.push(view);
+            let of_block = data.samples.entry(number.to_string()).or_default();
+            // Points of curves have charts of their own.
+            for series in block.series().filter(|series| series.key.scenario.point().is_none()) {
+                if let Some(drawn) = series.readings.samples().and_then(Drawn::of) {
+                    let of_scenario = of_block.entry(series.key.scenario.to_string()).or_default();
+                    of_scenario.insert(series.key.kernel.to_string(), drawn);
+                }
+            }
+        }
+        // No text in it can end the script element that holds it.
+        let data = serde_json::to_string(&data).unwrap_or_default().replace('<', "\\u003c");
+
+        let mut environment = Environment::new();
+        environment.set_auto_escape_callback(|_| AutoEscape::Html);
+        environment.set_trim_blocks(true);
+        environment.add_function("matrix_cell", |cell: Value| {
+            Value::from_safe_string(cells::matrix_cell(&cell))
+        });
+        environment.add_template("page", PAGE)?;
+        let page = environment.get_template("page")?;
+        let style = STYLE.to_owned() + &widths();
+        Ok(page.render(minijinja::context! {
+            title => one_line(self.title),
+            generator => self.generator,
+            run => self.run,
+            blocks => views,
+            sheets => sheets,
+            kernels => kernels,
+            data => data,
+            style_hash => hash(&style),
+            style => style,
+            uplot => UPLOT,
+            uplot_hash => hash(UPLOT),
+            script => SCRIPT,
+            script_hash => hash(SCRIPT),
+        })?)
+    }
+
+    fn view(&self, block: &Block<'_>, number: usize, others: &[Sheet]) -> BlockView {
+        let mut notes = Notes::default();
+        let kernels = block.kernels.iter().map(|kernel| KernelView {
+            id: kernel.0.to_string(),
+            version: one_line(kernel.1),
+            note: unequal(block, kernel).map_or(0, |note| notes.number(&note)),
+        });
+        let kernels = kernels.collect();
+        let rows = block.rows().map(|scenario| self.row(block, scenario, others, &mut notes));
+        let rows = rows.collect();
+        let id = format!("-{number}");
+        BlockView {
+            label: label(block),
+            about: about(block),
+            basis: block.basis.map_or("nothing measured", |basis| basis.name()).to_owned(),
+            kernels,
+            rows,
+            curves: curves(block, self.catalogue, &format!("curve{id}"), &mut notes),
+            notes: notes.iter().map(|(_, note)| note.to_owned()).collect(),
+            sizes: sizes(block),
+            sheets: of_block(block, &id),
+        }
+    }
+
+    fn row<'a>(
+        &self,
+        block: &Block<'a>,
+        scenario: &'a ScenarioId,
+        others: &[Sheet],
+        notes: &mut Notes,
+    ) -> Row {
+        let entry = self.catalogue.get(scenario);
+        let any = block.kernels.iter().find_map(|kernel| block.answer(scenario, *kernel)?.series());
+        let cells = block.kernels.iter().map(|kernel| Cell::of(block, scenario, *kernel, notes));
+        Row {
+            cells: cells.collect(),
+            scenario: scenario.to_string(),
+            question: entry.map(|entry| entry.answers.clone()).unwrap_or_default(),
+            span: any.map(span).unwrap_or_default(),
+            command: command(block, scenario),
+            links: self.links(block, scenario, others),
+        }
+    }
+
+    /// Where more is said of a scenario.
+    fn links(
+        &self,
+        block: &Block<'_>,
+        scenario: &ScenarioId,
+        others: &[Sheet],
+    ) -> Vec<(String, String)> {
+        let mut links = Vec::new();
+        for worst in self.worst.iter().filter(|w| w.is_of(block.soc, scenario.as_str())) {
+            let Some(timed) = worst.handler() else { continue };
+            let mut text = format!("Worst case: {} cycles, {}", timed.max, worst.title());
+            if let Some(witness) = timed.witnesses.first() {
+                text = format!("{text}, at {}", witness.at);
+            }
+            links.push((one_line(&text), "worst".to_owned()));
+        }
+        let beside = others.iter().filter(|sheet| sheet.id == "others");
+        let of_it = beside.flat_map(|sheet| &sheet.rows).filter(|row| {
+            row.scenario.as_deref() == Some(scenario.as_str()) && !row.cells[1].marked
+        });
+        let count = of_it.count();
+        if count > 0 {
+            let figures = if count == 1 { "1 figure".into() } else { format!("{count} figures") };
+            links.push((format!("{figures} of others with this span"), "others".to_owned()));
+        }
+        links
+    }
+}
+
+/// What the figures of a block have in common.
+fn about(block: &Block<'_>) -> String {
+    let profile = one_line(block.profile().unwrap_or_default());
+    let about = format!("Profile {profile}, backend {}", block.backend);
+    let Some(series) = block.any_series() else { return about + "." };
+    let core = one_line(&series.provenance.core);
+    let about = format!("{core} at {}. {about}", series.clock);
+    match &series.provenance.timing_model {
+        Some(model) => format!("{about}, timing model {}.", one_line(model)),
+        None => about + ".",
+    }
+}
+
+/// What measures a row of a block again.
+fn command(block: &Block<'_>, scenario: &ScenarioId) -> String {
+    let mut kernels: Vec<&str> = block.kernels.iter().map(|kernel| kernel.0.as_str()).collect();
+    kernels.dedup();
+    let mut command = format!(
+        "rtmark run --scenario {scenario} --soc {} --kernel {}",
+        one_line(block.soc),
+        kernels.join(" ")
+    );
+    let profile = one_line(block.profile().unwrap_or_default());
+    if profile != "default" {
+        command = format!("{command} --profile {profile}");
+    }
+    match (block.backend, block.basis) {
+        (Backend::Qemu, _) => command + " --backend qemu",
+        (Backend::Sim, Some(Basis::Instructions)) => command + " --basis instructions",
+        _ => command,
+    }
 }
 
 /// A content security policy's name for a text.
@@ -177,60 +275,6 @@ fn hash(text: &str) -> String {
 fn widths() -> String {
     let width = |step| format!(".w{step}{{width:{}rem}}", f64::from(step) * 0.15);
     (0..=40).map(width).collect::<Vec<_>>().concat()
-}
-
-fn view(block: &Block<'_>, catalogue: &Catalogue) -> BlockView {
-    let mut notes = Notes::default();
-    let basis = block.basis.map_or("nothing measured", |basis| basis.name());
-    let mut label = one_line(block.soc);
-    let profile = one_line(block.profile().unwrap_or_default());
-    if profile != "default" {
-        let _ = write!(label, ", profile {profile}");
-    }
-    if block.backend != rtmark_model::Backend::Sim {
-        let _ = write!(label, ", {}", block.backend);
-    }
-    let mut about = format!("Profile {profile}, backend {}", block.backend);
-    if let Some(series) = block.any_series() {
-        let core = one_line(&series.provenance.core);
-        about = format!("{core} at {}. {about}", series.clock);
-        if let Some(model) = &series.provenance.timing_model {
-            let _ = write!(about, ", timing model {}", one_line(model));
-        }
-    }
-    let row = |scenario: &&rtmark_model::ScenarioId| {
-        let entry = catalogue.get(scenario);
-        let any = block.kernels.iter().find_map(|kernel| block.answer(scenario, *kernel)?.series());
-        let cells =
-            block.kernels.iter().map(|kernel| Cell::of(block, scenario, *kernel, &mut notes));
-        Row {
-            cells: cells.collect(),
-            scenario: scenario.to_string(),
-            question: entry.map(|entry| entry.answers.clone()).unwrap_or_default(),
-            span: any.map(span).unwrap_or_default(),
-            command: format!(
-                "rtmark run --scenario {scenario} --soc {}{}",
-                one_line(block.soc),
-                if profile == "default" { String::new() } else { format!(" --profile {profile}") }
-            ),
-        }
-    };
-    let rows: Vec<Row> = block.scenarios.iter().map(row).collect();
-    BlockView {
-        label,
-        about: about + ".",
-        basis: basis.to_owned(),
-        kernels: block
-            .kernels
-            .iter()
-            .map(|(id, version, _)| KernelView { id: id.to_string(), version: one_line(version) })
-            .collect(),
-        rows,
-        notes: notes.iter().map(|(_, note)| note.to_owned()).collect(),
-        sizes: sizes(block),
-        extras: Vec::new(),
-        made: block.kernels.iter().filter_map(|kernel| made(block, *kernel)).collect(),
-    }
 }
 
 fn span(series: &Series) -> String {
@@ -277,75 +321,6 @@ fn sizes(block: &Block<'_>) -> Vec<Size> {
                 .collect(),
         })
         .collect()
-}
-
-fn made(block: &Block<'_>, kernel: Column<'_>) -> Option<Made> {
-    let series = || block.series_of(&kernel);
-    let provenance = &series().next()?.provenance;
-    let mut facts: Vec<(String, String)> = Vec::new();
-    let mut tell = |what: &str, value: &str| {
-        if !value.is_empty() {
-            facts.push((one_line(what), one_line(value)));
-        }
-    };
-    tell("compiler", &provenance.compiler.version);
-    tell("flags", &provenance.compiler.flags.join(" "));
-    for (name, setting) in &provenance.settings {
-        tell(name, &setting.to_string());
-    }
-    tell("rtmark", &provenance.rtmark);
-    tell("rtmark, SHA-256", provenance.rtmark_sha256.as_deref().unwrap_or_default());
-    tell("timing model", provenance.timing_model.as_deref().unwrap_or_default());
-    tell("soc file, SHA-256", &provenance.soc_sha256);
-    tell("commit of the firmware's sources", provenance.commit.as_deref().unwrap_or_default());
-    for (image, firmware) in block.firmware(kernel) {
-        tell(&format!("image {image}, SHA-256"), &firmware.elf_sha256);
-    }
-    let logs = series().filter_map(|series| series.provenance.log.as_ref());
-    for log in logs.take(1) {
-        tell("read from", &format!("{}, line {} ({})", log.file, log.line, log.suite));
-    }
-    Some(Made { kernel: kernel.0.to_string(), version: one_line(kernel.1), facts })
-}
-
-/// More runs of equal samples than this are thinned out in charts.
-const MOST_RUNS: usize = 120;
-/// More lengths than this are put together in histograms.
-const MOST_BINS: usize = 40;
-
-/// What a chart needs of samples, thinned out evenly where there are many: the extremes stay.
-fn drawn(samples: &Samples) -> Option<Drawn> {
-    let runs = samples.runs();
-    let first = *runs.first()?;
-    let one = |run: &rtmark_model::Run| (run.value, run.times, u8::from(run.tick || run.interrupt));
-    let mut shown: Vec<(u64, u64, u8)> = Vec::new();
-    // The first sample stands by itself.
-    shown.push((first.value, 1, one(&first).2));
-    let rest = rtmark_model::Run { times: first.times - 1, ..first };
-    let rest: Vec<_> =
-        std::iter::once(&rest).chain(&runs[1..]).filter(|r| r.times > 0).map(one).collect();
-    let stride = rest.len().div_ceil(MOST_RUNS).max(1);
-    for part in rest.chunks(stride) {
-        let times = part.iter().map(|run| run.1).sum();
-        let largest = part.iter().max_by_key(|run| run.0).copied().unwrap_or_default();
-        shown.push((largest.0, times, largest.2));
-    }
-    let mut lengths: BTreeMap<u64, u64> = BTreeMap::new();
-    for run in &rest {
-        *lengths.entry(run.0).or_insert(0) += run.1;
-    }
-    if lengths.is_empty() {
-        lengths.insert(first.value, 1);
-    }
-    let (min, max) = (*lengths.first_key_value()?.0, *lengths.last_key_value()?.0);
-    let mut bins: BTreeMap<u64, u64> = BTreeMap::new();
-    let step = ((max - min) / MOST_BINS as u64).max(1);
-    for (value, times) in &lengths {
-        let place =
-            if lengths.len() <= MOST_BINS { *value } else { min + (value - min) / step * step };
-        *bins.entry(place).or_insert(0) += times;
-    }
-    Some(Drawn { runs: shown, bins: bins.into_iter().collect(), total: samples.len() })
 }
 
 /// Whether a kernel is the one that others are multiples of.

@@ -63,6 +63,10 @@ pub struct Arguments {
     /// file, or any other name
     #[arg(long)]
     soc: Option<String>,
+    /// The core of a soc that `rtmark list socs` does not know, such as cortex-m4f: figures stand
+    /// beside ours of the same core
+    #[arg(long)]
+    core: Option<String>,
     /// The clock that counted the cycles, as `168MHz` or in hertz
     #[arg(long, value_parser = clock_of)]
     clock: Option<Hertz>,
@@ -190,7 +194,10 @@ impl Arguments {
         let named = || self.soc.as_deref().map(|name| visible(name.as_bytes()));
         let told = Told {
             soc: known.as_ref().map(|soc| soc.name.clone()).or_else(named),
-            core: known.as_ref().map(|soc| soc.core.name().to_owned()),
+            core: self
+                .core
+                .clone()
+                .or_else(|| known.as_ref().map(|soc| soc.core.name().to_owned())),
             clock: self.clock,
             fallback_clock: known.as_ref().map(|soc| soc.clock),
             kernel: self.kernel.clone(),

@@ -1,18 +1,21 @@
 //! `rtmark report`
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use rtmark_model::{Answer, Catalogue};
-use rtmark_report::RunFacts;
-use rtmark_store::RunInfo;
+use rtmark_compare::{Measure, RunLabel, history};
+use rtmark_model::{Answer, Key, Series};
+use rtmark_report::{History, HistoryPoint, Report, RunFacts, Worst};
+use rtmark_store::{RunInfo, Store, StoreError};
 
 use crate::cli::Talk;
+use crate::commands::compare::label;
 use crate::commands::run::catalogue;
 use crate::config::Config;
 use crate::exit::Exit;
 use crate::output::{self, say};
-use crate::shelf::{Filter, StoreFlag, answers, moment, run_of, short};
+use crate::shelf::{self, Filter, StoreFlag, answers, moment, run_of, short};
 use crate::trouble::Trouble;
 
 /// Write a run as one HTML file that a colleague can open
@@ -21,6 +24,11 @@ use crate::trouble::Trouble;
   rtmark report -o report.html               the newest complete run
   rtmark report v1.0 -k freertos floor -o freertos.html
   rtmark report --format md                  the same as Markdown, for a pull request
+  rtmark worst -k freertos -s 'queue.*' --soc stm32f405 --format json > worst.json
+  rtmark report --worst worst.json -o report.html    with worst cases and their witnesses
+
+Figures that others have published, and those that `rtmark import` has kept, stand beside ours
+where spans and cores are equal; others are named with what keeps them from being compared.
 
 The file needs no network and no other file: it can be sent by mail, printed, and read
 without its script.")]
@@ -36,6 +44,12 @@ pub struct Arguments {
     title: String,
     #[command(flatten)]
     filter: Filter,
+    /// Results of `rtmark worst --format json` to show with it
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    worst: Vec<PathBuf>,
+    /// How many runs the history goes back to; 0 for none
+    #[arg(long, value_name = "RUNS", default_value_t = 20)]
+    history: usize,
     /// The form of the report
     #[arg(long, value_enum, default_value_t = Format::Html)]
     format: Format,
@@ -61,9 +75,22 @@ impl Arguments {
         let store = self.store.open(&config)?;
         let run = run_of(&store, &self.run)?;
         let answers = answers(&store, &run, &self.filter)?;
+        let facts = facts(&run);
+        let others = shelf::of_others(true, Some(&store), &catalogue)?;
+        let histories = histories(&store, &run, &answers, self.history)?;
+        let report = Report {
+            title: &self.title,
+            run: Some(&facts),
+            others: &others,
+            worst: &worst_cases(&self.worst)?,
+            histories: &histories,
+            ..Report::of(&answers, &catalogue)
+        };
         let text = match self.format {
-            Format::Html => page(&self.title, &run, &answers, &catalogue)?,
-            Format::Md => markdown(&self.title, &run, &answers),
+            Format::Html => report.html().map_err(|error| {
+                Trouble::new(Exit::Internal, error, "report this as a defect of rtmark")
+            })?,
+            Format::Md => report.markdown(),
         };
         let Some(path) = self.output else {
             output::data(&text)?;
@@ -81,32 +108,64 @@ impl Arguments {
     }
 }
 
-const GENERATOR: &str = concat!("rtmark ", env!("CARGO_PKG_VERSION"));
-
-fn page(
-    title: &str,
-    run: &RunInfo,
-    answers: &[Answer],
-    catalogue: &Catalogue,
-) -> Result<String, Trouble> {
-    let facts = RunFacts {
+fn facts(run: &RunInfo) -> RunFacts {
+    RunFacts {
         id: short(&run.id).to_owned(),
         when: moment(run.started_ms),
         revision: run.revision.clone(),
         complete: run.finished_ms.is_some(),
         command: run.command.clone(),
-    };
-    rtmark_report::html(title, GENERATOR, Some(&facts), answers, catalogue)
-        .map_err(|error| Trouble::new(Exit::Internal, error, "report this as a defect of rtmark"))
+    }
 }
 
-fn markdown(title: &str, run: &RunInfo, answers: &[Answer]) -> String {
-    let commit = run.revision.as_ref().map(|commit| format!(", commit `{commit}`"));
-    format!(
-        "## {title}\n\nRun `{}` of {} UTC{}, by {GENERATOR}.\n\n{}",
-        short(&run.id),
-        moment(run.started_ms),
-        commit.unwrap_or_default(),
-        rtmark_report::markdown(answers)
-    )
+fn worst_cases(paths: &[PathBuf]) -> Result<Vec<Worst>, Trouble> {
+    let mut all = Vec::new();
+    for path in paths {
+        let refuse = |problem: &dyn std::fmt::Display| {
+            let message = format!("{}: {problem}", path.display());
+            Trouble::new(Exit::Usage, message, "make it by `rtmark worst --format json > FILE`")
+        };
+        let text = std::fs::read_to_string(path).map_err(|error| refuse(&error))?;
+        all.extend(rtmark_report::worst(&text).map_err(|error| refuse(&error))?);
+    }
+    Ok(all)
+}
+
+/// The figures of these answers over the runs up to this one, so many at most.
+fn histories(
+    store: &Store,
+    run: &RunInfo,
+    answers: &[Answer],
+    runs: usize,
+) -> Result<Vec<History>, StoreError> {
+    let mut found: BTreeMap<&Key, Vec<(RunLabel, i64, Series)>> = answers
+        .iter()
+        .filter_map(Answer::series)
+        .filter(|series| series.provenance.log.is_none())
+        .map(|series| (&series.key, Vec::new()))
+        .collect();
+    let mut before = store.runs()?;
+    before.retain(|known| known.removed.is_none() && known.started_ms <= run.started_ms);
+    before.truncate(runs);
+    for known in before.iter().rev() {
+        for answer in store.answers(&known.id)? {
+            if let Answer::Measured(series) = answer
+                && let Some(of_it) = found.get_mut(&series.key)
+            {
+                of_it.push((label(known), known.started_ms, *series));
+            }
+        }
+    }
+    let told = |(key, series): (&Key, Vec<(RunLabel, i64, Series)>)| {
+        let points = history(&series, Measure::Median);
+        let point = |point: &rtmark_compare::Point| HistoryPoint {
+            run: point.run.to_string(),
+            when: moment(point.started_ms),
+            value: point.value,
+            step: point.step.as_ref().map(ToString::to_string),
+        };
+        let basis = points.last()?.basis;
+        Some(History { key: key.clone(), basis, points: points.iter().map(point).collect() })
+    };
+    Ok(found.into_iter().filter_map(told).collect())
 }

@@ -355,7 +355,8 @@ impl Arguments {
 
         let mut text = render(self.format, &answers)?;
         if self.published || self.imported {
-            let theirs = theirs(self.published, self.imported.then_some(&store), &catalogue)?;
+            let theirs =
+                shelf::of_others(self.published, self.imported.then_some(&store), &catalogue)?;
             let beside = rtmark_report::beside(&answers, &theirs, &catalogue, output::width());
             text.push('\n');
             text.push_str(&beside);
@@ -375,33 +376,6 @@ impl Arguments {
         }
         Ok(exit)
     }
-}
-
-/// Figures of others: published ones, and the newest of each that a store has from logs.
-fn theirs(
-    published: bool,
-    store: Option<&Store>,
-    catalogue: &Catalogue,
-) -> Result<Vec<Answer>, Trouble> {
-    let mut theirs = Vec::new();
-    if published {
-        let read = rtmark_import::published(catalogue, env!("CARGO_PKG_VERSION"));
-        let read = read.map_err(|error| {
-            Trouble::new(Exit::Internal, error, "report this as a defect of rtmark")
-        })?;
-        theirs.extend(read.times.answers);
-    }
-    let Some(store) = store else { return Ok(theirs) };
-    let mut known = BTreeSet::new();
-    for run in store.runs()? {
-        for answer in store.answers(&run.id)? {
-            let from_a_log = answer.series().is_some_and(|s| s.provenance.log.is_some());
-            if from_a_log && known.insert(answer.key().clone()) {
-                theirs.push(answer);
-            }
-        }
-    }
-    Ok(theirs)
 }
 
 pub(super) fn refuse_without_tools(builder: &Builder, plan: &Plan) -> Result<(), Trouble> {

@@ -125,3 +125,52 @@ fn published_figures_are_listed_with_their_sources() {
     let entries = json.as_array().expect("a list");
     assert!(entries.len() > 400 && entries.iter().all(|entry| entry["source"].is_string()));
 }
+
+/// A store on a disk of its own, which is taken away at the end.
+struct SmallDisk(std::path::PathBuf);
+
+impl SmallDisk {
+    /// None where this may not be done.
+    fn new(at: &std::path::Path, size: &str) -> Option<Self> {
+        let mut mount = std::process::Command::new("mount");
+        mount.args(["-t", "tmpfs", "-o", &format!("size={size}"), "tmpfs"]).arg(at);
+        let mounted = mount.output().is_ok_and(|output| output.status.success());
+        mounted.then(|| Self(at.to_owned()))
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        let _ = std::process::Command::new("umount").arg(&self.0).status();
+    }
+}
+
+#[test]
+#[expect(clippy::print_stderr, reason = "a test that is passed over says so")]
+fn a_disk_that_is_full_loses_nothing_that_was_finished() {
+    let folder = folder();
+    let disk = folder.path().join("disk");
+    std::fs::create_dir(&disk).expect("made");
+    let Some(_disk) = SmallDisk::new(&disk, "768k") else {
+        eprintln!("passed over: only root may mount a small disk");
+        return;
+    };
+    let rows: String = (0..2000)
+        .map(|n| format!("a.row_{n} - row {n} : {} cycles , {} ns :\n", 100 + n, 1000 + 10 * n))
+        .collect();
+    std::fs::write(folder.path().join("long.log"), rows).expect("writable");
+    let said = |arguments: &[&str]| said(folder.path(), arguments);
+    let store = ["--store", "disk/s.sqlite"];
+    assert_eq!(said(&[&["import", "uart.log", "-q"], &store[..]].concat()).code, 0);
+    let full = said(&[&["import", "long.log", "-q"], &store[..]].concat());
+    full.refused(2, &["disk/s.sqlite", "make room"]);
+    let log = said(&[&["log", "--format", "json"], &store[..]].concat());
+    let log: serde_json::Value = serde_json::from_str(&log.stdout).expect("JSON");
+    let runs = log["runs"].as_array().expect("runs");
+    assert_eq!((runs.len(), &runs[1]["answers"]), (2, &3.into()), "{log}");
+    assert!(runs[0]["finished_ms"].is_null(), "{log}");
+    let kept = runs[0]["answers"].as_u64().expect("a number");
+    assert!((1..2000).contains(&kept), "what was finished before is there: {log}");
+    let shown = said(&[&["show", "latest~0", "--format", "json"], &store[..]].concat());
+    assert_eq!(shown.code, 0, "{shown:#?}");
+}

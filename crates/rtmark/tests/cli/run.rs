@@ -105,6 +105,77 @@ fn a_scenario_is_measured_shown_and_kept() {
     assert!(md.stdout.contains("| a.one |"), "{md:#?}");
 }
 
+/// A log with a row that has the span of `a.one`, one like it, and one of another kind.
+const LOG_OF_OTHERS: &str = "\
+*** Booting Zephyr OS build v4.2.0 ***
+thread.yield.preemptive.ctx.k_to_k       - Context switch via k_yield          :     240 cycles ,     5000 ns :
+thread.start.kernel.from.kernel          - Start thread                        :     480 cycles ,    10000 ns :
+";
+
+#[test]
+fn figures_of_others_stand_beside_ours_where_spans_and_cores_are_equal() {
+    let tree = Tree::new();
+    tree.image(&printing("a.one ok", true), PROBES);
+    // The row's own span is that of the built-in scenario; here it is that of `a.one`.
+    let catalogue = tree.path("catalogue/a.toml");
+    let text = std::fs::read_to_string(&catalogue).expect("readable").replacen(
+        "budget_ms = 10\n",
+        "budget_ms = 10\nequal = [{ suite = \"zephyr-latency-measure\", \
+         row = \"thread.yield.preemptive.ctx.k_to_k\" }]\n",
+        1,
+    );
+    std::fs::write(&catalogue, text).expect("writable");
+    std::fs::write(tree.path("uart.log"), LOG_OF_OTHERS).expect("writable");
+    let import = |more: &[&str]| {
+        let common = ["import", "uart.log", "-q", "--catalogue", "catalogue"];
+        let said = said(&tree.path(""), &[&common, more].concat());
+        assert_eq!(said.code, 0, "{said:#?}");
+    };
+
+    // A board that nobody knows has no core, so that there is nothing to compare with.
+    import(&["--soc", "a board"]);
+    let beside = tree.run(&["-s", "a.one", "--imported"]);
+    assert!(beside.stdout.contains("no figure of others"), "{beside:#?}");
+    assert!(beside.stdout.contains("`rtmark import --core` tells it"), "{beside:#?}");
+    import(&["--soc", "a board", "--core", "cortex-m0plus"]);
+    let beside = tree.run(&["-s", "a.one", "--imported"]);
+    assert_eq!(beside.code, 0, "{beside:#?}");
+    let line = beside.stdout.lines().find(|line| line.contains("zephyr 4.2.0"));
+    let line = line.unwrap_or_else(|| panic!("{beside:#?}"));
+    for part in ["a board", "cortex-m0plus", "48 MHz", "mean", "240", "5.00 \u{b5}s", "[1]"] {
+        assert!(line.contains(part), "{part} in {line}");
+    }
+    assert!(beside.stdout.contains("[1] uart.log:2 (zephyr-latency-measure"), "{beside:#?}");
+    assert!(!beside.stdout.contains("480"), "another span is no row of ours: {beside:#?}");
+    let none = tree.run(&["-s", "a.one"]);
+    assert!(!none.stdout.contains("zephyr"), "{none:#?}");
+
+    // Published figures have the same row, and none of them is of this core.
+    let published = tree.run(&["-s", "a.one", "--published"]);
+    assert!(published.stdout.contains("on cortex-m4, which is not among ours"), "{published:#?}");
+    tree.run(&["--published", "--format", "csv"]).refused(2, &["in tables only", "list published"]);
+
+    // The report has both, in each form; a removed import is not shown.
+    for format in ["html", "md"] {
+        let report = ["report", "--format", format, "--catalogue", "catalogue"];
+        let report = said(&tree.path(""), &report);
+        assert_eq!(report.code, 0, "{report:#?}");
+        for part in ["Figures of others beside ours", "a board", "uart.log:2", "not compared"] {
+            assert!(report.stdout.contains(part), "{part} in {report:#?}");
+        }
+    }
+    let runs = said(&tree.path(""), &["log", "--format", "json"]);
+    let runs: serde_json::Value = serde_json::from_str(&runs.stdout).expect("JSON");
+    for run in runs["runs"].as_array().expect("runs") {
+        if run["command"].as_str().is_some_and(|command| command.contains("import")) {
+            let id = run["id"].as_str().expect("an id");
+            assert_eq!(said(&tree.path(""), &["rm", id]).code, 0);
+        }
+    }
+    let removed = tree.run(&["-s", "a.one", "--imported"]);
+    assert!(!removed.stdout.contains("zephyr"), "{removed:#?}");
+}
+
 #[test]
 fn one_failure_does_not_lose_the_others() {
     let tree = Tree::new();

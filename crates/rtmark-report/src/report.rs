@@ -1,0 +1,133 @@
+//! A report of a run: everything that is known of it, in one page or in Markdown.
+
+use std::fmt::Write as _;
+
+use rtmark_model::{Answer, Catalogue};
+use serde::Serialize;
+
+use crate::beside::Beside;
+use crate::markdown::{code, escaped, markdown};
+use crate::matrix::{Block, blocks_by_profile};
+use crate::sections::{History, cold, environment, histories, made, masked, settings, worst_cases};
+use crate::sheet::Sheet;
+use crate::worst::Worst;
+
+/// What the report says about the run that it shows.
+#[derive(Clone, Debug, Serialize)]
+pub struct RunFacts {
+    /// Its id, or as much of it as people read.
+    pub id: String,
+    /// When it was, in words.
+    pub when: String,
+    /// The commit that it measured.
+    pub revision: Option<String>,
+    /// Whether it was finished.
+    pub complete: bool,
+    /// The command that made it.
+    pub command: String,
+}
+
+/// What a report is made of.
+#[derive(Clone, Copy, Debug)]
+pub struct Report<'a> {
+    /// What stands above it.
+    pub title: &'a str,
+    /// The program that writes it, with its version.
+    pub generator: &'a str,
+    /// The run.
+    pub run: Option<&'a RunFacts>,
+    /// Its answers.
+    pub answers: &'a [Answer],
+    /// What the scenarios mean.
+    pub catalogue: &'a Catalogue,
+    /// Figures of others, published or imported: those with equal spans stand beside ours.
+    pub others: &'a [Answer],
+    /// What searches for worst cases have found.
+    pub worst: &'a [Worst],
+    /// The figures over runs.
+    pub histories: &'a [History],
+}
+
+impl<'a> Report<'a> {
+    /// One of a run's answers alone.
+    pub fn of(answers: &'a [Answer], catalogue: &'a Catalogue) -> Self {
+        Self {
+            title: "What real-time kernels cost",
+            generator: concat!("rtmark ", env!("CARGO_PKG_VERSION")),
+            run: None,
+            answers,
+            catalogue,
+            others: &[],
+            worst: &[],
+            histories: &[],
+        }
+    }
+
+    /// The sheets that are not of one soc.
+    pub(crate) fn sheets(&self) -> Vec<Sheet> {
+        let mut sheets = worst_cases(self);
+        sheets.extend(Beside::of(self.answers, self.others, self.catalogue).sheets());
+        sheets.extend(histories(self.histories));
+        sheets.push(environment(self));
+        sheets
+    }
+
+    /// Renders it as GitHub's Markdown.
+    pub fn markdown(&self) -> String {
+        let mut text = format!("## {}\n\n", escaped(self.title));
+        if let Some(run) = self.run {
+            let commit = run.revision.as_ref().map(|commit| format!(", commit {}", code(commit)));
+            let _ = writeln!(
+                text,
+                "Run {} of {} UTC{}{}, by {}: {}\n",
+                code(&run.id),
+                run.when,
+                commit.unwrap_or_default(),
+                if run.complete { "" } else { ", **incomplete**" },
+                self.generator,
+                code(&run.command)
+            );
+        }
+        text.push_str(&markdown(self.answers));
+        for block in blocks_by_profile(self.answers) {
+            let sheets = of_block(&block, "");
+            if !sheets.is_empty() {
+                let _ = writeln!(
+                    text,
+                    "\n<details><summary>{}: cold and warm, masked times, settings</summary>\n",
+                    escaped(&label(&block))
+                );
+                sheets.iter().for_each(|sheet| text.push_str(&sheet.markdown()));
+                text.push_str("</details>\n");
+            }
+        }
+        for sheet in self.sheets() {
+            let _ = write!(text, "\n{}", sheet.markdown());
+        }
+        text
+    }
+}
+
+/// What a block of a report is of.
+pub fn label(block: &Block<'_>) -> String {
+    let mut label = crate::notes::one_line(block.soc);
+    let profile = crate::notes::one_line(block.profile().unwrap_or_default());
+    if profile != "default" {
+        let _ = write!(label, ", profile {profile}");
+    }
+    if block.backend != rtmark_model::Backend::Sim {
+        let _ = write!(label, ", {}", block.backend);
+    }
+    label
+}
+
+/// The sheets of one block, whose ids begin with `id`.
+pub fn of_block(block: &Block<'_>, id: &str) -> Vec<Sheet> {
+    let sheets = [
+        masked(block, &format!("masked{id}")),
+        cold(block, &format!("cold{id}")),
+        settings(block, &format!("settings{id}")),
+        made(block, &format!("made{id}")),
+    ];
+    sheets.into_iter().flatten().collect()
+}

@@ -1,0 +1,46 @@
+//! Under which conditions a report's figures were made.
+
+use std::collections::BTreeSet;
+
+use rtmark_model::{Answer, Series};
+
+use crate::report::Report;
+use crate::sheet::{Column, Row, Sheet};
+
+/// The run, the programs and the socs.
+pub fn environment(report: &Report<'_>) -> Sheet {
+    let about = "What the simulator counts depends on nothing else: not on the computer, its \
+                 load, or the moment.";
+    let mut sheet = Sheet::new("environment", "Environment", about);
+    sheet.columns = vec![Column::text("what"), Column::text("which")];
+    let mut tell = |what: &str, which: String| {
+        if !which.is_empty() {
+            sheet.rows.push(Row::new([what.to_owned(), which]));
+        }
+    };
+    if let Some(run) = report.run {
+        let word = if run.complete { "" } else { ", incomplete" };
+        tell("run", format!("{} of {} UTC{word}", run.id, run.when));
+        tell("command", run.command.clone());
+        tell("commit", run.revision.clone().unwrap_or_default());
+    }
+    let series = || report.answers.iter().filter_map(Answer::series);
+    let each = |of: &dyn Fn(&Series) -> Option<String>| {
+        let all: BTreeSet<String> = series().filter_map(of).filter(|s| !s.is_empty()).collect();
+        all.into_iter().collect::<Vec<_>>().join("; ")
+    };
+    tell("rtmark", each(&|s| Some(s.provenance.rtmark.clone())));
+    tell("rtmark, SHA-256", each(&|s| s.provenance.rtmark_sha256.clone()));
+    tell("timing model", each(&|s| s.provenance.timing_model.clone()));
+    tell("emulator", each(&|s| s.provenance.emulator.clone()));
+    tell("compilers", each(&|s| Some(s.provenance.compiler.version.clone())));
+    tell("firmware's commit", each(&|s| s.provenance.commit.clone()));
+    let soc = |s: &Series| {
+        let (p, clock) = (&s.provenance, s.clock);
+        let sha = p.soc_sha256.get(..16).unwrap_or(&p.soc_sha256);
+        Some(format!("{}: {} at {clock}, SHA-256 {sha}\u{2026}", s.key.soc, p.core))
+    };
+    tell("socs", each(&soc));
+    tell("report", report.generator.to_owned());
+    sheet
+}

@@ -1,0 +1,17 @@
+//! The parts of a report besides the matrix, each a list of sheets.
+
+mod built;
+mod cold;
+mod curves;
+mod environment;
+mod history;
+mod masked;
+mod worst;
+
+pub use built::{made, settings};
+pub use cold::cold;
+pub use curves::curves;
+pub use environment::environment;
+pub use history::{History, HistoryPoint, histories};
+pub use masked::masked;
+pub use worst::worst_cases;

@@ -1,0 +1,204 @@
+//! Worst cases: how long an interrupt waited, where, and by what it was held back.
+
+use crate::matrix::grouped;
+use crate::report::Report;
+use crate::sheet::{Chart, Column, Line, Row, Sheet, Style};
+use crate::worst::{Timed, Worst};
+
+/// Results whose charts are drawn, the worst first.
+const CHARTED: usize = 24;
+/// Witnesses of one result that are told.
+const WITNESSES: usize = 3;
+/// Stretches of one result that are told.
+const STRETCHES: usize = 5;
+/// Into how many slices a path is cut.
+const SLICES: f64 = 480.0;
+/// Lengths that a histogram shows; of more, neighbours are put together.
+const COLUMNS: usize = 80;
+
+/// All results, the worst first: a line each, and then each one at length.
+pub fn worst_cases(report: &Report<'_>) -> Vec<Sheet> {
+    if report.worst.is_empty() {
+        return Vec::new();
+    }
+    let mut results: Vec<&Worst> = report.worst.iter().collect();
+    results.sort_by_key(|worst| std::cmp::Reverse(worst.handler().map_or(i64::MIN, |t| t.max)));
+    let about = "An interrupt became pending at every cycle of each scenario\u{2019}s spans, one at a \
+                 time. Cycles from there to the first instruction of its handler: exact for the \
+                 path that the scenario takes, and no bound over all inputs.";
+    let mut summary = Sheet::new("worst", "Worst case", about);
+    summary.columns = ["kernel", "scenario", "soc"].map(Column::text).into();
+    summary.columns.extend(["points", "min", "p50", "p99", "max"].map(Column::number));
+    summary.columns.extend(["the worst one came at", "held back by"].map(Column::text));
+    for worst in &results {
+        let Some(timed) = worst.handler() else { continue };
+        let witness = timed.witnesses.first();
+        let kernel = worst.kernel.clone().unwrap_or_else(|| worst.image.clone());
+        let row = Row::new([
+            kernel.clone(),
+            worst.scenario.clone().unwrap_or_default(),
+            worst.soc.clone(),
+            grouped(worst.points) + if worst.complete { "" } else { ", incomplete" },
+            timed.min.to_string(),
+            timed.p50.to_string(),
+            timed.p99.to_string(),
+            timed.max.to_string(),
+            witness.map(|witness| witness.at.to_string()).unwrap_or_default(),
+            witness.map(|witness| witness.held()).unwrap_or_default(),
+        ]);
+        summary.rows.push(row.kernel(&kernel).scenario(worst.scenario.as_deref().unwrap_or("")));
+    }
+    let mut sheets = vec![summary];
+    for (rank, worst) in results.into_iter().enumerate() {
+        let number = rank + 1;
+        let mut latencies = latencies(report, worst, number);
+        if rank < CHARTED {
+            latencies.charts = worst.latencies.iter().flat_map(|t| charts(worst, t)).collect();
+        }
+        let of = [Some(latencies), witnesses(worst, number), stretches(worst, number)];
+        sheets.extend(of.into_iter().flatten().map(|mut sheet| {
+            sheet.below = true;
+            let scenario = worst.scenario.as_deref().unwrap_or_default();
+            for row in &mut sheet.rows {
+                row.kernel.clone_from(&worst.kernel);
+                row.scenario = Some(scenario.to_owned());
+            }
+            sheet
+        }));
+    }
+    sheets
+}
+
+fn latencies(report: &Report<'_>, worst: &Worst, number: usize) -> Sheet {
+    let part = if worst.complete { "every one" } else { "INCOMPLETE: a part" };
+    let mut about = format!(
+        "{} at interrupt {} with priority {:#04x}, {} points, {part} of them; timing model {}; {}; \
+         {} functions of the image were not executed.",
+        worst.core,
+        worst.interrupt,
+        worst.priority,
+        grouped(worst.points),
+        worst.timing_model,
+        worst.reach,
+        worst.not_executed.len()
+    );
+    if !is_of_the_same_firmware(report, worst) {
+        about.push_str(" It is of another build than the figures of this report.");
+    }
+    let mut sheet = Sheet::new(format!("worst-{number}"), worst.title(), about);
+    sheet.columns = vec![Column::text("cycles")];
+    sheet.columns.extend(["min", "p50", "p90", "p99", "max"].map(Column::number));
+    sheet.columns.push(Column::number("1000 random tries meet it"));
+    sheet.columns.push(Column::number("without an answer"));
+    sheet.rows = worst
+        .latencies
+        .iter()
+        .map(|t| {
+            let [min, p50, p90, p99, max] =
+                [t.min, t.p50, t.p90, t.p99, t.max].map(|n| n.to_string());
+            let chance = format!("{:.1} %", t.chance_in_1000 * 100.0);
+            Row::new([t.text.clone(), min, p50, p90, p99, max, chance, t.missing.to_string()])
+        })
+        .collect();
+    sheet
+}
+
+/// Whether any figure of the report is of the image that was searched, or none tells.
+fn is_of_the_same_firmware(report: &Report<'_>, worst: &Worst) -> bool {
+    let of_it = report.answers.iter().filter_map(|answer| answer.series()).filter(|series| {
+        Some(series.key.kernel.as_str()) == worst.kernel.as_deref()
+            && worst.is_of(&series.key.soc, series.key.scenario.as_str())
+    });
+    let mut images = of_it.map(|series| &series.provenance.firmware.elf_sha256).peekable();
+    images.peek().is_none() || images.any(|sha256| *sha256 == worst.elf_sha256)
+}
+
+fn witnesses(worst: &Worst, number: usize) -> Option<Sheet> {
+    let about = "Where the interrupt became pending, the functions that had called each other up \
+                 to there, and the command that runs it again.";
+    let title = format!("Witnesses of {}", worst.title());
+    let mut sheet = Sheet::new(format!("witnesses-{number}"), title, about);
+    sheet.columns =
+        vec![Column::text("what"), Column::number("cycles"), Column::number("pended in")];
+    sheet.columns.extend(["at", "in", "held back by"].map(Column::text));
+    sheet.columns.push(Column::code("once more"));
+    for timed in &worst.latencies {
+        for witness in timed.witnesses.iter().take(WITNESSES) {
+            sheet.rows.push(Row::new([
+                timed.text.clone(),
+                witness.cycles.to_string(),
+                witness.point.to_string(),
+                witness.at.to_string(),
+                witness.stack.join(" > "),
+                witness.held(),
+                format!("rtmark {}", witness.command),
+            ]));
+        }
+    }
+    (!sheet.rows.is_empty()).then_some(sheet)
+}
+
+fn stretches(worst: &Worst, number: usize) -> Option<Sheet> {
+    let title = format!("Longest held back in {}", worst.title());
+    let about =
+        "Stretches in which the interrupt would not have been taken, the longest of its kind.";
+    let mut sheet = Sheet::new(format!("held-{number}"), title, about);
+    sheet.columns = vec![Column::number("cycles"), Column::number("times")];
+    sheet.columns.extend(["by", "from", "to"].map(Column::text));
+    for stretch in worst.held_back.iter().take(STRETCHES) {
+        sheet.rows.push(Row::new([
+            grouped(stretch.cycles),
+            grouped(stretch.count),
+            stretch.held_by.clone(),
+            stretch.from.to_string(),
+            stretch.to.to_string(),
+        ]));
+    }
+    (!sheet.rows.is_empty()).then_some(sheet)
+}
+
+/// The latency along the path, and how often each length came.
+fn charts(worst: &Worst, timed: &Timed) -> [Chart; 2] {
+    let line = |name: &str, style, points| Line {
+        name: name.to_owned(),
+        kernel: worst.kernel.clone(),
+        style,
+        points,
+    };
+    // A slice without points breaks the line; its place is told by the number.
+    let along = |of: &dyn Fn(&(u32, i64, i64)) -> i64| -> Vec<(f64, f64)> {
+        let place = |slice: u32| (f64::from(slice) * 1000.0 / SLICES).round() / 10.0;
+        timed.along_the_path.iter().map(|at| (place(at.0), of(at) as f64)).collect()
+    };
+    let along = Chart {
+        title: format!("{}: {}, along the path", worst.title(), timed.text),
+        across: "% of the path".into(),
+        up: "cycles".into(),
+        doubling: false,
+        places: Vec::new(),
+        lines: vec![
+            line("least", Style::Steps, along(&|at| at.1)),
+            line("most", Style::Band, along(&|at| at.2)),
+        ],
+    };
+    let often = Chart {
+        title: format!("{}: {}, how often", worst.title(), timed.text),
+        across: "cycles".into(),
+        up: "points".into(),
+        doubling: false,
+        places: Vec::new(),
+        lines: vec![line("points", Style::Columns, histogram(&timed.histogram))],
+    };
+    [along, often]
+}
+
+/// A histogram of at most so many columns.
+fn histogram(counts: &[(i64, u64)]) -> Vec<(f64, f64)> {
+    let step = counts.len().div_ceil(COLUMNS).max(1);
+    let column = |part: &[(i64, u64)]| {
+        let first = part.first().map_or(0, |(cycles, _)| *cycles);
+        let points: u64 = part.iter().map(|(_, points)| points).sum();
+        (first as f64, points as f64)
+    };
+    counts.chunks(step).map(column).collect()
+}

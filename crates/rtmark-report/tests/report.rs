@@ -1,0 +1,69 @@
+//! The report's parts, in Markdown and in HTML, and what it refuses.
+
+mod fixture;
+
+use fixture::{Fixture, HOSTILE};
+
+/// Headings of all that a report can hold.
+const PARTS: &[&str] = &[
+    "Longest time masked",
+    "Cold and warm",
+    "Settings side by side",
+    "What produced the figures",
+    "Worst case",
+    "Witnesses of freertos thread.yield on one",
+    "Longest held back in freertos thread.yield on one",
+    "Figures of others beside ours",
+    "History",
+    "Environment",
+];
+
+#[test]
+fn both_forms_have_the_same_parts() {
+    let fixture = Fixture::new();
+    let html = fixture.report().html().expect("rendered");
+    let markdown = fixture.report().markdown();
+    for part in PARTS {
+        assert!(html.contains(&format!(">{part}<")), "{part} in HTML");
+        assert!(markdown.contains(&format!("# {part}\n")), "{part} in {markdown}");
+    }
+    for figure in ["rtmark sim x.elf --irq=8@1234", "PRIMASK 44", "31", "1.98\u{d7}"] {
+        assert!(html.contains(figure) && markdown.contains(figure), "{figure} in {markdown}");
+    }
+    assert!(markdown.contains("| growth.tick.delayed | freertos | linear"), "{markdown}");
+}
+
+#[test]
+fn hostile_text_is_text_in_markdown() {
+    let fixture = Fixture::new();
+    let markdown = fixture.report().markdown();
+    assert!(markdown.contains(HOSTILE), "as code, it is what it was");
+    let mut bars = 0;
+    for line in markdown.lines() {
+        // Between backticks nothing is markup.
+        let plain: String = line.split('`').step_by(2).collect();
+        assert!(!plain.contains("<script>") && !plain.contains("<img"), "{line}");
+        let of_line =
+            if line.starts_with('|') { line.replace("\\|", "").matches('|').count() } else { 0 };
+        assert!(bars == 0 || of_line == 0 || bars == of_line, "{line}");
+        bars = of_line;
+    }
+}
+
+#[test]
+fn other_forms_of_worst_cases_are_refused() {
+    let refused = |text: &str| rtmark_report::worst(text).expect_err(text).to_string();
+    assert!(refused("\u{1b}[2J").contains("no result of `rtmark worst --format json`"));
+    assert!(refused("{}").contains("schema_version"));
+    assert!(refused("{\"schema_version\": 2}").contains("form 2"));
+    let text = refused("{\"schema_version\": 1, \"results\": [{\"kernel\": \"\u{1b}\"}]}");
+    assert!(!text.contains('\u{1b}'), "{text}");
+}
+
+#[test]
+fn a_report_of_nothing_measured_is_one_all_the_same() {
+    let catalogue = rtmark_model::Catalogue::builtin().expect("good");
+    let report = rtmark_report::Report::of(&[], &catalogue);
+    assert!(report.html().expect("rendered").contains("Environment"));
+    assert!(report.markdown().starts_with("## What real-time kernels cost"));
+}
