@@ -84,7 +84,7 @@ window.onload = () => setTimeout(() => {
   q('#block-1 tr[data-scenario="thread.yield"] a').click();
   setTimeout(() => {
     check("the link opens the scenario", details.open);
-    check("charts are drawn", details.querySelectorAll("canvas").length === 4 && [...details.querySelectorAll("canvas")].every((canvas) => canvas.clientWidth > 100));
+    check("charts are drawn: " + [...details.querySelectorAll("canvas")].map((canvas) => canvas.clientWidth), details.querySelectorAll("canvas").length === 4 && [...details.querySelectorAll("canvas")].every((canvas) => canvas.clientWidth > 100));
     check("the command is told", details.textContent.includes("rtmark run --scenario thread.yield --soc one --kernel floor freertos rtic"));
     check("it leads to the worst case", details.querySelector("a[href='#worst']").textContent.includes("61 cycles"));
     choose("input[name=kernel][value=freertos]");

@@ -27,7 +27,7 @@ fn both_forms_have_the_same_parts() {
         assert!(html.contains(&format!(">{part}<")), "{part} in HTML");
         assert!(markdown.contains(&format!("# {part}\n")), "{part} in {markdown}");
     }
-    for figure in ["rtmark sim x.elf --irq=8@1234", "PRIMASK 44", "31", "1.98\u{d7}"] {
+    for figure in ["rtmark sim x.elf --irq=8@1234", "PRIMASK 44", "31", "3.3\u{d7} ours"] {
         assert!(html.contains(figure) && markdown.contains(figure), "{figure} in {markdown}");
     }
     assert!(markdown.contains("| growth.tick.delayed | freertos | linear"), "{markdown}");
@@ -41,7 +41,7 @@ fn hostile_text_is_text_in_markdown() {
     let mut bars = 0;
     for line in markdown.lines() {
         // Between backticks nothing is markup.
-        let plain: String = line.split('`').step_by(2).collect();
+        let plain: String = line.replace("\\<", "").split('`').step_by(2).collect();
         assert!(!plain.contains("<script>") && !plain.contains("<img"), "{line}");
         let of_line =
             if line.starts_with('|') { line.replace("\\|", "").matches('|').count() } else { 0 };

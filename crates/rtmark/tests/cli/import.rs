@@ -163,7 +163,7 @@ fn a_disk_that_is_full_loses_nothing_that_was_finished() {
     let store = ["--store", "disk/s.sqlite"];
     assert_eq!(said(&[&["import", "uart.log", "-q"], &store[..]].concat()).code, 0);
     let full = said(&[&["import", "long.log", "-q"], &store[..]].concat());
-    full.refused(2, &["disk/s.sqlite", "make room"]);
+    full.refused(1, &["no room to write", "disk/s.sqlite", "make room"]);
     let log = said(&[&["log", "--format", "json"], &store[..]].concat());
     let log: serde_json::Value = serde_json::from_str(&log.stdout).expect("JSON");
     let runs = log["runs"].as_array().expect("runs");

@@ -132,11 +132,14 @@ fn figures_of_others_stand_beside_ours_where_spans_and_cores_are_equal() {
         assert_eq!(said.code, 0, "{said:#?}");
     };
 
+    // Lines are folded anywhere.
+    let unfolded = |said: &Said| said.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+
     // A board that nobody knows has no core, so that there is nothing to compare with.
     import(&["--soc", "a board"]);
     let beside = tree.run(&["-s", "a.one", "--imported"]);
-    assert!(beside.stdout.contains("no figure of others"), "{beside:#?}");
-    assert!(beside.stdout.contains("`rtmark import --core` tells it"), "{beside:#?}");
+    assert!(unfolded(&beside).contains("no figure of others"), "{beside:#?}");
+    assert!(unfolded(&beside).contains("`rtmark import --core` tells it"), "{beside:#?}");
     import(&["--soc", "a board", "--core", "cortex-m0plus"]);
     let beside = tree.run(&["-s", "a.one", "--imported"]);
     assert_eq!(beside.code, 0, "{beside:#?}");
@@ -145,14 +148,15 @@ fn figures_of_others_stand_beside_ours_where_spans_and_cores_are_equal() {
     for part in ["a board", "cortex-m0plus", "48 MHz", "mean", "240", "5.00 \u{b5}s", "[1]"] {
         assert!(line.contains(part), "{part} in {line}");
     }
-    assert!(beside.stdout.contains("[1] uart.log:2 (zephyr-latency-measure"), "{beside:#?}");
+    assert!(unfolded(&beside).contains("[1] uart.log:2 (zephyr-latency-measure"), "{beside:#?}");
     assert!(!beside.stdout.contains("480"), "another span is no row of ours: {beside:#?}");
     let none = tree.run(&["-s", "a.one"]);
     assert!(!none.stdout.contains("zephyr"), "{none:#?}");
 
     // Published figures have the same row, and none of them is of this core.
     let published = tree.run(&["-s", "a.one", "--published"]);
-    assert!(published.stdout.contains("on cortex-m4, which is not among ours"), "{published:#?}");
+    let told = "on cortex-m4, which is not among ours";
+    assert!(unfolded(&published).contains(told), "{published:#?}");
     tree.run(&["--published", "--format", "csv"]).refused(2, &["in tables only", "list published"]);
 
     // The report has both, in each form; a removed import is not shown.
