@@ -1,9 +1,11 @@
 //! Worst cases: how long an interrupt waited, where, and by what it was held back.
 
+use rtmark_model::Answer;
+
 use crate::matrix::grouped;
 use crate::report::Report;
 use crate::sheet::{Chart, Column, Line, Row, Sheet, Style};
-use crate::worst::{Timed, Worst};
+use crate::worst::{Timed, Witness, Worst};
 
 /// Results whose charts are drawn, the worst first.
 const CHARTED: usize = 24;
@@ -44,7 +46,7 @@ pub fn worst_cases(report: &Report<'_>) -> Vec<Sheet> {
             timed.p99.to_string(),
             timed.max.to_string(),
             witness.map(|witness| witness.at.to_string()).unwrap_or_default(),
-            witness.map(|witness| witness.held()).unwrap_or_default(),
+            witness.map(Witness::held).unwrap_or_default(),
         ]);
         summary.rows.push(row.kernel(&kernel).scenario(worst.scenario.as_deref().unwrap_or("")));
     }
@@ -105,7 +107,7 @@ fn latencies(report: &Report<'_>, worst: &Worst, number: usize) -> Sheet {
 
 /// Whether any figure of the report is of the image that was searched, or none tells.
 fn is_of_the_same_firmware(report: &Report<'_>, worst: &Worst) -> bool {
-    let of_it = report.answers.iter().filter_map(|answer| answer.series()).filter(|series| {
+    let of_it = report.answers.iter().filter_map(Answer::series).filter(|series| {
         Some(series.key.kernel.as_str()) == worst.kernel.as_deref()
             && worst.is_of(&series.key.soc, series.key.scenario.as_str())
     });
