@@ -128,17 +128,14 @@ impl<'a, 'elf> Polls<'a, 'elf> {
         let at = self.starts.partition_point(|&start| start <= pc);
         let function = at.checked_sub(1).map_or(0, |at| self.starts[at]);
         let end = self.starts.get(at).copied().unwrap_or(pc + 2);
+        // Back in the function that called it.
+        let back = |run: &Run| function != run.function && function == run.caller;
+        self.level.run.take_if(|run| back(run));
         let found = self.task_at(pc, function, end);
         let level = &mut self.level;
-        if level.run.as_ref().is_some_and(|run| {
-            if function == run.function {
-                run.function == run.caller && found.as_ref() != Some(&run.task)
-            } else {
-                function == run.caller
-            }
-        }) {
-            level.run = None;
-        }
+        // Inlined: where its code ends.
+        let behind = |run: &Run| function == run.function && run.function == run.caller;
+        level.run.take_if(|run| behind(run) && found.as_ref() != Some(&run.task));
         if level.run.is_none()
             && let Some(task) = found
         {
