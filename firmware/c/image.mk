@@ -8,6 +8,7 @@
 #   INCLUDES    directories with headers
 #   DEFINES     macros of the form NAME=value
 #   LINK        further arguments of the linker
+#   TOLD        settings that only this makefile knows, as words such as heap=heap_4
 #   OPT         optimisation of everything, for instance -O2
 #   OPT_<image> optimisation of that image's own source file, if it differs
 #   WITHOUT_<image>  sources, without their .c, that are not linked into that image
@@ -27,6 +28,7 @@
 #   RTMARK_GEN      directory with memory.x and rtmark_soc.h of that soc
 #   RTMARK_CLOCKED  1 for probes that read a counter (see rtmark_clock.h)
 #   RTMARK_WITHOUT  images that are not built
+#   RTMARK_OBJECT   what there is one more of in the image that the target `object` builds
 #   RTMARK_OUT      directory for the ELFs; use one for each soc and choice of settings
 #   CROSS_COMPILE   prefix of the tools (arm-none-eabi-)
 #   CLANG           that compiler (clang), where settings ask for it
@@ -34,7 +36,7 @@
 #
 # The same sources give the same ELF, byte by byte, in whatever directory.
 
-SHARED := $(patsubst %/,%,$(dir $(lastword $(MAKEFILE_LIST))))
+SHARED := $(patsubst %/,%,$(dir $(abspath $(lastword $(MAKEFILE_LIST)))))
 FIRMWARE := $(abspath $(SHARED)/..)
 
 # ------------------------------------------------------------------- what to build for
@@ -68,8 +70,10 @@ ifeq ($(filter flash ram,$(CODE_IN)),)
 $(error code can be in flash or ram, not in `$(CODE_IN)`)
 endif
 
+CORE_FLAGS_cortex-m0 := -mcpu=cortex-m0 -mfloat-abi=soft -DRTMARK_CORE_HAS_FPU=0
 CORE_FLAGS_cortex-m0plus := -mcpu=cortex-m0plus -mfloat-abi=soft -DRTMARK_CORE_HAS_FPU=0
 CORE_FLAGS_cortex-m3 := -mcpu=cortex-m3 -mfloat-abi=soft -DRTMARK_CORE_HAS_FPU=0
+CORE_FLAGS_cortex-m4 := -mcpu=cortex-m4+nofp -mfloat-abi=soft -DRTMARK_CORE_HAS_FPU=0
 CORE_FLAGS_cortex-m4f := -mcpu=cortex-m4 -mfpu=fpv4-sp-d16 -mfloat-abi=hard -DRTMARK_CORE_HAS_FPU=1
 CORE_FLAGS_cortex-m33 := -mcpu=cortex-m33 -mfpu=fpv5-sp-d16 -mfloat-abi=hard -DRTMARK_CORE_HAS_FPU=1
 
@@ -118,11 +122,13 @@ OUT := $(abspath $(RTMARK_OUT))
 OBJ := $(OUT)/obj
 GEN := $(OBJ)/gen
 
-# Paths appear in debug information and in __FILE__; these make them relative.
-# GCC believes PWD, which may reach this directory through a symbolic link.
-PREFIX_MAP := -ffile-prefix-map=$(FIRMWARE)=. -ffile-prefix-map=$(OUT)=out \
+# Paths appear in debug information and in __FILE__; these make them relative. The compiler runs
+# in $(FIRMWARE), so that all files are named from the same place, also those of a kernel that lies
+# elsewhere. GCC believes PWD, which may reach that directory through a symbolic link.
+PREFIX_MAP := -ffile-prefix-map=$(dir $(CURDIR))= -ffile-prefix-map=$(FIRMWARE)=. \
+              -ffile-prefix-map=$(FIRMWARE)/= -ffile-prefix-map=$(OUT)=out \
               $(if $(THIRD_PARTY),-ffile-prefix-map=$(THIRD_PARTY)=third-party)
-export PWD := $(CURDIR)
+export PWD := $(FIRMWARE)
 
 # Newlib as the compiler finds it, without specs.
 MACHINE := $(THUMB) $(CORE_FLAGS)
@@ -131,7 +137,7 @@ CFLAGS := $(MACHINE) -std=gnu11 -g -ffunction-sections -fdata-sections \
           $(if $(RTMARK_CLOCKED),-DRTMARK_CLOCKED=1) \
           $(addprefix -DRTMARK_SET_,$(filter-out OPT=% COMPILER=% CODE_IN=%,$(RTMARK_SET))) \
           $(if $(filter ram,$(CODE_IN)),-DRTMARK_CODE_IN_RAM) \
-          $(addprefix -D,$(DEFINES)) -I$(SHARED) -I$(GEN) $(addprefix -I,$(INCLUDES))
+          $(addprefix -D,$(DEFINES)) -I$(SHARED) -I$(GEN) $(addprefix -I,$(abspath $(INCLUDES)))
 SCRIPT := $(SHARED)/firmware$(if $(filter ram,$(CODE_IN)),_ram).ld
 LDFLAGS := $(MACHINE) -nostartfiles -Wl,--gc-sections -Wl,--build-id=none \
            -Wl,--fatal-warnings $(LINK) -L$(GEN) -T$(SCRIPT) \
@@ -155,11 +161,11 @@ ELFS := $(IMAGES:%=$(OUT)/%.elf)
 # without its being a file: a change of any of it rebuilds all.
 SETTINGS := $(CC) $(CC_VERSION) $(CC_FLAGS) $(CFLAGS) $(LDFLAGS) OPT=$(OPT) \
             $(foreach image,$(IMAGES),$(image)=$(OPT_$(image))) \
-            $(THIRD_PARTY_SOURCES) $(RTMARK_SOC)
+            $(addprefix told:,$(TOLD)) $(THIRD_PARTY_SOURCES) $(RTMARK_SOC)
 
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: all clean FORCE
+.PHONY: all object clean FORCE
 .DEFAULT_GOAL := all
 
 # Nothing to do is success without a word.
@@ -181,11 +187,11 @@ $(GEN)/%: $(RTMARK_GEN)/% FORCE
 
 NEEDED_BY_OBJECTS := $(OBJ)/settings $(GEN)/rtmark_soc.h $(MAKEFILE_LIST)
 
-assemble = $(Q)$(CC) $(CC_FLAGS) $(CFLAGS) $(PREFIX_MAP) -MMD -MP -c $(abspath $<) -o $@
-to_assembly = $(CC) $(CC_FLAGS) $(CFLAGS) $(or $(OPT_$*),$(OPT)) $(PER_FILE) $(PREFIX_MAP) -MMD -MP -MF $(@:.o=.d) -MT $@ \
+assemble = $(Q)cd $(FIRMWARE) && $(CC) $(CC_FLAGS) $(CFLAGS) $(PREFIX_MAP) -MMD -MP -c $(abspath $<) -o $@
+to_assembly = cd $(FIRMWARE) && $(CC) $(CC_FLAGS) $(CFLAGS) $(or $(OPT_$*),$(OPT)) $(PER_FILE) $(PREFIX_MAP) -MMD -MP -MF $(@:.o=.d) -MT $@ \
               $(abspath $<) -S -o $@.s
 ifeq ($(RTMARK_CLOCKED),)
-compile = $(Q)$(CC) $(CC_FLAGS) $(CFLAGS) $(or $(OPT_$*),$(OPT)) $(PER_FILE) $(PREFIX_MAP) -MMD -MP -c $(abspath $<) -o $@
+compile = $(Q)cd $(FIRMWARE) && $(CC) $(CC_FLAGS) $(CFLAGS) $(or $(OPT_$*),$(OPT)) $(PER_FILE) $(PREFIX_MAP) -MMD -MP -c $(abspath $<) -o $@
 else
 # By way of assembly language, where probes come to the entries of functions.
 compile = $(Q)$(to_assembly) && awk -f $(SHARED)/entry_probes.awk $@.s $@.s > $@.probed.s && \
@@ -200,6 +206,13 @@ NO_CALLS_clang := -fno-builtin
 $(addprefix $(OBJ)/,$(notdir $(STARTUP:.c=.o))): PER_FILE := \
                           $(if $(filter clang,$(COMPILER)),-mno-implicit-float,$(GENERAL_REGISTERS)) \
                           $(if $(filter ram,$(CODE_IN)),$(NO_CALLS_$(COMPILER)))
+
+# One of each object of the kernel's, and one more of RTMARK_OBJECT, to see what that takes.
+object: $(OUT)/objects_$(RTMARK_OBJECT).elf
+
+$(OBJ)/objects_%.o: PER_FILE = -DONE_MORE_$*
+$(OBJ)/objects_%.o: objects.c $(NEEDED_BY_OBJECTS)
+	$(compile)
 
 $(OBJ)/%.o: %.c $(NEEDED_BY_OBJECTS)
 	$(compile)
@@ -222,7 +235,7 @@ $(foreach source,$(THIRD_PARTY_SOURCES),$(eval $(call third_party_object,$(sourc
 $(OUT)/%.elf: $(OBJ)/%.o $(COMMON_OBJECTS) $(GEN)/memory.x $(SCRIPT)
 	$(Q)$(GCC) $(LDFLAGS) $(filter-out $(WITHOUT_$*:%=$(OBJ)/%.o),$(filter %.o,$^)) -o $@
 
-.SECONDARY: $(IMAGE_OBJECTS) $(COMMON_OBJECTS) $(GEN)/memory.x $(GEN)/rtmark_soc.h
+.SECONDARY: $(OBJ)/objects_$(RTMARK_OBJECT).o $(IMAGE_OBJECTS) $(COMMON_OBJECTS) $(GEN)/memory.x $(GEN)/rtmark_soc.h
 
 # A source tree that has gone since the last build stops nothing: what was made of it is made anew.
 /%.c: ;

@@ -68,14 +68,15 @@
  * | 4    | RTMARK_END_AT_RETURN   | exception number                             |
  * | 5    | RTMARK_SCENARIO        | the index that selects the scenario          |
  * | 6    | RTMARK_SETTING         | the value that the setting was compiled with |
+ * | 7    | RTMARK_END_AT_SLEEP    | zero                                         |
  *
  * ## Where nobody watches
  *
  * On a board no simulator looks on. Compiled with RTMARK_CLOCKED defined as 1, and linked
  * with rtmark_clock.c, the same probes are calls that read a counter; rtmark_clock.h tells
  * more. The address of such a record is that after the call. Spans that begin when an
- * exception becomes pending, or end when its handler has returned, have no instruction that
- * could be a call, and cannot be measured that way. RTMARK_..._AT_ENTRY needs the
+ * exception becomes pending, or end when its handler has returned or when the core falls
+ * asleep, have no instruction that could be a call, and cannot be measured that way. RTMARK_..._AT_ENTRY needs the
  * compiler's assembly language to pass through entry_probes.awk.
  */
 #ifndef RTMARK_PROBE_H
@@ -123,6 +124,12 @@
  */
 #define RTMARK_END_AT_RETURN(id, exception) \
     __asm__("rtmark_record 4, " #exception ", \"" id "\"")
+
+/**
+ * A span ends when the core falls asleep, by WFI, by a WFE that finds no event, or at the end of
+ * a handler with SLEEPONEXIT. For file scope.
+ */
+#define RTMARK_END_AT_SLEEP(id) __asm__("rtmark_record 7, 0, \"" id "\"")
 
 /**
  * Declares a scenario that one image holds beside others, and the

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* A pool of blocks for each size. */
 #include "bench.h"
+#include "heap_pattern.h"
 
 enum { BLOCKS = 4 };
 
@@ -35,3 +36,35 @@ enum { BLOCKS = 4 };
 
 SIZED(16);
 SIZED(128);
+
+/* ---------------------------------------------------------------- heap.pattern */
+
+static struct evloop_pool pattern_pool;
+
+/* Every block is large enough. */
+static inline void *pattern_take(size_t bytes)
+{
+    (void)bytes;
+    return evloop_pool_take(&pattern_pool);
+}
+
+static inline void pattern_give(void *block)
+{
+    evloop_pool_give(&pattern_pool, block);
+}
+
+static void pattern_step(void *context)
+{
+    static uint32_t storage[PATTERN_HELD][PATTERN_LARGEST / 4];
+
+    (void)context;
+    evloop_pool_init(&pattern_pool, storage, PATTERN_LARGEST, PATTERN_HELD);
+    PATTERN_RUN(pattern_take, pattern_give);
+}
+
+static void pattern(void)
+{
+    enqueue(pattern_step);
+}
+RTMARK_SCENARIO("heap.pattern.malloc", pattern);
+RTMARK_SCENARIO("heap.pattern.free", pattern);

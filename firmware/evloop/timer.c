@@ -148,3 +148,66 @@ static void start(void)
 RTMARK_SCENARIO("timer.now", start);
 RTMARK_SCENARIO("timer.start", start);
 RTMARK_SCENARIO("timer.stop", start);
+
+/* ----------------------------------------------------------- timer.jitter */
+
+enum { JITTER_TICKS = 1000, ITEM_BYTES = 10 };
+
+static uint8_t load_storage[4 * ITEM_BYTES];
+static struct evloop_queue load_queue = {
+    .storage = load_storage, .item_bytes = ITEM_BYTES, .length = 4};
+
+static void jitter_step(void *context);
+
+RTMARK_BEGIN_AT_PEND("timer.jitter", 15);
+RTMARK_END_AT_ENTRY("timer.jitter", jitter_step);
+
+static void __attribute__((noinline)) jitter_step(void *context)
+{
+    (void)context;
+    rtmark_expect("ticks", evloop_now(), ++expired);
+    if (expired == JITTER_TICKS) {
+        rtmark_ok();
+    }
+}
+
+/* What takes its time is cut into steps: one item each. */
+static void load_step(void *context)
+{
+    static const uint8_t sent[ITEM_BYTES] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
+    uint8_t item[ITEM_BYTES] = {0};
+
+    (void)context;
+    (void)evloop_send(&load_queue, sent);
+    (void)evloop_receive(&load_queue, item);
+    rtmark_expect("last byte of the item", item[ITEM_BYTES - 1], ITEM_BYTES);
+    enqueue(load_step);
+}
+
+static void jitter(void)
+{
+    const struct closure closure = {.function = jitter_step};
+
+    evloop_timer_start(&timer, closure, 1, 1);
+    enqueue(load_step);
+}
+RTMARK_SCENARIO("timer.jitter", jitter);
+
+/* ------------------------------------------------------------------ timer.idle */
+
+RTMARK_BEGIN_AT_PEND("timer.idle", 15);
+RTMARK_END_AT_SLEEP("timer.idle");
+
+static void end_step(void *context)
+{
+    (void)context;
+    rtmark_ok();
+}
+
+static void idle(void)
+{
+    const struct closure closure = {.function = end_step};
+
+    evloop_timer_start(&timer, closure, RTMARK_SAMPLES + 1u, 0);
+}
+RTMARK_SCENARIO("timer.idle", idle);

@@ -2,6 +2,7 @@
 /* Blocks of one size in a list. It belongs to one context: nothing is masked. */
 #include <stddef.h>
 
+#include "heap_pattern.h"
 #include "rtmark_firmware.h"
 
 enum { BLOCKS = 4, SMALL_WORDS = 4, LARGE_WORDS = 32 };
@@ -51,3 +52,24 @@ static inline void *take(void)
 
 SIZED(16, small);
 SIZED(128, large);
+
+/* ---------------------------------------------------------------- heap.pattern */
+
+static uint32_t blocks[PATTERN_HELD][PATTERN_LARGEST / 4];
+
+/* Every block is large enough. */
+static inline void *take_sized(size_t bytes)
+{
+    (void)bytes;
+    return take();
+}
+
+static void pattern(void)
+{
+    for (uint32_t number = 0; number < PATTERN_HELD; number++) {
+        give(blocks[number]);
+    }
+    PATTERN_RUN(take_sized, give);
+}
+RTMARK_SCENARIO("heap.pattern.malloc", pattern);
+RTMARK_SCENARIO("heap.pattern.free", pattern);

@@ -139,3 +139,57 @@ static void critical_section(void)
     rtmark_ok();
 }
 RTMARK_SCENARIO("mutex.critical_section", critical_section);
+
+/* ------------------------------------------------------------- mutex.condvar.* */
+
+static bool condition;
+
+/* The other context is the only one that may signal. */
+static inline void wait_for_signal(void)
+{
+    unlock_and_wake();
+    floor_switch();
+    lock_or_wait();
+}
+
+static void condition_waiting(void)
+{
+    lock_or_wait();
+    for (;;) {
+        while (!condition) {
+            RTMARK_BEGIN("mutex.condvar.wait.blocking");
+            wait_for_signal();
+            RTMARK_END("mutex.condvar.signal.wake+ctx");
+        }
+        condition = false;
+        times++;
+    }
+}
+
+static void condition_signalling(void)
+{
+    /* Up to where it waits for the first time. */
+    floor_switch();
+    RTMARK_END("mutex.condvar.wait.blocking");
+    for (uint32_t sample = 1; sample <= RTMARK_SAMPLES; sample++) {
+        lock_or_wait();
+        condition = true;
+        unlock_and_wake();
+
+        RTMARK_BEGIN("mutex.condvar.signal.wake+ctx");
+        floor_switch();
+        RTMARK_END("mutex.condvar.wait.blocking");
+
+        rtmark_expect("times the condition was seen", times, sample);
+        rtmark_expect("mutex held while it waits", held, 0u);
+    }
+    rtmark_ok();
+}
+
+static void condvar(void)
+{
+    floor_prepare_thread(&second_stack, condition_waiting);
+    floor_run_as_thread(&first_stack, condition_signalling);
+}
+RTMARK_SCENARIO("mutex.condvar.wait.blocking", condvar);
+RTMARK_SCENARIO("mutex.condvar.signal.wake+ctx", condvar);

@@ -432,3 +432,67 @@ SIZED(4);
 SIZED(16);
 SIZED(64);
 SIZED(256);
+
+/* ------------------------------------------------------------ queue.zerocopy.* */
+
+enum { PLACES = 4, PLACE_BYTES = 256 };
+
+static uint8_t places[PLACES][PLACE_BYTES];
+static volatile uint32_t filled;
+static uint32_t next_in;
+static uint32_t next_out;
+
+/* One sender and one receiver: only the count is shared. */
+static inline uint8_t *free_place(void)
+{
+    return filled < PLACES ? places[next_in] : NULL;
+}
+
+static inline void sent(void)
+{
+    next_in = (next_in + 1u) % PLACES;
+    cortex_m_disable_interrupts();
+    filled++;
+    cortex_m_enable_interrupts();
+}
+
+static inline const uint8_t *filled_place(void)
+{
+    return filled != 0u ? places[next_out] : NULL;
+}
+
+static inline void received(void)
+{
+    next_out = (next_out + 1u) % PLACES;
+    cortex_m_disable_interrupts();
+    filled--;
+    cortex_m_enable_interrupts();
+}
+
+static void zerocopy(void)
+{
+    for (uint32_t sample = 0; sample < RTMARK_SAMPLES; sample++) {
+        RTMARK_BEGIN("queue.zerocopy.send.256b");
+        uint8_t *const place = free_place();
+        if (place != NULL) {
+            place[0] = (uint8_t)sample;
+            place[PLACE_BYTES - 1] = (uint8_t)sample;
+            sent();
+        }
+        RTMARK_END("queue.zerocopy.send.256b");
+
+        uint32_t sum = 0;
+        RTMARK_BEGIN("queue.zerocopy.receive.256b");
+        const uint8_t *const item = filled_place();
+        if (item != NULL) {
+            sum = (uint32_t)item[0] + item[PLACE_BYTES - 1];
+            received();
+        }
+        RTMARK_END("queue.zerocopy.receive.256b");
+
+        rtmark_expect("sum of the bytes", sum, 2u * sample);
+    }
+    rtmark_ok();
+}
+RTMARK_SCENARIO("queue.zerocopy.send.256b", zerocopy);
+RTMARK_SCENARIO("queue.zerocopy.receive.256b", zerocopy);

@@ -121,3 +121,16 @@ static void now(void)
     rtmark_ok();
 }
 RTMARK_SCENARIO("timer.now", now);
+
+/* ------------------------------------------------------------------ timer.idle */
+
+RTMARK_BEGIN_AT_PEND("timer.idle", 15);
+RTMARK_END_AT_SLEEP("timer.idle");
+
+static void idle(void)
+{
+    start_ticks();
+    delay(RTMARK_SAMPLES + 1u);
+    rtmark_ok();
+}
+RTMARK_SCENARIO("timer.idle", idle);

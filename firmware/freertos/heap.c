@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* heap_4: first fit, neighbours that are free are joined. */
+/* heap_4 and heap_5: first fit, neighbours that are free are joined. */
 #include "bench.h"
+#include "heap_pattern.h"
 
 #define heapSIZED( size )                                                       \
     static void vSized##size##Task( void * pvParameters )                       \
@@ -76,3 +77,19 @@ static void prvFragmented( void )
     xBenchCreateTask( vFragmentedTask, "fragmented", benchLOW_PRIORITY );
 }
 RTMARK_SCENARIO( "heap.malloc.fragmented", prvFragmented );
+
+/*-----------------------------------------------------------*/
+/* heap.pattern.malloc, heap.pattern.free */
+
+static void vPatternTask( void * pvParameters )
+{
+    ( void ) pvParameters;
+    PATTERN_RUN( pvPortMalloc, vPortFree );
+}
+
+static void prvPattern( void )
+{
+    xBenchCreateTask( vPatternTask, "pattern", benchLOW_PRIORITY );
+}
+RTMARK_SCENARIO( "heap.pattern.malloc", prvPattern );
+RTMARK_SCENARIO( "heap.pattern.free", prvPattern );

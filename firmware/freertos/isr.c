@@ -3,7 +3,8 @@
  * From a pending interrupt to its handler, and to the task that the handler wakes
  * by a semaphore ("deferred interrupt handling" in FreeRTOS' book).
  *
- * isr.entry and isr.wake.thread are the same program; they differ in where the span ends.
+ * isr.entry, isr.wake.thread and isr.wake.semaphore are the same program; they differ in where
+ * the span ends.
  */
 #include "bench.h"
 #include "queue.h"
@@ -26,6 +27,7 @@ RTMARK_BEGIN_AT_PEND( "isr.entry", 16 );
 RTMARK_END_AT_ENTRY( "isr.entry", IRQ0_Handler );
 
 RTMARK_BEGIN_AT_PEND( "isr.wake.thread", 16 );
+RTMARK_BEGIN_AT_PEND( "isr.wake.semaphore", 16 );
 
 void IRQ0_Handler( void )
 {
@@ -44,6 +46,7 @@ static void vHandlingTask( void * pvParameters )
     {
         xSemaphoreTake( xWork, portMAX_DELAY );
         RTMARK_END( "isr.wake.thread" );
+        RTMARK_END( "isr.wake.semaphore" );
         ulHandled++;
     }
 }
@@ -86,6 +89,7 @@ static void prvInterrupt( void )
 }
 RTMARK_SCENARIO( "isr.entry", prvInterrupt );
 RTMARK_SCENARIO( "isr.wake.thread", prvInterrupt );
+RTMARK_SCENARIO( "isr.wake.semaphore", prvInterrupt );
 
 /*-----------------------------------------------------------*/
 /* isr.wake.notify: the handler notifies the task directly. */

@@ -1,12 +1,36 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #include "bench.h"
 
+#ifdef HEAP_REGIONS
+
+/* What heap_5 is for: memory in several places. Here it is the same memory in two halves. */
+    static uint8_t ucHeap[ configTOTAL_HEAP_SIZE ] __attribute__( ( aligned( 8 ) ) );
+
+    static void prvDefineHeap( void )
+    {
+        static const HeapRegion_t xRegions[] =
+        {
+            { ucHeap, configTOTAL_HEAP_SIZE / 2 },
+            { &ucHeap[ configTOTAL_HEAP_SIZE / 2 ], configTOTAL_HEAP_SIZE / 2 },
+            { NULL, 0 }
+        };
+
+        vPortDefineHeapRegions( xRegions );
+    }
+#else
+    static void prvDefineHeap( void )
+    {
+    }
+#endif /* HEAP_REGIONS */
+/*-----------------------------------------------------------*/
+
 /*
  * The selected scenario creates its tasks and objects; then the scheduler runs
  * until one of the tasks ends the run.
  */
 int main( void )
 {
+    prvDefineHeap();
     rtmark_run_selected_scenario();
     vTaskStartScheduler();
 

@@ -203,3 +203,77 @@ static void prvCritical( void )
     xBenchCreateTask( vCriticalTask, "critical", benchLOW_PRIORITY );
 }
 RTMARK_SCENARIO( "mutex.critical_section", prvCritical );
+
+/*-----------------------------------------------------------*/
+/* mutex.chain.lock, mutex.chain.unlock: the holder of the mutex that is wanted inherits the
+ * highest priority, but he waits himself, and the one for whom he waits keeps his. */
+
+#define benchHIGHEST_PRIORITY    ( benchHIGH_PRIORITY + 1 )
+
+static SemaphoreHandle_t xOuter;
+static TaskHandle_t xHighestTask;
+
+static void vChainHighestTask( void * pvParameters )
+{
+    ( void ) pvParameters;
+
+    for( ; ; )
+    {
+        vTaskSuspend( NULL );
+        RTMARK_BEGIN( "mutex.chain.lock" );
+        xSemaphoreTake( xOuter, portMAX_DELAY );
+        RTMARK_END( "mutex.chain.unlock" );
+        ulTimes++;
+        xSemaphoreGive( xOuter );
+    }
+}
+
+static void vChainMiddleTask( void * pvParameters )
+{
+    ( void ) pvParameters;
+
+    for( ; ; )
+    {
+        vTaskSuspend( NULL );
+        xSemaphoreTake( xOuter, portMAX_DELAY );
+        xSemaphoreTake( xMutex, portMAX_DELAY );
+        xSemaphoreGive( xOuter );
+        xSemaphoreGive( xMutex );
+    }
+}
+
+static void vChainLowestTask( void * pvParameters )
+{
+    ( void ) pvParameters;
+
+    for( uint32_t ulSample = 1; ulSample <= RTMARK_SAMPLES; ulSample++ )
+    {
+        xSemaphoreTake( xMutex, portMAX_DELAY );
+        vTaskResume( xHighTask );
+        vTaskResume( xHighestTask );
+        RTMARK_END( "mutex.chain.lock" );
+
+        rtmark_expect( "priority of who waits too", uxTaskPriorityGet( xHighTask ), benchHIGHEST_PRIORITY );
+        rtmark_expect( "inherited priority", uxTaskPriorityGet( NULL ), benchHIGH_PRIORITY );
+
+        RTMARK_BEGIN( "mutex.chain.unlock" );
+        xSemaphoreGive( xMutex );
+
+        rtmark_expect( "times the highest task held the mutex", ulTimes, ulSample );
+        rtmark_expect( "priority after the unlock", uxTaskPriorityGet( NULL ), benchLOW_PRIORITY );
+    }
+
+    rtmark_ok();
+}
+
+static void prvChain( void )
+{
+    xMutex = xSemaphoreCreateMutex();
+    prvCheckMutex();
+    xOuter = xSemaphoreCreateMutex();
+    xHighestTask = xBenchCreateTask( vChainHighestTask, "highest", benchHIGHEST_PRIORITY );
+    xHighTask = xBenchCreateTask( vChainMiddleTask, "middle", benchHIGH_PRIORITY );
+    xBenchCreateTask( vChainLowestTask, "lowest", benchLOW_PRIORITY );
+}
+RTMARK_SCENARIO( "mutex.chain.lock", prvChain );
+RTMARK_SCENARIO( "mutex.chain.unlock", prvChain );

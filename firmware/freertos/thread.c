@@ -10,16 +10,35 @@ static TaskHandle_t xHighTask;
 /* thread.yield: two tasks of the same priority yield to each other. Each yield is
  * a sample: it begins in one task and ends in the other. */
 
-static void prvFinishYielding( void )
+/* With time slicing a tick hands over as well, and then two tasks would return from a yield of which
+ * only one switched. So the first task pauses, until right after a tick, as often as a tick
+ * would come between samples; at most clocks and tick rates that is at the start only. */
+#define threadYIELD_CYCLES    300u
+#define threadPER_TICK        ( configCPU_CLOCK_HZ / configTICK_RATE_HZ / threadYIELD_CYCLES )
+
+/* The first task is the one that is reached by even switches. */
+#define threadBETWEEN_PAUSES  ( threadPER_TICK < 2u ? 2u : threadPER_TICK & ~1u )
+
+static void prvCheckTick( void )
 {
-    /* With time slicing a tick hands over as well, and then two tasks would return
-     * from a yield of which only one switched. All samples lie within one tick. */
     if( xTaskGetTickCount() != xStartTick )
     {
         rtmark_failed( "a tick came between the samples: this soc's clock is too slow for them" );
     }
+}
 
+static void prvFinishYielding( void )
+{
+    prvCheckTick();
     rtmark_ok();
+}
+
+static void prvPause( TaskHandle_t xOther )
+{
+    vTaskSuspend( xOther );
+    vTaskDelay( 1 );
+    xStartTick = xTaskGetTickCount();
+    vTaskResume( xOther );
 }
 
 static void vSecondYieldTask( void * pvParameters )
@@ -52,12 +71,10 @@ static void vFirstYieldTask( void * pvParameters )
 {
     ( void ) pvParameters;
 
-    /* To start right after a tick. */
     const TaskHandle_t xSecondTask = xBenchCreateTask( vSecondYieldTask, "second", benchLOW_PRIORITY );
-    vTaskSuspend( xSecondTask );
-    vTaskDelay( 1 );
-    xStartTick = xTaskGetTickCount();
-    vTaskResume( xSecondTask );
+    uint32_t ulNextPause = threadBETWEEN_PAUSES;
+
+    prvPause( xSecondTask );
 
     for( ; ; )
     {
@@ -67,6 +84,13 @@ static void vFirstYieldTask( void * pvParameters )
         }
 
         rtmark_expect( "turn", ulSwitches % 2u, 0u );
+
+        if( ulSwitches == ulNextPause )
+        {
+            prvCheckTick();
+            prvPause( xSecondTask );
+            ulNextPause += threadBETWEEN_PAUSES;
+        }
 
         RTMARK_BEGIN( "thread.yield" );
         taskYIELD();

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* What a delay really takes, and what a tick costs. */
 #include "bench.h"
+#include "queue.h"
 #include "timers.h"
 
 /*-----------------------------------------------------------*/
@@ -204,3 +205,50 @@ static void prvExpiry( void )
     rtmark_expect( "result of the start", ( uint32_t ) xTimerStart( xTimer, 0 ), pdPASS );
 }
 RTMARK_SCENARIO( "timer.expiry", prvExpiry );
+
+/*-----------------------------------------------------------*/
+/* timer.jitter */
+
+#define timerJITTER_TICKS    1000u
+#define timerITEM_BYTES      10
+
+static QueueHandle_t xLoadQueue;
+
+RTMARK_BEGIN_AT_PEND( "timer.jitter", 15 );
+
+static void vJitterTask( void * pvParameters )
+{
+    ( void ) pvParameters;
+    TickType_t xLastWakeTime = xTaskGetTickCount();
+
+    for( uint32_t ulSample = 1; ulSample <= timerJITTER_TICKS; ulSample++ )
+    {
+        vTaskDelayUntil( &xLastWakeTime, 1 );
+        RTMARK_END( "timer.jitter" );
+        rtmark_expect( "ticks", xTaskGetTickCount(), ulSample );
+    }
+
+    rtmark_ok();
+}
+
+static void vLoadTask( void * pvParameters )
+{
+    ( void ) pvParameters;
+    static const uint8_t ucSent[ timerITEM_BYTES ] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 };
+    uint8_t ucItem[ timerITEM_BYTES ] = { 0 };
+
+    for( ; ; )
+    {
+        xQueueSend( xLoadQueue, ucSent, 0 );
+        xQueueReceive( xLoadQueue, ucItem, 0 );
+        rtmark_expect( "last byte of the item", ucItem[ timerITEM_BYTES - 1 ], timerITEM_BYTES );
+    }
+}
+
+static void prvJitter( void )
+{
+    xLoadQueue = xQueueCreate( 4, timerITEM_BYTES );
+    xBenchCreateTask( vJitterTask, "jitter", benchHIGH_PRIORITY );
+    xBenchCreateTask( vLoadTask, "load", benchLOW_PRIORITY );
+}
+RTMARK_SCENARIO( "timer.jitter", prvJitter );

@@ -12,11 +12,15 @@ use sha2::{Digest, Sha256};
 
 use crate::tools::{Tool, c_tools, clean, rust_target};
 use crate::{
-    BuildSystem, FirmwareError, Kernel, MissingTool, Probes, Switched, Target, Tree, generate,
+    BuildSystem, FirmwareError, Kernel, MissingTool, Probes, Switched, TREE_VARIABLE, Target, Tree,
+    generate,
 };
 
 /// The environment variable that names the folder for builds.
 pub const BUILD_VARIABLE: &str = "RTMARK_BUILD";
+
+/// The image of objects without one more of anything.
+pub const NOTHING_MORE: &str = "nothing";
 
 /// Builds the firmware of a tree.
 #[derive(Clone, Debug)]
@@ -126,6 +130,37 @@ impl Builder {
         switched: &Switched,
     ) -> Result<BTreeMap<String, BuiltImage>, FirmwareError> {
         let target = target.into();
+        self.build_goal(kernel, &target, switched, Goal::Scenarios)
+    }
+
+    /// Builds the images that show what an object takes: for each object in `kernel.toml` one with
+    /// one more of it, and [`NOTHING_MORE`].
+    ///
+    /// # Errors
+    /// As [`Builder::build`].
+    pub fn build_objects(
+        &self,
+        kernel: &Kernel,
+        target: impl Into<Target>,
+        switched: &Switched,
+    ) -> Result<BTreeMap<String, BuiltImage>, FirmwareError> {
+        let target = target.into();
+        let mut images = BTreeMap::new();
+        let objects = kernel.manifest.objects.keys().map(String::as_str);
+        for object in std::iter::once(NOTHING_MORE).chain(objects) {
+            let built = self.build_goal(kernel, &target, switched, Goal::OneMore(object))?;
+            images.extend(built.into_values().map(|image| (object.to_owned(), image)));
+        }
+        Ok(images)
+    }
+
+    fn build_goal(
+        &self,
+        kernel: &Kernel,
+        target: &Target,
+        switched: &Switched,
+        goal: Goal<'_>,
+    ) -> Result<BTreeMap<String, BuiltImage>, FirmwareError> {
         let build = kernel.manifest.build;
         let mut compiler_version = String::new();
         // The one named last compiles.
@@ -138,7 +173,7 @@ impl Builder {
         let folder = self.folder.join(target.folder());
         let generated = folder.join("generated");
         let out = folder.join(switched.folder()).join(kernel.manifest.id.as_str());
-        let files = generate::files(&target)
+        let files = generate::files(target)
             .map_err(|problem| FirmwareError::Soc { soc: target.name.clone(), problem })?;
         for (name, text) in files {
             write_if_changed(&generated.join(name), text.as_bytes())?;
@@ -150,7 +185,8 @@ impl Builder {
         let _held = held.map_err(at(&lock))?;
 
         let clocked = matches!(target.probes, Probes::Clocked(_));
-        let variables: [(&str, OsString); 8] = [
+        let variables: [(&str, OsString); 9] = [
+            (TREE_VARIABLE, self.tree.root().into()),
             ("RTMARK_SOC", target.name.clone().into()),
             ("RTMARK_CORE", target.core.clone().into()),
             ("RTMARK_CLOCK_HZ", target.clock.0.to_string().into()),
@@ -161,32 +197,33 @@ impl Builder {
             ("RTMARK_GEN", generated.into()),
         ];
         let mut command = match build {
-            BuildSystem::Make => self.make(kernel, &variables),
-            BuildSystem::Cargo => self.cargo(kernel, &target, &out, switched),
+            BuildSystem::Make => self.make(kernel, &variables, goal),
+            BuildSystem::Cargo => self.cargo(kernel, target, &out, switched, goal),
         };
-        command.envs(variables).current_dir(self.tree.root());
-        run(kernel, &target, &mut command)?;
+        // Cargo looks for its configuration from here upwards.
+        let here = if kernel.own { &kernel.folder } else { self.tree.root() };
+        command.envs(variables).current_dir(here);
+        run(kernel, target, &mut command)?;
 
         let mut images = BTreeMap::new();
-        let wanted = |name: &&String| !target.without.contains(name);
-        for name in kernel.manifest.images.iter().filter(wanted) {
-            let path = out.join(name).with_extension("elf");
+        for name in goal.images(kernel, target) {
+            let path = out.join(&name).with_extension("elf");
             if build == BuildSystem::Cargo {
                 let triple = rust_target(&target.core).unwrap_or_default();
-                let made = out.join("cargo").join(triple).join("release").join(name);
+                let made = out.join("cargo").join(triple).join("release").join(goal.program(&name));
                 let elf = std::fs::read(&made).map_err(|source| no_image(kernel, &made, source))?;
                 write_if_changed(&path, &elf)?;
             }
             let elf = std::fs::read(&path).map_err(|source| no_image(kernel, &path, source))?;
             let (flags, mut settings) = match build {
-                BuildSystem::Make => c_flags(&out, name),
-                BuildSystem::Cargo => rustc_flags(self.tree.root(), switched),
+                BuildSystem::Make => c_flags(&out, &name),
+                BuildSystem::Cargo => rustc_flags(self.workspace(kernel), switched),
             };
             let named = short_version(&compiler_version);
             settings.insert("compiler".into(), Setting::Text(named));
             let compiler = Compiler { version: compiler_version.clone(), flags };
             let sha256 = sha256(&elf);
-            images.insert(name.clone(), BuiltImage { path, elf, sha256, compiler, settings });
+            images.insert(name, BuiltImage { path, elf, sha256, compiler, settings });
         }
         for image in images.values() {
             self.keep(image);
@@ -194,7 +231,7 @@ impl Builder {
         Ok(images)
     }
 
-    fn make(&self, kernel: &Kernel, variables: &[(&str, OsString)]) -> Command {
+    fn make(&self, kernel: &Kernel, variables: &[(&str, OsString)], goal: Goal<'_>) -> Command {
         let mut command = Command::new("make");
         command.arg("-C").arg(&kernel.folder).arg("--no-print-directory");
         command.arg(format!("-j{}", self.jobs.max(1)));
@@ -204,22 +241,46 @@ impl Builder {
             assignment.push(value);
             command.arg(assignment);
         }
-        command.arg("all");
+        match goal {
+            Goal::Scenarios => command.arg("all"),
+            Goal::OneMore(object) => command.arg(format!("RTMARK_OBJECT={object}")).arg("object"),
+        };
         command
     }
 
-    fn cargo(&self, kernel: &Kernel, target: &Target, out: &Path, switched: &Switched) -> Command {
+    /// The folder of the Cargo workspace that a kernel's package belongs to.
+    fn workspace<'a>(&'a self, kernel: &'a Kernel) -> &'a Path {
+        if kernel.own { &kernel.folder } else { self.tree.root() }
+    }
+
+    fn cargo(
+        &self,
+        kernel: &Kernel,
+        target: &Target,
+        out: &Path,
+        switched: &Switched,
+        goal: Goal<'_>,
+    ) -> Command {
         let mut command = Command::new("cargo");
-        command.args(["build", "--quiet", "--release", "--locked", "--color", "never"]);
+        command.args(["build", "--quiet", "--release", "--color", "never"]);
+        let workspace = self.workspace(kernel);
+        if workspace.join("Cargo.lock").is_file() {
+            command.arg("--locked");
+        }
         command.arg(format!("-j{}", self.jobs.max(1)));
-        command.arg("--manifest-path").arg(self.tree.root().join("Cargo.toml"));
+        command.arg("--manifest-path").arg(workspace.join("Cargo.toml"));
         command.arg("-p").arg(kernel.manifest.package.as_deref().unwrap_or_default());
-        if target.without.is_empty() {
-            command.arg("--bins");
-        } else {
-            let wanted = |name: &&String| !target.without.contains(name);
-            for image in kernel.manifest.images.iter().filter(wanted) {
-                command.args(["--bin", image]);
+        match goal {
+            Goal::Scenarios if target.without.is_empty() => {
+                command.arg("--bins");
+            }
+            Goal::Scenarios => {
+                for image in goal.images(kernel, target) {
+                    command.args(["--bin", &image]);
+                }
+            }
+            Goal::OneMore(object) => {
+                command.args(["--bin", OBJECTS, "--features", &format!("one_more_{object}")]);
             }
         }
         if matches!(target.probes, Probes::Clocked(_)) {
@@ -227,9 +288,40 @@ impl Builder {
         }
         command.arg("--target").arg(rust_target(&target.core).unwrap_or_default());
         command.args(switched.cargo(&kernel.manifest));
-        // Its own folder, so that builds for several socs can run side by side.
+        // A folder for each build, so that those for several socs can run side by side.
         command.arg("--target-dir").arg(out.join("cargo"));
         command
+    }
+}
+
+/// What a build is to bring.
+#[derive(Clone, Copy)]
+enum Goal<'a> {
+    /// The images with scenarios.
+    Scenarios,
+    /// The image of objects, with one more of these.
+    OneMore(&'a str),
+}
+
+/// The program that has one of each object, and one more of one of them.
+const OBJECTS: &str = "objects";
+
+impl Goal<'_> {
+    /// The names of the images.
+    fn images(self, kernel: &Kernel, target: &Target) -> Vec<String> {
+        let wanted = |name: &&String| !target.without.contains(name);
+        match self {
+            Self::Scenarios => kernel.manifest.images.iter().filter(wanted).cloned().collect(),
+            Self::OneMore(object) => vec![format!("{OBJECTS}_{object}")],
+        }
+    }
+
+    /// What Cargo calls an image.
+    fn program(self, image: &str) -> &str {
+        match self {
+            Self::Scenarios => image,
+            Self::OneMore(_) => OBJECTS,
+        }
     }
 }
 
@@ -287,11 +379,16 @@ fn c_flags(out: &Path, image: &str) -> (Vec<String>, Settings) {
     let recorded = std::fs::read_to_string(out.join("obj").join("settings")).unwrap_or_default();
     let mut flags: Vec<String> = Vec::new();
     let mut optimisation = ["", ""];
+    let mut told = Settings::new();
     let own = format!("{image}=");
     for word in recorded.split_whitespace() {
         let makes_code = ["-m", "-O", "-f", "-std=", "-D"].iter().any(|p| word.starts_with(p));
         if makes_code && !word.contains('/') && !flags.iter().any(|flag| flag == word) {
             flags.push(word.to_owned());
+        }
+        if let Some((id, value)) = word.strip_prefix("told:").and_then(|word| word.split_once('='))
+        {
+            told.insert(id.to_owned(), Setting::Text(value.to_owned()));
         }
         if let Some(level) = word.strip_prefix("OPT=") {
             optimisation[0] = level;
@@ -309,8 +406,10 @@ fn c_flags(out: &Path, image: &str) -> (Vec<String>, Settings) {
         flags.push(format!("{own} ({image}.c)"));
         opt = format!("{opt}, {} in {image}.c", level(own));
     }
-    let told = (!all.is_empty()).then(|| ("opt".to_owned(), Setting::Text(opt)));
-    (flags, told.into_iter().collect())
+    if !all.is_empty() {
+        told.insert("opt".to_owned(), Setting::Text(opt));
+    }
+    (flags, told)
 }
 
 /// The release profile of the firmware's Cargo workspace, and the settings that follow from it.

@@ -21,12 +21,14 @@ use std::path::PathBuf;
 
 use rtmark_model::KernelId;
 
-pub use builder::{BUILD_VARIABLE, Builder, BuiltImage, sha256, tools_for, tools_for_variant};
+pub use builder::{
+    BUILD_VARIABLE, Builder, BuiltImage, NOTHING_MORE, sha256, tools_for, tools_for_variant,
+};
 pub use manifest::{BuildSystem, Choice, Language, Manifest, NotApplicable};
 pub use select::{Executable, NoExecutable, select_in_elf, select_word};
 pub use target::{Counter, Probes, Region, Target};
 pub use tools::{MissingTool, Tool, debian_packages, rust_target};
-pub use tree::{Kernel, TREE_VARIABLE, Tree};
+pub use tree::{Kernel, OWN_VARIABLE, TREE_VARIABLE, Tree};
 pub use variant::{DEFAULT_PROFILE, PROFILES, Switched, Variant, VariantError, chosen};
 
 /// Why there is no firmware.

@@ -85,6 +85,13 @@ pub struct Manifest {
     /// the level from 0, by core. 0 where nothing is said: the kernel masks by PRIMASK.
     #[serde(default)]
     pub interrupt_level: BTreeMap<String, u8>,
+    /// Objects whose memory is measured by images with and without one more of them: what each is,
+    /// in a few words.
+    #[serde(default)]
+    pub objects: BTreeMap<String, String>,
+    /// Why it has no such object.
+    #[serde(default)]
+    pub no_objects: BTreeMap<String, String>,
     /// What it has no primitive for.
     #[serde(default)]
     pub not_applicable: Vec<NotApplicable>,

@@ -26,6 +26,8 @@ pub enum Kind {
     BeginAtPend(u16),
     /// A span ends at the first instruction after this exception's return.
     EndAtReturn(u16),
+    /// A span ends when the core falls asleep.
+    EndAtSleep,
     /// This index selects the scenario.
     Scenario(u32),
 }
@@ -152,6 +154,7 @@ fn parse_one(bytes: &[u8]) -> Result<(Said<'_>, &[u8]), Problem> {
         4 => Some(Kind::EndAtReturn(exception(place)?)),
         5 => Some(Kind::Scenario(place)),
         6 => None,
+        7 => Some(Kind::EndAtSleep),
         other => return Err(Problem::Kind(other)),
     };
     let length = rest.iter().position(|&byte| byte == 0).ok_or(Problem::Truncated)?;
@@ -197,9 +200,11 @@ mod tests {
         section.extend(record(1, 0x0800_0124, "thread.yield"));
         section.extend([0; 4]);
         section.extend(record(4, 15, "timer.tick"));
+        section.extend(record(7, 0, "timer.idle"));
         let records = parse(&section).expect("good");
         let kinds: Vec<_> = records.iter().map(|r| r.kind).collect();
-        assert_eq!(kinds, [Kind::Scenario(3), Kind::Begin(0x0800_0124), Kind::EndAtReturn(15)]);
+        let begin = Kind::Begin(0x0800_0124);
+        assert_eq!(kinds, [Kind::Scenario(3), begin, Kind::EndAtReturn(15), Kind::EndAtSleep]);
         assert_eq!(records[2].scenario.as_str(), "timer.tick");
         assert_eq!(parse(&[]).expect("none"), []);
     }

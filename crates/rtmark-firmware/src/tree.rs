@@ -9,10 +9,17 @@ use crate::{FirmwareError, Language};
 /// The environment variable that names the firmware tree.
 pub const TREE_VARIABLE: &str = "RTMARK_FIRMWARE";
 
-/// A folder with one folder for each kernel.
+/// The environment variable that names folders with kernels of one's own.
+pub const OWN_VARIABLE: &str = "RTMARK_OWN";
+
+/// The file with scenarios of one's own.
+const SCENARIOS: &str = "scenarios.toml";
+
+/// A folder with one folder for each kernel, and folders with kernels of one's own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tree {
     root: PathBuf,
+    own: Vec<PathBuf>,
 }
 
 /// A kernel of a tree.
@@ -22,6 +29,8 @@ pub struct Kernel {
     pub folder: PathBuf,
     /// What its `kernel.toml` says.
     pub manifest: Manifest,
+    /// Whether it is somebody's own, outside the tree: it need not know every scenario.
+    pub own: bool,
 }
 
 impl Tree {
@@ -34,7 +43,7 @@ impl Tree {
         let variable = std::env::var_os(TREE_VARIABLE).filter(|value| !value.is_empty());
         if let Some(root) = given.map(Path::to_owned).or_else(|| variable.map(PathBuf::from)) {
             return if holds_kernels(&root) {
-                Ok(Self { root: absolute(root) })
+                Ok(Self { root: absolute(root), own: Vec::new() })
             } else {
                 Err(FirmwareError::NoTree { looked_in: vec![root] })
             };
@@ -44,7 +53,7 @@ impl Tree {
         let above = here.ancestors().map(|folder| folder.join("firmware"));
         let places: Vec<_> = above.chain([built_beside]).collect();
         match places.iter().find(|place| holds_kernels(place)) {
-            Some(root) => Ok(Self { root: absolute(root.clone()) }),
+            Some(root) => Ok(Self { root: absolute(root.clone()), own: Vec::new() }),
             None => Err(FirmwareError::NoTree { looked_in: places }),
         }
     }
@@ -54,33 +63,73 @@ impl Tree {
         &self.root
     }
 
-    /// The kernels: the floor first, then those in C, then those in Rust.
+    /// The same tree and, besides, kernels of one's own: each folder is one, or holds some.
     ///
     /// # Errors
-    /// When the folder or a `kernel.toml` cannot be read.
+    /// When a folder holds no kernel.
+    pub fn with_own(mut self, folders: &[PathBuf]) -> Result<Self, FirmwareError> {
+        for folder in folders {
+            if !is_kernel(folder) && !holds_kernels(folder) {
+                return Err(FirmwareError::NoTree { looked_in: vec![folder.clone()] });
+            }
+            self.own.push(absolute(folder.clone()));
+        }
+        Ok(self)
+    }
+
+    /// The kernels: the floor first, then those in C, then those in Rust, each of the tree's before
+    /// one's own.
+    ///
+    /// # Errors
+    /// When a folder or a `kernel.toml` cannot be read, or two kernels have the same name.
     pub fn kernels(&self) -> Result<Vec<Kernel>, FirmwareError> {
-        let io = |path: &Path| {
-            let path = path.to_owned();
-            move |source| FirmwareError::Io { path, source }
-        };
         let mut kernels = Vec::new();
-        for entry in std::fs::read_dir(&self.root).map_err(io(&self.root))? {
-            let folder = entry.map_err(io(&self.root))?.path();
-            let file = folder.join("kernel.toml");
-            if !file.is_file() {
+        let own = self.own.iter().map(|place| (place, true));
+        for (place, own) in std::iter::once((&self.root, false)).chain(own) {
+            if own && is_kernel(place) {
+                kernels.push(read_kernel(place.clone(), own)?);
                 continue;
             }
-            let text = std::fs::read_to_string(&file).map_err(io(&file))?;
-            let manifest = Manifest::from_toml(&text)
-                .map_err(|problem| FirmwareError::Manifest { path: file, problem })?;
-            kernels.push(Kernel { folder, manifest });
+            for entry in std::fs::read_dir(place).map_err(io(place))? {
+                let folder = entry.map_err(io(place))?.path();
+                if is_kernel(&folder) {
+                    kernels.push(read_kernel(folder, own)?);
+                }
+            }
         }
         kernels.sort_by_key(|kernel| {
             let manifest = &kernel.manifest;
             let not_floor = manifest.id.as_str() != "floor";
-            (not_floor, manifest.language == Language::Rust, manifest.id.clone())
+            (kernel.own, not_floor, manifest.language == Language::Rust, manifest.id.clone())
         });
+        for kernel in kernels.iter().filter(|kernel| kernel.own) {
+            let id = &kernel.manifest.id;
+            if kernels.iter().filter(|other| other.manifest.id == *id).count() > 1 {
+                let problem = format!("another kernel is called {id}; choose another id");
+                let path = kernel.folder.join("kernel.toml");
+                return Err(FirmwareError::Manifest { path, problem });
+            }
+        }
         Ok(kernels)
+    }
+
+    /// Scenarios of one's own, by the names and texts of their files: beside one's own kernels and in
+    /// the folders that hold these.
+    ///
+    /// # Errors
+    /// When a folder or file cannot be read.
+    pub fn own_scenarios(&self) -> Result<Vec<(String, String)>, FirmwareError> {
+        let kernels = self.kernels()?;
+        let kernels = kernels.iter().filter(|kernel| kernel.own).map(|kernel| &kernel.folder);
+        let mut files: Vec<_> = self.own.iter().chain(kernels).map(|f| f.join(SCENARIOS)).collect();
+        files.sort();
+        files.dedup();
+        files.retain(|file| file.is_file());
+        let read = |file: PathBuf| {
+            let text = std::fs::read_to_string(&file).map_err(io(&file))?;
+            Ok((file.display().to_string(), text))
+        };
+        files.into_iter().map(read).collect()
     }
 
     /// The commit that is checked out, with `+` when the tree differs from it.
@@ -105,7 +154,25 @@ fn absolute(path: PathBuf) -> PathBuf {
     path.canonicalize().unwrap_or(path)
 }
 
+fn io(path: &Path) -> impl FnOnce(std::io::Error) -> FirmwareError + use<> {
+    let path = path.to_owned();
+    move |source| FirmwareError::Io { path, source }
+}
+
+fn read_kernel(folder: PathBuf, own: bool) -> Result<Kernel, FirmwareError> {
+    let path = folder.join("kernel.toml");
+    let text = std::fs::read_to_string(&path).map_err(io(&path))?;
+    match Manifest::from_toml(&text) {
+        Ok(manifest) => Ok(Kernel { folder, manifest, own }),
+        Err(problem) => Err(FirmwareError::Manifest { path, problem }),
+    }
+}
+
+fn is_kernel(folder: &Path) -> bool {
+    folder.join("kernel.toml").is_file()
+}
+
 fn holds_kernels(folder: &Path) -> bool {
     let Ok(entries) = std::fs::read_dir(folder) else { return false };
-    entries.flatten().any(|entry| entry.path().join("kernel.toml").is_file())
+    entries.flatten().any(|entry| is_kernel(&entry.path()))
 }

@@ -25,6 +25,8 @@ pub struct Scenario {
     pub equal: Vec<EqualRow>,
     /// Its place on a curve, where the cost of one thing is measured against a count.
     pub point: Option<Point>,
+    /// Whether it is one of somebody's own kernel, about which rtmark's kernels say nothing.
+    pub own: bool,
 }
 
 /// A place on a curve.
@@ -180,6 +182,19 @@ impl Catalogue {
         Self::from_files(BUILTIN.iter().copied())
     }
 
+    /// Adds the scenarios of somebody's own kernel.
+    ///
+    /// # Errors
+    /// When the file is not TOML, has an unknown key, or repeats a scenario.
+    pub fn add_own(&mut self, file: &str, text: &str) -> Result<(), CatalogueError> {
+        let before = self.scenarios.len();
+        self.read(file, text)?;
+        for scenario in &mut self.scenarios[before..] {
+            scenario.own = true;
+        }
+        Ok(())
+    }
+
     /// Reads a catalogue from the names and contents of its files.
     ///
     /// # Errors
@@ -189,15 +204,17 @@ impl Catalogue {
     ) -> Result<Self, CatalogueError> {
         let mut catalogue = Self::default();
         for (file, text) in files {
-            let read: File = toml::from_str(text).map_err(|error| CatalogueError::Syntax {
-                file: file.to_owned(),
-                error: Box::new(error),
-            })?;
-            for entry in read.scenario {
-                catalogue.add(file, entry)?;
-            }
+            catalogue.read(file, text)?;
         }
         Ok(catalogue)
+    }
+
+    fn read(&mut self, file: &str, text: &str) -> Result<(), CatalogueError> {
+        let read: File = toml::from_str(text).map_err(|error| CatalogueError::Syntax {
+            file: file.to_owned(),
+            error: Box::new(error),
+        })?;
+        read.scenario.into_iter().try_for_each(|entry| self.add(file, entry))
     }
 
     /// Adds a scenario, or one for each point of a curve.
@@ -224,6 +241,7 @@ impl Catalogue {
             budget_ms: entry.budget_ms,
             equal: entry.equal,
             point: None,
+            own: false,
         };
         let points =
             |problem| CatalogueError::Points { file: file.to_owned(), id: curve.clone(), problem };

@@ -68,5 +68,7 @@ impl<'a> Lines<'a> {
 
 fn line(location: &addr2line::Location<'_>) -> Option<Line> {
     let (file, line) = (location.file?, location.line?);
+    // Where a build has made paths relative, that says nothing.
+    let file = file.strip_prefix("./").unwrap_or(file);
     Some(Line { file: visible(file.as_bytes()), line })
 }

@@ -125,7 +125,9 @@ pub fn can_be_clocked(records: &[Record], scenario: &ScenarioId) -> bool {
     // Where an exception begins or ends some of its spans, the others would not be the same.
     of(|kind| matches!(kind, Kind::Begin(_)))
         && of(|kind| matches!(kind, Kind::End(_)))
-        && !of(|kind| matches!(kind, Kind::BeginAtPend(_) | Kind::EndAtReturn(_)))
+        && !of(|kind| {
+            matches!(kind, Kind::BeginAtPend(_) | Kind::EndAtReturn(_) | Kind::EndAtSleep)
+        })
 }
 
 /// What a log says about one scenario.

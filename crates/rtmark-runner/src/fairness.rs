@@ -196,7 +196,11 @@ mod tests {
              language = 'C'\nbuild = 'make'\nimages = ['thread']\ncores = ['cortex-m0plus']\n\
              [switches]\n{switches}"
         );
-        Kernel { folder: "x".into(), manifest: Manifest::from_toml(&text).expect("good") }
+        Kernel {
+            folder: "x".into(),
+            manifest: Manifest::from_toml(&text).expect("good"),
+            own: false,
+        }
     }
 
     fn text(value: &str) -> Setting {

@@ -27,7 +27,7 @@ mod suite;
 
 pub use emulate::{Clocked, DEADLINE, emulate};
 pub use explain::{Explained, explain};
-pub use footprint::stacks;
+pub use footprint::{Object, ObjectCost, objects, stacks};
 pub use measure::{Measured, Probed, measure};
 pub use pair::{Edge, Moment, Pairing};
 pub use plan::{NothingSelected, Plan, Selection, Unit};

@@ -258,6 +258,7 @@ pub(crate) fn measure_noting(
             Kind::End(address) => (Watch::Execute(address), Edge::End),
             Kind::BeginAtPend(exception) => (Watch::Pend(exception), Edge::Begin),
             Kind::EndAtReturn(exception) => (Watch::Return(exception), Edge::End),
+            Kind::EndAtSleep => (Watch::Sleep, Edge::End),
             Kind::Scenario(_) => continue,
         };
         let watch = session.machine.watch(watch);

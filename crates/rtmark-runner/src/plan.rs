@@ -157,7 +157,7 @@ impl Unit {
                     let names = [&scenario.id, scenario.in_firmware()];
                     let own = names.iter().find_map(|name| manifest.not_applicable(name));
                     let platforms = || names.iter().find_map(|name| platform.not_applicable(name));
-                    own.or_else(platforms).map(str::to_owned)
+                    own.or_else(platforms).map(str::to_owned).or_else(|| absent(kernel, scenario))
                 }
                 Err(reason) => Some(reason.clone()),
             };
@@ -190,6 +190,18 @@ impl Unit {
     }
 }
 
+/// Why a kernel is not even asked, where that is plain before anything is built: scenarios of
+/// somebody's own are no business of rtmark's kernels, and such a one's kernel holds what it likes.
+fn absent(kernel: &Kernel, scenario: &Scenario) -> Option<String> {
+    let manifest = &kernel.manifest;
+    let has_image = manifest.images.iter().any(|image| image == scenario.id.group());
+    match (kernel.own, scenario.own) {
+        (false, true) => Some("It is a scenario of somebody's own kernel.".to_owned()),
+        (true, _) if !has_image => Some(format!("{} has no such image.", manifest.name)),
+        _ => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -202,7 +214,11 @@ mod tests {
              build = 'make'\nimages = ['thread']\ncores = [{cores}]\n\
              [[not_applicable]]\nscenario = 'queue.*'\nreason = 'None.'\n"
         );
-        Kernel { folder: "x".into(), manifest: Manifest::from_toml(&text).expect("good") }
+        Kernel {
+            folder: "x".into(),
+            manifest: Manifest::from_toml(&text).expect("good"),
+            own: false,
+        }
     }
 
     fn plan(kernels: &[&str], scenarios: &[&str]) -> Result<Plan, NothingSelected> {

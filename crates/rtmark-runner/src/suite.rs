@@ -399,6 +399,9 @@ impl Suite {
                 let question = self.question(unit, scenario, ready, index, budget);
                 Ask::Run(Task { unit, scenario, image: ready, budget, question })
             }
+            (None, ..) if unit.kernel.own => {
+                Ask::Said(format!("{}'s firmware does not hold it.", unit.kernel.manifest.name))
+            }
             (None, _, _) => contradiction(
                 format!("{kernel} has neither an answer to {id} nor a reason why not"),
                 "add the scenario to its firmware, or a [[not_applicable]] to its kernel.toml",
@@ -538,7 +541,7 @@ fn plan_position(plan: &Plan, key: &Key) -> (usize, usize, usize) {
     (soc.unwrap_or(last), scenario.unwrap_or(last), unit.unwrap_or(last))
 }
 
-fn failure_of(error: &FirmwareError) -> Failure {
+pub(crate) fn failure_of(error: &FirmwareError) -> Failure {
     let (kind, hint) = match error {
         FirmwareError::Tool(missing) => (FailureKind::ToolMissing, missing.install.clone()),
         _ => (

@@ -231,7 +231,7 @@ impl Machine {
         self.watches.returned(returning, self.cycles, self.instructions);
         self.refill();
         if to_thread && !nested && self.system.sleep_control & 2 != 0 {
-            self.sleeping = Some(Sleep::Interrupt);
+            self.fall_asleep(Sleep::Interrupt);
         }
         if self.cpu.arm {
             return self.fault(FaultKind::InvalidState, None, self.cpu.pc);

@@ -559,6 +559,12 @@ impl Machine {
         }
     }
 
+    /// Falls asleep, now.
+    pub(crate) fn fall_asleep(&mut self, sleep: Sleep) {
+        self.sleeping = Some(sleep);
+        self.watches.asleep(self.cycles, self.instructions);
+    }
+
     #[inline(never)]
     pub(crate) fn forget_overwritten_code(&mut self, address: u32) {
         self.bus.code_writes.dirty = false;

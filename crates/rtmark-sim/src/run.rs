@@ -309,7 +309,7 @@ impl Machine {
                     return Ok(());
                 }
                 self.drain();
-                self.sleeping = Some(if event { Sleep::Event } else { Sleep::Interrupt });
+                self.fall_asleep(if event { Sleep::Event } else { Sleep::Interrupt });
                 self.deadline = 0;
                 return Ok(());
             }

@@ -17,6 +17,8 @@ pub enum Watch {
     Pend(u16),
     /// The first instruction after the return from this exception is about to execute.
     Return(u16),
+    /// The core falls asleep, by WFI, WFE or at a handler's end.
+    Sleep,
 }
 
 /// Names a watch among those of one machine, in the order of their making.
@@ -100,6 +102,10 @@ impl Watches {
     pub fn returned(&mut self, exception: u16, cycle: u64, instructions: u64) {
         self.left += 1;
         self.note(Watch::Return(exception), cycle, instructions);
+    }
+
+    pub fn asleep(&mut self, cycle: u64, instructions: u64) {
+        self.note(Watch::Sleep, cycle, instructions);
     }
 
     /// Counts a handler's entry.

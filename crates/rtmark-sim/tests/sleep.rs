@@ -2,7 +2,7 @@
 
 mod support;
 
-use rtmark_sim::{CoreKind, Cycles, Stop};
+use rtmark_sim::{CoreKind, Cycles, Stop, Watch};
 use support::*;
 
 #[test]
@@ -21,6 +21,22 @@ fn an_interrupt_wakes_and_is_taken() {
             _ => 12,
         };
         assert_eq!(running.cycle("handler"), 5_000 + entry, "{core}: sleep adds nothing");
+    }
+}
+
+#[test]
+fn falling_asleep_can_be_watched_and_an_event_keeps_awake() {
+    for &core in CoreKind::ALL {
+        let mut firmware = Firmware::new();
+        // The first WFE finds the event and goes on.
+        firmware.enable(1).op(&[SEV, WFE]).mark("went on").op(&[WFE]).mark("awake").forever();
+        firmware.handler(16).mark("handler").op(&[BX_LR]);
+        let mut running = firmware.on(core);
+        running.watch(Watch::Sleep, "asleep");
+        running.machine.pend_interrupt(0, Cycles(5_000));
+        running.run(10_000);
+        assert_eq!(running.names()[..4], ["went on", "asleep", "handler", "awake"], "{core}");
+        assert!(running.cycle("asleep") < 1_000, "{core}: when it falls asleep, not when it wakes");
     }
 }
 

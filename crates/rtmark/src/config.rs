@@ -26,6 +26,8 @@ pub struct Config {
     pub store: Option<PathBuf>,
     /// The folder with the kernels' firmware sources.
     pub firmware: Option<PathBuf>,
+    /// Folders with kernels of one's own.
+    pub own: Vec<PathBuf>,
     /// A folder with catalogue files.
     pub catalogue: Option<PathBuf>,
     /// What `rtmark run` measures unless it is told.
@@ -44,6 +46,8 @@ pub struct RunSection {
     pub scenario: Vec<Pattern>,
     /// Socs, by name, pattern or path.
     pub soc: Vec<String>,
+    /// Sets of build settings.
+    pub profile: Vec<String>,
 }
 
 /// The table `[gate]`.
@@ -96,7 +100,7 @@ impl Config {
     fn start_in(&mut self, folder: &Path) {
         let paths =
             [&mut self.store, &mut self.firmware, &mut self.catalogue, &mut self.gate.budget];
-        for path in paths.into_iter().flatten() {
+        for path in paths.into_iter().flatten().chain(&mut self.own) {
             *path = folder.join(&path);
         }
         for soc in &mut self.run.soc {
@@ -114,11 +118,13 @@ impl Config {
         Self {
             store: self.store.or(below.store),
             firmware: self.firmware.or(below.firmware),
+            own: list(self.own, below.own),
             catalogue: self.catalogue.or(below.catalogue),
             run: RunSection {
                 kernel: list(self.run.kernel, below.run.kernel),
                 scenario: list(self.run.scenario, below.run.scenario),
                 soc: list(self.run.soc, below.run.soc),
+                profile: list(self.run.profile, below.run.profile),
             },
             gate: GateSection {
                 baseline: self.gate.baseline.or(below.gate.baseline),

@@ -12,6 +12,7 @@ mod progress;
 #[cfg(test)]
 mod schema;
 mod shelf;
+mod sources;
 mod trouble;
 
 use std::process::ExitCode;

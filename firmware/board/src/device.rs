@@ -33,6 +33,8 @@ pub enum Interrupt {
     BESIDE = 5,
     /// One whose handler sends an item: exception 22.
     BENCH_QUEUE = 6,
+    /// One whose handler gives a semaphore: exception 23.
+    BENCH_SEMAPHORE = 7,
     /// The one that `rtmark worst` injects: nothing in an image enables or pends it. Its
     /// handler returns at once unless an image has another one: exception 24.
     INJECTED = 8,
@@ -56,6 +58,7 @@ unsafe extern "C" {
     fn BELOW();
     fn BESIDE();
     fn BENCH_QUEUE();
+    fn BENCH_SEMAPHORE();
     fn INJECTED();
     fn DefaultHandler();
 }
@@ -72,6 +75,7 @@ pub static __INTERRUPTS: [Handler; soc::INTERRUPTS as usize] = {
     handlers[Interrupt::BELOW as usize] = BELOW;
     handlers[Interrupt::BESIDE as usize] = BESIDE;
     handlers[Interrupt::BENCH_QUEUE as usize] = BENCH_QUEUE;
+    handlers[Interrupt::BENCH_SEMAPHORE as usize] = BENCH_SEMAPHORE;
     handlers[Interrupt::INJECTED as usize] = INJECTED;
     handlers
 };

@@ -108,6 +108,8 @@
 //! | 3 | [`begin_at_pend!`] | exception number |
 //! | 4 | [`end_at_return!`] | exception number |
 //! | 5 | [`scenarios!`] | the index that selects the scenario |
+//! | 6 | [`setting!`] | the value that the setting was compiled with |
+//! | 7 | [`end_at_sleep!`] | zero |
 //!
 //! `rtmark_probe.h` writes the same records from C and C++; one firmware may use both.
 //!

@@ -119,6 +119,22 @@ macro_rules! end_at_return {
     };
 }
 
+/// A span ends when the core falls asleep, by WFI, by a WFE that finds no event, or at the end
+/// of a handler with SLEEPONEXIT.
+///
+/// An item, for use beside functions. How long a tick keeps an idle core awake:
+///
+/// ```
+/// rtmark_probe::begin_at_pend!("tick.idle", 15);
+/// rtmark_probe::end_at_sleep!("tick.idle");
+/// ```
+#[macro_export]
+macro_rules! end_at_sleep {
+    ($name:literal) => {
+        $crate::__record!(7, "0", $name,);
+    };
+}
+
 /// Tells what a setting of this build is, such as how often a second it ticks.
 ///
 /// An item, for use beside functions. The value is a `u32` constant; on is 1, off is 0. The

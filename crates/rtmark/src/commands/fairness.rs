@@ -1,22 +1,19 @@
 //! `rtmark fairness`
 
-use std::path::PathBuf;
-
 use clap::{Args, ValueEnum};
-use rtmark_firmware::{Builder, Kernel, Tree};
+use rtmark_firmware::{Builder, Kernel};
 use rtmark_model::{FAIRNESS_VERSION, Fairness, Pattern, Settings};
 use rtmark_runner::fairness::{self, Subject};
 use rtmark_runner::{NothingSelected, Plan, Platform, Suite, socs};
 use rtmark_units::Cycles;
 
 use crate::cli::Talk;
-use crate::commands::run::{
-    Keeper, catalogue, command_line, own_sha256, refuse_without_tools, show_failures,
-};
+use crate::commands::run::{Keeper, command_line, own_sha256, refuse_without_tools, show_failures};
 use crate::config::Config;
 use crate::exit::Exit;
 use crate::output;
 use crate::shelf::StoreFlag;
+use crate::sources::{Found, Sources};
 use crate::trouble::Trouble;
 
 /// Show in which settings two kernels' firmwares differ, which of them matter, and by how much
@@ -50,12 +47,8 @@ pub struct Arguments {
     /// Cycles after which a scenario is given up, instead of the catalogue's budget
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     max_cycles: Option<u64>,
-    /// The folder with the kernels' firmware sources [default: found from here upwards]
-    #[arg(long, value_name = "FOLDER", env = "RTMARK_FIRMWARE")]
-    firmware: Option<PathBuf>,
-    /// A folder with catalogue files instead of the built-in ones
-    #[arg(long, value_name = "FOLDER", env = "RTMARK_CATALOGUE")]
-    catalogue: Option<PathBuf>,
+    #[command(flatten)]
+    sources: Sources,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -69,10 +62,8 @@ enum Format {
 impl Arguments {
     pub fn run(self, talk: Talk) -> Result<Exit, Trouble> {
         let config = Config::load()?;
-        let catalogue = catalogue(self.catalogue.as_deref().or(config.catalogue.as_deref()))?;
+        let Found { tree, kernels, catalogue } = self.sources.find(&config)?;
         let soc = socs::find(&self.soc)?;
-        let tree = Tree::find(self.firmware.as_deref().or(config.firmware.as_deref()))?;
-        let kernels = tree.kernels()?;
         let wanted = |id: &str| self.scenario.iter().any(|pattern| pattern.matches(id));
         let scenarios: Vec<_> =
             catalogue.scenarios().iter().filter(|scenario| wanted(scenario.id.as_str())).collect();

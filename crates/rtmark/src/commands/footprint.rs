@@ -1,30 +1,32 @@
 //! `rtmark footprint`
 
 use std::fmt::Write as _;
-use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use rtmark_firmware::{Builder, DEFAULT_PROFILE, Tree, Variant};
+use rtmark_firmware::{Builder, DEFAULT_PROFILE, Variant};
 use rtmark_model::{Answer, Firmware, Key, Pattern};
 use rtmark_observe::{StackKind, StackUse};
-use rtmark_runner::{Footprint, Plan, Selection, Suite};
+use rtmark_runner::{Footprint, Object, ObjectCost, Plan, Platform, Selection, Suite};
 use rtmark_units::Cycles;
 use serde::Serialize;
 
-use super::run::{catalogue, own_sha256, refuse_without_tools, show_failures, simulated};
+use super::run::{own_sha256, refuse_without_tools, show_failures, simulated};
 use super::why::Watcher;
 use crate::cli::Talk;
+use crate::config::Config;
 use crate::exit::Exit;
 use crate::output;
 use crate::progress::Progress;
+use crate::sources::{Found, Sources};
 use crate::trouble::Trouble;
 
-/// Show what memory the kernels take: flash, RAM, and the stack that each task and each
-/// interrupt has used
+/// Show what memory the kernels take: flash, RAM, the stack that each task and each
+/// interrupt has used, and what one more task, queue or timer adds
 ///
 /// Flash and RAM are those of the whole image that holds a scenario, with its tasks,
 /// stacks and heap. Stacks are watched while the scenario runs, at every instruction: they
-/// are what was used, no bound on what could be.
+/// are what was used, no bound on what could be. What one more object takes is the difference
+/// of two images, one with it and one without.
 #[derive(Debug, Args)]
 #[command(after_help = "Exit codes: see `rtmark help exit-codes`.")]
 #[command(after_long_help = "\
@@ -50,12 +52,8 @@ pub struct Arguments {
     /// The form of the result
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
-    /// The folder with the kernels' firmware sources [default: found from here upwards]
-    #[arg(long, value_name = "FOLDER", env = "RTMARK_FIRMWARE")]
-    firmware: Option<PathBuf>,
-    /// A folder with catalogue files instead of the built-in ones
-    #[arg(long, value_name = "FOLDER", env = "RTMARK_CATALOGUE")]
-    catalogue: Option<PathBuf>,
+    #[command(flatten)]
+    sources: Sources,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -79,6 +77,50 @@ struct Document<'a> {
     generator: &'static str,
     /// One for each kernel and scenario.
     footprints: Vec<Entry<'a>>,
+    /// What one more of an object takes, one for each kernel and object.
+    objects: Vec<OneMore<'a>>,
+}
+
+/// What one more object takes, or why the kernel has no such thing; sizes are bytes.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct OneMore<'a> {
+    soc: &'a str,
+    kernel: &'a str,
+    /// `task`, `queue` or `timer`.
+    object: &'a str,
+    /// What exactly it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    what: Option<&'a str>,
+    /// Code and constants, with the call that creates it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    flash_bytes: Option<i64>,
+    /// Memory that it has for ever.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ram_bytes: Option<i64>,
+    /// What more of main's stack is in use.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    main_stack_bytes: Option<i64>,
+    /// Why there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<&'a str>,
+}
+
+impl<'a> From<&'a Object> for OneMore<'a> {
+    fn from(object: &'a Object) -> Self {
+        let cost = object.cost.as_ref();
+        let found = cost.ok();
+        Self {
+            soc: &object.soc,
+            kernel: object.kernel.as_str(),
+            object: &object.object,
+            what: found.map(|cost| cost.what.as_str()),
+            flash_bytes: found.map(|cost| cost.flash_bytes),
+            ram_bytes: found.map(|cost| cost.ram_bytes),
+            main_stack_bytes: found.map(|cost| cost.main_stack_bytes),
+            reason: cost.err().map(String::as_str),
+        }
+    }
 }
 
 /// What a kernel takes in one scenario; all sizes are bytes.
@@ -95,9 +137,7 @@ struct Entry<'a> {
 
 impl Arguments {
     pub fn run(self, talk: Talk) -> Result<Exit, Trouble> {
-        let catalogue = catalogue(self.catalogue.as_deref())?;
-        let tree = Tree::find(self.firmware.as_deref())?;
-        let kernels = tree.kernels()?;
+        let Found { tree, kernels, catalogue } = self.sources.find(&Config::load()?)?;
         let socs = simulated(&self.soc)?;
         let selection = Selection { kernels: self.kernel, scenarios: self.scenario };
         let plan = Plan::new(
@@ -116,7 +156,9 @@ impl Arguments {
         refuse_without_tools(&suite.builder, &plan)?;
         let mut watcher = Watcher(Progress::new(talk));
         let answers = suite.footprints(&plan, &mut watcher);
+        let objects = one_more(&suite.builder, &plan);
         watcher.0.finish();
+        let objects = objects?;
         let (mut found, mut others) = (Vec::new(), Vec::new());
         for answer in answers {
             match answer {
@@ -135,14 +177,64 @@ impl Arguments {
                     schema_version: SCHEMA_VERSION,
                     generator: concat!("rtmark ", env!("CARGO_PKG_VERSION")),
                     footprints: footprints.collect(),
+                    objects: objects.iter().map(OneMore::from).collect(),
                 };
                 let json = serde_json::to_string_pretty(&document).map_err(std::io::Error::from)?;
                 output::data(&(json + "\n"))?;
             }
-            Format::Table => output::data(&table(&found))?,
+            Format::Table => output::data(&(table(&found) + &objects_table(&objects)))?,
         }
         Ok(show_failures(&others))
     }
+}
+
+/// What one more of each object takes, of every kernel that is built.
+fn one_more(builder: &Builder, plan: &Plan) -> Result<Vec<Object>, Trouble> {
+    let mut objects = Vec::new();
+    for unit in &plan.units {
+        let Platform::Sim(file, _) = &unit.platform else { continue };
+        if unit.needs_firmware() {
+            let of_kernel =
+                rtmark_runner::objects(builder, &unit.kernel, &file.soc, &unit.switched);
+            objects.extend(of_kernel.map_err(|failure| {
+                Trouble::new(Exit::BuildFailed, failure.message, failure.hint)
+            })?);
+        }
+    }
+    objects.sort_by(|a, b| (&a.soc, &a.object).cmp(&(&b.soc, &b.object)));
+    Ok(objects)
+}
+
+/// A line for each object and kernel.
+fn objects_table(objects: &[Object]) -> String {
+    let mut text = String::new();
+    let mut soc = "";
+    for Object { soc: on, kernel, object, cost } in objects {
+        if on != soc {
+            soc = on;
+            let _ = writeln!(text, "\n{soc}, one more of each, in bytes");
+            let _ = writeln!(
+                text,
+                "{:<8} {:<10} {:>8} {:>8} {:>10}",
+                "object", "kernel", "flash", "RAM", "main stack"
+            );
+        }
+        let kernel = kernel.as_str();
+        let _ = match cost {
+            Ok(ObjectCost { what, flash_bytes, ram_bytes, main_stack_bytes }) => writeln!(
+                text,
+                "{object:<8} {kernel:<10} {flash_bytes:>8} {ram_bytes:>8} {main_stack_bytes:>10}  {what}"
+            ),
+            Err(reason) => {
+                writeln!(
+                    text,
+                    "{object:<8} {kernel:<10} {:>8} {:>8} {:>10}  {reason}",
+                    "n/a", "", ""
+                )
+            }
+        };
+    }
+    text
 }
 
 /// A line for each kernel and scenario, with one for each stack below. All is bytes.

@@ -141,7 +141,7 @@ struct Brought {
 
 impl Arguments {
     pub fn run(self, talk: Talk) -> Result<Exit, Trouble> {
-        let catalogue = run::catalogue(self.catalogue.as_deref())?;
+        let catalogue = crate::sources::catalogue(self.catalogue.as_deref())?;
         let options = self.options()?;
         let Brought { logs: sources, bundles } = match &self.from_sim {
             Some(image) => Brought {

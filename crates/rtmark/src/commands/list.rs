@@ -1,18 +1,19 @@
 //! `rtmark list`
 
 use std::fmt::Write as _;
-use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use rtmark_firmware::Tree;
+use rtmark_firmware::Kernel;
+use rtmark_model::Catalogue;
 use rtmark_runner::{MachineFile, socs};
 use rtmark_sim::{CoreKind, Score, Soc};
 use serde::Serialize;
 
 use crate::cli::Talk;
-use crate::commands::run::catalogue;
+use crate::config::Config;
 use crate::exit::Exit;
 use crate::output;
+use crate::sources::Sources;
 use crate::trouble::Trouble;
 
 /// Show the kernels, scenarios, socs, cores, machines or published figures that there are
@@ -23,12 +24,8 @@ pub struct Arguments {
     /// The form of the list
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
-    /// The folder with the kernels' firmware sources
-    #[arg(long, value_name = "FOLDER")]
-    firmware: Option<PathBuf>,
-    /// A folder with catalogue files instead of the built-in ones
-    #[arg(long, value_name = "FOLDER", env = "RTMARK_CATALOGUE")]
-    catalogue: Option<PathBuf>,
+    #[command(flatten)]
+    sources: Sources,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -78,16 +75,16 @@ macro_rules! entry {
 impl Arguments {
     pub fn run(self, talk: Talk) -> Result<Exit, Trouble> {
         if matches!((self.what, self.format), (What::Published, Format::Table)) {
-            output::data(&published_table(self.catalogue.as_deref())?)?;
+            output::data(&published_table(&self.sources.catalogue(&Config::load()?)?)?)?;
             return Ok(Exit::Fine);
         }
         let entries = match self.what {
-            What::Kernels => kernels(&Tree::find(self.firmware.as_deref())?)?,
-            What::Scenarios => scenarios(self.catalogue.as_deref())?,
+            What::Kernels => kernels(self.sources.find(&Config::load()?)?.kernels),
+            What::Scenarios => scenarios(&self.sources.with_own_scenarios(&Config::load()?)?),
             What::Socs => socs()?,
             What::Cores => cores(),
             What::Machines => machines()?,
-            What::Published => published_entries(self.catalogue.as_deref())?,
+            What::Published => published_entries(&self.sources.catalogue(&Config::load()?)?)?,
         };
         let text = match self.format {
             Format::Table => table(&entries, talk.verbose > 0),
@@ -101,20 +98,25 @@ impl Arguments {
     }
 }
 
-fn kernels(tree: &Tree) -> Result<Vec<Entry>, Trouble> {
-    let entry = |kernel: rtmark_firmware::Kernel| {
+fn kernels(kernels: Vec<Kernel>) -> Vec<Entry> {
+    let entry = |kernel: Kernel| {
         let m = kernel.manifest;
         let description = format!("{} {}, {}, {}", m.name, m.version, m.language.name(), m.license);
         entry!(m.id, description, "version": m.version, "license": m.license, "source": m.source,
             "language": m.language.name(), "cores": m.cores, "settings": m.settings)
     };
-    Ok(tree.kernels()?.into_iter().map(entry).collect())
+    kernels.into_iter().map(entry).collect()
 }
 
-fn scenarios(folder: Option<&std::path::Path>) -> Result<Vec<Entry>, Trouble> {
-    let catalogue = catalogue(folder)?;
+/// One entry for each scenario; the points of a curve are one together.
+fn scenarios(catalogue: &Catalogue) -> Vec<Entry> {
     let entry = |s: &rtmark_model::Scenario| {
-        let mut entry = entry!(s.id, s.answers, "span": s.span, "samples": s.samples,
+        let curve = s.point.as_ref().map(|point| {
+            let all = catalogue.scenarios().iter().filter_map(|s| s.point.as_ref());
+            let own = all.filter(|other| other.curve == point.curve).map(|other| other.n);
+            (point.of.as_str(), own.collect::<Vec<_>>())
+        });
+        let mut entry = entry!(s.in_firmware(), s.answers, "span": s.span, "samples": s.samples,
             "budget_ms": s.budget_ms, "equal": s.equal);
         entry.details = vec![
             format!("from {}", s.span.from),
@@ -124,26 +126,30 @@ fn scenarios(folder: Option<&std::path::Path>) -> Result<Vec<Entry>, Trouble> {
                 s.span.switches, s.span.ticks, s.span.interrupts
             ),
         ];
+        if let Some((of, points)) = curve {
+            let counts: Vec<_> = points.iter().map(ToString::to_string).collect();
+            entry.details.push(format!("N {of}: {}", counts.join(" ")));
+            entry.more.insert("grows".into(), serde_json::json!(of));
+            entry.more.insert("points".into(), serde_json::json!(points));
+        }
         entry.details.extend(s.equal.iter().map(|row| format!("equal to {row}")));
         entry
     };
-    Ok(catalogue.scenarios().iter().map(entry).collect())
+    let first = |s: &&rtmark_model::Scenario| {
+        let of = |other: &&rtmark_model::Scenario| other.in_firmware() == s.in_firmware();
+        catalogue.scenarios().iter().find(of).is_some_and(|first| first.id == s.id)
+    };
+    catalogue.scenarios().iter().filter(first).map(entry).collect()
 }
 
-fn published(
-    folder: Option<&std::path::Path>,
-) -> Result<(rtmark_model::Catalogue, rtmark_import::Published), Trouble> {
-    let catalogue = catalogue(folder)?;
-    let published = rtmark_import::published(&catalogue, env!("CARGO_PKG_VERSION"));
-    let published = published.map_err(|error| {
-        Trouble::new(Exit::Internal, error, "report this as a defect of rtmark")
-    })?;
-    Ok((catalogue, published))
+fn published(catalogue: &Catalogue) -> Result<rtmark_import::Published, Trouble> {
+    rtmark_import::published(catalogue, env!("CARGO_PKG_VERSION"))
+        .map_err(|error| Trouble::new(Exit::Internal, error, "report this as a defect of rtmark"))
 }
 
-fn published_table(folder: Option<&std::path::Path>) -> Result<String, Trouble> {
-    let (catalogue, published) = published(folder)?;
-    let mut text = rtmark_report::imported(&published.times.answers, &catalogue, output::width());
+fn published_table(catalogue: &Catalogue) -> Result<String, Trouble> {
+    let published = published(catalogue)?;
+    let mut text = rtmark_report::imported(&published.times.answers, catalogue, output::width());
     text.push_str("\nnot times\n");
     for other in &published.others {
         let rtmark_import::OtherFigure { kernel, board, row, value, unit, source } = other;
@@ -152,8 +158,8 @@ fn published_table(folder: Option<&std::path::Path>) -> Result<String, Trouble> 
     Ok(text)
 }
 
-fn published_entries(folder: Option<&std::path::Path>) -> Result<Vec<Entry>, Trouble> {
-    let (catalogue, published) = published(folder)?;
+fn published_entries(catalogue: &Catalogue) -> Result<Vec<Entry>, Trouble> {
+    let published = published(catalogue)?;
     let times = published.times.answers.iter().filter_map(rtmark_model::Answer::series);
     let times = times.filter_map(|series| {
         let source = series.provenance.log.as_ref()?;

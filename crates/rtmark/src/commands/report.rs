@@ -11,11 +11,11 @@ use rtmark_store::{RunInfo, Store, StoreError};
 
 use crate::cli::Talk;
 use crate::commands::compare::label;
-use crate::commands::run::catalogue;
 use crate::config::Config;
 use crate::exit::Exit;
 use crate::output::{self, say};
 use crate::shelf::{self, Filter, StoreFlag, answers, moment, run_of, short};
+use crate::sources::catalogue;
 use crate::trouble::Trouble;
 
 /// Write a run as one HTML file that a colleague can open

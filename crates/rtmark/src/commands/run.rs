@@ -1,11 +1,10 @@
 //! `rtmark run`
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use clap::{Args, ValueEnum};
-use rtmark_firmware::{Builder, DEFAULT_PROFILE, MissingTool, Tree, Variant, VariantError, chosen};
+use rtmark_firmware::{Builder, DEFAULT_PROFILE, MissingTool, Variant, VariantError, chosen};
 use rtmark_model::{Answer, Basis, Catalogue, Failure, Pattern};
 use rtmark_qemu::Emulator;
 use rtmark_runner::socs::{self, SocFile};
@@ -19,6 +18,7 @@ use crate::exit::Exit;
 use crate::output::{self, say};
 use crate::progress::Progress;
 use crate::shelf::{self, StoreFlag};
+use crate::sources::{Found, Sources};
 use crate::trouble::Trouble;
 
 /// Build the kernels' firmware, run the scenarios, show and keep what they cost
@@ -62,12 +62,8 @@ pub struct Arguments {
     /// Cycles after which a scenario is given up, instead of the catalogue's budget
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     max_cycles: Option<u64>,
-    /// The folder with the kernels' firmware sources [default: found from here upwards]
-    #[arg(long, value_name = "FOLDER", env = "RTMARK_FIRMWARE")]
-    firmware: Option<PathBuf>,
-    /// A folder with catalogue files instead of the built-in ones
-    #[arg(long, value_name = "FOLDER", env = "RTMARK_CATALOGUE")]
-    catalogue: Option<PathBuf>,
+    #[command(flatten)]
+    sources: Sources,
 }
 
 /// How firmware is to be built.
@@ -76,7 +72,8 @@ pub struct Variants {
     /// Sets of build settings, side by side where there are several: `default` as the kernel's own
     /// documents have it, `lean` without checks, `safe` with them; single settings may follow,
     /// as in `lean+opt=3`
-    #[arg(long, value_name = "PROFILE", num_args = 1.., default_value = DEFAULT_PROFILE)]
+    /// [default: default]
+    #[arg(long, value_name = "PROFILE", num_args = 1..)]
     profile: Vec<Variant>,
     /// Optimisation of every profile: s for size, 2 or 3 for speed
     #[arg(long, value_name = "LEVEL")]
@@ -91,15 +88,22 @@ pub struct Variants {
 }
 
 impl Variants {
-    /// The variants, each once.
-    pub fn resolve(&self) -> Result<Vec<Variant>, VariantError> {
+    /// The variants, each once; the configured profiles where the command line names none.
+    pub fn resolve(&self, configured: &[String]) -> Result<Vec<Variant>, VariantError> {
+        let profiles = match (self.profile.as_slice(), configured) {
+            ([], []) => vec![Variant::profile(DEFAULT_PROFILE)],
+            ([], configured) => {
+                configured.iter().map(|text| text.parse()).collect::<Result<_, _>>()?
+            }
+            (asked, _) => asked.to_vec(),
+        };
         let named = |id: &str, value: &Option<String>| value.as_ref().map(|v| format!("{id}={v}"));
         let mut all = self.set.clone();
         all.extend(named("opt", &self.opt));
         all.extend(named("compiler", &self.compiler));
         let mut variants: Vec<Variant> = Vec::new();
-        for profile in &self.profile {
-            let variant = all.iter().try_fold(profile.clone(), |variant, text| {
+        for profile in profiles {
+            let variant = all.iter().try_fold(profile, |variant, text| {
                 let (id, value) = chosen(text)?;
                 Ok(variant.with(id, value))
             })?;
@@ -143,28 +147,6 @@ enum Counts {
     Cycles,
     /// Executed instructions
     Instructions,
-}
-
-/// The catalogue of a folder, or the built-in one.
-pub fn catalogue(folder: Option<&Path>) -> Result<Catalogue, Trouble> {
-    let Some(folder) = folder else { return Ok(Catalogue::builtin()?) };
-    let unreadable = |path: &Path, error: std::io::Error| {
-        Trouble::new(Exit::Usage, format!("{}: {error}", path.display()), "check the path")
-    };
-    let entries = std::fs::read_dir(folder).map_err(|error| unreadable(folder, error))?;
-    let mut paths: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
-    paths.retain(|path| path.extension().is_some_and(|extension| extension == "toml"));
-    paths.sort();
-    if paths.is_empty() {
-        let message = format!("{} holds no .toml file", folder.display());
-        return Err(Trouble::new(Exit::Usage, message, "name a folder with catalogue files"));
-    }
-    let mut files = Vec::new();
-    for path in paths {
-        let text = std::fs::read_to_string(&path).map_err(|error| unreadable(&path, error))?;
-        files.push((path.display().to_string(), text));
-    }
-    Ok(Catalogue::from_files(files.iter().map(|(name, text)| (name.as_str(), text.as_str())))?)
 }
 
 impl Runs {
@@ -313,12 +295,10 @@ impl Arguments {
         if let Some(name) = &self.name {
             rtmark_store::check_name(name)?;
         }
-        let catalogue = catalogue(self.catalogue.as_deref().or(config.catalogue.as_deref()))?;
+        let Found { tree, kernels, catalogue } = self.sources.find(&config)?;
         let basis = self.backend.basis(self.basis)?;
         let socs = if self.soc.is_empty() { &config.run.soc } else { &self.soc };
         let platforms = wanted(socs, self.backend, basis)?;
-        let tree = Tree::find(self.firmware.as_deref().or(config.firmware.as_deref()))?;
-        let kernels = tree.kernels()?;
         let asked = |asked: Vec<Pattern>, configured: &[Pattern]| {
             if asked.is_empty() { configured.to_vec() } else { asked }
         };
@@ -326,7 +306,7 @@ impl Arguments {
             kernels: asked(self.kernel, &config.run.kernel),
             scenarios: asked(self.scenario, &config.run.scenario),
         };
-        let variants = self.variants.resolve()?;
+        let variants = self.variants.resolve(&config.run.profile)?;
         let plan = Plan::new(&catalogue, &kernels, &platforms, &variants, &selection)?;
 
         let builder = Builder::new(tree);

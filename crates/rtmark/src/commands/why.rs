@@ -1,10 +1,9 @@
 //! `rtmark why`
 
 use std::fmt::Write as _;
-use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use rtmark_firmware::{Builder, DEFAULT_PROFILE, Tree, Variant};
+use rtmark_firmware::{Builder, DEFAULT_PROFILE, Variant};
 use rtmark_model::{Answer, Key, Pattern, Span};
 use rtmark_observe::{Difference, Part, Role, Row, Share, SpanCost};
 use rtmark_runner::{Event, Explanation, Ledger, Plan, Selection, Suite, socs};
@@ -12,11 +11,13 @@ use rtmark_store::Fingerprint;
 use rtmark_units::Cycles;
 use serde::Serialize;
 
-use super::run::{catalogue, own_sha256, refuse_without_tools, show_failures};
+use super::run::{own_sha256, refuse_without_tools, show_failures};
 use crate::cli::Talk;
+use crate::config::Config;
 use crate::exit::Exit;
 use crate::output::{self, say};
 use crate::progress::Progress;
+use crate::sources::{Found, Sources};
 use crate::trouble::Trouble;
 
 /// Say where the difference between two kernels' figures lies, function by function
@@ -56,12 +57,8 @@ pub struct Arguments {
     /// Cycles after which a scenario is given up, instead of the catalogue's budget
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     max_cycles: Option<u64>,
-    /// The folder with the kernels' firmware sources [default: found from here upwards]
-    #[arg(long, value_name = "FOLDER", env = "RTMARK_FIRMWARE")]
-    firmware: Option<PathBuf>,
-    /// A folder with catalogue files instead of the built-in ones
-    #[arg(long, value_name = "FOLDER", env = "RTMARK_CATALOGUE")]
-    catalogue: Option<PathBuf>,
+    #[command(flatten)]
+    sources: Sources,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -157,9 +154,7 @@ impl Ledger for Watcher {
 impl Arguments {
     pub fn run(self, talk: Talk) -> Result<Exit, Trouble> {
         let asked = [self.asked(&self.a)?, self.asked(&self.b)?];
-        let catalogue = catalogue(self.catalogue.as_deref())?;
-        let tree = Tree::find(self.firmware.as_deref())?;
-        let kernels = tree.kernels()?;
+        let Found { tree, kernels, catalogue } = self.sources.find(&Config::load()?)?;
         let mut plans = Vec::new();
         for Asked { kernel, scenario, soc } in asked {
             let soc = match soc {

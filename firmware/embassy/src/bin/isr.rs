@@ -9,6 +9,7 @@ use cortex_m::peripheral::NVIC;
 use embassy_executor::{InterruptExecutor, Spawner};
 use embassy_sync::blocking_mutex::raw::CriticalSectionRawMutex;
 use embassy_sync::channel::Channel;
+use embassy_sync::semaphore::{GreedySemaphore, Semaphore};
 use embassy_sync::signal::Signal;
 use rtmark_board::Counter;
 use rtmark_board::device::{Interrupt, interrupt};
@@ -24,6 +25,10 @@ async fn main(spawner: Spawner) {
         "isr.entry" => start(spawner),
         "isr.wake.thread" => start(spawner),
         "isr.wake.notify" => start(spawner),
+        "isr.wake.semaphore" => {
+            EXECUTOR_HIGH.start(Interrupt::RUN_HIGH).spawn(taking().unwrap());
+            spawner.spawn(busy(Interrupt::BENCH_SEMAPHORE).unwrap());
+        },
         "isr.wake.queue" => {
             EXECUTOR_HIGH.start(Interrupt::RUN_HIGH).spawn(receiving().unwrap());
             spawner.spawn(busy(Interrupt::BENCH_QUEUE).unwrap());
@@ -84,6 +89,27 @@ async fn busy(interrupt: Interrupt) {
         scenario::expect("interrupts handled", HANDLED.get(), sample);
     }
     scenario::ok();
+}
+
+// isr.wake.semaphore
+
+static PERMITS: GreedySemaphore<CriticalSectionRawMutex> = GreedySemaphore::new(0);
+
+begin_at_pend!("isr.wake.semaphore", 23);
+
+#[interrupt]
+fn BENCH_SEMAPHORE() {
+    PERMITS.release(1);
+}
+
+#[embassy_executor::task]
+async fn taking() {
+    loop {
+        let Ok(permit) = PERMITS.acquire(1).await;
+        end!("isr.wake.semaphore");
+        permit.disarm();
+        HANDLED.increment();
+    }
 }
 
 // isr.wake.queue

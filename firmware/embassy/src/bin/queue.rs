@@ -6,6 +6,7 @@
 use embassy_executor::{InterruptExecutor, Spawner};
 use embassy_sync::blocking_mutex::raw::CriticalSectionRawMutex;
 use embassy_sync::channel::Channel;
+use embassy_sync::zerocopy_channel;
 use rtmark_board::Counter;
 use rtmark_board::device::{Interrupt, interrupt};
 use rtmark_probe::scenario::{self, POLLS, SAMPLES};
@@ -36,6 +37,8 @@ async fn main(spawner: Spawner) {
         "queue.receive.64b" => spawner.spawn(sized_64().unwrap()),
         "queue.send.256b" => spawner.spawn(sized_256().unwrap()),
         "queue.receive.256b" => spawner.spawn(sized_256().unwrap()),
+        "queue.zerocopy.send.256b" => spawner.spawn(zerocopy().unwrap()),
+        "queue.zerocopy.receive.256b" => spawner.spawn(zerocopy().unwrap()),
     }
 }
 
@@ -270,3 +273,30 @@ sized!(sized_4, 4, "queue.send.4b", "queue.receive.4b");
 sized!(sized_16, 16, "queue.send.16b", "queue.receive.16b");
 sized!(sized_64, 64, "queue.send.64b", "queue.receive.64b");
 sized!(sized_256, 256, "queue.send.256b", "queue.receive.256b");
+
+// queue.zerocopy.*: the item is written and read where it lies.
+
+#[embassy_executor::task]
+async fn zerocopy() {
+    let mut places = [[0_u8; 256]; 4];
+    let mut channel: zerocopy_channel::Channel<'_, CriticalSectionRawMutex, [u8; 256]> =
+        zerocopy_channel::Channel::new(&mut places);
+    let (mut sender, mut receiver) = channel.split();
+    for sample in 0..SAMPLES {
+        begin!("queue.zerocopy.send.256b");
+        let place = sender.send().await;
+        place[0] = sample as u8;
+        place[255] = sample as u8;
+        sender.send_done();
+        end!("queue.zerocopy.send.256b");
+
+        begin!("queue.zerocopy.receive.256b");
+        let place = receiver.receive().await;
+        let sum = u32::from(place[0]) + u32::from(place[255]);
+        receiver.receive_done();
+        end!("queue.zerocopy.receive.256b");
+
+        scenario::expect("sum of the bytes", sum, 2 * sample);
+    }
+    scenario::ok();
+}

@@ -3,10 +3,13 @@
 #![no_std]
 #![no_main]
 
-use embassy_executor::Spawner;
+use embassy_executor::{InterruptExecutor, Spawner};
+use embassy_sync::blocking_mutex::raw::CriticalSectionRawMutex;
+use embassy_sync::channel::Channel;
 use embassy_time::{Duration, Instant, Ticker, Timer};
+use rtmark_board::device::{Interrupt, interrupt};
 use rtmark_probe::scenario::{self, SAMPLES};
-use rtmark_probe::{begin, begin_at_pend, end, end_at_return, scenarios};
+use rtmark_probe::{begin, begin_at_pend, end, end_at_return, end_at_sleep, scenarios};
 
 #[embassy_executor::main]
 async fn main(spawner: Spawner) {
@@ -18,6 +21,11 @@ async fn main(spawner: Spawner) {
         "timer.wake" => spawner.spawn(wake().unwrap()),
         "timer.period.10ms" => spawner.spawn(period().unwrap()),
         "timer.now" => spawner.spawn(now().unwrap()),
+        "timer.jitter" => {
+            EXECUTOR_HIGH.start(Interrupt::RUN_HIGH).spawn(jitter().unwrap());
+            spawner.spawn(load().unwrap());
+        },
+        "timer.idle" => spawner.spawn(idle().unwrap()),
     }
 }
 
@@ -90,5 +98,52 @@ async fn now() {
 
         scenario::expect("time has come", u32::from(now.as_ticks() > 0), 1);
     }
+    scenario::ok();
+}
+
+// timer.jitter: on an executor above the load's.
+
+const JITTER_TICKS: u32 = 1000;
+
+static EXECUTOR_HIGH: InterruptExecutor = InterruptExecutor::new();
+static ITEMS: Channel<CriticalSectionRawMutex, [u8; 10], 4> = Channel::new();
+
+begin_at_pend!("timer.jitter", 15);
+
+#[interrupt]
+unsafe fn RUN_HIGH() {
+    // SAFETY: called from its interrupt only, which `start` enables.
+    unsafe { EXECUTOR_HIGH.on_interrupt() }
+}
+
+#[embassy_executor::task]
+async fn jitter() {
+    let mut ticker = Ticker::every(Duration::from_ticks(1));
+    for sample in 1..=JITTER_TICKS {
+        ticker.next().await;
+        end!("timer.jitter");
+        scenario::expect("ticks", Instant::now().as_ticks() as u32, sample);
+    }
+    scenario::ok();
+}
+
+#[embassy_executor::task]
+async fn load() {
+    const ITEM: [u8; 10] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10];
+    loop {
+        let _ = ITEMS.try_send(ITEM);
+        let received = ITEMS.try_receive();
+        scenario::expect("other items", u32::from(received != Ok(ITEM)), 0);
+    }
+}
+
+// timer.idle
+
+begin_at_pend!("timer.idle", 15);
+end_at_sleep!("timer.idle");
+
+#[embassy_executor::task]
+async fn idle() {
+    Timer::after_ticks(u64::from(SAMPLES) + 1).await;
     scenario::ok();
 }

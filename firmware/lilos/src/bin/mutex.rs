@@ -8,7 +8,7 @@ use core::pin::Pin;
 
 use cortex_m_rt::entry;
 use lilos::create_mutex;
-use lilos::exec::yield_cpu;
+use lilos::exec::{Notify, yield_cpu};
 use lilos::mutex::{CancelSafe, Mutex};
 use rtmark_board::Counter;
 use rtmark_lilos::run;
@@ -28,6 +28,7 @@ fn main() -> ! {
         "mutex.lock.poll_taken" => run!(lock(mutex)),
         "mutex.lock.blocking" => run!(holding(mutex), contending(mutex)),
         "mutex.critical_section" => run!(critical()),
+        "mutex.condvar.wait.blocking" => run!(seeing(), telling()),
     }
 }
 
@@ -97,6 +98,32 @@ async fn critical() -> Infallible {
         end!("mutex.critical_section");
 
         scenario::expect("increments", counter, sample);
+    }
+    scenario::ok();
+}
+
+// mutex.condvar.wait.blocking: what protects the condition is that no task preempts another.
+
+static CONDITION: Notify = Notify::new();
+static TOLD: Counter = Counter::new();
+static SEEN: Counter = Counter::new();
+
+async fn seeing() -> Infallible {
+    loop {
+        begin!("mutex.condvar.wait.blocking");
+        CONDITION.until(|| TOLD.get() > SEEN.get()).await;
+        SEEN.increment();
+    }
+}
+
+async fn telling() -> Infallible {
+    for sample in 1..=SAMPLES {
+        end!("mutex.condvar.wait.blocking");
+        TOLD.increment();
+        CONDITION.notify();
+        // The other task comes first in the next round.
+        yield_cpu().await;
+        scenario::expect("times the condition was seen", SEEN.get(), sample);
     }
     scenario::ok();
 }

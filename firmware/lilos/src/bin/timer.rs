@@ -4,12 +4,15 @@
 #![no_main]
 
 use core::convert::Infallible;
+use core::mem::MaybeUninit;
 
 use cortex_m_rt::entry;
+use lilos::exec::yield_cpu;
+use lilos::spsc::Queue;
 use lilos::time::{Millis, PeriodicGate, TickTime, sleep_for};
 use rtmark_lilos::run;
 use rtmark_probe::scenario::{self, SAMPLES};
-use rtmark_probe::{begin, begin_at_pend, end, end_at_return, scenarios};
+use rtmark_probe::{begin, begin_at_pend, end, end_at_return, end_at_sleep, scenarios};
 
 #[entry]
 fn main() -> ! {
@@ -21,6 +24,8 @@ fn main() -> ! {
         "timer.wake" => run!(wake()),
         "timer.period.10ms" => run!(period()),
         "timer.now" => run!(now()),
+        "timer.jitter" => run!(jitter(), load()),
+        "timer.idle" => run!(idle()),
     }
 }
 
@@ -93,5 +98,43 @@ async fn now() -> Infallible {
 
         scenario::expect("time has come", u32::from(u64::from(now) > 0), 1);
     }
+    scenario::ok();
+}
+
+// timer.jitter: the load yields after each item.
+
+const JITTER_TICKS: u32 = 1000;
+
+begin_at_pend!("timer.jitter", 15);
+
+async fn jitter() -> Infallible {
+    let mut gate = PeriodicGate::new_shift(Millis(1), Millis(1));
+    for sample in 1..=JITTER_TICKS {
+        gate.next_time().await;
+        end!("timer.jitter");
+        scenario::expect("ticks", ticks(), sample);
+    }
+    scenario::ok();
+}
+
+async fn load() -> Infallible {
+    const ITEM: [u8; 10] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10];
+    let mut storage: [MaybeUninit<[u8; 10]>; 5] = [MaybeUninit::uninit(); 5];
+    let mut queue = Queue::new(&mut storage);
+    let (mut pusher, mut popper) = queue.split();
+    loop {
+        let _ = pusher.try_push(ITEM);
+        scenario::expect("other items", u32::from(popper.try_pop() != Some(ITEM)), 0);
+        yield_cpu().await;
+    }
+}
+
+// timer.idle
+
+begin_at_pend!("timer.idle", 15);
+end_at_sleep!("timer.idle");
+
+async fn idle() -> Infallible {
+    sleep_for(Millis(u64::from(SAMPLES) + 1)).await;
     scenario::ok();
 }

@@ -3,11 +3,12 @@
 #![no_std]
 #![no_main]
 
-#[rtic::app(device = rtmark_board::device, peripherals = false, dispatchers = [RUN_LOW])]
+#[rtic::app(device = rtmark_board::device, peripherals = false, dispatchers = [RUN_LOW, RUN_HIGH])]
 mod app {
     use rtic_monotonics::systick::prelude::*;
+    use rtic_sync::make_channel;
     use rtmark_probe::scenario::{self, SAMPLES};
-    use rtmark_probe::{begin, begin_at_pend, end, end_at_return, scenarios};
+    use rtmark_probe::{begin, begin_at_pend, end, end_at_return, end_at_sleep, scenarios};
     use rtmark_rtic::Mono;
 
     #[shared]
@@ -23,6 +24,14 @@ mod app {
         (Shared {}, Local {})
     }
 
+    /// As RTIC's book has it for those who want to sleep; without it, the processor spins.
+    #[idle]
+    fn idle(_: idle::Context) -> ! {
+        loop {
+            rtic::export::wfi();
+        }
+    }
+
     #[task(priority = 1)]
     async fn low(_: low::Context) {
         scenarios! {
@@ -31,6 +40,8 @@ mod app {
             "timer.wake" => wake().await,
             "timer.period.10ms" => period().await,
             "timer.now" => now().await,
+            "timer.jitter" => jitter(),
+            "timer.idle" => asleep().await,
         }
     }
 
@@ -104,6 +115,45 @@ mod app {
 
             scenario::expect("time has come", u32::from(now.as_ticks() > 0), 1);
         }
+        scenario::ok();
+    }
+
+    // timer.jitter: of higher priority than the load.
+
+    const JITTER_TICKS: u32 = 1000;
+
+    begin_at_pend!("timer.jitter", 15);
+
+    #[task(priority = 2)]
+    async fn high(_: high::Context) {
+        let mut next = Mono::now();
+        for _ in 0..JITTER_TICKS {
+            next += 1.millis();
+            Mono::delay_until(next).await;
+            end!("timer.jitter");
+            scenario::expect("ticks", Mono::now().as_ticks(), next.as_ticks());
+        }
+        scenario::ok();
+    }
+
+    fn jitter() {
+        const ITEM: [u8; 10] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10];
+        let (mut sender, mut receiver) = make_channel!([u8; 10], 4);
+        let _ = high::spawn();
+        loop {
+            let _ = sender.try_send(ITEM);
+            let received = receiver.try_recv();
+            scenario::expect("other items", u32::from(received.ok() != Some(ITEM)), 0);
+        }
+    }
+
+    // timer.idle
+
+    begin_at_pend!("timer.idle", 15);
+    end_at_sleep!("timer.idle");
+
+    async fn asleep() {
+        Mono::delay(SAMPLES.millis()).await;
         scenario::ok();
     }
 }

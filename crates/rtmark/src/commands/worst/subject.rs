@@ -131,6 +131,7 @@ impl Subject {
                     end_addresses.push(address);
                 }
                 Kind::EndAtReturn(exception) => ends.push(Watch::Return(exception)),
+                Kind::EndAtSleep => ends.push(Watch::Sleep),
                 Kind::Scenario(_) => {}
             }
         }

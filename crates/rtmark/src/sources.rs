@@ -1,0 +1,87 @@
+//! Where kernels and scenarios come from: rtmark's own, and those of its users.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use rtmark_firmware::{Kernel, Tree};
+use rtmark_model::Catalogue;
+
+use crate::config::Config;
+use crate::exit::Exit;
+use crate::trouble::Trouble;
+
+/// The flags that say so, for every command that builds firmware.
+#[derive(Debug, Args)]
+pub struct Sources {
+    /// The folder with the kernels' firmware sources [default: found from here upwards]
+    #[arg(long, value_name = "FOLDER", env = "RTMARK_FIRMWARE")]
+    firmware: Option<PathBuf>,
+    /// Kernels and scenarios of your own besides: a folder with a kernel.toml, or with folders that
+    /// have one; docs/own.md shows how they are made
+    #[arg(long, value_name = "FOLDER", num_args = 1.., env = rtmark_firmware::OWN_VARIABLE,
+          value_delimiter = ':')]
+    own: Vec<PathBuf>,
+    /// A folder with catalogue files instead of the built-in ones
+    #[arg(long, value_name = "FOLDER", env = "RTMARK_CATALOGUE")]
+    catalogue: Option<PathBuf>,
+}
+
+/// What was found there.
+pub struct Found {
+    pub tree: Tree,
+    pub kernels: Vec<Kernel>,
+    pub catalogue: Catalogue,
+}
+
+impl Sources {
+    /// The kernels and scenarios that there are.
+    pub fn find(&self, config: &Config) -> Result<Found, Trouble> {
+        let tree = Tree::find(self.firmware.as_deref().or(config.firmware.as_deref()))?;
+        let tree = tree.with_own(self.own(config))?;
+        let kernels = tree.kernels()?;
+        let mut catalogue = self.catalogue(config)?;
+        for (file, text) in tree.own_scenarios()? {
+            catalogue.add_own(&file, &text)?;
+        }
+        Ok(Found { tree, kernels, catalogue })
+    }
+
+    fn own<'a>(&'a self, config: &'a Config) -> &'a [PathBuf] {
+        if self.own.is_empty() { &config.own } else { &self.own }
+    }
+
+    /// The catalogue with the scenarios of one's own kernels, if there are any.
+    pub fn with_own_scenarios(&self, config: &Config) -> Result<Catalogue, Trouble> {
+        if self.own(config).is_empty() {
+            return self.catalogue(config);
+        }
+        Ok(self.find(config)?.catalogue)
+    }
+
+    /// The catalogue without anybody's own scenarios.
+    pub fn catalogue(&self, config: &Config) -> Result<Catalogue, Trouble> {
+        catalogue(self.catalogue.as_deref().or(config.catalogue.as_deref()))
+    }
+}
+
+/// The catalogue of a folder, or the built-in one.
+pub fn catalogue(folder: Option<&Path>) -> Result<Catalogue, Trouble> {
+    let Some(folder) = folder else { return Ok(Catalogue::builtin()?) };
+    let unreadable = |path: &Path, error: std::io::Error| {
+        Trouble::new(Exit::Usage, format!("{}: {error}", path.display()), "check the path")
+    };
+    let entries = std::fs::read_dir(folder).map_err(|error| unreadable(folder, error))?;
+    let mut paths: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "toml"));
+    paths.sort();
+    if paths.is_empty() {
+        let message = format!("{} holds no .toml file", folder.display());
+        return Err(Trouble::new(Exit::Usage, message, "name a folder with catalogue files"));
+    }
+    let mut files = Vec::new();
+    for path in paths {
+        let text = std::fs::read_to_string(&path).map_err(|error| unreadable(&path, error))?;
+        files.push((path.display().to_string(), text));
+    }
+    Ok(Catalogue::from_files(files.iter().map(|(name, text)| (name.as_str(), text.as_str())))?)
+}

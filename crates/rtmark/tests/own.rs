@@ -1,0 +1,110 @@
+//! The guide to kernels and scenarios of one's own, followed as a new user would: its files in a
+//! folder outside the repository.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+fn repository() -> PathBuf {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    root.canonicalize().expect("the repository")
+}
+
+fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).expect("writable");
+    for entry in std::fs::read_dir(from).expect("readable") {
+        let entry = entry.expect("readable");
+        let to = to.join(entry.file_name());
+        if entry.path().is_dir() {
+            copy(&entry.path(), &to);
+        } else {
+            std::fs::copy(entry.path(), to).expect("copied");
+        }
+    }
+}
+
+/// The guide's folder elsewhere, with the one line changed that the guide asks for.
+fn ours(home: &Path) -> PathBuf {
+    let ours = home.join("ours");
+    copy(&repository().join("docs/own"), &ours);
+    let manifest = ours.join("rust/Cargo.toml");
+    let text = std::fs::read_to_string(&manifest).expect("there");
+    let probe = repository().join("firmware/probe").display().to_string();
+    assert!(text.contains("../../../firmware/probe"));
+    std::fs::write(&manifest, text.replace("../../../firmware/probe", &probe)).expect("writable");
+    ours
+}
+
+fn rtmark(home: &Path, arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_rtmark"))
+        .args(arguments)
+        .current_dir(home)
+        .env_remove("RTMARK_FIRMWARE")
+        .env_remove("RTMARK_CATALOGUE")
+        .env("RTMARK_STORE", home.join("store.sqlite"))
+        .env("RTMARK_BUILD", Path::new(env!("CARGO_TARGET_TMPDIR")).join("firmware-build"))
+        .output()
+        .expect("rtmark runs")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+#[test]
+fn kernels_and_scenarios_of_ones_own_stand_beside_the_others() {
+    let home = tempfile::tempdir().expect("a scratch folder");
+    ours(home.path());
+    let asked =
+        ["run", "--own", "ours", "-k", "ourloop", "ourfilter", "floor", "--soc", "stm32c031"];
+    let asked = [&asked[..], &["-s", "filter.*", "notify.*", "--format", "json"]].concat();
+    let output = rtmark(home.path(), &asked);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let document: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let answer = |kernel: &str, scenario: &str| {
+        let mut answers = document["answers"].as_array().expect("answers").iter();
+        let key = |answer: &Value| {
+            answer["key"]["kernel"] == kernel && answer["key"]["scenario"] == scenario
+        };
+        answers.find(|answer| key(answer)).unwrap_or_else(|| panic!("{kernel} {scenario}")).clone()
+    };
+    let median = |kernel: &str, scenario: &str| {
+        let answer = answer(kernel, scenario);
+        assert_eq!(answer["answer"], "measured", "{answer}");
+        answer["statistics"]["steady"]["p50"].as_u64().expect("a figure")
+    };
+    assert!((20..1000).contains(&median("ourloop", "filter.median")));
+    assert!((20..1000).contains(&median("ourfilter", "filter.median")));
+    assert!((1..100).contains(&median("ourloop", "notify.give.immediate")));
+    assert!((1..100).contains(&median("floor", "notify.give.immediate")));
+    let settings = &answer("ourfilter", "filter.median")["provenance"]["settings"];
+    assert_eq!(settings["opt"], "s", "its own release profile: {settings}");
+    let why = |kernel: &str, scenario: &str| answer(kernel, scenario)["reason"].to_string();
+    assert!(why("floor", "filter.median").contains("somebody's own"));
+    assert!(why("ourfilter", "notify.give.immediate").contains("no such image"));
+    assert!(why("ourloop", "notify.handover").contains("does not hold it"));
+}
+
+#[test]
+fn what_is_ones_own_is_listed_and_what_is_wrong_with_it_is_told() {
+    let home = tempfile::tempdir().expect("a scratch folder");
+    let ours = ours(home.path());
+    std::fs::write(home.path().join("rtmark.toml"), "own = [\"ours\"]\n").expect("writable");
+    let list = |what: &str| text(&rtmark(home.path(), &["list", what]).stdout);
+    assert!(list("kernels").contains("ourfilter"));
+    assert!(list("scenarios").contains("filter.median"));
+
+    let refused = |own: &str| {
+        let output = rtmark(home.path(), &["list", "kernels", "--own", own]);
+        assert_eq!(output.status.code(), Some(2), "{}", text(&output.stderr));
+        text(&output.stderr)
+    };
+    assert!(refused("nowhere").contains("nowhere"));
+    let manifest = ours.join("c/kernel.toml");
+    let good = std::fs::read_to_string(&manifest).expect("there");
+    std::fs::write(&manifest, good.replace("ourloop", "floor")).expect("writable");
+    assert!(refused("ours").contains("another kernel is called floor"));
+    std::fs::write(&manifest, good.replace("images", "pictures")).expect("writable");
+    assert!(refused("ours").contains("pictures"));
+}
