@@ -86,7 +86,7 @@ pub const SLACK_CYCLES: f64 = 4.0;
 /// So many times the largest cost at large counts is far above it.
 pub const FAR: f64 = 1.25;
 /// Movements up to this part of the mean are none.
-pub const SLACK_SHARE: f64 = 0.03;
+pub const SLACK_SHARE: f64 = 0.05;
 /// A lower order may leave so many times the least sum of squares.
 pub const PARSIMONY: f64 = 2.0;
 /// What a lower order must explain to be preferred.
