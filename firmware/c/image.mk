@@ -207,7 +207,7 @@ $(addprefix $(OBJ)/,$(notdir $(STARTUP:.c=.o))): PER_FILE := \
                           $(if $(filter clang,$(COMPILER)),-mno-implicit-float,$(GENERAL_REGISTERS)) \
                           $(if $(filter ram,$(CODE_IN)),$(NO_CALLS_$(COMPILER)))
 
-# One of each object of the kernel's, and one more of RTMARK_OBJECT, to see what that takes.
+# Some of each object of the kernel's, and one more of RTMARK_OBJECT, to see what that takes.
 object: $(OUT)/objects_$(RTMARK_OBJECT).elf
 
 $(OBJ)/objects_%.o: PER_FILE = -DONE_MORE_$*

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * One of each object, and one more of ONE_MORE_<object>: the two images' difference is what it
- * takes. All are created statically, so that their memory is seen; from the heap each
+ * Two of each object, and one more of ONE_MORE_<object>: the two images' difference is what it
+ * takes. Two, because what is called from one place is compiled into it. All are created statically, so that their memory is seen; from the heap each
  * allocation takes eight bytes more.
  */
 #include "bench.h"
@@ -22,8 +22,8 @@ static void vOneTask( void * pvParameters )
 }
 
 /* Room for the handles of both images, so that only the objects' own memory differs. */
-QueueHandle_t xQueues[ 3 ];
-TimerHandle_t xTimers[ 3 ];
+QueueHandle_t xQueues[ 4 ];
+TimerHandle_t xTimers[ 4 ];
 
 static void vCallback( TimerHandle_t xTimer )
 {
@@ -67,14 +67,17 @@ static void prvAll( void )
     objectsTASK( 1 );
     objectsQUEUE( 1 );
     objectsTIMER( 1 );
-#ifdef ONE_MORE_task
     objectsTASK( 2 );
+    objectsQUEUE( 2 );
+    objectsTIMER( 2 );
+#ifdef ONE_MORE_task
+    objectsTASK( 3 );
 #endif
 #ifdef ONE_MORE_queue
-    objectsQUEUE( 2 );
+    objectsQUEUE( 3 );
 #endif
 #ifdef ONE_MORE_timer
-    objectsTIMER( 2 );
+    objectsTIMER( 3 );
 #endif
     xBenchCreateTask( vEndTask, "end", benchLOW_PRIORITY );
 }

@@ -303,7 +303,7 @@ enum Goal<'a> {
     OneMore(&'a str),
 }
 
-/// The program that has one of each object, and one more of one of them.
+/// The program that has some of each object, and one more of one of them.
 const OBJECTS: &str = "objects";
 
 impl Goal<'_> {

@@ -1,5 +1,5 @@
-//! One of each object, and one more of what the feature says: the two images' difference is what it
-//! takes.
+//! Two of each object, and one more of what the feature says: the two images' difference is what it
+//! takes. Two, because what is called from one place is compiled into it.
 
 #![no_std]
 #![no_main]
@@ -11,7 +11,7 @@ use embassy_sync::blocking_mutex::raw::CriticalSectionRawMutex;
 use embassy_sync::channel::Channel;
 use rtmark_probe::{scenario, scenarios};
 
-const TASKS: usize = 1 + cfg!(feature = "one_more_task") as usize;
+const TASKS: usize = 2 + cfg!(feature = "one_more_task") as usize;
 
 #[embassy_executor::main]
 async fn main(spawner: Spawner) {
@@ -41,10 +41,12 @@ macro_rules! queue {
 async fn all(spawner: Spawner) {
     spawner.spawn(one(1).unwrap());
     queue!(1);
-    #[cfg(feature = "one_more_task")]
     spawner.spawn(one(2).unwrap());
-    #[cfg(feature = "one_more_queue")]
     queue!(2);
+    #[cfg(feature = "one_more_task")]
+    spawner.spawn(one(3).unwrap());
+    #[cfg(feature = "one_more_queue")]
+    queue!(3);
     embassy_futures::yield_now().await;
     embassy_futures::yield_now().await;
     scenario::ok();

@@ -1,5 +1,5 @@
-//! One of each object, and one more of what the feature says: the two images' difference is what it
-//! takes.
+//! Two of each object, and one more of what the feature says: the two images' difference is what it
+//! takes. Two, because what is called from one place is compiled into it.
 
 #![no_std]
 #![no_main]
@@ -37,6 +37,11 @@ mod app {
         work(state).await;
     }
 
+    #[task(priority = 1)]
+    async fn second(_: second::Context, state: u32) {
+        work(state).await;
+    }
+
     #[cfg(feature = "one_more_task")]
     #[task(priority = 1)]
     async fn other(_: other::Context, state: u32) {
@@ -60,10 +65,12 @@ mod app {
     async fn all() {
         let _ = one::spawn(1);
         queue!(1);
-        #[cfg(feature = "one_more_task")]
-        let _ = other::spawn(2);
-        #[cfg(feature = "one_more_queue")]
+        let _ = second::spawn(2);
         queue!(2);
+        #[cfg(feature = "one_more_task")]
+        let _ = other::spawn(3);
+        #[cfg(feature = "one_more_queue")]
+        queue!(3);
         embassy_futures::yield_now().await;
         embassy_futures::yield_now().await;
         scenario::ok();
