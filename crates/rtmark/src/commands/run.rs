@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use clap::{Args, ValueEnum};
 use rtmark_firmware::{Builder, DEFAULT_PROFILE, MissingTool, Variant, VariantError, chosen};
-use rtmark_model::{Answer, Basis, Catalogue, Failure, Pattern};
+use rtmark_model::{Answer, Basis, Failure, Pattern};
 use rtmark_qemu::Emulator;
 use rtmark_runner::socs::{self, SocFile};
 use rtmark_runner::{Event, Ledger, Plan, Platform, Selection, Suite, find_machine, machines};
