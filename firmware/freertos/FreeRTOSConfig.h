@@ -27,7 +27,11 @@
 #define configTICK_RATE_HZ ( ( TickType_t ) RTMARK_SET_TICK_HZ )
 
 /* Demo. The template's 64 bits do not exist in the Cortex-M0 port. */
-#define configTICK_TYPE_WIDTH_IN_BITS TICK_TYPE_WIDTH_32_BITS
+#if defined( RTMARK_SET_TICK_BITS ) && ( RTMARK_SET_TICK_BITS == 16 )
+    #define configTICK_TYPE_WIDTH_IN_BITS TICK_TYPE_WIDTH_16_BITS
+#else
+    #define configTICK_TYPE_WIDTH_IN_BITS TICK_TYPE_WIDTH_32_BITS
+#endif
 
 /* Template: the tick never stops, so the idle task spins. */
 #define configUSE_TICKLESS_IDLE 0

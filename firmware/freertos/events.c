@@ -3,8 +3,13 @@
 #include "bench.h"
 #include "event_groups.h"
 
-/* With a tick of 32 bits, 24 bits of a group are the application's. */
-#define eventsALL_BITS    ( ( EventBits_t ) 0x00FFFFFF )
+/* A group is as wide as the tick is said to be, and its uppermost byte is the kernel's. */
+#if ( configTICK_TYPE_WIDTH_IN_BITS == TICK_TYPE_WIDTH_16_BITS )
+    #define eventsUSABLE_BITS    8u
+#else
+    #define eventsUSABLE_BITS    24u
+#endif
+#define eventsALL_BITS       ( ( EventBits_t ) ( ( ( EventBits_t ) 1 << eventsUSABLE_BITS ) - 1u ) )
 
 static EventGroupHandle_t xEvents;
 
@@ -29,6 +34,23 @@ static void prvCheckEvents( void )
     rtmark_expect( "bits after clearing", xEventGroupGetBits( xEvents ), 0u );
 }
 
+/* How many bits can be set, are waited for, and come back. */
+static uint32_t prvUsableBits( void )
+{
+    uint32_t ulUsable = 0;
+
+    for( uint32_t ulBit = 0; ulBit < eventsUSABLE_BITS; ulBit++ )
+    {
+        const EventBits_t xBit = ( EventBits_t ) ( ( EventBits_t ) 1 << ulBit );
+
+        xEventGroupSetBits( xEvents, xBit );
+        ulUsable += ( xEventGroupWaitBits( xEvents, xBit, pdTRUE, pdTRUE, 0 ) == xBit ) ? 1u : 0u;
+        rtmark_expect( "bits after waiting", xEventGroupGetBits( xEvents ), 0u );
+    }
+
+    return ulUsable;
+}
+
 /*-----------------------------------------------------------*/
 /* events.wait.poll_empty: wait for any bit, but not longer than no time at all. */
 
@@ -49,6 +71,7 @@ static void vWaitTask( void * pvParameters )
     }
 
     rtmark_expect( "bits seen", xSeen, 0u );
+    rtmark_fact( "usable_bits", prvUsableBits() );
     rtmark_ok();
 }
 

@@ -89,7 +89,7 @@ RTMARK_END_AT_RETURN( "growth.tick.delayed", 15 );
 static void vDelayedTask( void * pvParameters )
 {
     ulTimes++;
-    vTaskDelay( growthLONG_DELAY + ( TickType_t ) pvParameters );
+    vTaskDelay( growthLONG_DELAY + ( TickType_t ) ( uintptr_t ) pvParameters );
     rtmark_failed( "a delay was over that was not due" );
 }
 

@@ -80,11 +80,17 @@ impl From<&Soc> for Target {
             let found = named.or_else(|| soc.memories.iter().find(|memory| memory.kind == kind));
             found.map(|memory| Region { base: memory.base, size: memory.size })
         };
+        // A boot loader may lie before the vectors.
+        let from_vectors = |flash: Region| {
+            let before = soc.vectors.and_then(|vectors| vectors.checked_sub(flash.base));
+            let before = before.filter(|before| *before < flash.size).unwrap_or(0);
+            Region { base: flash.base + before, size: flash.size - before }
+        };
         Self {
             name: soc.name.clone(),
             core: soc.core.name().to_owned(),
             clock: soc.clock,
-            flash: region("FLASH", MemoryKind::Flash),
+            flash: region("FLASH", MemoryKind::Flash).map(from_vectors),
             ram: region("RAM", MemoryKind::Ram),
             interrupts: soc.interrupts,
             priority_bits: soc.priority_bits,
@@ -92,5 +98,26 @@ impl From<&Soc> for Target {
             probes: Probes::Addresses,
             without: Vec::new(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn firmware_begins_with_the_vectors() {
+        let soc = |vectors: &str| {
+            let text = format!(
+                "name = 'x'\ndescription = 'X'\ncore = 'cortex-m0plus'\nclock_hz = 1000\n\
+                 interrupts = 8\npriority_bits = 2\n{vectors}sources = []\n\
+                 [[memory]]\nname = 'FLASH'\nkind = 'flash'\nbase = 0x1000_0000\nsize = 0x1000\n\
+                 [[memory]]\nname = 'RAM'\nkind = 'ram'\nbase = 0x2000_0000\nsize = 0x1000\n"
+            );
+            Soc::from_toml(&text).expect("good")
+        };
+        let flash = |vectors: &str| Target::from(&soc(vectors)).flash.map(|f| (f.base, f.size));
+        assert_eq!(flash("vectors = 0x1000_0000\n"), Some((0x1000_0000, 0x1000)));
+        assert_eq!(flash("vectors = 0x1000_0100\n"), Some((0x1000_0100, 0xF00)));
     }
 }

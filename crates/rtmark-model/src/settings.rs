@@ -182,6 +182,13 @@ pub const SETTINGS: &[SettingInfo] = &[
         Inherent("each check that the compiler cannot prove is executed"),
     ),
     info(
+        "libgcc",
+        Switch,
+        None,
+        "arithmetic that the core lacks, such as 64-bit division, is GCC's and not compiler-builtins' (Rust)",
+        Inherent("one of them divides 64-bit numbers in a fraction of the other's time"),
+    ),
+    info(
         "preemption",
         Text,
         None,

@@ -206,7 +206,7 @@ pub(crate) fn measure_emptied(
         return None;
     }
     let manner = Manner { caches: Caches::Emptied, ..Manner::default() };
-    let budget = Cycles(measured.ran.0.saturating_mul(8));
+    let budget = Cycles(measured.ran.0.saturating_mul(32));
     let (measured, _) = measure_noting(soc, probed, scenario, budget, manner, |_| {}).ok()?;
     Some(measured.samples.0)
 }

@@ -82,6 +82,7 @@ const BUILTIN: &[(&str, &str)] = builtin![
     "mps2-an505.toml",
     "rv32-virt.toml",
     "a72-virt.toml",
+    "a76-virt.toml",
     "zcu102-r5.toml",
 ];
 

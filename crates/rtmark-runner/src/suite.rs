@@ -5,7 +5,9 @@ use std::sync::mpsc::Sender;
 
 use rayon::prelude::*;
 use rtmark_firmware::probes::{Kind, Record};
-use rtmark_firmware::{Builder, BuiltImage, Executable, FirmwareError, probes};
+use rtmark_firmware::{
+    BuildSystem, Builder, BuiltImage, Executable, FirmwareError, Target, probes,
+};
 use rtmark_model::{
     Answer, Basis, Failure, FailureKind, Firmware, Key, Overhead, Provenance, Readings, Samples,
     Scenario, Series, Setting, Settings,
@@ -336,7 +338,7 @@ impl Suite {
                 units.filter(|(_, unit)| unit.needs_firmware()).for_each_with(
                     sender,
                     |sender, (index, unit)| {
-                        let target = unit.platform.target();
+                        let target = wanted_of(unit);
                         let built = self.builder.build(&unit.kernel, target, &unit.switched);
                         // Nobody listens any more only when everything is over.
                         let _ = sender.send((index, built));
@@ -539,6 +541,22 @@ fn plan_position(plan: &Plan, key: &Key) -> (usize, usize, usize) {
     let scenario = scenarios.iter().position(|(scenario, _)| scenario.id == key.scenario);
     let last = usize::MAX;
     (soc.unwrap_or(last), scenario.unwrap_or(last), unit.unwrap_or(last))
+}
+
+/// What a unit's firmware is built for. Cargo links each image for itself, and slowly: those that
+/// nobody asks for are left out.
+fn wanted_of(unit: &Unit) -> Target {
+    let mut target = unit.platform.target();
+    let manifest = &unit.kernel.manifest;
+    if manifest.build == BuildSystem::Cargo {
+        let asked = |image: &String| {
+            let mut asked = unit.scenarios.iter().filter(|(_, excuse)| excuse.is_none());
+            asked.any(|(scenario, _)| scenario.id.group() == image.as_str())
+        };
+        let unasked = manifest.images.iter().filter(|image| !asked(image));
+        target.without.extend(unasked.cloned());
+    }
+    target
 }
 
 pub(crate) fn failure_of(error: &FirmwareError) -> Failure {

@@ -4,7 +4,8 @@ use clap::{ArgAction, Args, Parser, Subcommand};
 
 use crate::commands::{
     bisect, compare, completions, doctor, exit_codes, export, fairness, footprint, gate, history,
-    import, list, log, man, merge, name, prune, report, rm, run, show, sim, trace, why, worst,
+    import, list, log, man, merge, name, prune, report, rm, run, show, sim, study, trace, why,
+    worst,
 };
 use crate::exit::Exit;
 use crate::trouble::Trouble;
@@ -53,6 +54,7 @@ enum Command {
     Export(export::Arguments),
     Why(why::Arguments),
     Import(Box<import::Arguments>),
+    Study(study::Arguments),
     Worst(Box<worst::Arguments>),
     Merge(merge::Arguments),
     Trace(Box<trace::Arguments>),
@@ -85,6 +87,7 @@ impl Cli {
             Command::Export(arguments) => arguments.run(talk),
             Command::Why(arguments) => arguments.run(talk),
             Command::Import(arguments) => arguments.run(talk),
+            Command::Study(arguments) => arguments.run(talk),
             Command::Worst(arguments) => arguments.run(talk),
             Command::Merge(arguments) => arguments.run(talk),
             Command::Trace(arguments) => arguments.run(talk),

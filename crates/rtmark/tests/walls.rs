@@ -46,6 +46,7 @@ fn crates_use_only_what_lies_below_them() {
         ("rtmark-report", &["rtmark-units", "rtmark-model"]),
         ("rtmark-worst", &["rtmark-units", "rtmark-sim"]),
         ("rtmark-trace", &["rtmark-units", "rtmark-model", "rtmark-sim", "rtmark-observe"]),
+        ("rtmark-study", &["rtmark-units", "rtmark-model", "rtmark-sim", "rtmark-observe"]),
         ("rtmark-import", &["rtmark-units", "rtmark-model"]),
         (
             "rtmark-runner",

@@ -8,6 +8,8 @@ use cortex_m::Peripherals;
 use rtmark_board::Interrupt;
 use rtmark_probe::scenario;
 
+rtmark_probe::setting!("libgcc", cfg!(feature = "libgcc_on") as u32);
+
 /// Sets the soc up and starts the tick. To be called once, first thing in `main`.
 pub fn init() -> Peripherals {
     let Some(mut core) = Peripherals::take() else {

@@ -22,6 +22,7 @@ pub mod rm;
 pub mod run;
 pub mod show;
 pub mod sim;
+pub mod study;
 pub mod trace;
 pub mod why;
 pub mod worst;

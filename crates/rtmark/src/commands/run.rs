@@ -253,6 +253,11 @@ impl<'a> Keeper<'a> {
         Self { store, run, fresh: false, progress: Progress::new(talk), recalled: 0 }
     }
 
+    /// The same, recalling nothing.
+    pub fn fresh(self) -> Self {
+        Self { fresh: true, ..self }
+    }
+
     /// Marks the run complete.
     pub fn finish(self) -> Result<(), StoreError> {
         self.progress.finish();

@@ -7,4 +7,5 @@ mod plain;
 mod run;
 mod sim;
 mod store;
+mod study;
 mod worst;

@@ -25,7 +25,7 @@ pub use choice::Choice;
 pub use parts::Part;
 pub use report::held_by;
 use report::{Document, Found, SCHEMA_VERSION};
-pub use subject::{INJECTED, Subject, Wish};
+pub use subject::{INJECTED, Subject, What, Wish};
 
 /// Interrupt a kernel at every moment of a scenario, and show the worst one
 ///

@@ -1,0 +1,304 @@
+//! A study with its figures: all that renderers need, and what JSON holds.
+
+use rtmark_model::{Answer, Key, Settings};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::figures::Figures;
+use crate::formula::Formula;
+use crate::study::{Study, StudyError};
+use crate::template::Template;
+
+/// The version of [`Document`]'s form. It rises when a reader of the older form would misread
+/// the newer one.
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// Studies with what was measured, as JSON has them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Document {
+    /// The version of this form.
+    pub schema_version: u32,
+    /// The program that measured, with its version.
+    pub generator: String,
+    /// The studies.
+    pub studies: Vec<Report>,
+}
+
+/// A study with what was measured.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Report {
+    /// The study's name.
+    pub id: String,
+    /// Its title.
+    pub title: String,
+    /// What it asks.
+    pub question: String,
+    /// What was published.
+    pub published: Source,
+    /// What was measured in its place.
+    pub ours: String,
+    /// Theirs beside ours.
+    pub tables: Vec<Table>,
+    /// Why they differ.
+    pub explanations: Vec<Explained>,
+    /// What was run.
+    pub runs: Vec<MadeRun>,
+}
+
+/// What was published, where, and how it was measured.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Source {
+    /// Who published it and where, as far as known.
+    pub source: String,
+    /// The board.
+    pub board: String,
+    /// How it was measured.
+    pub how: Vec<String>,
+}
+
+/// Rows that belong together.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Table {
+    /// Its title.
+    pub title: String,
+    /// The rows.
+    pub rows: Vec<Row>,
+}
+
+/// One figure of theirs beside one of ours, or one of ours alone.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Row {
+    /// What it is.
+    pub what: String,
+    /// What it counts.
+    pub unit: String,
+    /// The published figure.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub published: Option<f64>,
+    /// Ours.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub measured: Option<f64>,
+    /// Ours as a multiple of the published one, where both count the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ratio: Option<f64>,
+    /// How ours is worked out of what was run.
+    pub formula: String,
+    /// Why there is none of ours.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+/// Why figures are as they are, in words whose numbers were measured.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Explained {
+    /// What it explains.
+    pub title: String,
+    /// The text with its figures.
+    pub text: String,
+    /// What its words rest on.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rests_on: Vec<Condition>,
+}
+
+impl Explained {
+    /// The conditions that do not hold: words of the text are wrong then.
+    pub fn broken(&self) -> impl Iterator<Item = &Condition> {
+        self.rests_on.iter().filter(|condition| condition.holds != Some(true))
+    }
+}
+
+/// A comparison of figures.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Condition {
+    /// The comparison.
+    pub condition: String,
+    /// Whether it holds; nothing where a figure is missing.
+    pub holds: Option<bool>,
+}
+
+/// Something that was run for the study.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct MadeRun {
+    /// What formulas call it.
+    pub name: String,
+    /// What it is of.
+    pub key: Key,
+    /// Its typical sample.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub typical: Option<u64>,
+    /// What is counted: `cycles`, `instructions`.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub basis: String,
+    /// The clock of the core in hertz.
+    pub clock_hz: u32,
+    /// The compiler in its own words.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub compiler: String,
+    /// SHA-256 of the firmware.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub elf_sha256: String,
+    /// The version of the timing rules, or the emulator in its own words.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub by: String,
+    /// The settings that matter.
+    #[serde(default, skip_serializing_if = "Settings::is_empty")]
+    pub settings: Settings,
+    /// Why there are no samples.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+impl MadeRun {
+    /// What is to be said of an answer.
+    pub fn new(name: &str, answer: &Answer) -> Self {
+        let mut run = Self {
+            name: name.to_owned(),
+            key: answer.key().clone(),
+            typical: None,
+            basis: String::new(),
+            clock_hz: 0,
+            compiler: String::new(),
+            elf_sha256: String::new(),
+            by: String::new(),
+            settings: Settings::new(),
+            reason: None,
+        };
+        match answer {
+            Answer::NotApplicable { reason, .. } => run.reason = Some(reason.clone()),
+            Answer::Failed { failure, .. } => run.reason = Some(failure.to_string()),
+            Answer::Measured(series) => {
+                let provenance = &series.provenance;
+                run.typical = series.statistics().map(|statistics| statistics.typical());
+                run.basis = series.basis.to_string();
+                run.clock_hz = series.clock.0;
+                run.compiler.clone_from(&provenance.compiler.version);
+                run.elf_sha256.clone_from(&provenance.firmware.elf_sha256);
+                let model = provenance.timing_model.as_ref();
+                let model = model.map(|version| format!("timing model {version}"));
+                run.by = model.or_else(|| provenance.emulator.clone()).unwrap_or_default();
+                run.settings.clone_from(&provenance.settings);
+            }
+        }
+        run
+    }
+}
+
+impl Report {
+    /// A study and what was measured for it.
+    ///
+    /// # Errors
+    /// When a formula of the study cannot be read, which its own check would have told.
+    pub fn new(
+        study: &Study,
+        mut figures: Figures,
+        runs: Vec<MadeRun>,
+    ) -> Result<Self, StudyError> {
+        let refuse = |error: crate::FormulaError| StudyError {
+            origin: study.id.clone(),
+            problem: error.to_string(),
+        };
+        figures.work_out(study);
+        let mut tables = Vec::new();
+        for table in &study.table {
+            let mut rows = Vec::new();
+            for row in &table.row {
+                let formula = Formula::read(&row.measured).map_err(refuse)?;
+                let value = formula.value(|name| figures.value(name));
+                let measured = value.as_ref().ok().copied().map(rounded);
+                let ratio = match (row.published, measured) {
+                    (Some(theirs), Some(ours)) if theirs != 0.0 && !row.another_basis => {
+                        Some(rounded(ours / theirs))
+                    }
+                    _ => None,
+                };
+                rows.push(Row {
+                    what: row.what.clone(),
+                    unit: row.unit.clone().unwrap_or_else(|| table.unit.clone()),
+                    published: row.published,
+                    measured,
+                    ratio,
+                    formula: row.measured.clone(),
+                    reason: value.err().map(|error| error.to_string()),
+                });
+            }
+            tables.push(Table { title: table.title.clone(), rows });
+        }
+        let mut explanations = Vec::new();
+        for explanation in &study.explanation {
+            let text = Template::read(&explanation.text).map_err(refuse)?;
+            let mut rests_on = Vec::new();
+            for condition in &explanation.holds {
+                let formula = Formula::read(condition).map_err(refuse)?;
+                let holds = formula.value(|name| figures.value(name)).ok().map(|value| value > 0.0);
+                rests_on.push(Condition { condition: condition.clone(), holds });
+            }
+            let text = text.fill(|name| figures.value(name));
+            explanations.push(Explained { title: explanation.title.clone(), text, rests_on });
+        }
+        Ok(Self {
+            id: study.id.clone(),
+            title: study.title.clone(),
+            question: study.question.clone(),
+            published: Source {
+                source: study.published.source.clone(),
+                board: study.published.board.clone(),
+                how: study.published.how.clone(),
+            },
+            ours: study.ours.split_whitespace().collect::<Vec<_>>().join(" "),
+            tables,
+            explanations,
+            runs,
+        })
+    }
+
+    /// Explanations of which a condition does not hold, with those conditions.
+    pub fn broken(&self) -> impl Iterator<Item = (&Explained, &Condition)> {
+        let explanations = self.explanations.iter();
+        explanations.flat_map(|one| one.broken().map(move |condition| (one, condition)))
+    }
+
+    /// Whether this is a report of exactly that study: equal words, equal published figures.
+    pub fn is_of(&self, study: &Study) -> bool {
+        let empty = Self::new(study, Figures::default(), Vec::new());
+        let Ok(empty) = empty else { return false };
+        let rows = |report: &Self| -> Vec<_> {
+            let rows = report.tables.iter().flat_map(|table| {
+                table.rows.iter().map(|row| {
+                    let words = [&table.title, &row.what, &row.unit, &row.formula];
+                    (words.map(Clone::clone), row.published.map(f64::to_bits))
+                })
+            });
+            rows.collect()
+        };
+        let words = |report: &Self| {
+            let Self { id, title, question, published, ours, .. } = report.clone();
+            (id, title, question, published, ours)
+        };
+        let texts = self.explanations.len() == study.explanation.len()
+            && self.explanations.iter().zip(&study.explanation).all(|(told, explanation)| {
+                let conditions = told.rests_on.iter().map(|one| &one.condition);
+                told.title == explanation.title
+                    && conditions.eq(&explanation.holds)
+                    && Template::read(&explanation.text)
+                        .is_ok_and(|template| follows(&told.text, &template))
+            });
+        words(self) == words(&empty) && rows(self) == rows(&empty) && texts
+    }
+}
+
+/// As many digits as mean something, so that files read back are the same.
+fn rounded(value: f64) -> f64 {
+    (value * 1e4).round() / 1e4
+}
+
+/// Whether a text has the template's words in their order.
+fn follows(text: &str, template: &Template) -> bool {
+    let mut rest = text;
+    template.texts().all(|piece| match rest.find(piece) {
+        Some(at) => {
+            rest = &rest[at + piece.len()..];
+            true
+        }
+        None => false,
+    })
+}

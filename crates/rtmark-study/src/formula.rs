@@ -1,0 +1,291 @@
+//! Formulas over measured figures: `(evloop.one - evloop.single) / 202336`.
+//!
+//! Numbers, names, `+ - * /`, brackets, `min(a, b)` and `max(a, b)`; a comparison makes a
+//! condition of two of them. A name is whatever the caller knows it to be.
+
+use std::fmt;
+
+/// Nesting after which a formula is refused.
+const DEEPEST: usize = 32;
+
+/// A formula that cannot be read, or has no value.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct FormulaError(String);
+
+/// A formula.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Formula {
+    text: String,
+    root: Node,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Node {
+    Number(f64),
+    Name(String),
+    Pair(Operation, Box<(Node, Node)>),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Operation {
+    Add,
+    Subtract,
+    Multiply,
+    Divide,
+    Least,
+    Most,
+    Below,
+    Above,
+}
+
+struct Reader<'a> {
+    text: &'a str,
+    rest: &'a str,
+    depth: usize,
+}
+
+impl Reader<'_> {
+    fn refuse<T>(&self, problem: &str) -> Result<T, FormulaError> {
+        let at = self.text.len() - self.rest.len();
+        let shown = self.text.escape_debug();
+        Err(FormulaError(format!("`{shown}`: {problem} at character {}", at + 1)))
+    }
+
+    fn takes(&mut self, sign: char) -> bool {
+        self.rest = self.rest.trim_start();
+        let taken = self.rest.strip_prefix(sign);
+        self.rest = taken.unwrap_or(self.rest);
+        taken.is_some()
+    }
+
+    fn wants(&mut self, sign: char) -> Result<(), FormulaError> {
+        if self.takes(sign) { Ok(()) } else { self.refuse(&format!("`{sign}` is wanted")) }
+    }
+
+    fn word(&mut self, part: impl Fn(char) -> bool) -> String {
+        let end = self.rest.find(|c: char| !part(c)).unwrap_or(self.rest.len());
+        let (word, rest) = self.rest.split_at(end);
+        self.rest = rest;
+        word.to_owned()
+    }
+
+    fn condition(&mut self) -> Result<Node, FormulaError> {
+        let left = self.sum()?;
+        for (sign, operation) in [('<', Operation::Below), ('>', Operation::Above)] {
+            if self.takes(sign) {
+                return Ok(Node::Pair(operation, Box::new((left, self.sum()?))));
+            }
+        }
+        Ok(left)
+    }
+
+    fn sum(&mut self) -> Result<Node, FormulaError> {
+        let mut left = self.product()?;
+        loop {
+            let operation = if self.takes('+') {
+                Operation::Add
+            } else if self.takes('-') {
+                Operation::Subtract
+            } else {
+                return Ok(left);
+            };
+            left = Node::Pair(operation, Box::new((left, self.product()?)));
+        }
+    }
+
+    fn product(&mut self) -> Result<Node, FormulaError> {
+        let mut left = self.value()?;
+        loop {
+            let operation = if self.takes('*') {
+                Operation::Multiply
+            } else if self.takes('/') {
+                Operation::Divide
+            } else {
+                return Ok(left);
+            };
+            left = Node::Pair(operation, Box::new((left, self.value()?)));
+        }
+    }
+
+    fn value(&mut self) -> Result<Node, FormulaError> {
+        self.depth += 1;
+        if self.depth > DEEPEST {
+            return self.refuse("nested too deeply");
+        }
+        let value = self.simple();
+        self.depth -= 1;
+        value
+    }
+
+    fn simple(&mut self) -> Result<Node, FormulaError> {
+        if self.takes('(') {
+            let inner = self.sum()?;
+            self.wants(')')?;
+            return Ok(inner);
+        }
+        let Some(first) = self.rest.chars().next() else {
+            return self.refuse("a number or a name is wanted");
+        };
+        if first.is_ascii_digit() {
+            let digits = self.word(|c| c.is_ascii_digit() || c == '.' || c == '_').replace('_', "");
+            return match digits.parse() {
+                Ok(number) => Ok(Node::Number(number)),
+                Err(_) => self.refuse("this is no number"),
+            };
+        }
+        if !first.is_ascii_lowercase() {
+            return self.refuse("a number or a name is wanted");
+        }
+        let name =
+            self.word(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '.' || c == '_');
+        let operation = match name.as_str() {
+            "min" => Operation::Least,
+            "max" => Operation::Most,
+            _ => return Ok(Node::Name(name)),
+        };
+        self.wants('(')?;
+        let left = self.sum()?;
+        self.wants(',')?;
+        let right = self.sum()?;
+        self.wants(')')?;
+        Ok(Node::Pair(operation, Box::new((left, right))))
+    }
+}
+
+impl Formula {
+    /// Reads a formula.
+    ///
+    /// # Errors
+    /// When it is none; the message says what is wanted where.
+    pub fn read(text: &str) -> Result<Self, FormulaError> {
+        let mut reader = Reader { text, rest: text, depth: 0 };
+        let root = reader.condition()?;
+        reader.rest = reader.rest.trim_start();
+        if reader.rest.is_empty() {
+            return Ok(Self { text: text.to_owned(), root });
+        }
+        reader.refuse("nothing more is wanted")
+    }
+
+    /// Its value, given those of names. A condition's is 1 where it holds, else 0.
+    ///
+    /// # Errors
+    /// When a name has no value (the reason is the caller's), or something is divided by zero.
+    pub fn value(&self, of: impl Fn(&str) -> Result<f64, String>) -> Result<f64, FormulaError> {
+        let value = self.root.value(&of).map_err(FormulaError)?;
+        if value.is_finite() {
+            return Ok(value);
+        }
+        Err(FormulaError(format!("`{}` divides by zero", self.text)))
+    }
+
+    /// The names in it.
+    pub fn names(&self) -> Vec<&str> {
+        let mut names = Vec::new();
+        self.root.names(&mut names);
+        names
+    }
+
+    /// Whether it is a condition.
+    pub fn is_condition(&self) -> bool {
+        matches!(self.root, Node::Pair(Operation::Below | Operation::Above, _))
+    }
+}
+
+impl fmt::Display for Formula {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl Node {
+    fn value(&self, of: &impl Fn(&str) -> Result<f64, String>) -> Result<f64, String> {
+        let (operation, both) = match self {
+            Self::Number(number) => return Ok(*number),
+            Self::Name(name) => return of(name),
+            Self::Pair(operation, both) => (operation, both),
+        };
+        let (a, b) = (both.0.value(of)?, both.1.value(of)?);
+        Ok(match operation {
+            Operation::Add => a + b,
+            Operation::Subtract => a - b,
+            Operation::Multiply => a * b,
+            Operation::Divide => a / b,
+            Operation::Least => a.min(b),
+            Operation::Most => a.max(b),
+            Operation::Below => f64::from(u8::from(a < b)),
+            Operation::Above => f64::from(u8::from(a > b)),
+        })
+    }
+
+    fn names<'a>(&'a self, into: &mut Vec<&'a str>) {
+        match self {
+            Self::Number(_) => {}
+            Self::Name(name) => into.push(name),
+            Self::Pair(_, both) => {
+                both.0.names(into);
+                both.1.names(into);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn value(text: &str) -> Result<f64, String> {
+        let known = |name: &str| match name {
+            "a.b" => Ok(6.0),
+            "c" => Ok(4.0),
+            other => Err(format!("no {other}")),
+        };
+        let formula = Formula::read(text).map_err(|error| error.to_string())?;
+        formula.value(known).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn formulas_have_the_values_of_arithmetic() {
+        for (text, expected) in [
+            ("1 + 2 * 3", 7.0),
+            ("(a.b - c) / 2", 1.0),
+            ("a.b - c - 1", 1.0),
+            ("24 / a.b / c", 1.0),
+            ("max(a.b, c) + min(1.5, 2)", 7.5),
+            ("202_336", 202_336.0),
+            ("a.b > c", 1.0),
+            ("2 * c < a.b + 1", 0.0),
+        ] {
+            assert_eq!(value(text), Ok(expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_formula_is_refused_where_it_ends() {
+        for (text, told) in [
+            ("", "wanted at character 1"),
+            ("1 +", "wanted at character 4"),
+            ("(1", "`)` is wanted"),
+            ("1 2", "nothing more is wanted at character 3"),
+            ("1.2.3", "no number"),
+            ("max(1)", "`,` is wanted"),
+            ("a < b < c", "nothing more"),
+            ("é", "wanted"),
+            ("d + 1", "no d"),
+            ("1 / (c - 4)", "divides by zero"),
+        ] {
+            let error = value(text).expect_err(text);
+            assert!(error.contains(told), "{text}: {error}");
+        }
+        let deep = "(".repeat(100_000);
+        assert!(value(&deep).expect_err("deep").contains("deeply"));
+    }
+
+    #[test]
+    fn names_are_those_in_it() {
+        let formula = Formula::read("max(a, b.c) - a > 3").expect("good");
+        assert_eq!(formula.names(), ["a", "b.c", "a"]);
+        assert!(formula.is_condition());
+    }
+}

@@ -1,0 +1,95 @@
+//! A report as a page of the documentation.
+
+use std::fmt::Write as _;
+
+use crate::document::Report;
+use crate::picture::picture;
+use crate::text::{cells, reasons};
+
+/// What Markdown would take for something else.
+fn escaped(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for c in text.chars() {
+        if matches!(c, '|' | '*' | '_' | '<' | '>' | '[' | ']') {
+            safe.push('\\');
+        }
+        safe.push(c);
+    }
+    safe
+}
+
+impl Report {
+    /// The page, and the pictures that it shows, by their files' names; `generator` measured.
+    pub fn page(&self, generator: &str) -> (String, Vec<(String, String)>) {
+        let mut page = format!("# {}\n\n**{}**\n\n", escaped(&self.title), escaped(&self.question));
+        let _ = writeln!(
+            page,
+            "Written by `rtmark study {} --out docs/studies`; nothing here is written by hand but \
+             the words between the figures (`data/studies/{}.toml`).\n",
+            self.id, self.id
+        );
+        let _ = writeln!(page, "## What was published\n\n{}.\n", escaped(&self.published.source));
+        let _ = writeln!(page, "- Board: {}", escaped(&self.published.board));
+        for how in &self.published.how {
+            let _ = writeln!(page, "- {}", escaped(how));
+        }
+        let _ = writeln!(page, "\n## What is measured here\n\n{}", escaped(&self.ours));
+        let mut pictures = Vec::new();
+        for (at, table) in self.tables.iter().enumerate() {
+            let _ = write!(page, "\n## {}\n\n", escaped(&table.title));
+            if let Some(svg) = picture(table) {
+                let file = format!("{}-{}.svg", self.id, at + 1);
+                let _ = write!(
+                    page,
+                    "![{}: published and measured]({file})\n\n",
+                    escaped(&table.title)
+                );
+                pictures.push((file, svg));
+            }
+            page.push_str("| | published | measured | measured / published |\n|---|--:|--:|--:|\n");
+            for row in &table.rows {
+                let cells = cells(row).map(|cell| escaped(&cell));
+                let _ = writeln!(page, "| {} |", cells.join(" | "));
+            }
+            for reason in reasons(table) {
+                let _ = write!(page, "\nn/a: {}\n", escaped(&reason));
+            }
+        }
+        page.push_str("\n## Why\n");
+        for explained in &self.explanations {
+            let _ =
+                write!(page, "\n**{}** {}\n", escaped(&explained.title), escaped(&explained.text));
+            for broken in explained.broken() {
+                let _ = write!(page, "\n> Not so here: `{}` does not hold.\n", broken.condition);
+            }
+        }
+        page.push_str("\n## What was run\n\n");
+        page.push_str("| | kernel | scenario | soc | profile | typical | by |\n");
+        page.push_str("|---|---|---|---|---|--:|---|\n");
+        for run in &self.runs {
+            let typical = match run.typical {
+                Some(typical) => format!("{typical} {}", run.basis),
+                None => "n/a".to_owned(),
+            };
+            let key = &run.key;
+            let kernel = format!("{} {}", key.kernel, key.version);
+            let scenario = key.scenario.to_string();
+            let cells = [&run.name, &kernel, &scenario, &key.soc, &key.profile, &typical, &run.by];
+            let cells = cells.map(|cell| escaped(cell));
+            let _ = writeln!(page, "| {} |", cells.join(" | "));
+        }
+        let mut compilers: Vec<_> =
+            self.runs.iter().map(|run| run.compiler.as_str()).filter(|c| !c.is_empty()).collect();
+        compilers.sort_unstable();
+        compilers.dedup();
+        let _ = write!(
+            page,
+            "\nCompiled by {}. Measured by {}. Settings and hashes of every firmware: \
+             [{id}.json]({id}.json).\n",
+            compilers.join("; "),
+            generator,
+            id = self.id
+        );
+        (page, pictures)
+    }
+}

@@ -1,0 +1,450 @@
+//! What a study is: its file in `data/studies`.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rtmark_model::{KernelId, Pattern, ScenarioId};
+use serde::Deserialize;
+
+use crate::formula::{Formula, FormulaError};
+use crate::template::Template;
+
+/// A study.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Study {
+    /// Its name.
+    pub id: String,
+    /// Its title.
+    pub title: String,
+    /// What it asks.
+    pub question: String,
+    /// What was published.
+    pub published: PublishedFile,
+    /// What we measure in its place, in a few sentences.
+    pub ours: String,
+    /// Socs that differ from a built-in one by first register writes.
+    #[serde(default)]
+    pub soc: Vec<DerivedSoc>,
+    /// What is measured.
+    pub run: Vec<Run>,
+    /// Figures worked out of what was measured.
+    #[serde(default)]
+    pub figure: Vec<FigureFile>,
+    /// What is set beside each other.
+    pub table: Vec<TableFile>,
+    /// Why it differs.
+    pub explanation: Vec<Explanation>,
+}
+
+/// What was published, where, and how it was measured.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PublishedFile {
+    /// Who published it and where, as far as known.
+    pub source: String,
+    /// The board.
+    pub board: String,
+    /// How it was measured.
+    pub how: Vec<String>,
+}
+
+/// A soc with other first register writes than a built-in one.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DerivedSoc {
+    /// Its name.
+    pub name: String,
+    /// The built-in one.
+    pub of: String,
+    /// What differs, in words.
+    pub description: String,
+    /// Registers' addresses and the values that are written to them first.
+    pub write: Vec<(u32, u32)>,
+}
+
+/// One firmware on one soc, and what is asked of it.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Run {
+    /// What figures of it begin with.
+    #[serde(rename = "as")]
+    pub name: String,
+    /// The kernel.
+    pub kernel: KernelId,
+    /// The soc, or QEMU's machine.
+    pub soc: String,
+    /// How it is built.
+    #[serde(default = "default_profile")]
+    pub profile: String,
+    /// Where it runs.
+    #[serde(default)]
+    pub on: On,
+    /// Scenarios, by the names that figures have for them.
+    pub scenarios: BTreeMap<String, ScenarioId>,
+    /// Of these, those whose cycles are attributed to functions.
+    #[serde(default)]
+    pub attribute: BTreeSet<String>,
+    /// Of these, those that are interrupted at every moment.
+    #[serde(default)]
+    pub interrupt: BTreeSet<String>,
+}
+
+fn default_profile() -> String {
+    "default".to_owned()
+}
+
+/// Where a run is made, and what is counted there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum On {
+    /// The simulator, in cycles.
+    #[default]
+    Sim,
+    /// The simulator, in instructions.
+    #[serde(rename = "sim-instructions")]
+    SimInstructions,
+    /// QEMU, in instructions.
+    Qemu,
+}
+
+/// A figure, in a file.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FigureFile {
+    /// Its name.
+    pub name: String,
+    /// What it is worked out by.
+    #[serde(default)]
+    pub formula: Option<String>,
+    /// Or the functions of an attributed scenario whose parts it adds up.
+    #[serde(default)]
+    pub of: Option<String>,
+    /// Patterns of their names.
+    #[serde(default)]
+    pub functions: Vec<Pattern>,
+    /// Which part.
+    #[serde(default)]
+    pub share: ShareOf,
+}
+
+/// What of a function's part in a span is meant.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ShareOf {
+    /// Its own cycles.
+    #[default]
+    Cycles,
+    /// Its own instructions.
+    Instructions,
+    /// Cycles in which a memory made the core wait.
+    Waits,
+    /// How often it was called.
+    Calls,
+}
+
+/// The parts of functions in an attributed scenario.
+#[derive(Clone, Debug)]
+pub struct FunctionShare<'a> {
+    /// The scenario, as figures name it.
+    pub of: &'a str,
+    /// Patterns of the functions' names.
+    pub functions: &'a [Pattern],
+    /// Which part.
+    pub share: ShareOf,
+}
+
+/// What a figure is asked for.
+#[derive(Clone, Debug)]
+pub enum Asked<'a> {
+    /// A formula over other figures.
+    Formula(Formula),
+    /// Functions' parts.
+    Functions(FunctionShare<'a>),
+}
+
+/// Rows that belong together.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TableFile {
+    /// Its title.
+    pub title: String,
+    /// What its figures count, where they all count the same.
+    #[serde(default)]
+    pub unit: String,
+    /// The rows.
+    pub row: Vec<TableRow>,
+}
+
+/// One figure of theirs beside one of ours, or one of ours alone.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TableRow {
+    /// What it is.
+    pub what: String,
+    /// What it counts, where not what the table says.
+    #[serde(default)]
+    pub unit: Option<String>,
+    /// The published figure.
+    #[serde(default)]
+    pub published: Option<f64>,
+    /// The formula of ours.
+    pub measured: String,
+    /// A figure of another basis stands beside it, but in no ratio to it.
+    #[serde(default)]
+    pub another_basis: bool,
+}
+
+/// Why figures are as they are.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Explanation {
+    /// What it explains.
+    pub title: String,
+    /// The text; `{formula}` stands for a figure.
+    pub text: String,
+    /// Conditions on which its words rest.
+    #[serde(default)]
+    pub holds: Vec<String>,
+}
+
+/// A study that was refused.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{origin}: {problem}")]
+pub struct StudyError {
+    /// Its file.
+    pub origin: String,
+    /// What is wrong.
+    pub problem: String,
+}
+
+impl FigureFile {
+    /// What it is asked for.
+    ///
+    /// # Errors
+    /// When it is neither a formula nor functions of a scenario.
+    pub fn asked(&self) -> Result<Asked<'_>, FormulaError> {
+        match (&self.formula, &self.of) {
+            (Some(formula), None) if self.functions.is_empty() => {
+                Ok(Asked::Formula(Formula::read(formula)?))
+            }
+            (None, Some(of)) if !self.functions.is_empty() => {
+                let (functions, share) = (self.functions.as_slice(), self.share);
+                Ok(Asked::Functions(FunctionShare { of, functions, share }))
+            }
+            _ => Formula::read("").map(Asked::Formula),
+        }
+    }
+}
+
+/// What stands after a scenario's name in a figure's, and what it is.
+pub(crate) const OF_SERIES: [&str; 9] =
+    ["first", "min", "max", "largest", "mean", "cold", "ns", "count", "flash"];
+/// The same after a scenario that is interrupted.
+pub(crate) const OF_INTERRUPTED: [&str; 4] =
+    ["handler_min", "handler_max", "delay_min", "delay_max"];
+
+impl Study {
+    /// Reads a study's file; `origin` names it in errors.
+    ///
+    /// # Errors
+    /// When it is not TOML of this form, or a formula in it cannot be read or names what the
+    /// study does not measure.
+    pub fn from_toml(origin: &str, text: &str) -> Result<Self, StudyError> {
+        let refuse = |problem: String| StudyError { origin: origin.to_owned(), problem };
+        let study: Self = toml::from_str(text).map_err(|error| refuse(error.to_string()))?;
+        study.check().map_err(refuse)?;
+        Ok(study)
+    }
+
+    fn check(&self) -> Result<(), String> {
+        let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+        if self.id.is_empty() || !self.id.chars().all(plain) {
+            return Err("`id` may hold lower-case letters, digits and `-` only".to_owned());
+        }
+        let mut known = BTreeSet::new();
+        let mut series = BTreeSet::new();
+        for run in &self.run {
+            for alias in run.attribute.iter().chain(&run.interrupt) {
+                if !run.scenarios.contains_key(alias) {
+                    return Err(format!("run {} has no scenario `{alias}`", run.name));
+                }
+            }
+            for alias in run.scenarios.keys() {
+                let name = format!("{}.{alias}", run.name);
+                if run.interrupt.contains(alias) {
+                    known.extend(OF_INTERRUPTED.map(|part| format!("{name}.{part}")));
+                }
+                known.extend(OF_SERIES.map(|part| format!("{name}.{part}")));
+                if !series.insert(name.clone()) || !known.insert(name.clone()) {
+                    return Err(format!("`{name}` is measured twice"));
+                }
+            }
+        }
+        let names = |formula: &Formula, known: &BTreeSet<String>| {
+            // What a program says of itself is known when it has run.
+            let fact =
+                |name: &str| name.rsplit_once(".fact.").is_some_and(|(of, _)| series.contains(of));
+            match formula.names().into_iter().find(|name| !known.contains(*name) && !fact(name)) {
+                None => Ok(()),
+                Some(name) => Err(format!("`{formula}`: nothing measures `{name}`")),
+            }
+        };
+        for figure in &self.figure {
+            match figure.asked() {
+                Err(error) => return Err(format!("figure {}: {error}", figure.name)),
+                Ok(Asked::Formula(formula)) => names(&formula, &known)?,
+                Ok(Asked::Functions(share)) => {
+                    let of = |run: &Run| {
+                        run.attribute
+                            .iter()
+                            .any(|alias| share.of == format!("{}.{alias}", run.name))
+                    };
+                    if !self.run.iter().any(of) {
+                        return Err(format!("`{}` is not attributed to functions", share.of));
+                    }
+                }
+            }
+            if !known.insert(figure.name.clone()) {
+                return Err(format!("figure `{}` is there already", figure.name));
+            }
+        }
+        let read = |text: &str| Formula::read(text).map_err(|error| error.to_string());
+        for row in self.table.iter().flat_map(|table| &table.row) {
+            names(&read(&row.measured)?, &known)?;
+        }
+        for explanation in &self.explanation {
+            let text = Template::read(&explanation.text).map_err(|error| error.to_string())?;
+            text.formulas().try_for_each(|formula| names(formula, &known))?;
+            for condition in &explanation.holds {
+                let formula = read(condition)?;
+                if !formula.is_condition() {
+                    return Err(format!("`{condition}` is no condition: it compares nothing"));
+                }
+                names(&formula, &known)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The soc of that name that the study derives from another one.
+    pub fn derived(&self, name: &str) -> Option<&DerivedSoc> {
+        self.soc.iter().find(|soc| soc.name == name)
+    }
+}
+
+impl DerivedSoc {
+    /// The soc's file, given that of the one it is derived from.
+    ///
+    /// # Errors
+    /// When that is no TOML, or lacks a first write to one of the registers.
+    pub fn text(&self, base: &str) -> Result<String, String> {
+        let mut soc: toml::Table =
+            base.parse().map_err(|error: toml::de::Error| error.to_string())?;
+        soc.insert("name".to_owned(), self.name.clone().into());
+        soc.insert("description".to_owned(), self.description.clone().into());
+        for (address, value) in &self.write {
+            let same = |write: &&mut toml::Value| {
+                write.get("address").and_then(toml::Value::as_integer) == Some((*address).into())
+            };
+            let init = soc.get_mut("init").and_then(toml::Value::as_array_mut);
+            let write = init.and_then(|init| init.iter_mut().find(same));
+            let place = write.and_then(|write| write.get_mut("value"));
+            let place =
+                place.ok_or_else(|| format!("{} writes nothing to {address:#x}", self.of))?;
+            *place = (*value).into();
+        }
+        toml::to_string(&soc).map_err(|error| error.to_string())
+    }
+}
+
+macro_rules! builtin {
+    ($($name:literal),* $(,)?) => {
+        &[$((
+            concat!("data/studies/", $name),
+            include_str!(concat!("../../../data/studies/", $name)),
+        )),*]
+    };
+}
+
+const BUILTIN: &[(&str, &str)] = builtin![
+    "prime-async.toml",
+    "zephyr-latency.toml",
+    "event-vs-queue.toml",
+    "preempt-response.toml",
+];
+
+/// The studies that came with this program.
+///
+/// # Errors
+/// Never for a program that was tested; the files are read like any other's.
+pub fn builtin() -> Result<Vec<Study>, StudyError> {
+    BUILTIN.iter().map(|(origin, text)| Study::from_toml(origin, text)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GOOD: &str = r#"
+id = "x"
+title = "X"
+question = "?"
+ours = "ours"
+published = { source = "s", board = "b", how = [] }
+run = [{ as = "k", kernel = "floor", soc = "s", scenarios = { a = "thread.yield" }, attribute = ["a"] }]
+figure = [
+    { name = "half", formula = "k.a / 2" },
+    { name = "part", of = "k.a", functions = ["f*"] },
+]
+table = [{ title = "t", row = [{ what = "w", published = 3.0, measured = "half + part" }] }]
+explanation = [{ title = "e", text = "It is {k.a.max}.", holds = ["half < k.a"] }]
+"#;
+
+    #[test]
+    fn every_study_of_the_repository_is_built_in_and_good() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../data/studies");
+        for entry in std::fs::read_dir(folder).expect("there") {
+            let name = format!("data/studies/{}", entry.expect("there").file_name().display());
+            assert!(BUILTIN.iter().any(|(builtin, _)| *builtin == name), "{name} is not built in");
+        }
+        let studies = builtin().expect("good");
+        assert_eq!(studies.len(), BUILTIN.len());
+        for (study, (origin, _)) in studies.iter().zip(BUILTIN) {
+            assert_eq!(*origin, format!("data/studies/{}.toml", study.id));
+        }
+    }
+
+    #[test]
+    fn what_nothing_measures_is_refused() {
+        Study::from_toml("x", GOOD).expect("good");
+        let refusal = |from: &str, to: &str| {
+            assert!(GOOD.contains(from), "{from}");
+            Study::from_toml("x", &GOOD.replace(from, to)).expect_err(to).to_string()
+        };
+        assert!(refusal("half + part", "half + whole").contains("nothing measures `whole`"));
+        assert!(refusal("{k.a.max}", "{k.b.max}").contains("k.b.max"));
+        assert!(refusal("half < k.a", "half").contains("no condition"));
+        assert!(refusal("of = \"k.a\"", "of = \"k.b\"").contains("not attributed"));
+        assert!(refusal("[\"a\"]", "[\"b\"]").contains("no scenario `b`"));
+        assert!(refusal("\"half\"", "\"k.a\"").contains("already"));
+        assert!(refusal("functions = [\"f*\"]", "functions = []").contains("wanted"));
+        assert!(refusal("title = \"X\"", "tittle = \"X\"").contains("tittle"));
+        assert!(refusal("id = \"x\"", "id = \"../x\"").contains("id"));
+    }
+
+    #[test]
+    fn a_derived_soc_has_other_first_writes() {
+        let base =
+            "name = 'a'\ndescription = 'A'\n[[init]]\nregister = 'R'\naddress = 0x10\nvalue = 1\n";
+        let mut derived = DerivedSoc {
+            name: "b".into(),
+            of: "a".into(),
+            description: "B".into(),
+            write: vec![(0x10, 7)],
+        };
+        let text = derived.text(base).expect("derived");
+        assert!(text.contains("name = \"b\"") && text.contains("value = 7"), "{text}");
+        derived.write = vec![(0x14, 7)];
+        assert!(derived.text(base).expect_err("no such").contains("0x14"));
+    }
+}

@@ -1,0 +1,125 @@
+//! A report for a terminal.
+
+use std::fmt::Write as _;
+
+use crate::document::{Report, Row, Table};
+use crate::number::{number, times};
+
+/// Cells of a row: what, published, measured, ratio.
+pub fn cells(row: &Row) -> [String; 4] {
+    let with_unit = |value: f64| {
+        let value = number(value);
+        if row.unit.is_empty() { value } else { format!("{value} {}", row.unit) }
+    };
+    let measured = match (row.measured, &row.reason) {
+        (Some(value), _) => with_unit(value),
+        (None, _) => "n/a".to_owned(),
+    };
+    [
+        row.what.clone(),
+        row.published.map(with_unit).unwrap_or_default(),
+        measured,
+        row.ratio.map(times).unwrap_or_default(),
+    ]
+}
+
+/// The reasons for what there is not, each once.
+pub fn reasons(table: &Table) -> Vec<String> {
+    let mut reasons: Vec<String> = Vec::new();
+    for row in &table.rows {
+        if let Some(reason) = &row.reason {
+            let told = format!("{}: {reason}", row.what);
+            if !reasons.contains(&told) {
+                reasons.push(told);
+            }
+        }
+    }
+    reasons
+}
+
+fn wrapped(text: &str, width: usize, indent: &str) -> String {
+    let mut lines = String::new();
+    let mut line = String::new();
+    for word in text.split(' ') {
+        if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > width {
+            let _ = writeln!(lines, "{indent}{line}");
+            line.clear();
+        }
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(word);
+    }
+    if !line.is_empty() {
+        let _ = writeln!(lines, "{indent}{line}");
+    }
+    lines
+}
+
+const HEADS: [&str; 4] = ["", "published", "measured", "ratio"];
+
+impl Report {
+    /// The report as text of at most this width where words allow it.
+    pub fn text(&self, width: usize) -> String {
+        let width = width.max(40);
+        let mut text = format!("{} · {}\n", self.id, self.title);
+        text.push_str(&wrapped(&self.question, width, ""));
+        text.push_str(&wrapped(&format!("Published: {}", self.published.board), width, ""));
+        text.push_str(&wrapped(&format!("Measured: {}", self.ours), width, ""));
+        for table in &self.tables {
+            let all: Vec<_> = table.rows.iter().map(cells).collect();
+            let mut widths = HEADS.map(str::len);
+            widths[0] = table.title.chars().count();
+            for row in &all {
+                for (width, cell) in widths.iter_mut().zip(row) {
+                    *width = cell.chars().count().max(*width);
+                }
+            }
+            let line = |cells: [&str; 4]| {
+                let mut line = format!("{:1$}", cells[0], widths[0]);
+                for (cell, width) in cells.iter().zip(widths).skip(1) {
+                    let _ = write!(line, "  {cell:>width$}");
+                }
+                line.trim_end().to_owned() + "\n"
+            };
+            text.push('\n');
+            text.push_str(&line([&table.title, HEADS[1], HEADS[2], HEADS[3]]));
+            text.push_str(&"─".repeat(widths.iter().sum::<usize>() + 6));
+            text.push('\n');
+            for row in &all {
+                text.push_str(&line([&row[0], &row[1], &row[2], &row[3]]));
+            }
+            for reason in reasons(table) {
+                text.push_str(&wrapped(&reason, width - 2, "  "));
+            }
+        }
+        for explained in &self.explanations {
+            let _ = write!(text, "\n{}\n", explained.title);
+            text.push_str(&wrapped(&explained.text, width - 2, "  "));
+            for broken in explained.broken() {
+                let told = match broken.holds {
+                    Some(_) => "does not hold here, so the words above are wrong",
+                    None => "cannot be told here: a figure is missing",
+                };
+                text.push_str(&wrapped(
+                    &format!("! {}: {told}", broken.condition),
+                    width - 2,
+                    "  ",
+                ));
+            }
+        }
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_stay_whole_and_lines_short() {
+        assert_eq!(wrapped("one two three", 7, "> "), "> one two\n> three\n");
+        assert_eq!(wrapped("incomprehensible", 4, ""), "incomprehensible\n");
+        assert_eq!(wrapped("", 4, ""), "");
+    }
+}

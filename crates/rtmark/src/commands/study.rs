@@ -1,0 +1,377 @@
+//! `rtmark study`
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+use clap::{Args, ValueEnum};
+use rtmark_firmware::{Builder, Kernel, Variant};
+use rtmark_model::{Answer, Basis, Catalogue};
+use rtmark_runner::{Plan, Platform, Suite, Unit, find_machine, socs};
+use rtmark_store::Store;
+use rtmark_study::{
+    Document, Figures, Interrupted, MadeRun, On, Report, Run, SCHEMA_VERSION, Study,
+};
+use rtmark_worst::{Aspect, Control, Findings, Latencies, Reach, Share, search};
+
+use super::run::{Keeper, command_line, own_sha256, refuse_without_tools, show_failures};
+use super::why::Watcher;
+use super::worst::{INJECTED, Subject, What, Wish};
+use crate::cli::Talk;
+use crate::config::Config;
+use crate::exit::Exit;
+use crate::output::{self, say};
+use crate::progress::Progress;
+use crate::shelf::{self, StoreFlag};
+use crate::sources::{Found, Sources};
+use crate::trouble::Trouble;
+
+/// Measure what others have published, and show both with the reasons for the difference
+///
+/// A study holds published figures, the runs that answer them, and explanations whose numbers
+/// are measured like the rest. A line that begins with `!` tells of a condition on which an
+/// explanation rests and that does not hold with this compiler or kernel.
+#[derive(Debug, Args)]
+#[command(after_help = "Exit codes: see `rtmark help exit-codes`.")]
+#[command(after_long_help = "\
+Examples:
+  rtmark study --list
+  rtmark study prime-async
+  rtmark study event-vs-queue preempt-response --format json
+  rtmark study --all --out docs/studies
+
+Exit codes: see `rtmark help exit-codes`.")]
+pub struct Arguments {
+    /// Studies by name, or by the path of a study's file
+    #[arg(value_name = "NAME", required_unless_present_any = ["all", "list"])]
+    name: Vec<String>,
+    /// All studies
+    #[arg(long, conflicts_with = "name")]
+    all: bool,
+    /// Show which studies there are
+    #[arg(long, conflicts_with_all = ["name", "all", "out"])]
+    list: bool,
+    /// The form of the result
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+    /// Write a page, its pictures and its data for each study into a folder
+    #[arg(long, value_name = "FOLDER")]
+    out: Option<PathBuf>,
+    #[command(flatten)]
+    store: StoreFlag,
+    /// Measure again what the store knows of exactly this firmware, soc and simulator
+    #[arg(long)]
+    fresh: bool,
+    #[command(flatten)]
+    sources: Sources,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// For people
+    Text,
+    /// One JSON object
+    Json,
+    /// For pages: GitHub's Markdown
+    Md,
+}
+
+const GENERATOR: &str = concat!("rtmark ", env!("CARGO_PKG_VERSION"));
+
+/// What is measured with.
+struct Bench<'a> {
+    catalogue: &'a Catalogue,
+    kernels: &'a [Kernel],
+    suite: &'a Suite,
+    store: &'a Store,
+    fresh: bool,
+    talk: Talk,
+}
+
+/// A run as it is carried out.
+struct Prepared<'a> {
+    run: &'a Run,
+    unit: Unit,
+}
+
+impl Arguments {
+    pub fn run(self, talk: Talk) -> Result<Exit, Trouble> {
+        let studies = rtmark_study::builtin().map_err(defect)?;
+        if self.list {
+            output::data(&list(&studies, self.format)?)?;
+            return Ok(Exit::Fine);
+        }
+        let mut wanted: Vec<Study> = Vec::new();
+        for name in &self.name {
+            wanted.push(named(&studies, name)?);
+        }
+        if self.all {
+            wanted = studies;
+        }
+        let config = Config::load()?;
+        let Found { tree, kernels, catalogue } = self.sources.find(&config)?;
+        let suite = Suite {
+            builder: Builder::new(tree),
+            rtmark: env!("CARGO_PKG_VERSION").to_owned(),
+            rtmark_sha256: own_sha256(),
+            max_cycles: None,
+        };
+        let store = self.store.open(&config)?;
+        let (catalogue, kernels, suite, store) = (&catalogue, &kernels, &suite, &store);
+        let bench = Bench { catalogue, kernels, suite, store, fresh: self.fresh, talk };
+        let (mut reports, mut exit) = (Vec::new(), Exit::Fine);
+        for study in wanted {
+            if !talk.quiet {
+                say(format!("study {}", study.id));
+            }
+            let (report, one) = bench.report(&study)?;
+            for (explained, broken) in report.broken() {
+                say(format!(
+                    "{}: `{}` does not hold: {}",
+                    study.id, broken.condition, explained.title
+                ));
+            }
+            if let Some(folder) = &self.out {
+                write(folder, &report)?;
+            }
+            exit = if exit == Exit::Fine { one } else { exit };
+            reports.push(report);
+        }
+        output::data(&shown(reports, self.format)?)?;
+        Ok(exit)
+    }
+}
+
+fn defect(error: impl std::fmt::Display) -> Trouble {
+    Trouble::new(Exit::Internal, error, "report this as a defect of rtmark")
+}
+
+/// A study by its name or its file's path.
+fn named(studies: &[Study], name: &str) -> Result<Study, Trouble> {
+    let path = Path::new(name);
+    if path.extension().is_some_and(|extension| extension == "toml") {
+        let text = std::fs::read_to_string(path).map_err(|error| {
+            Trouble::new(Exit::Usage, format!("{}: {error}", path.display()), "check the path")
+        })?;
+        return Study::from_toml(name, &text).map_err(|error| {
+            let hint = "correct the file; those in the folder data/studies/ show every key";
+            Trouble::new(Exit::Usage, error, hint)
+        });
+    }
+    let found = studies.iter().find(|study| study.id == name);
+    found.cloned().ok_or_else(|| {
+        let near = socs::nearest(name, studies.iter().map(|study| study.id.as_str()));
+        let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+        let message = format!("there is no study `{}`{near}", name.escape_debug());
+        Trouble::new(Exit::NothingSelected, message, "`rtmark study --list` shows them")
+    })
+}
+
+fn list(studies: &[Study], format: Format) -> Result<String, Trouble> {
+    let rows = studies.iter().map(|study| (study.id.as_str(), study.question.as_str()));
+    Ok(match format {
+        Format::Text => rows.map(|(id, question)| format!("{id:18}{question}\n")).collect(),
+        Format::Md => rows.map(|(id, question)| format!("- `{id}`: {question}\n")).collect(),
+        Format::Json => {
+            let rows: Vec<_> = rows
+                .map(|(id, question)| serde_json::json!({ "id": id, "question": question }))
+                .collect();
+            json(&rows)?
+        }
+    })
+}
+
+fn json(value: &impl serde::Serialize) -> Result<String, Trouble> {
+    Ok(serde_json::to_string_pretty(value).map_err(std::io::Error::from)? + "\n")
+}
+
+fn document(studies: Vec<Report>) -> Document {
+    Document { schema_version: SCHEMA_VERSION, generator: GENERATOR.to_owned(), studies }
+}
+
+fn shown(reports: Vec<Report>, format: Format) -> Result<String, Trouble> {
+    let width = output::width();
+    let joined = |texts: Vec<String>| texts.join("\n");
+    Ok(match format {
+        Format::Json => json(&document(reports))?,
+        Format::Text => joined(reports.iter().map(|report| report.text(width)).collect()),
+        Format::Md => joined(reports.iter().map(|report| report.page(GENERATOR).0).collect()),
+    })
+}
+
+/// Writes a report's page, pictures and data.
+fn write(folder: &Path, report: &Report) -> Result<(), Trouble> {
+    let failed = |path: &Path, error: std::io::Error| {
+        let message = format!("{}: {error}", path.display());
+        Trouble::new(Exit::Usage, message, "name a folder that can be written to")
+    };
+    std::fs::create_dir_all(folder).map_err(|error| failed(folder, error))?;
+    let (page, mut files) = report.page(GENERATOR);
+    files.push((format!("{}.md", report.id), page));
+    files.push((format!("{}.json", report.id), json(&document(vec![report.clone()]))?));
+    for (name, text) in files {
+        let path = folder.join(name);
+        std::fs::write(&path, text).map_err(|error| failed(&path, error))?;
+    }
+    Ok(())
+}
+
+impl Bench<'_> {
+    /// Carries a study out.
+    fn report(&self, study: &Study) -> Result<(Report, Exit), Trouble> {
+        let prepared: Result<Vec<_>, _> =
+            study.run.iter().map(|run| self.prepared(study, run)).collect();
+        let prepared = prepared?;
+        let mut figures = Figures::default();
+        let mut made = BTreeMap::new();
+        let mut exit = Exit::Fine;
+        for on in [On::Sim, On::SimInstructions, On::Qemu] {
+            let mine: Vec<_> = prepared.iter().filter(|one| one.run.on == on).collect();
+            let plan = Plan { units: mine.iter().map(|one| one.unit.clone()).collect() };
+            if plan.units.is_empty() {
+                continue;
+            }
+            let answers = self.measure(&plan)?;
+            let failed = show_failures(&answers);
+            exit = if exit == Exit::Fine { failed } else { exit };
+            for one in mine {
+                for (alias, scenario) in &one.run.scenarios {
+                    let name = format!("{}.{alias}", one.run.name);
+                    let wanted = one.unit.scenarios.iter().find(|(known, _)| known.id == *scenario);
+                    let key = wanted.map(|(scenario, _)| one.unit.key(scenario));
+                    let answer = answers.iter().find(|answer| Some(answer.key()) == key.as_ref());
+                    if let Some(answer) = answer {
+                        figures.answer(&name, answer);
+                        made.insert(name.clone(), MadeRun::new(&name, answer));
+                    }
+                }
+            }
+        }
+        for one in &prepared {
+            self.attribute(one, &mut figures)?;
+            self.interrupt(one, &mut figures)?;
+        }
+        let in_order = study
+            .run
+            .iter()
+            .flat_map(|run| run.scenarios.keys().map(|alias| format!("{}.{alias}", run.name)));
+        let runs = in_order.filter_map(|name| made.remove(&name)).collect();
+        Ok((Report::new(study, figures, runs).map_err(defect)?, exit))
+    }
+
+    fn prepared<'a>(&self, study: &Study, run: &'a Run) -> Result<Prepared<'a>, Trouble> {
+        let platform = match (run.on, study.derived(&run.soc)) {
+            (On::Qemu, _) => Platform::from(find_machine(&run.soc)?),
+            (on, derived) => {
+                let file = match derived {
+                    None => socs::find(&run.soc)?,
+                    Some(derived) => {
+                        let base = socs::find(&derived.of)?;
+                        let text = derived.text(&base.text).map_err(defect)?;
+                        socs::from_text(&derived.name, &text)?
+                    }
+                };
+                let counted = if on == On::Sim { Basis::Cycles } else { Basis::Instructions };
+                Platform::Sim(Box::new(file), counted)
+            }
+        };
+        let kernel = self.kernels.iter().find(|kernel| kernel.manifest.id == run.kernel);
+        let kernel = kernel.ok_or_else(|| {
+            let message = format!("the firmware's folder has no kernel {}", run.kernel);
+            Trouble::new(Exit::NothingSelected, message, "use rtmark's own folder `firmware`")
+        })?;
+        let variant: Variant = run.profile.parse()?;
+        let mut scenarios = Vec::new();
+        for id in run.scenarios.values() {
+            let found = self.catalogue.scenarios().iter().find(|scenario| scenario.id == *id);
+            scenarios.push(found.ok_or_else(|| defect(format!("no scenario {id}")))?);
+        }
+        Ok(Prepared { run, unit: Unit::new(kernel, &platform, &variant, scenarios) })
+    }
+
+    /// Builds and runs, or recalls, and keeps.
+    fn measure(&self, plan: &Plan) -> Result<Vec<Answer>, Trouble> {
+        refuse_without_tools(&self.suite.builder, plan)?;
+        let revision = shelf::commit_here().or_else(|| self.suite.builder.tree().commit());
+        let run = self.store.begin(&command_line(), &self.suite.rtmark, revision.as_deref())?;
+        let keeper = Keeper::new(self.store, run, self.talk);
+        let mut keeper = if self.fresh { keeper.fresh() } else { keeper };
+        let answers = self.suite.run(plan, &mut keeper)?;
+        keeper.finish()?;
+        Ok(answers)
+    }
+
+    /// Says of the scenarios for which that is wanted where their cycles went.
+    fn attribute(&self, one: &Prepared<'_>, figures: &mut Figures) -> Result<(), Trouble> {
+        let (names, unit) = part(one, &one.run.attribute);
+        if names.is_empty() {
+            return Ok(());
+        }
+        let mut watcher = Watcher(Progress::new(self.talk));
+        let plan = Plan { units: vec![unit] };
+        let explained = self.suite.explain(&plan, &mut watcher);
+        watcher.0.finish();
+        for (name, explained) in names.iter().zip(explained) {
+            // Why there is none is told by the answer without observer.
+            if let Ok(explained) = explained {
+                figures.cost(name, explained.cost);
+            }
+        }
+        Ok(())
+    }
+
+    /// Interrupts the scenarios for which that is wanted at every moment.
+    fn interrupt(&self, one: &Prepared<'_>, figures: &mut Figures) -> Result<(), Trouble> {
+        let (names, unit) = part(one, &one.run.interrupt);
+        if names.is_empty() {
+            return Ok(());
+        }
+        let subjects = Subject::of_unit(&self.suite.builder, &unit, What::Scenarios)?;
+        for subject in subjects {
+            let name = names.iter().zip(&unit.scenarios).find_map(|(name, (scenario, _))| {
+                (Some(&scenario.id) == subject.scenario.as_ref()).then_some(name)
+            });
+            let Some(name) = name else { continue };
+            if !self.talk.quiet {
+                say(format!("interrupting {} at every moment", subject.name()));
+            }
+            let wish = Wish {
+                interrupt: INJECTED,
+                priority: None,
+                reach: Reach::Whole,
+                window: None,
+                whole_run: false,
+                woken: None,
+                budget: 20 * u64::from(subject.soc.soc.clock.0),
+            };
+            let path = subject.path(&wish)?;
+            let cancelled = AtomicBool::new(false);
+            let control = Control { cancelled: &cancelled, share: Share::WHOLE, budget: u64::MAX };
+            let findings = search(&path, &control, Findings::default(), |_| {});
+            let of = |aspect| {
+                let found = findings.aspect(aspect)?;
+                Some((Latencies::least(found)?, Latencies::worst(found)?.cycles))
+            };
+            if let (Some(handler), Some(delay)) = (of(Aspect::Handler), of(Aspect::Delay)) {
+                figures.interrupted(name, Interrupted { handler, delay });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The scenarios of a run with these aliases: what figures call them, and what asks for them.
+fn part(one: &Prepared<'_>, aliases: &std::collections::BTreeSet<String>) -> (Vec<String>, Unit) {
+    let Prepared { run, unit } = one;
+    let mut names = Vec::new();
+    let mut scenarios = Vec::new();
+    for alias in aliases {
+        let id = run.scenarios.get(alias);
+        let found = unit.scenarios.iter().find(|(scenario, _)| Some(&scenario.id) == id);
+        if let Some(scenario) = found {
+            names.push(format!("{}.{alias}", run.name));
+            scenarios.push(scenario.clone());
+        }
+    }
+    (names, Unit { scenarios, ..unit.clone() })
+}

@@ -1,0 +1,120 @@
+//! `rtmark study` over a small image made here, and what it says of the built-in ones.
+
+use serde_json::Value;
+
+use crate::common::{Probe, START, Said, printing, said};
+use crate::run::Tree;
+
+const STUDY: &str = r#"
+id = "small"
+title = "A small study"
+question = "How long do three instructions take?"
+ours = "They are timed."
+published = { source = "nobody", board = "none", how = ["by guessing"] }
+figure = [
+    { name = "twice", formula = "k.one * 2" },
+    { name = "start", of = "k.one", functions = ["start"] },
+]
+
+[[soc]]
+name = "slow"
+of = "stm32c031"
+description = "without cache and prefetch"
+write = [[0x4002_2000, 0x0004_0401]]
+
+[[run]]
+as = "k"
+kernel = "k"
+soc = "stm32c031"
+scenarios = { one = "a.one" }
+attribute = ["one"]
+
+[[run]]
+as = "slow"
+kernel = "k"
+soc = "slow"
+scenarios = { one = "a.one" }
+
+[[table]]
+title = "Times"
+unit = "cycles"
+row = [
+    { what = "once", published = 4, measured = "k.one" },
+    { what = "twice", published = 10, measured = "twice" },
+    { what = "with an answer", measured = "k.one.fact.answer" },
+]
+
+[[explanation]]
+title = "All in one."
+text = "{start} of {k.one} cycles are the function's; {slow.one} without a cache."
+holds = ["start > 0", "k.one < CONDITION"]
+"#;
+
+const PROBES: &[Probe<'static>] = &[(5, 0, "a.one"), (1, START, "a.one"), (2, START + 6, "a.one")];
+
+/// What a study says whose condition is this.
+fn studied(condition: &str, more: &[&str]) -> (Tree, Said) {
+    let tree = Tree::of(&["a.one"]);
+    tree.image(&printing("a.one ok answer=42", true), PROBES);
+    let text = STUDY.replace("CONDITION", condition);
+    std::fs::write(tree.path("small.toml"), text).expect("writable");
+    let options = ["study", "small.toml", "--catalogue", "catalogue"];
+    let said = said(&tree.path(""), &[&options, more].concat());
+    (tree, said)
+}
+
+#[test]
+fn a_study_of_ones_own_is_measured_and_explained() {
+    let (tree, said) = studied("1000", &["--format", "json", "--out", "pages"]);
+    assert_eq!(said.code, 0, "{said:#?}");
+    let json: Value = serde_json::from_str(&said.stdout).expect("JSON");
+    let schema = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/schema/study.schema.json");
+    let schema = std::fs::read_to_string(schema).expect("published");
+    let schema: Value = serde_json::from_str(&schema).expect("JSON");
+    let validator = jsonschema::validator_for(&schema).expect("a schema");
+    let problems: Vec<_> = validator.iter_errors(&json).map(|error| error.to_string()).collect();
+    assert!(problems.is_empty(), "{problems:?}");
+
+    let study = &json["studies"][0];
+    let runs = study["runs"].as_array().expect("runs");
+    let typical = |at: usize| runs[at]["typical"].as_u64().expect("a figure");
+    let (once, slow) = (typical(0), typical(1));
+    assert!(slow > once, "flash without a cache takes longer: {study:#}");
+    let rows = &study["tables"][0]["rows"];
+    assert_eq!(rows[0]["measured"].as_f64(), Some(once as f64));
+    assert_eq!(rows[0]["ratio"].as_f64(), Some(once as f64 / 4.0));
+    assert_eq!(rows[1]["measured"].as_f64(), Some(2.0 * once as f64));
+    assert_eq!(rows[2]["measured"].as_f64(), Some(42.0));
+    let told = format!("{once} of {once} cycles are the function's; {slow} without a cache.");
+    assert_eq!(study["explanations"][0]["text"], told.as_str());
+
+    let file = |name: &str| std::fs::read_to_string(tree.path("pages").join(name));
+    let page = file("small.md").expect("a page");
+    assert!(page.contains(&told) && page.contains("](small-1.svg)"), "{page}");
+    assert!(file("small-1.svg").expect("a picture").contains("<svg"));
+    assert_eq!(file("small.json").expect("data"), said.stdout);
+}
+
+#[test]
+fn words_that_do_not_hold_are_told_as_such() {
+    let (_tree, said) = studied("1", &[]);
+    assert_eq!(said.code, 0, "{said:#?}");
+    assert!(said.stdout.contains("! k.one < 1: does not hold"), "{said:#?}");
+    assert!(said.stderr.contains("does not hold"), "{said:#?}");
+    assert!(said.stdout.contains("published") && said.stdout.contains("ratio"), "{said:#?}");
+}
+
+#[test]
+fn what_is_no_study_is_refused() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let folder = folder.path();
+    said(folder, &["study", "prime-asinc"]).refused(4, &["did you mean `prime-async`?"]);
+    said(folder, &["study", "none.toml"]).refused(2, &["none.toml"]);
+    std::fs::write(folder.join("bad.toml"), STUDY.replace("k.one * 2", "k.two")).expect("written");
+    said(folder, &["study", "bad.toml"]).refused(2, &["nothing measures `k.two`"]);
+    assert_eq!(said(folder, &["study"]).code, 2);
+    let list = said(folder, &["study", "--list"]);
+    for id in ["prime-async", "zephyr-latency", "event-vs-queue", "preempt-response"] {
+        assert!(list.stdout.contains(id), "{list:#?}");
+    }
+}
