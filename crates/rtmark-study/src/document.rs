@@ -75,6 +75,9 @@ pub struct Row {
     /// The published figure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub published: Option<f64>,
+    /// What that counts, where it is not what ours counts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub published_unit: Option<String>,
     /// Ours.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measured: Option<f64>,
@@ -206,7 +209,7 @@ impl Report {
                 let value = formula.value(|name| figures.value(name));
                 let measured = value.as_ref().ok().copied().map(rounded);
                 let ratio = match (row.published, measured) {
-                    (Some(theirs), Some(ours)) if theirs != 0.0 && !row.another_basis => {
+                    (Some(theirs), Some(ours)) if theirs != 0.0 && row.published_unit.is_none() => {
                         Some(rounded(ours / theirs))
                     }
                     _ => None,
@@ -215,6 +218,7 @@ impl Report {
                     what: row.what.clone(),
                     unit: row.unit.clone().unwrap_or_else(|| table.unit.clone()),
                     published: row.published,
+                    published_unit: row.published_unit.clone(),
                     measured,
                     ratio,
                     formula: row.measured.clone(),

@@ -23,17 +23,18 @@ fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
-/// The table as a picture, where at least two of its rows have both figures above zero and all
-/// of them count the same.
+/// The table as a picture, where at least two of its rows have a ratio of figures above zero and
+/// all of those count the same.
 pub fn picture(table: &Table) -> Option<String> {
     let above = |value: Option<f64>| value.filter(|value| *value > 0.0);
     let drawn: Vec<(&Row, f64, f64)> = table
         .rows
         .iter()
+        .filter(|row| row.ratio.is_some())
         .filter_map(|row| Some((row, above(row.published)?, above(row.measured)?)))
         .collect();
     let unit = drawn.first().map(|(row, ..)| row.unit.as_str())?;
-    if drawn.len() < 2 || drawn.iter().any(|(row, ..)| row.unit != unit || row.ratio.is_none()) {
+    if drawn.len() < 2 || drawn.iter().any(|(row, ..)| row.unit != unit) {
         return None;
     }
     let values = || drawn.iter().flat_map(|(_, theirs, ours)| [*theirs, *ours]);
@@ -119,6 +120,7 @@ mod tests {
             what: what.into(),
             unit: "ms".into(),
             published: Some(published),
+            published_unit: None,
             measured: Some(measured),
             ratio: Some(measured / published),
             formula: "x".into(),

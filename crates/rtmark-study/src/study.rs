@@ -189,9 +189,10 @@ pub struct TableRow {
     pub published: Option<f64>,
     /// The formula of ours.
     pub measured: String,
-    /// A figure of another basis stands beside it, but in no ratio to it.
+    /// What the published figure counts, where that is another basis: the two are then in no
+    /// ratio.
     #[serde(default)]
-    pub another_basis: bool,
+    pub published_unit: Option<String>,
 }
 
 /// Why figures are as they are.

@@ -7,17 +7,16 @@ use crate::number::{number, times};
 
 /// Cells of a row: what, published, measured, ratio.
 pub fn cells(row: &Row) -> [String; 4] {
-    let with_unit = |value: f64| {
+    let with = |unit: &str, value: f64| {
         let value = number(value);
-        if row.unit.is_empty() { value } else { format!("{value} {}", row.unit) }
+        if unit.is_empty() { value } else { format!("{value} {unit}") }
     };
-    let measured = match (row.measured, &row.reason) {
-        (Some(value), _) => with_unit(value),
-        (None, _) => "n/a".to_owned(),
-    };
+    let unit_of_theirs = row.published_unit.as_ref().unwrap_or(&row.unit);
+    let published = row.published.map(|value| with(unit_of_theirs, value));
+    let measured = row.measured.map_or_else(|| "n/a".to_owned(), |value| with(&row.unit, value));
     [
         row.what.clone(),
-        row.published.map(with_unit).unwrap_or_default(),
+        published.unwrap_or_default(),
         measured,
         row.ratio.map(times).unwrap_or_default(),
     ]
