@@ -97,7 +97,9 @@ impl<'a> Report<'a> {
                     "\n<details><summary>{}: cold and warm, masked times, settings</summary>\n",
                     escaped(&label(&block))
                 );
-                sheets.iter().for_each(|sheet| text.push_str(&sheet.markdown()));
+                for sheet in &sheets {
+                    text.push_str(&sheet.markdown());
+                }
                 text.push_str("</details>\n");
             }
         }

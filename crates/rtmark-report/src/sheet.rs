@@ -159,8 +159,10 @@ impl Sheet {
         if self.rows.is_empty() {
             return text;
         }
-        let heads: String =
-            self.columns.iter().map(|column| format!(" {} |", escaped(&column.name))).collect();
+        let mut heads = String::new();
+        for column in &self.columns {
+            let _ = write!(heads, " {} |", escaped(&column.name));
+        }
         let rules: String = self
             .columns
             .iter()

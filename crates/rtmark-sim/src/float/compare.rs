@@ -8,13 +8,11 @@ impl Context<'_> {
     /// FPCompare: the N, Z, C and V bits as the FPSCR holds them.
     pub fn compare(&mut self, x: u32, y: u32, quiet_nan_is_invalid: bool) -> u32 {
         if is_plain(x) && is_plain(y) {
-            let (x, y) = (f32::from_bits(x), f32::from_bits(y));
-            return if x == y {
-                0b0110 << 28
-            } else if x < y {
-                0b1000 << 28
-            } else {
-                0b0010 << 28
+            return match f32::from_bits(x).partial_cmp(&f32::from_bits(y)) {
+                Some(Ordering::Less) => 0b1000 << 28,
+                Some(Ordering::Greater) => 0b0010 << 28,
+                // Neither is a NaN.
+                Some(Ordering::Equal) | None => 0b0110 << 28,
             };
         }
         let (a, b) = (self.unpack(x), self.unpack(y));
