@@ -169,15 +169,11 @@ impl<'a, 'elf> Recorder<'a, 'elf> {
         let Some(probes) = self.probes.get(&pc).cloned() else { return };
         // What ends here ends before the same begins again.
         for probe in probes.iter().filter(|probe| !probe.begins) {
-            match self.spans.remove(&probe.name) {
-                Some(since) => {
-                    self.slice(&probe.name, "span", 20, slice(&probe.name, since, now));
-                }
-                None => {
-                    let name = format!("{} ends", probe.name);
-                    let mark = Mark { name, at: now };
-                    self.timeline.track(&probe.name, "span", 20).marks.push(mark);
-                }
+            if let Some(since) = self.spans.remove(&probe.name) {
+                self.slice(&probe.name, "span", 20, slice(&probe.name, since, now));
+            } else {
+                let mark = Mark { name: format!("{} ends", probe.name), at: now };
+                self.timeline.track(&probe.name, "span", 20).marks.push(mark);
             }
         }
         for probe in probes.iter().filter(|probe| probe.begins) {
