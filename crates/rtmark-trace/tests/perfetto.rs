@@ -31,7 +31,8 @@ impl<'a> MessageRead<'a> for Fields {
             match tag & 7 {
                 0 => fields.numbers.entry(field).or_default().push(reader.read_uint64(bytes)?),
                 2 => {
-                    fields.bytes.entry(field).or_default().push(reader.read_bytes(bytes)?.to_vec())
+                    let read = reader.read_bytes(bytes)?.to_vec();
+                    fields.bytes.entry(field).or_default().push(read);
                 }
                 other => panic!("wire type {other} is not written"),
             }
@@ -42,7 +43,7 @@ impl<'a> MessageRead<'a> for Fields {
 
 impl Fields {
     fn of(bytes: &[u8]) -> Self {
-        Reader::from_bytes(bytes.to_vec()).read(|r, b| Self::from_reader(r, b)).expect("protobuf")
+        Reader::from_bytes(bytes.to_vec()).read(Self::from_reader).expect("protobuf")
     }
 
     fn number(&self, field: u32) -> Option<u64> {

@@ -170,8 +170,13 @@ fn named(studies: &[Study], name: &str) -> Result<Study, Trouble> {
 fn list(studies: &[Study], format: Format) -> Result<String, Trouble> {
     let rows = studies.iter().map(|study| (study.id.as_str(), study.question.as_str()));
     Ok(match format {
-        Format::Text => rows.map(|(id, question)| format!("{id:18}{question}\n")).collect(),
-        Format::Md => rows.map(|(id, question)| format!("- `{id}`: {question}\n")).collect(),
+        Format::Text => {
+            rows.map(|(id, question)| format!("{id:18}{question}\n")).collect::<Vec<_>>().concat()
+        }
+        Format::Md => rows
+            .map(|(id, question)| format!("- `{id}`: {question}\n"))
+            .collect::<Vec<_>>()
+            .concat(),
         Format::Json => {
             let rows: Vec<_> = rows
                 .map(|(id, question)| serde_json::json!({ "id": id, "question": question }))
@@ -248,7 +253,7 @@ impl Bench<'_> {
             }
         }
         for one in &prepared {
-            self.attribute(one, &mut figures)?;
+            self.attribute(one, &mut figures);
             self.interrupt(one, &mut figures)?;
         }
         let in_order = study
@@ -302,10 +307,10 @@ impl Bench<'_> {
     }
 
     /// Says of the scenarios for which that is wanted where their cycles went.
-    fn attribute(&self, one: &Prepared<'_>, figures: &mut Figures) -> Result<(), Trouble> {
+    fn attribute(&self, one: &Prepared<'_>, figures: &mut Figures) {
         let (names, unit) = part(one, &one.run.attribute);
         if names.is_empty() {
-            return Ok(());
+            return;
         }
         let mut watcher = Watcher(Progress::new(self.talk));
         let plan = Plan { units: vec![unit] };
@@ -317,7 +322,6 @@ impl Bench<'_> {
                 figures.cost(name, explained.cost);
             }
         }
-        Ok(())
     }
 
     /// Interrupts the scenarios for which that is wanted at every moment.

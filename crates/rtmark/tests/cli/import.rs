@@ -155,10 +155,10 @@ fn a_disk_that_is_full_loses_nothing_that_was_finished() {
         eprintln!("passed over: only root may mount a small disk");
         return;
     };
-    let rows: String = (0..2000)
+    let rows: Vec<_> = (0..2000)
         .map(|n| format!("a.row_{n} - row {n} : {} cycles , {} ns :\n", 100 + n, 1000 + 10 * n))
         .collect();
-    std::fs::write(folder.path().join("long.log"), rows).expect("writable");
+    std::fs::write(folder.path().join("long.log"), rows.concat()).expect("writable");
     let said = |arguments: &[&str]| said(folder.path(), arguments);
     let store = ["--store", "disk/s.sqlite"];
     assert_eq!(said(&[&["import", "uart.log", "-q"], &store[..]].concat()).code, 0);
