@@ -141,7 +141,9 @@ struct Brought {
 
 impl Arguments {
     pub fn run(self, talk: Talk) -> Result<Exit, Trouble> {
-        let catalogue = crate::sources::catalogue(self.catalogue.as_deref())?;
+        let config = Config::load()?;
+        let folder = self.catalogue.as_deref().or(config.catalogue.as_deref());
+        let catalogue = crate::sources::catalogue(folder)?;
         let options = self.options()?;
         let Brought { logs: sources, bundles } = match &self.from_sim {
             Some(image) => Brought {

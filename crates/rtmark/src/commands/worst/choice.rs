@@ -3,15 +3,17 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use rtmark_firmware::{Builder, DEFAULT_PROFILE, Tree, Variant, sha256};
-use rtmark_model::{Basis, Catalogue, Pattern, ScenarioId};
+use rtmark_firmware::{Builder, DEFAULT_PROFILE, Variant, sha256};
+use rtmark_model::{Basis, Pattern, ScenarioId};
 use rtmark_runner::{Plan, Platform, Selection, socs};
 use rtmark_sim::Image;
 
 use super::subject::{Subject, What};
 use crate::cli::Talk;
+use crate::config::Config;
 use crate::exit::Exit;
 use crate::output::say;
+use crate::sources::{Found, Sources};
 use crate::trouble::Trouble;
 
 /// The arguments that choose it.
@@ -40,9 +42,8 @@ pub struct Choice {
     /// The set of build settings; `lean+opt=3` changes single ones of it
     #[arg(long, default_value = DEFAULT_PROFILE)]
     profile: Variant,
-    /// The folder with the kernels' firmware sources [default: found from here upwards]
-    #[arg(long, value_name = "FOLDER", env = "RTMARK_FIRMWARE")]
-    firmware: Option<PathBuf>,
+    #[command(flatten)]
+    sources: Sources,
 }
 
 impl Choice {
@@ -73,9 +74,7 @@ impl Choice {
             };
             return Ok(socs.into_iter().map(subject).collect());
         }
-        let catalogue = Catalogue::builtin()?;
-        let tree = Tree::find(self.firmware.as_deref())?;
-        let kernels = tree.kernels()?;
+        let Found { tree, kernels, catalogue } = self.sources.find(&Config::load()?)?;
         let selection =
             Selection { kernels: self.kernel.clone(), scenarios: self.scenario.clone() };
         let platforms: Vec<_> =
