@@ -46,6 +46,17 @@ fn what_is_recorded_is_there_after_reopening() {
 }
 
 #[test]
+fn answers_that_are_all_there_are_recorded_in_their_order() {
+    let (_folder, path) = scratch();
+    let store = Store::open(&path).expect("made");
+    let run = store.begin("rtmark import", "0", None).expect("begun");
+    let id = run.id().to_owned();
+    let answers: Vec<_> = (0..600).map(|number| answer(&format!("a.b{number}"))).collect();
+    run.record_all(&answers).expect("recorded");
+    assert_eq!(Store::open(&path).expect("opened").answers(&id).expect("read"), answers);
+}
+
+#[test]
 fn a_finished_run_says_so() {
     let (_folder, path) = scratch();
     let store = Store::open(&path).expect("made");

@@ -6,6 +6,9 @@ use sha2::{Digest, Sha256};
 
 use crate::{Store, StoreError, now_ms};
 
+/// How many answers are made to last together where they are all there.
+const AT_A_TIME: usize = 256;
+
 /// Appends the answers of one run.
 #[derive(Debug)]
 pub struct RunWriter<'a> {
@@ -58,6 +61,22 @@ impl RunWriter<'_> {
                 ])
             })
             .map_err(|error| self.store.database(error))?;
+        Ok(())
+    }
+
+    /// Appends answers that are all there already, many at a time: of those that have been
+    /// written when the process dies, the last few may be missing.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn record_all(&self, answers: &[Answer]) -> Result<(), StoreError> {
+        for some in answers.chunks(AT_A_TIME) {
+            let connection = &self.store.connection;
+            let failed = |error| self.store.database(error);
+            let transaction = connection.unchecked_transaction().map_err(failed)?;
+            some.iter().try_for_each(|answer| self.record(answer, None))?;
+            transaction.commit().map_err(failed)?;
+        }
         Ok(())
     }
 

@@ -317,9 +317,7 @@ impl Arguments {
         let store = self.store.clone().open(&Config::load()?)?;
         let run = store.begin(&run::command_line(), env!("CARGO_PKG_VERSION"), None)?;
         let short = shelf::short(run.id()).to_owned();
-        for answer in answers {
-            run.record(answer, None)?;
-        }
+        run.record_all(answers)?;
         run.finish()?;
         Ok(format!("kept as run {short} in {}", store.path().display()))
     }
