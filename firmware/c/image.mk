@@ -4,6 +4,7 @@
 # and includes this file last:
 #
 #   IMAGES      images to build, one ELF each, one source file <image>.c each
+#   LOAD        the image of the mixed load, if there is one: only the goal `load` builds it
 #   SOURCES     sources linked into every image
 #   INCLUDES    directories with headers
 #   DEFINES     macros of the form NAME=value
@@ -154,7 +155,7 @@ THIRD_PARTY_OBJ := $(OBJ)/third-party
 
 COMMON_OBJECTS := $(addprefix $(OBJ)/,$(notdir $(COMMON_SOURCES:.c=.o))) \
                   $(addprefix $(THIRD_PARTY_OBJ)/,$(addsuffix .o,$(notdir $(basename $(THIRD_PARTY_SOURCES)))))
-IMAGE_OBJECTS := $(IMAGES:%=$(OBJ)/%.o)
+IMAGE_OBJECTS := $(patsubst %,$(OBJ)/%.o,$(IMAGES) $(LOAD))
 ELFS := $(IMAGES:%=$(OUT)/%.elf)
 
 # The makefiles count as sources, and so does everything that a command depends on
@@ -165,7 +166,7 @@ SETTINGS := $(CC) $(CC_VERSION) $(CC_FLAGS) $(CFLAGS) $(LDFLAGS) OPT=$(OPT) \
 
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: all object clean FORCE
+.PHONY: all load object clean FORCE
 .DEFAULT_GOAL := all
 
 # Nothing to do is success without a word.
@@ -206,6 +207,9 @@ NO_CALLS_clang := -fno-builtin
 $(addprefix $(OBJ)/,$(notdir $(STARTUP:.c=.o))): PER_FILE := \
                           $(if $(filter clang,$(COMPILER)),-mno-implicit-float,$(GENERAL_REGISTERS)) \
                           $(if $(filter ram,$(CODE_IN)),$(NO_CALLS_$(COMPILER)))
+
+load: $(LOAD:%=$(OUT)/%.elf)
+	@:
 
 # Some of each object of the kernel's, and one more of RTMARK_OBJECT, to see what that takes.
 object: $(OUT)/objects_$(RTMARK_OBJECT).elf

@@ -133,6 +133,19 @@ impl Builder {
         self.build_goal(kernel, &target, switched, Goal::Scenarios)
     }
 
+    /// Builds the image of the kernel's mixed load.
+    ///
+    /// # Errors
+    /// As [`Builder::build`].
+    pub fn build_load(
+        &self,
+        kernel: &Kernel,
+        target: impl Into<Target>,
+        switched: &Switched,
+    ) -> Result<BTreeMap<String, BuiltImage>, FirmwareError> {
+        self.build_goal(kernel, &target.into(), switched, Goal::Load)
+    }
+
     /// Builds the images that show what an object takes: for each object in `kernel.toml` one with
     /// one more of it, and [`NOTHING_MORE`].
     ///
@@ -243,6 +256,7 @@ impl Builder {
         }
         match goal {
             Goal::Scenarios => command.arg("all"),
+            Goal::Load => command.arg(LOAD),
             Goal::OneMore(object) => command.arg(format!("RTMARK_OBJECT={object}")).arg("object"),
         };
         command
@@ -271,10 +285,7 @@ impl Builder {
         command.arg("--manifest-path").arg(workspace.join("Cargo.toml"));
         command.arg("-p").arg(kernel.manifest.package.as_deref().unwrap_or_default());
         match goal {
-            Goal::Scenarios if target.without.is_empty() => {
-                command.arg("--bins");
-            }
-            Goal::Scenarios => {
+            Goal::Scenarios | Goal::Load => {
                 for image in goal.images(kernel, target) {
                     command.args(["--bin", &image]);
                 }
@@ -299,9 +310,14 @@ impl Builder {
 enum Goal<'a> {
     /// The images with scenarios.
     Scenarios,
+    /// The image of the mixed load.
+    Load,
     /// The image of objects, with one more of these.
     OneMore(&'a str),
 }
+
+/// The image of a kernel's mixed load, and the goal that makes it.
+pub const LOAD: &str = "load";
 
 /// The program that has some of each object, and one more of one of them.
 const OBJECTS: &str = "objects";
@@ -312,6 +328,7 @@ impl Goal<'_> {
         let wanted = |name: &&String| !target.without.contains(name);
         match self {
             Self::Scenarios => kernel.manifest.images.iter().filter(wanted).cloned().collect(),
+            Self::Load => vec![LOAD.to_owned()],
             Self::OneMore(object) => vec![format!("{OBJECTS}_{object}")],
         }
     }
@@ -319,7 +336,7 @@ impl Goal<'_> {
     /// What Cargo calls an image.
     fn program(self, image: &str) -> &str {
         match self {
-            Self::Scenarios => image,
+            Self::Scenarios | Self::Load => image,
             Self::OneMore(_) => OBJECTS,
         }
     }

@@ -67,6 +67,9 @@ pub struct Manifest {
     pub package: Option<String>,
     /// The images that a build brings, one for each group of scenarios.
     pub images: Vec<String>,
+    /// Whether there is an image `load` besides, the mixed load of worst-case searches.
+    #[serde(default)]
+    pub load: bool,
     /// The cores that it supports.
     pub cores: Vec<String>,
     /// Why it does not support some other cores.

@@ -14,8 +14,7 @@ use crate::trouble::Trouble;
 
 /// The interrupt whose handler every image of rtmark's own has.
 pub const INJECTED: u16 = 8;
-/// The image with a kernel's mixed load, and what it is called in there.
-const LOAD_IMAGE: &str = "load";
+/// What a kernel's mixed load is called in its image.
 const LOAD: &str = "load.mixed";
 /// Cycles after which one point is given up.
 const PATIENCE: u64 = 200_000;
@@ -210,9 +209,7 @@ impl Subject {
                 let answered = unit.scenarios.iter().filter(|(_, excuse)| excuse.is_none());
                 answered.map(|(scenario, _)| scenario.id.clone()).collect()
             }
-            What::Load if !unit.kernel.manifest.images.iter().any(|image| image == LOAD_IMAGE) => {
-                Vec::new()
-            }
+            What::Load if !unit.kernel.manifest.load => Vec::new(),
             What::Load => vec![LOAD.parse::<ScenarioId>().map_err(|error| {
                 Trouble::new(Exit::Internal, format!("{LOAD}: {error}"), "report this as a defect")
             })?],
@@ -222,7 +219,10 @@ impl Subject {
         }
         // Only the simulator can be searched: the plan was made of socs.
         let Platform::Sim(soc, _) = &unit.platform else { return Ok(Vec::new()) };
-        let built = builder.build(&unit.kernel, &soc.soc, &unit.switched)?;
+        let built = match what {
+            What::Scenarios => builder.build(&unit.kernel, &soc.soc, &unit.switched)?,
+            What::Load => builder.build_load(&unit.kernel, &soc.soc, &unit.switched)?,
+        };
         let mut subjects = Vec::new();
         for scenario in wanted {
             let Some(built) = built.get(scenario.group()) else { continue };
