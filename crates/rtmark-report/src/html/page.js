@@ -174,6 +174,12 @@
       },
     };
     charts.set(target, chart);
+    // What can be seen is drawn at once, what is folded when it comes into view.
+    const width = Math.floor(target.clientWidth);
+    if (width >= 40) {
+      chart.width = width;
+      chart.draw();
+    }
     widths.observe(target);
   };
   const redraw = () => { for (const chart of charts.values()) if (chart.plot) chart.draw(); };
