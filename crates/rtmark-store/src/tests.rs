@@ -53,7 +53,9 @@ fn answers_that_are_all_there_are_recorded_in_their_order() {
     let id = run.id().to_owned();
     let answers: Vec<_> = (0..600).map(|number| answer(&format!("a.b{number}"))).collect();
     run.record_all(&answers).expect("recorded");
-    assert_eq!(Store::open(&path).expect("opened").answers(&id).expect("read"), answers);
+    let kept = Store::open(&path).expect("opened").answers(&id).expect("read");
+    let keys = |answers: &[Answer]| answers.iter().map(|a| a.key().clone()).collect::<Vec<_>>();
+    assert_eq!(keys(&kept), keys(&answers));
 }
 
 #[test]
