@@ -1,6 +1,7 @@
 # Two commands for everybody:
 #   make run    install what is missing, build, run the default suite, show the table
 #   make test   the same for the tests
+# With a board behind a debug probe: make board, for an rtmark that has probe-rs in it.
 # For developers: make lint, make bench, make lockstep, make silicon, make pictures,
 # make clean.
 
@@ -8,12 +9,16 @@ CARGO ?= cargo
 RTMARK = target/release/rtmark
 CORES = cortex-m0 cortex-m0plus cortex-m3 cortex-m4 cortex-m4f cortex-m33
 
-.PHONY: run test bench lint lockstep silicon pictures build clean
+.PHONY: run test bench board lint lockstep silicon pictures build clean
 
 run:
 	@scripts/setup run
 	@$(CARGO) build --quiet --release -p rtmark
 	@$(RTMARK) run $(ARGS)
+
+board:
+	@scripts/setup run
+	$(CARGO) build --release -p rtmark --features board
 
 build:
 	@$(CARGO) build --release --workspace

@@ -196,8 +196,9 @@ compile = $(Q)cd $(FIRMWARE) && $(CC) $(CC_FLAGS) $(CFLAGS) $(or $(OPT_$*),$(OPT
 else
 # By way of assembly language, where probes come to the entries of functions.
 compile = $(Q)$(to_assembly) && awk -f $(SHARED)/entry_probes.awk $@.s $@.s > $@.probed.s && \
-          $(CC) $(CC_FLAGS) $(MACHINE) -c $@.probed.s -o $@
+          $(CC) $(CC_FLAGS) $(MACHINE) -Wa,-I$(FIRMWARE)/probe/src -c $@.probed.s -o $@
 $(OBJ)/rtmark_clock.o: PER_FILE := $(GENERAL_REGISTERS)
+$(OBJ)/rtmark_clock.o: $(FIRMWARE)/probe/src/clock.s
 endif
 
 # Before the floating-point unit is on, nothing may use its registers; before code is in RAM,

@@ -14,8 +14,8 @@
 #include "rtmark_soc.h"
 #include "semihosting.h"
 
-/* A hundred spans and what lies beside them: a power of two. */
-#define EVENTS 256
+/* A hundred spans, nearly: what still fits beside a kernel into 12 KiB of RAM. */
+#define EVENTS 224
 
 /* Room that is left when the ring is printed at the end of a span: for begins that come
  * before the next end. */
@@ -49,85 +49,15 @@ void rtmark_clock_drain(void) __attribute__((used));
 
 #if defined(__thumb__)
 
-/* ARMv6-M and all that came later. lr is the site, r12 the site's own lr. */
+/* ARMv6-M and all that came later: the same file as for Rust. */
 __asm__(
-    ".syntax unified\n"
-    ".pushsection .text.rtmark_clock, \"ax\", %progbits\n"
-    ".balign 4\n"
-    ".globl rtmark_clock_1\n"
-    ".type rtmark_clock_1, %function\n"
-    ".thumb_func\n"
-    "rtmark_clock_1:\n"
-    "   push  {r0-r3}\n"
-    "   mrs   r3, primask\n"
-    "   cpsid i\n"
-    "   ldr   r0, =rtmark_clock_next\n"
-    "   ldr   r1, [r0]\n"
-    "   ldr   r2, =" RING_END "\n"
-    "   cmp   r1, r2\n"
-    "   bhs   2f\n"
-    "   mov   r2, lr\n"
-    "   str   r2, [r1]\n"
-    "   adds  r1, #8\n"
-    "   str   r1, [r0]\n"
-    "   subs  r1, #4\n"
-    "   ldr   r2, =" TEXT(RTMARK_COUNTER) "\n"
-    "   ldr   r2, [r2]\n"
-    "   str   r2, [r1]\n"
-    "1: msr   primask, r3\n"
-    "   pop   {r0-r3}\n"
-    "   bx    lr\n"
-    /* No room. */
-    "2: ldr   r0, =rtmark_clock_lost\n"
-    "   ldr   r1, [r0]\n"
-    "   adds  r1, #1\n"
-    "   str   r1, [r0]\n"
-    "   b     1b\n"
-    ".size rtmark_clock_1, . - rtmark_clock_1\n"
-
-    ".globl rtmark_clock_2\n"
-    ".type rtmark_clock_2, %function\n"
-    ".thumb_func\n"
-    "rtmark_clock_2:\n"
-    "   push  {r0-r3}\n"
-    "   mrs   r3, primask\n"
-    "   cpsid i\n"
-    "   ldr   r2, =" TEXT(RTMARK_COUNTER) "\n"
-    "   ldr   r2, [r2]\n"
-    "   push  {r2}\n"
-    "   ldr   r0, =rtmark_clock_next\n"
-    "   ldr   r1, [r0]\n"
-    "   ldr   r2, =" RING_END "\n"
-    "   cmp   r1, r2\n"
-    "   pop   {r2}\n"
-    "   bhs   2b\n"
-    "   str   r2, [r1, #4]\n"
-    "   mov   r2, lr\n"
-    "   str   r2, [r1]\n"
-    "   adds  r1, #8\n"
-    "   str   r1, [r0]\n"
-    "   ldr   r2, =" RING_FULL "\n"
-    "   cmp   r1, r2\n"
-    "   bhs   4f\n"
-    "3: msr   primask, r3\n"
-    "   pop   {r0-r3}\n"
-    "   bx    lr\n"
-    "4: mov   r0, r12\n"
-    "   push  {r0, r3, r4, lr}\n"
-    "   mov   r4, sp\n"
-    "   lsrs  r0, r4, #3\n"
-    "   lsls  r0, r0, #3\n"
-    "   mov   sp, r0\n"
-    "   bl    rtmark_clock_drain\n"
-    "   mov   sp, r4\n"
-    "   pop   {r0, r3, r4}\n"
-    "   mov   r12, r0\n"
-    "   pop   {r0}\n"
-    "   mov   lr, r0\n"
-    "   b     3b\n"
-    ".size rtmark_clock_2, . - rtmark_clock_2\n"
-    ".ltorg\n"
-    ".popsection\n");
+    ".equ RTMARK_COUNTER, " TEXT(RTMARK_COUNTER) "\n"
+    ".equ RTMARK_RING_END, " TEXT(EVENTS) " * " TEXT(EVENT_BYTES) "\n"
+    ".equ RTMARK_RING_FULL, (" TEXT(EVENTS) " - " TEXT(SPARE) ") * " TEXT(EVENT_BYTES) "\n"
+    ".macro rtmark_tick_handler\n"
+    ".4byte SysTick_Handler\n"
+    ".endm\n"
+    ".include \"clock.s\"\n");
 
 #define START(address, value) (*(volatile uint32_t *)(address) = (value))
 #define START_COUNTER() RTMARK_COUNTER_START(START)
@@ -389,12 +319,16 @@ __asm__(
 static char line[2 + 8 * 2 * 9 + 2];
 static uint32_t length;
 
+/* Over all words that were printed, so that whoever reads them sees if one was changed. */
+static uint32_t sum;
+
 static void append_word(uint32_t word)
 {
     line[length++] = ' ';
     for (int shift = 28; shift >= 0; shift -= 4) {
         line[length++] = "0123456789abcdef"[word >> shift & 0xFu];
     }
+    sum = (sum << 1 | sum >> 31) + word;
 }
 
 static void begin_line(char second)
@@ -411,8 +345,20 @@ static void end_line(void)
     semihosting_write0(line);
 }
 
+/* While it prints, the kernel's time stands still: a tick would pass in it, or on a slow line
+ * hundreds. */
+#if defined(__thumb__)
+#define SYST_CSR (*(volatile uint32_t *)0xE000E010u)
+#define STOP_TIME() const uint32_t csr = SYST_CSR; SYST_CSR = csr & ~1u
+#define START_TIME() (SYST_CSR = csr)
+#else
+#define STOP_TIME() ((void)0)
+#define START_TIME() ((void)0)
+#endif
+
 void rtmark_clock_drain(void)
 {
+    STOP_TIME();
     begin_line('+');
     for (const struct event *event = rtmark_clock_ring; event != rtmark_clock_next; event++) {
         append_word(event->site);
@@ -424,6 +370,7 @@ void rtmark_clock_drain(void)
     }
     end_line();
     rtmark_clock_next = rtmark_clock_ring;
+    START_TIME();
 }
 
 void rtmark_clock_finish(void)
@@ -431,13 +378,21 @@ void rtmark_clock_finish(void)
     rtmark_clock_drain();
     begin_line('.');
     append_word(rtmark_clock_lost);
+    append_word(sum);
     end_line();
 }
 
 /* ------------------------------------------------------------------------- calibration */
 
-void rtmark_clock_start(void)
+void rtmark_clock_start(uint32_t select)
 {
+    /* Where a line may have been begun by what ran before, it ends here. */
+    semihosting_write0("\n");
+    sum = 0;
+    begin_line('^');
+    append_word(select);
+    end_line();
+
     START_COUNTER();
 
     /* The first rounds may find caches cold. */

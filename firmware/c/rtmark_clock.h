@@ -8,13 +8,17 @@
  * nobody watches: boards, and QEMU. The ring is printed when it is nearly full, always at
  * the end of a span, and when the run ends:
  *
+ *     @^ 00000003
  *     @+ 080001a5 00001000 080001b9 00001060
- *     @ 080001a5 00001200 ...
- *     @. 00000000
+ *     @  080001a5 00001200 ...
+ *     @. 00000000 5f3e0c41
  *
  * Each pair is the address after a probe's call (with the bit that marks Thumb code) and
- * the low 32 bits of the counter. `@+` begins a printing, `@` goes on with it, and `@.` ends
- * the run with the number of events for which there was no room.
+ * the low 32 bits of the counter. `@^` begins a run and tells `rtmark_select`, `@+` begins a
+ * printing, `@` goes on with it, and `@.` ends the run with the number of events for which there
+ * was no room, and a sum: of each word before it on these lines, in their order, added to the
+ * sum so far turned left by one bit. Who listens to a serial line, on which a reset may come
+ * between or a byte be lost, can tell by them.
  *
  * What the calls themselves cost is measured by spans of the ids `rtmark.empty`,
  * `rtmark.begin` and `rtmark.end`, in which nothing, one other begin, and one other end lie.
@@ -28,15 +32,17 @@
 
 #if RTMARK_CLOCKED
 
-/* Starts the counter and measures what probes cost. Before any other probe. */
-void rtmark_clock_start(void);
+#include <stdint.h>
+
+/* Begins the log, starts the counter and measures what probes cost. Before any other probe. */
+void rtmark_clock_start(uint32_t select);
 
 /* Prints what the ring holds, and how much was lost. No probe may come after it. */
 void rtmark_clock_finish(void);
 
 #else
 
-#define rtmark_clock_start() ((void)0)
+#define rtmark_clock_start(select) ((void)0)
 #define rtmark_clock_finish() ((void)0)
 
 #endif

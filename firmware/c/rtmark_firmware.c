@@ -121,7 +121,7 @@ void rtmark_run_selected_scenario(void)
     scenario_id = rtmark_scenarios_start[index].id;
     append(scenario_id);
     append(" ok");
-    rtmark_clock_start();
+    rtmark_clock_start(rtmark_select);
     rtmark_scenarios_start[index].run();
 }
 

@@ -54,6 +54,14 @@ __attribute__((weak, naked, section(".injected"))) void IRQ8_Handler(void)
     __asm__("bx lr");
 }
 
+/* Where clocked probes count by SysTick, they come first: clock.s. */
+#if RTMARK_CLOCKED && RTMARK_COUNTER == 0xE000E018u
+void rtmark_clock_tick(void);
+#define SYSTICK_VECTOR rtmark_clock_tick
+#else
+#define SYSTICK_VECTOR SysTick_Handler
+#endif
+
 struct vectors {
     uint32_t *initial_stack;
     vector exceptions[15 + RTMARK_INTERRUPTS];
@@ -73,7 +81,7 @@ const struct vectors firmware_vectors __attribute__((used, section(".vectors")))
         EXCEPTION(11) = SVC_Handler,
         EXCEPTIONS(12, 13) = Unexpected_Handler,
         EXCEPTION(14) = PendSV_Handler,
-        EXCEPTION(15) = SysTick_Handler,
+        EXCEPTION(15) = SYSTICK_VECTOR,
         EXCEPTION(16) = IRQ0_Handler,
         EXCEPTION(17) = IRQ1_Handler,
         EXCEPTION(18) = IRQ2_Handler,

@@ -5,7 +5,7 @@
 //! are compared by their medians, with an interval and a rank test ([`Estimate`]). Where
 //! spans, bases, clocks or settings differ, nothing is compared: the verdict is
 //! [`Verdict::Incomparable`] and the [`Difference`] is named. [`gate`] holds a comparison
-//! against budgets ([`Policy`]), and [`history`] finds the runs at which a series changed.
+//! against budgets ([`Policy`]), [`validate`] scores the simulator by a board, and [`history`] finds the runs at which a series changed.
 //!
 //! This crate runs nothing, opens no store and prints nothing.
 
@@ -17,6 +17,7 @@ mod gate;
 mod history;
 mod policy;
 mod render;
+mod validate;
 
 pub use change::{Change, Measure};
 pub use compare::{Comparison, Pair, RunLabel, Verdict, compare};
@@ -26,3 +27,4 @@ pub use gate::{Excess, Finding, Gate, gate};
 pub use history::{Point, Step, chart, history};
 pub use policy::{Acknowledged, Budget, Policy, PolicyError};
 pub use render::{Rows, github, json, junit, markdown, table};
+pub use validate::{LeftOut, Row, Score, Validation, validate};

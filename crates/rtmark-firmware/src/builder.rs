@@ -10,10 +10,11 @@ use std::process::{Command, Stdio};
 use rtmark_model::{Compiler, Setting, Settings};
 use sha2::{Digest, Sha256};
 
+use crate::select::tick_in_elf;
 use crate::tools::{Tool, c_tools, clean, rust_target};
 use crate::{
-    BuildSystem, FirmwareError, Kernel, MissingTool, Probes, Switched, TREE_VARIABLE, Target, Tree,
-    generate,
+    BuildSystem, Console, FirmwareError, Kernel, MissingTool, Probes, Switched, TREE_VARIABLE,
+    Target, Tree, generate,
 };
 
 /// The environment variable that names the folder for builds.
@@ -198,8 +199,12 @@ impl Builder {
         let _held = held.map_err(at(&lock))?;
 
         let clocked = matches!(target.probes, Probes::Clocked(_));
-        let variables: [(&str, OsString); 9] = [
+        let (counter, start, console) = for_rust(target);
+        let variables: [(&str, OsString); 12] = [
             (TREE_VARIABLE, self.tree.root().into()),
+            ("RTMARK_COUNTER", counter.into()),
+            ("RTMARK_COUNTER_START", start.into()),
+            ("RTMARK_CONSOLE", console.into()),
             ("RTMARK_SOC", target.name.clone().into()),
             ("RTMARK_CORE", target.core.clone().into()),
             ("RTMARK_CLOCK_HZ", target.clock.0.to_string().into()),
@@ -224,7 +229,15 @@ impl Builder {
             if build == BuildSystem::Cargo {
                 let triple = rust_target(&target.core).unwrap_or_default();
                 let made = out.join("cargo").join(triple).join("release").join(goal.program(&name));
-                let elf = std::fs::read(&made).map_err(|source| no_image(kernel, &made, source))?;
+                let mut elf =
+                    std::fs::read(&made).map_err(|source| no_image(kernel, &made, source))?;
+                if matches!(&target.probes, Probes::Clocked(Some(counter)) if counter.is_systick())
+                {
+                    elf = tick_in_elf(&elf).ok_or_else(|| {
+                        let lacks = "it has no vector table, or no handler of clocked probes";
+                        no_image(kernel, &made, io::Error::other(lacks))
+                    })?;
+                }
                 write_if_changed(&path, &elf)?;
             }
             let elf = std::fs::read(&path).map_err(|source| no_image(kernel, &path, source))?;
@@ -340,6 +353,25 @@ impl Goal<'_> {
             Self::OneMore(_) => OBJECTS,
         }
     }
+}
+
+/// The counter, how it starts and the console, as the crate `rtmark-probe` is told them.
+fn for_rust(target: &Target) -> (String, String, String) {
+    let writes = |list: &[(u32, u32)]| {
+        let writes: Vec<_> = list.iter().map(|(at, value)| format!("{at:#x}={value:#x}")).collect();
+        writes.join(",")
+    };
+    let (counter, start) = match &target.probes {
+        Probes::Clocked(Some(counter)) => {
+            (format!("{:#x}", counter.address), writes(&counter.start))
+        }
+        Probes::Clocked(None) | Probes::Addresses => (String::new(), String::new()),
+    };
+    let console = target.console.as_ref().map_or_else(String::new, |console| {
+        let Console { start, data, status, mask, ready } = console;
+        format!("{data:#x},{status:#x},{mask:#x},{ready:#x},{}", writes(start))
+    });
+    (counter, start, console)
 }
 
 fn at(path: &Path) -> impl FnOnce(io::Error) -> FirmwareError + use<> {

@@ -46,13 +46,25 @@ fn header(target: &Target) -> String {
         ),
         Probes::Clocked(None) | Probes::Addresses => String::new(),
     };
+    let console = target.console.as_ref().map_or_else(String::new, |console| {
+        format!(
+            "#define RTMARK_CONSOLE_DATA {:#010x}u\n#define RTMARK_CONSOLE_STATUS {:#010x}u\n\
+             #define RTMARK_CONSOLE_MASK {:#010x}u\n#define RTMARK_CONSOLE_READY {:#010x}u\n\
+             #define RTMARK_CONSOLE_START(write) {}\n",
+            console.data,
+            console.status,
+            console.mask,
+            console.ready,
+            writes(&console.start)
+        )
+    });
     format!(
         "/* Generated from the soc file of {}. */\n\
          #ifndef RTMARK_SOC_H\n#define RTMARK_SOC_H\n\n\
          #define RTMARK_CLOCK_HZ {}u\n\
          #define RTMARK_INTERRUPTS {}\n\
          #define RTMARK_PRIORITY_BITS {}\n\
-         #define RTMARK_SOC_INIT(write) {}\n{counter}\n#endif\n",
+         #define RTMARK_SOC_INIT(write) {}\n{counter}{console}\n#endif\n",
         target.name,
         target.clock.0,
         target.interrupts,

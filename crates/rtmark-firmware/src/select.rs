@@ -89,9 +89,30 @@ pub fn select_word(index: u32, point: u32) -> Option<u32> {
 /// `None` when the file is no little-endian ELF executable, has no such symbol, or does not
 /// hold its word.
 pub fn select_in_elf(elf: &[u8], word: u32) -> Option<Vec<u8>> {
+    let address = address_of(elf, SELECT_SYMBOL)?;
+    with_word(elf, address, word)
+}
+
+/// A copy of an ELF file of Rust's in which the exception of SysTick is handled by the clocked
+/// probes, which go on in the kernel's own handler. C images are linked that way.
+///
+/// `None` when there is no such handler or no vector table.
+pub(crate) fn tick_in_elf(elf: &[u8]) -> Option<Vec<u8>> {
+    const SYSTICK: u64 = 15;
+    let handler = u32::try_from(address_of(elf, "rtmark_clock_tick")?).ok()?;
+    let file = object::File::parse(elf).ok()?;
+    let vectors = file.section_by_name(".vector_table")?.address();
+    with_word(elf, vectors + 4 * SYSTICK, handler | 1)
+}
+
+fn address_of(elf: &[u8], name: &str) -> Option<u64> {
     let file = object::File::parse(elf).ok().filter(Object::is_little_endian)?;
-    let symbol = file.symbols().find(|symbol| symbol.name() == Ok(SELECT_SYMBOL))?;
-    let address = symbol.address();
+    let symbol = file.symbols().find(|symbol| symbol.name() == Ok(name))?;
+    Some(symbol.address())
+}
+
+/// A copy in which the word at an address is this one.
+fn with_word(elf: &[u8], address: u64, word: u32) -> Option<Vec<u8>> {
     let offset = segments(elf)?.iter().find_map(|segment| {
         let into = address.checked_sub(segment.address)?;
         let held = segment.in_file.checked_sub(4).is_some_and(|last| into <= last);

@@ -1,6 +1,6 @@
 //! What a build must know of where its firmware will run.
 
-use rtmark_sim::{Hertz, MemoryKind, Soc};
+use rtmark_sim::{CoreKind, Hertz, MemoryKind, Soc};
 
 /// A stretch of memory that firmware is linked to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,6 +18,47 @@ pub struct Counter {
     pub address: u32,
     /// Writes that start it, address and value.
     pub start: Vec<(u32, u32)>,
+}
+
+/// Address of DWT_CYCCNT.
+const CYCCNT: u32 = 0xE000_1004;
+
+/// Address of SYST_CVR.
+const SYST_CVR: u32 = 0xE000_E018;
+
+impl Counter {
+    /// The counter of cycles that a core has: DWT's, and SysTick where there is none.
+    pub fn of_core(core: CoreKind) -> Self {
+        if core.is_mainline() {
+            // Tracing on, then zero, then counting (DDI 0403, C1.6.5 and C1.8.7).
+            let start = vec![(0xE000_EDFC, 0x0100_0000), (CYCCNT, 0), (0xE000_1000, 1)];
+            Self { address: CYCCNT, start }
+        } else {
+            // The longest period, from now on, with its exception and the core's clock.
+            let start = vec![(0xE000_E014, 0x00FF_FFFF), (SYST_CVR, 0), (0xE000_E010, 7)];
+            Self { address: SYST_CVR, start }
+        }
+    }
+
+    /// Whether it is SysTick, which kernels use as well.
+    pub fn is_systick(&self) -> bool {
+        self.address == SYST_CVR
+    }
+}
+
+/// A UART that prints where no debugger answers semihosting.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Console {
+    /// Writes that start it and its pins, address and value.
+    pub start: Vec<(u32, u32)>,
+    /// The register that takes a byte.
+    pub data: u32,
+    /// The register that tells when.
+    pub status: u32,
+    /// Which of its bits do.
+    pub mask: u32,
+    /// What these bits then are.
+    pub ready: u32,
 }
 
 /// What probes are made of.
@@ -52,6 +93,8 @@ pub struct Target {
     pub init: Vec<(u32, u32)>,
     /// What probes are made of.
     pub probes: Probes,
+    /// What images print by; semihosting without.
+    pub console: Option<Console>,
     /// Images that are not built, because nothing there could run them.
     pub without: Vec<String>,
 }
@@ -63,12 +106,22 @@ impl Target {
         if in_ram { "ram" } else { "flash" }
     }
 
-    /// The name of the folder that builds for it go to. Clocked probes are another program.
+    /// The same with probes that read the cycle counter of its core.
+    #[must_use]
+    pub fn clocked(self, core: CoreKind) -> Self {
+        Self { probes: Probes::Clocked(Some(Counter::of_core(core))), ..self }
+    }
+
+    /// The name of the folder that builds for it go to: other probes are another program.
     pub(crate) fn folder(&self) -> String {
-        match self.probes {
-            Probes::Addresses => self.name.clone(),
-            Probes::Clocked(_) => format!("{}-clocked", self.name),
-        }
+        let counter = match &self.probes {
+            Probes::Addresses => "",
+            Probes::Clocked(Some(counter)) if counter.address == CYCCNT => "-cyccnt",
+            Probes::Clocked(Some(counter)) if counter.is_systick() => "-systick",
+            Probes::Clocked(_) => "-clocked",
+        };
+        let console = if self.console.is_some() { "-uart" } else { "" };
+        format!("{}{counter}{console}", self.name)
     }
 }
 
@@ -96,6 +149,7 @@ impl From<&Soc> for Target {
             priority_bits: soc.priority_bits,
             init: soc.init.iter().map(|write| (write.address, write.value)).collect(),
             probes: Probes::Addresses,
+            console: None,
             without: Vec::new(),
         }
     }

@@ -53,7 +53,7 @@ impl Answer {
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum FailureKind {
-    /// A compiler or linker is missing.
+    /// A compiler, a linker or a board is missing.
     ToolMissing,
     /// The firmware could not be built, or does not hold what the catalogue asks for.
     Build,
@@ -70,7 +70,7 @@ pub enum FailureKind {
 impl fmt::Display for FailureKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::ToolMissing => "a tool is missing",
+            Self::ToolMissing => "a tool or device is missing",
             Self::Build => "the firmware was not built",
             Self::Load => "the firmware does not fit the soc",
             Self::Fault => "the firmware faulted",

@@ -39,7 +39,7 @@ pub use masked::{MaskRegister, Masked};
 pub use place::{Line, Place};
 pub use samples::{Disturbance, Run, Samples, SamplesError, Statistics, Summary};
 pub use series::{
-    Compiler, Exact, Firmware, Key, Provenance, Readings, Sampled, Series, Setting, Unpaired,
+    Board, Compiler, Exact, Firmware, Key, Provenance, Readings, Sampled, Series, Setting, Unpaired,
 };
 pub use settings::{
     Difference, Form, SETTINGS, SettingInfo, Settings, Weight, Without, differences, setting_info,

@@ -231,4 +231,23 @@ pub struct Provenance {
     /// Where it was read, where it was not measured here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub log: Option<LogSource>,
+    /// The board that ran the firmware, where one did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub board: Option<Board>,
+}
+
+/// A board on which firmware ran.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Board {
+    /// Its name, by its file.
+    pub name: String,
+    /// How it was reached: by which debug probe, or which serial port at what speed.
+    pub link: String,
+    /// The chip as programmers call it, where the file says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chip: Option<String>,
+    /// What the chip says of itself, where it was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chip_id: Option<String>,
 }

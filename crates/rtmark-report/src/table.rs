@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use anstyle::{AnsiColor, Style};
 use comfy_table::{Cell, CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
-use rtmark_model::{Answer, Basis, KernelId, Series};
+use rtmark_model::{Answer, Basis, KernelId, Overhead, Series};
 
 use crate::growth;
 use crate::matrix::{Block, Column, FLOOR, Figures, blocks, grouped, short_count, short_time};
@@ -121,10 +121,17 @@ fn title(block: &Block<'_>, layout: Layout) -> String {
         parts.push(format!("{} at {}", one_line(&series.provenance.core), series.clock));
     }
     parts.extend(block.profile().map(|profile| format!("profile {}", one_line(profile))));
-    parts.push(match block.any_series().and_then(|s| s.provenance.timing_model.as_deref()) {
-        Some(model) => format!("backend {}, timing model {}", block.backend, one_line(model)),
-        None => format!("backend {}", block.backend),
+    let provenance = block.any_series().map(|series| &series.provenance);
+    let board = provenance.and_then(|p| p.board.as_ref());
+    parts.push(match (provenance.and_then(|p| p.timing_model.as_deref()), board) {
+        (Some(model), _) => format!("backend {}, timing model {}", block.backend, one_line(model)),
+        (None, Some(board)) => format!("backend {}, {}", block.backend, one_line(&board.name)),
+        (None, None) => format!("backend {}", block.backend),
     });
+    let by_counter = |series: &Series| series.span.overhead == Overhead::Subtracted;
+    if block.basis == Some(Basis::Cycles) && block.any_series().is_some_and(by_counter) {
+        parts.push("by probes that read a counter, less their cost".to_owned());
+    }
     let what = match block.basis {
         Some(Basis::Cycles) if layout == Layout::Compact => "median cycles, multiple of the floor",
         Some(Basis::Cycles) => "median cycles, multiple of the floor, time",

@@ -61,6 +61,7 @@ fn series(kernel: &str, scenario: &str, values: &[u64]) -> Series {
             settings: BTreeMap::new(),
             commit: None,
             log: None,
+            board: None,
         },
     }
 }

@@ -21,6 +21,12 @@ pub struct Log {
     pub lost: u32,
     /// Everything else that was printed.
     pub console: Vec<u8>,
+    /// What `rtmark_select` was, where the run says it.
+    pub select: Option<u32>,
+    /// How the run ended, where a line says it and no exit status: 0 is well.
+    pub status: Option<u32>,
+    /// How many runs had begun before this one and never came to their end.
+    pub abandoned: u32,
 }
 
 /// One thing that was noted.
@@ -42,6 +48,16 @@ pub enum LogError {
     /// The log has no end.
     #[error("its log of probes is cut off")]
     Cut,
+    /// Some of it was lost or changed on its way here.
+    #[error(
+        "its log of probes was spoilt on its way: its words add up to {found:08x}, not to {told:08x}"
+    )]
+    Spoilt {
+        /// What the words that came add up to.
+        found: u32,
+        /// What it says that they do.
+        told: u32,
+    },
     /// There was no room for events.
     #[error("{0} probes were reached while there was no room left to note them")]
     Lost(u32),
@@ -51,18 +67,43 @@ pub enum LogError {
 }
 
 impl Log {
-    /// Reads a console.
+    /// Reads a console. Of several runs in it, the last that came to its end counts, else the
+    /// last.
     ///
     /// # Errors
-    /// When a line begins like one of the log and is none, or the log has no end.
+    /// When a line begins like one of the log and is none, the log has no end, or it is not what
+    /// was sent.
     pub fn read(console: &[u8]) -> Result<Self, LogError> {
+        let mut runs = runs(console);
+        let last = runs.pop().unwrap_or_default();
+        let read = Self::read_run(last);
+        let before = runs.len() as u32;
+        // What was reset or cut off at the end may have been whole before.
+        let whole = || {
+            let found = runs.iter().enumerate().rev();
+            found.filter_map(|(index, run)| Some((index as u32, Self::read_run(run).ok()?))).next()
+        };
+        match read {
+            Err(LogError::Cut) => match whole() {
+                Some((index, log)) => Ok(Self { abandoned: index, ..log }),
+                None => Err(LogError::Cut),
+            },
+            read => read.map(|log| Self { abandoned: before, ..log }),
+        }
+    }
+
+    fn read_run(console: &[u8]) -> Result<Self, LogError> {
         let mut log = Self::default();
+        let mut sum = 0_u32;
         let mut ended = false;
         for line in console.split_inclusive(|&byte| byte == b'\n') {
             let Some((b'@', rest)) = line.split_first() else {
                 log.console.extend(line);
                 continue;
             };
+            if !line.ends_with(b"\n") {
+                return Err(LogError::Cut);
+            }
             let bad = || LogError::Line(rtmark_model::visible(line).trim_end().to_owned());
             let text = std::str::from_utf8(rest).map_err(|_| bad())?;
             let word = |word| u32::from_str_radix(word, 16).map_err(|_| bad());
@@ -70,9 +111,24 @@ impl Log {
             let kind = characters.next();
             let words = characters.as_str().split_whitespace().map(word);
             let words = words.collect::<Result<Vec<_>, _>>()?;
+            let add = |words: &[u32], sum: &mut u32| {
+                *sum = words.iter().fold(*sum, |sum, word| sum.rotate_left(1).wrapping_add(*word));
+            };
             match (kind, words.as_slice()) {
-                (Some('.'), [lost]) => (log.lost, ended) = (*lost, true),
+                (Some('^'), [select]) => {
+                    log.select = Some(*select);
+                    add(&words, &mut sum);
+                }
+                (Some('.'), [lost, told]) => {
+                    add(&[*lost], &mut sum);
+                    if sum != *told {
+                        return Err(LogError::Spoilt { found: sum, told: *told });
+                    }
+                    (log.lost, ended) = (*lost, true);
+                }
+                (Some('!'), [status]) => log.status = Some(*status),
                 (Some('+' | ' '), pairs) if pairs.len() % 2 == 0 => {
+                    add(&words, &mut sum);
                     if kind == Some('+') && !log.events.is_empty() {
                         log.events.push(Event::Printed);
                     }
@@ -83,6 +139,32 @@ impl Log {
         }
         if ended { Ok(log) } else { Err(LogError::Cut) }
     }
+
+    /// The samples that it holds are those of the program with these probes, as far as it can be
+    /// seen: the address of a probe that this program does not have.
+    pub fn stranger(&self, records: &[Record]) -> Option<u32> {
+        let sites = Sites::new(records);
+        self.events.iter().find_map(|event| match *event {
+            Event::Probe(site, _) if sites.of(site).is_none() => Some(site),
+            _ => None,
+        })
+    }
+}
+
+/// The line that begins a run, up to its words.
+const BEGIN: &[u8] = b"@^ ";
+
+/// The runs in a console, each from the line with which it begins. What comes before the first
+/// of them is from a run that nobody heard begin.
+fn runs(console: &[u8]) -> Vec<&[u8]> {
+    let starts: Vec<usize> = (0..console.len())
+        .filter(|&at| console[at..].starts_with(BEGIN) && (at == 0 || console[at - 1] == b'\n'))
+        .collect();
+    if starts.is_empty() {
+        return vec![console];
+    }
+    let ends = starts[1..].iter().copied().chain([console.len()]);
+    starts.iter().zip(ends).map(|(&start, end)| &console[start..end]).collect()
 }
 
 /// What probes cost, in what the counter counts.
@@ -249,6 +331,15 @@ mod tests {
         }
     }
 
+    /// With the sum at its end.
+    fn ended(lines: &str, lost: u32) -> String {
+        let logged = lines.lines().filter(|line| line.starts_with('@'));
+        let words = logged.flat_map(|line| line[2..].split_whitespace());
+        let words = words.map(|word| u32::from_str_radix(word, 16).expect("hexadecimal"));
+        let sum = words.chain([lost]).fold(0_u32, |sum, w| sum.rotate_left(1).wrapping_add(w));
+        format!("{lines}@. {lost:08x} {sum:08x}\n")
+    }
+
     fn of(lines: &str) -> Result<(Vec<u64>, Unpaired, Cost), LogError> {
         let log = Log::read(lines.as_bytes())?;
         let id = "a.b".parse().expect("good");
@@ -262,9 +353,9 @@ mod tests {
     fn what_probes_cost_is_taken_off() {
         let lines = format!(
             "{CALIBRATION}@+ 00000031 00001000 00000041 00001020\n\
-             @  00000031 fffffff0 00000071 fffffff8 00000081 00000008 00000041 00000100\n\
-             @. 00000000\na.b ok\n"
+             @  00000031 fffffff0 00000071 fffffff8 00000081 00000008 00000041 00000100\n"
         );
+        let lines = ended(&lines, 0) + "a.b ok\n";
         let (samples, unpaired, cost) = of(&lines).expect("good");
         assert_eq!(cost, Cost { ends: 0xC, begin: 0x24, end: 0x34 });
         // The second one came around the counter's end and held a begin and an end.
@@ -276,10 +367,9 @@ mod tests {
     #[test]
     fn samples_in_which_the_log_was_printed_are_dropped() {
         let lines = format!(
-            "{CALIBRATION}@  00000030 00001000\n@+ 00000040 00009000 00000030 00009100 00000040 00009110\n\
-             @. 00000000\n"
+            "{CALIBRATION}@  00000030 00001000\n@+ 00000040 00009000 00000030 00009100 00000040 00009110\n"
         );
-        let (samples, unpaired, _) = of(&lines).expect("good");
+        let (samples, unpaired, _) = of(&ended(&lines, 0)).expect("good");
         assert_eq!(samples, [0x10 - 0xC]);
         assert_eq!((unpaired.restarted, unpaired.ends), (1, 1));
     }
@@ -288,16 +378,37 @@ mod tests {
     fn logs_that_cannot_be_used_are_told() {
         let cut = of(CALIBRATION).expect_err("no end");
         assert_eq!(cut, LogError::Cut);
-        let lost = of(&format!("{CALIBRATION}@. 0000000a\n")).expect_err("lost");
+        let lost = of(&ended(CALIBRATION, 10)).expect_err("lost");
         assert_eq!(
             lost.to_string(),
             "10 probes were reached while there was no room left to note them"
         );
-        let none = of("@+ 00000030 00000001\n@. 00000000\n").expect_err("none");
+        let none = of(&ended("@+ 00000030 00000001\n", 0)).expect_err("none");
         assert_eq!(none, LogError::NoCalibration("rtmark.empty"));
-        for bad in ["@? 1\n", "@+ 1\n", "@. \n", "@+ x y\n", "@\n"] {
+        for bad in ["@? 1\n", "@+ 1\n", "@. \n", "@. 0\n", "@! \n", "@+ x y\n", "@\n"] {
             assert!(matches!(Log::read(bad.as_bytes()), Err(LogError::Line(_))), "{bad}");
         }
+    }
+
+    #[test]
+    fn a_run_is_found_among_others_and_checked() {
+        let run = |count: u32| ended(&format!("@^ 00000007\n@+ 00000030 {count:08x}\n"), 0);
+        let read = |text: &str| Log::read(text.as_bytes());
+        // The tail of an earlier run, one that was reset, one that is whole, one that just began.
+        let text =
+            format!("0 00000012\nx\n@^ 00000007\n@+ 00000030 0000\n{}a.b ok\n@! 0\n", run(5));
+        let log = read(&text).expect("one is whole");
+        assert_eq!((log.abandoned, log.select, log.status), (1, Some(7), Some(0)));
+        assert_eq!(log.events, [Event::Probe(0x30, 5)]);
+        assert_eq!(log.console, b"a.b ok\n");
+        let begun = format!("{text}\n@^ 00000007\n@+ 0000");
+        assert_eq!(read(&begun).expect("the whole one").events, log.events);
+        let spoilt = run(5).replace("00000005", "00000006");
+        assert!(matches!(read(&spoilt), Err(LogError::Spoilt { .. })), "a digit was changed");
+        let shorter = run(5).replace("@+ 00000030 00000005\n", "");
+        assert!(matches!(read(&shorter), Err(LogError::Spoilt { .. })), "a line was lost");
+        assert_eq!(log.stranger(&records()), None);
+        assert_eq!(log.stranger(&records()[..6]), Some(0x30));
     }
 
     #[test]

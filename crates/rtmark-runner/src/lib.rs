@@ -12,22 +12,29 @@
     reason = "answers and failures are handed on once a scenario, which takes a million times longer"
 )]
 
+mod bench;
 pub mod clocked;
 mod emulate;
 mod explain;
 pub mod fairness;
 mod footprint;
+mod judge;
 mod measure;
 mod pair;
 mod plan;
 mod platform;
+pub mod recording;
 mod run;
 pub mod socs;
 mod suite;
 
-pub use emulate::{Clocked, DEADLINE, emulate};
+pub use bench::{
+    Bench, BoardFile, BoardFileError, Rehearsal, board_from_text, boards, find_board, rehearse,
+};
+pub use emulate::{DEADLINE, emulate};
 pub use explain::{Explained, explain};
 pub use footprint::{Object, ObjectCost, objects, stacks};
+pub use judge::Clocked;
 pub use measure::{Measured, Probed, measure};
 pub use pair::{Edge, Moment, Pairing};
 pub use plan::{NothingSelected, Plan, Selection, Unit};

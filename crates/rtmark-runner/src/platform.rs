@@ -7,6 +7,7 @@ use rtmark_model::{Backend, Basis, ScenarioId};
 use rtmark_qemu::{Machine, MachineError, Role};
 use rtmark_units::Hertz;
 
+use crate::bench::{Bench, Rehearsal};
 use crate::socs::{self, SocFile, SocFileError, nearest};
 
 /// Where firmware runs, and what is counted there.
@@ -16,6 +17,10 @@ pub enum Platform {
     Sim(Box<SocFile>, Basis),
     /// One of QEMU's machines, which knows instructions only.
     Qemu(Box<MachineFile>),
+    /// The simulator, which runs what a board would: probes that read a counter of cycles.
+    Rehearsal(Box<Rehearsal>),
+    /// A board, whose firmware reads a counter of cycles.
+    Board(Box<Bench>),
 }
 
 /// A machine of QEMU's and the file it was read from.
@@ -131,6 +136,7 @@ fn own_target(machine: &Machine) -> Target {
         priority_bits: 0,
         init: Vec::new(),
         probes: Probes::Addresses,
+        console: None,
         without: Vec::new(),
     }
 }
@@ -181,6 +187,8 @@ impl Platform {
         match self {
             Self::Sim(file, _) => &file.soc.name,
             Self::Qemu(file) => &file.machine.name,
+            Self::Rehearsal(rehearsal) => &rehearsal.file.soc.name,
+            Self::Board(bench) => &bench.file.soc.soc.name,
         }
     }
 
@@ -189,14 +197,18 @@ impl Platform {
         match self {
             Self::Sim(file, _) => file.soc.core.name(),
             Self::Qemu(file) => &file.target.core,
+            Self::Rehearsal(rehearsal) => rehearsal.file.soc.core.name(),
+            Self::Board(bench) => bench.file.soc.soc.core.name(),
         }
     }
 
-    /// The clock of the core in the simulator, of the kernel's timer on QEMU.
+    /// The clock of the core, of the kernel's timer on QEMU.
     pub fn clock(&self) -> Hertz {
         match self {
             Self::Sim(file, _) => file.soc.clock,
             Self::Qemu(file) => file.target.clock,
+            Self::Rehearsal(rehearsal) => rehearsal.file.soc.clock,
+            Self::Board(bench) => bench.file.clock(),
         }
     }
 
@@ -205,6 +217,8 @@ impl Platform {
         match self {
             Self::Sim(file, _) => &file.sha256,
             Self::Qemu(file) => &file.sha256,
+            Self::Rehearsal(rehearsal) => &rehearsal.file.sha256,
+            Self::Board(bench) => &bench.file.sha256,
         }
     }
 
@@ -213,6 +227,8 @@ impl Platform {
         match self {
             Self::Sim(file, _) => &file.origin,
             Self::Qemu(file) => &file.origin,
+            Self::Rehearsal(rehearsal) => &rehearsal.file.origin,
+            Self::Board(bench) => &bench.file.origin,
         }
     }
 
@@ -221,14 +237,17 @@ impl Platform {
         match self {
             Self::Sim(file, _) => Target::from(&file.soc),
             Self::Qemu(file) => file.target.clone(),
+            Self::Rehearsal(rehearsal) => rehearsal.target.clone(),
+            Self::Board(bench) => bench.target.clone(),
         }
     }
 
     /// The backend.
     pub fn backend(&self) -> Backend {
         match self {
-            Self::Sim(..) => Backend::Sim,
+            Self::Sim(..) | Self::Rehearsal(_) => Backend::Sim,
             Self::Qemu(_) => Backend::Qemu,
+            Self::Board(_) => Backend::Board,
         }
     }
 
@@ -237,13 +256,14 @@ impl Platform {
         match self {
             Self::Sim(_, basis) => *basis,
             Self::Qemu(_) => Basis::Instructions,
+            Self::Rehearsal(_) | Self::Board(_) => Basis::Cycles,
         }
     }
 
     /// Why a scenario cannot be had there, whatever the kernel.
     pub fn not_applicable(&self, scenario: &ScenarioId) -> Option<&str> {
         match self {
-            Self::Sim(..) => None,
+            Self::Sim(..) | Self::Rehearsal(_) | Self::Board(_) => None,
             Self::Qemu(file) => file.machine.not_applicable(scenario),
         }
     }

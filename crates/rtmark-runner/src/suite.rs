@@ -4,26 +4,30 @@ use std::collections::BTreeMap;
 use std::sync::mpsc::Sender;
 
 use rayon::prelude::*;
+use rtmark_board::Heard;
 use rtmark_firmware::probes::{Kind, Record};
 use rtmark_firmware::{
     BuildSystem, Builder, BuiltImage, Executable, FirmwareError, Target, probes,
 };
 use rtmark_model::{
-    Answer, Basis, Failure, FailureKind, Firmware, Key, Overhead, Provenance, Readings, Samples,
-    Scenario, Series, Setting, Settings,
+    Answer, Basis, Board, Failure, FailureKind, Firmware, Key, Overhead, Provenance, Readings,
+    Sampled, Samples, Scenario, Series, Setting, Settings,
 };
 use rtmark_observe::{Lines, Map, SpanCost, StackUse};
 use rtmark_sim::Image;
 use rtmark_store::{Fingerprint, fingerprint};
 use rtmark_units::Cycles;
 
+use crate::bench::rehearse;
 use crate::clocked::can_be_clocked;
-use crate::emulate::{Clocked, DEADLINE, emulate};
+use crate::emulate::{DEADLINE, emulate};
 use crate::explain::{Explained, explain};
 use crate::footprint::stacks;
+use crate::judge::Clocked;
 use crate::measure::{Measured, Probed, index_of, measure, measure_emptied, scenarios};
 use crate::plan::{Plan, Unit};
 use crate::platform::Platform;
+use crate::recording::Recorded;
 
 /// What happens while a plan is carried out.
 #[derive(Debug)]
@@ -37,6 +41,8 @@ pub enum Event<'a> {
     Running(usize, Cycles),
     /// A scenario has advanced by so many cycles.
     Advanced(Cycles),
+    /// What a board, or the simulator in its place, printed in a scenario.
+    Heard(&'a Recorded),
     /// A scenario has its answer. The cycles are what it has not used of its budget.
     Answered(&'a Answer, Origin, Cycles),
 }
@@ -122,7 +128,8 @@ impl Program {
 
 /// Why a clock in the firmware has no answer to a scenario.
 const NO_CLOCK: &str = "Its span begins or ends where an exception becomes pending or has \
-                        returned: no instruction stands there that could read a counter.";
+                        returned, or, in Rust, at a function's entry: no instruction stands there \
+                        that could read a counter.";
 
 /// The line tables of images, by their SHA-256: each is read when it is first asked for.
 type LineTables<'a> = BTreeMap<&'a str, Option<Lines<'a>>>;
@@ -142,6 +149,7 @@ type Images = BTreeMap<String, Result<Ready, Failure>>;
 
 enum Message {
     Advanced(Cycles),
+    Heard(usize, Heard),
     Done(usize, Result<(Measured, Option<Samples>), Failure>, Cycles),
 }
 
@@ -205,6 +213,7 @@ impl Suite {
         tasks.sort_by_key(|task| std::cmp::Reverse(task.budget));
         ledger.event(Event::Running(tasks.len(), tasks.iter().map(|task| task.budget).sum()));
         let mut lines = LineTables::new();
+        let mut chips: BTreeMap<usize, Option<Board>> = BTreeMap::new();
         let (sender, receiver) = std::sync::mpsc::channel();
         std::thread::scope(|scope| {
             let tasks = &tasks;
@@ -213,6 +222,13 @@ impl Suite {
             for message in receiver {
                 match message {
                     Message::Advanced(cycles) => ledger.event(Event::Advanced(cycles)),
+                    Message::Heard(index, heard) => {
+                        let recorded = self.recorded(&tasks[index], heard, commit.as_deref());
+                        if let Some(recorded) = recorded {
+                            chips.insert(index, recorded.provenance.board.clone());
+                            ledger.event(Event::Heard(&recorded));
+                        }
+                    }
                     Message::Done(index, result, rest) => {
                         let task = &tasks[index];
                         let key = task.unit.key(task.scenario);
@@ -232,6 +248,9 @@ impl Suite {
                                     series.masked = Some(map.masked(&masked));
                                 }
                                 series.emptied = emptied;
+                                if let Some(board) = chips.remove(&index) {
+                                    series.provenance.board = board;
+                                }
                                 (Answer::Measured(Box::new(series)), task.question.as_ref())
                             }
                             Err(failure) => (Answer::Failed { key, failure }, None),
@@ -420,6 +439,10 @@ impl Suite {
         index: u32,
         budget: Cycles,
     ) -> Option<Fingerprint> {
+        // A board is asked each time.
+        if matches!(unit.platform, Platform::Board(_)) {
+            return None;
+        }
         let program = self.rtmark_sha256.as_deref()?;
         let numbers = format!("{index} {} {}", scenario.samples, budget.0);
         let span = format!("{:?}", scenario.span);
@@ -448,27 +471,65 @@ impl Suite {
             basis: unit.platform.basis(),
             span,
             clock: unit.platform.clock(),
-            readings: Readings::Exact(measured.samples),
+            readings: match &unit.platform {
+                Platform::Board(_) => {
+                    let samples = measured.samples.0;
+                    Readings::Sampled(Sampled { resolution: 1, samples })
+                }
+                _ => Readings::Exact(measured.samples),
+            },
             unpaired: measured.unpaired,
             facts: measured.facts,
             flags: Vec::new(),
             masked: None,
             emptied: None,
-            provenance: Provenance {
-                rtmark: self.rtmark.clone(),
-                rtmark_sha256: self.rtmark_sha256.clone(),
-                timing_model: (unit.platform.basis() == Basis::Cycles)
-                    .then(|| rtmark_sim::TIMING_MODEL.to_owned()),
-                emulator: task.image.emulator.clone(),
-                soc_sha256: unit.platform.sha256().to_owned(),
-                core: unit.platform.core().to_owned(),
-                firmware: task.image.firmware.clone(),
-                compiler: task.image.compiler.clone(),
-                settings: task.image.settings.clone(),
-                commit: commit.map(str::to_owned),
-                log: None,
+            provenance: self.provenance(task, commit),
+        }
+    }
+
+    fn provenance(&self, task: &Task<'_>, commit: Option<&str>) -> Provenance {
+        let platform = &task.unit.platform;
+        let modelled = matches!(platform, Platform::Sim(..) | Platform::Rehearsal(_))
+            && platform.basis() == Basis::Cycles;
+        Provenance {
+            rtmark: self.rtmark.clone(),
+            rtmark_sha256: self.rtmark_sha256.clone(),
+            timing_model: modelled.then(|| rtmark_sim::TIMING_MODEL.to_owned()),
+            emulator: task.image.emulator.clone(),
+            soc_sha256: platform.sha256().to_owned(),
+            core: platform.core().to_owned(),
+            firmware: task.image.firmware.clone(),
+            compiler: task.image.compiler.clone(),
+            settings: task.image.settings.clone(),
+            commit: commit.map(str::to_owned),
+            log: None,
+            board: match platform {
+                Platform::Board(bench) => Some(Board {
+                    name: bench.file.board.name.clone(),
+                    link: bench.link.clone(),
+                    chip: bench.file.board.chip.clone(),
+                    chip_id: None,
+                }),
+                _ => None,
             },
         }
+    }
+
+    /// A run of a scenario as it can be kept.
+    fn recorded(&self, task: &Task<'_>, heard: Heard, commit: Option<&str>) -> Option<Recorded> {
+        let Program::Clocked(image) = &task.image.program else { return None };
+        let mut provenance = self.provenance(task, commit);
+        if let Some(board) = &mut provenance.board {
+            board.chip_id = heard.chip_id;
+        }
+        Some(Recorded::new(
+            task.unit.key(task.scenario),
+            task.unit.platform.clock(),
+            provenance,
+            image,
+            task.scenario,
+            &heard.console,
+        ))
     }
 }
 
@@ -511,6 +572,11 @@ fn run_all(tasks: &[Task<'_>], sender: &Sender<Message>) {
             let _ = sender.send(Message::Advanced(now.saturating_sub(before)));
             before = now;
         };
+        let heard = |heard: Option<Heard>| {
+            if let Some(heard) = heard {
+                let _ = sender.send(Message::Heard(index, heard));
+            }
+        };
         let result = match (&task.unit.platform, &task.image.program) {
             (Platform::Sim(file, basis), Program::Watched(image)) => {
                 let (soc, scenario) = (&file.soc, task.scenario);
@@ -524,6 +590,17 @@ fn run_all(tasks: &[Task<'_>], sender: &Sender<Message>) {
             }
             (Platform::Qemu(file), Program::Clocked(image)) => {
                 emulate(&file.machine, image, task.scenario, DEADLINE).map(|done| (done, None))
+            }
+            (Platform::Rehearsal(rehearsal), Program::Clocked(image)) => {
+                let soc = &rehearsal.file.soc;
+                let (console, result) = rehearse(soc, image, task.scenario, task.budget);
+                heard(console);
+                result.map(|done| (done, None))
+            }
+            (Platform::Board(bench), Program::Clocked(image)) => {
+                let (console, result) = bench.run(image, task.scenario);
+                heard(console);
+                result.map(|done| (done, None))
             }
             _ => unreachable!("images are read for the platform that they run on"),
         };
@@ -644,13 +721,16 @@ fn ready(unit: &Unit, name: &str, built: BuiltImage) -> Result<Ready, Failure> {
             let probed = Probed { image, elf: built.elf.clone(), records, path };
             (Program::Watched(probed), settings, sizes, None)
         }
-        Platform::Qemu(file) => {
+        Platform::Qemu(_) | Platform::Rehearsal(_) | Platform::Board(_) => {
             let elf = Executable::read(&built.elf).map_err(|error| refuse(error.to_string()))?;
             let section = elf.section(probes::SECTION).ok_or_else(no_probes)?;
             let (records, settings) = parsed(section)?;
             let sizes = (elf.flash_bytes(), elf.ram_bytes());
             // Without QEMU there is no answer, and the failure says so.
-            let version = file.machine.emulator.version().ok();
+            let version = match &unit.platform {
+                Platform::Qemu(file) => file.machine.emulator.version().ok(),
+                _ => None,
+            };
             let clocked = Clocked { elf: built.elf.clone(), records, path };
             (Program::Clocked(clocked), settings, sizes, version)
         }

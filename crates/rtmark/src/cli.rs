@@ -4,8 +4,8 @@ use clap::{ArgAction, Args, Parser, Subcommand};
 
 use crate::commands::{
     bisect, compare, completions, doctor, exit_codes, export, fairness, footprint, gate, history,
-    import, list, log, man, merge, name, prune, report, rm, run, show, sim, study, trace, why,
-    worst,
+    import, list, log, man, merge, name, prune, report, rm, run, show, sim, study, trace, validate,
+    why, worst,
 };
 use crate::exit::Exit;
 use crate::trouble::Trouble;
@@ -58,6 +58,7 @@ enum Command {
     Worst(Box<worst::Arguments>),
     Merge(merge::Arguments),
     Trace(Box<trace::Arguments>),
+    Validate(Box<validate::Arguments>),
     Footprint(footprint::Arguments),
     Doctor(doctor::Arguments),
     ExitCodes(exit_codes::Arguments),
@@ -91,6 +92,7 @@ impl Cli {
             Command::Worst(arguments) => arguments.run(talk),
             Command::Merge(arguments) => arguments.run(talk),
             Command::Trace(arguments) => arguments.run(talk),
+            Command::Validate(arguments) => arguments.run(talk),
             Command::Footprint(arguments) => arguments.run(talk),
             Command::Doctor(arguments) => arguments.run(),
             Command::ExitCodes(arguments) => arguments.run(),

@@ -2,6 +2,7 @@
 //!
 //! Arguments, colours and exit codes are known here and nowhere else.
 
+mod boards;
 mod cause;
 mod cli;
 mod commands;

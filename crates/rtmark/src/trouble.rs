@@ -5,6 +5,7 @@ use std::fmt;
 use miette::Diagnostic;
 use rtmark_firmware::{FirmwareError, VariantError};
 use rtmark_model::{CatalogueError, visible};
+use rtmark_runner::BoardFileError;
 use rtmark_runner::MachineFileError;
 use rtmark_runner::NothingSelected;
 use rtmark_runner::socs::SocFileError;
@@ -98,6 +99,21 @@ impl From<MachineFileError> for Trouble {
             ),
             MachineFileError::Read { .. } => (Exit::Usage, "check the path"),
             _ => (Exit::Usage, "correct the file; those in the folder machines/ show every key"),
+        };
+        Self::new(exit, error, hint)
+    }
+}
+
+impl From<BoardFileError> for Trouble {
+    fn from(error: BoardFileError) -> Self {
+        let (exit, hint) = match error {
+            BoardFileError::Unknown { .. } => (
+                Exit::NothingSelected,
+                "a file of yours is given with its path; those in the folder boards/ show every \
+                 key, and docs/boards.md explains them",
+            ),
+            BoardFileError::Read { .. } => (Exit::Usage, "check the path"),
+            _ => (Exit::Usage, "correct the file; those in the folder boards/ show every key"),
         };
         Self::new(exit, error, hint)
     }

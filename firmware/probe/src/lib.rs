@@ -90,6 +90,16 @@
 //! run with one line on the console and an exit status. Firmware that measures itself in
 //! passing needs neither, and nothing of them is linked into it.
 //!
+//! # Where nobody watches
+//!
+//! On a board no simulator looks on. With the feature `clock`, [`begin!`] and [`end!`] are calls
+//! that read a counter (DWT's CYCCNT, else SysTick) and note it in RAM, and the firmware prints
+//! all of it: through [`scenarios!`] and [`scenario`] by itself, otherwise between `clock::start`
+//! and `clock::finish`. What the calls cost is measured by the firmware as it starts, so that it
+//! can be taken off. The address of such a record is that after the call. Spans that begin or
+//! end at a function's entry or with an exception have no place for a call, and none of these
+//! probes is there then, or none that reads a counter.
+//!
 //! # The records
 //!
 //! `.rtmark` is a sequence of records, little-endian, each a multiple of four bytes long and
@@ -117,9 +127,13 @@
 
 #![no_std]
 
+#[cfg(all(feature = "clock", target_arch = "arm", target_os = "none"))]
+pub mod clock;
 mod macros;
 pub mod scenario;
 pub mod semihosting;
+#[cfg(any(test, all(feature = "clock", target_arch = "arm", target_os = "none")))]
+mod words;
 
 /// What the macros need and nobody else should call.
 #[doc(hidden)]

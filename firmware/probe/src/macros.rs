@@ -232,11 +232,22 @@ macro_rules! __probe_at_exception {
 
 /// A function's symbol is the address plus the bit that marks Thumb code, hence the `- 1`.
 /// The relocation without that bit, `R_ARM_ABS32_NOI`, is unknown to LLVM's linker.
+#[cfg(not(feature = "clock"))]
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __probe_at_entry {
     ($kind:literal, $name:literal, $function:literal) => {
         $crate::__record!($kind, concat!($function, " - 1"), $name,);
+    };
+}
+
+/// Nothing in Rust can put a call before a function's prologue: there is no such probe.
+#[cfg(feature = "clock")]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __probe_at_entry {
+    ($kind:literal, $name:literal, $function:literal) => {
+        const _: () = $crate::private::check_name($name);
     };
 }
 
@@ -272,7 +283,7 @@ macro_rules! __record {
 
 /// Numeric labels may be defined any number of times: `773b` is the last one. No option
 /// tells the compiler that this touches no memory; that is the barrier.
-#[cfg(target_arch = "arm")]
+#[cfg(all(target_arch = "arm", not(feature = "clock")))]
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __probe_here {
@@ -297,6 +308,40 @@ macro_rules! __probe_here {
                     ".popsection",
                 ),
                 options(nostack, preserves_flags)
+            );
+        }
+    }};
+}
+
+/// A call that reads a counter: the record's address is that after it. The routine uses the
+/// stack, and keeps all registers but lr.
+#[cfg(all(target_arch = "arm", feature = "clock"))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __probe_here {
+    ($kind:literal, $name:literal) => {{
+        const _: () = $crate::private::check_name($name);
+        // SAFETY: the routine keeps all registers but those named here, and writes only to the
+        // ring of this crate.
+        unsafe {
+            ::core::arch::asm!(
+                ::core::concat!(
+                    "bl rtmark_clock_",
+                    $kind,
+                    "\n773:\n",
+                    ".pushsection .rtmark, \"\", %progbits\n",
+                    ".balign 4\n",
+                    ".4byte 0x524D0000 + ",
+                    $kind,
+                    "\n",
+                    ".4byte 773b\n",
+                    ".asciz \"",
+                    $name,
+                    "\"\n",
+                    ".balign 4\n",
+                    ".popsection",
+                ),
+                out("lr") _,
             );
         }
     }};

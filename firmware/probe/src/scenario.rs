@@ -33,6 +33,8 @@ pub fn selected(word: &u32) -> u32 {
     // does not believe the zero.
     let word = unsafe { core::ptr::read_volatile(word) };
     POINT.store(word >> 16, Ordering::Relaxed);
+    #[cfg(all(feature = "clock", target_arch = "arm", target_os = "none"))]
+    crate::clock::start(word);
     word & 0xFFFF
 }
 
@@ -249,6 +251,8 @@ impl Line {
     }
 
     fn end(mut self, how: Exit) -> ! {
+        #[cfg(all(feature = "clock", target_arch = "arm", target_os = "none"))]
+        crate::clock::finish();
         semihosting::write(self.finish());
         semihosting::exit(how)
     }

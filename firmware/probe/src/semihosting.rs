@@ -16,13 +16,16 @@ pub enum Exit {
     Failed = 0x2_0023,
 }
 
+#[cfg(not(rtmark_uart))]
 const SYS_WRITE0: u32 = 0x04;
+#[cfg(not(rtmark_uart))]
 const SYS_EXIT: u32 = 0x18;
 
 /// Prints a text on the host's console.
 ///
 /// # Panics
 /// On anything but an Arm core, which has no host to ask.
+#[cfg(not(rtmark_uart))]
 pub fn write(text: &CStr) {
     call(SYS_WRITE0, text.as_ptr() as usize);
 }
@@ -31,6 +34,7 @@ pub fn write(text: &CStr) {
 ///
 /// # Panics
 /// On anything but an Arm core, which has no host to ask.
+#[cfg(not(rtmark_uart))]
 pub fn exit(how: Exit) -> ! {
     loop {
         // A debugger may go on after it; ask again then.
@@ -38,7 +42,7 @@ pub fn exit(how: Exit) -> ! {
     }
 }
 
-#[cfg(target_arch = "arm")]
+#[cfg(all(target_arch = "arm", not(rtmark_uart)))]
 fn call(operation: u32, argument: usize) {
     // SAFETY: both operations only read: `SYS_WRITE0` a text that `CStr` ends with a zero,
     // `SYS_EXIT` nothing. The answer is in r0, and no other register changes.
@@ -52,7 +56,50 @@ fn call(operation: u32, argument: usize) {
     }
 }
 
-#[cfg(not(target_arch = "arm"))]
+#[cfg(all(not(target_arch = "arm"), not(rtmark_uart)))]
 fn call(operation: u32, argument: usize) {
     panic!("semihosting call {operation:#x} with {argument:#x}: only an Arm core has a host");
 }
+
+/// The UART that prints where no debugger answers, as the build describes it.
+#[cfg(all(rtmark_uart, target_arch = "arm"))]
+mod uart {
+    use super::Exit;
+    use crate::words::{each_write, number};
+    use core::ffi::CStr;
+    use core::sync::atomic::{AtomicBool, Ordering};
+
+    const CONSOLE: &str = env!("RTMARK_CONSOLE");
+    static STARTED: AtomicBool = AtomicBool::new(false);
+
+    /// Prints a text.
+    pub fn write(text: &CStr) {
+        if !STARTED.load(Ordering::Relaxed) {
+            each_write(CONSOLE, |address, value| {
+                // SAFETY: registers of the UART and its pins, which nobody else uses.
+                unsafe { (address as *mut u32).write_volatile(value) };
+            });
+            STARTED.store(true, Ordering::Relaxed);
+        }
+        let [data, status, mask, ready] = [0, 1, 2, 3].map(|at| number(CONSOLE, at));
+        for &byte in text.to_bytes() {
+            // SAFETY: as above.
+            unsafe {
+                while (status as *const u32).read_volatile() & mask != ready {}
+                (data as *mut u32).write_volatile(u32::from(byte));
+            }
+        }
+    }
+
+    /// Ends the run with a line that says how.
+    pub fn exit(how: Exit) -> ! {
+        write(if how == Exit::Ok { c"@! 0\n" } else { c"@! 1\n" });
+        loop {
+            // SAFETY: it only waits.
+            unsafe { core::arch::asm!("wfi", options(nomem, nostack, preserves_flags)) };
+        }
+    }
+}
+
+#[cfg(all(rtmark_uart, target_arch = "arm"))]
+pub use uart::{exit, write};

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use clap::{Args, ValueEnum};
 use rtmark_firmware::Kernel;
 use rtmark_model::Catalogue;
-use rtmark_runner::{MachineFile, socs};
+use rtmark_runner::{BoardFile, MachineFile, socs};
 use rtmark_sim::{CoreKind, Score, Soc};
 use serde::Serialize;
 
@@ -16,7 +16,7 @@ use crate::output;
 use crate::sources::Sources;
 use crate::trouble::Trouble;
 
-/// Show the kernels, scenarios, socs, cores, machines or published figures that there are
+/// Show the kernels, scenarios, socs, cores, machines, boards or published figures that there are
 #[derive(Debug, Args)]
 pub struct Arguments {
     /// What to show
@@ -40,6 +40,8 @@ enum What {
     Cores,
     /// What `run --backend qemu` runs on
     Machines,
+    /// What `run --backend board` runs on
+    Boards,
     /// Figures that others have published, with their sources
     Published,
 }
@@ -84,6 +86,7 @@ impl Arguments {
             What::Socs => socs()?,
             What::Cores => cores(),
             What::Machines => machines()?,
+            What::Boards => boards()?,
             What::Published => published_entries(&self.sources.catalogue(&Config::load()?)?)?,
         };
         let text = match self.format {
@@ -201,6 +204,16 @@ fn machines() -> Result<Vec<Entry>, Trouble> {
             "sha256": file.sha256)
     };
     Ok(rtmark_runner::machines()?.into_iter().map(entry).collect())
+}
+
+fn boards() -> Result<Vec<Entry>, Trouble> {
+    let entry = |file: BoardFile| {
+        let board = file.board;
+        let uart = board.console.map(|console| console.uart);
+        entry!(board.name, board.description, "soc": board.soc, "core": file.soc.soc.core.name(),
+            "chip": board.chip, "clock_hz": board.clock_hz, "uart": uart, "sha256": file.sha256)
+    };
+    Ok(rtmark_runner::boards()?.into_iter().map(entry).collect())
 }
 
 /// What a soc's cycles rest on: measurements of the chip itself, or its core's tier and what

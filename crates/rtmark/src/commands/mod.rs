@@ -24,5 +24,6 @@ pub mod show;
 pub mod sim;
 pub mod study;
 pub mod trace;
+pub mod validate;
 pub mod why;
 pub mod worst;

@@ -1,17 +1,19 @@
 //! `rtmark run`
 
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::time::Instant;
 
 use clap::{Args, ValueEnum};
 use rtmark_firmware::{Builder, DEFAULT_PROFILE, MissingTool, Variant, VariantError, chosen};
-use rtmark_model::{Answer, Basis, Failure, Pattern};
+use rtmark_model::{Answer, Basis, Catalogue, Failure, Pattern};
 use rtmark_qemu::Emulator;
 use rtmark_runner::socs::{self, SocFile};
 use rtmark_runner::{Event, Ledger, Plan, Platform, Selection, Suite, find_machine, machines};
 use rtmark_store::{Fingerprint, RunWriter, Store, StoreError};
 use rtmark_units::Cycles;
 
+use crate::boards::{self, BoardFlags, Prints, Recorder};
 use crate::cli::Talk;
 use crate::config::Config;
 use crate::exit::Exit;
@@ -23,7 +25,16 @@ use crate::trouble::Trouble;
 
 /// Build the kernels' firmware, run the scenarios, show and keep what they cost
 #[derive(Debug, Args)]
-#[command(after_help = "Exit codes: see `rtmark help exit-codes`.")]
+#[command(after_help = "Examples:
+  rtmark run --kernel freertos --scenario 'queue.*' --soc stm32f405
+  rtmark run --backend sim --clocked --soc stm32f405        what a board would run, simulated
+  rtmark run --backend board --soc stm32c031 --port /dev/ttyACM0 \\
+      --load 'probe-rs download --chip STM32C031C6Tx {elf} && probe-rs reset --chip STM32C031C6Tx'
+  rtmark run --backend board --from session.jsonl           what a board once printed
+
+Boards have not been tried yet: what can be tested without one is. docs/boards.md says what.
+
+Exit codes: see `rtmark help exit-codes`.")]
 pub struct Arguments {
     /// Kernels, by name or pattern; all without
     #[arg(short, long, value_name = "KERNEL", num_args = 1..)]
@@ -31,7 +42,8 @@ pub struct Arguments {
     /// Scenarios, by name or pattern such as `semaphore.*`; all without
     #[arg(short, long, value_name = "GLOB", num_args = 1..)]
     scenario: Vec<Pattern>,
-    /// Socs, by name, pattern or path of a soc file (on QEMU: of a machine file)
+    /// Socs, by name, pattern or path of a soc file (on QEMU: of a machine file; a board: its name,
+    /// its soc or its file)
     #[arg(long, value_name = "SOC", num_args = 1..)]
     soc: Vec<String>,
     /// Where the firmware runs
@@ -40,6 +52,12 @@ pub struct Arguments {
     /// What is counted: cycles on the simulator, instructions there and on QEMU
     #[arg(long, value_enum)]
     basis: Option<Counts>,
+    /// On the simulator, run the firmware whose probes read a cycle counter, as boards do
+    #[arg(long, value_enum, value_name = "PRINTS", num_args = 0..=1, require_equals = true,
+          default_missing_value = "semihosting")]
+    clocked: Option<Prints>,
+    #[command(flatten)]
+    board: BoardFlags,
     #[command(flatten)]
     variants: Variants,
     /// The form of the results
@@ -138,6 +156,8 @@ enum Runs {
     Sim,
     /// QEMU, with probes that read a counter of instructions
     Qemu,
+    /// A board, with probes that read a counter of cycles: docs/boards.md
+    Board,
 }
 
 /// What is counted.
@@ -154,7 +174,7 @@ impl Runs {
     fn suite(self, basis: Basis) -> Result<Vec<Platform>, Trouble> {
         match self {
             Self::Sim => Ok(on_sim(socs::suite()?, basis)),
-            Self::Qemu => self.builtin(basis),
+            Self::Qemu | Self::Board => self.builtin(basis),
         }
     }
 
@@ -162,6 +182,9 @@ impl Runs {
         match self {
             Self::Sim => Ok(on_sim(socs::builtin()?, basis)),
             Self::Qemu => Ok(machines()?.into_iter().map(Platform::from).collect()),
+            Self::Board => Err(boards::one_board(&[]).err().unwrap_or_else(|| {
+                Trouble::new(Exit::Internal, "no board", "report this as a defect of rtmark")
+            })),
         }
     }
 
@@ -169,12 +192,17 @@ impl Runs {
         match self {
             Self::Sim => Ok(Platform::Sim(Box::new(socs::find(name)?), basis)),
             Self::Qemu => Ok(Platform::from(find_machine(name)?)),
+            Self::Board => self.builtin(basis).map(|mut all| all.remove(0)),
         }
     }
 
     fn basis(self, asked: Option<Counts>) -> Result<Basis, Trouble> {
         match (self, asked) {
-            (Self::Sim, None | Some(Counts::Cycles)) => Ok(Basis::Cycles),
+            (Self::Sim | Self::Board, None | Some(Counts::Cycles)) => Ok(Basis::Cycles),
+            (Self::Board, Some(Counts::Instructions)) => {
+                let hint = "count cycles there, or instructions on the simulator or QEMU";
+                Err(Trouble::new(Exit::Usage, "no core counts its instructions", hint))
+            }
             (Self::Qemu, None) | (_, Some(Counts::Instructions)) => Ok(Basis::Instructions),
             (Self::Qemu, Some(Counts::Cycles)) => {
                 let hint = "count instructions there, or cycles on the simulator";
@@ -245,12 +273,14 @@ pub struct Keeper<'a> {
     fresh: bool,
     progress: Progress,
     recalled: usize,
+    recorder: Option<Recorder>,
 }
 
 impl<'a> Keeper<'a> {
     /// One that keeps answers in this run, and recalls what the store knows.
     pub fn new(store: &'a Store, run: RunWriter<'a>, talk: Talk) -> Self {
-        Self { store, run, fresh: false, progress: Progress::new(talk), recalled: 0 }
+        let progress = Progress::new(talk);
+        Self { store, run, fresh: false, progress, recalled: 0, recorder: None }
     }
 
     /// The same, recalling nothing.
@@ -270,6 +300,9 @@ impl Ledger for Keeper<'_> {
 
     fn event(&mut self, event: Event<'_>) {
         self.progress.event(&event);
+        if let (Event::Heard(recorded), Some(recorder)) = (&event, &mut self.recorder) {
+            recorder.keep(recorded);
+        }
     }
 
     fn recall(&mut self, question: &Fingerprint) -> Option<Answer> {
@@ -303,7 +336,12 @@ impl Arguments {
         let Found { tree, kernels, catalogue } = self.sources.find(&config)?;
         let basis = self.backend.basis(self.basis)?;
         let socs = if self.soc.is_empty() { &config.run.soc } else { &self.soc };
-        let platforms = wanted(socs, self.backend, basis)?;
+        if let Some(recording) = self.board.from() {
+            let recording = recording.to_owned();
+            return self.read_again(&recording, &catalogue, &config, talk);
+        }
+        let platforms = self.platforms(socs, basis)?;
+        let recorder = self.board.recorder()?;
         let asked = |asked: Vec<Pattern>, configured: &[Pattern]| {
             if asked.is_empty() { configured.to_vec() } else { asked }
         };
@@ -332,10 +370,13 @@ impl Arguments {
         if let Some(name) = &self.name {
             store.name(&shelf::run_of(&store, &id)?, name)?;
         }
-        let mut keeper = Keeper { fresh: self.fresh, ..Keeper::new(&store, run, talk) };
+        // What was recorded is to be complete: nothing is recalled.
+        let fresh = self.fresh || recorder.is_some();
+        let mut keeper = Keeper { fresh, recorder, ..Keeper::new(&store, run, talk) };
         let answers = suite.run(&plan, &mut keeper);
         keeper.progress.finish();
         let answers = answers?;
+        keeper.recorder.take().map_or(Ok(()), Recorder::finish)?;
         keeper.run.finish()?;
 
         let mut text = render(self.format, &answers)?;
@@ -360,6 +401,76 @@ impl Arguments {
             say(format!("{count}{recalled} in {seconds:.1} s, kept as run {short} in {file}"));
         }
         Ok(exit)
+    }
+}
+
+impl Arguments {
+    /// Where firmware is to run.
+    fn platforms(&self, socs: &[String], basis: Basis) -> Result<Vec<Platform>, Trouble> {
+        let refuse = |message: &str, hint: &str| Err(Trouble::new(Exit::Usage, message, hint));
+        if self.backend != Runs::Board && self.board.name_a_board() {
+            return refuse("a board is named, and the backend is none", "add --backend board");
+        }
+        if self.backend != Runs::Board && self.clocked.is_none() && self.board.keep() {
+            let message = "--record keeps what clocked firmware prints, and this prints none of it";
+            return refuse(message, "add --backend board, or --clocked for the simulator");
+        }
+        match (self.backend, self.clocked) {
+            (Runs::Board, None) => {
+                let file = boards::one_board(socs)?;
+                Ok(vec![Platform::Board(Box::new(self.board.bench(file)?))])
+            }
+            (Runs::Sim, Some(_)) if basis != Basis::Cycles => {
+                refuse("clocked probes count cycles", "leave out --basis or --clocked")
+            }
+            (Runs::Sim, Some(prints)) => {
+                if socs.is_empty() {
+                    let suite = wanted(socs, Runs::Sim, basis)?;
+                    return suite.iter().map(|p| boards::rehearsal(p.name(), prints)).collect();
+                }
+                socs.iter().map(|name| boards::rehearsal(name, prints)).collect()
+            }
+            (_, Some(_)) => refuse(
+                "--clocked is for the simulator: elsewhere probes read a counter anyway",
+                "leave it out",
+            ),
+            (_, None) => wanted(socs, self.backend, basis),
+        }
+    }
+
+    /// The answers of a recording, kept and shown like those of a run.
+    fn read_again(
+        self,
+        recording: &Path,
+        catalogue: &Catalogue,
+        config: &Config,
+        talk: Talk,
+    ) -> Result<Exit, Trouble> {
+        if self.backend != Runs::Board {
+            let hint = "add --backend board";
+            return Err(Trouble::new(Exit::Usage, "a recording is a board's", hint));
+        }
+        let selection =
+            Selection { kernels: self.kernel.clone(), scenarios: self.scenario.clone() };
+        let runs = boards::recorded(recording, &selection)?;
+        let answers = boards::answers(&runs, catalogue);
+        let store = self.store.clone().open(config)?;
+        let version = env!("CARGO_PKG_VERSION");
+        let run = store.begin(&command_line(), version, shelf::commit_here().as_deref())?;
+        let id = run.id().to_owned();
+        if let Some(name) = &self.name {
+            store.name(&shelf::run_of(&store, &id)?, name)?;
+        }
+        for answer in &answers {
+            run.record(answer, None)?;
+        }
+        run.finish()?;
+        output::data(&render(self.format, &answers)?)?;
+        if !talk.quiet {
+            let (count, short) = (output::count(answers.len(), "answer"), shelf::short(&id));
+            say(format!("{count} of {}, kept as run {short}", recording.display()));
+        }
+        Ok(show_failures(&answers))
     }
 }
 
@@ -388,7 +499,7 @@ fn missing_emulators(plan: &Plan) -> Vec<MissingTool> {
         .iter()
         .filter_map(|unit| match &unit.platform {
             Platform::Qemu(file) => Some(file.machine.emulator),
-            Platform::Sim(..) => None,
+            Platform::Sim(..) | Platform::Rehearsal(_) | Platform::Board(_) => None,
         })
         .collect();
     let missing = |emulator: Emulator| {

@@ -1,5 +1,7 @@
 //! The command line as users meet it: run as a process of its own.
 
+#[cfg(unix)]
+mod boards;
 mod common;
 mod import;
 mod look;

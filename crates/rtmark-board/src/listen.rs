@@ -1,0 +1,261 @@
+//! From bytes that come as they come to a run with a beginning and an end.
+
+use std::fmt;
+use std::io::{self, Read};
+use std::time::{Duration, Instant};
+
+use crate::DeviceError;
+
+/// What a run's first line begins with.
+pub const BEGIN: &[u8] = b"@^ ";
+
+/// What a run's last line begins with, where the firmware prints by a UART.
+pub const END: &[u8] = b"@! ";
+
+/// For how long and how much is listened to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// How long nothing may come.
+    pub silence: Duration,
+    /// How many bytes may come.
+    pub bytes: usize,
+}
+
+impl Limits {
+    /// So long a silence, and a quarter of a GiB.
+    pub fn after(silence: Duration) -> Self {
+        Self { silence, bytes: 256 << 20 }
+    }
+}
+
+/// What came before nothing more did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Silence {
+    /// Not a byte.
+    FromTheStart(Duration),
+    /// Bytes that are no text: so many of so many.
+    Noise(usize, usize, Duration),
+    /// Text in which no run of rtmark's firmware begins.
+    Stranger(Duration),
+    /// A run began and did not end.
+    Unfinished(Duration),
+}
+
+impl fmt::Display for Silence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::FromTheStart(time) => write!(f, "the board said nothing for {time:?}"),
+            Self::Noise(odd, all, time) => write!(
+                f,
+                "what the board sends is no text ({odd} of {all} bytes), and then nothing came \
+                 for {time:?}"
+            ),
+            Self::Stranger(time) => write!(
+                f,
+                "the board prints, but no run of rtmark's firmware begins in it, and then nothing \
+                 came for {time:?}"
+            ),
+            Self::Unfinished(time) => {
+                write!(f, "the run began and did not end; nothing more came for {time:?}")
+            }
+        }
+    }
+}
+
+impl Silence {
+    fn of(console: &[u8], time: Duration) -> Self {
+        let odd = |byte: &&u8| !matches!(**byte, b' '..=b'~' | b'\n' | b'\r' | b'\t');
+        let odd = console.iter().filter(odd).count();
+        if console.is_empty() {
+            Self::FromTheStart(time)
+        } else if begins(console) {
+            Self::Unfinished(time)
+        } else if odd * 4 > console.len() {
+            Self::Noise(odd, console.len(), time)
+        } else {
+            Self::Stranger(time)
+        }
+    }
+
+    /// What to do next.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::FromTheStart(_) => {
+                "press its reset button while rtmark listens, or let rtmark load the firmware \
+                 (--load); is it the right port, and is the UART's pin connected to it? Firmware \
+                 that computes for long is given more time by --timeout"
+            }
+            Self::Noise(..) => {
+                "the speed is probably another one: --baud must be what the firmware sets by the \
+                 clock that the board's file names"
+            }
+            Self::Stranger(_) => {
+                "another program is on the board: let rtmark load its own (--load), or press reset \
+                 if it came too late to hear the beginning"
+            }
+            Self::Unfinished(_) => {
+                "give it more time with --timeout; if it still does not end, `--backend sim \
+                 --clocked` shows whether the same firmware does there"
+            }
+        }
+    }
+}
+
+fn line_starts<'a>(console: &'a [u8], what: &'a [u8]) -> impl Iterator<Item = usize> + 'a {
+    (0..console.len())
+        .filter(move |&at| console[at..].starts_with(what) && (at == 0 || console[at - 1] == b'\n'))
+}
+
+fn begins(console: &[u8]) -> bool {
+    line_starts(console, BEGIN).next().is_some()
+}
+
+/// Whether a run has begun in a console and come to its end.
+pub fn has_ended(console: &[u8]) -> bool {
+    // The end is near the end, where consoles are long.
+    let near = console.len().saturating_sub(64);
+    begins(console)
+        && line_starts(&console[near..], END)
+            .last()
+            .is_some_and(|at| console[near + at..].contains(&b'\n'))
+}
+
+/// Whether the run that began last has come to its end, and where in the console.
+fn ended(console: &[u8], from: usize) -> Option<usize> {
+    let end = from + line_starts(console.get(from..)?, END).next()?;
+    // The whole line, and after a beginning: an end alone is that of a run nobody heard.
+    let length = console[end..].iter().position(|&byte| byte == b'\n')? + 1;
+    Some(end + length)
+}
+
+/// Reads until a run has begun and ended. A run that begins anew, because the board was reset,
+/// takes the place of the one before.
+///
+/// A read that times out is no error, and only lets the silence be measured.
+///
+/// # Errors
+/// When nothing more comes, the source goes away, or too much comes.
+pub fn listen(source: &mut dyn Read, link: &str, limits: Limits) -> Result<Vec<u8>, DeviceError> {
+    let mut console = Vec::new();
+    let mut heard = Instant::now();
+    // Up to where the console was searched for a beginning, and then for an end.
+    let mut begun = None;
+    let mut searched = 0_usize;
+    let mut chunk = [0_u8; 4096];
+    loop {
+        match source.read(&mut chunk) {
+            Ok(0) => {
+                let source = io::Error::from(io::ErrorKind::UnexpectedEof);
+                return Err(DeviceError::Gone { link: link.to_owned(), source, console });
+            }
+            Ok(count) => {
+                heard = Instant::now();
+                console.extend_from_slice(&chunk[..count]);
+                if console.len() > limits.bytes {
+                    return Err(DeviceError::Flood { limit: limits.bytes });
+                }
+                // A line may have begun in the chunk before.
+                let from = console[..searched].iter().rposition(|&byte| byte == b'\n');
+                let from = from.map_or(0, |at| at + 1);
+                let new = &console[from..];
+                if let Some(at) = line_starts(new, BEGIN).last() {
+                    begun = Some(from + at);
+                }
+                let after = begun.map(|at| at.max(from));
+                if let Some(end) = after.and_then(|at| ended(&console, at)) {
+                    console.truncate(end);
+                    return Ok(console);
+                }
+                searched = console.len();
+            }
+            Err(error) => match error.kind() {
+                io::ErrorKind::TimedOut
+                | io::ErrorKind::WouldBlock
+                | io::ErrorKind::Interrupted => {}
+                _ => {
+                    return Err(DeviceError::Gone {
+                        link: link.to_owned(),
+                        source: error,
+                        console,
+                    });
+                }
+            },
+        }
+        if heard.elapsed() > limits.silence {
+            let silence = Silence::of(&console, limits.silence);
+            return Err(DeviceError::Silent { silence, console });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Chunks as they come; an empty one is a read that timed out.
+    struct Chunks(Vec<Vec<u8>>);
+
+    impl Read for Chunks {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            if self.0.is_empty() {
+                return Ok(0);
+            }
+            let chunk = self.0.remove(0);
+            if chunk.is_empty() {
+                std::thread::sleep(Duration::from_millis(2));
+                return Err(io::ErrorKind::TimedOut.into());
+            }
+            buffer[..chunk.len()].copy_from_slice(&chunk);
+            Ok(chunk.len())
+        }
+    }
+
+    const RUN: &[u8] = b"\n@^ 00000003\n@+ 00000001 00000002\n@. 00000000 00000000\na.b ok\n@! 0\n";
+
+    fn hear(chunks: Vec<Vec<u8>>) -> Result<Vec<u8>, DeviceError> {
+        listen(&mut Chunks(chunks), "a test", Limits::after(Duration::from_millis(1)))
+    }
+
+    #[test]
+    fn a_run_ends_wherever_it_is_cut() {
+        for size in 1..=RUN.len() {
+            let chunks = RUN.chunks(size).map(<[u8]>::to_vec).collect();
+            assert_eq!(hear(chunks).expect("a run"), RUN, "in pieces of {size}");
+        }
+    }
+
+    #[test]
+    fn the_end_of_a_run_that_nobody_heard_begin_is_no_end() {
+        let mut text = b"000001 00000002\n@. 0 0\na.b ok\n@! 0\n".to_vec();
+        text.extend_from_slice(RUN);
+        assert_eq!(hear(vec![text.clone()]).expect("the second"), text);
+        // Reset half-way: listened to until the second one ends.
+        let mut twice = RUN[..30].to_vec();
+        twice.extend_from_slice(RUN);
+        let pieces = twice.chunks(7).map(<[u8]>::to_vec).collect();
+        assert_eq!(hear(pieces).expect("the second"), twice);
+    }
+
+    #[test]
+    fn what_is_missing_is_told_apart() {
+        let silence = |text: &[u8]| match hear([text.to_vec(), vec![]].into()) {
+            Err(DeviceError::Silent { silence, .. }) => silence,
+            other => panic!("{other:?}"),
+        };
+        let time = Duration::from_millis(1);
+        assert_eq!(
+            match hear(vec![vec![], vec![]]) {
+                Err(DeviceError::Silent { silence, .. }) => silence,
+                other => panic!("{other:?}"),
+            },
+            Silence::FromTheStart(time)
+        );
+        assert_eq!(silence(&[0x80, 0xFF, 0x00, b'a']), Silence::Noise(3, 4, time));
+        assert_eq!(silence(b"Hello from Zephyr\r\n"), Silence::Stranger(time));
+        assert_eq!(silence(&RUN[..40]), Silence::Unfinished(time));
+        assert!(matches!(hear(vec![RUN[..40].to_vec()]), Err(DeviceError::Gone { .. })));
+        let limits = Limits { bytes: 20, ..Limits::after(time) };
+        let flood = listen(&mut Chunks(vec![RUN.to_vec()]), "a test", limits);
+        assert!(matches!(flood, Err(DeviceError::Flood { limit: 20 })));
+    }
+}

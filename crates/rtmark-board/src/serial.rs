@@ -1,0 +1,140 @@
+//! A board behind a serial port, loaded by a command of the user's or not at all.
+
+use std::fs::File;
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serialport::{ClearBuffer, SerialPort};
+
+use crate::listen::{Limits, listen};
+use crate::{Device, DeviceError, Heard, PrintsBy};
+
+/// How long one reading of the port waits.
+const POLL: Duration = Duration::from_millis(50);
+
+/// How long loading may take.
+const LOADING: Duration = Duration::from_mins(3);
+
+/// How much is kept of what a loader says.
+const LOADER_SAYS: usize = 4096;
+
+/// A command that puts firmware on a board and starts it, run by the shell; `{elf}` in it stands
+/// for the file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Loader(pub String);
+
+/// A board behind a serial port.
+#[derive(Clone, Debug)]
+pub struct Serial {
+    /// The port: `/dev/ttyACM0`, `COM3`.
+    pub port: String,
+    /// Its speed.
+    pub baud: u32,
+    /// What loads the firmware; without, whatever is there is listened to.
+    pub loader: Option<Loader>,
+    /// For how long nothing may come.
+    pub silence: Duration,
+}
+
+impl Serial {
+    fn open(&self) -> Result<Box<dyn SerialPort>, DeviceError> {
+        let trouble = |source: io::Error| {
+            let ports = serialport::available_ports().unwrap_or_default();
+            let others = ports.into_iter().map(|port| port.port_name);
+            let others = others.filter(|name| *name != self.port).collect();
+            DeviceError::Open { port: self.port.clone(), source, others }
+        };
+        let opened = serialport::new(&self.port, self.baud).timeout(POLL).open();
+        let port = opened.map_err(|error| trouble(error.into()))?;
+        // What came before this run is none of it. Not every system can forget.
+        let _ = port.clear(ClearBuffer::Input);
+        Ok(port)
+    }
+}
+
+impl Device for Serial {
+    fn link(&self) -> String {
+        format!("serial port {} at {} baud", self.port, self.baud)
+    }
+
+    fn prints_by(&self) -> PrintsBy {
+        PrintsBy::Uart
+    }
+
+    fn run(&mut self, elf: &[u8]) -> Result<Heard, DeviceError> {
+        // Open before the firmware starts, so that nothing of it is missed.
+        let mut port = self.open()?;
+        if let Some(loader) = &self.loader {
+            loader.load(elf)?;
+        }
+        let console = listen(&mut port, &self.link(), Limits::after(self.silence))?;
+        Ok(Heard { console, chip_id: None })
+    }
+}
+
+impl Loader {
+    fn load(&self, elf: &[u8]) -> Result<(), DeviceError> {
+        let failed = |how: String, output: String| DeviceError::Load {
+            command: self.0.clone(),
+            how,
+            output,
+        };
+        let broken = |error: io::Error| failed(format!("cannot be run: {error}"), String::new());
+        let mut file =
+            tempfile::Builder::new().prefix("rtmark-").suffix(".elf").tempfile().map_err(broken)?;
+        file.write_all(elf).and_then(|()| file.flush()).map_err(broken)?;
+        let path = file.path().to_string_lossy().into_owned();
+        let mut said = tempfile::tempfile().map_err(broken)?;
+        let (one, two) = (said.try_clone(), said.try_clone());
+        let (one, two) = (one.map_err(broken)?, two.map_err(broken)?);
+        let mut child = shell(&self.0.replace("{elf}", &path))
+            .stdin(Stdio::null())
+            .stdout(one)
+            .stderr(two)
+            .spawn()
+            .map_err(broken)?;
+        let started = Instant::now();
+        let status = loop {
+            if let Some(status) = child.try_wait().map_err(broken)? {
+                break Some(status);
+            }
+            if started.elapsed() > LOADING {
+                // It may have ended just now.
+                let _ = child.kill();
+                let _ = child.wait();
+                break None;
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        };
+        match status {
+            Some(status) if status.success() => Ok(()),
+            Some(status) => Err(failed(format!("ended with {status}"), last_of(&mut said))),
+            None => Err(failed(format!("was not done after {LOADING:?}"), last_of(&mut said))),
+        }
+    }
+}
+
+#[cfg(unix)]
+fn shell(command: &str) -> Command {
+    let mut shell = Command::new("sh");
+    shell.args(["-c", command]);
+    shell
+}
+
+#[cfg(not(unix))]
+fn shell(command: &str) -> Command {
+    let mut shell = Command::new("cmd");
+    shell.args(["/C", command]);
+    shell
+}
+
+fn last_of(file: &mut File) -> String {
+    let mut text = Vec::new();
+    let read = file.seek(SeekFrom::Start(0)).and_then(|_| file.read_to_end(&mut text));
+    let from = text.len().saturating_sub(LOADER_SAYS);
+    match read {
+        Ok(_) => String::from_utf8_lossy(&text[from..]).trim_end().to_owned(),
+        Err(error) => format!("(what it said cannot be read: {error})"),
+    }
+}

@@ -1,0 +1,358 @@
+//! Boards, and what runs on them: on the board itself, or on the simulator in its place.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rtmark_board::{Board, BoardError, Device, DeviceError, Heard, PrintsBy};
+use rtmark_firmware::{Console, Target, sha256};
+use rtmark_model::{Failure, FailureKind, Scenario, visible};
+use rtmark_sim::{Image, Soc};
+use rtmark_units::{Cycles, Hertz};
+
+use crate::judge::{Clocked, Ended, judge};
+use crate::measure::Measured;
+use crate::run::{Ending, SLICE, Session};
+use crate::socs::{self, SocFile, SocFileError, nearest};
+
+/// A board and the file it was read from.
+#[derive(Clone, Debug)]
+pub struct BoardFile {
+    /// The board.
+    pub board: Board,
+    /// Its soc.
+    pub soc: SocFile,
+    /// SHA-256 of both files, in hexadecimal.
+    pub sha256: String,
+    /// Where it comes from: a path, or the name of a file of this program's source.
+    pub origin: String,
+}
+
+/// Why a board could not be had.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BoardFileError {
+    /// The file cannot be read.
+    #[error("{origin}: {source}")]
+    Read {
+        /// The file.
+        origin: String,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The file was refused.
+    #[error("{origin}: {source}")]
+    Form {
+        /// The file.
+        origin: String,
+        /// Why, with the line.
+        source: BoardError,
+    },
+    /// The soc that the file names.
+    #[error("{origin}: {source}")]
+    Soc {
+        /// The file.
+        origin: String,
+        /// What is wrong with the soc.
+        source: SocFileError,
+    },
+    /// No board has that name or that soc.
+    #[error("no board is called `{name}` or has a soc of that name{}", near.as_ref().map(|n| format!("; did you mean `{n}`?")).unwrap_or_default())]
+    Unknown {
+        /// The name asked for.
+        name: String,
+        /// One like it.
+        near: Option<String>,
+    },
+}
+
+macro_rules! builtin {
+    ($($name:literal),* $(,)?) => {
+        &[$((concat!("boards/", $name), include_str!(concat!("../../../boards/", $name)))),*]
+    };
+}
+
+const BUILTIN: &[(&str, &str)] = builtin![
+    "nucleo-c031c6.toml",
+    "stm32vldiscovery.toml",
+    "stm32f405.toml",
+    "nucleo-l432kc.toml",
+    "nrf52840-dk.toml",
+];
+
+/// A board from the text of its file; `origin` names it in errors.
+///
+/// # Errors
+/// When the text is refused, or the soc that it names is.
+pub fn board_from_text(origin: &str, text: &str) -> Result<BoardFile, BoardFileError> {
+    let origin = || origin.to_owned();
+    let board = Board::from_toml(text)
+        .map_err(|source| BoardFileError::Form { origin: origin(), source })?;
+    let soc = socs::find(&board.soc)
+        .map_err(|source| BoardFileError::Soc { origin: origin(), source })?;
+    let sha256 = sha256(format!("{}{}", sha256(text.as_bytes()), soc.sha256).as_bytes());
+    Ok(BoardFile { board, soc, sha256, origin: origin() })
+}
+
+/// The boards that came with this program.
+///
+/// # Errors
+/// Never for a program that was tested; the files are read like any other's.
+pub fn boards() -> Result<Vec<BoardFile>, BoardFileError> {
+    BUILTIN.iter().map(|(origin, text)| board_from_text(origin, text)).collect()
+}
+
+/// A board by its name, its soc's name, or the path of its file: what ends in `.toml` or has a
+/// path separator is a path.
+///
+/// # Errors
+/// When the name is unknown, or the file cannot be read or is refused.
+pub fn find_board(name_or_path: &str) -> Result<BoardFile, BoardFileError> {
+    if socs::is_path(name_or_path) {
+        let origin = name_or_path.to_owned();
+        let text = std::fs::read_to_string(Path::new(name_or_path))
+            .map_err(|source| BoardFileError::Read { origin, source })?;
+        return board_from_text(name_or_path, &text);
+    }
+    let boards = boards()?;
+    let names =
+        || boards.iter().flat_map(|file| [file.board.name.as_str(), file.board.soc.as_str()]);
+    let near = nearest(name_or_path, names()).map(str::to_owned);
+    let found = boards
+        .into_iter()
+        .find(|file| [&file.board.name, &file.board.soc].iter().any(|name| *name == name_or_path));
+    let name = name_or_path.escape_debug().to_string();
+    found.ok_or(BoardFileError::Unknown { name, near })
+}
+
+impl BoardFile {
+    /// What a build for it must know.
+    pub fn target(&self, prints_by: PrintsBy) -> Target {
+        let soc = &self.soc.soc;
+        let console = self.board.console.as_ref().map(|console| Console {
+            start: console.start.clone(),
+            data: console.data,
+            status: console.status,
+            mask: console.mask,
+            ready: console.ready,
+        });
+        let console = console.filter(|_| prints_by == PrintsBy::Uart);
+        Target { console, ..Target::from(soc).clocked(soc.core) }
+    }
+
+    /// The core's clock.
+    pub fn clock(&self) -> Hertz {
+        Hertz(self.board.clock_hz)
+    }
+}
+
+/// A board that is there.
+#[derive(Clone, Debug)]
+pub struct Bench {
+    /// What its file says.
+    pub file: BoardFile,
+    /// What a build for it must know.
+    pub target: Target,
+    /// How it is reached.
+    pub link: String,
+    /// The board itself, which does one thing at a time.
+    state: Arc<Mutex<State>>,
+}
+
+#[derive(Debug)]
+struct State {
+    device: Box<dyn Device>,
+    /// Why nothing more is tried.
+    given_up: Option<Failure>,
+}
+
+impl Bench {
+    /// A board and the way to it.
+    pub fn new(file: BoardFile, device: Box<dyn Device>) -> Self {
+        let target = file.target(device.prints_by());
+        let link = device.link();
+        Self { file, target, link, state: Arc::new(Mutex::new(State { device, given_up: None })) }
+    }
+
+    /// Runs an image with one scenario selected on the board.
+    ///
+    /// # Errors
+    /// When the board cannot be reached, or the firmware ends otherwise than with `ok`. A board
+    /// that cannot be reached at all is not tried again.
+    pub(crate) fn run(
+        &self,
+        image: &Clocked,
+        scenario: &Scenario,
+    ) -> (Option<Heard>, Result<Measured, Failure>) {
+        let place = format!("on the board at {}", self.link);
+        let elf = match image.with(scenario, &place) {
+            Ok(elf) => elf,
+            Err(failure) => return (None, Err(failure)),
+        };
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(failure) = &state.given_up {
+            return (None, Err(failure.clone()));
+        }
+        match state.device.run(&elf) {
+            Ok(heard) => {
+                let told = "the end of its run";
+                let ended = Ended { told, well: true, place: &place };
+                let judged = judge(&heard.console, ended, image, scenario);
+                (Some(heard), judged)
+            }
+            Err(error) => {
+                let (kind, for_good) = kind_of(&error);
+                let end = error.console().len().saturating_sub(4096);
+                let failure = Failure {
+                    kind,
+                    message: format!("{error} [{}]", self.link),
+                    hint: error.hint(),
+                    console: visible(&error.console()[end..]),
+                };
+                if for_good {
+                    state.given_up = Some(failure.clone());
+                }
+                let console = error.console().to_vec();
+                let heard = (!console.is_empty()).then_some(Heard { console, chip_id: None });
+                (heard, Err(failure))
+            }
+        }
+    }
+}
+
+/// What kind of failure it is, and whether the next scenario would meet it too.
+fn kind_of(error: &DeviceError) -> (FailureKind, bool) {
+    use rtmark_board::Silence;
+    match error {
+        DeviceError::Silent { silence: Silence::Unfinished(_), .. } | DeviceError::Flood { .. } => {
+            (FailureKind::Budget, false)
+        }
+        DeviceError::Silent { .. } => (FailureKind::Budget, true),
+        DeviceError::Stopped(_) => (FailureKind::Fault, false),
+        _ => (FailureKind::ToolMissing, true),
+    }
+}
+
+/// A board's firmware on the simulator: the same image, which reads its counter there.
+#[derive(Clone, Debug)]
+pub struct Rehearsal {
+    /// The soc.
+    pub file: SocFile,
+    /// What a build must know.
+    pub target: Target,
+}
+
+impl Rehearsal {
+    /// The firmware of a soc as a debugger's board has it.
+    pub fn new(file: SocFile) -> Self {
+        let target = Target::from(&file.soc).clocked(file.soc.core);
+        Self { file, target }
+    }
+
+    /// The firmware of a board.
+    pub fn of_board(file: &BoardFile, prints_by: PrintsBy) -> Self {
+        Self { file: file.soc.clone(), target: file.target(prints_by) }
+    }
+}
+
+/// The longest run of a scenario whose firmware prints by a UART, beyond its budget: printing
+/// takes its time there.
+const PRINTING: Cycles = Cycles(20_000_000_000);
+
+/// Boots an image with clocked probes and one scenario selected in the simulator, and collects
+/// the samples that it prints, in cycles.
+///
+/// # Errors
+/// When the image does not fit, faults, or ends otherwise than with `ok`.
+pub fn rehearse(
+    soc: &Soc,
+    image: &Clocked,
+    scenario: &Scenario,
+    budget: Cycles,
+) -> (Option<Heard>, Result<Measured, Failure>) {
+    let place = format!("in the simulator of {}", soc.name);
+    let fail = |kind, message: String, hint: &str, console: &[u8]| Failure {
+        kind,
+        message: format!("{message} [{} {place}]", image.path),
+        hint: hint.to_owned(),
+        console: visible(console),
+    };
+    let elf = match image.with(scenario, &place) {
+        Ok(elf) => elf,
+        Err(failure) => return (None, Err(failure)),
+    };
+    let unfit =
+        |problem: String| fail(FailureKind::Load, problem, "build the firmware for this soc", &[]);
+    let read = match Image::from_elf(&elf) {
+        Ok(read) => read,
+        Err(error) => return (None, Err(unfit(error.to_string()))),
+    };
+    let mut session = match Session::new(soc, &read) {
+        Ok(session) => session,
+        Err(error) => return (None, Err(unfit(error.to_string()))),
+    };
+    let mut console = Vec::new();
+    let limit = budget.saturating_add(PRINTING);
+    let mut until = Cycles::ZERO;
+    let ending = loop {
+        until = until.saturating_add(SLICE).min(limit);
+        let ending = session.run(until, |machine| console.append(&mut machine.take_console()));
+        // Where a UART prints, the last line is the end: nothing else ends the run.
+        let ended = matches!(ending, Ending::Limit) && rtmark_board::has_ended(&console);
+        if ended || until == limit || !matches!(ending, Ending::Limit) {
+            break if ended { Ending::Asleep } else { ending };
+        }
+    };
+    let told = session.tell(&ending);
+    let result = match &ending {
+        Ending::Exit(status) => {
+            let ended = Ended { told: &told, well: status.0 == 0, place: &place };
+            judge(&console, ended, image, scenario)
+        }
+        // The last line of a UART's says how it went.
+        Ending::Asleep => {
+            let told = "the end of its run";
+            let ended = Ended { told, well: true, place: &place };
+            judge(&console, ended, image, scenario)
+        }
+        Ending::Limit => {
+            let hint = "see whether the firmware without clocked probes ends";
+            Err(fail(FailureKind::Budget, told, hint, &[]))
+        }
+        _ => {
+            let hint = "see whether the firmware without clocked probes runs well";
+            Err(fail(FailureKind::Fault, told, hint, &console))
+        }
+    };
+    (Some(Heard { console, chip_id: None }), result)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_board_of_the_repository_is_built_in() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../boards");
+        for entry in std::fs::read_dir(folder).expect("there") {
+            let name = format!("boards/{}", entry.expect("there").file_name().display());
+            assert!(BUILTIN.iter().any(|(builtin, _)| *builtin == name), "{name} is not built in");
+        }
+        let boards = boards().expect("good");
+        assert_eq!(boards.len(), BUILTIN.len());
+        for file in &boards {
+            let found = find_board(&file.board.soc).expect("by its soc");
+            assert_eq!(found.board, file.board, "one board for a soc");
+            assert_eq!(find_board(&file.board.name).expect("by name").board, file.board);
+            let near = find_board("nucleo-c032c6").expect_err("unknown").to_string();
+            assert!(near.contains("did you mean `nucleo-c031c6`?"), "{near}");
+        }
+    }
+
+    #[test]
+    fn a_uart_is_set_up_only_where_it_prints() {
+        let board = find_board("stm32c031").expect("built in");
+        assert!(board.target(PrintsBy::Semihosting).console.is_none());
+        let console = board.target(PrintsBy::Uart).console.expect("it has one");
+        assert_eq!((console.data, console.start.len()), (0x4000_4428, 6));
+    }
+}

@@ -1,0 +1,225 @@
+//! Recordings: what boards printed, kept so that it can be read again without them.
+//!
+//! A recording is a text file of JSON, one value a line: first what wrote it, then the runs. Each
+//! run has everything that its samples depend on (which scenario, what its image was, where its
+//! probes are) beside what was printed, so that neither the board nor the image is needed.
+
+use std::io::{self, BufRead, Write};
+
+use rtmark_firmware::probes::{Kind, Record};
+use rtmark_model::{
+    Answer, Backend, Basis, Catalogue, Failure, FailureKind, Key, Overhead, Provenance, Readings,
+    Sampled, Scenario, ScenarioId, Series,
+};
+use rtmark_units::Hertz;
+use serde::{Deserialize, Serialize};
+
+use crate::judge::{Clocked, Ended, judge};
+
+/// The version of the form.
+pub const VERSION: u32 = 1;
+
+/// The first line.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Header {
+    rtmark_recording: u32,
+    generator: String,
+}
+
+/// One run of one scenario.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Recorded {
+    /// What it is of.
+    pub key: Key,
+    /// The core's clock.
+    pub clock: Hertz,
+    /// What produced it.
+    pub provenance: Provenance,
+    /// The word that selected the scenario.
+    pub select: u32,
+    /// Where the image has its probes.
+    pub sites: Vec<Site>,
+    /// What was printed. Bytes that are no UTF-8 are replacement characters here.
+    pub console: String,
+}
+
+/// A probe of an image.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Site {
+    /// The address to which its call returns.
+    pub at: u32,
+    /// Which end of a span it is.
+    pub is: End,
+    /// The span's scenario.
+    pub of: ScenarioId,
+}
+
+/// An end of a span.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum End {
+    /// Where it begins.
+    Begin,
+    /// Where it ends.
+    End,
+}
+
+/// A recording that cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RecordingError {
+    /// The file cannot be read.
+    #[error("{0}")]
+    Read(#[from] io::Error),
+    /// A line is none of a recording.
+    #[error("line {line}: {problem}")]
+    Line {
+        /// The line, counted from 1.
+        line: usize,
+        /// What is wrong.
+        problem: String,
+    },
+}
+
+/// Writes the first line of a recording.
+///
+/// # Errors
+/// Those of the file.
+pub fn begin(file: &mut dyn Write, generator: &str) -> io::Result<()> {
+    let header = Header { rtmark_recording: VERSION, generator: generator.to_owned() };
+    append(file, &header)
+}
+
+fn append(file: &mut dyn Write, value: &impl Serialize) -> io::Result<()> {
+    serde_json::to_writer(&mut *file, value)?;
+    file.write_all(b"\n")
+}
+
+/// Reads a recording.
+///
+/// # Errors
+/// When it is none, or of a newer version.
+pub fn read(file: impl BufRead) -> Result<Vec<Recorded>, RecordingError> {
+    let mut runs = Vec::new();
+    let mut begun = false;
+    for (index, line) in file.lines().enumerate() {
+        let line = line?;
+        let refuse = |problem: String| RecordingError::Line { line: index + 1, problem };
+        if !begun {
+            let header: Header = serde_json::from_str(&line)
+                .map_err(|error| refuse(format!("this is no recording of rtmark's: {error}")))?;
+            if header.rtmark_recording != VERSION {
+                let version = header.rtmark_recording;
+                return Err(refuse(format!("it is of version {version}, not {VERSION}")));
+            }
+            begun = true;
+        } else if !line.trim().is_empty() {
+            runs.push(serde_json::from_str(&line).map_err(|error| refuse(error.to_string()))?);
+        }
+    }
+    if begun {
+        Ok(runs)
+    } else {
+        Err(RecordingError::Line { line: 1, problem: "the file is empty".to_owned() })
+    }
+}
+
+impl Recorded {
+    /// A run that was heard.
+    pub(crate) fn new(
+        key: Key,
+        clock: Hertz,
+        provenance: Provenance,
+        image: &Clocked,
+        scenario: &Scenario,
+        console: &[u8],
+    ) -> Self {
+        let site = |record: &Record| {
+            let (at, is) = match record.kind {
+                Kind::Begin(at) => (at, End::Begin),
+                Kind::End(at) => (at, End::End),
+                _ => return None,
+            };
+            Some(Site { at, is, of: record.scenario.clone() })
+        };
+        Self {
+            key,
+            clock,
+            provenance,
+            select: image.word(scenario).unwrap_or_default(),
+            sites: image.records.iter().filter_map(site).collect(),
+            console: String::from_utf8_lossy(console).into_owned(),
+        }
+    }
+
+    /// Adds it to a recording.
+    ///
+    /// # Errors
+    /// Those of the file.
+    pub fn append(&self, file: &mut dyn Write) -> io::Result<()> {
+        append(file, self)
+    }
+
+    /// The answer that it is.
+    pub fn answer(&self, catalogue: &Catalogue) -> Answer {
+        let key = self.key.clone();
+        let found = catalogue.scenarios().iter().find(|scenario| scenario.id == key.scenario);
+        let Some(scenario) = found else {
+            let failure = Failure {
+                kind: FailureKind::Check,
+                message: format!("{} is none of the catalogue's scenarios", key.scenario),
+                hint: "name the catalogue that it was recorded with: --catalogue".to_owned(),
+                console: String::new(),
+            };
+            return Answer::Failed { key, failure };
+        };
+        let kind = |site: &Site| match site.is {
+            End::Begin => Kind::Begin(site.at),
+            End::End => Kind::End(site.at),
+        };
+        let probes =
+            self.sites.iter().map(|site| Record { kind: kind(site), scenario: site.of.clone() });
+        let selected = Record {
+            kind: Kind::Scenario(self.select & 0xFFFF),
+            scenario: scenario.in_firmware().clone(),
+        };
+        let image = Clocked {
+            elf: Vec::new(),
+            records: probes.chain([selected]).collect(),
+            path: format!("{} of {}", self.provenance.firmware.image, key.kernel),
+        };
+        let ended = Ended { told: "the end of the recording", well: true, place: "as recorded" };
+        match judge(self.console.as_bytes(), ended, &image, scenario) {
+            Err(failure) => Answer::Failed { key, failure },
+            Ok(measured) => match measured.declined {
+                Some(reason) => Answer::NotApplicable { key, reason },
+                None => {
+                    let mut span = scenario.span.clone();
+                    span.overhead = Overhead::Subtracted;
+                    let readings = if key.backend == Backend::Board {
+                        let samples = measured.samples.0;
+                        Readings::Sampled(Sampled { resolution: 1, samples })
+                    } else {
+                        Readings::Exact(measured.samples)
+                    };
+                    Answer::Measured(Box::new(Series {
+                        key,
+                        basis: Basis::Cycles,
+                        span,
+                        clock: self.clock,
+                        readings,
+                        unpaired: measured.unpaired,
+                        facts: measured.facts,
+                        flags: Vec::new(),
+                        masked: None,
+                        emptied: None,
+                        provenance: self.provenance.clone(),
+                    }))
+                }
+            },
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! The strongest test of clocked probes without a board: the simulator runs the image whose
+//! probes read a counter, and the plain image whose probes it watches from outside. What the
+//! former brings, less what its probes cost, must be what the latter brings.
+//!
+//! It is not always, to the cycle: a call between two instructions changes what a prefetch
+//! buffer holds and what the compiler keeps in registers. How often and by how much it may differ
+//! stands below, with what was found.
+
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+use std::path::Path;
+
+use rtmark_firmware::{Builder, Tree, Variant};
+use rtmark_model::{Answer, Basis, Catalogue, Overhead, Pattern, Series};
+use rtmark_runner::socs::{self, SocFile};
+use rtmark_runner::{Event, Ledger, Plan, Platform, Rehearsal, Selection, Suite};
+use rtmark_store::Fingerprint;
+
+struct Nothing;
+
+impl Ledger for Nothing {
+    type Error = Infallible;
+
+    fn event(&mut self, _: Event<'_>) {}
+
+    fn recall(&mut self, _: &Fingerprint) -> Option<Answer> {
+        None
+    }
+
+    fn record(&mut self, _: &Answer, _: Option<&Fingerprint>) -> Result<(), Infallible> {
+        Ok(())
+    }
+}
+
+/// A kernel on a soc, of which images, and how near the figures must be: the least share of
+/// medians that is within so many cycles.
+struct Bench {
+    soc: &'static str,
+    kernel: &'static str,
+    images: &'static [&'static str],
+    cycles: u64,
+    share: f64,
+}
+
+/// Flash and its buffers differ a little with every call; a kernel of some size shows it more.
+/// The least share is a little below what was found.
+const BENCHES: [Bench; 3] = [
+    Bench { soc: "stm32c031", kernel: "floor", images: &[], cycles: 2, share: 0.94 },
+    Bench { soc: "stm32c031", kernel: "freertos", images: &[], cycles: 2, share: 0.94 },
+    Bench { soc: "stm32f405", kernel: "floor", images: &[], cycles: 4, share: 0.85 },
+];
+
+/// No figure may be further away than this part of it, or so many cycles where that is more.
+const FARTHEST: (f64, u64) = (0.15, 8);
+
+fn answers(bench: &Bench, platform: Platform) -> BTreeMap<String, Answer> {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("firmware-build");
+    let builder = Builder::new(Tree::find(None).expect("the firmware tree")).in_folder(&folder);
+    let catalogue = Catalogue::builtin().expect("good");
+    let pattern = |name: &str| name.parse::<Pattern>().expect("a pattern");
+    let short = catalogue.scenarios().iter().filter(|scenario| scenario.samples <= 1000);
+    // The workloads are long, and say no more; of curves, two points. What waits for ticks of the
+    // clock is as long as the ticks, less what the first probe takes of it.
+    let short = short.map(|scenario| &scenario.id).filter(|id| {
+        let point = id.point().map(|(_, n)| n);
+        let waits = ["timer.delay.", "timer.period."].iter().any(|w| id.as_str().starts_with(w));
+        let wanted = bench.images.is_empty() || bench.images.contains(&id.group());
+        wanted && !waits && id.group() != "workload" && point.is_none_or(|n| n == 2 || n == 8)
+    });
+    let selection = Selection {
+        kernels: vec![pattern(bench.kernel)],
+        scenarios: short.map(|id| pattern(&id.as_str().replace('+', "[+]"))).collect(),
+    };
+    let known = builder.tree().kernels().expect("kernels");
+    let plan = Plan::new(&catalogue, &known, &[platform], &[Variant::default()], &selection)
+        .expect("good");
+    let suite = Suite { builder, rtmark: "test".to_owned(), rtmark_sha256: None, max_cycles: None };
+    let Ok(answers) = suite.run(&plan, &mut Nothing);
+    answers.into_iter().map(|answer| (answer.key().scenario.to_string(), answer)).collect()
+}
+
+fn rehearsal(bench: &Bench, file: SocFile) -> Platform {
+    let mut rehearsal = Rehearsal::new(file);
+    if !bench.images.is_empty() {
+        // The others take long to build.
+        let tree = Tree::find(None).expect("the firmware tree");
+        let kernels = tree.kernels().expect("kernels");
+        let kernel = kernels.iter().find(|k| k.manifest.id.as_str() == bench.kernel);
+        let images = kernel.expect("a kernel").manifest.images.iter();
+        let without = images.filter(|image| !bench.images.contains(&image.as_str())).cloned();
+        rehearsal.target.without = without.collect();
+    }
+    Platform::Rehearsal(Box::new(rehearsal))
+}
+
+fn typical(series: &Series) -> u64 {
+    series.statistics().expect("there are samples").typical()
+}
+
+#[test]
+fn clocked_figures_are_those_of_the_plain_firmware() {
+    let mut problems = Vec::new();
+    for bench in &BENCHES {
+        let Bench { soc, kernel, cycles, share, .. } = *bench;
+        let file = || socs::find(soc).expect("built in");
+        let plain = answers(bench, Platform::Sim(Box::new(file()), Basis::Cycles));
+        let clocked = answers(bench, rehearsal(bench, file()));
+        let (mut figures, mut near, mut exact) = (0, 0, 0);
+        for (name, answer) in &clocked {
+            let here = format!("{soc} {kernel} {name}");
+            match (&plain[name], answer) {
+                (Answer::Measured(plain), Answer::Measured(clocked)) => {
+                    assert_eq!(clocked.span.overhead, Overhead::Subtracted);
+                    let (clocked, plain) = (typical(clocked), typical(plain));
+                    let apart = clocked.abs_diff(plain);
+                    figures += 1;
+                    near += u32::from(apart <= cycles);
+                    exact += u32::from(apart == 0);
+                    if apart > FARTHEST.1 && apart as f64 > FARTHEST.0 * plain as f64 {
+                        problems.push(format!("{here}: {clocked} clocked, {plain} plain"));
+                    }
+                }
+                (_, Answer::Failed { failure, .. }) | (Answer::Failed { failure, .. }, _) => {
+                    problems.push(format!("{here}: {failure}"));
+                }
+                _ => {}
+            }
+        }
+        let found = f64::from(near) / f64::from(figures);
+        println!(
+            "{soc} {kernel}: {figures} scenarios, {exact} exact, {near} within {cycles} cycles"
+        );
+        if found < share {
+            problems.push(format!("{soc} {kernel}: only {found:.2} within {cycles} cycles"));
+        }
+        assert!(figures > 8, "{soc} {kernel}: {figures} scenarios\n{}", problems.join("\n"));
+    }
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
+}

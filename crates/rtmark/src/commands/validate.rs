@@ -1,0 +1,223 @@
+//! `rtmark validate`: how near the simulator comes to a board
+
+use std::convert::Infallible;
+
+use clap::{Args, ValueEnum};
+use rtmark_board::PrintsBy;
+use rtmark_compare::{Validation, validate};
+use rtmark_firmware::{Builder, DEFAULT_PROFILE, Kernel, Variant};
+use rtmark_model::{Answer, Basis, Catalogue, Pattern, ScenarioId};
+use rtmark_runner::recording::Recorded;
+use rtmark_runner::{Event, Ledger, Plan, Platform, Rehearsal, Selection, Suite, find_board, socs};
+use rtmark_store::Fingerprint;
+
+use crate::boards::{self, BoardFlags, Recorder};
+use crate::cli::Talk;
+use crate::commands::run::{own_sha256, refuse_without_tools, show_failures};
+use crate::config::Config;
+use crate::exit::Exit;
+use crate::output::{self, say};
+use crate::progress::Progress;
+use crate::sources::{Found, Sources};
+use crate::trouble::Trouble;
+
+/// Score the simulator's timing by a board: the same scenarios on both
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  rtmark validate stm32c031 --port /dev/ttyACM0 --load 'my-flasher {elf}' --record board.jsonl
+  rtmark validate stm32c031 --from board.jsonl       the same once more, without the board
+  rtmark validate stm32f405 -k floor freertos -s 'thread.*' --from board.jsonl --format json
+
+Both run the same image, whose probes read the core's cycle counter; what a probe costs is
+measured on each and taken off. `plain` is the simulator's figure of the firmware without such
+probes. The score: the share of medians that are the same, within a cycle and within 5 %, and the
+mean relative difference (bias, above 0 where the simulator says more).
+
+No board has been tried yet: docs/boards.md says what is tested without one.
+
+Exit codes: 5 when there is no figure on both sides; else see `rtmark help exit-codes`.")]
+pub struct Arguments {
+    /// The soc, the board, or a board's file
+    #[arg(value_name = "SOC")]
+    soc: String,
+    /// Kernels, by name or pattern; all without
+    #[arg(short, long, value_name = "KERNEL", num_args = 1..)]
+    kernel: Vec<Pattern>,
+    /// Scenarios, by name or pattern such as `semaphore.*`; all without
+    #[arg(short, long, value_name = "GLOB", num_args = 1..)]
+    scenario: Vec<Pattern>,
+    #[command(flatten)]
+    board: BoardFlags,
+    /// The form of the score
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    format: Format,
+    #[command(flatten)]
+    sources: Sources,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// For people
+    Table,
+    /// For programs; see docs/schema/validate.schema.json
+    Json,
+}
+
+/// Shows progress, keeps what is printed, and recalls nothing.
+struct Watcher {
+    progress: Progress,
+    recorder: Option<Recorder>,
+}
+
+impl Ledger for Watcher {
+    type Error = Infallible;
+
+    fn event(&mut self, event: Event<'_>) {
+        self.progress.event(&event);
+        if let (Event::Heard(recorded), Some(recorder)) = (&event, &mut self.recorder) {
+            recorder.keep(recorded);
+        }
+    }
+
+    fn recall(&mut self, _: &Fingerprint) -> Option<Answer> {
+        None
+    }
+
+    fn record(&mut self, _: &Answer, _: Option<&Fingerprint>) -> Result<(), Infallible> {
+        Ok(())
+    }
+}
+
+/// What is asked of boards and simulator alike.
+struct Setting<'a> {
+    catalogue: &'a Catalogue,
+    kernels: Vec<Kernel>,
+    suite: Suite,
+    talk: Talk,
+}
+
+impl Setting<'_> {
+    fn answers(
+        &self,
+        platform: Platform,
+        variants: &[Variant],
+        selection: &Selection,
+        recorder: Option<Recorder>,
+    ) -> Result<Vec<Answer>, Trouble> {
+        let plan = Plan::new(self.catalogue, &self.kernels, &[platform], variants, selection)?;
+        refuse_without_tools(&self.suite.builder, &plan)?;
+        let mut watcher = Watcher { progress: Progress::new(self.talk), recorder };
+        let Ok(answers) = self.suite.run(&plan, &mut watcher);
+        watcher.progress.finish();
+        watcher.recorder.map_or(Ok(()), Recorder::finish)?;
+        Ok(answers)
+    }
+}
+
+/// A pattern that fits this name alone.
+fn exactly(id: &ScenarioId) -> Option<Pattern> {
+    id.as_str().replace('+', "[+]").parse().ok()
+}
+
+/// The scenarios that have a figure, and what they were built as.
+fn measured(answers: &[Answer]) -> (Selection, Vec<Variant>) {
+    let mut selection = Selection::default();
+    let mut variants: Vec<Variant> = Vec::new();
+    let holds = |list: &[Pattern], one: &Pattern| list.iter().any(|p| p.as_str() == one.as_str());
+    for series in answers.iter().filter_map(Answer::series) {
+        let key = &series.key;
+        let kernel: Option<Pattern> = key.kernel.as_str().parse().ok();
+        selection.kernels.extend(kernel.filter(|one| !holds(&selection.kernels, one)));
+        let scenario = exactly(&key.scenario);
+        selection.scenarios.extend(scenario.filter(|one| !holds(&selection.scenarios, one)));
+        let variant: Option<Variant> = key.profile.parse().ok();
+        variants.extend(variant.filter(|variant| !variants.contains(variant)));
+    }
+    (selection, variants)
+}
+
+/// By what the firmware of a recording printed.
+fn prints_by(runs: &[Recorded]) -> PrintsBy {
+    let by_uart = runs.iter().any(|run| run.console.contains("\n@! "));
+    if by_uart { PrintsBy::Uart } else { PrintsBy::Semihosting }
+}
+
+impl Arguments {
+    pub fn run(self, talk: Talk) -> Result<Exit, Trouble> {
+        let config = Config::load()?;
+        let Found { tree, kernels, catalogue } = self.sources.find(&config)?;
+        let suite = Suite {
+            builder: Builder::new(tree),
+            rtmark: env!("CARGO_PKG_VERSION").to_owned(),
+            rtmark_sha256: own_sha256(),
+            max_cycles: None,
+        };
+        let setting = Setting { catalogue: &catalogue, kernels, suite, talk };
+        let asked = Selection { kernels: self.kernel.clone(), scenarios: self.scenario.clone() };
+        let (board, rehearsal, soc) = if let Some(path) = self.board.from() {
+            let mut runs = boards::recorded(path, &asked)?;
+            // A board's name stands for its soc.
+            let soc = find_board(&self.soc).map(|file| file.soc.soc.name).unwrap_or(self.soc);
+            runs.retain(|run| run.key.soc == soc);
+            if runs.is_empty() {
+                let message = format!("{} holds nothing of {soc}", path.display());
+                let hint = "name the soc that was recorded";
+                return Err(Trouble::new(Exit::NothingSelected, message, hint));
+            }
+            let rehearsal = match prints_by(&runs) {
+                PrintsBy::Semihosting => Rehearsal::new(socs::find(&soc)?),
+                PrintsBy::Uart => Rehearsal::of_board(&boards::board(&soc)?, PrintsBy::Uart),
+            };
+            (boards::answers(&runs, &catalogue), rehearsal, soc)
+        } else {
+            let file = boards::board(&self.soc)?;
+            let soc = file.board.soc.clone();
+            let bench = self.board.bench(file.clone())?;
+            let prints =
+                if bench.target.console.is_some() { PrintsBy::Uart } else { PrintsBy::Semihosting };
+            let recorder = self.board.recorder()?;
+            let default: Vec<Variant> = DEFAULT_PROFILE.parse().into_iter().collect();
+            let platform = Platform::Board(Box::new(bench));
+            if !talk.quiet {
+                say("on the board:");
+            }
+            let answers = setting.answers(platform, &default, &asked, recorder)?;
+            (answers, Rehearsal::of_board(&file, prints), soc)
+        };
+
+        let (selection, variants) = measured(&board);
+        let (mut here, mut plain) = (Vec::new(), Vec::new());
+        if !variants.is_empty() {
+            if !talk.quiet {
+                say("on the simulator:");
+            }
+            let platform = Platform::Rehearsal(Box::new(rehearsal));
+            here = setting.answers(platform, &variants, &selection, None)?;
+            let platform = Platform::Sim(Box::new(socs::find(&soc)?), Basis::Cycles);
+            plain = setting.answers(platform, &variants, &selection, None)?;
+        }
+        let generator = concat!("rtmark ", env!("CARGO_PKG_VERSION"));
+        let found = validate(generator, rtmark_sim::TIMING_MODEL, &board, &here, &plain);
+        output::data(&match self.format {
+            Format::Table => found.table(),
+            Format::Json => json(&found)?,
+        })?;
+        Ok(match (show_failures(&board), found.score) {
+            (Exit::Fine, None) => Exit::Incomparable,
+            (exit, _) => exit,
+        })
+    }
+}
+
+fn json(found: &Validation) -> Result<String, Trouble> {
+    let text = serde_json::to_string_pretty(found).map_err(std::io::Error::from)?;
+    Ok(text + "\n")
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn published_schema_is_that_of_the_types() {
+        crate::schema::check("validate", &rtmark_compare::Validation::json_schema());
+    }
+}

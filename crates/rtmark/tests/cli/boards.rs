@@ -1,0 +1,264 @@
+//! Boards, without one: a pseudo-terminal behind which the simulator runs what was loaded, and a
+//! session that was recorded that way.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use rtmark_runner::{Session, socs};
+use rtmark_sim::{Cycles, Image};
+use serde_json::Value;
+use serialport::{SerialPort, TTYPort};
+
+/// A file of the repository.
+fn file(path: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path);
+    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// A folder for one test: the store, what is loaded, what is recorded.
+struct Place(tempfile::TempDir);
+
+impl Place {
+    fn new() -> Self {
+        Self(tempfile::tempdir().expect("a folder"))
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn rtmark(&self, arguments: &[&str]) -> Output {
+        Command::new(env!("CARGO_BIN_EXE_rtmark"))
+            .args(arguments)
+            .env("RTMARK_STORE", self.path("store.sqlite"))
+            .env("RTMARK_BUILD", Path::new(env!("CARGO_TARGET_TMPDIR")).join("firmware-build"))
+            .env("NO_COLOR", "1")
+            .env("COLUMNS", "100")
+            .output()
+            .expect("it runs")
+    }
+
+    fn fine(&self, arguments: &[&str]) -> String {
+        let output = self.rtmark(arguments);
+        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(0), "{arguments:?}: {errors}");
+        String::from_utf8(output.stdout).expect("text")
+    }
+
+    fn trouble(&self, exit: i32, arguments: &[&str]) -> String {
+        let output = self.rtmark(arguments);
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(exit), "{arguments:?}: {errors}");
+        // As one line, without the frame that wraps it.
+        errors.split_whitespace().filter(|word| *word != "│").collect::<Vec<_>>().join(" ")
+    }
+}
+
+fn json(text: &str) -> Value {
+    serde_json::from_str(text).expect("JSON")
+}
+
+/// The samples of each scenario, as a document has them.
+fn samples(document: &Value, kind: &str) -> Vec<(String, Value)> {
+    let answers = document["answers"].as_array().expect("answers");
+    let sample = |answer: &Value| {
+        let readings = &answer["readings"];
+        let list = match kind {
+            "sampled" => readings["sampled"]["samples"].clone(),
+            kind => readings[kind].clone(),
+        };
+        assert!(list.is_array(), "{kind}: {answer}");
+        (answer["key"]["scenario"].as_str().expect("a name").to_owned(), list)
+    };
+    answers.iter().map(sample).collect()
+}
+
+/// Loaded firmware runs in the simulator, and what its UART sends goes over the line.
+struct Board {
+    port: String,
+    load: String,
+    stop: PathBuf,
+    thread: JoinHandle<usize>,
+}
+
+impl Board {
+    fn new(place: &Place) -> Self {
+        let (mut line, far) = TTYPort::pair().expect("pseudo-terminals");
+        let port = far.name().expect("a path");
+        drop(far);
+        let (loaded, stop) = (place.path("loaded.elf"), place.path("stop"));
+        let (part, goes) = (place.path("part"), loaded.display());
+        let load = format!("cp {{elf}} '{0}' && mv '{0}' '{goes}'", part.display());
+        let soc = socs::find("stm32c031").expect("built in").soc;
+        let ends = stop.clone();
+        let thread = std::thread::spawn(move || {
+            let mut runs = 0;
+            while !ends.exists() {
+                let Ok(elf) = std::fs::read(&loaded) else {
+                    std::thread::sleep(Duration::from_millis(5));
+                    continue;
+                };
+                std::fs::remove_file(&loaded).expect("it was there");
+                runs += 1;
+                let image = Image::from_elf(&elf).expect("an image");
+                let mut session = Session::new(&soc, &image).expect("it fits");
+                let mut console = Vec::new();
+                let mut until = Cycles(0);
+                while !rtmark_board::has_ended(&console) && until < Cycles(5_000_000_000) {
+                    until = until.saturating_add(Cycles(5_000_000));
+                    session.run(until, |machine| console.append(&mut machine.take_console()));
+                }
+                // The first run is reset half-way.
+                let cut = if runs == 1 { console.len() / 2 } else { 0 };
+                let sent = [&console[..cut], &console].concat();
+                send(&mut line, &sent);
+            }
+            runs
+        });
+        Self { port, load, stop, thread }
+    }
+
+    /// How many programs it ran.
+    fn end(self) -> usize {
+        std::fs::write(&self.stop, "").expect("a file");
+        self.thread.join().expect("it ran")
+    }
+}
+
+/// In pieces of a few bytes; a reader that is slow is waited for.
+fn send(line: &mut TTYPort, bytes: &[u8]) {
+    for piece in bytes.chunks(61) {
+        let mut rest = piece;
+        while !rest.is_empty() {
+            match line.write(rest) {
+                Ok(count) => rest = &rest[count..],
+                Err(error) if error.kind() == std::io::ErrorKind::TimedOut => {}
+                Err(_) => return,
+            }
+        }
+    }
+}
+
+const SCENARIOS: [&str; 2] = ["thread.yield", "semaphore.give.immediate"];
+
+#[test]
+fn a_board_is_loaded_heard_recorded_and_scored() {
+    let place = Place::new();
+    let board = Board::new(&place);
+    let record = place.path("session.jsonl").display().to_string();
+    let port = board.port.clone();
+    let what =
+        ["--soc", "stm32c031", "--kernel", "floor", "--scenario", SCENARIOS[0], SCENARIOS[1]];
+    let load = board.load.clone();
+    let way = ["--port", &port, "--load", &load, "--record", &record];
+    let base = ["run", "--format", "json"];
+    let on_board =
+        place.fine(&[&base[..], &["--backend", "board", "--name", "one"], &what, &way].concat());
+    assert_eq!(board.end(), SCENARIOS.len(), "each scenario is loaded");
+
+    // The board is the simulator: its samples are those of the same image there, one by one.
+    let on_board = json(&on_board);
+    let here = json(&place.fine(&[&base[..], &["--clocked=uart"], &what].concat()));
+    assert_eq!(samples(&on_board, "sampled"), samples(&here, "exact"));
+    assert_eq!(samples(&on_board, "sampled").len(), SCENARIOS.len());
+    let series = &on_board["answers"][0];
+    assert_eq!(series["key"]["backend"], "board");
+    assert_eq!(series["clock"], 12_000_000);
+    assert_eq!(series["span"]["overhead"], "subtracted");
+    assert_eq!(series["provenance"]["board"]["name"], "nucleo-c031c6");
+    let link = series["provenance"]["board"]["link"].as_str().expect("a way");
+    assert!(link.contains(&port) && link.contains("115200 baud"), "{link}");
+    let cost: u64 = series["facts"]["~probe_ends"].as_str().expect("a cost").parse().expect("it");
+    assert!((20..200).contains(&cost), "{cost}");
+
+    // Read again from the recording.
+    let again = ["--backend", "board", "--from", &record, "--name", "two"];
+    let again = json(&place.fine(&[&base[..], &again].concat()));
+    let known = |document: &Value| document["answers"].as_array().expect("answers").clone();
+    let key = |answer: &Value| answer["key"].to_string();
+    for answer in known(&again) {
+        let same = known(&on_board).into_iter().find(|one| key(one) == key(&answer));
+        assert_eq!(same.expect("it was measured")["readings"], answer["readings"]);
+    }
+    let compared = place.fine(&["compare", "one", "two", "--all"]);
+    assert!(compared.contains("thread.yield"), "{compared}");
+
+    // Scored: the board is the simulator, and the image is the same.
+    let score =
+        json(&place.fine(&["validate", "stm32c031", "--from", &record, "--format", "json"]));
+    assert_eq!(score["score"]["figures"], 2);
+    assert_eq!(score["score"]["exact"], 1.0);
+    assert_eq!(score["rows"][0]["same_image"], true);
+    assert!(score["rows"][0]["plain"].is_u64(), "{score}");
+    let schema = json(&file("docs/schema/validate.schema.json"));
+    assert!(jsonschema::is_valid(&schema, &score), "{score}");
+}
+
+#[test]
+fn a_recorded_session_is_read_without_its_image() {
+    let place = Place::new();
+    let path = place.path("session.jsonl");
+    let session = file("crates/rtmark/tests/cli/stm32c031-session.jsonl");
+    std::fs::write(&path, &session).expect("written");
+    let from = path.display().to_string();
+    let read = ["run", "--backend", "board", "--from", &from];
+    let table = place.fine(&read);
+    assert!(table.contains("backend board"), "{table}");
+    let document = json(&place.fine(&[&read[..], &["--format", "json"]].concat()));
+    let typical = |index: usize| document["answers"][index]["statistics"]["steady"]["p50"].clone();
+    assert_eq!([typical(0), typical(1)], SESSION_MEDIANS.map(Value::from));
+    let one = place.fine(&[&read[..], &["--scenario", "thread.*", "--format", "json"]].concat());
+    assert_eq!(json(&one)["answers"].as_array().map(Vec::len), Some(1));
+    assert!(
+        place.trouble(4, &[&read[..], &["--kernel", "rtic"]].concat()).contains("none of what")
+    );
+
+    // A digit of a count changed on its way; a line lost; the end lost.
+    let spoil = |change: &dyn Fn(&str) -> String| {
+        std::fs::write(&path, change(&session)).expect("written");
+        place.rtmark(&read)
+    };
+    let said = |output: &Output| String::from_utf8_lossy(&output.stderr).into_owned();
+    let digit = spoil(&|text| {
+        let at = text.find("@+ ").expect("a line") + 12;
+        let other = if &text[at..=at] == "0" { "1" } else { "0" };
+        format!("{}{other}{}", &text[..at], &text[at + 1..])
+    });
+    assert!(said(&digit).contains("spoilt"), "{}", said(&digit));
+    let cut = spoil(&|text| text.replacen("@. ", "", 1));
+    assert!(!cut.status.success() && said(&cut).contains("cut off"), "{}", said(&cut));
+    let other = spoil(&|text| text.replace("\"at\":", "\"at\":1"));
+    assert!(said(&other).contains("another build is on the board"), "{}", said(&other));
+    let none = spoil(&|_| "{}\n".to_owned());
+    assert_eq!(none.status.code(), Some(2));
+    assert!(said(&none).contains("no recording"), "{}", said(&none));
+}
+
+/// Of the session's scenarios, in the order of answers.
+const SESSION_MEDIANS: [u64; 2] = [46, 7];
+
+#[test]
+fn what_is_missing_is_told_with_what_to_do() {
+    let place = Place::new();
+    let board = ["run", "--backend", "board", "--kernel", "floor", "--scenario", "thread.yield"];
+    let with = |more: &[&'static str]| [&board[..], more].concat();
+    let text = place.trouble(2, &board);
+    assert!(text.contains("--soc") && text.contains("nucleo-c031c6"), "{text}");
+    let text = place.trouble(4, &with(&["--soc", "stm32c013"]));
+    assert!(text.contains("did you mean `stm32c031`?"), "{text}");
+    let text = place.trouble(13, &with(&["--soc", "stm32c031", "--port", "/dev/rtmark-none"]));
+    assert!(text.contains("/dev/rtmark-none"), "{text}");
+    let text = place.trouble(2, &with(&["--soc", "nrf52840", "--port", "/dev/rtmark-none"]));
+    assert!(text.contains("debug probe"), "{text}");
+    let text = place.trouble(2, &["run", "--port", "/dev/ttyACM0"]);
+    assert!(text.contains("--backend board"), "{text}");
+    let text = place.trouble(2, &["run", "--backend", "qemu", "--clocked"]);
+    assert!(text.contains("for the simulator"), "{text}");
+    if cfg!(not(feature = "board")) {
+        let text = place.trouble(13, &with(&["--soc", "stm32c031"]));
+        assert!(text.contains("make board") && text.contains("--port"), "{text}");
+    }
+}
