@@ -80,8 +80,8 @@ impl Log {
         let before = runs.len() as u32;
         // What was reset or cut off at the end may have been whole before.
         let whole = || {
-            let found = runs.iter().enumerate().rev();
-            found.filter_map(|(index, run)| Some((index as u32, Self::read_run(run).ok()?))).next()
+            let mut found = runs.iter().enumerate().rev();
+            found.find_map(|(index, run)| Some((index as u32, Self::read_run(run).ok()?)))
         };
         match read {
             Err(LogError::Cut) => match whole() {

@@ -192,34 +192,33 @@ impl Recorded {
             path: format!("{} of {}", self.provenance.firmware.image, key.kernel),
         };
         let ended = Ended { told: "the end of the recording", well: true, place: "as recorded" };
-        match judge(self.console.as_bytes(), ended, &image, scenario) {
-            Err(failure) => Answer::Failed { key, failure },
-            Ok(measured) => match measured.declined {
-                Some(reason) => Answer::NotApplicable { key, reason },
-                None => {
-                    let mut span = scenario.span.clone();
-                    span.overhead = Overhead::Subtracted;
-                    let readings = if key.backend == Backend::Board {
-                        let samples = measured.samples.0;
-                        Readings::Sampled(Sampled { resolution: 1, samples })
-                    } else {
-                        Readings::Exact(measured.samples)
-                    };
-                    Answer::Measured(Box::new(Series {
-                        key,
-                        basis: Basis::Cycles,
-                        span,
-                        clock: self.clock,
-                        readings,
-                        unpaired: measured.unpaired,
-                        facts: measured.facts,
-                        flags: Vec::new(),
-                        masked: None,
-                        emptied: None,
-                        provenance: self.provenance.clone(),
-                    }))
-                }
-            },
+        let measured = match judge(self.console.as_bytes(), ended, &image, scenario) {
+            Err(failure) => return Answer::Failed { key, failure },
+            Ok(measured) => measured,
+        };
+        if let Some(reason) = measured.declined {
+            return Answer::NotApplicable { key, reason };
         }
+        let mut span = scenario.span.clone();
+        span.overhead = Overhead::Subtracted;
+        let readings = if key.backend == Backend::Board {
+            let samples = measured.samples.0;
+            Readings::Sampled(Sampled { resolution: 1, samples })
+        } else {
+            Readings::Exact(measured.samples)
+        };
+        Answer::Measured(Box::new(Series {
+            key,
+            basis: Basis::Cycles,
+            span,
+            clock: self.clock,
+            readings,
+            unpaired: measured.unpaired,
+            facts: measured.facts,
+            flags: Vec::new(),
+            masked: None,
+            emptied: None,
+            provenance: self.provenance.clone(),
+        }))
     }
 }
