@@ -98,6 +98,7 @@ fn typical(series: &Series) -> u64 {
 }
 
 #[test]
+#[expect(clippy::print_stdout, reason = "the agreement is worth reading when it changes")]
 fn clocked_figures_are_those_of_the_plain_firmware() {
     let mut problems = Vec::new();
     for bench in &BENCHES {

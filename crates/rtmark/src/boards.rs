@@ -80,13 +80,11 @@ fn known() -> String {
 
 /// The one board among the socs that were asked for.
 pub fn one_board(asked: &[String]) -> Result<BoardFile, Trouble> {
-    match asked {
-        [one] => board(one),
-        _ => {
-            let message = "a board is one: name its soc, itself or its file with --soc";
-            Err(Trouble::new(Exit::Usage, message, format!("there are {}", known())))
-        }
+    if let [one] = asked {
+        return board(one);
     }
+    let message = "a board is one: name its soc, itself or its file with --soc";
+    Err(Trouble::new(Exit::Usage, message, format!("there are {}", known())))
 }
 
 /// What a board would run, on the simulator in its place.
