@@ -1,9 +1,9 @@
 //! How images are linked: by cortex-m-rt's script, for the soc that `rtmark-board` was given; and
 //! whose 64-bit division they have.
 
+use std::env;
 use std::path::Path;
 use std::process::{Command, exit};
-use std::env;
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
@@ -32,7 +32,9 @@ fn link_libgcc() -> Result<(), String> {
         .args(["-mthumb", "-print-libgcc-file-name"])
         .args(core.split(' '))
         .output()
-        .map_err(|error| format!("arm-none-eabi-gcc does not run: {error}; install gcc-arm-none-eabi"))?;
+        .map_err(|error| {
+            format!("arm-none-eabi-gcc does not run: {error}; install gcc-arm-none-eabi")
+        })?;
     let path = String::from_utf8_lossy(&output.stdout).trim().to_owned();
     let folder = Path::new(&path).parent().filter(|_| output.status.success());
     let folder = folder.ok_or_else(|| format!("arm-none-eabi-gcc names no libgcc: {path}"))?;

@@ -12,8 +12,7 @@ const START: &str = "RTMARK_COUNTER_START";
 const CONSOLE: &str = "RTMARK_CONSOLE";
 
 /// DWT_CYCCNT: enabled by DEMCR, reset and started (ARM DDI 0403, C1.8).
-const DWT: (&str, &str) =
-    ("0xe0001004", "0xe000edfc=0x1000000,0xe0001004=0x0,0xe0001000=0x1");
+const DWT: (&str, &str) = ("0xe0001004", "0xe000edfc=0x1000000,0xe0001004=0x0,0xe0001000=0x1");
 /// SysTick, for cores that have no other: from its longest time on, with its exception, which
 /// `rtmark_clock_tick` handles.
 const SYSTICK: (&str, &str) = ("0xe000e018", "0xe000e014=0xffffff,0xe000e018=0x0,0xe000e010=0x7");

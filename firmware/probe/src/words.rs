@@ -30,9 +30,9 @@ pub(crate) fn each_write(list: &str, mut write: impl FnMut(u32, u32)) {
 #[cfg(rtmark_uart)]
 pub(crate) fn number(list: &str, at: usize) -> u32 {
     let word = list.split(',').nth(at).unwrap_or_default();
-    word.bytes().skip(2).fold(0, |number, digit| {
-        number << 4 | (digit as char).to_digit(16).unwrap_or_default()
-    })
+    word.bytes()
+        .skip(2)
+        .fold(0, |number, digit| number << 4 | (digit as char).to_digit(16).unwrap_or_default())
 }
 
 #[cfg(test)]
