@@ -7,9 +7,9 @@ use rtmark_observe::{StackKind, StackUse, Stacks};
 use rtmark_sim::{Image, Soc};
 use rtmark_units::Cycles;
 
+use crate::images::failure_of;
 use crate::measure::{Probed, select};
 use crate::run::{Ending, Session};
-use crate::suite::failure_of;
 
 /// Runs a scenario to its end and tells how much of their stacks its tasks and interrupts
 /// have used.

@@ -18,6 +18,7 @@ mod emulate;
 mod explain;
 pub mod fairness;
 mod footprint;
+mod images;
 mod judge;
 mod measure;
 mod pair;

@@ -5,16 +5,12 @@ use std::sync::mpsc::Sender;
 
 use rayon::prelude::*;
 use rtmark_board::Heard;
-use rtmark_firmware::probes::{Kind, Record};
-use rtmark_firmware::{
-    BuildSystem, Builder, BuiltImage, Executable, FirmwareError, Target, probes,
-};
+use rtmark_firmware::{Builder, FirmwareError};
 use rtmark_model::{
     Answer, Basis, Board, Failure, FailureKind, Firmware, Key, Overhead, Provenance, Readings,
-    Sampled, Samples, Scenario, Series, Setting, Settings,
+    Sampled, Samples, Scenario, Series,
 };
 use rtmark_observe::{Lines, Map, SpanCost, StackUse};
-use rtmark_sim::Image;
 use rtmark_store::{Fingerprint, fingerprint};
 use rtmark_units::Cycles;
 
@@ -23,8 +19,8 @@ use crate::clocked::can_be_clocked;
 use crate::emulate::{DEADLINE, emulate};
 use crate::explain::{Explained, explain};
 use crate::footprint::stacks;
-use crate::judge::Clocked;
-use crate::measure::{Measured, Probed, index_of, measure, measure_emptied, scenarios};
+use crate::images::{Images, Program, Ready, check, every_image, failure_of, wanted_of};
+use crate::measure::{Measured, Probed, index_of, measure, measure_emptied};
 use crate::plan::{Plan, Unit};
 use crate::platform::Platform;
 use crate::recording::Recorded;
@@ -99,33 +95,6 @@ struct Task<'a> {
     question: Option<Fingerprint>,
 }
 
-/// An image that was built, read and checked.
-struct Ready {
-    program: Program,
-    firmware: Firmware,
-    compiler: rtmark_model::Compiler,
-    settings: Settings,
-    /// The version of the emulator that runs it.
-    emulator: Option<String>,
-}
-
-/// What tells where its spans begin and end.
-enum Program {
-    /// The simulator, which watches addresses.
-    Watched(Probed),
-    /// Its own probes, which read a clock.
-    Clocked(Clocked),
-}
-
-impl Program {
-    fn records(&self) -> &[Record] {
-        match self {
-            Self::Watched(image) => &image.records,
-            Self::Clocked(image) => &image.records,
-        }
-    }
-}
-
 /// Why a clock in the firmware has no answer to a scenario.
 const NO_CLOCK: &str = "Its span begins or ends where an exception becomes pending or has \
                         returned, or, in Rust, at a function's entry: no instruction stands there \
@@ -143,9 +112,6 @@ impl Probed {
         Map::new(&self.image, lines.as_ref())
     }
 }
-
-/// The images of a unit, by group, each with what is wrong with it if anything is.
-type Images = BTreeMap<String, Result<Ready, Failure>>;
 
 enum Message {
     Advanced(Cycles),
@@ -618,131 +584,4 @@ fn plan_position(plan: &Plan, key: &Key) -> (usize, usize, usize) {
     let scenario = scenarios.iter().position(|(scenario, _)| scenario.id == key.scenario);
     let last = usize::MAX;
     (soc.unwrap_or(last), scenario.unwrap_or(last), unit.unwrap_or(last))
-}
-
-/// What a unit's firmware is built for. Cargo links each image for itself, and slowly: those that
-/// nobody asks for are left out.
-fn wanted_of(unit: &Unit) -> Target {
-    let mut target = unit.platform.target();
-    let manifest = &unit.kernel.manifest;
-    if manifest.build == BuildSystem::Cargo {
-        let asked = |image: &String| {
-            let mut asked = unit.scenarios.iter().filter(|(_, excuse)| excuse.is_none());
-            asked.any(|(scenario, _)| scenario.id.group() == image.as_str())
-        };
-        let unasked = manifest.images.iter().filter(|image| !asked(image));
-        target.without.extend(unasked.cloned());
-    }
-    target
-}
-
-pub(crate) fn failure_of(error: &FirmwareError) -> Failure {
-    let (kind, hint) = match error {
-        FirmwareError::Tool(missing) => (FailureKind::ToolMissing, missing.install.clone()),
-        _ => (
-            FailureKind::Build,
-            "the compiler's words are above; `rtmark doctor` checks the tools".into(),
-        ),
-    };
-    Failure { kind, message: error.to_string(), hint, console: String::new() }
-}
-
-fn every_image(unit: &Unit, failure: &Failure) -> Images {
-    unit.kernel.manifest.images.iter().map(|name| (name.clone(), Err(failure.clone()))).collect()
-}
-
-fn check(unit: &Unit, built: BTreeMap<String, BuiltImage>) -> Images {
-    built.into_iter().map(|(name, image)| (name.clone(), ready(unit, &name, image))).collect()
-}
-
-/// The settings of an image: what the kernel says of itself, then what its build says, and what
-/// the image itself says. They must not contradict each other.
-fn settings(
-    unit: &Unit,
-    records: &[Record],
-    section: &[u8],
-    of_build: Settings,
-) -> Result<Settings, String> {
-    let manifest = &unit.kernel.manifest;
-    let mut settings = manifest.settings.clone();
-    let mut of_image = probes::settings(section).map_err(|error| error.to_string())?;
-    let place = records.iter().find_map(|record| match record.kind {
-        Kind::Begin(address) | Kind::End(address) => Some(address),
-        _ => None,
-    });
-    if let Some(address) = place {
-        let memory = unit.platform.target().code_in(address);
-        of_image.insert("code_in".into(), Setting::Text(memory.into()));
-    }
-    for (id, value) in of_build.into_iter().chain(of_image) {
-        match settings.insert(id.clone(), value.clone()) {
-            Some(claimed) if claimed != value => {
-                return Err(format!(
-                    "kernel.toml claims {id} {claimed}, but it is built with {value}"
-                ));
-            }
-            _ => {}
-        }
-    }
-    // What was asked for is what was built, as far as the build tells.
-    for (id, wanted) in unit.switched.settings() {
-        match settings.get(id) {
-            Some(built) if id != "compiler" && built != wanted => {
-                return Err(format!("it was to be built with {id} {wanted}, and has {built}"));
-            }
-            _ => {}
-        }
-    }
-    Ok(settings)
-}
-
-fn ready(unit: &Unit, name: &str, built: BuiltImage) -> Result<Ready, Failure> {
-    let path = built.path.display().to_string();
-    let refuse = |problem: String| Failure {
-        kind: FailureKind::Build,
-        message: format!("{}: {problem}", built.path.display()),
-        hint: format!("see how the firmware of {} is linked", unit.kernel.manifest.id),
-        console: String::new(),
-    };
-    let no_probes =
-        || refuse(format!("no section {}: its probes were dropped by the linker", probes::SECTION));
-    let parsed = |section: &[u8]| {
-        let records = probes::parse(section).map_err(|e| refuse(e.to_string()))?;
-        let of_build = built.settings.clone();
-        let settings = settings(unit, &records, section, of_build).map_err(refuse)?;
-        Ok::<_, Failure>((records, settings))
-    };
-    let (program, settings, sizes, emulator) = match &unit.platform {
-        Platform::Sim(..) => {
-            let image = Image::from_elf(&built.elf).map_err(|error| refuse(error.to_string()))?;
-            let section = image.section(probes::SECTION).ok_or_else(no_probes)?;
-            let (records, settings) = parsed(section)?;
-            let sizes = (image.flash_bytes(), image.ram_bytes());
-            let probed = Probed { image, elf: built.elf.clone(), records, path };
-            (Program::Watched(probed), settings, sizes, None)
-        }
-        Platform::Qemu(_) | Platform::Rehearsal(_) | Platform::Board(_) => {
-            let elf = Executable::read(&built.elf).map_err(|error| refuse(error.to_string()))?;
-            let section = elf.section(probes::SECTION).ok_or_else(no_probes)?;
-            let (records, settings) = parsed(section)?;
-            let sizes = (elf.flash_bytes(), elf.ram_bytes());
-            // Without QEMU there is no answer, and the failure says so.
-            let version = match &unit.platform {
-                Platform::Qemu(file) => file.machine.emulator.version().ok(),
-                _ => None,
-            };
-            let clocked = Clocked { elf: built.elf.clone(), records, path };
-            (Program::Clocked(clocked), settings, sizes, version)
-        }
-    };
-    let firmware = Firmware {
-        image: name.to_owned(),
-        elf_sha256: built.sha256,
-        flash_bytes: sizes.0,
-        ram_bytes: sizes.1,
-    };
-    if let Some(stray) = scenarios(program.records()).find(|scenario| scenario.group() != name) {
-        return Err(refuse(format!("scenario {stray} belongs into the image {}", stray.group())));
-    }
-    Ok(Ready { program, firmware, compiler: built.compiler, settings, emulator })
 }

@@ -1,0 +1,171 @@
+//! The images of a plan's units: what they are built for, read, checked against what the kernel says of itself, and
+//! ready to be run.
+
+use std::collections::BTreeMap;
+
+use rtmark_firmware::probes::{Kind, Record};
+use rtmark_firmware::{BuildSystem, BuiltImage, Executable, FirmwareError, Target, probes};
+use rtmark_model::{Failure, FailureKind, Firmware, Setting, Settings};
+use rtmark_sim::Image;
+
+use crate::judge::Clocked;
+use crate::measure::{Probed, scenarios};
+use crate::plan::Unit;
+use crate::platform::Platform;
+
+/// An image that was built, read and checked.
+pub(crate) struct Ready {
+    pub(crate) program: Program,
+    pub(crate) firmware: Firmware,
+    pub(crate) compiler: rtmark_model::Compiler,
+    pub(crate) settings: Settings,
+    /// The version of the emulator that runs it.
+    pub(crate) emulator: Option<String>,
+}
+
+/// What tells where its spans begin and end.
+pub(crate) enum Program {
+    /// The simulator, which watches addresses.
+    Watched(Probed),
+    /// Its own probes, which read a clock.
+    Clocked(Clocked),
+}
+
+impl Program {
+    pub(crate) fn records(&self) -> &[Record] {
+        match self {
+            Self::Watched(image) => &image.records,
+            Self::Clocked(image) => &image.records,
+        }
+    }
+}
+
+/// The images of a unit, by group, each with what is wrong with it if anything is.
+pub(crate) type Images = BTreeMap<String, Result<Ready, Failure>>;
+
+/// What a unit's firmware is built for. Cargo links each image for itself, and slowly: those that
+/// nobody asks for are left out.
+pub(crate) fn wanted_of(unit: &Unit) -> Target {
+    let mut target = unit.platform.target();
+    let manifest = &unit.kernel.manifest;
+    if manifest.build == BuildSystem::Cargo {
+        let asked = |image: &String| {
+            let mut asked = unit.scenarios.iter().filter(|(_, excuse)| excuse.is_none());
+            asked.any(|(scenario, _)| scenario.id.group() == image.as_str())
+        };
+        let unasked = manifest.images.iter().filter(|image| !asked(image));
+        target.without.extend(unasked.cloned());
+    }
+    target
+}
+
+pub(crate) fn failure_of(error: &FirmwareError) -> Failure {
+    let (kind, hint) = match error {
+        FirmwareError::Tool(missing) => (FailureKind::ToolMissing, missing.install.clone()),
+        _ => (
+            FailureKind::Build,
+            "the compiler's words are above; `rtmark doctor` checks the tools".into(),
+        ),
+    };
+    Failure { kind, message: error.to_string(), hint, console: String::new() }
+}
+
+pub(crate) fn every_image(unit: &Unit, failure: &Failure) -> Images {
+    unit.kernel.manifest.images.iter().map(|name| (name.clone(), Err(failure.clone()))).collect()
+}
+
+pub(crate) fn check(unit: &Unit, built: BTreeMap<String, BuiltImage>) -> Images {
+    built.into_iter().map(|(name, image)| (name.clone(), ready(unit, &name, image))).collect()
+}
+
+/// The settings of an image: what the kernel says of itself, then what its build says, and what
+/// the image itself says. They must not contradict each other.
+fn settings(
+    unit: &Unit,
+    records: &[Record],
+    section: &[u8],
+    of_build: Settings,
+) -> Result<Settings, String> {
+    let manifest = &unit.kernel.manifest;
+    let mut settings = manifest.settings.clone();
+    let mut of_image = probes::settings(section).map_err(|error| error.to_string())?;
+    let place = records.iter().find_map(|record| match record.kind {
+        Kind::Begin(address) | Kind::End(address) => Some(address),
+        _ => None,
+    });
+    if let Some(address) = place {
+        let memory = unit.platform.target().code_in(address);
+        of_image.insert("code_in".into(), Setting::Text(memory.into()));
+    }
+    for (id, value) in of_build.into_iter().chain(of_image) {
+        match settings.insert(id.clone(), value.clone()) {
+            Some(claimed) if claimed != value => {
+                return Err(format!(
+                    "kernel.toml claims {id} {claimed}, but it is built with {value}"
+                ));
+            }
+            _ => {}
+        }
+    }
+    // What was asked for is what was built, as far as the build tells.
+    for (id, wanted) in unit.switched.settings() {
+        match settings.get(id) {
+            Some(built) if id != "compiler" && built != wanted => {
+                return Err(format!("it was to be built with {id} {wanted}, and has {built}"));
+            }
+            _ => {}
+        }
+    }
+    Ok(settings)
+}
+
+fn ready(unit: &Unit, name: &str, built: BuiltImage) -> Result<Ready, Failure> {
+    let path = built.path.display().to_string();
+    let refuse = |problem: String| Failure {
+        kind: FailureKind::Build,
+        message: format!("{}: {problem}", built.path.display()),
+        hint: format!("see how the firmware of {} is linked", unit.kernel.manifest.id),
+        console: String::new(),
+    };
+    let no_probes =
+        || refuse(format!("no section {}: its probes were dropped by the linker", probes::SECTION));
+    let parsed = |section: &[u8]| {
+        let records = probes::parse(section).map_err(|e| refuse(e.to_string()))?;
+        let of_build = built.settings.clone();
+        let settings = settings(unit, &records, section, of_build).map_err(refuse)?;
+        Ok::<_, Failure>((records, settings))
+    };
+    let (program, settings, sizes, emulator) = match &unit.platform {
+        Platform::Sim(..) => {
+            let image = Image::from_elf(&built.elf).map_err(|error| refuse(error.to_string()))?;
+            let section = image.section(probes::SECTION).ok_or_else(no_probes)?;
+            let (records, settings) = parsed(section)?;
+            let sizes = (image.flash_bytes(), image.ram_bytes());
+            let probed = Probed { image, elf: built.elf.clone(), records, path };
+            (Program::Watched(probed), settings, sizes, None)
+        }
+        Platform::Qemu(_) | Platform::Rehearsal(_) | Platform::Board(_) => {
+            let elf = Executable::read(&built.elf).map_err(|error| refuse(error.to_string()))?;
+            let section = elf.section(probes::SECTION).ok_or_else(no_probes)?;
+            let (records, settings) = parsed(section)?;
+            let sizes = (elf.flash_bytes(), elf.ram_bytes());
+            // Without QEMU there is no answer, and the failure says so.
+            let version = match &unit.platform {
+                Platform::Qemu(file) => file.machine.emulator.version().ok(),
+                _ => None,
+            };
+            let clocked = Clocked { elf: built.elf.clone(), records, path };
+            (Program::Clocked(clocked), settings, sizes, version)
+        }
+    };
+    let firmware = Firmware {
+        image: name.to_owned(),
+        elf_sha256: built.sha256,
+        flash_bytes: sizes.0,
+        ram_bytes: sizes.1,
+    };
+    if let Some(stray) = scenarios(program.records()).find(|scenario| scenario.group() != name) {
+        return Err(refuse(format!("scenario {stray} belongs into the image {}", stray.group())));
+    }
+    Ok(Ready { program, firmware, compiler: built.compiler, settings, emulator })
+}
