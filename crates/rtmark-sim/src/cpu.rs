@@ -36,6 +36,11 @@ pub const fn after_it(it: u8) -> u8 {
     if it & 7 == 0 { 0 } else { it & 0xE0 | it << 1 & 0x1F }
 }
 
+/// Whether ITSTATE is EPSR.ICI.
+pub const fn is_ici(it: u8) -> bool {
+    it != 0 && it & 0xF == 0
+}
+
 /// Register number of the stack pointer.
 pub const SP: usize = 13;
 
@@ -79,7 +84,8 @@ pub struct Cpu {
     pub ge: u8,
     /// EPSR.T is clear, which makes whatever comes next a fault.
     pub arm: bool,
-    /// ITSTATE: zero outside an IT block.
+    /// ITSTATE: zero outside an IT block. Its lower half is zero while an instruction is to be
+    /// gone on with: the upper half is EPSR.ICI then (DDI 0403, B1.4.2).
     pub it: u8,
     /// The exception being handled; 0 in thread mode.
     pub ipsr: u16,
@@ -254,6 +260,11 @@ impl Cpu {
         change(self);
         self.set_msp(msp);
         self.set_psp(psp);
+    }
+
+    /// What EPSR.ICI holds, if the next instruction is to be gone on with.
+    pub const fn ici(&self) -> Option<u8> {
+        if is_ici(self.it) { Some(self.it >> 4) } else { None }
     }
 
     /// Moves on to the next instruction of an IT block.

@@ -8,6 +8,7 @@
 
 use rtmark_units::Cycles;
 
+use crate::isa::Op;
 use crate::machine::Machine;
 use crate::nvic::{FIRST_INTERRUPT, Masks};
 use crate::observe::{Access, AccessKind};
@@ -20,6 +21,8 @@ const LONGEST_ENTRY: u64 = 128;
 /// The most words that an entry stacks: eight, all floating-point registers with FPSCR
 /// and a reserved word, and one to align them.
 const LONGEST_FRAME: usize = 8 + 34 + 1;
+/// The most words that an instruction stores.
+const MOST_WORDS: usize = 32;
 /// Registers by which a program sees what is pending: ISPR and ICPR, and ICSR.
 const PENDING_REGISTERS: std::ops::Range<u32> = 0xE000_E200..0xE000_E300;
 const ICSR: u32 = 0xE000_ED04;
@@ -168,41 +171,106 @@ impl Machine {
     /// [holds back](Machine::holds_back).
     pub fn try_entry(&mut self, interrupt: u16) -> Tried {
         let exception = FIRST_INTERRUPT.saturating_add(interrupt);
+        let (next, lowest) = (self.next_of_all(), self.below_stack(LONGEST_FRAME));
+        if self.is_unclear(exception, next, lowest) || self.sleeping.is_some() {
+            return Tried::Unclear;
+        }
+        let Some(stack) = self.copy_words(lowest, LONGEST_FRAME) else { return Tried::Unclear };
+        let kept = Kept::of(self);
+        self.system.nvic.pend(exception, true);
+        let entered = self.take(exception).is_ok() && self.cpu.ipsr == exception;
+        let begun = entered && self.reach_first();
+        let (cycle, dirty) = (self.cycles, self.bus.code_writes.dirty);
+        self.store_words(lowest, &stack);
+        kept.put_back(self);
+        self.system.nvic.withdraw(exception);
+        if begun && !dirty && cycle < next { Tried::Entered(Cycles(cycle)) } else { Tried::Unclear }
+    }
+
+    /// As [`Machine::try_entry`] with the interrupt becoming pending in a cycle behind the one
+    /// in which the next instruction begins; `None` when that instruction completes first, and
+    /// the interrupt is looked at at the next boundary.
+    pub fn try_entry_within(&mut self, interrupt: u16, at: Cycles) -> Option<Tried> {
+        let exception = FIRST_INTERRUPT.saturating_add(interrupt);
+        let slot = self.slot_at(self.cpu.pc)?;
+        if self.sleeping.is_some() || !self.may_give_way(&slot) {
+            return None;
+        }
+        let before = self.gave_way;
+        let (next, lowest) = (self.next_of_all(), self.below_stack(LONGEST_FRAME + MOST_WORDS));
+        let clear = !self.is_unclear(exception, next, lowest) && slot.op != Op::Watch;
+        let stack = if clear { self.copy_words(lowest, LONGEST_FRAME + MOST_WORDS) } else { None };
+        let accessed = match self.next_access() {
+            None => Some((lowest, Vec::new())),
+            Some(access) => {
+                let words = self.copy_words(access.address, access.bytes as usize / 4);
+                words.map(|words| (access.address, words))
+            }
+        };
+        let (Some(stack), Some((address, words))) = (stack, accessed) else {
+            let mut copy = self.clone();
+            copy.pend_interrupt(interrupt, at);
+            let _ = copy.advance(Cycles(u64::MAX));
+            return (copy.gave_way != before).then_some(Tried::Unclear);
+        };
+        let kept = Kept::of(self);
+        self.schedule(exception, at.0);
+        let pc = self.cpu.pc;
+        let step = match self.cpu.it {
+            0 => self.step_decoded(pc, slot),
+            _ => self.step_in_it_block(pc, slot),
+        };
+        self.scheduled.retain(|scheduled| *scheduled != (at.0, exception));
+        let gave_way = step.is_ok() && self.gave_way != before;
+        let mut begun = false;
+        if gave_way {
+            self.system.nvic.pend(exception, true);
+            begun = self.take(exception).is_ok() && self.cpu.ipsr == exception;
+            begun = begun && self.reach_first();
+        }
+        let (cycle, dirty) = (self.cycles, self.bus.code_writes.dirty);
+        self.store_words(address, &words);
+        self.store_words(lowest, &stack);
+        kept.put_back(self);
+        self.system.nvic.withdraw(exception);
+        self.gave_way = before;
+        let clear = begun && !dirty && cycle < next;
+        gave_way.then_some(if clear { Tried::Entered(Cycles(cycle)) } else { Tried::Unclear })
+    }
+
+    /// The next cycle in which anything happens by itself.
+    fn next_of_all(&self) -> u64 {
         let next = self.system.systick.next_zero().unwrap_or(u64::MAX);
-        let next = next.min(self.devices.next()).min(self.rtt.next());
-        let next = self.scheduled.first().map_or(next, |&(at, _)| next.min(at));
-        let lowest = (self.cpu.r[13] & !7).wrapping_sub(4 * LONGEST_FRAME as u32);
+        next.min(self.devices.next()).min(self.rtt.next()).min(self.next_scheduled())
+    }
+
+    /// The address so many words below the stack pointer, once that is aligned.
+    fn below_stack(&self, words: usize) -> u32 {
+        (self.cpu.r[13] & !7).wrapping_sub(4 * words as u32)
+    }
+
+    /// Whether more would have to be put back than an entry changes by itself.
+    fn is_unclear(&self, exception: u16, next: u64, lowest: u32) -> bool {
         let vector = self.system.vector_table.wrapping_add(u32::from(exception) * 4);
-        if next <= self.cycles + LONGEST_ENTRY
-            || self.sleeping.is_some()
+        next <= self.cycles + LONGEST_ENTRY + self.lead
             || self.reset_requested
             || self.protected
             || self.pace.is_crowded()
             || self.system.nvic.pending().contains(exception)
             || lowest < self.stack_limit()
             || self.bus.load::<4>(vector).is_none_or(|(bytes, _)| bytes[0] & 1 == 0)
-        {
-            return Tried::Unclear;
+    }
+
+    /// Words of RAM; `None` where there is none.
+    fn copy_words(&self, from: u32, count: usize) -> Option<Vec<[u8; 4]>> {
+        let addresses = (0..count as u32).map(|at| from.wrapping_add(4 * at));
+        addresses.map(|address| self.bus.ram_load(address)).collect()
+    }
+
+    fn store_words(&mut self, to: u32, words: &[[u8; 4]]) {
+        for (at, word) in (0..).zip(words) {
+            self.bus.ram_store(to.wrapping_add(4 * at), *word);
         }
-        let addresses = || (0..LONGEST_FRAME).map(|at| lowest.wrapping_add(4 * at as u32));
-        let mut stack = [[0; 4]; LONGEST_FRAME];
-        for (word, address) in stack.iter_mut().zip(addresses()) {
-            match self.bus.ram_load(address) {
-                Some(bytes) => *word = bytes,
-                None => return Tried::Unclear,
-            }
-        }
-        let kept = Kept::of(self);
-        self.system.nvic.pend(exception, true);
-        let entered = self.take(exception).is_ok() && self.cpu.ipsr == exception;
-        let begun = entered && self.reach_first();
-        let (cycle, dirty) = (self.cycles, self.bus.code_writes.dirty);
-        for (word, address) in stack.into_iter().zip(addresses()) {
-            self.bus.ram_store(address, word);
-        }
-        kept.put_back(self);
-        self.system.nvic.withdraw(exception);
-        if begun && !dirty && cycle < next { Tried::Entered(Cycles(cycle)) } else { Tried::Unclear }
     }
 
     /// Goes on to where the first instruction after a jump has been fetched and is about to

@@ -46,6 +46,7 @@ mod exec;
 mod fault;
 mod float;
 mod float_context;
+mod give_way;
 mod identity;
 mod image;
 mod inject;

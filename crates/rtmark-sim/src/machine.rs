@@ -126,6 +126,11 @@ pub struct Machine {
     /// When the next look at anything but instructions is due.
     pub(crate) deadline: u64,
     pub(crate) limit: u64,
+    /// Cycles before something becomes pending from which on instructions are looked at one
+    /// by one, see [`crate::give_way`].
+    pub(crate) lead: u64,
+    /// Instructions that have given way to an interrupt.
+    pub(crate) gave_way: u64,
     /// How the pipeline stands: see [`pace`](crate::timing::pace).
     pub(crate) word: u32,
     pub(crate) pace: Pace,
@@ -255,6 +260,8 @@ impl Machine {
             instructions: 0,
             deadline: 0,
             limit: 0,
+            lead: Self::lead(soc, rules),
+            gave_way: 0,
             word: pace::refilling(true),
             pace: Pace::new(),
             data_bus,
@@ -365,6 +372,7 @@ impl Machine {
         self.rtt.reset();
         (self.line, self.line_mask, self.fetched) = (NO_LINE, u32::MAX, NOT_FETCHED);
         (self.cycles, self.instructions, self.deadline) = (0, 0, 0);
+        self.gave_way = 0;
         self.word = self.refilling();
         (self.exclusive, self.event, self.reset_requested) = (false, false, false);
         self.watches.masking.reset();
@@ -458,6 +466,12 @@ impl Machine {
         Instructions(self.instructions)
     }
 
+    /// Instructions that have been left off for an interrupt since reset, to be gone on with or
+    /// begun anew (DDI 0403, B1.5.10).
+    pub fn gave_way(&self) -> Instructions {
+        Instructions(self.gave_way)
+    }
+
     /// The value of a register.
     pub fn register(&self, register: Register) -> u32 {
         let cpu = &self.cpu;
@@ -543,7 +557,7 @@ impl Machine {
     }
 
     /// Has an exception become pending at a cycle to come.
-    fn schedule(&mut self, exception: u16, at: u64) {
+    pub(crate) fn schedule(&mut self, exception: u16, at: u64) {
         let position = self.scheduled.partition_point(|&(earlier, _)| earlier <= at);
         self.scheduled.insert(position, (at, exception));
         self.deadline = 0;

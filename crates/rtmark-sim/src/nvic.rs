@@ -120,6 +120,11 @@ impl Nvic {
         self.enabled
     }
 
+    /// Whether any external interrupt is enabled.
+    pub fn enables_interrupts(&self) -> bool {
+        self.enabled.iter().any(|exception| exception >= FIRST_INTERRUPT)
+    }
+
     pub const fn pending(&self) -> ExceptionSet {
         self.pending
     }

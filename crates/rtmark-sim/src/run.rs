@@ -13,6 +13,7 @@ use crate::block::{Block, Pass};
 use crate::code::Page;
 use crate::cpu::after_it;
 use crate::exec::{Flow, Trap};
+use crate::give_way::Stand;
 use crate::isa::{Op, Slot};
 use crate::machine::{Machine, NO_LINE, NOT_FETCHED, Sleep};
 use crate::nvic::{Masks, SYSTICK};
@@ -190,13 +191,19 @@ impl Machine {
     /// Executes one instruction where there is no block.
     #[inline(never)]
     fn step_slowly(&mut self) -> Result<(), Stop> {
-        let pc = self.cpu.pc;
         self.reach_next();
         if self.cycles >= self.deadline {
             return Ok(());
         }
+        self.step_due(Due::Instruction)
+    }
+
+    /// Executes the next instruction, unless the run is to stop before it.
+    fn step_due(&mut self, due: Due) -> Result<(), Stop> {
+        let pc = self.cpu.pc;
         match self.slot_at(pc) {
             Some(slot) if slot.op == Op::Stop => Err(self.stop_before_next()),
+            Some(slot) if due == Due::Conditional => self.step_in_it_block(pc, slot),
             Some(slot) => self.step_decoded(pc, slot),
             None => self.fetch_fault(pc),
         }
@@ -211,17 +218,25 @@ impl Machine {
     /// Executes one instruction outside IT blocks, away from the hot path.
     pub(crate) fn step_decoded(&mut self, pc: u32, slot: Slot) -> Result<(), Stop> {
         self.enter_under(Condition::None);
+        let alert = self.expects_pend();
         self.fetch(pc, slot.size());
         self.cpu.pc = pc.wrapping_add(u32::from(slot.size()));
         let beginning = self.begin_instruction(pc);
+        if alert && let Some(result) = self.give_way(Stand { pc, it: 0 }, &slot) {
+            return self.end_instruction(beginning, &slot, result);
+        }
         let result = self.finish(pc, &slot);
         self.end_instruction(beginning, &slot, result)
     }
 
     /// Executes the next instruction of an IT block, or passes over it.
     pub(crate) fn step_in_it_block(&mut self, pc: u32, slot: Slot) -> Result<(), Stop> {
+        if let Some(ici) = self.cpu.ici() {
+            return self.go_on(pc, &slot, ici);
+        }
         let condition = self.condition_of_next();
         self.enter_under(condition);
+        let alert = self.expects_pend();
         self.fetch(pc, slot.size());
         let slot = if slot.op == Op::Watch { self.pass_watch(pc) } else { slot };
         let beginning = self.begin_instruction(pc);
@@ -235,6 +250,9 @@ impl Machine {
         }
         let op = if slot.size() == 2 { slot.op.inside_it() } else { slot.op };
         let slot = Slot { op, ..slot };
+        if alert && let Some(result) = self.give_way(Stand { pc, it }, &slot) {
+            return self.end_instruction(beginning, &slot, result);
+        }
         let result = match self.execute_alone(&slot) {
             Ok(flow) => {
                 self.complete(&slot, flow);
@@ -263,7 +281,7 @@ impl Machine {
         }
     }
 
-    fn complete(&mut self, slot: &Slot, flow: Flow) {
+    pub(crate) fn complete(&mut self, slot: &Slot, flow: Flow) {
         self.retire(slot);
         if flow == Flow::Jump {
             self.word |= TAKEN;
@@ -285,7 +303,7 @@ impl Machine {
 
     /// Ends an instruction that did not simply complete.
     #[inline(never)]
-    fn end_trapped(&mut self, trap: Trap, pc: u32, slot: Slot) -> Result<(), Stop> {
+    pub(crate) fn end_trapped(&mut self, trap: Trap, pc: u32, slot: Slot) -> Result<(), Stop> {
         match trap {
             Trap::Watched => {
                 let slot = self.pass_watch(pc);
@@ -377,16 +395,9 @@ impl Machine {
         loop {
             self.reach_next();
             let step = match self.attend_once() {
-                Ok(Due::Instruction) => return None,
+                Ok(Due::Instruction) if !self.expects_pend() => return None,
                 Ok(Due::Attention) => continue,
-                Ok(Due::Conditional) => {
-                    let pc = self.cpu.pc;
-                    match self.slot_at(pc) {
-                        Some(slot) if slot.op == Op::Stop => Err(self.stop_before_next()),
-                        Some(slot) => self.step_in_it_block(pc, slot),
-                        None => self.fetch_fault(pc),
-                    }
-                }
+                Ok(due) => self.step_due(due),
                 Err(stop) => Err(stop),
             };
             if let Err(stop) = step {
@@ -431,7 +442,8 @@ impl Machine {
         }
         let systick = self.system.systick.next_zero().unwrap_or(u64::MAX);
         let devices = self.devices.next().min(self.rtt.next());
-        self.deadline = systick.min(self.next_scheduled()).min(devices).min(self.limit);
+        let due = systick.min(self.next_scheduled()).min(devices).min(self.limit);
+        self.deadline = due.min(self.alert());
         Ok(Due::Instruction)
     }
 
@@ -457,7 +469,7 @@ impl Machine {
         }
     }
 
-    fn next_scheduled(&self) -> u64 {
+    pub(crate) fn next_scheduled(&self) -> u64 {
         self.scheduled.first().map_or(u64::MAX, |&(at, _)| at)
     }
 

@@ -7,6 +7,8 @@
 
 use crate::block::{Begin, Block, Pass};
 use crate::bus::Place;
+use crate::cpu::is_ici;
+use crate::exec::partial::rest;
 use crate::isa::{Op, Slot};
 use crate::machine::{Machine, NOT_FETCHED, Progress};
 use crate::timing::Describe;
@@ -106,8 +108,12 @@ impl Machine {
     /// Lets the instruction at `pc` enter the execute stage; `None` when no more can be kept.
     fn enter(&mut self, describe: Describe, pc: u32, word: u32) -> Option<Entered> {
         let (decoder, bus, data_bus) = (&self.code.decoder, &self.bus, self.data_bus);
-        self.pace.enter(pc, word, || {
-            let slot = decoder.decode(bus, pc).unwrap_or(Slot::undefined(2));
+        let ici = self.cpu.ici();
+        let incoming = || {
+            let mut slot = decoder.decode(bus, pc).unwrap_or(Slot::undefined(2));
+            if let Some(ici) = ici {
+                slot = rest(&slot, ici);
+            }
             let mut behind = [0; 2];
             bus.peek(pc.wrapping_add(slot.size().into()), &mut behind);
             let mut step = describe(&slot, u16::from_le_bytes(behind));
@@ -115,7 +121,11 @@ impl Machine {
                 step.bus = if slot.op.is_literal() { Bus::of(slot.imm) } else { data_bus };
             }
             Incoming { step, size: slot.size().into(), target: slot.imm }
-        })
+        };
+        match ici {
+            None => self.pace.enter(pc, word, incoming),
+            Some(_) => self.pace.enter_rest(pc, word, &incoming()),
+        }
     }
 
     /// Lets the next instruction enter the execute stage, wherever it is from.
@@ -158,6 +168,7 @@ impl Machine {
     pub(crate) fn condition_of_next(&self) -> Condition {
         match self.cpu.it {
             0 => Condition::None,
+            it if is_ici(it) => Condition::None,
             it if self.cpu.condition(it >> 4) => Condition::Passed,
             _ => Condition::Failed,
         }

@@ -234,6 +234,11 @@ impl System {
         self.auxiliary_control & 2 != 0
     }
 
+    /// ACTLR.DISMCYCINT: instructions of several cycles do not give way to interrupts.
+    pub const fn completes_instructions(&self) -> bool {
+        self.auxiliary_control & 1 != 0
+    }
+
     pub const fn allows_fp(&self, privileged: bool) -> bool {
         match self.coprocessor_access >> 20 & 3 {
             3 => true,

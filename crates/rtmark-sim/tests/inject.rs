@@ -37,10 +37,10 @@ fn program(core: CoreKind) -> Firmware {
     firmware
 }
 
-/// When the handler begins if the interrupt becomes pending now.
-fn by_copy(machine: &Machine) -> u64 {
+/// When the handler begins if the interrupt becomes pending in a cycle.
+fn by_copy(machine: &Machine, at: Cycles) -> u64 {
     let mut copy = machine.clone();
-    copy.pend_interrupt(INTERRUPT, copy.cycles());
+    copy.pend_interrupt(INTERRUPT, at);
     copy.run(Cycles(copy.cycles().0 + 500));
     let hit = copy.take_hits().into_iter().next().expect("the handler is reached");
     hit.cycle.0
@@ -66,25 +66,36 @@ fn slow(core: CoreKind) -> Soc {
     soc
 }
 
+/// Tries the points inside the next instruction; answers how many give way.
+fn inside(machine: &mut Machine) -> u64 {
+    let now = machine.cycles().0;
+    let points = (now + 1..).map_while(|at| {
+        let at = Cycles(at);
+        let tried = machine.try_entry_within(INTERRUPT, at)?;
+        if let Tried::Entered(cycle) = tried {
+            assert_eq!(cycle.0, by_copy(machine, at), "inside an instruction, at {at}");
+        }
+        Some(tried)
+    });
+    points.count() as u64
+}
+
 #[test]
 fn an_entry_tried_out_is_the_entry_of_a_copy() {
     for &core in CoreKind::ALL {
         for soc in [soc(core), slow(core)] {
             let mut machine = machine(core, &soc);
             let mut plain = machine.clone();
-            let (mut entered, mut unclear, mut held) = (0, 0, Vec::new());
+            let (mut entered, mut unclear, mut within, mut held) = (0, 0, 0, Vec::new());
             while machine.cycles().0 < END {
                 machine.settle();
                 match machine.holds_back(INTERRUPT) {
                     None if !machine.is_asleep() => match machine.try_entry(INTERRUPT) {
                         Tried::Entered(cycle) => {
-                            assert_eq!(
-                                cycle.0,
-                                by_copy(&machine),
-                                "{core} at {}",
-                                machine.cycles()
-                            );
+                            let now = machine.cycles();
+                            assert_eq!(cycle.0, by_copy(&machine, now), "{core} at {now}");
                             entered += 1;
+                            within += inside(&mut machine);
                         }
                         Tried::Unclear => unclear += 1,
                     },
@@ -97,6 +108,7 @@ fn an_entry_tried_out_is_the_entry_of_a_copy() {
                 }
             }
             assert!(entered > 50 && entered > unclear / 20, "{core}: {entered} {unclear}");
+            assert!(within > 50, "{core}: {within} points inside instructions");
             held.dedup();
             assert!(held.contains(&Holder::Primask), "{core}: {held:?}");
             assert_eq!(held.contains(&Holder::Basepri), core.is_mainline(), "{core}: {held:?}");

@@ -116,6 +116,9 @@ pub fn walk(path: &Path, piece: Piece, scale: Scale) -> Findings {
         if walk.last.is_none() && !boundary.asleep {
             walk.findings.executed(walk.machine.register(Register::Pc));
         }
+        if walk.last.is_none() && !boundary.asleep && !looks && holder.is_none() {
+            walk.enter_within(now);
+        }
         // Sleep is cut where the piece ends: the next one begins there.
         let until = if boundary.asleep && now < window.to { window.to } else { u64::MAX };
         match walk.machine.advance(Cycles(until)) {
@@ -161,6 +164,28 @@ impl Walk<'_> {
             return;
         }
         self.answer_waiting(now);
+    }
+
+    /// Answers for the points inside the next instruction, as far as it gives way to an interrupt
+    /// there.
+    fn enter_within(&mut self, now: u64) {
+        let question = self.path.question();
+        let mut at = now + 1;
+        while let Some(tried) = self.machine.try_entry_within(question.interrupt, Cycles(at)) {
+            let outcome = match tried {
+                Tried::Entered(cycle) if question.reach == Reach::Entry => {
+                    self.findings.tried += 1;
+                    Outcome { entered: Some(cycle.0), ..Outcome::default() }
+                }
+                _ => {
+                    self.findings.followed += 1;
+                    follow(self.path, &self.machine, at)
+                }
+            };
+            self.add(at, at, Answer::At(outcome));
+            self.seen = at;
+            at += 1;
+        }
     }
 
     /// Answers for what waits by a copy of the machine.

@@ -62,7 +62,7 @@ impl Machine {
     /// Whether there is nothing to prepare, as is the case but for the first
     /// floating-point instruction of a program or handler.
     #[inline(always)]
-    pub(super) fn has_live_fp(&self) -> bool {
+    pub(crate) fn has_live_fp(&self) -> bool {
         let live = if self.features.v8m { CONTROL_FPCA | CONTROL_SFPA } else { CONTROL_FPCA };
         self.cpu.control & live == live
             && !self.system.fp.lazy_pending()

@@ -403,7 +403,7 @@ impl Machine {
 
     /// A program counter that came from memory: as BX, with the loads' own refill.
     #[inline(always)]
-    fn branch_loaded(&mut self, at: &mut Pass<'_>, target: u32) -> Outcome {
+    pub(super) fn branch_loaded(&mut self, at: &mut Pass<'_>, target: u32) -> Outcome {
         at.refill(self.rules.refill_loaded);
         self.branch_exchange(at, target)
     }

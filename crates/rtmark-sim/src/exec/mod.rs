@@ -10,6 +10,7 @@ mod alu;
 mod dsp;
 mod fp;
 mod memory;
+pub mod partial;
 mod secure;
 mod system;
 

@@ -43,6 +43,12 @@ impl Machine {
         Ok(flow)
     }
 
+    /// Whether an instruction that loads or stores takes the stack pointer below its limit.
+    pub(crate) fn passes_stack_limit(&self, slot: &Slot) -> bool {
+        slot.op == Op::Guarded
+            && self.cpu.r[13].wrapping_sub(descent(&slot.unguarded())) < self.stack_limit()
+    }
+
     /// What the stack pointer must not go below now.
     pub(crate) fn stack_limit(&self) -> u32 {
         let limit = self.cpu.stack_limit();

@@ -3,7 +3,7 @@
 //! After the instruction set summary of the Cortex-M0 Technical Reference Manual
 //! (DDI 0432, 3.3) for the single-cycle multiplier.
 
-use super::Rules;
+use super::{GivesWay, Rules};
 use crate::isa::{Group, Slot};
 
 pub const RULES: Rules = Rules {
@@ -27,6 +27,15 @@ pub const RULES: Rules = Rules {
     // Estimated: the entry without its stacking of eight words.
     tail_chain: 8,
     fp_frame: 0,
+    // DDI 0432, 3.6.1: any load-multiple or store-multiple is abandoned, and restarted from
+    // the beginning. So it must not access what is sensitive to that. (The slow multiplier,
+    // of which the same is said, is not modelled.)
+    gives_way: |slot| match slot.op.group() {
+        Group::List => GivesWay::RestartedAtWord,
+        _ => GivesWay::No,
+    },
+    // Nine registers.
+    longest: 10,
 };
 
 /// The same for the Cortex-M0+ (DDI 0484, 3.3), but for what `system` says: MRS, MSR and

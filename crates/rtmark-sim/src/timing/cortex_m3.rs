@@ -4,9 +4,9 @@
 //! (DDI 0337, 3.3), and, where it gives ranges, after measurements on a CC2650
 //! (code in zero-wait RAM of the Code region) and an STM32F100.
 
-use super::Rules;
 use super::describe::{Multiplier, describe};
-use crate::isa::Op;
+use super::{GivesWay, Rules};
+use crate::isa::{Group, Op, Slot};
 
 pub const RULES: Rules = Rules {
     describe: Some(|slot, behind| describe(slot, behind, Multiplier::Iterative)),
@@ -22,7 +22,26 @@ pub const RULES: Rules = Rules {
     exit: 10,
     tail_chain: 6,
     fp_frame: 0,
+    gives_way: |slot| match slot.op {
+        // Abandoned and restarted, with a worst case latency of one cycle (DDI 0337E, 18.2).
+        Op::Umull | Op::Smull | Op::Umlal | Op::Smlal => GivesWay::Restarted(3),
+        _ => gives_way(slot),
+    },
+    longest: 17,
 };
+
+/// DDI 0337 and DDI 0439, 3.9.1: divisions are abandoned and restarted, loads and stores of
+/// several registers continued. LDRD is restarted when it is interrupted between its words
+/// (PR326-PRDC-009450, 602117), and so is STRD, since neither can be continued (DDI 0403,
+/// B1.5.10).
+pub fn gives_way(slot: &Slot) -> GivesWay {
+    match slot.op.group() {
+        Group::List => GivesWay::Continued,
+        Group::Dual => GivesWay::RestartedAtWord,
+        Group::Divide => GivesWay::Restarted(2),
+        _ => GivesWay::No,
+    }
+}
 
 /// What a division takes beyond two cycles: nothing when an operand is zero, one when the
 /// dividend has fewer digits, else three and one for each four digits by which it has more.

@@ -15,7 +15,7 @@
 //! Two 16-bit instructions now and then go together, and a load's result can be late
 //! for the next instruction; neither is modelled.
 
-use super::{Rules, cortex_m3};
+use super::{Rules, cortex_m3, cortex_m4};
 use crate::isa::{Group, Op, Slot};
 
 pub const RULES: Rules = Rules {
@@ -32,6 +32,10 @@ pub const RULES: Rules = Rules {
     exit: 10,
     tail_chain: 6,
     fp_frame: 17,
+    // Loads and stores of several registers are continued (100230, C.5). Of divisions, pairs and
+    // VDIV the manual says nothing: taken to be as in the Cortex-M4.
+    gives_way: cortex_m4::gives_way,
+    longest: 33,
 };
 
 fn cost(slot: &Slot) -> u8 {

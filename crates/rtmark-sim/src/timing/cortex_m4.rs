@@ -4,7 +4,8 @@
 //! Technical Reference Manual (DDI 0439, 3.3 and 3.3.3).
 
 use super::describe::{Multiplier, describe};
-use super::{Rules, cortex_m3};
+use super::{GivesWay, Rules, cortex_m3};
+use crate::isa::{Group, Op, Slot};
 
 /// The pipeline, its divider (measured on a CC2652) and its exceptions (DDI 0439, 3.9)
 /// are the Cortex-M3's; its multiplier takes one cycle.
@@ -13,5 +14,18 @@ pub const RULES: Rules = Rules {
     long_multiply: |_, _, _| 0,
     // 29 in and 27 back with the floating-point registers.
     fp_frame: 17,
+    gives_way,
+    // 32 floating-point registers.
+    longest: 33,
     ..cortex_m3::RULES
 };
+
+/// As the Cortex-M3. DDI 0403, B1.5.10 counts VLDM and VSTM with VPUSH and VPOP among what is
+/// continued; VDIV and VSQRT go on while the handler is entered (Arm's erratum 776924).
+pub fn gives_way(slot: &Slot) -> GivesWay {
+    match slot.op.group() {
+        _ if matches!(slot.op, Op::Vldm | Op::Vstm) => GivesWay::Continued,
+        Group::FloatDivide => GivesWay::EndsMeanwhile(14),
+        _ => cortex_m3::gives_way(slot),
+    }
+}

@@ -26,10 +26,30 @@ use crate::isa::{Op, Slot};
 use crate::soc::CoreKind;
 
 /// The version of the timing rules. Equal versions give equal cycles for ever.
-pub const TIMING_MODEL: &str = "4";
+pub const TIMING_MODEL: &str = "5";
 
 /// What an instruction means for a pipeline, given the halfword behind it.
 pub type Describe = fn(&Slot, u16) -> Step;
+
+/// What becomes of an instruction of several cycles into which an interrupt comes. Where the
+/// manuals say no more than that, the core is taken to leave off at once: an interrupt then
+/// waits no longer for such an instruction than for one of a single cycle, which is what the
+/// "worst case latency of one cycle" of a division (DDI 0439, table 3-1) comes to. A word that
+/// has been asked for is moved; when the last one has been, the instruction ends as ever.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GivesWay {
+    /// It does not: the interrupt waits.
+    No,
+    /// It is left off between two words, and goes on with the next one.
+    Continued,
+    /// It is left off between two words, and begins anew.
+    RestartedAtWord,
+    /// It is given up in any cycle before this one beyond what its operands add, and begins
+    /// anew.
+    Restarted(u8),
+    /// It ends while the handler is entered.
+    EndsMeanwhile(u8),
+}
 
 /// The timing rules of one core. All figures are cycles on memories without wait states.
 #[derive(Debug)]
@@ -59,6 +79,10 @@ pub struct Rules {
     pub tail_chain: u8,
     /// More on `entry` or `exit` when floating-point registers are moved at once.
     pub fp_frame: u8,
+    /// What instructions do when an interrupt comes into them.
+    pub gives_way: fn(&Slot) -> GivesWay,
+    /// The longest that an instruction which gives way takes, where no memory waits.
+    pub longest: u8,
 }
 
 impl Rules {

@@ -262,6 +262,12 @@ impl Pace {
         Some(entered)
     }
 
+    /// The same for an instruction that is only gone on with, which is not remembered.
+    pub fn enter_rest(&self, pc: u32, word: u32, incoming: &Incoming) -> Option<Entered> {
+        let mut tables = self.tables();
+        if tables.are_full() { None } else { Some(tables.work_out(pc, word, incoming)) }
+    }
+
     /// The word with the write buffer switched on or off.
     pub fn with_buffer(&self, word: u32, buffers: bool) -> u32 {
         let mut tables = self.tables();
