@@ -5,10 +5,12 @@
 //! go as expected leaves the block at that instruction, where the course says how far it
 //! has come, and another block begins behind it.
 
+use std::slice::Iter;
 use std::sync::OnceLock;
 
 use crate::isa::{Op, Slot};
 use crate::machine::Progress;
+use crate::timing::pace::TAKEN;
 
 /// How far the program has come when an instruction of a block begins, counted from the
 /// block's beginning.
@@ -17,10 +19,10 @@ pub struct Begin {
     pub cycles: u32,
     /// How the pipeline stands with the instruction in its execute stage.
     pub word: u32,
-    /// Bytes to the instruction.
-    pub offset: u8,
+    /// Bytes to the instruction: fewer than none where a branch has led back.
+    pub offset: i16,
     /// Bytes to the one behind it.
-    pub behind: u8,
+    pub behind: i16,
     /// Instructions before it.
     pub count: u8,
     /// Cycles that it takes, unless they are counted when the next one enters a pipeline.
@@ -36,10 +38,13 @@ struct Course {
     next: OnceLock<Box<Course>>,
 }
 
-/// Instructions up to the first one that always goes elsewhere, or as far as is prepared.
+/// Instructions up to the first one whose successor is not known beforehand, or as far as is
+/// prepared. Behind a branch that is followed comes its target.
 #[derive(Debug)]
 pub struct Block {
     pub slots: Box<[Slot]>,
+    /// ITSTATE before each of the first slots, where they are of an IT block.
+    its: Box<[u8]>,
     /// ITSTATE behind the block, if it ends with IT; else zero.
     pub it: u8,
     /// Bytes from the first halfword of its first instruction to the last one.
@@ -51,7 +56,9 @@ pub struct Block {
 }
 
 impl Block {
-    pub fn new(slots: Vec<Slot>, it: u8) -> Self {
+    /// The block at an address, of a core that takes `refill` cycles to jump. Its first
+    /// slots may be of an IT block, with ITSTATE before each in `its`; `it` is that behind it.
+    pub fn new(address: u32, slots: Vec<Slot>, its: Vec<u8>, it: u8, refill: u8) -> Self {
         let mut begin = Begin::default();
         let outline = slots.iter().map(|slot| {
             let this = begin;
@@ -59,13 +66,25 @@ impl Block {
                 return Begin { behind: begin.offset, ..this };
             }
             begin.cycles += u32::from(slot.cost);
-            begin.offset += slot.size();
+            begin.offset += i16::from(slot.size());
             begin.count += 1;
-            Begin { behind: begin.offset, cost: slot.cost, ..this }
+            let behind = begin.offset;
+            if slot.is_followed() {
+                begin.cycles += u32::from(refill);
+                begin.offset = slot.imm.wrapping_sub(address) as i16;
+            }
+            Begin { behind, cost: slot.cost, ..this }
         });
         let outline = outline.collect();
         let first_reach = slots.first().map_or(0, |slot| u32::from(slot.size()) - 2);
-        Self { outline, first_reach, slots: slots.into(), it, courses: OnceLock::new() }
+        let (slots, its) = (slots.into(), its.into());
+        Self { outline, first_reach, slots, its, it, courses: OnceLock::new() }
+    }
+
+    /// ITSTATE before a slot.
+    #[inline(always)]
+    pub fn it_before(&self, index: usize) -> u8 {
+        self.its.get(index).copied().unwrap_or(0)
     }
 
     /// The course by the table of costs.
@@ -110,13 +129,13 @@ const ALONE: &[Begin] = &[Begin { cycles: 0, word: 0, offset: 0, behind: 0, coun
 
 /// A pass through a block. Between the instruction that has been taken from it last and
 /// the next one it is a point in the program: see [`Pass::progress`].
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Pass<'a> {
     /// What is still to be executed.
-    pub rest: &'a [Slot],
+    rest: Iter<'a, Slot>,
     begins: &'a [Begin],
-    /// Slots that were taken off the end, to leave the block earlier.
-    cut: usize,
+    /// How many slots are executed before the block is left.
+    end: usize,
     /// How far the program had come at the beginning, and what came unexpected since.
     start: u32,
     cycles: u64,
@@ -131,9 +150,9 @@ impl<'a> Pass<'a> {
     #[inline(always)]
     pub fn through(slots: &'a [Slot], begins: &'a [Begin], from: Progress) -> Self {
         Self {
-            rest: slots,
+            rest: slots.iter(),
             begins,
-            cut: 0,
+            end: slots.len(),
             start: from.pc,
             cycles: from.cycles,
             instructions: from.instructions,
@@ -150,13 +169,25 @@ impl<'a> Pass<'a> {
     /// Within such an instruction.
     #[inline(always)]
     pub fn within(from: Progress) -> Self {
-        Self { word: from.word, ..Self::through(&[], ALONE, from) }
+        Self { word: from.word, end: 1, ..Self::through(&[], ALONE, from) }
+    }
+
+    /// Takes the next slot.
+    #[inline(always)]
+    pub fn next(&mut self) -> Option<&'a Slot> {
+        self.rest.next()
+    }
+
+    /// Whether the block is left behind this slot.
+    #[inline(always)]
+    pub fn is_over(&self) -> bool {
+        self.rest.as_slice().is_empty()
     }
 
     /// Which slot is being executed.
     #[inline(always)]
     pub fn index(&self) -> usize {
-        self.begins.len().wrapping_sub(1 + self.cut + self.rest.len())
+        self.end.wrapping_sub(1 + self.rest.len())
     }
 
     /// How far the course is when that slot begins.
@@ -179,13 +210,13 @@ impl<'a> Pass<'a> {
     /// The address of the instruction that executes.
     #[inline(always)]
     pub fn address(&self) -> u32 {
-        self.start.wrapping_add(self.begin().offset.into())
+        self.start.wrapping_add_signed(self.begin().offset.into())
     }
 
     /// The address behind it.
     #[inline(always)]
     pub fn behind(&self) -> u32 {
-        self.start.wrapping_add(self.begin().behind.into())
+        self.start.wrapping_add_signed(self.begin().behind.into())
     }
 
     /// How far the program has come while the instruction executes.
@@ -193,7 +224,7 @@ impl<'a> Pass<'a> {
     pub fn progress(&self) -> Progress {
         let begin = self.begin();
         Progress {
-            pc: self.start.wrapping_add(begin.behind.into()),
+            pc: self.start.wrapping_add_signed(begin.behind.into()),
             cycles: self.cycles.wrapping_add(begin.cycles.into()),
             instructions: self.instructions + u64::from(begin.count),
             word: if self.word == AS_EXPECTED { begin.word } else { self.word },
@@ -203,27 +234,22 @@ impl<'a> Pass<'a> {
     /// Leaves the block behind this instruction.
     #[inline(always)]
     pub fn leave(&mut self) {
-        self.cut += self.rest.len();
-        self.rest = &[];
+        self.end -= self.rest.len();
+        self.rest = [].iter();
     }
 
-    /// Leaves the block in time for a deadline, but not before the next instruction.
+    /// Leaves the block in time for a deadline, but not before an instruction that is next.
     #[inline(always)]
     pub fn leave_before(&mut self, deadline: u64) {
-        // By value: so the compiler can keep a pass in registers.
-        *self = self.leaving_before(deadline);
-    }
-
-    #[inline(never)]
-    fn leaving_before(mut self, deadline: u64) -> Self {
-        let next = self.index().wrapping_add(1);
-        let begins = self.begins.get(next..).unwrap_or_default();
-        let due = |begin: &Begin| self.cycles.wrapping_add(begin.cycles.into()) >= deadline;
-        let kept = begins.iter().position(due).unwrap_or(begins.len()).max(1);
-        let kept = kept.min(self.rest.len());
-        self.cut += self.rest.len() - kept;
-        self.rest = &self.rest[..kept];
-        self
+        // The target of a jump may be fetched, but not have entered a pipeline yet.
+        let least = usize::from(self.begin().word & TAKEN == 0);
+        let rest = self.rest.as_slice();
+        let begins = self.begins.get(self.end - rest.len()..).unwrap_or_default();
+        let kept = before(begins, deadline.saturating_sub(self.cycles)).max(least);
+        if let Some(kept) = rest.get(..kept) {
+            self.end -= rest.len() - kept.len();
+            self.rest = kept.iter();
+        }
     }
 
     /// Takes more cycles than the course says, which is a reason to leave if a deadline
@@ -259,6 +285,12 @@ impl<'a> Pass<'a> {
     }
 }
 
+/// How many begin before a cycle.
+#[inline(never)]
+fn before(begins: &[Begin], cycle: u64) -> usize {
+    begins.iter().take_while(|begin| u64::from(begin.cycles) < cycle).count()
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::Barrier;
@@ -270,7 +302,8 @@ mod tests {
         const THREADS: u32 = 4;
         const WORDS: u32 = 300;
         for _ in 0..20 {
-            let (block, barrier) = (Block::new(Vec::new(), 0), Barrier::new(THREADS as usize));
+            let (block, barrier) =
+                (Block::new(0, Vec::new(), Vec::new(), 0, 0), Barrier::new(THREADS as usize));
             // All threads at the end of the same list.
             let keep = |thread: u32| {
                 barrier.wait();

@@ -22,7 +22,7 @@ pub const PAGE_BYTES: u32 = 1 << PAGE_SHIFT;
 /// Halfwords in a page.
 const PAGE_HALFWORDS: usize = 1 << (PAGE_SHIFT - 1);
 /// The most instructions in a block: blocks may overlap, and longer ones gain little.
-const BLOCK_SLOTS: usize = 16;
+const BLOCK_SLOTS: usize = 32;
 
 /// What is known of a piece of code: what begins at each halfword.
 #[derive(Debug)]
@@ -147,13 +147,13 @@ impl Window {
         mut address: u32,
         mut it: u8,
         last: u32,
-    ) -> Option<Vec<Slot>> {
+    ) -> Option<Vec<(Slot, u8)>> {
         let mut slots = Vec::new();
         while it != 0 {
             let slot = self.checked_slot(decoder, bus, address).filter(|_| address <= last)?;
             let last_of_block = after_it(it) == 0;
             address = address.wrapping_add(slot.size().into());
-            let slot = slot.in_it_block(it);
+            let slot = slot.inside_it();
             let op = slot.unguarded().op;
             let (stands_alone, may_leave) = match op.group() {
                 Group::Special | Group::Security | Group::Raise | Group::Wait => (true, true),
@@ -164,7 +164,7 @@ impl Window {
             if stands_alone || changes && !last_of_block || it >> 5 == 7 {
                 return None;
             }
-            slots.push(slot);
+            slots.push((slot, it));
             it = after_it(it);
         }
         Some(slots)
@@ -181,35 +181,46 @@ impl Window {
     ) -> Option<Block> {
         let page_end = address | (PAGE_BYTES - 1);
         let mut slots: Vec<Slot> = Vec::with_capacity(BLOCK_SLOTS);
-        let mut at = address;
-        let (base, line_bytes) = (self.base, self.line_bytes.unwrap_or(1));
+        let (mut at, mut reached) = (address, address);
+        let (base, line_bytes) = (self.base, self.line_bytes);
         let mut push = |slots: &mut Vec<Slot>, slot: Slot| {
+            let last = at.wrapping_add(u32::from(slot.size()) - 2);
             // Whoever enters a block fetches its first instruction.
-            if slot.enters_line() && at != address {
-                let last = at.wrapping_add(u32::from(slot.size()) - 2);
-                slots.push(slot.line(last, last.wrapping_sub(base) / line_bytes));
+            if let Some(bytes) = line_bytes
+                && let Some(before) = slots.last()
+                && if before.is_followed() {
+                    (at ^ reached) & !(bytes - 1) != 0
+                } else {
+                    slot.enters_line()
+                }
+            {
+                slots.push(slot.line(last, last.wrapping_sub(base) / bytes));
             }
             slots.push(slot);
-            at = at.wrapping_add(slot.size().into());
+            reached = last;
+            at = if slot.is_followed() { slot.imm } else { last.wrapping_add(2) };
             at
         };
         let mut next = address;
-        let mut it_behind = 0;
+        let (mut its, mut it_behind) = (Vec::new(), 0);
         if let Some((it, holds)) = group {
-            for slot in self.it_block(decoder, bus, address, it, page_end)? {
-                let executes = (slot.it >> 4 == it >> 4) == holds;
+            for (slot, before) in self.it_block(decoder, bus, address, it, page_end)? {
+                let executes = (before >> 4 == it >> 4) == holds;
                 let slot = if executes { slot } else { slot.skipped(decoder.rules.skip) };
                 next = push(&mut slots, slot);
+                // A line has the same before it.
+                its.resize(slots.len(), before);
             }
         }
         while slots.last().is_none_or(|last| !ends_block(last))
             && slots.len() < BLOCK_SLOTS
-            && next <= page_end
+            && next | (PAGE_BYTES - 1) == page_end
             && let Some(slot) = self.checked_slot(decoder, bus, next)
             && slot.op != Op::Stop
         {
             if slot.op != Op::It {
-                next = push(&mut slots, slot);
+                let followed = self.followed(decoder, bus, next, &slot);
+                next = push(&mut slots, followed.unwrap_or(slot));
                 continue;
             }
             let (behind, it) = (next.wrapping_add(slot.size().into()), slot.imm as u8);
@@ -222,7 +233,30 @@ impl Window {
             }
             break;
         }
-        (!slots.is_empty()).then(|| Block::new(slots, it_behind))
+        let refill = decoder.rules.refill;
+        (!slots.is_empty()).then(|| Block::new(address, slots, its, it_behind, refill))
+    }
+
+    /// The branch at an address, if the block is to go on at its target: where it always
+    /// leads there, or leads back, as loops do.
+    fn followed(
+        &mut self,
+        decoder: &Decoder,
+        bus: &mut Bus,
+        address: u32,
+        slot: &Slot,
+    ) -> Option<Slot> {
+        let (followed, target) = (slot.followed()?, slot.imm);
+        let same_page = (address ^ target) & !(PAGE_BYTES - 1) == 0;
+        let expected = matches!(slot.op, Op::B | Op::Bl) || target <= address;
+        if !same_page || !expected {
+            return None;
+        }
+        let size = self.checked_slot(decoder, bus, target)?.size();
+        let last = target.wrapping_add(u32::from(size) - 2);
+        // Whoever jumps fetches the lines of the target one by one.
+        let one_line = self.line_bytes.is_none_or(|bytes| (target ^ last) & !(bytes - 1) == 0);
+        one_line.then_some(followed)
     }
 }
 

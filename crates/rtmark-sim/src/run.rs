@@ -15,7 +15,7 @@ use crate::cpu::after_it;
 use crate::exec::{Flow, Trap};
 use crate::give_way::Stand;
 use crate::isa::{Op, Slot};
-use crate::machine::{Machine, NO_LINE, NOT_FETCHED, Sleep};
+use crate::machine::{Machine, NOT_FETCHED, Sleep};
 use crate::nvic::{Masks, SYSTICK};
 use crate::semihosting::Reply;
 use crate::stop::{FaultKind, Stop};
@@ -142,7 +142,8 @@ impl Machine {
                     self.cpu.pc = at.target;
                 }
                 let undone = trap.undoes_instruction();
-                self.cpu.it = if undone { slot.it } else { after_it(slot.it) };
+                let it = block.it_before(executed);
+                self.cpu.it = if undone { it } else { after_it(it) };
                 self.end_trapped(trap, at.address(), *slot)?;
                 if self.cpu.it != 0 {
                     self.attend_soon();
@@ -155,9 +156,9 @@ impl Machine {
             if outcome == Ok(Flow::Jump) {
                 state.pc = at.target;
                 state.word |= TAKEN;
-            } else if let Some(next) = block.slots.get(executed + 1) {
-                if next.it != 0 {
-                    it = next.it;
+            } else if executed + 1 < block.slots.len() {
+                it = block.it_before(executed + 1);
+                if it != 0 {
                     break;
                 }
             } else {
@@ -248,8 +249,7 @@ impl Machine {
             self.instructions += 1;
             return self.end_instruction(beginning, &Slot::undefined(slot.size()), Ok(()));
         }
-        let op = if slot.size() == 2 { slot.op.inside_it() } else { slot.op };
-        let slot = Slot { op, ..slot };
+        let slot = slot.inside_it();
         if alert && let Some(result) = self.give_way(Stand { pc, it }, &slot) {
             return self.end_instruction(beginning, &slot, result);
         }
@@ -512,18 +512,12 @@ impl Machine {
     /// Waits for the next instruction of a block, which enters a line.
     #[inline(always)]
     pub(crate) fn fetch_next(&mut self, at: &mut Pass<'_>, line: &Slot) {
-        if (line.imm ^ self.line) & self.line_mask == 0 {
+        let Some(memory) = self.lines.get_mut(self.bus.code_memory()) else { return };
+        self.line = line.imm;
+        if memory.enter_settled(line.aux) || memory.is_immediate() {
             return;
         }
-        let now = at.now();
-        let waits = if self.line == NO_LINE {
-            let first = line.imm.wrapping_sub(u32::from(line.size()) - 2);
-            self.fetch_lines(first, line.imm, now) - now
-        } else {
-            let Some(memory) = self.lines.get_mut(self.bus.code_memory()) else { return };
-            self.line = line.imm;
-            if memory.is_immediate() { 0 } else { memory.enter(line.aux, now) }
-        };
+        let waits = memory.enter(line.aux, at.now());
         if waits > 0 {
             at.wait_for_next(waits, self.deadline);
         }

@@ -83,13 +83,21 @@ impl Machine {
         let mut entered = Entered { word: from.word, cost: 0 };
         let mut cycles = 0;
         let mut of_line = false;
+        let mut count = 0;
         for (at, begin) in begins.iter_mut().enumerate() {
-            // An instruction enters before its line is fetched.
             let line = block.slots[at].op == Op::Line;
+            if line && entered.word & TAKEN != 0 {
+                // The target of a jump is fetched while the pipeline is refilled.
+                (begin.cycles, begin.word, begin.cost) = (cycles, entered.word, 0);
+                // Nothing has been executed since the branch.
+                begin.count = count;
+                continue;
+            }
+            // Any other instruction enters before its line is fetched.
             let slot = &block.slots[at + usize::from(line)];
             if !of_line && entered.word & ENTERED == 0 {
-                let pc = from.pc.wrapping_add(begin.offset.into());
-                let condition = match slot.it {
+                let pc = from.pc.wrapping_add_signed(begin.offset.into());
+                let condition = match block.it_before(at) {
                     0 => Condition::None,
                     _ if slot.op == Op::Skip => Condition::Failed,
                     _ => Condition::Passed,
@@ -100,7 +108,10 @@ impl Machine {
             }
             entered.word &= !ENTERED;
             (begin.cycles, begin.word, begin.cost) = (cycles, entered.word, 0);
-            of_line = line;
+            (of_line, count) = (line, begin.count);
+            if block.slots[at].is_followed() {
+                entered.word |= TAKEN;
+            }
         }
         Some(block.keep(from.word, begins))
     }

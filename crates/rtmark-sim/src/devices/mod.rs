@@ -406,6 +406,7 @@ impl Machine {
         if effects.memory_changed {
             // What is known of the line that code comes from holds no longer.
             (self.line, self.line_mask) = (NO_LINE, u32::MAX);
+            self.attend_soon();
         }
         let divisors = self.devices.divisors;
         let wanted = [0, 1, 2].map(|clock| effects.scaled[clock].unwrap_or(divisors[clock]));

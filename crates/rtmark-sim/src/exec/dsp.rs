@@ -30,6 +30,18 @@ impl Machine {
         self.cpu.q |= saturated;
     }
 
+    /// SMULxy and SMLAxy, which compilers use.
+    #[inline(always)]
+    pub(super) fn multiply_halves(&mut self, s: &Slot) {
+        let (n, m) = (self.cpu.get(s.n), self.cpu.get(s.m));
+        let product = half(n, s.aux & 2 != 0) * half(m, s.aux & 1 != 0);
+        if s.op == Op::Smulxy {
+            self.cpu.set(s.d, product as u32);
+        } else {
+            self.set_wrapped(s.d, product + i64::from(self.cpu.get(s.a) as i32));
+        }
+    }
+
     #[inline(never)]
     pub(super) fn execute_dsp(&mut self, s: &Slot) -> Done {
         let (n, m, a) = (self.cpu.get(s.n), self.cpu.get(s.m), self.cpu.get(s.a));
@@ -93,14 +105,6 @@ impl Machine {
                     self.cpu.q |= saturated;
                 }
                 self.cpu.set(s.d, result);
-            }
-            Op::Smulxy | Op::Smlaxy => {
-                let product = half(n, s.aux & 2 != 0) * half(m, low_variant);
-                if s.op == Op::Smulxy {
-                    self.cpu.set(s.d, product as u32);
-                } else {
-                    self.set_wrapped(s.d, product + accumulator);
-                }
             }
             Op::Smulwy | Op::Smlawy => {
                 let product = (signed_n * half(m, low_variant)) >> 16;

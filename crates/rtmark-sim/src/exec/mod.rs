@@ -122,8 +122,7 @@ impl Machine {
     #[inline(always)]
     pub(crate) fn execute(&mut self, at: &mut Pass<'_>) -> Outcome {
         use alu::{arithmetic, logic};
-        while let [s, rest @ ..] = at.rest {
-            at.rest = rest;
+        while let Some(s) = at.next() {
             /// A second operand: immediate, register, or shifted register with its carry.
             macro_rules! op2 {
                 (I) => {{ (s.imm, if s.aux == 1 { s.imm >> 31 != 0 } else { self.cpu.c }) }};
@@ -206,6 +205,16 @@ impl Machine {
             macro_rules! branch_if {
                 ($condition:expr) => {{
                     if $condition {
+                        return Ok(self.branch(at, s.imm));
+                    }
+                }};
+            }
+            /// The same where the block goes on at the target.
+            macro_rules! follow_if {
+                ($condition:expr) => {{
+                    if !$condition {
+                        at.leave();
+                    } else if at.is_over() {
                         return Ok(self.branch(at, s.imm));
                     }
                 }};
@@ -460,6 +469,27 @@ impl Machine {
                     self.cpu.set(14, at.behind() | 1);
                     return Ok(self.branch(at, s.imm));
                 }
+                Op::FollowB => follow_if!(true),
+                Op::FollowEq => follow_if!(self.cpu.z == 0),
+                Op::FollowNe => follow_if!(self.cpu.z != 0),
+                Op::FollowCs => follow_if!(self.cpu.c),
+                Op::FollowCc => follow_if!(!self.cpu.c),
+                Op::FollowMi => follow_if!(self.cpu.condition(4)),
+                Op::FollowPl => follow_if!(self.cpu.condition(5)),
+                Op::FollowVs => follow_if!(self.cpu.condition(6)),
+                Op::FollowVc => follow_if!(self.cpu.condition(7)),
+                Op::FollowHi => follow_if!(self.cpu.condition(8)),
+                Op::FollowLs => follow_if!(self.cpu.condition(9)),
+                Op::FollowGe => follow_if!(self.cpu.condition(10)),
+                Op::FollowLt => follow_if!(self.cpu.condition(11)),
+                Op::FollowGt => follow_if!(self.cpu.condition(12)),
+                Op::FollowLe => follow_if!(self.cpu.condition(13)),
+                Op::FollowCbz => follow_if!(self.cpu.get(s.n) == 0),
+                Op::FollowCbnz => follow_if!(self.cpu.get(s.n) != 0),
+                Op::FollowBl => {
+                    self.cpu.set(14, at.behind() | 1);
+                    follow_if!(true);
+                }
                 Op::Bx => return self.branch_exchange(at, self.cpu.get(s.n)),
                 Op::BlxR => {
                     let target = self.cpu.get(s.n);
@@ -473,6 +503,24 @@ impl Machine {
                 Op::Line => self.fetch_next(at, s),
                 Op::Nop | Op::Yield | Op::Pld | Op::Skip => {}
                 Op::Clz | Op::Bfi | Op::Bfc | Op::Sbfx | Op::Rev => self.execute_integer(s)?,
+                Op::Smulxy | Op::Smlaxy => self.multiply_halves(s),
+                Op::Smulwy
+                | Op::Smlawy
+                | Op::Smlalxy
+                | Op::Smuad
+                | Op::Smusd
+                | Op::Smlad
+                | Op::Smlsd
+                | Op::Smlald
+                | Op::Smlsld
+                | Op::Smmul
+                | Op::Smmla
+                | Op::Smmls
+                | Op::Umaal
+                | Op::Qadd
+                | Op::Qsub
+                | Op::Pkhbt
+                | Op::Pkhtb => self.execute_dsp(s)?,
                 Op::Vadd
                 | Op::Vsub
                 | Op::Vmul

@@ -80,7 +80,6 @@ impl Fields {
             cost: 1,
             imm: self.get(b'i'),
             aux: 0,
-            it: 0,
         };
         match line.form {
             Form::Plain => self.plain(&mut slot),

@@ -46,10 +46,6 @@ operations! {
     /// `Watch` and `Stop` are no instructions but addresses that are watched or where the
     /// run is to stop, whose slots stand before the real ones; `Undefined` faults.
     Special { Watch, Stop, Undefined, }
-    /// What decoded blocks hold besides instructions: `Line`, that the next one reaches
-    /// another line of its memory, with the address of its last halfword and the line's number;
-    /// `Skip`, one in an IT block whose condition does not hold.
-    Prepared { Line, Skip, }
     /// An instruction that writes the stack pointer on a core with stack limits (see
     /// [`Slot::guarded`](super::Slot::guarded)).
     Guard { Guarded, }
@@ -151,9 +147,45 @@ operations! {
     FloatMemory { Vldr, Vstr, VldrLit, Vldm, Vstm, }
     /// The floating-point state that a call of Non-secure code would change.
     FloatState { Vlstm, Vlldm, }
+
+    /// What decoded blocks hold besides instructions: `Line`, that the next one reaches
+    /// another line of its memory, with the address of its last halfword and the line's number;
+    /// `Skip`, one in an IT block whose condition does not hold.
+    Prepared { Line, Skip, }
+    /// Branches that are expected to be taken: behind one, a block goes on at its target.
+    Followed {
+        FollowB, FollowEq, FollowNe, FollowCs, FollowCc, FollowMi, FollowPl, FollowVs, FollowVc,
+        FollowHi, FollowLs, FollowGe, FollowLt, FollowGt, FollowLe, FollowCbz, FollowCbnz,
+        FollowBl,
+    }
 }
 
 impl Op {
+    /// The branch of a known target behind which a block goes on there.
+    pub const fn followed(self) -> Option<Self> {
+        Some(match self {
+            Self::B => Self::FollowB,
+            Self::Beq => Self::FollowEq,
+            Self::Bne => Self::FollowNe,
+            Self::Bcs => Self::FollowCs,
+            Self::Bcc => Self::FollowCc,
+            Self::Bmi => Self::FollowMi,
+            Self::Bpl => Self::FollowPl,
+            Self::Bvs => Self::FollowVs,
+            Self::Bvc => Self::FollowVc,
+            Self::Bhi => Self::FollowHi,
+            Self::Bls => Self::FollowLs,
+            Self::Bge => Self::FollowGe,
+            Self::Blt => Self::FollowLt,
+            Self::Bgt => Self::FollowGt,
+            Self::Ble => Self::FollowLe,
+            Self::Cbz => Self::FollowCbz,
+            Self::Cbnz => Self::FollowCbnz,
+            Self::Bl => Self::FollowBl,
+            _ => return None,
+        })
+    }
+
     /// Whether the instruction loads from the address in `imm`.
     pub const fn is_literal(self) -> bool {
         matches!(

@@ -1,6 +1,6 @@
 //! One decoded instruction.
 
-use super::Op;
+use super::{Group, Op};
 
 /// In [`Slot::extent`]: fetching the instruction in sequence reaches a line of its
 /// memory that the one before did not.
@@ -28,25 +28,15 @@ pub struct Slot {
     pub imm: u32,
     /// What the operation needs besides: shift, rotation, variant.
     pub aux: u32,
-    /// ITSTATE before the instruction, where a decoded block knows it; else zero.
-    pub it: u8,
 }
+
+/// Blocks are read a slot at a time: no more than a quarter of a line of the host's cache.
+const _: () = assert!(size_of::<Slot>() == 16);
 
 impl Slot {
     /// An encoding of `size` bytes that no instruction has.
     pub const fn undefined(size: u8) -> Self {
-        Self {
-            op: Op::Undefined,
-            d: 0,
-            n: 0,
-            m: 0,
-            a: 0,
-            extent: size,
-            cost: 1,
-            imm: 0,
-            aux: 0,
-            it: 0,
-        }
+        Self { op: Op::Undefined, d: 0, n: 0, m: 0, a: 0, extent: size, cost: 1, imm: 0, aux: 0 }
     }
 
     /// Bytes of the encoding: 2 or 4.
@@ -55,13 +45,10 @@ impl Slot {
         self.extent & !ENTERS_LINE
     }
 
-    /// The instruction within an IT block, with ITSTATE before it.
-    pub fn in_it_block(mut self, it: u8) -> Self {
-        if self.size() == 2 {
-            self.op = self.op.inside_it();
-        }
-        self.it = it;
-        self
+    /// The instruction within an IT block.
+    pub fn inside_it(self) -> Self {
+        let op = if self.size() == 2 { self.op.inside_it() } else { self.op };
+        Self { op, ..self }
     }
 
     /// Whether fetching it in sequence reaches another line than the one before.
@@ -117,6 +104,17 @@ impl Slot {
     /// of this number: that is the line which it enters in sequence.
     pub const fn line(&self, last: u32, number: u32) -> Self {
         Self { op: Op::Line, cost: 0, imm: last, aux: number, ..*self }
+    }
+
+    /// The branch, if its target is known, for a block that goes on there.
+    pub fn followed(&self) -> Option<Self> {
+        let op = self.op.followed()?;
+        Some(Self { op, ..*self })
+    }
+
+    /// Whether a block goes on at the target of this branch.
+    pub fn is_followed(&self) -> bool {
+        self.op.group() == Group::Followed
     }
 
     /// The instruction passed over.

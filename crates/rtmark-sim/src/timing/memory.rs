@@ -16,7 +16,97 @@ use crate::soc::MemoryTiming;
 
 /// Lines that were kept, of which the least recently used one gives way.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct LineCache {
+enum LineCache {
+    Few(FewLines),
+    Many(ManyLines),
+}
+
+impl LineCache {
+    fn new(capacity: u8) -> Self {
+        let capacity = usize::from(capacity);
+        if capacity <= FEW {
+            Self::Few(FewLines { lines: [NO_LINE; FEW], capacity })
+        } else {
+            Self::Many(ManyLines::new(capacity))
+        }
+    }
+
+    fn clear(&mut self) {
+        match self {
+            Self::Few(few) => few.lines = [NO_LINE; FEW],
+            Self::Many(many) => many.clear(),
+        }
+    }
+
+    #[inline(always)]
+    fn contains(&self, line: u32) -> bool {
+        match self {
+            Self::Few(few) => few.lines.contains(&line),
+            Self::Many(many) => many.position(line).is_some(),
+        }
+    }
+
+    /// Whether the line is there; if so it becomes the latest.
+    #[inline(always)]
+    fn find(&mut self, line: u32) -> bool {
+        match self {
+            Self::Few(few) => few.find(line),
+            Self::Many(many) => many.find(line),
+        }
+    }
+
+    #[inline(always)]
+    fn insert(&mut self, line: u32) {
+        match self {
+            Self::Few(few) => few.insert(line),
+            Self::Many(many) => many.insert(line),
+        }
+    }
+}
+
+/// So many lines are found quickest one by one.
+const FEW: usize = 4;
+
+/// A few lines, of which the latest used one comes first; `NO_LINE` behind the last.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct FewLines {
+    lines: [u32; FEW],
+    capacity: usize,
+}
+
+impl FewLines {
+    #[inline(always)]
+    fn find(&mut self, line: u32) -> bool {
+        let [first, second, third, fourth] = self.lines;
+        if first == line {
+            return true;
+        }
+        self.lines = if second == line {
+            [second, first, third, fourth]
+        } else if third == line {
+            [third, first, second, fourth]
+        } else if fourth == line {
+            [fourth, first, second, third]
+        } else {
+            return false;
+        };
+        true
+    }
+
+    #[inline(always)]
+    fn insert(&mut self, line: u32) {
+        let [first, second, third, _] = self.lines;
+        for (at, held) in
+            self.lines.iter_mut().zip([line, first, second, third]).take(self.capacity)
+        {
+            *at = held;
+        }
+    }
+}
+
+/// Many lines, found by a hash.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct ManyLines {
     /// The kept lines by the order of their arrival, with when each was last used.
     lines: Vec<u32>,
     last_uses: Vec<u64>,
@@ -33,21 +123,22 @@ struct Hashed {
     /// The line that came last, `NO_LINE` when there is none.
     line: u32,
     /// Where it is among the lines.
-    at: u16,
+    at: u8,
     /// How many there are.
-    count: u16,
+    count: u8,
+    /// Whether the line behind the one that came last is kept, too.
+    followed: bool,
 }
 
 const HASHES: usize = 128;
-const EMPTY: Hashed = Hashed { line: NO_LINE, at: 0, count: 0 };
+const EMPTY: Hashed = Hashed { line: NO_LINE, at: 0, count: 0, followed: false };
 
 const fn hash(line: u32) -> usize {
     line as usize % HASHES
 }
 
-impl LineCache {
-    fn new(capacity: u8) -> Self {
-        let capacity = usize::from(capacity);
+impl ManyLines {
+    fn new(capacity: usize) -> Self {
         Self {
             lines: Vec::with_capacity(capacity),
             last_uses: Vec::with_capacity(capacity),
@@ -76,29 +167,35 @@ impl LineCache {
         }
     }
 
-    /// Whether the line is there; if so it becomes the latest.
     #[inline(always)]
     fn find(&mut self, line: u32) -> bool {
-        match self.position(line).and_then(|at| self.last_uses.get_mut(at)) {
-            Some(last_use) => {
-                self.uses += 1;
-                *last_use = self.uses;
-                true
-            }
-            None => false,
-        }
+        let Some(at) = self.position(line) else { return false };
+        self.note_use(at);
+        true
     }
 
+    /// Whether the line is there and so is the next one, as far as one look shows.
     #[inline(always)]
-    fn contains(&self, line: u32) -> bool {
-        self.position(line).is_some()
+    fn find_followed(&mut self, line: u32) -> bool {
+        let hashed = self.hashed[hash(line)];
+        let found = hashed.line == line && hashed.followed;
+        if found {
+            self.note_use(hashed.at.into());
+        }
+        found
+    }
+
+    /// The line at this place becomes the latest.
+    #[inline(always)]
+    fn note_use(&mut self, at: usize) {
+        if let Some(last_use) = self.last_uses.get_mut(at) {
+            self.uses += 1;
+            *last_use = self.uses;
+        }
     }
 
     #[inline(never)]
     fn insert(&mut self, line: u32) {
-        if self.capacity == 0 {
-            return;
-        }
         self.uses += 1;
         let at = if self.lines.len() < self.capacity {
             self.lines.push(line);
@@ -111,21 +208,39 @@ impl LineCache {
             self.unhash(leaving);
             oldest
         };
-        let hashed = &mut self.hashed[hash(line)];
-        *hashed = Hashed { line, at: at as u16, count: hashed.count + 1 };
+        let count = self.hashed[hash(line)].count + 1;
+        self.show(at, count);
+        self.tell_before(line, true);
     }
 
     /// Notes that a line has left.
     fn unhash(&mut self, leaving: u32) {
+        self.tell_before(leaving, false);
         let hashed = &mut self.hashed[hash(leaving)];
         hashed.count -= 1;
-        if hashed.count == 0 {
+        let count = hashed.count;
+        if count == 0 {
             *hashed = EMPTY;
         } else if hashed.line == leaving
             && let Some(at) = self.lines.iter().position(|&held| hash(held) == hash(leaving))
         {
-            // Another line of the same hash is the one to be found at one look.
-            (hashed.line, hashed.at) = (self.lines[at], at as u16);
+            self.show(at, count);
+        }
+    }
+
+    /// Has the line at this place, one of several of its hash, found at one look.
+    fn show(&mut self, at: usize, count: u8) {
+        let line = self.lines[at];
+        let followed = self.position(line + 1).is_some();
+        self.hashed[hash(line)] = Hashed { line, at: at as u8, count, followed };
+    }
+
+    /// Notes for the line before this one whether this one is kept.
+    fn tell_before(&mut self, line: u32, kept: bool) {
+        let before = line.wrapping_sub(1);
+        let hashed = &mut self.hashed[hash(before)];
+        if hashed.line == before && before != NO_LINE {
+            hashed.followed = kept;
         }
     }
 }
@@ -205,6 +320,8 @@ pub struct LineMemory {
     prefetch: Prefetch,
     instructions: LineCache,
     keeps_instructions: bool,
+    /// Whether a line that is kept, as the next one is, has nothing read.
+    settles: bool,
     data: LineCache,
     keeps_data: bool,
     shared: Option<SetCache>,
@@ -228,6 +345,7 @@ impl LineMemory {
             prefetch: NO_PREFETCH,
             instructions: LineCache::new(timing.instruction_lines),
             keeps_instructions: timing.instruction_lines > 0,
+            settles: false,
             data: LineCache::new(timing.data_lines),
             keeps_data: timing.data_lines > 0,
             uses_shared: shared.is_some(),
@@ -244,6 +362,7 @@ impl LineMemory {
         self.set(Setting::WaitStates(self.timing.wait_states));
         self.prefetches = self.timing.prefetch;
         self.keeps_instructions = self.timing.instruction_lines > 0;
+        self.settle();
         self.keeps_data = self.timing.data_lines > 0;
         self.uses_shared = self.shared.is_some();
         self.prefetch = NO_PREFETCH;
@@ -255,8 +374,17 @@ impl LineMemory {
         }
     }
 
+    fn settle(&mut self) {
+        self.settles = self.keeps_instructions && self.prefetches && !self.is_immediate();
+    }
+
     /// Changes what the memory does. What it cannot do stays off.
     pub fn set(&mut self, setting: Setting) {
+        self.change(setting);
+        self.settle();
+    }
+
+    fn change(&mut self, setting: Setting) {
         match setting {
             Setting::WaitStates(wait_states) => {
                 self.wait_states = wait_states.into();
@@ -325,17 +453,26 @@ impl LineMemory {
         if self.is_immediate() { 0 } else { self.enter(offset >> self.line_shift, now) }
     }
 
+    /// Begins to execute from the line of a number if that has nothing read and nothing
+    /// waits; answers whether it has begun.
+    #[inline(always)]
+    pub fn enter_settled(&mut self, line: u32) -> bool {
+        let LineCache::Many(kept) = &mut self.instructions else { return false };
+        let settled = self.settles && self.prefetch.line != line && kept.find_followed(line);
+        if settled {
+            self.buffered = line;
+        }
+        settled
+    }
+
     /// Begins to execute from the line of a number, in a memory that may wait: the cycles
     /// that the core waits for it.
     #[inline(always)]
     pub fn enter(&mut self, line: u32, now: u64) -> u64 {
-        if self.buffered == line {
-            self.read_ahead(line + 1, now);
-            return 0;
-        }
-        self.buffered = line;
         let wait = if self.prefetch.line == line {
             self.prefetch.ready.saturating_sub(now)
+        } else if self.buffered == line {
+            0
         } else if self.keeps_instructions {
             if self.instructions.find(line) {
                 0
@@ -348,6 +485,7 @@ impl LineMemory {
         } else {
             self.wait_states
         };
+        self.buffered = line;
         self.waited += wait;
         self.read_ahead(line + 1, now + wait);
         wait

@@ -1,0 +1,193 @@
+//! Loops, calls and jumps, which are executed many at a time: as if one by one.
+
+mod support;
+
+use std::ops::ControlFlow;
+
+use rtmark_sim::{CoreKind, Cycles, Machine, MemoryTiming, Observer, Register};
+use support::{BX_LR, FOREVER, NOP};
+
+/// Marsaglia's xorshift64*: the same programs on every host.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, end: u32) -> u32 {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        ((self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 32) as u32) % end
+    }
+
+    fn half(&mut self, end: u16) -> u16 {
+        self.below(end.into()) as u16
+    }
+}
+
+/// How slow flash is: not at all, with few or many kept lines, without help, with a cache.
+fn timings() -> [MemoryTiming; 5] {
+    let slow = MemoryTiming { wait_states: 3, line_bytes: 8, ..MemoryTiming::default() };
+    [
+        MemoryTiming::default(),
+        MemoryTiming { prefetch: true, instruction_lines: 2, ..slow },
+        MemoryTiming { prefetch: true, instruction_lines: 64, line_bytes: 16, ..slow },
+        slow,
+        MemoryTiming { cache_lines: 8, cache_ways: 2, ..slow },
+    ]
+}
+
+/// A program in the making: halfwords from an address on.
+struct Code {
+    random: Random,
+    core: CoreKind,
+    halves: Vec<u16>,
+}
+
+impl Code {
+    fn at(&self) -> i32 {
+        self.halves.len() as i32
+    }
+
+    /// Up to six instructions that go nowhere, on R0 to R3 and a word in RAM at R6.
+    fn body(&mut self) {
+        for _ in 0..self.random.below(7) {
+            let (d, n) = (self.random.half(4), self.random.half(4));
+            let halves: &[u16] = match self.random.below(10) {
+                0 => &[0x3001 | d << 8],                                   // ADDS Rd, #1
+                1 => &[0x0080 | n << 3 | d],                               // LSLS Rd, Rn, #2
+                2 => &[0x4040 | n << 3 | d],                               // EORS Rd, Rn
+                3 => &[0x6830 | d],                                        // LDR Rd, [R6]
+                4 => &[0x6030 | d],                                        // STR Rd, [R6]
+                5 => &[0x4340 | n << 3 | d],                               // MULS Rd, Rn
+                6 => &[0xF3EF, 0x8000 | d << 8],                           // MRS Rd, APSR
+                7 if self.core.is_mainline() => &[0xF100 | n, d << 8 | 1], // ADD.W Rd, Rn, #1
+                8 if self.core.is_mainline() => &[0xFBB0 | n, 0xF0F0 | d << 8 | d], // UDIV
+                9 if self.core.is_mainline() => &[0xBF08, 0x1C40 | n << 3 | d], // IT EQ; ADDEQ
+                _ => &[NOP],
+            };
+            self.halves.extend(halves);
+        }
+        // CMP R0, R1 and any condition, over one instruction, or B over it.
+        match self.random.below(3) {
+            0 => self.halves.extend([0x4288, 0xD000 | self.random.half(14) << 8, 0x3201]),
+            1 => self.halves.extend([0xE000, 0x3201]),
+            _ => {}
+        }
+    }
+
+    /// BL to a place of the program.
+    fn call(&mut self, target: i32) {
+        let offset = ((target - self.at() - 2) * 2) as u32;
+        let (high, low) = ((offset >> 12 & 0x3FF) as u16, (offset >> 1 & 0x7FF) as u16);
+        // So near that all bits above are the sign.
+        let sign = (offset >> 31) as u16;
+        self.halves.extend([0xF000 | sign << 10 | high, 0xF800 | low]);
+    }
+
+    /// SUBS of a counter and a jump back to a place while it is not zero.
+    fn again(&mut self, counter: u16, to: i32) {
+        self.halves.push(0x3801 | counter << 8);
+        let back = (to - self.at() - 2) as u16;
+        if self.random.below(3) == 0 {
+            // BEQ over a B back.
+            self.halves.extend([0xD000, 0xE000 | (back - 1) & 0x7FF]);
+        } else {
+            self.halves.push(0xD100 | back & 0xFF);
+        }
+    }
+
+    /// A function and, behind it, loops that may call it; answers where those begin.
+    fn program(&mut self) -> u32 {
+        self.body();
+        self.halves.push(BX_LR);
+        // So that pages end in other places.
+        self.halves.extend(vec![NOP; self.random.below(80) as usize]);
+        let start = self.at();
+        let outer_count = 1 + self.random.half(5);
+        self.halves.push(0x2400 | outer_count);
+        let outer = self.at();
+        self.body();
+        let inner_count = 1 + self.random.half(40);
+        self.halves.push(0x2500 | inner_count);
+        let inner = self.at();
+        self.body();
+        if self.random.below(2) == 0 {
+            self.call(0);
+        }
+        self.body();
+        self.again(5, inner);
+        self.body();
+        self.again(4, outer);
+        self.halves.push(FOREVER);
+        start as u32 * 2
+    }
+}
+
+/// A machine before such a program, with interrupts to come.
+fn machine(core: CoreKind, timing: MemoryTiming, seed: u64) -> Machine {
+    let mut soc = support::soc(core);
+    soc.memories[0].timing = timing;
+    let mut code = Code { random: Random(seed), core, halves: Vec::new() };
+    let base = 0x200 + 2 * code.random.below(64);
+    let start = base + code.program();
+    let mut machine = Machine::new(&soc);
+    let bytes: Vec<u8> = code.halves.iter().flat_map(|half| half.to_le_bytes()).collect();
+    machine.poke(base, &bytes).expect("flash");
+    machine.poke(0, &support::STACK.to_le_bytes()).expect("flash");
+    // ADDS R0, #1; BX LR
+    machine.poke(0x180, &[1, 0x30, 0x70, 0x47]).expect("flash");
+    for exception in 1..64 {
+        machine.poke(4 * exception, &0x181u32.to_le_bytes()).expect("flash");
+    }
+    machine.reset().expect("vectors");
+    machine.set_register(Register::R(6), support::RAM + 0x100);
+    machine.set_register(Register::Pc, start);
+    machine.store_word(support::NVIC_ISER, 0xFF).expect("NVIC");
+    for interrupt in 0..8 {
+        let at = code.random.below(1500);
+        machine.pend_interrupt(interrupt, Cycles(at.into()));
+    }
+    machine
+}
+
+struct Watcher;
+
+impl Observer for Watcher {
+    fn before(&mut self, _: &Machine) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+}
+
+fn state(machine: &Machine) -> (u64, u64, u64, Vec<u32>, Vec<u8>) {
+    let registers = (0..15).map(Register::R).chain([Register::Pc, Register::Xpsr]);
+    (
+        machine.cycles().0,
+        machine.instructions().0,
+        machine.waited().0,
+        registers.map(|register| machine.register(register)).collect(),
+        machine.peek(support::RAM, 0x4000),
+    )
+}
+
+#[test]
+fn loops_are_their_instructions_one_by_one() {
+    let mut executed = 0;
+    for &core in CoreKind::ALL {
+        for timing in timings() {
+            for seed in 1..60 {
+                let mut one = machine(core, timing, seed);
+                let mut other = one.clone();
+                let mut random = Random(seed * 11);
+                let mut limit = Cycles(0);
+                for _ in 0..24 {
+                    limit.0 += 1 + u64::from(random.below(200));
+                    let stop = one.run(limit);
+                    assert_eq!(stop, other.run_observed(limit, &mut Watcher));
+                    let (one, other) = (state(&one), state(&other));
+                    assert!(one == other, "{core} {timing:?} seed {seed} at {limit:?}");
+                }
+                executed += one.instructions().0;
+            }
+        }
+    }
+    assert!(executed > 1_000_000, "too few instructions to tell: {executed}");
+}
