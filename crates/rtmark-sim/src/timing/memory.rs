@@ -18,7 +18,7 @@ use crate::soc::MemoryTiming;
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum LineCache {
     Few(FewLines),
-    Many(ManyLines),
+    Many(Box<ManyLines>),
 }
 
 impl LineCache {
@@ -27,7 +27,7 @@ impl LineCache {
         if capacity <= FEW {
             Self::Few(FewLines { lines: [NO_LINE; FEW], capacity })
         } else {
-            Self::Many(ManyLines::new(capacity))
+            Self::Many(Box::new(ManyLines::new(capacity)))
         }
     }
 
