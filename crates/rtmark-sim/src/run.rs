@@ -395,7 +395,7 @@ impl Machine {
         loop {
             self.reach_next();
             let step = match self.attend_once() {
-                Ok(Due::Instruction) if !self.expects_pend() => return None,
+                Ok(Due::Instruction) if self.cycles < self.deadline => return None,
                 Ok(Due::Attention) => continue,
                 Ok(due) => self.step_due(due),
                 Err(stop) => Err(stop),

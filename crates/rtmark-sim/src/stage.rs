@@ -117,25 +117,36 @@ impl Machine {
     }
 
     /// Lets the instruction at `pc` enter the execute stage; `None` when no more can be kept.
+    #[inline(always)]
     fn enter(&mut self, describe: Describe, pc: u32, word: u32) -> Option<Entered> {
-        let (decoder, bus, data_bus) = (&self.code.decoder, &self.bus, self.data_bus);
         let ici = self.cpu.ici();
-        let incoming = || {
-            let mut slot = decoder.decode(bus, pc).unwrap_or(Slot::undefined(2));
-            if let Some(ici) = ici {
-                slot = rest(&slot, ici);
-            }
-            let mut behind = [0; 2];
-            bus.peek(pc.wrapping_add(slot.size().into()), &mut behind);
-            let mut step = describe(&slot, u16::from_le_bytes(behind));
-            if step.is_transfer() {
-                step.bus = if slot.op.is_literal() { Bus::of(slot.imm) } else { data_bus };
-            }
-            Incoming { step, size: slot.size().into(), target: slot.imm }
-        };
+        let known = if ici.is_none() { self.pace.recall(pc, word) } else { None };
+        known.or_else(|| self.work_out(describe, pc, word, ici))
+    }
+
+    #[inline(never)]
+    fn work_out(
+        &mut self,
+        describe: Describe,
+        pc: u32,
+        word: u32,
+        ici: Option<u8>,
+    ) -> Option<Entered> {
+        let (decoder, bus) = (&self.code.decoder, &self.bus);
+        let mut slot = decoder.decode(bus, pc).unwrap_or(Slot::undefined(2));
+        if let Some(ici) = ici {
+            slot = rest(&slot, ici);
+        }
+        let mut behind = [0; 2];
+        bus.peek(pc.wrapping_add(slot.size().into()), &mut behind);
+        let mut step = describe(&slot, u16::from_le_bytes(behind));
+        if step.is_transfer() {
+            step.bus = if slot.op.is_literal() { Bus::of(slot.imm) } else { self.data_bus };
+        }
+        let incoming = Incoming { step, size: slot.size().into(), target: slot.imm };
         match ici {
-            None => self.pace.enter(pc, word, incoming),
-            Some(_) => self.pace.enter_rest(pc, word, &incoming()),
+            None => self.pace.enter(pc, word, &incoming),
+            Some(_) => self.pace.enter_rest(pc, word, &incoming),
         }
     }
 

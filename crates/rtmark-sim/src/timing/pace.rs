@@ -206,6 +206,10 @@ const fn condition(word: u32) -> Condition {
 
 const NOTHING: Recent = Recent { key: u64::MAX, entered: Entered { word: 0, cost: 0 } };
 
+const fn key(pc: u32, word: u32) -> u64 {
+    (pc as u64) << 32 | word as u64
+}
+
 const fn place(key: u64) -> usize {
     (key.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40) as usize % RECENT
 }
@@ -238,26 +242,23 @@ impl Pace {
         self.tables().numbered(word, stage)
     }
 
-    /// Lets the instruction at `pc` enter the execute stage; `None` when the tables are full.
-    pub fn enter(
-        &mut self,
-        pc: u32,
-        word: u32,
-        incoming: impl FnOnce() -> Incoming,
-    ) -> Option<Entered> {
+    /// What comes of letting the instruction at `pc` enter the execute stage, if that is
+    /// remembered.
+    #[inline(always)]
+    pub fn recall(&self, pc: u32, word: u32) -> Option<Entered> {
+        let key = key(pc, word);
+        let recent = self.recent.get(place(key)).filter(|recent| recent.key == key)?;
+        Some(recent.entered)
+    }
+
+    /// Lets the instruction at `pc` enter the execute stage, and remembers what comes of it;
+    /// `None` when the tables are full.
+    pub fn enter(&mut self, pc: u32, word: u32, incoming: &Incoming) -> Option<Entered> {
+        let entered = self.enter_rest(pc, word, incoming)?;
         if self.recent.is_empty() {
             self.recent = vec![NOTHING; RECENT];
         }
-        let key = u64::from(pc) << 32 | u64::from(word);
-        if let Some(recent) = self.recent.get(place(key)).filter(|recent| recent.key == key) {
-            return Some(recent.entered);
-        }
-        let mut tables = self.tables();
-        if tables.are_full() {
-            return None;
-        }
-        let entered = tables.work_out(pc, word, &incoming());
-        drop(tables);
+        let key = key(pc, word);
         self.recent[place(key)] = Recent { key, entered };
         Some(entered)
     }
