@@ -67,6 +67,7 @@ impl Machine {
 
     /// Reads, changes and writes, with nothing in between.
     fn write_bit(&mut self, bit: Bit, value: u32, bytes: u32) -> Done {
+        self.note_bit_band_write();
         let word = self.read_word_of(bit)? & !(1 << bit.number) | value << bit.number;
         if self.bus.store::<4>(bit.word, word.to_le_bytes()).is_some() {
             if self.bus.code_writes.dirty {

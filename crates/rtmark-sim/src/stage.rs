@@ -24,6 +24,13 @@ impl Machine {
         }
     }
 
+    /// Notes that a data access writes to the bit-band alias.
+    pub(crate) fn note_bit_band_write(&mut self) {
+        if self.rules.describe.is_some() {
+            self.word = pace::with_bit_band_write(self.word);
+        }
+    }
+
     /// Waits for a memory that takes longer than the core to answer a data access.
     pub(crate) fn wait_for_data(&mut self, place: Place) {
         let waits = self.lines[place.memory].read(place.offset);

@@ -94,3 +94,46 @@ fn the_protection_unit_sees_the_alias() {
         assert_eq!(running.names(), names);
     }
 }
+
+/// Cycles from one load of the counter to another one with these instructions in between:
+/// `r4` leads to RAM, `r5` to the alias of another word of it, stores are not buffered.
+fn between(core: CoreKind, instructions: &[u16]) -> u32 {
+    let mut firmware = Firmware::new();
+    firmware.store(DEMCR, 1 << 24).store(0xE000_1000, 1).store(ACTLR, 2);
+    firmware.set(4, RAM + 0x550).set(5, alias(RAM + 0x150, 0)).set(0, 0xE000_1000);
+    while firmware.here() % 16 != 0 {
+        firmware.nops(1);
+    }
+    // isb; ldr r1, [r0, #4]; ...; ldr r2, [r0, #4]
+    firmware.op(&[0xF3BF, 0x8F6F, 0x6841]).op(instructions).op(&[0x6842]).forever();
+    let mut running = firmware.on(core);
+    running.run(1_000);
+    running.r(2).wrapping_sub(running.r(1))
+}
+
+#[test]
+fn a_bit_is_read_before_it_is_written() {
+    const STORE: [u16; 2] = [0xF8C4, 0x7000]; // str.w r7, [r4]
+    const LOAD: [u16; 2] = [0xF8D4, 0x6000]; // ldr.w r6, [r4]
+    const STORE_BIT: [u16; 2] = [0xF8C5, 0x7004];
+    const LOAD_BIT: [u16; 2] = [0xF8D5, 0x6004];
+    // As a CC2650 took: a write of a bit keeps the bus for three cycles more, and begins
+    // with a read, which waits for a write before it.
+    let measured: &[(&[[u16; 2]], u32)] = &[
+        (&[STORE_BIT], 7),
+        (&[STORE_BIT, STORE], 8),
+        (&[STORE_BIT, STORE_BIT], 12),
+        (&[STORE_BIT, STORE, STORE_BIT], 13),
+        (&[STORE_BIT, STORE_BIT, STORE_BIT], 17),
+        (&[LOAD_BIT, LOAD_BIT], 5),
+        (&[LOAD_BIT, STORE_BIT], 8),
+        (&[LOAD_BIT, STORE_BIT, LOAD, STORE], 11),
+        (&[LOAD_BIT, STORE_BIT, LOAD_BIT, STORE_BIT], 14),
+        (&[STORE_BIT, LOAD_BIT], 9),
+        (&[STORE_BIT, LOAD_BIT, STORE_BIT, LOAD_BIT], 15),
+    ];
+    for (instructions, cycles) in measured {
+        let found = between(CoreKind::CortexM3, &instructions.concat());
+        assert_eq!(found, *cycles, "{instructions:04X?}");
+    }
+}

@@ -131,7 +131,9 @@ impl Witness {
         let mut holders: Vec<(Option<Held>, u64)> = Vec::new();
         let ends = self.steps.iter().skip(1).map(|step| step.cycle).chain([self.served]);
         for (step, end) in self.steps.iter().zip(ends) {
-            let cycles = end.max(self.point) - step.cycle.max(self.point);
+            // The last step may lie behind the moment: where the handler's code has to be waited
+            // for, the instruction that follows its first one is told as well.
+            let cycles = end.max(self.point).saturating_sub(step.cycle.max(self.point));
             match holders.iter_mut().find(|(held, _)| *held == step.held) {
                 _ if cycles == 0 => {}
                 Some((_, sum)) => *sum += cycles,

@@ -19,6 +19,7 @@ use super::pipeline::{Bus, Condition, Facts, Pipeline, Step, Unit};
 /// if that is not the expected one, further parts of an unaligned access, wait states, cycles
 /// beyond the usual, and whether it jumped.
 const BUS: u32 = 7;
+const BIT_BAND: u32 = 5;
 const PARTS_SHIFT: u32 = 3;
 const WAITS_SHIFT: u32 = 5;
 const LONGER_SHIFT: u32 = 9;
@@ -181,13 +182,19 @@ pub const fn with_bus(word: u32, bus: Bus) -> u32 {
     }
 }
 
+/// Tells that the access writes to the bit-band alias.
+pub const fn with_bit_band_write(word: u32) -> u32 {
+    word & !BUS | BIT_BAND
+}
+
 const fn facts(word: u32) -> Facts {
     Facts {
+        reads_first: word & BUS == BIT_BAND,
         taken: word & TAKEN != 0,
         bus: match word & BUS {
             0 => None,
             1 => Some(Bus::Code),
-            3 => Some(Bus::System),
+            3 | BIT_BAND => Some(Bus::System),
             _ => Some(Bus::Private),
         },
         extra_parts: (word >> PARTS_SHIFT & 3) as u8,

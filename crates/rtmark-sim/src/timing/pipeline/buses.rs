@@ -17,6 +17,12 @@ impl Pipeline {
         // Data phases.
         let mut code_asks = false;
         let mut system_data = false;
+        // A registered fetch comes first on the System bus; measured: as a read it waits a
+        // cycle for the write before it.
+        let writing = self.system_write;
+        let full = self.register == Register::Full;
+        let fetch_on_system = full;
+        let fetch_granted_below = !(full && writing);
         if let Some(data) = &mut self.data_data {
             if data.parts > 0 {
                 match data.bus {
@@ -25,16 +31,14 @@ impl Pipeline {
                 }
                 outcome.data_waits = true;
             } else if data.waits > 0 {
-                data.waits -= 1;
+                let writes = data.reads_first && data.waits == 1;
+                if !(writes && fetch_on_system) {
+                    data.waits -= 1;
+                    system_data |= writes;
+                }
                 outcome.data_waits = true;
             }
         }
-        let writing = self.system_write;
-        let full = self.register == Register::Full;
-        // A registered fetch comes first on the System bus; measured: as a read it waits a
-        // cycle for the write before it.
-        let fetch_on_system = full;
-        let fetch_granted_below = !(full && writing);
         if let Some(data) = &mut self.data_data
             && data.parts > 0
         {
@@ -52,10 +56,11 @@ impl Pipeline {
                 _ if elsewhere => outcome.data_denied = true,
                 Bus::Code => code_asks = true,
                 Bus::System => {
-                    if fetch_on_system || (writing && !address.store) {
+                    let writes = address.store && !address.reads_first;
+                    if fetch_on_system || (writing && !writes) {
                         outcome.data_denied = true;
                     } else if !busy_part {
-                        system_data |= address.store;
+                        system_data |= writes;
                     }
                 }
                 Bus::Private => {}

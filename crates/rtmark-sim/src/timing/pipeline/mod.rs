@@ -28,6 +28,10 @@ pub use step::{Bus, Condition, Facts, Step, Unit, has};
 /// longer.
 const REFILL: u8 = 3;
 
+/// What a write to the bit-band alias takes longer: the bus reads, changes and writes, and the
+/// core waits where it wants the bus meanwhile (DDI 0337G, 12.10). Measured on a CC2650.
+const READ_FIRST: u8 = 3;
+
 #[derive(Clone, Copy, Debug, Default)]
 struct Outcome {
     arrived: u8,
@@ -87,7 +91,8 @@ impl Executing {
             bus: self.facts.bus.unwrap_or(self.step.bus),
             store: matches!(self.step.unit, Unit::Store | Unit::StoreMany),
             parts: self.facts.extra_parts,
-            waits: self.facts.waits,
+            waits: self.facts.waits + if self.facts.reads_first { READ_FIRST } else { 0 },
+            reads_first: self.facts.reads_first,
             unaligned: self.facts.extra_parts > 0,
             buffered: false,
         }
@@ -109,6 +114,8 @@ struct Transfer {
     store: bool,
     parts: u8,
     waits: u8,
+    /// A write to the bit-band alias: a read until its last wait state, then a write.
+    reads_first: bool,
     unaligned: bool,
     /// In the write buffer: no instruction waits for it.
     buffered: bool,

@@ -131,6 +131,8 @@ pub struct Facts {
     pub taken: bool,
     /// The bus of its data access, if it is not the one that its step expects.
     pub bus: Option<Bus>,
+    /// It is a store that the System bus makes a read, a change and a write of.
+    pub reads_first: bool,
     /// Aligned accesses that a transfer is made of, less one.
     pub extra_parts: u8,
     /// Wait states of the data access.
