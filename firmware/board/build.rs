@@ -25,18 +25,42 @@ fn prepare() -> Result<(), String> {
         )
     })?;
     if env::var("CARGO_CFG_TARGET_OS").as_deref() != Ok("none") {
-        return Err("these images run on a Cortex-M: name its target, for instance \
+        return Err("these images run without a system: name a core's target, for instance \
                     --target thumbv6m-none-eabi"
             .into());
     }
     let generated = PathBuf::from(generated);
     let out = env::var_os("OUT_DIR").map(PathBuf::from).ok_or("cargo sets no OUT_DIR")?;
-    copy(&generated.join("memory.x"), &out.join("memory.x"))?;
+    let memory = generated.join("memory.x");
+    copy(&memory, &out.join("memory.x"))?;
     copy(&generated.join("rtmark_soc.rs"), &out.join("rtmark_soc.rs"))?;
-    copy(Path::new("device.x"), &out.join("device.x"))?;
+    match env::var("CARGO_CFG_TARGET_ARCH").as_deref() {
+        Ok("riscv32") => append(&out.join("memory.x"), REGIONS)?,
+        Ok("aarch64") => copy(Path::new("../c/firmware.ld"), &out.join("link.x"))?,
+        _ => copy(Path::new("device.x"), &out.join("device.x"))?,
+    }
 
     println!("cargo::rustc-link-search={}", out.display());
     Ok(())
+}
+
+/// What riscv-rt's linker script wants to know besides. The stack grows down from the end of RAM
+/// and belongs to no section, so that an image's RAM is what its data takes. Nothing unwinds it.
+const REGIONS: &str = "
+MEMORY { STACK (rw) : ORIGIN = ORIGIN(RAM) + LENGTH(RAM), LENGTH = 0 }
+REGION_ALIAS(\"REGION_TEXT\", FLASH);
+REGION_ALIAS(\"REGION_RODATA\", FLASH);
+REGION_ALIAS(\"REGION_DATA\", RAM);
+REGION_ALIAS(\"REGION_BSS\", RAM);
+REGION_ALIAS(\"REGION_HEAP\", RAM);
+REGION_ALIAS(\"REGION_STACK\", STACK);
+SECTIONS { /DISCARD/ : { *(.eh_frame .eh_frame_hdr) } }
+";
+
+fn append(path: &Path, text: &str) -> Result<(), String> {
+    let cannot = |error| format!("{} cannot be written: {error}", path.display());
+    let before = fs::read_to_string(path).map_err(cannot)?;
+    fs::write(path, before + text).map_err(cannot)
 }
 
 fn copy(from: &Path, to: &Path) -> Result<(), String> {

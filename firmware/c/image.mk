@@ -198,7 +198,7 @@ else
 compile = $(Q)$(to_assembly) && awk -f $(SHARED)/entry_probes.awk $@.s $@.s > $@.probed.s && \
           $(CC) $(CC_FLAGS) $(MACHINE) -Wa,-I$(FIRMWARE)/probe/src -c $@.probed.s -o $@
 $(OBJ)/rtmark_clock.o: PER_FILE := $(GENERAL_REGISTERS)
-$(OBJ)/rtmark_clock.o: $(FIRMWARE)/probe/src/clock.s
+$(OBJ)/rtmark_clock.o: $(wildcard $(FIRMWARE)/probe/src/clock*.s)
 endif
 
 # Before the floating-point unit is on, nothing may use its registers; before code is in RAM,

@@ -47,13 +47,17 @@ void rtmark_clock_drain(void) __attribute__((used));
 #define RING_END "rtmark_clock_ring + " TEXT(EVENTS) " * " TEXT(EVENT_BYTES)
 #define RING_FULL "rtmark_clock_ring + (" TEXT(EVENTS) " - " TEXT(SPARE) ") * " TEXT(EVENT_BYTES)
 
+/* What the files of these routines, which are the same for Rust, are told. */
+#define RING_SYMBOLS                                                         \
+    ".equ RTMARK_RING_END, " TEXT(EVENTS) " * " TEXT(EVENT_BYTES) "\n"       \
+    ".equ RTMARK_RING_FULL, (" TEXT(EVENTS) " - " TEXT(SPARE) ") * " TEXT(EVENT_BYTES) "\n"
+
 #if defined(__thumb__)
 
-/* ARMv6-M and all that came later: the same file as for Rust. */
+/* ARMv6-M and all that came later. */
 __asm__(
     ".equ RTMARK_COUNTER, " TEXT(RTMARK_COUNTER) "\n"
-    ".equ RTMARK_RING_END, " TEXT(EVENTS) " * " TEXT(EVENT_BYTES) "\n"
-    ".equ RTMARK_RING_FULL, (" TEXT(EVENTS) " - " TEXT(SPARE) ") * " TEXT(EVENT_BYTES) "\n"
+    RING_SYMBOLS
     ".macro rtmark_tick_handler\n"
     ".4byte SysTick_Handler\n"
     ".endm\n"
@@ -64,178 +68,14 @@ __asm__(
 
 #elif defined(__riscv)
 
-/* t0 is the site. Interrupts are those of machine mode. */
-__asm__(
-    ".pushsection .text.rtmark_clock, \"ax\", %progbits\n"
-    ".globl rtmark_clock_1\n"
-    ".type rtmark_clock_1, %function\n"
-    "rtmark_clock_1:\n"
-    "   addi  sp, sp, -16\n"
-    "   sw    t1, 0(sp)\n"
-    "   sw    t2, 4(sp)\n"
-    "   sw    t3, 8(sp)\n"
-    "   sw    t4, 12(sp)\n"
-    "   csrrci t1, mstatus, 8\n"
-    "   la    t2, rtmark_clock_next\n"
-    "   lw    t3, 0(t2)\n"
-    "   la    t4, " RING_END "\n"
-    "   bgeu  t3, t4, 2f\n"
-    "   sw    t0, 0(t3)\n"
-    "   addi  t4, t3, 8\n"
-    "   sw    t4, 0(t2)\n"
-    "   csrr  t4, minstret\n"
-    "   sw    t4, 4(t3)\n"
-    "1: andi  t1, t1, 8\n"
-    "   csrs  mstatus, t1\n"
-    "   lw    t1, 0(sp)\n"
-    "   lw    t2, 4(sp)\n"
-    "   lw    t3, 8(sp)\n"
-    "   lw    t4, 12(sp)\n"
-    "   addi  sp, sp, 16\n"
-    "   jr    t0\n"
-    /* No room. */
-    "2: la    t2, rtmark_clock_lost\n"
-    "   lw    t3, 0(t2)\n"
-    "   addi  t3, t3, 1\n"
-    "   sw    t3, 0(t2)\n"
-    "   j     1b\n"
-    ".size rtmark_clock_1, . - rtmark_clock_1\n"
-
-    ".globl rtmark_clock_2\n"
-    ".type rtmark_clock_2, %function\n"
-    "rtmark_clock_2:\n"
-    "   addi  sp, sp, -16\n"
-    "   sw    t1, 0(sp)\n"
-    "   sw    t2, 4(sp)\n"
-    "   sw    t3, 8(sp)\n"
-    "   sw    t4, 12(sp)\n"
-    "   csrrci t1, mstatus, 8\n"
-    "   csrr  t4, minstret\n"
-    "   la    t2, rtmark_clock_next\n"
-    "   lw    t3, 0(t2)\n"
-    "   sw    t4, 4(t3)\n"
-    "   la    t4, " RING_END "\n"
-    "   bgeu  t3, t4, 2b\n"
-    "   sw    t0, 0(t3)\n"
-    "   addi  t3, t3, 8\n"
-    "   sw    t3, 0(t2)\n"
-    "   la    t4, " RING_FULL "\n"
-    "   bltu  t3, t4, 1b\n"
-    /* All that a call may change, but t1 to t4, which are saved already. */
-    "   addi  sp, sp, -64\n"
-    "   sw    t0, 0(sp)\n"
-    "   sw    t1, 4(sp)\n"
-    "   sw    t5, 8(sp)\n"
-    "   sw    t6, 12(sp)\n"
-    "   sw    a0, 16(sp)\n"
-    "   sw    a1, 20(sp)\n"
-    "   sw    a2, 24(sp)\n"
-    "   sw    a3, 28(sp)\n"
-    "   sw    a4, 32(sp)\n"
-    "   sw    a5, 36(sp)\n"
-    "   sw    a6, 40(sp)\n"
-    "   sw    a7, 44(sp)\n"
-    "   sw    ra, 48(sp)\n"
-    "   call  rtmark_clock_drain\n"
-    "   lw    t0, 0(sp)\n"
-    "   lw    t1, 4(sp)\n"
-    "   lw    t5, 8(sp)\n"
-    "   lw    t6, 12(sp)\n"
-    "   lw    a0, 16(sp)\n"
-    "   lw    a1, 20(sp)\n"
-    "   lw    a2, 24(sp)\n"
-    "   lw    a3, 28(sp)\n"
-    "   lw    a4, 32(sp)\n"
-    "   lw    a5, 36(sp)\n"
-    "   lw    a6, 40(sp)\n"
-    "   lw    a7, 44(sp)\n"
-    "   lw    ra, 48(sp)\n"
-    "   addi  sp, sp, 64\n"
-    "   j     1b\n"
-    ".size rtmark_clock_2, . - rtmark_clock_2\n"
-    ".popsection\n");
+__asm__(RING_SYMBOLS ".include \"clock_riscv.s\"\n");
 
 /* It always counts. */
 #define START_COUNTER() ((void)0)
 
 #elif defined(__aarch64__)
 
-/* x17 is the site, x16 is free. */
-__asm__(
-    ".pushsection .text.rtmark_clock, \"ax\", %progbits\n"
-    ".macro rtmark_lock\n"
-    "   stp   x0, x1, [sp, #-32]!\n"
-    "   stp   x2, x3, [sp, #16]\n"
-    "   mrs   x3, daif\n"
-    "   msr   daifset, #3\n"
-    ".endm\n"
-    ".globl rtmark_clock_1\n"
-    ".type rtmark_clock_1, %function\n"
-    "rtmark_clock_1:\n"
-    "   rtmark_lock\n"
-    "   ldr   x0, =rtmark_clock_next\n"
-    "   ldr   x1, [x0]\n"
-    "   ldr   x2, =" RING_END "\n"
-    "   cmp   x1, x2\n"
-    "   b.hs  2f\n"
-    "   str   w17, [x1], #8\n"
-    "   str   x1, [x0]\n"
-    "   isb\n"
-    "   mrs   x2, pmccntr_el0\n"
-    "   str   w2, [x1, #-4]\n"
-    "1: msr   daif, x3\n"
-    "   ldp   x2, x3, [sp, #16]\n"
-    "   ldp   x0, x1, [sp], #32\n"
-    "   br    x17\n"
-    /* No room. */
-    "2: ldr   x0, =rtmark_clock_lost\n"
-    "   ldr   w1, [x0]\n"
-    "   add   w1, w1, #1\n"
-    "   str   w1, [x0]\n"
-    "   b     1b\n"
-    ".size rtmark_clock_1, . - rtmark_clock_1\n"
-
-    ".globl rtmark_clock_2\n"
-    ".type rtmark_clock_2, %function\n"
-    "rtmark_clock_2:\n"
-    "   rtmark_lock\n"
-    "   isb\n"
-    "   mrs   x2, pmccntr_el0\n"
-    "   ldr   x0, =rtmark_clock_next\n"
-    "   ldr   x1, [x0]\n"
-    "   str   w2, [x1, #4]\n"
-    "   ldr   x2, =" RING_END "\n"
-    "   cmp   x1, x2\n"
-    "   b.hs  2b\n"
-    "   str   w17, [x1], #8\n"
-    "   str   x1, [x0]\n"
-    "   ldr   x2, =" RING_FULL "\n"
-    "   cmp   x1, x2\n"
-    "   b.lo  1b\n"
-    /* All that a call may change, but x0 to x3, which are saved already. */
-    "   stp   x4, x5, [sp, #-144]!\n"
-    "   stp   x6, x7, [sp, #16]\n"
-    "   stp   x8, x9, [sp, #32]\n"
-    "   stp   x10, x11, [sp, #48]\n"
-    "   stp   x12, x13, [sp, #64]\n"
-    "   stp   x14, x15, [sp, #80]\n"
-    "   stp   x16, x17, [sp, #96]\n"
-    "   stp   x18, x30, [sp, #112]\n"
-    "   str   x3, [sp, #128]\n"
-    "   bl    rtmark_clock_drain\n"
-    "   ldr   x3, [sp, #128]\n"
-    "   ldp   x18, x30, [sp, #112]\n"
-    "   ldp   x16, x17, [sp, #96]\n"
-    "   ldp   x14, x15, [sp, #80]\n"
-    "   ldp   x12, x13, [sp, #64]\n"
-    "   ldp   x10, x11, [sp, #48]\n"
-    "   ldp   x8, x9, [sp, #32]\n"
-    "   ldp   x6, x7, [sp, #16]\n"
-    "   ldp   x4, x5, [sp], #144\n"
-    "   b     1b\n"
-    ".size rtmark_clock_2, . - rtmark_clock_2\n"
-    ".ltorg\n"
-    ".popsection\n");
+__asm__(RING_SYMBOLS ".include \"clock_aarch64.s\"\n");
 
 /* The cycle counter of the performance monitors (DDI 0487, D12): reset and enabled. */
 #define START_COUNTER()                                             \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * From reset to main() on RV32 in machine mode, with what a kernel's port wants there: its
- * handler of traps in mtvec.
+ * From reset to main() on RV32 in machine mode, with what a kernel wants there: its handler of
+ * traps, rv32_trap_handler, in mtvec.
  */
 #include <stdint.h>
 
@@ -28,8 +28,8 @@ __asm__(
     "2: csrw mtvec, t0\n"
     "   j    rv32_start\n"
     ".balign 4\n"
-    ".weak freertos_risc_v_trap_handler\n"
-    "1: .4byte freertos_risc_v_trap_handler\n"
+    ".weak rv32_trap_handler\n"
+    "1: .4byte rv32_trap_handler\n"
     "rv32_trap:\n"
     "   j    rv32_unexpected_trap\n"
     ".popsection\n");

@@ -3,9 +3,9 @@
 
 #include <string.h>
 
-#include "cortex_m.h"
 #include "rtmark_firmware.h"
 #include "rtmark_soc.h"
+#include "tick.h"
 
 /* ------------------------------------------------------------------- closures */
 
@@ -29,16 +29,16 @@ bool evloop_enqueue(struct closure closure)
 void evloop_run(void)
 {
     for (;;) {
-        cortex_m_disable_interrupts();
+        core_disable_interrupts();
         if (enqueued == taken) {
             /* Wakes for a masked interrupt too, and unmasking lets the handler run. */
             __asm__ __volatile__("wfi" : : : "memory");
-            cortex_m_enable_interrupts();
-            __asm__ __volatile__("isb" : : : "memory");
+            core_enable_interrupts();
+            TICK_BARRIER();
             continue;
         }
         const struct closure closure = ring[taken++ % EVLOOP_LENGTH];
-        cortex_m_enable_interrupts();
+        core_enable_interrupts();
 
         closure.function(closure.context);
     }
@@ -50,13 +50,11 @@ static volatile uint32_t ticks;
 /* Armed timers, the next one to go off first. */
 static struct evloop_timer *timers;
 
-void SysTick_Handler(void);
+TICK_HANDLER;
 
 void evloop_start_ticks(void)
 {
-    SYST_RVR = RTMARK_CLOCK_HZ / EVLOOP_TICK_HZ - 1u;
-    SYST_CVR = 0;
-    SYST_CSR = SYST_CSR_CLKSOURCE_CORE | SYST_CSR_TICKINT | SYST_CSR_ENABLE;
+    tick_start(RTMARK_CLOCK_HZ / EVLOOP_TICK_HZ);
 }
 
 /* What this loop was compiled with. */
@@ -119,8 +117,10 @@ bool evloop_timer_stop(struct evloop_timer *timer)
     return armed;
 }
 
-void SysTick_Handler(void)
+TICK_HANDLER
 {
+    tick_taken(RTMARK_CLOCK_HZ / EVLOOP_TICK_HZ);
+
     const uint32_t primask = evloop_enter();
     const uint32_t now = ++ticks;
 

@@ -14,20 +14,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core.h"
+
 /* ---------------------------------------------------------- critical sections */
 
 /* They may lie within each other: leaving one restores what was before. */
 static inline uint32_t evloop_enter(void)
 {
-    uint32_t primask;
-
-    __asm__ __volatile__("mrs %0, primask\n\tcpsid i" : "=r"(primask) : : "memory");
-    return primask;
+    return core_mask();
 }
 
-static inline void evloop_leave(uint32_t primask)
+static inline void evloop_leave(uint32_t before)
 {
-    __asm__ __volatile__("msr primask, %0" : : "r"(primask) : "memory");
+    core_restore(before);
 }
 
 /* ------------------------------------------------------------------- closures */

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use rtmark_model::{KernelId, Pattern, ScenarioId, Setting, Settings, setting_info};
+use rtmark_model::{Backend, KernelId, Pattern, ScenarioId, Setting, Settings, setting_info};
 use serde::Deserialize;
 
 /// The language that a kernel and its firmware are written in.
@@ -40,6 +40,12 @@ pub enum BuildSystem {
 pub struct NotApplicable {
     /// Which.
     pub scenario: Pattern,
+    /// On which cores; on all, without any.
+    #[serde(default)]
+    pub cores: Vec<String>,
+    /// On which backend; on all, without one.
+    #[serde(default)]
+    pub backend: Option<Backend>,
     /// Why, in one sentence.
     pub reason: String,
 }
@@ -182,10 +188,32 @@ impl Manifest {
         self.switches.get(id)?.values().first()
     }
 
-    /// Why the kernel has no answer to a scenario, when it says so.
-    pub fn not_applicable(&self, scenario: &ScenarioId) -> Option<&str> {
-        self.not_applicable
-            .iter()
+    /// Why the kernel has no answer to a scenario on a core, run by a backend, when it says so.
+    pub fn not_applicable(
+        &self,
+        scenario: &ScenarioId,
+        core: &str,
+        backend: Backend,
+    ) -> Option<&str> {
+        let on = |entry: &&NotApplicable| {
+            (entry.cores.is_empty() || entry.cores.iter().any(|known| known == core))
+                && entry.backend.is_none_or(|known| known == backend)
+        };
+        self.reason(scenario, on)
+    }
+
+    /// The same wherever it runs: no image of it can hold the scenario.
+    pub fn never_applicable(&self, scenario: &ScenarioId) -> Option<&str> {
+        self.reason(scenario, |entry| entry.cores.is_empty() && entry.backend.is_none())
+    }
+
+    fn reason(
+        &self,
+        scenario: &ScenarioId,
+        holds: impl Fn(&&NotApplicable) -> bool,
+    ) -> Option<&str> {
+        let mut entries = self.not_applicable.iter().filter(holds);
+        entries
             .find(|entry| entry.scenario.matches(scenario.as_str()))
             .map(|entry| entry.reason.as_str())
     }
@@ -214,14 +242,33 @@ asserts = false
 [[not_applicable]]
 scenario = "queue.*"
 reason = "It has no queue."
+[[not_applicable]]
+scenario = "isr.*"
+cores = ["cortex-m33"]
+reason = "Nothing interrupts it there."
+[[not_applicable]]
+scenario = "timer.*"
+backend = "qemu"
+reason = "It never sleeps there."
 "#;
 
     #[test]
     fn a_manifest_is_read_and_its_errors_are_told() {
         let manifest = Manifest::from_toml(GOOD).expect("good");
-        let reason = |id: &str| manifest.not_applicable(&id.parse().expect("good"));
+        let at = |id: &str, core, backend| {
+            manifest.not_applicable(&id.parse().expect("good"), core, backend)
+        };
+        let on = |id: &str, core| at(id, core, Backend::Sim);
+        let reason = |id: &str| on(id, "cortex-m0plus");
+        assert_eq!(reason("timer.tick"), None);
+        let on_qemu = at("timer.tick", "cortex-m0plus", Backend::Qemu);
+        assert_eq!(on_qemu, Some("It never sleeps there."));
+        let never = |id: &str| manifest.never_applicable(&id.parse().expect("good"));
+        assert_eq!((never("timer.tick"), never("isr.entry")), (None, None));
+        assert_eq!(never("queue.send.immediate"), Some("It has no queue."));
         assert_eq!(reason("queue.send.immediate"), Some("It has no queue."));
-        assert_eq!(reason("thread.yield"), None);
+        assert_eq!((reason("thread.yield"), reason("isr.entry")), (None, None));
+        assert_eq!(on("isr.entry", "cortex-m33"), Some("Nothing interrupts it there."));
         assert_eq!(manifest.unsupported["cortex-m33"], "Not for ARMv8-M.");
         assert_eq!(manifest.settings["asserts"], Setting::Switch(false));
 

@@ -48,6 +48,9 @@ pub fn rust_target(core: &str) -> Option<&'static str> {
         "cortex-m4" => "thumbv7em-none-eabi",
         "cortex-m4f" => "thumbv7em-none-eabihf",
         "cortex-m33" => "thumbv8m.main-none-eabihf",
+        "rv32imac" => "riscv32imac-unknown-none-elf",
+        // No floating-point registers, as for C.
+        "cortex-a72" => "aarch64-unknown-none-softfloat",
         _ => return None,
     })
 }

@@ -6,7 +6,8 @@
 //! printed.
 //!
 //! QEMU knows no cycles. Under `-icount shift=0` each instruction takes a nanosecond of its
-//! clock, so that counters driven by that clock count instructions, the same on every host.
+//! clock, so that counters driven by that clock count instructions, the same on every host. While
+//! a core sleeps that clock jumps to what wakes it, and those counters with it.
 //!
 //! This crate knows nothing of kernels, scenarios and probes.
 

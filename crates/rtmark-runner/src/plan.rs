@@ -1,8 +1,8 @@
 //! What is to be measured: kernels × variants × scenarios × platforms, resolved before
 //! anything runs.
 
-use rtmark_firmware::{BuildSystem, Kernel, PROFILES, Switched, Variant};
-use rtmark_model::{Backend, Catalogue, Key, Pattern, Scenario};
+use rtmark_firmware::{Kernel, PROFILES, Switched, Variant};
+use rtmark_model::{Catalogue, Key, Pattern, Scenario};
 
 use crate::platform::Platform;
 use crate::socs::nearest;
@@ -141,12 +141,8 @@ impl Unit {
     ) -> Self {
         let manifest = &kernel.manifest;
         let core = platform.core();
-        let in_rust = manifest.build == BuildSystem::Cargo;
         let switched = if manifest.cores.iter().any(|supported| supported == core) {
-            match platform.backend() {
-                Backend::Qemu if in_rust => Err("Probes in Rust read no counter.".to_owned()),
-                _ => variant.of(manifest, core),
-            }
+            variant.of(manifest, core)
         } else {
             let unknown = || format!("rtmark has no firmware of {} for {core}.", manifest.name);
             Err(manifest.unsupported.get(core).cloned().unwrap_or_else(unknown))
@@ -155,7 +151,8 @@ impl Unit {
             let excuse = match &switched {
                 Ok(_) => {
                     let names = [&scenario.id, scenario.in_firmware()];
-                    let own = names.iter().find_map(|name| manifest.not_applicable(name));
+                    let own = |name| manifest.not_applicable(name, core, platform.backend());
+                    let own = names.iter().find_map(|name| own(name));
                     let platforms = || names.iter().find_map(|name| platform.not_applicable(name));
                     own.or_else(platforms).map(str::to_owned).or_else(|| absent(kernel, scenario))
                 }

@@ -350,12 +350,15 @@ impl Suite {
         images: &'a Images,
     ) -> Ask<'a> {
         let id = &scenario.id;
-        let kernel = &unit.kernel.manifest.id;
+        let manifest = &unit.kernel.manifest;
+        let kernel = &manifest.id;
         let image = images.get(id.group());
         let held = match image {
             Some(Ok(ready)) => index_of(ready.program.records(), scenario.in_firmware()),
             _ => None,
         };
+        let names = [id, scenario.in_firmware()];
+        let never = names.iter().any(|name| manifest.never_applicable(name).is_some());
         let contradiction = |message: String, hint: &str| {
             Ask::Failed(Failure {
                 kind: FailureKind::Build,
@@ -365,14 +368,11 @@ impl Suite {
             })
         };
         match (excuse, held, image) {
-            (Some(reason), ..) if unit.platform.not_applicable(id) == Some(reason) => {
-                Ask::Said(reason.clone())
-            }
-            (Some(reason), None, _) => Ask::Said(reason.clone()),
-            (Some(_), Some(_), _) => contradiction(
+            (Some(_), Some(_), _) if never => contradiction(
                 format!("{kernel} says that {id} does not apply, and its firmware holds it"),
                 "take it out of one of the two: kernel.toml or the image",
             ),
+            (Some(reason), ..) => Ask::Said(reason.clone()),
             (None, _, Some(Err(failure))) => Ask::Failed(failure.clone()),
             (None, Some(_), Some(Ok(Ready { program: Program::Clocked(image), .. })))
                 if !can_be_clocked(&image.records, id) =>

@@ -1,5 +1,5 @@
-//! FreeRTOS on the cores that only QEMU has: every machine answers, with the same
-//! instructions each time.
+//! The cores that only QEMU has: every machine answers for FreeRTOS, those that Embassy's images
+//! are for answer for it, with the same instructions each time.
 
 use std::path::Path;
 use std::process::Command;
@@ -18,14 +18,17 @@ const SCENARIOS: [&str; 6] = [
     "isr.entry",
 ];
 
+/// The machines that Embassy's images are for, and whether they have a tick.
+const WITH_EMBASSY: [(&str, bool); 2] = [("rv32-virt", true), ("a72-virt", false)];
+
 /// What is missing, or the answers of a run without any recollection.
-fn answers(machine: &str) -> Result<Vec<Value>, String> {
+fn answers(kernel: &str, machine: &str, scenarios: &[&str]) -> Result<Vec<Value>, String> {
     let home = tempfile::tempdir().expect("a scratch folder");
     let build = Path::new(env!("CARGO_TARGET_TMPDIR")).join("firmware-build");
     let output = Command::new(env!("CARGO_BIN_EXE_rtmark"))
-        .args(["run", "--backend", "qemu", "--kernel", "freertos", "--format", "json"])
+        .args(["run", "--backend", "qemu", "--kernel", kernel, "--format", "json"])
         .args(["--soc", machine, "--scenario"])
-        .args(SCENARIOS)
+        .args(scenarios)
         .arg("--store")
         .arg(home.path().join("store.sqlite"))
         .env_remove("RTMARK_FIRMWARE")
@@ -51,11 +54,24 @@ fn typical(answers: &[Value], scenario: &str) -> Option<u64> {
     answer["statistics"]["steady"]["p50"].as_u64()
 }
 
+/// Both are the same, and counted by QEMU.
+fn compare(machine: &str, first: &[Value], again: &[Value]) {
+    for (one, other) in first.iter().zip(again) {
+        assert_eq!(one["readings"], other["readings"], "{machine} {}", one["key"]["scenario"]);
+        if one["answer"] == "measured" {
+            assert_eq!(one["basis"], "instructions");
+            assert_eq!(one["span"]["overhead"], "subtracted");
+            assert!(one["provenance"]["emulator"].as_str().is_some_and(|e| e.contains("QEMU")));
+            assert!(one["provenance"]["timing_model"].is_null());
+        }
+    }
+}
+
 #[test]
 #[expect(clippy::print_stderr, reason = "a machine that is left out is told")]
 fn freertos_answers_on_every_core_the_same_each_time() {
     for machine in MACHINES {
-        let first = match answers(machine) {
+        let first = match answers("freertos", machine, &SCENARIOS) {
             Ok(answers) => answers,
             Err(missing) => {
                 // `scripts/setup test` installs all of it where it may.
@@ -63,18 +79,10 @@ fn freertos_answers_on_every_core_the_same_each_time() {
                 continue;
             }
         };
-        let again = answers(machine).expect("the tools are still there");
+        let again = answers("freertos", machine, &SCENARIOS).expect("the tools are still there");
         let of = |scenario| typical(&first, scenario);
         let measured = |scenario| of(scenario).unwrap_or_else(|| panic!("{machine} {scenario}"));
-        for (one, other) in first.iter().zip(&again) {
-            assert_eq!(one["readings"], other["readings"], "{machine} {}", one["key"]["scenario"]);
-            if one["answer"] == "measured" {
-                assert_eq!(one["basis"], "instructions");
-                assert_eq!(one["span"]["overhead"], "subtracted");
-                assert!(one["provenance"]["emulator"].as_str().is_some_and(|e| e.contains("QEMU")));
-                assert!(one["provenance"]["timing_model"].is_null());
-            }
-        }
+        compare(machine, &first, &again);
         // A handover is a send, a wait and a switch; a yield is a switch.
         let switch = measured("thread.yield");
         assert!(switch > 50, "{machine}: a yield of {switch} instructions");
@@ -85,5 +93,36 @@ fn freertos_answers_on_every_core_the_same_each_time() {
         assert!(measured("timer.now") < switch, "{machine}");
         // No instruction of these programs stands where an exception becomes pending.
         assert_eq!((of("timer.tick"), of("isr.entry")), (None, None), "{machine}");
+    }
+}
+
+#[test]
+#[expect(clippy::print_stderr, reason = "a machine that is left out is told")]
+fn embassy_answers_where_it_has_a_platform() {
+    for (machine, ticks) in WITH_EMBASSY {
+        let scenarios = ["thread.*", "semaphore.take.*", "timer.now", "isr.entry"];
+        let first = match answers("embassy", machine, &scenarios) {
+            Ok(answers) => answers,
+            Err(missing) => {
+                eprintln!("{machine} is left out: {missing}");
+                continue;
+            }
+        };
+        let again = answers("embassy", machine, &scenarios).expect("the tools are still there");
+        compare(machine, &first, &again);
+        let of = |scenario| typical(&first, scenario);
+        // A poll for each, and no stack to make or to change.
+        for scenario in ["thread.yield", "thread.create", "semaphore.take.immediate"] {
+            let found = of(scenario).unwrap_or_else(|| panic!("{machine} {scenario}"));
+            assert!((10..120).contains(&found), "{machine} {scenario}: {found} instructions");
+        }
+        // It waits for a tick before.
+        assert_eq!(of("timer.now").is_some(), ticks, "{machine}");
+        let reason = |scenario: &str| {
+            let answer = first.iter().find(|answer| answer["key"]["scenario"] == scenario);
+            answer.and_then(|answer| answer["reason"].as_str()).unwrap_or_default().to_owned()
+        };
+        assert!(reason("thread.resume.preempt").starts_with("Nothing preempts"), "{machine}");
+        assert!(reason("isr.entry").contains("Cortex-M's controller"), "{machine}");
     }
 }

@@ -2,6 +2,10 @@
 //! counter of QEMU's, which clocked probes in the same firmware read. What the probes cost
 //! is taken off, so every span must have the same length, instruction for instruction.
 //!
+//! That holds for kernels in C. In Rust a call changes what the compiler keeps in registers, so the
+//! image with clocked probes is compared with itself: the simulator runs it as well, and watches
+//! the places where the calls return.
+//!
 //! Left out are spans that contain an interrupt: between the store that makes one pending
 //! and its handler, QEMU may execute another number of instructions than the pipeline of
 //! a core does.
@@ -10,9 +14,13 @@ use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::path::Path;
 
-use rtmark_firmware::{Builder, Tree, Variant};
-use rtmark_model::{Answer, Basis, Catalogue, Expected, Series};
-use rtmark_runner::{Event, Ledger, Plan, Platform, Selection, Suite, find_machine, socs};
+use rtmark_firmware::{Builder, Kernel, Switched, Tree, Variant, probes};
+use rtmark_model::{Answer, Basis, Catalogue, Expected, Scenario, Series};
+use rtmark_runner::{
+    Clocked, DEADLINE, Event, Ledger, Measured, Plan, Platform, Probed, Selection, Suite, clocked,
+    emulate, find_machine, measure, socs,
+};
+use rtmark_sim::Image;
 use rtmark_store::Fingerprint;
 
 /// A soc, the kernels to run on it, and the most samples that a scenario may take.
@@ -131,4 +139,89 @@ fn spans_without_interrupts_have_equal_instruction_counts() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     assert!(compared >= 200, "{compared} spans");
+}
+
+/// A soc, and the images of kernels in Rust.
+const IN_RUST: [(&str, &str, &[&str]); 3] = [
+    ("stm32f405", "embassy", &["thread", "semaphore", "queue"]),
+    ("stm32f405", "rtic", &["thread", "mutex"]),
+    ("stm32f405", "lilos", &["thread", "notify"]),
+];
+
+/// What each sample has on the simulator beyond QEMU's: the end's own call, whose return is where
+/// it is watched, and the calls of other scenarios' probes in between.
+fn calls(there: &Measured) -> impl Iterator<Item = u64> + use<> {
+    let cost = |name: &str| there.facts[name].parse::<u64>().expect("a number");
+    let (begin, end) = (cost("~probe_begin"), cost("~probe_end"));
+    (0..3).flat_map(move |begins| (1..4).map(move |ends| begins * begin + ends * end))
+}
+
+fn equal_counts(here: &Measured, there: &Measured) -> Result<(), String> {
+    let values = |of: &Measured| of.samples.0.iter().map(|(value, _)| value).collect::<Vec<_>>();
+    let (here, theirs) = (values(here), values(there));
+    let median = |mut values: Vec<u64>| {
+        values.sort_unstable();
+        values[values.len() / 2]
+    };
+    let (our, their) = (median(here), median(theirs));
+    if calls(there).any(|calls| our == their + calls) {
+        return Ok(());
+    }
+    Err(format!("{our} with its probes here, {their} without them on QEMU"))
+}
+
+#[test]
+fn images_in_rust_have_equal_instruction_counts() {
+    let builder = Builder::new(Tree::find(None).expect("the firmware tree"))
+        .in_folder(&Path::new(env!("CARGO_TARGET_TMPDIR")).join("firmware-build"));
+    let catalogue = Catalogue::builtin().expect("good");
+    let kernels = builder.tree().kernels().expect("kernels");
+    let mut compared = 0;
+    let mut wrong = Vec::new();
+    for (soc, id, groups) in IN_RUST {
+        let is_it = |kernel: &&Kernel| kernel.manifest.id.as_str() == id;
+        let kernel = kernels.iter().find(is_it).expect("a kernel");
+        let file = socs::find(soc).expect("built in");
+        let machine = find_machine(soc).expect("built in");
+        let mut target = machine.target.clone();
+        let images = kernel.manifest.images.iter();
+        target.without = images.filter(|name| !groups.contains(&name.as_str())).cloned().collect();
+        let built = builder.build(kernel, target, &Switched::default()).expect("it builds");
+        for (group, built) in built {
+            let image = Image::from_elf(&built.elf).expect("an image");
+            let section = image.section(probes::SECTION).expect("probes");
+            let records = probes::parse(section).expect("good");
+            let path = built.path.display().to_string();
+            let probed = Probed {
+                image,
+                elf: built.elf.clone(),
+                records: records.clone(),
+                path: path.clone(),
+            };
+            let on_qemu = Clocked { elf: built.elf, records: records.clone(), path };
+            let asked = |scenario: &&Scenario| {
+                scenario.id.group() == group
+                    && is_plain(scenario.span.ticks)
+                    && is_plain(scenario.span.interrupts)
+                    && scenario.samples <= 1000
+                    && probed.index_of(&scenario.id).is_some()
+                    && clocked::can_be_clocked(&records, &scenario.id)
+            };
+            for scenario in catalogue.scenarios().iter().filter(asked) {
+                let budget = rtmark_sim::Cycles(2_000_000_000);
+                let here =
+                    measure(&file.soc, &probed, scenario, Basis::Instructions, budget, |_| {});
+                let there = emulate(&machine.machine, &on_qemu, scenario, DEADLINE);
+                let result = match (here, there) {
+                    (Ok(here), Ok(there)) => equal_counts(&here, &there),
+                    (Err(failure), _) | (_, Err(failure)) => Err(failure.to_string()),
+                };
+                compared += 1;
+                wrong
+                    .extend(result.err().map(|what| format!("{soc} {id} {}: {what}", scenario.id)));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(compared >= 20, "{compared} spans");
 }

@@ -2,23 +2,34 @@
 //! work of `workload.prime.*` and `tm.basic`.
 //!
 //! It takes the place that a HAL and a chip's own crate have in an application. There is no
-//! real HAL, because the scenarios use nothing of a chip but its core, and run on any. It
+//! real HAL, because the scenarios use nothing of a chip but its core, and run on any. For the
+//! cores that are no Cortex-M, which QEMU has, it knows so much of the machine. It
 //! knows no kernel: how tasks are written, and what runs them, is each kernel's own.
 
 #![no_std]
 
+#[cfg(target_arch = "aarch64")]
+mod aarch64;
 mod counter;
+#[cfg(target_arch = "arm")]
 pub mod device;
 mod failure;
+#[cfg(target_arch = "arm")]
 pub mod load;
 pub mod prime;
+#[cfg(target_arch = "riscv32")]
+mod riscv;
 pub mod soc;
 pub mod tm;
 
+#[cfg(target_arch = "arm")]
 use cortex_m::peripheral::NVIC;
 
 pub use counter::Counter;
+#[cfg(target_arch = "arm")]
 pub use device::Interrupt;
+#[cfg(target_arch = "riscv32")]
+pub use riscv::Timer;
 
 // What all crates of an image are compiled with.
 rtmark_probe::setting!("fpu", cfg!(target_abi = "eabihf") as u32);
@@ -37,12 +48,14 @@ pub fn start() {
 }
 
 /// Gives an interrupt the next priority below the highest, which all have after reset.
+#[cfg(target_arch = "arm")]
 pub fn lower(interrupt: Interrupt, nvic: &mut NVIC) {
     // SAFETY: no critical section relies on a priority; they mask all interrupts.
     unsafe { nvic.set_priority(interrupt, 1 << (8 - soc::PRIORITY_BITS)) };
 }
 
 /// Lets an interrupt happen.
+#[cfg(target_arch = "arm")]
 pub fn unmask(interrupt: Interrupt) {
     // SAFETY: its handler is in the vector table, and no critical section relies on the mask.
     unsafe { NVIC::unmask(interrupt) };

@@ -2,15 +2,19 @@
 
 #![no_std]
 
+#[cfg(not(target_arch = "aarch64"))]
 mod time_driver;
 
+#[cfg(target_arch = "arm")]
 use cortex_m::Peripherals;
+#[cfg(target_arch = "arm")]
 use rtmark_board::Interrupt;
 use rtmark_probe::scenario;
 
 rtmark_probe::setting!("libgcc", cfg!(feature = "libgcc_on") as u32);
 
 /// Sets the soc up and starts the tick. To be called once, first thing in `main`.
+#[cfg(target_arch = "arm")]
 pub fn init() -> Peripherals {
     let Some(mut core) = Peripherals::take() else {
         scenario::fail("init() was called twice");
@@ -20,4 +24,24 @@ pub fn init() -> Peripherals {
     rtmark_board::lower(Interrupt::RUN_HIGH, &mut core.NVIC);
     time_driver::start(&mut core.SYST);
     core
+}
+
+/// Sets the core up and starts the tick. To be called once, first thing in `main`.
+#[cfg(target_arch = "riscv32")]
+pub fn init() {
+    rtmark_board::start();
+    time_driver::start();
+}
+
+/// Sets the core up, which has no tick. To be called once, first thing in `main`.
+#[cfg(target_arch = "aarch64")]
+pub fn init() {
+    rtmark_board::start();
+}
+
+/// Ends the run: what it is about wants an executor in an interrupt, which embassy-executor has
+/// for Cortex-M only. `kernel.toml` says so of the scenarios, so that nobody comes here.
+#[cfg(not(target_arch = "arm"))]
+pub fn no_executor_above() -> ! {
+    scenario::fail("no executor above the thread's on this core");
 }

@@ -1,4 +1,5 @@
-//! Time for embassy-time: SysTick counts, and wakes whose time has come.
+//! Time for embassy-time: SysTick counts, and wakes whose time has come. On RISC-V the core-local
+//! interruptor does.
 //!
 //! SysTick cannot be set to a distant moment, so it interrupts at every tick. Embassy's HALs
 //! use timers that can, and interrupt only when something is due.
@@ -7,25 +8,31 @@ use core::cell::{Cell, RefCell};
 use core::sync::atomic::{AtomicU32, Ordering};
 use core::task::Waker;
 
+#[cfg(target_arch = "arm")]
 use cortex_m::peripheral::SYST;
+#[cfg(target_arch = "arm")]
 use cortex_m::peripheral::syst::SystClkSource;
+#[cfg(target_arch = "arm")]
 use cortex_m_rt::exception;
 use critical_section::Mutex;
 use embassy_time_driver::{Driver, TICK_HZ};
 use embassy_time_queue_utils::Queue;
 
+#[cfg(target_arch = "riscv32")]
+use riscv_rt::core_interrupt;
 use rtmark_board::soc;
 
 rtmark_probe::setting!("tick_hz", TICK_HZ as u32);
 
 /// SysTick's reload value.
+#[cfg(target_arch = "arm")]
 const RELOAD: u32 = {
     let cycles = soc::CLOCK_HZ as u64 / TICK_HZ;
     assert!(1 < cycles && cycles <= 1 << 24, "SysTick cannot count to a tick of this clock");
     cycles as u32 - 1
 };
 
-struct SysTickDriver {
+struct TickDriver {
     /// The ticks that have passed, in halves. Only the tick itself writes them, both within
     /// one critical section, so that readers need none.
     low: AtomicU32,
@@ -35,7 +42,7 @@ struct SysTickDriver {
     queue: Mutex<RefCell<Queue>>,
 }
 
-embassy_time_driver::time_driver_impl!(static DRIVER: SysTickDriver = SysTickDriver {
+embassy_time_driver::time_driver_impl!(static DRIVER: TickDriver = TickDriver {
     low: AtomicU32::new(0),
     high: AtomicU32::new(0),
     alarm: Mutex::new(Cell::new(u64::MAX)),
@@ -43,6 +50,7 @@ embassy_time_driver::time_driver_impl!(static DRIVER: SysTickDriver = SysTickDri
 });
 
 /// Starts the tick.
+#[cfg(target_arch = "arm")]
 pub fn start(systick: &mut SYST) {
     systick.set_clock_source(SystClkSource::Core);
     systick.set_reload(RELOAD);
@@ -51,12 +59,39 @@ pub fn start(systick: &mut SYST) {
     systick.enable_counter();
 }
 
+#[cfg(target_arch = "arm")]
 #[exception]
 fn SysTick() {
     DRIVER.tick();
 }
 
-impl SysTickDriver {
+/// What the timer counts in a tick.
+#[cfg(target_arch = "riscv32")]
+const PERIOD: u32 = (soc::CLOCK_HZ as u64 / TICK_HZ) as u32;
+
+#[cfg(target_arch = "riscv32")]
+static TIMER: Mutex<RefCell<Option<rtmark_board::Timer>>> = Mutex::new(RefCell::new(None));
+
+/// Starts the tick.
+#[cfg(target_arch = "riscv32")]
+pub fn start() {
+    critical_section::with(|cs| {
+        TIMER.borrow_ref_mut(cs).replace(rtmark_board::Timer::start(PERIOD));
+    });
+}
+
+#[cfg(target_arch = "riscv32")]
+#[core_interrupt(riscv::interrupt::Interrupt::MachineTimer)]
+fn machine_timer() {
+    critical_section::with(|cs| {
+        if let Some(timer) = TIMER.borrow_ref_mut(cs).as_mut() {
+            timer.again(PERIOD);
+        }
+    });
+    DRIVER.tick();
+}
+
+impl TickDriver {
     fn tick(&self) {
         critical_section::with(|cs| {
             let low = self.low.load(Ordering::Relaxed).wrapping_add(1);
@@ -75,7 +110,7 @@ impl SysTickDriver {
     }
 }
 
-impl Driver for SysTickDriver {
+impl Driver for TickDriver {
     fn now(&self) -> u64 {
         loop {
             let high = self.high.load(Ordering::Acquire);

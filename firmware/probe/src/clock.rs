@@ -6,15 +6,14 @@
 //! always at the end of a span, and when the run ends. `rtmark_clock.h`, which does the same for
 //! C, says in what form.
 //!
-//! The counter is DWT's CYCCNT, and SysTick where there is none. SysTick may at the same time be
+//! On a Cortex-M the counter is DWT's CYCCNT, and SysTick where there is none; on RISC-V it is
+//! `minstret`, and on AArch64 that of the performance monitors. SysTick may at the same time be
 //! the kernel's: then the vector table must have `rtmark_clock_tick` for its exception, which
 //! keeps count and goes on in the handler `SysTick`. Periods for which its exception is held back
 //! longer than from one tick to the next are lost.
 //!
-//! A probe keeps all registers but lr and the flags, masks interrupts for some twenty instructions, and
+//! A probe keeps all registers but lr (t0 on RISC-V, x16 and x17 on AArch64) and the flags, masks interrupts for some twenty instructions, and
 //! takes 16 to 20 bytes of stack; a printing takes a hundred and more.
-
-#![expect(non_upper_case_globals, reason = "symbols that C firmware has under the same names")]
 
 use core::arch::global_asm;
 use core::ffi::CStr;
@@ -22,10 +21,6 @@ use core::hint::black_box;
 use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
 use crate::semihosting;
-use crate::words::each_write;
-
-/// SysTick's control and status register.
-const SYST_CSR: *mut u32 = 0xE000_E010 as *mut u32;
 
 /// A hundred spans, nearly: what still fits beside a kernel into 12 KiB of RAM.
 const EVENTS: usize = 224;
@@ -51,16 +46,29 @@ static rtmark_clock_lost: AtomicU32 = AtomicU32::new(0);
 
 // 32 events are left when the ring is printed at the end of a span: for begins that come
 // before the next end.
-global_asm!(
+macro_rules! routines {
+    ($($lines:expr),+ $(,)?) => {
+        global_asm!(
+            ".equ RTMARK_RING_END, 224 * 8",
+            ".equ RTMARK_RING_FULL, (224 - 32) * 8",
+            $($lines,)+
+            options(raw)
+        );
+    };
+}
+
+#[cfg(target_arch = "arm")]
+routines!(
     concat!(".equ RTMARK_COUNTER, ", env!("RTMARK_COUNTER")),
-    ".equ RTMARK_RING_END, 224 * 8",
-    ".equ RTMARK_RING_FULL, (224 - 32) * 8",
     ".macro rtmark_tick_handler",
     ".4byte SysTick",
     ".endm",
     include_str!("clock.s"),
-    options(raw)
 );
+#[cfg(target_arch = "riscv32")]
+routines!(include_str!("clock_riscv.s"));
+#[cfg(target_arch = "aarch64")]
+routines!(include_str!("clock_aarch64.s"));
 
 /// What is printed at once: as many words as the lines of `rtmark_clock.c` hold.
 const WORDS: usize = 16;
@@ -109,10 +117,8 @@ impl Line {
 extern "C" fn rtmark_clock_drain() {
     // While it prints, the kernel's time stands still: a tick would pass in it, or on a slow line
     // hundreds.
-    // SAFETY: SysTick goes on as it was; nobody interrupts in between.
-    let control = unsafe { SYST_CSR.read_volatile() };
-    // SAFETY: as above.
-    unsafe { SYST_CSR.write_volatile(control & !1) };
+    #[cfg(target_arch = "arm")]
+    let time = counter::stop_systick();
     let next = rtmark_clock_next.load(Ordering::Relaxed);
     let mut line = Line::new(b'+');
     let mut words = 0;
@@ -130,16 +136,73 @@ extern "C" fn rtmark_clock_drain() {
     }
     line.print();
     rtmark_clock_next.store((&raw const rtmark_clock_ring).cast_mut().cast(), Ordering::Relaxed);
-    // SAFETY: as above.
-    unsafe { SYST_CSR.write_volatile(control) };
+    #[cfg(target_arch = "arm")]
+    counter::start_systick(time);
 }
 
-/// Whether SysTick is the counter and a kernel has set it to its own ticks already: then it is
-/// left alone.
-fn kernel_has_started_it() -> bool {
-    let is_systick = matches!(env!("RTMARK_COUNTER").as_bytes(), b"0xe000e018");
-    // SAFETY: reading it only clears COUNTFLAG, before the scenario runs.
-    is_systick && unsafe { SYST_CSR.read_volatile() } & 1 != 0
+/// The counter of a Cortex-M, which the build names.
+#[cfg(target_arch = "arm")]
+mod counter {
+    use crate::words::each_write;
+
+    /// SysTick's control and status register.
+    const SYST_CSR: *mut u32 = 0xE000_E010 as *mut u32;
+
+    /// Whether SysTick is the counter and a kernel has set it to its own ticks already: then it is
+    /// left alone.
+    fn kernel_has_started_it() -> bool {
+        let is_systick = matches!(env!("RTMARK_COUNTER").as_bytes(), b"0xe000e018");
+        // SAFETY: reading it only clears COUNTFLAG, before the scenario runs.
+        is_systick && unsafe { SYST_CSR.read_volatile() } & 1 != 0
+    }
+
+    pub fn start() {
+        if !kernel_has_started_it() {
+            each_write(env!("RTMARK_COUNTER_START"), |address, value| {
+                // SAFETY: registers of the counter, which nobody else uses.
+                unsafe { (address as *mut u32).write_volatile(value) };
+            });
+        }
+    }
+
+    /// Stops SysTick, and says what it was set to. Nobody may interrupt until it is started.
+    pub fn stop_systick() -> u32 {
+        // SAFETY: SysTick goes on as it was.
+        unsafe {
+            let control = SYST_CSR.read_volatile();
+            SYST_CSR.write_volatile(control & !1);
+            control
+        }
+    }
+
+    pub fn start_systick(control: u32) {
+        // SAFETY: what it was before.
+        unsafe { SYST_CSR.write_volatile(control) };
+    }
+}
+
+/// `minstret` always counts.
+#[cfg(target_arch = "riscv32")]
+mod counter {
+    pub fn start() {}
+}
+
+/// The cycle counter of the performance monitors (DDI 0487, D12): reset and enabled.
+#[cfg(target_arch = "aarch64")]
+mod counter {
+    pub fn start() {
+        // SAFETY: nobody else uses it.
+        unsafe {
+            core::arch::asm!(
+                "msr pmcntenset_el0, {enable}",
+                "msr pmcr_el0, {control}",
+                "isb",
+                enable = in(reg) 1_u64 << 31,
+                control = in(reg) 5_u64,
+                options(nostack, preserves_flags)
+            );
+        }
+    }
 }
 
 /// Begins the log, starts the counter and measures what probes cost. Before any other probe;
@@ -150,12 +213,7 @@ pub fn start(select: u32) {
     let mut line = Line::new(b'^');
     line.word(select);
     line.print();
-    if !kernel_has_started_it() {
-        each_write(env!("RTMARK_COUNTER_START"), |address, value| {
-            // SAFETY: registers of the counter, which nobody else uses.
-            unsafe { (address as *mut u32).write_volatile(value) };
-        });
-    }
+    counter::start();
     // The first rounds may find caches cold.
     for round in 0..4 {
         black_box(round);

@@ -251,7 +251,7 @@ macro_rules! __probe_at_entry {
     };
 }
 
-#[cfg(target_arch = "arm")]
+#[cfg(any(target_arch = "arm", target_os = "none"))]
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __record {
@@ -272,7 +272,7 @@ macro_rules! __record {
     };
 }
 
-#[cfg(not(target_arch = "arm"))]
+#[cfg(not(any(target_arch = "arm", target_os = "none")))]
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __record {
@@ -314,40 +314,86 @@ macro_rules! __probe_here {
 }
 
 /// A call that reads a counter: the record's address is that after it. The routine uses the
-/// stack, and keeps all registers but lr.
-#[cfg(all(target_arch = "arm", feature = "clock"))]
+/// stack, and keeps all registers but those that the call itself changes.
+#[cfg(all(any(target_arch = "arm", target_os = "none"), feature = "clock"))]
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __probe_here {
     ($kind:literal, $name:literal) => {{
         const _: () = $crate::private::check_name($name);
-        // SAFETY: the routine keeps all registers but those named here, and writes only to the
-        // ring of this crate.
-        unsafe {
-            ::core::arch::asm!(
-                ::core::concat!(
-                    "bl rtmark_clock_",
-                    $kind,
-                    "\n773:\n",
-                    ".pushsection .rtmark, \"\", %progbits\n",
-                    ".balign 4\n",
-                    ".4byte 0x524D0000 + ",
-                    $kind,
-                    "\n",
-                    ".4byte 773b\n",
-                    ".asciz \"",
-                    $name,
-                    "\"\n",
-                    ".balign 4\n",
-                    ".popsection",
-                ),
-                out("lr") _,
-            );
-        }
+        $crate::__call_clock!(
+            $kind,
+            ::core::concat!(
+                "773:\n",
+                ".pushsection .rtmark, \"\", %progbits\n",
+                ".balign 4\n",
+                ".4byte 0x524D0000 + ",
+                $kind,
+                "\n",
+                ".4byte 773b\n",
+                ".asciz \"",
+                $name,
+                "\"\n",
+                ".balign 4\n",
+                ".popsection",
+            )
+        );
     }};
 }
 
-#[cfg(not(target_arch = "arm"))]
+#[cfg(all(target_arch = "arm", feature = "clock"))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __call_clock {
+    ($kind:literal, $record:expr) => {
+        // SAFETY: the routine keeps all registers but those named here, and writes only to the
+        // ring of this crate.
+        unsafe {
+            ::core::arch::asm!(::core::concat!("bl rtmark_clock_", $kind), $record, out("lr") _);
+        }
+    };
+}
+
+#[cfg(all(target_arch = "riscv32", feature = "clock"))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __call_clock {
+    ($kind:literal, $record:expr) => {
+        // SAFETY: as on Arm.
+        unsafe {
+            ::core::arch::asm!(
+                // One instruction, which no linker relaxes.
+                ".option push",
+                ".option norvc",
+                ".option norelax",
+                ::core::concat!("jal t0, rtmark_clock_", $kind),
+                ".option pop",
+                $record,
+                out("t0") _
+            );
+        }
+    };
+}
+
+#[cfg(all(target_arch = "aarch64", feature = "clock"))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __call_clock {
+    ($kind:literal, $record:expr) => {
+        // SAFETY: as on Arm's other cores.
+        unsafe {
+            ::core::arch::asm!(
+                "adr x17, 773f",
+                ::core::concat!("b rtmark_clock_", $kind),
+                $record,
+                out("x16") _,
+                out("x17") _
+            );
+        }
+    };
+}
+
+#[cfg(not(any(target_arch = "arm", all(target_os = "none", feature = "clock"))))]
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __probe_here {

@@ -33,7 +33,7 @@ pub fn selected(word: &u32) -> u32 {
     // does not believe the zero.
     let word = unsafe { core::ptr::read_volatile(word) };
     POINT.store(word >> 16, Ordering::Relaxed);
-    #[cfg(all(feature = "clock", target_arch = "arm", target_os = "none"))]
+    #[cfg(all(feature = "clock", target_os = "none"))]
     crate::clock::start(word);
     word & 0xFFFF
 }
@@ -183,10 +183,15 @@ fn failure() -> Line {
 
 /// From here on nobody else may run: the line would be cut by another one.
 fn mask_interrupts() {
-    #[cfg(all(target_arch = "arm", target_os = "none"))]
+    #[cfg(target_os = "none")]
     // SAFETY: the run ends with interrupts masked; nothing relies on them any more.
     unsafe {
+        #[cfg(target_arch = "arm")]
         core::arch::asm!("cpsid i", options(nostack, preserves_flags));
+        #[cfg(target_arch = "riscv32")]
+        core::arch::asm!("csrci mstatus, 8", options(nostack, preserves_flags));
+        #[cfg(target_arch = "aarch64")]
+        core::arch::asm!("msr daifset, #3", options(nostack, preserves_flags));
     }
 }
 
@@ -251,7 +256,7 @@ impl Line {
     }
 
     fn end(mut self, how: Exit) -> ! {
-        #[cfg(all(feature = "clock", target_arch = "arm", target_os = "none"))]
+        #[cfg(all(feature = "clock", target_os = "none"))]
         crate::clock::finish();
         semihosting::write(self.finish());
         semihosting::exit(how)

@@ -24,7 +24,7 @@ const SYS_EXIT: u32 = 0x18;
 /// Prints a text on the host's console.
 ///
 /// # Panics
-/// On anything but an Arm core, which has no host to ask.
+/// On a core that has no host to ask, such as the one that tests run on.
 #[cfg(not(rtmark_uart))]
 pub fn write(text: &CStr) {
     call(SYS_WRITE0, text.as_ptr() as usize);
@@ -33,12 +33,16 @@ pub fn write(text: &CStr) {
 /// Ends the run.
 ///
 /// # Panics
-/// On anything but an Arm core, which has no host to ask.
+/// On a core that has no host to ask, such as the one that tests run on.
 #[cfg(not(rtmark_uart))]
 pub fn exit(how: Exit) -> ! {
+    // With words of 64 bits the reason is in a block, and the status beside it.
+    let block = [Exit::Ok as usize, usize::from(how != Exit::Ok)];
+    let wide = size_of::<usize>() == 8;
+    let argument = if wide { block.as_ptr() as usize } else { how as usize };
     loop {
         // A debugger may go on after it; ask again then.
-        call(SYS_EXIT, how as usize);
+        call(SYS_EXIT, argument);
     }
 }
 
@@ -56,9 +60,42 @@ fn call(operation: u32, argument: usize) {
     }
 }
 
-#[cfg(all(not(target_arch = "arm"), not(rtmark_uart)))]
+/// The sequence by which a breakpoint is known as a call, uncompressed and within one page.
+#[cfg(all(target_arch = "riscv32", target_os = "none", not(rtmark_uart)))]
 fn call(operation: u32, argument: usize) {
-    panic!("semihosting call {operation:#x} with {argument:#x}: only an Arm core has a host");
+    // SAFETY: as on Arm; the answer is in a0.
+    unsafe {
+        core::arch::asm!(
+            ".balign 16",
+            ".option push",
+            ".option norvc",
+            "slli zero, zero, 0x1f",
+            "ebreak",
+            "srai zero, zero, 7",
+            ".option pop",
+            inout("a0") operation => _,
+            in("a1") argument,
+            options(nostack, preserves_flags)
+        );
+    }
+}
+
+#[cfg(all(target_arch = "aarch64", target_os = "none", not(rtmark_uart)))]
+fn call(operation: u32, argument: usize) {
+    // SAFETY: as on Arm's other cores; the block of `SYS_EXIT` is there while it is read.
+    unsafe {
+        core::arch::asm!(
+            "hlt #0xf000",
+            inout("x0") u64::from(operation) => _,
+            in("x1") argument,
+            options(nostack, preserves_flags)
+        );
+    }
+}
+
+#[cfg(not(any(target_arch = "arm", target_os = "none")))]
+fn call(operation: u32, argument: usize) {
+    panic!("semihosting call {operation:#x} with {argument:#x}: nobody listens here");
 }
 
 /// The UART that prints where no debugger answers, as the build describes it.

@@ -3,16 +3,20 @@
 #![no_std]
 #![no_main]
 
-use embassy_executor::{InterruptExecutor, Spawner};
+#[cfg(target_arch = "arm")]
+use embassy_executor::InterruptExecutor;
+use embassy_executor::Spawner;
 use embassy_sync::blocking_mutex::raw::CriticalSectionRawMutex;
 use embassy_sync::channel::Channel;
 use embassy_sync::zerocopy_channel;
 use rtmark_board::Counter;
+#[cfg(target_arch = "arm")]
 use rtmark_board::device::{Interrupt, interrupt};
 use rtmark_probe::scenario::{self, POLLS, SAMPLES};
 use rtmark_probe::{begin, end, scenarios};
 
-#[embassy_executor::main]
+#[cfg_attr(not(target_arch = "aarch64"), embassy_executor::main)]
+#[cfg_attr(target_arch = "aarch64", embassy_executor::main(entry = "unsafe(no_mangle)"))]
 async fn main(spawner: Spawner) {
     rtmark_embassy::init();
 
@@ -132,18 +136,26 @@ async fn full() {
 // queue.send.wake+ctx, queue.receive.blocking: a task of a higher-priority executor receives, and
 // waits for the next item.
 
+#[cfg(target_arch = "arm")]
 static EXECUTOR_HIGH: InterruptExecutor = InterruptExecutor::new();
 static TIMES: Counter = Counter::new();
 
+#[cfg(target_arch = "arm")]
 #[interrupt]
 unsafe fn RUN_HIGH() {
     // SAFETY: called from its interrupt only, which `start` enables.
     unsafe { EXECUTOR_HIGH.on_interrupt() }
 }
 
+#[cfg(target_arch = "arm")]
 fn send_wake(spawner: Spawner) {
     EXECUTOR_HIGH.start(Interrupt::RUN_HIGH).spawn(receiving().unwrap());
     spawner.spawn(sending().unwrap());
+}
+
+#[cfg(not(target_arch = "arm"))]
+fn send_wake(_: Spawner) {
+    rtmark_embassy::no_executor_above();
 }
 
 fn expect_item(received: Item, sample: u32) {
@@ -181,9 +193,15 @@ async fn sending() {
 // queue.receive.wake+ctx, queue.send.blocking: a task of a higher-priority executor keeps the
 // queue full, and waits for room.
 
+#[cfg(target_arch = "arm")]
 fn receive_wake(spawner: Spawner) {
     EXECUTOR_HIGH.start(Interrupt::RUN_HIGH).spawn(crowding().unwrap());
     spawner.spawn(relieving().unwrap());
+}
+
+#[cfg(not(target_arch = "arm"))]
+fn receive_wake(_: Spawner) {
+    rtmark_embassy::no_executor_above();
 }
 
 #[embassy_executor::task]

@@ -3,16 +3,20 @@
 #![no_std]
 #![no_main]
 
-use embassy_executor::{InterruptExecutor, Spawner};
+#[cfg(target_arch = "arm")]
+use embassy_executor::InterruptExecutor;
+use embassy_executor::Spawner;
 use embassy_futures::yield_now;
 use embassy_sync::blocking_mutex::raw::CriticalSectionRawMutex;
 use embassy_sync::signal::Signal;
 use rtmark_board::Counter;
+#[cfg(target_arch = "arm")]
 use rtmark_board::device::{Interrupt, interrupt};
 use rtmark_probe::scenario::{self, SAMPLES};
 use rtmark_probe::{begin, end, scenarios};
 
-#[embassy_executor::main]
+#[cfg_attr(not(target_arch = "aarch64"), embassy_executor::main)]
+#[cfg_attr(target_arch = "aarch64", embassy_executor::main(entry = "unsafe(no_mangle)"))]
 async fn main(spawner: Spawner) {
     rtmark_embassy::init();
 
@@ -30,8 +34,8 @@ async fn main(spawner: Spawner) {
             spawner.spawn(waiting().unwrap());
         },
         "thread.create" => spawner.spawn(creating(spawner).unwrap()),
-        "thread.start" => spawner.spawn(starting().unwrap()),
-        "thread.end" => spawner.spawn(starting().unwrap()),
+        "thread.start" => start(spawner),
+        "thread.end" => start(spawner),
     }
 }
 
@@ -85,19 +89,27 @@ fn switched(odd: u32) {
 // thread.resume.preempt: a task wakes another one, whose executor runs in an interrupt and so
 // preempts it at once.
 
+#[cfg(target_arch = "arm")]
 static EXECUTOR_HIGH: InterruptExecutor = InterruptExecutor::new();
 static RESUME: Signal<CriticalSectionRawMutex, ()> = Signal::new();
 static RESUMED: Counter = Counter::new();
 
+#[cfg(target_arch = "arm")]
 #[interrupt]
 unsafe fn RUN_HIGH() {
     // SAFETY: called from its interrupt only, which `start` enables.
     unsafe { EXECUTOR_HIGH.on_interrupt() }
 }
 
+#[cfg(target_arch = "arm")]
 fn resume(spawner: Spawner) {
     EXECUTOR_HIGH.start(Interrupt::RUN_HIGH).spawn(high().unwrap());
     spawner.spawn(low().unwrap());
+}
+
+#[cfg(not(target_arch = "arm"))]
+fn resume(_: Spawner) {
+    rtmark_embassy::no_executor_above();
 }
 
 #[embassy_executor::task]
@@ -195,6 +207,17 @@ async fn started() {
     begin!("thread.end");
 }
 
+#[cfg(target_arch = "arm")]
+fn start(spawner: Spawner) {
+    spawner.spawn(starting().unwrap());
+}
+
+#[cfg(not(target_arch = "arm"))]
+fn start(_: Spawner) {
+    rtmark_embassy::no_executor_above();
+}
+
+#[cfg(target_arch = "arm")]
 #[embassy_executor::task]
 async fn starting() {
     let spawner = EXECUTOR_HIGH.start(Interrupt::RUN_HIGH);

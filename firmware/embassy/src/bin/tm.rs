@@ -3,19 +3,24 @@
 #![no_std]
 #![no_main]
 
+#[cfg(target_arch = "arm")]
 use cortex_m::peripheral::NVIC;
-use embassy_executor::{InterruptExecutor, Spawner};
+#[cfg(target_arch = "arm")]
+use embassy_executor::InterruptExecutor;
+use embassy_executor::Spawner;
 use embassy_futures::yield_now;
 use embassy_sync::blocking_mutex::raw::CriticalSectionRawMutex;
 use embassy_sync::channel::Channel;
 use embassy_sync::semaphore::{GreedySemaphore, Semaphore};
 use embassy_sync::signal::Signal;
+#[cfg(target_arch = "arm")]
 use rtmark_board::device::{Interrupt, interrupt};
 use rtmark_board::{Counter, tm};
 use rtmark_probe::scenario::{self, SAMPLES};
 use rtmark_probe::{begin, end, scenarios};
 
-#[embassy_executor::main]
+#[cfg_attr(not(target_arch = "aarch64"), embassy_executor::main)]
+#[cfg_attr(target_arch = "aarch64", embassy_executor::main(entry = "unsafe(no_mangle)"))]
 async fn main(spawner: Spawner) {
     rtmark_embassy::init();
 
@@ -27,11 +32,8 @@ async fn main(spawner: Spawner) {
             }
             spawner.spawn(first().unwrap());
         },
-        "tm.interrupt" => spawner.spawn(take().unwrap()),
-        "tm.interrupt_preempt" => {
-            EXECUTOR_HIGH.start(Interrupt::RUN_HIGH).spawn(preempting().unwrap());
-            spawner.spawn(preempted().unwrap());
-        },
+        "tm.interrupt" => interrupted(spawner),
+        "tm.interrupt_preempt" => preempt(spawner),
         "tm.message" => spawner.spawn(message().unwrap()),
         "tm.sync" => spawner.spawn(sync().unwrap()),
     }
@@ -72,11 +74,23 @@ async fn first() {
 
 static GIVEN: Signal<CriticalSectionRawMutex, ()> = Signal::new();
 
+#[cfg(target_arch = "arm")]
 #[interrupt]
 fn PLAIN() {
     GIVEN.signal(());
 }
 
+#[cfg(target_arch = "arm")]
+fn interrupted(spawner: Spawner) {
+    spawner.spawn(take().unwrap());
+}
+
+#[cfg(not(target_arch = "arm"))]
+fn interrupted(_: Spawner) {
+    rtmark_embassy::no_executor_above();
+}
+
+#[cfg(target_arch = "arm")]
 #[embassy_executor::task]
 async fn take() {
     rtmark_board::unmask(Interrupt::PLAIN);
@@ -91,18 +105,32 @@ async fn take() {
 
 // tm.interrupt_preempt
 
+#[cfg(target_arch = "arm")]
 static EXECUTOR_HIGH: InterruptExecutor = InterruptExecutor::new();
 static RESUME: Signal<CriticalSectionRawMutex, ()> = Signal::new();
 
+#[cfg(target_arch = "arm")]
 #[interrupt]
 unsafe fn RUN_HIGH() {
     // SAFETY: called from its interrupt only, which `start` enables.
     unsafe { EXECUTOR_HIGH.on_interrupt() }
 }
 
+#[cfg(target_arch = "arm")]
 #[interrupt]
 fn BENCH() {
     RESUME.signal(());
+}
+
+#[cfg(target_arch = "arm")]
+fn preempt(spawner: Spawner) {
+    EXECUTOR_HIGH.start(Interrupt::RUN_HIGH).spawn(preempting().unwrap());
+    spawner.spawn(preempted().unwrap());
+}
+
+#[cfg(not(target_arch = "arm"))]
+fn preempt(_: Spawner) {
+    rtmark_embassy::no_executor_above();
 }
 
 #[embassy_executor::task]
@@ -113,6 +141,7 @@ async fn preempting() {
     }
 }
 
+#[cfg(target_arch = "arm")]
 #[embassy_executor::task]
 async fn preempted() {
     rtmark_board::unmask(Interrupt::BENCH);
