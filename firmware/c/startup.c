@@ -45,11 +45,16 @@ void IRQ6_Handler(void) UNLESS_DEFINED;
 void IRQ7_Handler(void) UNLESS_DEFINED;
 
 /*
- * The interrupt that `rtmark worst` injects: nothing in an image enables or pends it. Its
- * handler stands behind all else, so that nothing moves for its sake. An image may have
- * one that uses its kernel instead.
+ * The interrupts that `rtmark worst` injects: nothing in an image enables or pends them. Their
+ * handlers stand behind all else, so that nothing moves for their sake. An image may have
+ * one that uses its kernel instead of the first.
  */
 __attribute__((weak, naked, section(".injected"))) void IRQ8_Handler(void)
+{
+    __asm__("bx lr");
+}
+
+__attribute__((weak, naked, section(".injected"))) void IRQ9_Handler(void)
 {
     __asm__("bx lr");
 }
@@ -91,7 +96,8 @@ const struct vectors firmware_vectors __attribute__((used, section(".vectors")))
         EXCEPTION(22) = IRQ6_Handler,
         EXCEPTION(23) = IRQ7_Handler,
         EXCEPTION(24) = IRQ8_Handler,
-        EXCEPTIONS(25, 15 + RTMARK_INTERRUPTS) = Unexpected_Handler,
+        EXCEPTION(25) = IRQ9_Handler,
+        EXCEPTIONS(26, 15 + RTMARK_INTERRUPTS) = Unexpected_Handler,
     },
 };
 

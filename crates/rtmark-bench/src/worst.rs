@@ -25,6 +25,7 @@ pub fn points_per_second(soc: &Soc, elf: &[u8]) -> Result<(f64, f64), Box<dyn Er
         patience: 100_000,
         woken: None,
         ends: Vec::new(),
+        second: None,
     };
     let path = Path::new(machine, question)?;
     let cancelled = AtomicBool::new(false);

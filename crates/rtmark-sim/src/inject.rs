@@ -166,6 +166,11 @@ impl Machine {
         nvic.pending().contains(exception) || nvic.active().contains(exception)
     }
 
+    /// Whether the handler of an external interrupt has been entered and not left.
+    pub fn is_active(&self, interrupt: u16) -> bool {
+        self.system.nvic.active().contains(FIRST_INTERRUPT.saturating_add(interrupt))
+    }
+
     /// Makes an external interrupt pending now, lets its handler be entered, and takes all
     /// of that back. Wants a machine that is settled and an interrupt that nothing
     /// [holds back](Machine::holds_back).

@@ -9,6 +9,7 @@ use rtmark_sim::Holder;
 use serde::{Deserialize, Serialize};
 
 use crate::fork::{Outcome, Unserved, Verdict};
+use crate::meet::Meeting;
 use crate::path::Reach;
 
 /// Into how many slices the path is cut for a picture of it.
@@ -26,11 +27,13 @@ pub enum Aspect {
     Resume,
     /// How much later a span ends in which the interrupt comes.
     Delay,
+    /// Of two interrupts the second one's handler: from pending to its first instruction.
+    Second,
 }
 
 impl Aspect {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::Handler, Self::Task, Self::Resume, Self::Delay];
+    pub const ALL: [Self; 5] = [Self::Handler, Self::Second, Self::Task, Self::Resume, Self::Delay];
 
     /// What is timed, in words.
     pub const fn text(self) -> &'static str {
@@ -39,6 +42,7 @@ impl Aspect {
             Self::Task => "pend to the woken task's first instruction",
             Self::Resume => "pend to where the interrupted code goes on",
             Self::Delay => "what the interrupted span takes more",
+            Self::Second => "the second's pend to its handler's first",
         }
     }
 
@@ -49,6 +53,7 @@ impl Aspect {
             Self::Task => "task",
             Self::Resume => "resume",
             Self::Delay => "delay",
+            Self::Second => "second",
         }
     }
 }
@@ -88,12 +93,19 @@ pub struct Case {
     pub cycles: i64,
     /// The cycle since reset in which the interrupt becomes pending.
     pub point: u64,
+    /// Of two interrupts: how many cycles later the other one does; negative when earlier.
+    pub distance: Option<i64>,
 }
 
 impl Case {
+    /// Of one interrupt.
+    pub const fn new(cycles: i64, point: u64) -> Self {
+        Self { cycles, point, distance: None }
+    }
+
     /// Whether it is worse, or as bad and earlier.
     fn exceeds(self, other: Self) -> bool {
-        (self.cycles, other.point) > (other.cycles, self.point)
+        (self.cycles, other.point, other.distance) > (other.cycles, self.point, self.distance)
     }
 }
 
@@ -136,6 +148,14 @@ impl Latencies {
         if case.exceeds(*known) {
             *known = case;
         }
+    }
+
+    fn miss(&mut self, point: u64, points: u64, why: Option<Unserved>) {
+        self.missing += points;
+        if let Some(why) = why {
+            *self.unserved.entry(why).or_default() += points;
+        }
+        self.first_missing = Some(self.first_missing.map_or(point, |first| first.min(point)));
     }
 
     fn absorb(&mut self, other: Self) {
@@ -280,8 +300,12 @@ pub struct Findings {
     pub tried: u64,
     /// Points that were followed in a copy.
     pub followed: u64,
+    /// Of two interrupts: pairs of moments.
+    pub pairs: u64,
     /// The answers.
     pub aspects: BTreeMap<Aspect, Latencies>,
+    /// Those of pairs, by how both met.
+    pub meetings: BTreeMap<(Meeting, Aspect), Latencies>,
     /// Stretches in which the interrupt is held back, by what holds it, where they begin
     /// and where they end.
     pub intervals: BTreeMap<(Held, u32, u32), Interval>,
@@ -329,7 +353,7 @@ impl Findings {
                 for slice in first + 1..=last {
                     handler.count(cycles, 0, slice);
                 }
-                handler.case(pc, Case { cycles, point: from });
+                handler.case(pc, Case::new(cycles, from));
                 return;
             }
             Answer::At(outcome) => outcome,
@@ -357,25 +381,49 @@ impl Findings {
             }
             let found = self.aspects.entry(aspect).or_default();
             let Some(at) = at else {
-                found.missing += points;
-                if let Some(why) = outcome.unserved {
-                    *found.unserved.entry(why).or_default() += points;
-                }
-                found.first_missing =
-                    Some(found.first_missing.map_or(from, |first| first.min(from)));
+                found.miss(from, points, outcome.unserved);
                 continue;
             };
             for point in from..=to {
                 found.count(latency(at, point), 1, scale.slice(point));
             }
-            found.case(pc, Case { cycles: latency(at, from), point: from });
+            found.case(pc, Case::new(latency(at, from), from));
         }
         if let Some(delay) = outcome.delay {
             let found = self.aspects.entry(Aspect::Delay).or_default();
             for point in from..=to {
                 found.count(delay, 1, scale.slice(point));
             }
-            found.case(pc, Case { cycles: delay, point: from });
+            found.case(pc, Case::new(delay, from));
+        }
+    }
+
+    /// Adds one of two interrupts in some pairs of moments, of which `case` is the worst but
+    /// for what it took. In the picture all are drawn up to `last`.
+    #[expect(clippy::too_many_arguments, reason = "all of it says which pairs")]
+    pub(crate) fn add_pairs(
+        &mut self,
+        aspect: Aspect,
+        served: Result<u64, Unserved>,
+        how: Option<Meeting>,
+        case: Case,
+        pairs: u64,
+        pc: u32,
+        last: u64,
+    ) {
+        let Some(ScaleOfPiece(scale)) = self.scale else { return };
+        let all = self.aspects.entry(aspect).or_default();
+        let served = match served {
+            Ok(served) => served,
+            Err(why) => return all.miss(case.point, pairs, Some(why)),
+        };
+        let cycles = served.cast_signed() - case.point.cast_signed();
+        let case = Case { cycles, ..case };
+        let slice = scale.slice(case.point.min(last));
+        let kind = how.map(|how| self.meetings.entry((how, aspect)).or_default());
+        for found in [Some(all), kind].into_iter().flatten() {
+            found.count(cycles, pairs, slice);
+            found.case(pc, case);
         }
     }
 
@@ -433,6 +481,10 @@ impl Findings {
         self.points += other.points;
         self.tried += other.tried;
         self.followed += other.followed;
+        self.pairs += other.pairs;
+        for (how, found) in other.meetings {
+            self.meetings.entry(how).or_default().absorb(found);
+        }
         for (aspect, found) in other.aspects {
             self.aspects.entry(aspect).or_default().absorb(found);
         }

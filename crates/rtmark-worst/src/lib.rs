@@ -20,13 +20,18 @@
 //! no longer held back, answers for all points since it last was not. The tests compare
 //! this with runs from reset, one for each point.
 //!
+//! Two interrupts ([`Second`]) are searched in the same way twice over: points of the earlier
+//! one that share an answer lead to one run, and the later one has points along that run.
+//! [`Meeting`] says how both met.
+//!
 //! Findings are exact for the path that a program takes. They are no bound over all inputs.
-//! The simulator completes every instruction before it takes an interrupt: that loads and
-//! stores of several registers and divisions may be interrupted half-way is not modelled,
-//! and makes findings up to that instruction's length too long, never too short.
+//! Inside an instruction that gives way to interrupts each point is looked at by itself.
 
+mod alone;
 mod findings;
 mod fork;
+mod meet;
+mod pairs;
 mod path;
 mod search;
 mod spans;
@@ -35,7 +40,8 @@ mod witness;
 
 pub use findings::{Aspect, Case, Failure, Findings, Held, Interval, Latencies, SLICES, Slice};
 pub use fork::{Outcome, Unserved, Verdict};
-pub use path::{Path, PathError, Piece, Question, Reach, Window};
+pub use meet::Meeting;
+pub use path::{Path, PathError, Piece, Question, Reach, Second, Window};
 pub use search::{Control, Share, search};
 pub use spans::{Spans, spans};
 pub use witness::{Moment, Witness, WitnessStep};

@@ -48,6 +48,37 @@ pub struct Question {
     pub woken: Option<u32>,
     /// Where spans end.
     pub ends: Vec<u32>,
+    /// A second interrupt beside it, if there is one.
+    pub second: Option<Second>,
+}
+
+/// An interrupt that becomes pending at every distance from the one that is searched, before
+/// it and after it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Second {
+    /// The external interrupt.
+    pub interrupt: u16,
+    /// Its priority, as the register holds it.
+    pub priority: u8,
+    /// The most cycles between both; `None` for as many as it takes until the handler of the
+    /// earlier one has returned.
+    pub distance: Option<u64>,
+}
+
+/// An interrupt with what is watched of it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Line {
+    pub interrupt: u16,
+    /// Its handler's first instruction.
+    pub handler: u32,
+    pub handler_watch: WatchId,
+    pub return_watch: WatchId,
+}
+
+impl Line {
+    pub const fn exception(&self) -> u16 {
+        self.interrupt + 16
+    }
 }
 
 /// A machine that cannot be searched.
@@ -74,6 +105,9 @@ pub enum PathError {
         /// What stands there.
         vector: u32,
     },
+    /// Two interrupts cannot be told apart.
+    #[error("interrupts {0} and {1} have one handler, or are one: they cannot be told apart")]
+    Same(u16, u16),
     /// There is no point to search.
     #[error("no window to search: {0}")]
     NoWindow(String),
@@ -84,8 +118,8 @@ pub enum PathError {
 pub struct Path {
     start: Machine,
     question: Question,
-    handler: u32,
-    handler_watch: WatchId,
+    line: Line,
+    second: Option<Line>,
     woken_watch: Option<WatchId>,
     end_watches: Vec<WatchId>,
     pieces: Vec<Window>,
@@ -106,6 +140,24 @@ pub struct Piece {
     pub machine: Machine,
 }
 
+impl Line {
+    /// Watches an interrupt, whose vector is looked up in a machine that has come `there`.
+    fn find(start: &mut Machine, there: &Machine, interrupt: u16) -> Result<Self, PathError> {
+        let address = there.vector_table().wrapping_add((16 + u32::from(interrupt)) * 4);
+        let bytes = there.peek(address, 4);
+        let vector = bytes.try_into().map_or(u32::MAX, u32::from_le_bytes);
+        if vector & 1 == 0 || start.peek(vector & !1, 2).len() < 2 {
+            return Err(PathError::NoHandler { interrupt, address, vector });
+        }
+        Ok(Self {
+            interrupt,
+            handler: vector & !1,
+            handler_watch: start.watch(Watch::Execute(vector & !1)),
+            return_watch: start.watch(Watch::Return(16 + interrupt)),
+        })
+    }
+}
+
 impl Path {
     /// Prepares a machine that has just been reset. The vector table is taken to stay where
     /// it is when the first window begins.
@@ -113,32 +165,38 @@ impl Path {
     /// # Errors
     /// When the soc lacks the interrupt, it has no handler, or there is no window.
     pub fn new(mut start: Machine, question: Question) -> Result<Self, PathError> {
-        let interrupt = question.interrupt;
-        if !start.arm_interrupt(interrupt, question.priority) {
-            let last = start.soc().interrupts.saturating_sub(1);
-            return Err(PathError::NoInterrupt { interrupt, last });
+        let asked = [Some((question.interrupt, question.priority))]
+            .into_iter()
+            .chain([question.second.map(|second| (second.interrupt, second.priority))]);
+        let asked: Vec<_> = asked.flatten().collect();
+        for &(interrupt, priority) in &asked {
+            if !start.arm_interrupt(interrupt, priority) {
+                let last = start.soc().interrupts.saturating_sub(1);
+                return Err(PathError::NoInterrupt { interrupt, last });
+            }
         }
         let mut there = start.clone();
         if let Some(window) = question.windows.first() {
             let _ = there.run(Cycles(window.from));
         }
-        let address = there.vector_table().wrapping_add((16 + u32::from(interrupt)) * 4);
-        let bytes = there.peek(address, 4);
-        let vector = bytes.try_into().map_or(u32::MAX, u32::from_le_bytes);
-        if vector & 1 == 0 || start.peek(vector & !1, 2).len() < 2 {
-            return Err(PathError::NoHandler { interrupt, address, vector });
-        }
         if question.windows.iter().all(|window| window.from >= window.to) {
             return Err(PathError::NoWindow("it holds no cycle".into()));
         }
-        let handler_watch = start.watch(Watch::Execute(vector & !1));
+        let line = Line::find(&mut start, &there, question.interrupt)?;
+        let second = match question.second {
+            Some(second) => Some(Line::find(&mut start, &there, second.interrupt)?),
+            None => None,
+        };
+        if let Some(second) = second.filter(|second| second.handler == line.handler) {
+            return Err(PathError::Same(line.interrupt, second.interrupt));
+        }
         let woken_watch = question.woken.map(|address| start.watch(Watch::Execute(address)));
         let end_watches =
             question.ends.iter().map(|&address| start.watch(Watch::Execute(address))).collect();
         let mut path = Self {
             start,
-            handler: vector & !1,
-            handler_watch,
+            line,
+            second,
             woken_watch,
             end_watches,
             pieces: Vec::new(),
@@ -181,13 +239,22 @@ impl Path {
         &self.start
     }
 
-    /// The handler's first instruction.
-    pub fn handler(&self) -> u32 {
-        self.handler
+    /// The first instruction of the handler of one of the interrupts that are asked for.
+    pub fn handler_of(&self, interrupt: u16) -> u32 {
+        let second = self.second.filter(|second| second.interrupt == interrupt);
+        second.unwrap_or(self.line).handler
+    }
+
+    pub(crate) fn line(&self) -> &Line {
+        &self.line
+    }
+
+    pub(crate) fn second(&self) -> Option<(&Second, &Line)> {
+        self.question.second.as_ref().zip(self.second.as_ref())
     }
 
     pub(crate) fn handler_watch(&self) -> WatchId {
-        self.handler_watch
+        self.line.handler_watch
     }
 
     pub(crate) fn woken_watch(&self) -> Option<WatchId> {

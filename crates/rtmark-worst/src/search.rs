@@ -5,9 +5,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use rayon::prelude::*;
 
+use crate::alone::alone;
 use crate::findings::{Findings, Scale};
+use crate::pairs::pairs;
 use crate::path::Path;
-use crate::walk::walk;
 
 /// A part of a search that is divided among several computers: number `number` of `of`,
 /// counted from 1.
@@ -80,7 +81,10 @@ pub fn search(
             to: window.to,
             total,
         };
-        let mut findings = walk(path, piece, scale);
+        let mut findings = match path.second() {
+            Some(second) => pairs(path, &piece, scale, second),
+            None => alone(path, piece, scale),
+        };
         findings.pieces.insert(index);
         // A thread that panicked has found nothing; what others have found stays whole.
         let mut all = found.lock().unwrap_or_else(std::sync::PoisonError::into_inner);

@@ -5,16 +5,86 @@
 //! Where a step is no plain instruction, the interrupt may be seen in the middle of it:
 //! such steps are gone through again from a copy, for each point that makes a difference.
 
+use std::ops::RangeInclusive;
+
 use rtmark_sim::{Advance, Cycles, Holder, Machine, Register, Stop, Tried};
 
-use crate::findings::{Answer, Findings, Scale};
-use crate::fork::{Outcome, Unserved, follow};
-use crate::path::{Path, Piece, Reach};
+use crate::fork::Unserved;
+use crate::path::Window;
 
 /// Cycles after which a new copy is kept to go back to.
 const KEPT_EACH: u64 = 4096;
 /// Points of a sleep that are looked at one by one, after it begins and before it ends.
 const EDGE: u64 = 64;
+
+/// What a walk is for: which interrupt becomes pending, and what becomes of its points.
+pub trait Seeker {
+    /// What is known of a point. Equal answers of two points that one step sees are those of
+    /// all points between.
+    type Answer: Copy + PartialEq;
+
+    /// The interrupt.
+    fn interrupt(&self) -> u16;
+
+    /// Cycles after which points are given up.
+    fn patience(&self) -> u64;
+
+    /// Looks at a boundary, and says where the walk ends by what is known now.
+    fn look(&mut self, _: &mut Machine, to: u64) -> u64 {
+        to
+    }
+
+    /// Whether it is enough to know when the handler begins where nothing holds it back.
+    fn tries(&self) -> bool {
+        false
+    }
+
+    /// Answers for points of which that is known, if it is enough.
+    fn entered(&mut self, _: &Machine, _cycle: u64) -> Option<Self::Answer> {
+        None
+    }
+
+    /// Answers for points that are noticed as the last of them is. The machine stands before
+    /// the first of them if `needs_first` says so, or else no later than where they are
+    /// noticed.
+    fn follow(&mut self, points: RangeInclusive<u64>, machine: &Machine) -> Self::Answer;
+
+    /// Answers for points that are never noticed.
+    fn never(
+        &mut self,
+        points: RangeInclusive<u64>,
+        machine: &Machine,
+        why: Unserved,
+    ) -> Self::Answer;
+
+    /// Whether what comes of a point depends on all points with the same answer.
+    fn needs_first(&self) -> bool {
+        false
+    }
+
+    /// For how long the interrupt waits, where the same is true of each moment of a sleep in
+    /// which nothing happens.
+    fn waits(&self, _answer: Self::Answer, _at: u64) -> Option<u64> {
+        None
+    }
+
+    /// Takes an answer.
+    fn add(&mut self, points: RangeInclusive<u64>, answer: Self::Answer, pc: u32);
+
+    /// Takes that each of some points waits for so many cycles.
+    fn add_waiting(&mut self, _: RangeInclusive<u64>, _waits: u64, _pc: u32) {}
+
+    /// Whether to tell it for how long the interrupt is held back.
+    fn notes_held(&self) -> bool {
+        false
+    }
+
+    /// Takes that the interrupt was held back for so long, between these instructions.
+    fn held(&mut self, _: Holder, _began: u64, _from: u32, _cycles: u64, _to: u32) {}
+
+    /// Takes that an instruction executes in the window.
+    fn executed(&mut self, _pc: u32) {}
+}
 
 /// A machine at a boundary, as far as boundaries need to be told apart.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -46,12 +116,14 @@ struct HeldSince {
     asleep: u64,
 }
 
-struct Walk<'a> {
-    path: &'a Path,
+struct Walk<'a, S> {
+    seeker: &'a mut S,
     machine: Machine,
     kept: Machine,
     /// The first point without an answer, if there is one; the last is the boundary's cycle.
     waiting: Option<u64>,
+    /// The machine before that point, where the seeker needs it and it is not the last step's.
+    first: Option<Machine>,
     /// The last cycle whose point has been looked at.
     seen: u64,
     /// The last cycle whose point belongs to the piece, once that is known.
@@ -60,35 +132,37 @@ struct Walk<'a> {
     /// How long before its end the last step that was no plain instruction did not look any
     /// more.
     unseen: u64,
-    findings: Findings,
 }
 
-/// Searches a piece.
-pub fn walk(path: &Path, piece: Piece, scale: Scale) -> Findings {
-    let Piece { window, mut machine, .. } = piece;
+/// Goes along from where a machine stands, and gives a seeker the points of a window. Those
+/// that the machine has passed already are noticed where it stands. Ends with the first
+/// boundary that has reached the window's end, or where the last point has its answer.
+pub fn walk<S: Seeker>(seeker: &mut S, mut machine: Machine, window: Window) {
     machine.settle();
     let kept = machine.clone();
-    let seen = machine.cycles().0;
+    let now = machine.cycles().0;
     let mut walk = Walk {
-        path,
+        seeker,
         machine,
         kept,
-        waiting: None,
-        seen,
+        waiting: (window.from < now).then_some(window.from + 1),
+        first: None,
+        seen: now.max(window.from),
         last: None,
         held: None,
         unseen: 0,
-        findings: Findings::new(scale),
     };
     // Boundaries that have reached the end belong to the next piece; the step that leads to
     // the first of them is this one's.
-    let interrupt = path.question().interrupt;
-    let mut first = true;
+    let interrupt = walk.seeker.interrupt();
+    let mut to = window.to;
+    let mut previous: Option<(Boundary, Option<Holder>)> = None;
     loop {
         walk.machine.settle();
+        to = walk.seeker.look(&mut walk.machine, to);
         let boundary = Boundary::of(&walk.machine);
         let now = boundary.cycle;
-        if now >= window.to && walk.last.is_none() {
+        if now >= to && walk.last.is_none() {
             walk.last = Some(now);
         }
         if walk.last.is_none_or(|last| walk.seen < last) && walk.seen < now {
@@ -96,9 +170,13 @@ pub fn walk(path: &Path, piece: Piece, scale: Scale) -> Findings {
             walk.seen = now;
         }
         let holder = walk.machine.holds_back(interrupt);
-        walk.note_holder(holder, now, first);
-        first = false;
+        walk.note_holder(holder, now, previous.is_none());
         let looks = walk.machine.sees_pending();
+        // Inside an instruction that began with the interrupt held back, another one might
+        // have been noticed.
+        if let Some((previous, Some(_))) = previous {
+            walk.keep_first(previous);
+        }
         if !boundary.asleep {
             match holder {
                 None => walk.enter(now),
@@ -109,18 +187,23 @@ pub fn walk(path: &Path, piece: Piece, scale: Scale) -> Findings {
         if walk.last.is_some() && walk.waiting.is_none() && walk.held.is_none() {
             break;
         }
-        if walk.last.is_some_and(|last| now > last.saturating_add(path.question().patience)) {
-            walk.answer(now, Answer::At(Outcome::never(Unserved::Late)));
+        if walk.last.is_some_and(|last| now > last.saturating_add(walk.seeker.patience())) {
+            walk.give_up(now, Unserved::Late);
             break;
         }
         if walk.last.is_none() && !boundary.asleep {
-            walk.findings.executed(walk.machine.register(Register::Pc));
+            walk.seeker.executed(walk.machine.register(Register::Pc));
         }
+        match previous {
+            Some((previous, _)) if walk.waiting.is_some() => walk.keep_first(previous),
+            _ => walk.keep(),
+        }
+        previous = Some((boundary, holder));
         if walk.last.is_none() && !boundary.asleep && !looks && holder.is_none() {
             walk.enter_within(now);
         }
         // Sleep is cut where the piece ends: the next one begins there.
-        let until = if boundary.asleep && now < window.to { window.to } else { u64::MAX };
+        let until = if boundary.asleep && now < to { to } else { u64::MAX };
         match walk.machine.advance(Cycles(until)) {
             Ok(Advance::Instruction) if !looks => {}
             Ok(_) => walk.look_inside(boundary),
@@ -132,57 +215,88 @@ pub fn walk(path: &Path, piece: Piece, scale: Scale) -> Findings {
             Err(stop) => {
                 // The program ends here: what waits is never served.
                 let why = Unserved::of(&walk.machine, &stop, interrupt);
-                walk.answer(now, Answer::At(Outcome::never(why)));
+                walk.give_up(now, why);
                 break;
             }
         }
         if let Some(held) = walk.held.as_mut().filter(|_| boundary.asleep) {
             held.asleep += walk.machine.cycles().0 - now;
         }
-        if walk.machine.cycles().0 >= walk.kept.cycles().0 + KEPT_EACH {
-            walk.machine.take_hits();
-            walk.machine.take_console();
-            walk.kept = walk.machine.clone();
-        }
     }
-    walk.findings
 }
 
-impl Walk<'_> {
+impl<S: Seeker> Walk<'_, S> {
+    /// Keeps the machine to go back to.
+    fn keep(&mut self) {
+        if self.machine.cycles().0 >= self.kept.cycles().0 + KEPT_EACH {
+            self.machine.take_hits();
+            self.machine.take_console();
+            self.kept = self.machine.clone();
+        }
+    }
+
+    /// Keeps the machine before the first point that waits, of those that the step from the
+    /// last boundary has begun with.
+    fn keep_first(&mut self, last: Boundary) {
+        if self.seeker.needs_first()
+            && self.first.is_none()
+            && self.waiting.is_some_and(|from| from > last.cycle)
+            && self.go_back(last)
+        {
+            self.first = Some(self.kept.clone());
+        }
+    }
+
+    /// The points that wait at a boundary's cycle, which have an answer now.
+    fn take_waiting(&mut self, now: u64) -> Option<RangeInclusive<u64>> {
+        let from = self.waiting.take()?;
+        Some(from..=self.last.map_or(now, |last| last.min(now)))
+    }
+
     /// Answers for what waits, where the interrupt would be taken now.
     fn enter(&mut self, now: u64) {
         if self.waiting.is_none() {
             return;
         }
-        let question = self.path.question();
-        if question.reach == Reach::Entry
-            && let Tried::Entered(cycle) = self.machine.try_entry(question.interrupt)
+        if self.seeker.tries()
+            && let Tried::Entered(cycle) = self.machine.try_entry(self.seeker.interrupt())
+            && let Some(answer) = self.seeker.entered(&self.machine, cycle.0)
         {
-            self.findings.tried += 1;
-            let outcome = Outcome { entered: Some(cycle.0), ..Outcome::default() };
-            self.answer(now, Answer::At(outcome));
+            if let Some(points) = self.take_waiting(now) {
+                self.add(points, answer);
+            }
             return;
         }
         self.answer_waiting(now);
     }
 
-    /// Answers for the points inside the next instruction, as far as it gives way to an interrupt
-    /// there.
+    /// Answers for the points inside the next instruction, as far as it gives way to an
+    /// interrupt there.
     fn enter_within(&mut self, now: u64) {
-        let question = self.path.question();
-        let mut at = now + 1;
-        while let Some(tried) = self.machine.try_entry_within(question.interrupt, Cycles(at)) {
-            let outcome = match tried {
-                Tried::Entered(cycle) if question.reach == Reach::Entry => {
-                    self.findings.tried += 1;
-                    Outcome { entered: Some(cycle.0), ..Outcome::default() }
-                }
-                _ => {
-                    self.findings.followed += 1;
-                    follow(self.path, &self.machine, at)
+        let interrupt = self.seeker.interrupt();
+        // It may give way to something else by itself, whatever becomes pending then.
+        let mut end = None;
+        let mut at = now.max(self.seen) + 1;
+        while let Some(tried) = self.machine.try_entry_within(interrupt, Cycles(at)) {
+            let known = match tried {
+                Tried::Entered(cycle) => self.seeker.entered(&self.machine, cycle.0),
+                Tried::Unclear => None,
+            };
+            let answer = match known {
+                Some(answer) => answer,
+                None => {
+                    let end = *end.get_or_insert_with(|| {
+                        let mut copy = self.machine.clone();
+                        let _ = copy.advance(Cycles(u64::MAX));
+                        copy.cycles().0
+                    });
+                    if at > end {
+                        return;
+                    }
+                    self.seeker.follow(at..=at, &self.machine)
                 }
             };
-            self.add(at, at, Answer::At(outcome));
+            self.add(at..=at, answer);
             self.seen = at;
             at += 1;
         }
@@ -190,23 +304,26 @@ impl Walk<'_> {
 
     /// Answers for what waits by a copy of the machine.
     fn answer_waiting(&mut self, now: u64) {
-        if self.waiting.is_some() {
-            self.findings.followed += 1;
-            let outcome = follow(self.path, &self.machine, now);
-            self.answer(now, Answer::At(outcome));
+        if let Some(points) = self.take_waiting(now) {
+            let first = self.first.take();
+            let answer =
+                self.seeker.follow(points.clone(), first.as_ref().unwrap_or(&self.machine));
+            self.add(points, answer);
         }
     }
 
-    fn answer(&mut self, now: u64, answer: Answer) {
-        if let Some(from) = self.waiting.take() {
-            let to = self.last.map_or(now, |last| last.min(now));
-            self.add(from, to, answer);
+    /// What waits is not served.
+    fn give_up(&mut self, now: u64, why: Unserved) {
+        if let Some(points) = self.take_waiting(now) {
+            let first = self.first.take();
+            let machine = first.as_ref().unwrap_or(&self.machine);
+            let answer = self.seeker.never(points.clone(), machine, why);
+            self.add(points, answer);
         }
     }
 
-    fn add(&mut self, from: u64, to: u64, answer: Answer) {
-        let pc = self.machine.register(Register::Pc);
-        self.findings.add(from, to, answer, pc);
+    fn add(&mut self, points: RangeInclusive<u64>, answer: S::Answer) {
+        self.seeker.add(points, answer, self.machine.register(Register::Pc));
     }
 
     fn note_holder(&mut self, holder: Option<Holder>, now: u64, first: bool) {
@@ -215,12 +332,14 @@ impl Walk<'_> {
         let same = |held: &HeldSince| Some(held.holder) == holder;
         if let Some(since) = self.held.take_if(|held| !same(held)) {
             let HeldSince { cycle, pc: from, holder, asleep } = since;
-            self.findings.held(holder, cycle, from, (now - cycle).saturating_sub(asleep), pc);
+            let cycles = (now - cycle).saturating_sub(asleep);
+            self.seeker.held(holder, cycle, from, cycles, pc);
         }
         if let Some(holder) = holder
             && self.held.is_none()
             && self.last.is_none()
             && !first
+            && self.seeker.notes_held()
         {
             self.held = Some(HeldSince { cycle: now, pc, holder, asleep: 0 });
         }
@@ -255,21 +374,25 @@ impl Walk<'_> {
         if !self.go_back(before) {
             return;
         }
-        if self.waiting.is_some() {
-            let outcome = self.point(from);
-            self.answer(from, Answer::At(outcome));
+        if let Some(waiting) = self.waiting.take() {
+            let first = self.first.take();
+            let points = waiting..=self.last.map_or(from, |last| last.min(from));
+            let answer = self.seeker.follow(points.clone(), first.as_ref().unwrap_or(&self.kept));
+            self.add(points, answer);
         }
-        if !belongs || from == to {
+        // What the walk began with in the middle of this step belongs to nobody here.
+        let begin = from.max(self.seen);
+        if !belongs || begin >= to {
             return;
         }
         if before.asleep {
-            self.sleep(from, to);
+            self.sleep(begin, to);
             self.seen = to;
             return;
         }
         // The first point that the step does not see any more. Steps of a kind look at the
         // same time before their end: that is tried first.
-        let (mut low, mut high) = (from + 1, to + 1);
+        let (mut low, mut high) = (begin + 1, to + 1);
         let guess = to.saturating_sub(self.unseen).clamp(low, high);
         for at in [guess, guess - 1] {
             if (low..high).contains(&at) {
@@ -281,23 +404,22 @@ impl Walk<'_> {
             if self.is_seen(middle) { low = middle + 1 } else { high = middle }
         }
         self.unseen = to.saturating_sub(low);
-        if low > from + 1 {
-            let first = self.point(from + 1);
-            let last = if low - 1 > from + 1 { self.point(low - 1) } else { first };
-            self.between((from + 1, first), (low - 1, last));
+        if low > begin + 1 {
+            let first = self.point(begin + 1);
+            let last = if low - 1 > begin + 1 { self.point(low - 1) } else { first };
+            self.between((begin + 1, first), (low - 1, last));
         }
         self.seen = low - 1;
     }
 
     /// Follows a point from where the kept machine stands.
-    fn point(&mut self, at: u64) -> Outcome {
-        self.findings.followed += 1;
-        follow(self.path, &self.kept, at)
+    fn point(&mut self, at: u64) -> S::Answer {
+        self.seeker.follow(at..=at, &self.kept)
     }
 
     /// Whether an interrupt that becomes pending at a cycle is noticed within the next step.
     fn is_seen(&self, at: u64) -> bool {
-        let interrupt = self.path.question().interrupt;
+        let interrupt = self.seeker.interrupt();
         let mut copy = self.kept.clone();
         copy.pend_interrupt(interrupt, Cycles(at));
         let _ = copy.advance(Cycles(u64::MAX));
@@ -306,21 +428,21 @@ impl Walk<'_> {
 
     /// Answers for a range of points whose ends are known. A step looks at what is pending
     /// few times, and points between two looks have one answer.
-    fn between(&mut self, low: (u64, Outcome), high: (u64, Outcome)) {
-        if low.1 == high.1 {
-            self.add(low.0, high.0, Answer::At(low.1));
+    fn between(&mut self, low: (u64, S::Answer), high: (u64, S::Answer)) {
+        if low.0 == high.0 || low.1 == high.1 {
+            self.add(low.0..=high.0, low.1);
             return;
         }
         if high.0 - low.0 == 1 {
-            self.add(low.0, low.0, Answer::At(low.1));
-            self.add(high.0, high.0, Answer::At(high.1));
+            self.add(low.0..=low.0, low.1);
+            self.add(high.0..=high.0, high.1);
             return;
         }
         let at = low.0.midpoint(high.0);
         let middle = (at, self.point(at));
         if high.0 - at == 1 {
             self.between(low, middle);
-            self.add(high.0, high.0, Answer::At(high.1));
+            self.add(high.0..=high.0, high.1);
         } else {
             let next = (at + 1, self.point(at + 1));
             self.between(low, middle);
@@ -332,22 +454,18 @@ impl Walk<'_> {
     fn sleep(&mut self, from: u64, to: u64) {
         let mut at = from + 1;
         while at <= to {
-            let outcome = self.point(at);
+            let answer = self.point(at);
             // Nothing happens while the core sleeps: until something else is about to wake
             // it, an interrupt is served after the same time whenever it comes.
-            let calm = outcome.entered.map(|entered| entered - at);
-            match calm {
-                Some(latency)
-                    if self.path.question().reach == Reach::Entry
-                        && at == from + EDGE
-                        && at + 2 * (latency + EDGE) < to =>
-                {
-                    let last = to - latency - EDGE;
-                    self.add(at, last, Answer::After(latency));
+            match self.seeker.waits(answer, at) {
+                Some(cycles) if at == from + EDGE && at + 2 * (cycles + EDGE) < to => {
+                    let last = to - cycles - EDGE;
+                    let pc = self.machine.register(Register::Pc);
+                    self.seeker.add_waiting(at..=last, cycles, pc);
                     at = last + 1;
                 }
                 _ => {
-                    self.add(at, at, Answer::At(outcome));
+                    self.add(at..=at, answer);
                     at += 1;
                 }
             }

@@ -4,8 +4,9 @@ use std::ops::ControlFlow;
 
 use rtmark_sim::{Cycles, Instruction, Machine, Observer, Register};
 
-use crate::findings::{Aspect, Held};
+use crate::findings::{Aspect, Case, Held};
 use crate::fork::follow;
+use crate::meet::{Known, Meeting, meet};
 use crate::path::Path;
 
 /// The most steps that are kept of a witness.
@@ -38,19 +39,26 @@ pub struct WitnessStep {
 /// A point, run again.
 #[derive(Clone, Debug)]
 pub struct Witness {
-    /// The cycle in which the interrupt becomes pending.
+    /// The interrupt.
+    pub interrupt: u16,
+    /// The cycle in which it becomes pending.
     pub point: u64,
+    /// The other one of two interrupts, the cycle in which it does, and how they meet.
+    pub other: Option<(u16, u64, Option<Meeting>)>,
     /// What it takes, by the same measure as the findings.
     pub cycles: i64,
     /// The cycle in which it is served.
     pub served: u64,
-    /// From the instruction during which the interrupt becomes pending to where it is served.
+    /// From the instruction during which the interrupt becomes pending, or the earlier one of
+    /// two, to where it is served.
     pub steps: Vec<WitnessStep>,
 }
 
 struct Recorder {
     interrupt: u16,
     point: u64,
+    /// When the earlier one of two becomes pending.
+    since: u64,
     until: u64,
     steps: Vec<WitnessStep>,
     entered: bool,
@@ -62,7 +70,7 @@ impl Recorder {
         let waits = cycle >= self.point && !self.entered;
         let held = if waits { machine.holds_back(self.interrupt) } else { None };
         // Of what comes before the point only the last instruction matters.
-        if cycle < self.point {
+        if cycle < self.since {
             self.steps.clear();
         }
         if self.steps.len() < MOST_STEPS {
@@ -100,31 +108,85 @@ impl Observer for Recorder {
 impl Path {
     /// Runs a point again from the beginning of the path. `None` when it has no answer in
     /// this respect.
-    pub fn witness(&self, aspect: Aspect, point: u64) -> Option<Witness> {
-        let before = self.at(point.saturating_sub(256));
-        let mut machine = before.clone();
-        // The step before the point may be longer than that: then from the beginning.
-        if machine.cycles().0 >= point {
-            machine = self.start().clone();
-        }
-        let outcome = follow(self, &machine, point);
-        let (served, cycles) = match aspect {
-            Aspect::Handler => (outcome.entered?, None),
-            Aspect::Task => (outcome.woken?, None),
-            Aspect::Resume => (outcome.resumed?, None),
-            Aspect::Delay => (outcome.resumed?, Some(outcome.delay?)),
+    pub fn witness(&self, aspect: Aspect, case: Case) -> Option<Witness> {
+        let point = case.point;
+        let Some(distance) = case.distance else {
+            let mut machine = self.before(point);
+            let outcome = follow(self, &machine, point);
+            let (served, cycles) = match aspect {
+                Aspect::Handler => (outcome.entered?, None),
+                Aspect::Task => (outcome.woken?, None),
+                Aspect::Resume => (outcome.resumed?, None),
+                Aspect::Delay => (outcome.resumed?, Some(outcome.delay?)),
+                Aspect::Second => return None,
+            };
+            let interrupt = self.question().interrupt;
+            machine.pend_interrupt(interrupt, Cycles(point));
+            let steps = record(machine, interrupt, [point, point], served);
+            let cycles = cycles.unwrap_or(served.cast_signed() - point.cast_signed());
+            return Some(Witness { interrupt, point, other: None, cycles, served, steps });
         };
-        let cycles = cycles.unwrap_or(served.cast_signed() - point.cast_signed());
-        let interrupt = self.question().interrupt;
-        machine.pend_interrupt(interrupt, Cycles(point));
-        let mut recorder =
-            Recorder { interrupt, point, until: served, steps: Vec::new(), entered: false };
-        let _ = machine.run_observed(Cycles(served.saturating_add(64)), &mut recorder);
-        Some(Witness { point, cycles, served, steps: recorder.steps })
+        let (own, other) = match aspect {
+            Aspect::Handler => (self.line(), self.second()?.1),
+            Aspect::Second => (self.second()?.1, self.line()),
+            _ => return None,
+        };
+        let beside = point.saturating_add_signed(distance);
+        let since = point.min(beside);
+        let mut machine = self.before(since);
+        let first = if distance < 0 { other } else { own };
+        machine.pend_interrupt(first.interrupt, Cycles(since));
+        let (served, how) = if distance < 0 {
+            let met = meet(self, &machine, [other, own], Known::default(), [beside, point]);
+            (met.later.ok()?, met.how)
+        } else {
+            let met = meet(self, &machine, [own, other], Known::default(), [point, beside]);
+            (met.earlier.ok()?, met.how)
+        };
+        let second = if distance < 0 { own } else { other };
+        machine.pend_interrupt(second.interrupt, Cycles(point.max(beside)));
+        Some(Witness {
+            interrupt: own.interrupt,
+            point,
+            other: Some((other.interrupt, beside, how)),
+            cycles: served.cast_signed() - point.cast_signed(),
+            served,
+            steps: record(machine, own.interrupt, [point, since], served),
+        })
+    }
+
+    /// The machine at a boundary before a point, some way off.
+    fn before(&self, point: u64) -> Machine {
+        let machine = self.at(point.saturating_sub(256));
+        // The step before the point may be longer than that: then from the beginning.
+        if machine.cycles().0 >= point { self.start().clone() } else { machine }
     }
 }
 
+/// The steps of a machine in which an interrupt becomes pending, until it is served.
+fn record(
+    mut machine: Machine,
+    interrupt: u16,
+    [point, since]: [u64; 2],
+    served: u64,
+) -> Vec<WitnessStep> {
+    let mut recorder =
+        Recorder { interrupt, point, since, until: served, steps: Vec::new(), entered: false };
+    let _ = machine.run_observed(Cycles(served.saturating_add(64)), &mut recorder);
+    recorder.steps
+}
+
 impl Witness {
+    /// The instruction during which the interrupt becomes pending.
+    pub fn interrupted(&self) -> Option<u32> {
+        let until = self.steps.iter().filter(|step| step.cycle <= self.point);
+        let instruction = |step: &WitnessStep| match step.moment {
+            Moment::Instruction(address) => Some(address),
+            _ => None,
+        };
+        until.filter_map(instruction).last().or_else(|| self.steps.iter().find_map(instruction))
+    }
+
     /// What held the interrupt back, and for how many cycles each, in the order of their
     /// first appearance; `None` stands for instructions and entries that had to end.
     pub fn holders(&self) -> Vec<(Option<Held>, u64)> {

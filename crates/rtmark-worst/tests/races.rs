@@ -35,6 +35,7 @@ fn check(core: CoreKind, name: &str, corrected: bool) -> Findings {
         patience: 5_000,
         woken: None,
         ends: Vec::new(),
+        second: None,
     };
     let path = Path::new(machine, question).expect("fine");
     let cancelled = AtomicBool::new(false);

@@ -75,6 +75,7 @@ fn question(firmware: &Firmware, reach: Reach, window: Window) -> Question {
         patience: 4_000,
         woken: (reach == Reach::Whole).then(|| firmware.address("woken")),
         ends: if reach == Reach::Whole { vec![firmware.address("end")] } else { vec![] },
+        second: None,
     }
 }
 

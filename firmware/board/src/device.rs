@@ -38,6 +38,8 @@ pub enum Interrupt {
     /// The one that `rtmark worst` injects: nothing in an image enables or pends it. Its
     /// handler returns at once unless an image has another one: exception 24.
     INJECTED = 8,
+    /// A second one beside it, whose handler returns at once in every image: exception 25.
+    INJECTED_TOO = 9,
 }
 
 // SAFETY: each number is that of an interrupt which every Cortex-M has, and belongs to it for
@@ -60,6 +62,7 @@ unsafe extern "C" {
     fn BENCH_QUEUE();
     fn BENCH_SEMAPHORE();
     fn INJECTED();
+    fn INJECTED_TOO();
     fn DefaultHandler();
 }
 
@@ -77,6 +80,7 @@ pub static __INTERRUPTS: [Handler; soc::INTERRUPTS as usize] = {
     handlers[Interrupt::BENCH_QUEUE as usize] = BENCH_QUEUE;
     handlers[Interrupt::BENCH_SEMAPHORE as usize] = BENCH_SEMAPHORE;
     handlers[Interrupt::INJECTED as usize] = INJECTED;
+    handlers[Interrupt::INJECTED_TOO as usize] = INJECTED_TOO;
     handlers
 };
 
@@ -88,5 +92,10 @@ core::arch::global_asm!(
     ".thumb_func",
     "rtmark_injected: bx lr",
     ".size rtmark_injected, . - rtmark_injected",
+    ".globl rtmark_injected_too",
+    ".type rtmark_injected_too, %function",
+    ".thumb_func",
+    "rtmark_injected_too: bx lr",
+    ".size rtmark_injected_too, . - rtmark_injected_too",
     ".popsection",
 );

@@ -342,6 +342,7 @@ impl Bench<'_> {
             let wish = Wish {
                 interrupt: INJECTED,
                 priority: None,
+                second: None,
                 reach: Reach::Whole,
                 window: None,
                 whole_run: false,

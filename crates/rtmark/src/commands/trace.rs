@@ -124,6 +124,7 @@ impl Arguments {
         let wish = Wish {
             interrupt: self.interrupt,
             priority: self.priority,
+            second: None,
             reach: Reach::Entry,
             window: None,
             whole_run: false,
@@ -135,7 +136,7 @@ impl Arguments {
         let control = Control { cancelled: &cancelled, share: Share::WHOLE, budget: u64::MAX };
         let found = search(&path, &control, Findings::default(), |_| {});
         let worst = found.aspect(Aspect::Handler).and_then(Latencies::worst);
-        let witness = worst.and_then(|case| path.witness(Aspect::Handler, case.point));
+        let witness = worst.and_then(|case| path.witness(Aspect::Handler, case));
         let Some(witness) = witness else {
             let message = format!("{}: the interrupt is never served", subject.name());
             let hint = "`rtmark worst` tells more";

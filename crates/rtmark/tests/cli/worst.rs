@@ -20,6 +20,22 @@ fn image(folder: &Path) {
     Elf { code: &code, probes, ..Elf::default() }.write(&folder.join("a.elf"));
 }
 
+/// The same with handlers for interrupts 8 and 9, of which the second is longer.
+fn image_of_two(folder: &Path) {
+    let mut code = vec![0xBF00; 16];
+    // Over the vectors and the handlers.
+    code[0] = 0xE016;
+    for handler in [START + 0x28, START + 0x2C] {
+        code.extend([handler as u16 | 1, (handler >> 16) as u16]);
+    }
+    code.extend([0x4770, 0xBF00, 0xBF00, 0x4770]);
+    // movs r0, #100; round: cpsid i; five nops; cpsie i; subs r0, #1; bne round
+    code.extend([0x2064, 0xB672, 0xBF00, 0xBF00, 0xBF00, 0xBF00, 0xBF00, 0xB662, 0x3801, 0xD1F6]);
+    code.extend(EXIT);
+    let probes: &[Probe<'_>] = &[(1, START + 48, "a.b"), (2, START + 68, "a.b")];
+    Elf { code: &code, probes, ..Elf::default() }.write(&folder.join("a.elf"));
+}
+
 fn worst(folder: &Path, more: &[&str]) -> Said {
     said(folder, &[&["worst", "a.elf", "--soc", "stm32c031"], more].concat())
 }
@@ -49,12 +65,7 @@ fn the_worst_moment_is_told_and_can_be_opened() {
     }
 
     let all = json(&fine(worst(folder, &["--format", "json"])));
-    let schema = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/schema/worst.schema.json");
-    let schema = std::fs::read_to_string(schema).expect("published");
-    let schema: Value = serde_json::from_str(&schema).expect("JSON");
-    let validator = jsonschema::validator_for(&schema).expect("a schema");
-    let problems: Vec<_> = validator.iter_errors(&all).map(|error| error.to_string()).collect();
-    assert!(problems.is_empty(), "{problems:?}");
+    valid(&all);
     let handler = &all["results"][0]["latencies"][0];
     let value = |name: &str| handler[name].as_i64().expect("a number");
     // Masked for five NOPs and CPSIE, and for the wait states of the code on the way.
@@ -81,6 +92,74 @@ fn the_worst_moment_is_told_and_can_be_opened() {
     let stopped = replayed["cycles"].as_u64().expect("a number");
     // It stops before the handler's code has been waited for.
     assert!((served - 3..=served).contains(&stopped), "{served} {stopped}");
+}
+
+fn valid(document: &Value) {
+    let schema = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/schema/worst.schema.json");
+    let schema = std::fs::read_to_string(schema).expect("published");
+    let schema: Value = serde_json::from_str(&schema).expect("JSON");
+    let validator = jsonschema::validator_for(&schema).expect("a schema");
+    let problems: Vec<_> = validator.iter_errors(document).map(|error| error.to_string()).collect();
+    assert!(problems.is_empty(), "{problems:?}");
+}
+
+#[test]
+fn two_interrupts_meet_at_every_distance() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let folder = folder.path();
+    image_of_two(folder);
+    let two = ["--second", "9", "--priority", "0x80", "--second-priority", "0"];
+    let told = fine(worst(folder, &[two.as_slice(), &["--explain"]].concat()));
+    let words = ["interrupts 8 at priority 0x80 and 9 at 0x00", "nested", "tail-chained", "late"];
+    for word in words.into_iter().chain(["handler has returned", "IRQ 9 becomes pending"]) {
+        assert!(told.stdout.contains(word), "no `{word}` in {told:#?}");
+    }
+
+    let worst_json = |more: &[&str]| {
+        fine(worst(folder, &[two.as_slice(), &["--format", "json"], more].concat()))
+    };
+    let all = json(&worst_json(&["--distance", "30"]));
+    valid(&all);
+    let result = &all["results"][0];
+    let (points, second) = (result["points"].as_u64().expect("a number"), &result["second"]);
+    // Each point with each distance before and after, and none twice.
+    assert_eq!(second["pairs"].as_u64(), Some(points * 61), "{second}");
+    let meetings = second["meetings"].as_array().expect("a list");
+    let pairs: u64 = meetings.iter().filter_map(|met| met["pairs"].as_u64()).sum();
+    assert_eq!(pairs, points * 61, "all are served");
+    let hows: Vec<_> = meetings.iter().map(|met| met["how"].as_str().expect("text")).collect();
+    assert_eq!(hows, ["nested", "tail_chained", "late_arrival", "apart"]);
+
+    // The more urgent one waits for the mask alone, the other one for its handler, too.
+    let timed = &result["latencies"];
+    assert!(timed[0]["max"].as_i64() > timed[1]["max"].as_i64(), "{timed}");
+    for (timed, number) in [(&timed[0], 8), (&timed[1], 9)] {
+        let witness = &timed["witnesses"][0];
+        assert_eq!(witness["cycles"], timed["max"]);
+        assert_eq!(witness["other"]["interrupt"], 17 - number);
+        let handler = START + 0x28 + if number == 9 { 4 } else { 0 };
+        let until = format!("--until={handler:#x}");
+        let command = witness["command"].as_str().expect("text");
+        let words: Vec<_> = command.split(' ').chain([until.as_str()]).collect();
+        let run = fine(said(folder, &[words.as_slice(), &["--format", "json"]].concat()));
+        let (point, cycles) = (witness["point"].as_u64(), witness["cycles"].as_u64());
+        let served = point.zip(cycles).map(|(point, cycles)| point + cycles).expect("numbers");
+        let stopped = json(&run)["cycles"].as_u64().expect("a number");
+        assert!((served - 3..=served).contains(&stopped), "{served} {stopped}");
+    }
+
+    // Parts of the pairs join to the whole.
+    worst_json(&["--distance", "30", "--partition", "1/1", "--state", "p.worst"]);
+    let merged = fine(said(folder, &["merge", "p.worst", "--format", "json"]));
+    assert_eq!(json(&merged)["results"], all["results"]);
+    worst(folder, &["--state", "p.worst"]).refused(2, &["another search"]);
+    fine(worst(folder, &[two.as_slice(), &["--snapshot", "p.snapshot"]].concat()));
+    let resumed = fine(said(folder, &["sim", "--resume", "p.snapshot", "--format", "json"]));
+    assert_eq!(json(&resumed)["ending"], "exit");
+
+    worst(folder, &["--second", "8"]).refused(2, &["told apart", "--second"]);
+    worst(folder, &["--second", "77"]).refused(2, &["interrupts 0 to 31", "77"]);
+    assert_eq!(worst(folder, &["--distance", "7"]).code, 2);
 }
 
 #[test]

@@ -1,26 +1,47 @@
-//! One worst case, run again: its timeline, and its moment as a snapshot.
+//! Worst cases, run again: its timeline, and its moment as a snapshot.
 
 use std::fmt::Write as _;
 use std::path::Path as FilePath;
 
 use rtmark_observe::exception_name;
-use rtmark_worst::{Aspect, Moment, Path};
+use rtmark_worst::{Aspect, Case, Findings, Moment, Path, Witness};
 
 use super::report::{Words, held_by, replay};
 use super::subject::Subject;
 use crate::commands::sim;
 use crate::trouble::Trouble;
 
-/// The timeline of a point, a line a step.
-pub fn explain(subject: &Subject, path: &Path, point: u64) -> String {
-    let Some(witness) = path.witness(Aspect::Handler, point) else { return String::new() };
+/// The timeline of the worst point, a line a step; of two interrupts that of each.
+pub fn explain(subject: &Subject, path: &Path, findings: &Findings) -> String {
+    [Aspect::Handler, Aspect::Second]
+        .into_iter()
+        .filter_map(|aspect| {
+            let case = findings.aspect(aspect)?.worst()?;
+            Some(timeline(subject, path, case, &path.witness(aspect, case)?))
+        })
+        .collect()
+}
+
+fn timeline(subject: &Subject, path: &Path, case: Case, witness: &Witness) -> String {
     let words = Words::new(subject);
-    let start = path.at(point.saturating_sub(1));
-    let mut text = format!(
-        "\nthe interrupt becomes pending in cycle {point}, {}\n\n   after       cycle  what\n",
-        subject.name()
-    );
+    let point = witness.point;
+    let other = witness.other.map(|(other, at, _)| (exception_name(16 + other), at));
+    let start = path.at(point.min(other.as_ref().map_or(point, |other| other.1)).saturating_sub(1));
+    let mut text =
+        format!("\n{} becomes pending in cycle {point}", exception_name(16 + witness.interrupt));
+    if let Some((other, at)) = &other {
+        let _ = write!(text, ", {other} in cycle {at}");
+    }
+    let _ = write!(text, ", {}\n\n   after       cycle  what\n", subject.name());
+    let mut pends = vec![(point, exception_name(16 + witness.interrupt))];
+    pends.extend(other.map(|(name, at)| (at, name)));
+    pends.sort_unstable();
+    let mut pends = pends.into_iter().peekable();
     for step in &witness.steps {
+        while let Some((at, name)) = pends.next_if(|(at, _)| *at < step.cycle) {
+            let after = at.cast_signed() - point.cast_signed();
+            let _ = writeln!(text, "{after:>+8} {at:>11}  {name} becomes pending");
+        }
         let after = step.cycle.cast_signed() - point.cast_signed();
         let what = match step.moment {
             Moment::Instruction(address) => {
@@ -40,14 +61,15 @@ pub fn explain(subject: &Subject, path: &Path, point: u64) -> String {
         text,
         "\n{} cycles. The same point again, up to the handler:\n  rtmark {} --until={:#x} --stats",
         witness.cycles,
-        replay(subject, path, point).join(" "),
-        path.handler()
+        replay(subject, path, witness.interrupt, case).join(" "),
+        path.handler_of(witness.interrupt)
     );
     text
 }
 
-/// Keeps the moment in which the interrupt becomes pending.
-pub fn keep(subject: &Subject, path: &Path, point: u64, file: &FilePath) -> Result<(), Trouble> {
-    let words = replay(subject, path, point);
+/// Keeps the moment in which the interrupt becomes pending, or the earlier one of two.
+pub fn keep(subject: &Subject, path: &Path, case: Case, file: &FilePath) -> Result<(), Trouble> {
+    let words = replay(subject, path, path.question().interrupt, case);
+    let point = case.point.min(case.point.saturating_add_signed(case.distance.unwrap_or(0)));
     sim::keep_moment(&words, &subject.elf, &subject.soc, point, file)
 }

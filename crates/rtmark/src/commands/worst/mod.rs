@@ -7,7 +7,9 @@ use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressStyle};
-use rtmark_worst::{Aspect, Control, Findings, Latencies, Path, Reach, Share, Window, search};
+use rtmark_worst::{
+    Aspect, Case, Control, Findings, Latencies, Path, Reach, Share, Window, search,
+};
 
 use crate::cli::Talk;
 use crate::exit::Exit;
@@ -20,12 +22,13 @@ mod parts;
 mod picture;
 mod report;
 mod subject;
+mod text;
 
 pub use choice::Choice;
 pub use parts::Part;
 pub use report::held_by;
 use report::{Document, Found, SCHEMA_VERSION};
-pub use subject::{INJECTED, Subject, What, Wish};
+pub use subject::{INJECTED, Subject, What, Wish, WishSecond};
 
 /// Interrupt a kernel at every moment of a scenario, and show the worst one
 ///
@@ -40,6 +43,8 @@ Examples:
   rtmark worst --kernel freertos --scenario queue.handover --soc stm32f405 --follow --explain
   rtmark worst --kernel freertos --load --soc stm32f405
   rtmark worst --kernel embassy --load --soc stm32f405 --check
+  rtmark worst --kernel freertos --scenario queue.handover --soc stm32f405 --second 9 \
+      --second-priority 0
   rtmark worst --kernel rtic --scenario isr.wake.thread --soc stm32f405 --interrupt 0 --follow
   rtmark worst app.elf --soc stm32f405 --window 100000:200000 --interrupt 5 --priority 0x40
   rtmark worst app.elf --soc stm32f405 --check --interrupt 5 --window 0:500000
@@ -61,6 +66,19 @@ pub struct Arguments {
     /// The priority above all masks but PRIMASK: the same as --priority 0
     #[arg(long, conflicts_with = "priority")]
     above: bool,
+    /// A second interrupt, which becomes pending before and after the first one at every distance
+    ///
+    /// Each pair of moments is searched: both interrupts' longest waits are told, and how the two
+    /// met, nested, tail-chained or one overtaking the other's entry. Every image of rtmark's own
+    /// has a handler for number 9 that returns at once.
+    #[arg(long, value_name = "N", conflicts_with_all = ["follow", "check"])]
+    second: Option<u16>,
+    /// The second interrupt's priority, as the register holds it [default: the first one's]
+    #[arg(long, value_name = "P", value_parser = byte, requires = "second")]
+    second_priority: Option<u8>,
+    /// The most cycles between the two [default: until the earlier one's handler has returned]
+    #[arg(long, value_name = "CYCLES", requires = "second")]
+    distance: Option<u64>,
     /// Follow each point until the interrupted code and its span have gone on
     ///
     /// Takes longer: each point is run in a copy of the machine.
@@ -209,11 +227,12 @@ impl Arguments {
             races += usize::from(!findings.failures.is_empty());
             if let Some(worst) = findings.aspect(Aspect::Handler).and_then(Latencies::worst) {
                 if self.explain {
-                    explanations.push_str(&explain::explain(subject, &path, worst.point));
+                    explanations.push_str(&explain::explain(subject, &path, &findings));
                 }
                 if let Some(file) = &self.snapshot {
                     let race = findings.failures.values().map(|failure| failure.point).min();
-                    explain::keep(subject, &path, race.unwrap_or(worst.point), file)?;
+                    let case = race.map_or(worst, |point| Case::new(0, point));
+                    explain::keep(subject, &path, case, file)?;
                 }
             }
             all.push(found);
@@ -246,6 +265,11 @@ impl Arguments {
         Wish {
             interrupt: self.interrupt,
             priority: if self.above { Some(0) } else { self.priority },
+            second: self.second.map(|interrupt| WishSecond {
+                interrupt,
+                priority: self.second_priority,
+                distance: self.distance,
+            }),
             reach: match (self.check, self.follow) {
                 (true, _) => Reach::Check,
                 (_, true) => Reach::Whole,
@@ -313,8 +337,12 @@ impl Arguments {
         if talk.verbose > 0 {
             let seconds = began.0.elapsed().as_secs_f64();
             let points = findings.points - began.1;
+            let pairs = match findings.pairs {
+                0 => String::new(),
+                pairs => format!(", {pairs} pairs"),
+            };
             say(format!(
-                "{}: {points} points in {seconds:.2} s, {} entries tried out, {} followed",
+                "{}: {points} points{pairs} in {seconds:.2} s, {} entries tried out, {} followed",
                 subject.name(),
                 findings.tried,
                 findings.followed

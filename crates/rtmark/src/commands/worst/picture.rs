@@ -30,7 +30,7 @@ fn chart(svg: &mut String, top: f64, timed: &Timed) {
         svg,
         "<text x=\"{LEFT}\" y=\"{}\">{}: {} to {} cycles, half of the points up to {}</text>",
         top - 12.0,
-        escape(timed.text),
+        escape(&timed.text),
         timed.min,
         timed.max,
         timed.p50

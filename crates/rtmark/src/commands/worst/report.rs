@@ -1,6 +1,6 @@
-//! What a search has found, as JSON and as text.
+//! What a search has found, as it is told, in JSON or in words.
 
-use std::fmt::Write as _;
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use rtmark_model::Place;
@@ -8,7 +8,7 @@ use rtmark_observe::{Calls, Lines, Map, exception_name};
 use rtmark_runner::socs;
 use rtmark_sim::{Cycles, Instruction, Machine, Observer};
 use rtmark_worst::{
-    Aspect, Findings, Held, Latencies, Moment, Path, Reach, SLICES, Unserved, Witness,
+    Aspect, Case, Findings, Held, Latencies, Meeting, Path, Reach, Unserved, Witness,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -23,8 +23,6 @@ const WITNESSES: usize = 5;
 const INTERVALS: usize = 10;
 /// Measurements at random moments, to which the search is compared.
 const MEASUREMENTS: u32 = 1000;
-/// Functions that no window executed, of which the text names so many.
-const NOT_EXECUTED: usize = 12;
 /// How long before a witness calls are followed, in cycles.
 const FOLLOWED: u64 = 4_000_000;
 
@@ -54,7 +52,10 @@ pub struct Found {
     pub interrupt: u16,
     /// Its priority, as the register holds it.
     pub priority: u8,
-    /// Cycles in which it became pending.
+    /// With --second: the other interrupt, and how both met.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub second: Option<Beside>,
+    /// Cycles in which it became pending; with --second the earlier one of both.
     pub points: u64,
     /// Stretches of the run from which those are.
     pub windows: usize,
@@ -74,13 +75,41 @@ pub struct Found {
     pub not_executed: Vec<String>,
 }
 
+/// The second of two interrupts, and how both met.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Beside {
+    pub interrupt: u16,
+    /// Its priority, as the register holds it.
+    pub priority: u8,
+    /// The most cycles between both; without it they reach to where the earlier one's handler has
+    /// returned.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub distance: Option<u64>,
+    /// Pairs of moments in which both became pending.
+    pub pairs: u64,
+    pub meetings: Vec<Met>,
+}
+
+/// Pairs in which both met in one way.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Met {
+    /// nested, tail_chained, late_arrival or apart.
+    pub how: &'static str,
+    /// The same in words.
+    pub text: &'static str,
+    pub pairs: u64,
+    /// How long each of both waited.
+    pub latencies: Vec<Timed>,
+}
+
 /// One thing that was timed.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Timed {
-    /// handler, task, resume or delay.
+    /// handler, second (the second interrupt's), task, resume or delay.
     pub what: &'static str,
     /// The same in words.
-    pub text: &'static str,
+    pub text: String,
+    /// Points with an answer; with --second pairs.
     pub points: u64,
     /// Points without an answer: the program ended before, or it took too long.
     pub missing: u64,
@@ -132,8 +161,22 @@ pub struct Told {
     /// What held it back and for how many cycles; instructions and entries that had to end are
     /// the rest.
     pub held: Vec<(String, u64)>,
+    /// With --second: the other interrupt in this case.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub other: Option<Other>,
     /// Runs it again.
     pub command: String,
+}
+
+/// The other one of two interrupts.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Other {
+    pub interrupt: u16,
+    /// The cycle since reset in which it becomes pending.
+    pub point: u64,
+    /// How both meet: nested, tail_chained, late_arrival or apart; nothing if only one is served.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub how: Option<&'static str>,
 }
 
 /// A stretch in which the interrupt was held back.
@@ -225,30 +268,33 @@ impl<'a> Words<'a> {
         up_to.calls.stack().into_iter().map(str::to_owned).collect()
     }
 
-    fn told(&self, path: &Path, witness: &Witness) -> Told {
-        let address = witness.steps.iter().find_map(|step| match step.moment {
-            Moment::Instruction(address) => Some(address),
-            _ => None,
-        });
+    fn told(&self, path: &Path, case: Case, witness: &Witness) -> Told {
         let held = witness.holders().into_iter();
         let held = held.filter_map(|(held, cycles)| Some((held_by(held?), cycles))).collect();
         Told {
             cycles: witness.cycles,
             point: witness.point,
-            at: self.place(address.unwrap_or_default()),
+            at: self.place(witness.interrupted().unwrap_or_default()),
             stack: self.stack(path, witness.point),
             held,
-            command: replay(self.subject, path, witness.point).join(" "),
+            other: witness.other.map(|(interrupt, point, how)| Other {
+                interrupt,
+                point,
+                how: how.map(Meeting::name),
+            }),
+            command: replay(self.subject, path, witness.interrupt, case).join(" "),
         }
     }
 }
 
-/// The arguments of `rtmark` that run a point again.
-pub fn replay(subject: &Subject, path: &Path, point: u64) -> Vec<String> {
+/// The arguments of `rtmark` that run a case of an interrupt again.
+pub fn replay(subject: &Subject, path: &Path, interrupt: u16, case: Case) -> Vec<String> {
     let question = path.question();
-    let number = u32::from(question.interrupt);
-    let enable = 0xE000_E100 + number / 32 * 4;
-    let priority = 0xE000_E400 + number / 4 * 4;
+    let first = (question.interrupt, question.priority);
+    let armed: Vec<_> = [first]
+        .into_iter()
+        .chain(question.second.map(|second| (second.interrupt, second.priority)))
+        .collect();
     let mut words = vec!["sim".to_owned(), subject.path.clone()];
     // A built-in soc goes by its name: its file may be nowhere near.
     let known = socs::find(&subject.soc.soc.name);
@@ -256,24 +302,74 @@ pub fn replay(subject: &Subject, path: &Path, point: u64) -> Vec<String> {
     let soc = if built_in { &subject.soc.soc.name } else { &subject.soc.origin };
     words.extend(["--soc".to_owned(), soc.clone()]);
     words.extend(subject.scenario.iter().map(|id| format!("--select={id}")));
-    words.push(format!("--set={enable:#x}={:#x}", 1_u32 << (number % 32)));
-    words.push(format!(
-        "--set={priority:#x}={:#x}",
-        u32::from(question.priority) << (number % 4 * 8)
-    ));
-    words.push(format!("--irq={number}@{point}"));
+    // Two may share a register.
+    let mut registers: BTreeMap<u32, u32> = BTreeMap::new();
+    for (number, priority) in armed.iter().map(|&(number, priority)| (u32::from(number), priority))
+    {
+        *registers.entry(0xE000_E100 + number / 32 * 4).or_default() |= 1 << (number % 32);
+        let priority = u32::from(priority) << (number % 4 * 8);
+        *registers.entry(0xE000_E400 + number / 4 * 4).or_default() |= priority;
+    }
+    words.extend(registers.iter().map(|(address, value)| format!("--set={address:#x}={value:#x}")));
+    for (number, _) in armed {
+        let at = if number == interrupt { 0 } else { case.distance.unwrap_or(0) };
+        words.push(format!("--irq={number}@{}", case.point.saturating_add_signed(at)));
+    }
     words
 }
 
-fn timed(words: &Words<'_>, path: &Path, aspect: Aspect, found: &Latencies) -> Option<Timed> {
+/// What is timed, with the interrupts' numbers where there are two.
+fn text_of(path: &Path, aspect: Aspect) -> String {
+    let question = path.question();
+    match (aspect, question.second) {
+        (Aspect::Handler, Some(_)) => {
+            format!("IRQ {}'s pend to its handler's first instruction", question.interrupt)
+        }
+        (Aspect::Second, Some(second)) => {
+            format!("IRQ {}'s pend to its handler's first instruction", second.interrupt)
+        }
+        _ => aspect.text().to_owned(),
+    }
+}
+
+/// How both of two interrupts met.
+fn beside(words: &Words<'_>, path: &Path, findings: &Findings) -> Option<Beside> {
+    let second = path.question().second?;
+    let met = |how: Meeting| {
+        let of = |aspect| Some((aspect, findings.meetings.get(&(how, aspect))?));
+        let latencies: Vec<_> = [Aspect::Handler, Aspect::Second]
+            .into_iter()
+            .filter_map(of)
+            .filter_map(|(aspect, found)| timed(words, path, aspect, found, 1))
+            .collect();
+        let pairs = latencies.first()?.points;
+        Some(Met { how: how.name(), text: how.text(), pairs, latencies })
+    };
+    Some(Beside {
+        interrupt: second.interrupt,
+        priority: second.priority,
+        distance: second.distance,
+        pairs: findings.pairs,
+        meetings: Meeting::ALL.into_iter().filter_map(met).collect(),
+    })
+}
+
+/// What was timed, with the witnesses of so many places.
+fn timed(
+    words: &Words<'_>,
+    path: &Path,
+    aspect: Aspect,
+    found: &Latencies,
+    most: usize,
+) -> Option<Timed> {
     let quantile = |part| found.quantile(part).unwrap_or_default();
     let worst = found.worst()?;
     let places = found.worst_places().into_iter();
-    let witnesses = places.filter_map(|(_, case)| path.witness(aspect, case.point));
+    let witnesses = places.filter_map(|(_, case)| Some((case, path.witness(aspect, case)?)));
     let slices = found.slices.iter();
     Some(Timed {
         what: aspect.name(),
-        text: aspect.text(),
+        text: text_of(path, aspect),
         points: found.points(),
         missing: found.missing,
         first_missing: found.first_missing,
@@ -287,7 +383,10 @@ fn timed(words: &Words<'_>, path: &Path, aspect: Aspect, found: &Latencies) -> O
         chance_in_1000: found.chance_of_worst(MEASUREMENTS).unwrap_or_default(),
         histogram: found.counts.iter().map(|(cycles, points)| (*cycles, *points)).collect(),
         along_the_path: slices.map(|(at, slice)| (*at, slice.least, slice.most)).collect(),
-        witnesses: witnesses.take(WITNESSES).map(|witness| words.told(path, &witness)).collect(),
+        witnesses: witnesses
+            .take(most)
+            .map(|(case, witness)| words.told(path, case, &witness))
+            .collect(),
     })
 }
 
@@ -298,7 +397,7 @@ impl Found {
         let intervals = findings.longest_intervals().into_iter().take(INTERVALS);
         let latencies = Aspect::ALL
             .into_iter()
-            .filter_map(|aspect| timed(&words, path, aspect, findings.aspect(aspect)?));
+            .filter_map(|aspect| timed(&words, path, aspect, findings.aspect(aspect)?, WITNESSES));
         Self {
             kernel: subject.kernel.clone(),
             scenario: subject.scenario.as_ref().map(ToString::to_string),
@@ -309,6 +408,7 @@ impl Found {
             timing_model: rtmark_sim::TIMING_MODEL.to_owned(),
             interrupt: question.interrupt,
             priority: question.priority,
+            second: beside(&words, path, findings),
             points: findings.points,
             windows: question.windows.len(),
             complete: findings.pieces.len() == path.len(),
@@ -335,141 +435,6 @@ impl Found {
             not_executed: not_executed(subject, &words, findings),
         }
     }
-
-    /// The heading of it.
-    pub fn title(&self) -> String {
-        let name = match (&self.kernel, &self.scenario) {
-            (Some(kernel), Some(scenario)) => format!("{kernel} {scenario}"),
-            (_, Some(scenario)) => format!("{} {scenario}", self.image),
-            _ => self.image.clone(),
-        };
-        format!("{name} on {} ({})", self.soc, self.core)
-    }
-
-    /// All of it in words.
-    pub fn text(&self) -> String {
-        let mut text = String::new();
-        let part = if self.complete { "every one of them" } else { "INCOMPLETE: a part of them" };
-        let _ = writeln!(
-            text,
-            "{} · interrupt {} at priority {:#04x} · {} points in {} window{}, {part}",
-            self.title(),
-            self.interrupt,
-            self.priority,
-            self.points,
-            self.windows,
-            if self.windows == 1 { "" } else { "s" },
-        );
-        let _ = writeln!(
-            text,
-            "\n{:<46}{:>7}{:>7}{:>7}{:>7}{:>7}  1000 random tries meet it",
-            "cycles", "min", "p50", "p90", "p99", "max"
-        );
-        for timed in &self.latencies {
-            let _ = writeln!(
-                text,
-                "{:<46}{:>7}{:>7}{:>7}{:>7}{:>7}  {:>6.2} %",
-                timed.text,
-                timed.min,
-                timed.p50,
-                timed.p90,
-                timed.p99,
-                timed.max,
-                timed.chance_in_1000 * 100.0
-            );
-            if timed.missing > 0 {
-                let first = timed.first_missing.unwrap_or_default();
-                let points = timed.missing;
-                let why = timed.unserved.iter();
-                let why: Vec<_> = why.map(|(why, points)| format!("; at {points} {why}")).collect();
-                let _ = writeln!(
-                    text,
-                    "    no answer at {points} points, the first in cycle {first}{}",
-                    why.concat()
-                );
-            }
-        }
-        if let Some(checked) = self.checked {
-            let _ = match self.races.len() {
-                0 => writeln!(
-                    text,
-                    "\nno race: the program ended well after each of {checked} points"
-                ),
-                places => {
-                    let points: u64 = self.races.iter().map(|race| race.points).sum();
-                    writeln!(
-                        text,
-                        "\nRACES: {points} of {checked} points do harm, at {places} places"
-                    )
-                }
-            };
-            for race in self.races.iter().take(INTERVALS) {
-                let _ = writeln!(
-                    text,
-                    "  {}: pended in cycle {} before {:#010x} {}, {} points",
-                    race.what, race.point, race.at.address, race.at, race.points
-                );
-                if !race.stack.is_empty() {
-                    let _ = writeln!(text, "        in   {}", race.stack.join(" > "));
-                }
-            }
-        }
-        for timed in &self.latencies {
-            let _ = writeln!(text, "\n{}, along the path (most of each part)", timed.text);
-            let _ = writeln!(text, "  {}", spark(&timed.along_the_path));
-            for (rank, told) in timed.witnesses.iter().enumerate().take(3) {
-                told.write(&mut text, if rank == 0 { "worst" } else { "next " });
-            }
-        }
-        if !self.held_back.is_empty() {
-            let _ = writeln!(text, "\nlongest held back");
-            for stretch in &self.held_back {
-                let _ = writeln!(
-                    text,
-                    "{:>7} cycles by {}, {} time{}: from {} to {}",
-                    stretch.cycles,
-                    stretch.held_by,
-                    stretch.count,
-                    if stretch.count == 1 { "" } else { "s" },
-                    stretch.from,
-                    stretch.to
-                );
-                if !stretch.stack.is_empty() {
-                    let _ = writeln!(text, "        in   {}", stretch.stack.join(" > "));
-                }
-            }
-        }
-        let _ = writeln!(
-            text,
-            "\n{}; {} functions of the image were not executed in it",
-            self.reach,
-            self.not_executed.len()
-        );
-        let (told, rest) = self.not_executed.split_at(self.not_executed.len().min(NOT_EXECUTED));
-        if !told.is_empty() {
-            let more = if rest.is_empty() { "" } else { ", ... (all of them in --format json)" };
-            let _ = writeln!(text, "  {}{more}", told.join(", "));
-        }
-        text
-    }
-}
-
-impl Told {
-    fn write(&self, text: &mut String, word: &str) {
-        let _ = writeln!(
-            text,
-            "  {word} {} cycles: pended in cycle {} at {:#010x} {}",
-            self.cycles, self.point, self.at.address, self.at
-        );
-        if !self.stack.is_empty() {
-            let _ = writeln!(text, "        in   {}", self.stack.join(" > "));
-        }
-        if !self.held.is_empty() {
-            let held: Vec<_> =
-                self.held.iter().map(|(what, cycles)| format!("{what} {cycles}")).collect();
-            let _ = writeln!(text, "        held by {}", held.join(", "));
-        }
-    }
 }
 
 fn races(words: &Words<'_>, path: &Path, findings: &Findings) -> Vec<Race> {
@@ -484,25 +449,13 @@ fn races(words: &Words<'_>, path: &Path, findings: &Findings) -> Vec<Race> {
             points: failure.points,
             at: words.place(address),
             stack: if rank < WITNESSES { words.stack(path, failure.point) } else { Vec::new() },
-            command: replay(words.subject, path, failure.point).join(" "),
-        })
-        .collect()
-}
-
-/// A path as a line of blocks, each the most of its part.
-fn spark(path: &[(u32, i64, i64)]) -> String {
-    const WIDTH: u64 = 80;
-    const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-    let most = path.iter().map(|(_, _, most)| *most).max().unwrap_or(1).max(1);
-    let mut line = vec![None; WIDTH as usize];
-    for (slice, _, value) in path {
-        let at = (u64::from(*slice) * WIDTH / SLICES).min(WIDTH - 1) as usize;
-        line[at] = line[at].max(Some(*value));
-    }
-    line.into_iter()
-        .map(|value: Option<i64>| match value {
-            Some(value) => BLOCKS[(value.max(0) * 7 / most).clamp(0, 7) as usize],
-            None => ' ',
+            command: replay(
+                words.subject,
+                path,
+                path.question().interrupt,
+                Case::new(0, failure.point),
+            )
+            .join(" "),
         })
         .collect()
 }

@@ -7,7 +7,7 @@ use rtmark_runner::Platform;
 use rtmark_runner::socs::SocFile;
 use rtmark_sim::{Image, Machine, Stop, Watch};
 use rtmark_units::Cycles;
-use rtmark_worst::{Path, Question, Reach, Window, spans};
+use rtmark_worst::{Path, Question, Reach, Second, Window, spans};
 
 use crate::exit::Exit;
 use crate::trouble::Trouble;
@@ -49,6 +49,7 @@ pub struct Subject {
 pub struct Wish {
     pub interrupt: u16,
     pub priority: Option<u8>,
+    pub second: Option<WishSecond>,
     pub reach: Reach,
     /// The window instead of the scenario's spans.
     pub window: Option<Window>,
@@ -56,6 +57,15 @@ pub struct Wish {
     pub whole_run: bool,
     pub woken: Option<String>,
     pub budget: u64,
+}
+
+/// The second interrupt that is asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct WishSecond {
+    pub interrupt: u16,
+    /// The first one's without.
+    pub priority: Option<u8>,
+    pub distance: Option<u64>,
 }
 
 /// The most urgent priority at which an interrupt may call a kernel.
@@ -152,6 +162,11 @@ impl Subject {
             patience: PATIENCE,
             woken: woken.transpose()?,
             ends: end_addresses,
+            second: wish.second.map(|second| Second {
+                interrupt: second.interrupt,
+                priority: second.priority.unwrap_or(priority),
+                distance: second.distance,
+            }),
         };
         self.prepare(start, question)
     }
@@ -159,7 +174,8 @@ impl Subject {
     fn prepare(&self, start: Machine, question: Question) -> Result<Path, Trouble> {
         Path::new(start, question).map_err(|error| {
             let hint =
-                "choose an interrupt that the soc has and the firmware handles, with --interrupt";
+                "choose interrupts that the soc has and the firmware handles, with --interrupt \
+                 and --second";
             unfit(self, Exit::Usage, error, hint)
         })
     }

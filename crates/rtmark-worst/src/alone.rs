@@ -1,0 +1,90 @@
+//! One interrupt by itself: what becomes of each of its points.
+
+use std::ops::RangeInclusive;
+
+use rtmark_sim::{Holder, Machine};
+
+use crate::findings::{Answer, Findings, Scale};
+use crate::fork::{Outcome, Unserved, follow};
+use crate::path::{Path, Piece, Reach, Window};
+use crate::walk::{Seeker, walk};
+
+struct Alone<'a> {
+    path: &'a Path,
+    findings: Findings,
+}
+
+/// Searches a piece.
+pub fn alone(path: &Path, piece: Piece, scale: Scale) -> Findings {
+    let mut alone = Alone { path, findings: Findings::new(scale) };
+    let (machine, window) = from_boundary(piece);
+    walk(&mut alone, machine, window);
+    alone.findings
+}
+
+/// The machine of a piece, and its points: those that its first boundary has passed belong to
+/// the piece before.
+pub fn from_boundary(piece: Piece) -> (Machine, Window) {
+    let mut machine = piece.machine;
+    machine.settle();
+    let window = Window { from: machine.cycles().0, to: piece.window.to };
+    (machine, window)
+}
+
+impl Seeker for Alone<'_> {
+    type Answer = Outcome;
+
+    fn interrupt(&self) -> u16 {
+        self.path.question().interrupt
+    }
+
+    fn patience(&self) -> u64 {
+        self.path.question().patience
+    }
+
+    fn tries(&self) -> bool {
+        self.path.question().reach == Reach::Entry
+    }
+
+    fn entered(&mut self, _: &Machine, cycle: u64) -> Option<Outcome> {
+        if !self.tries() {
+            return None;
+        }
+        self.findings.tried += 1;
+        Some(Outcome { entered: Some(cycle), ..Outcome::default() })
+    }
+
+    fn follow(&mut self, points: RangeInclusive<u64>, machine: &Machine) -> Outcome {
+        self.findings.followed += 1;
+        follow(self.path, machine, *points.end())
+    }
+
+    fn never(&mut self, _: RangeInclusive<u64>, _: &Machine, why: Unserved) -> Outcome {
+        Outcome::never(why)
+    }
+
+    fn waits(&self, outcome: Outcome, at: u64) -> Option<u64> {
+        let entry = self.path.question().reach == Reach::Entry;
+        outcome.entered.filter(|_| entry).map(|entered| entered - at)
+    }
+
+    fn add(&mut self, points: RangeInclusive<u64>, outcome: Outcome, pc: u32) {
+        self.findings.add(*points.start(), *points.end(), Answer::At(outcome), pc);
+    }
+
+    fn add_waiting(&mut self, points: RangeInclusive<u64>, waits: u64, pc: u32) {
+        self.findings.add(*points.start(), *points.end(), Answer::After(waits), pc);
+    }
+
+    fn notes_held(&self) -> bool {
+        true
+    }
+
+    fn held(&mut self, holder: Holder, began: u64, from: u32, cycles: u64, to: u32) {
+        self.findings.held(holder, began, from, cycles, to);
+    }
+
+    fn executed(&mut self, pc: u32) {
+        self.findings.executed(pc);
+    }
+}

@@ -1,0 +1,139 @@
+//! Two interrupts in one copy of the machine: when each is served, and how they met.
+
+use rtmark_sim::{Cycles, Machine, Register, Stop};
+use serde::{Deserialize, Serialize};
+
+use crate::fork::Unserved;
+use crate::path::{Line, Path};
+
+/// How two interrupts met, of which both were served.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Meeting {
+    /// The one interrupted the other one's handler.
+    Nested,
+    /// The one was entered straight from the other one's return.
+    TailChained,
+    /// The one became pending while the other was being entered, and came first.
+    LateArrival,
+    /// Code ran between the other one's return and the entry.
+    Apart,
+}
+
+impl Meeting {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Nested, Self::TailChained, Self::LateArrival, Self::Apart];
+
+    /// Its name in data.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Nested => "nested",
+            Self::TailChained => "tail_chained",
+            Self::LateArrival => "late_arrival",
+            Self::Apart => "apart",
+        }
+    }
+
+    /// What it is, in words.
+    pub const fn text(self) -> &'static str {
+        match self {
+            Self::Nested => "nested: one interrupts the other one's handler",
+            Self::TailChained => "tail-chained: one is entered from the other's return",
+            Self::LateArrival => "late arrival: one overtakes the other's entry",
+            Self::Apart => "apart: other code runs in between",
+        }
+    }
+}
+
+/// What came of two interrupts, in cycles since reset.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Met {
+    /// The first instruction of the earlier one's handler, or why it was not served.
+    pub earlier: Result<u64, Unserved>,
+    /// And of the later one's.
+    pub later: Result<u64, Unserved>,
+    /// How they met, if both were entered.
+    pub how: Option<Meeting>,
+}
+
+/// What is known of the earlier interrupt when the later one comes into play.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Known {
+    /// Its handler has been entered.
+    pub entered: bool,
+    /// The cycle of its handler's first instruction.
+    pub served: Option<u64>,
+}
+
+/// Whether the last step entered an interrupt's handler; `taken` counts entries before it.
+pub fn enters(machine: &Machine, line: &Line, taken: u64) -> bool {
+    let handled = machine.register(Register::Xpsr) & 0x1FF;
+    machine.exceptions_taken() > taken && handled == u32::from(line.exception())
+}
+
+/// Makes the later interrupt pending in a cycle, in a copy of a machine in which the earlier
+/// one is pending, or will be, and follows what happens. `pended` are the cycles of both.
+pub fn meet(
+    path: &Path,
+    machine: &Machine,
+    lines: [&Line; 2],
+    known: Known,
+    pended: [u64; 2],
+) -> Met {
+    let mut copy = machine.clone();
+    copy.take_hits();
+    copy.pend_interrupt(lines[1].interrupt, Cycles(pended[1]));
+    let until = pended[1].saturating_add(path.question().patience);
+    let mut entered = [known.entered, false];
+    let mut served = [known.served, None];
+    let (mut late, mut how) = (false, None);
+    let stop = loop {
+        copy.settle();
+        if served.iter().all(Option::is_some) {
+            break Stop::Limit;
+        }
+        let ready = [0, 1].map(|which| {
+            let interrupt = lines[which].interrupt;
+            copy.is_under_way(interrupt) && copy.holds_back(interrupt).is_none()
+        });
+        let active = lines.map(|line| copy.is_active(line.interrupt));
+        let taken = copy.exceptions_taken();
+        if copy.cycles().0 >= until {
+            break Stop::Limit;
+        }
+        if let Err(stop) = copy.advance(Cycles(until)) {
+            break stop;
+        }
+        for hit in copy.take_hits() {
+            for which in [0, 1] {
+                if entered[which] && hit.watch == lines[which].handler_watch {
+                    served[which] = served[which].or(Some(hit.cycle.0));
+                }
+            }
+        }
+        for (which, other) in [(0, 1), (1, 0)] {
+            let own = copy.cycles().0 >= pended[which] && enters(&copy, lines[which], taken);
+            if entered[which] || !own {
+                continue;
+            }
+            entered[which] = true;
+            if !entered[other] {
+                late = ready[other] && !ready[which];
+            } else if late {
+                how = Some(Meeting::LateArrival);
+            } else if copy.is_active(lines[other].interrupt) {
+                how = Some(Meeting::Nested);
+            } else if active[other] {
+                how = Some(Meeting::TailChained);
+            } else {
+                how = Some(Meeting::Apart);
+            }
+        }
+    };
+    let why = |which: usize| Unserved::of(&copy, &stop, lines[which].interrupt);
+    Met {
+        earlier: served[0].ok_or_else(|| why(0)),
+        later: served[1].ok_or_else(|| why(1)),
+        how: how.filter(|_| served.iter().all(Option::is_some)),
+    }
+}

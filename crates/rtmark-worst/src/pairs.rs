@@ -1,0 +1,297 @@
+//! Two interrupts, one after the other, at every distance.
+//!
+//! Moments of the earlier one that are noticed together lead to one and the same run, along
+//! which the later one has moments of its own: that run is walked along like any other, with
+//! the earlier interrupt in it. So what holds for one interrupt holds for two, and each pair
+//! of moments has its answer without a run of its own.
+
+use std::ops::RangeInclusive;
+
+use rtmark_sim::{Cycles, Holder, Machine, Register};
+
+use crate::alone::from_boundary;
+use crate::findings::{Aspect, Case, Findings, Scale};
+use crate::fork::Unserved;
+use crate::meet::{Known, Meeting, Met, enters, meet};
+use crate::path::{Line, Path, Piece, Second, Window};
+use crate::walk::{Seeker, walk};
+
+/// Searches a piece, in which the earlier one of both becomes pending.
+pub fn pairs(path: &Path, piece: &Piece, scale: Scale, second: (&Second, &Line)) -> Findings {
+    let (question, line) = second;
+    let mut findings = Findings::new(scale);
+    let orders = [
+        // Both at once are met with once.
+        ([path.line(), line], [Aspect::Handler, Aspect::Second], 0),
+        ([line, path.line()], [Aspect::Second, Aspect::Handler], 1),
+    ];
+    for (lines, aspects, least) in orders {
+        let (machine, window) = from_boundary(piece.clone());
+        let most = question.distance;
+        let mut earlier = Earlier { path, lines, aspects, least, most, findings: &mut findings };
+        walk(&mut earlier, machine, window);
+    }
+    findings
+}
+
+/// Goes along the path with the earlier interrupt in mind.
+struct Earlier<'a> {
+    path: &'a Path,
+    /// The earlier and the later one.
+    lines: [&'a Line; 2],
+    aspects: [Aspect; 2],
+    /// The least distance, and the most.
+    least: u64,
+    most: Option<u64>,
+    findings: &'a mut Findings,
+}
+
+/// What comes of points has been added already, each by itself: no two are equal.
+#[derive(Clone, Copy)]
+struct Added;
+
+impl PartialEq for Added {
+    fn eq(&self, _: &Self) -> bool {
+        false
+    }
+}
+
+impl Earlier<'_> {
+    fn is_first_order(&self) -> bool {
+        self.least == 0
+    }
+
+    /// Goes along the run in which the earlier interrupt becomes pending at these points.
+    fn search(&mut self, points: RangeInclusive<u64>, machine: &Machine) {
+        let (first, last) = (*points.start(), *points.end());
+        let mut copy = machine.clone();
+        copy.take_hits();
+        let at = first.max(copy.cycles().0);
+        copy.pend_interrupt(self.lines[0].interrupt, Cycles(at));
+        let patience = self.path.question().patience;
+        let to = match self.most {
+            Some(most) => last.saturating_add(most),
+            // Until it has returned; if it never does, until that is given up.
+            None => first.saturating_add(patience),
+        };
+        if self.is_first_order() {
+            self.findings.points += last - first + 1;
+        }
+        let mut later = Later {
+            path: self.path,
+            lines: self.lines,
+            pended: at,
+            known: Known::default(),
+            taken: copy.exceptions_taken(),
+            until_return: self.most.is_none(),
+            class: Class {
+                points,
+                least: self.least,
+                most: self.most.unwrap_or(u64::MAX),
+                aspects: self.aspects,
+                pc: machine.register(Register::Pc),
+                run: None,
+                findings: self.findings,
+            },
+        };
+        walk(&mut later, copy, Window { from: first - 1, to });
+        later.class.end_run();
+    }
+}
+
+impl Seeker for Earlier<'_> {
+    type Answer = Added;
+
+    fn interrupt(&self) -> u16 {
+        self.lines[0].interrupt
+    }
+
+    fn patience(&self) -> u64 {
+        self.path.question().patience
+    }
+
+    fn follow(&mut self, points: RangeInclusive<u64>, machine: &Machine) -> Added {
+        self.search(points, machine);
+        Added
+    }
+
+    fn never(&mut self, points: RangeInclusive<u64>, machine: &Machine, _: Unserved) -> Added {
+        // The later one may be served all the same.
+        self.search(points, machine);
+        Added
+    }
+
+    fn needs_first(&self) -> bool {
+        true
+    }
+
+    fn add(&mut self, _: RangeInclusive<u64>, _: Added, _: u32) {}
+
+    fn notes_held(&self) -> bool {
+        self.is_first_order()
+    }
+
+    fn held(&mut self, holder: Holder, began: u64, from: u32, cycles: u64, to: u32) {
+        self.findings.held(holder, began, from, cycles, to);
+    }
+
+    fn executed(&mut self, pc: u32) {
+        if self.is_first_order() {
+            self.findings.executed(pc);
+        }
+    }
+}
+
+/// Goes along the run in which the earlier interrupt has become pending, with the later one in
+/// mind.
+struct Later<'a> {
+    path: &'a Path,
+    lines: [&'a Line; 2],
+    /// When the earlier one becomes pending in this run.
+    pended: u64,
+    known: Known,
+    /// Entries of handlers up to the last boundary.
+    taken: u64,
+    /// Whether to end when the earlier one has returned.
+    until_return: bool,
+    class: Class<'a>,
+}
+
+impl Seeker for Later<'_> {
+    type Answer = Met;
+
+    fn interrupt(&self) -> u16 {
+        self.lines[1].interrupt
+    }
+
+    fn patience(&self) -> u64 {
+        self.path.question().patience
+    }
+
+    fn look(&mut self, machine: &mut Machine, to: u64) -> u64 {
+        let mut to = to;
+        let line = self.lines[0];
+        for hit in machine.take_hits() {
+            if self.known.entered && hit.watch == line.handler_watch {
+                self.known.served = self.known.served.or(Some(hit.cycle.0));
+            }
+            let returned = self.known.served.is_some() && hit.watch == line.return_watch;
+            if returned && self.until_return {
+                to = to.min(machine.cycles().0);
+            }
+        }
+        let pended = machine.cycles().0 >= self.pended;
+        self.known.entered |= pended && enters(machine, line, self.taken);
+        self.taken = machine.exceptions_taken();
+        to
+    }
+
+    fn tries(&self) -> bool {
+        self.known.served.is_some()
+    }
+
+    fn entered(&mut self, machine: &Machine, cycle: u64) -> Option<Met> {
+        let earlier = self.known.served?;
+        self.class.findings.tried += 1;
+        let active = machine.is_active(self.lines[0].interrupt);
+        let how = if active { Meeting::Nested } else { Meeting::Apart };
+        Some(Met { earlier: Ok(earlier), later: Ok(cycle), how: Some(how) })
+    }
+
+    fn follow(&mut self, points: RangeInclusive<u64>, machine: &Machine) -> Met {
+        self.class.findings.followed += 1;
+        let pended = [self.pended, *points.end()];
+        meet(self.path, machine, self.lines, self.known, pended)
+    }
+
+    fn never(&mut self, _: RangeInclusive<u64>, _: &Machine, why: Unserved) -> Met {
+        Met { earlier: self.known.served.ok_or(why), later: Err(why), how: None }
+    }
+
+    fn add(&mut self, points: RangeInclusive<u64>, met: Met, _: u32) {
+        self.class.add(points, met);
+    }
+}
+
+/// Answers of the later interrupt that lie side by side and say the same of the earlier one.
+#[derive(Clone, PartialEq, Eq)]
+struct Run {
+    points: RangeInclusive<u64>,
+    earlier: Result<u64, Unserved>,
+    how: Option<Meeting>,
+}
+
+/// Moments of the earlier interrupt that lead to one run, and what is found along it.
+struct Class<'a> {
+    points: RangeInclusive<u64>,
+    least: u64,
+    most: u64,
+    aspects: [Aspect; 2],
+    /// The instruction that was interrupted.
+    pc: u32,
+    run: Option<Run>,
+    findings: &'a mut Findings,
+}
+
+/// The part of a range from one value to another.
+fn part(range: &RangeInclusive<u64>, from: u64, to: u64) -> Option<RangeInclusive<u64>> {
+    let (from, to) = (from.max(*range.start()), to.min(*range.end()));
+    (from <= to).then_some(from..=to)
+}
+
+impl Class<'_> {
+    fn add(&mut self, later: RangeInclusive<u64>, met: Met) {
+        let last = *self.points.end();
+        for at in later.clone() {
+            let (from, to) = (at.saturating_sub(self.most), at.checked_sub(self.least));
+            let Some(earlier) = to.and_then(|to| part(&self.points, from, to)) else { continue };
+            let pairs = earlier.end() - earlier.start() + 1;
+            let distance = earlier.start().cast_signed() - at.cast_signed();
+            let case = Case { cycles: 0, point: at, distance: Some(distance) };
+            self.findings.add_pairs(
+                self.aspects[1],
+                met.later,
+                met.how,
+                case,
+                pairs,
+                self.pc,
+                last,
+            );
+        }
+        match &mut self.run {
+            Some(run)
+                if (run.earlier, run.how) == (met.earlier, met.how)
+                    && run.points.end() + 1 == *later.start() =>
+            {
+                run.points = *run.points.start()..=*later.end();
+            }
+            _ => {
+                self.end_run();
+                self.run = Some(Run { points: later, earlier: met.earlier, how: met.how });
+            }
+        }
+    }
+
+    /// Adds what the answers up to here say of the earlier interrupt.
+    fn end_run(&mut self) {
+        let Some(run) = self.run.take() else { return };
+        let last = *self.points.end();
+        for at in self.points.clone() {
+            let (from, to) = (at.saturating_add(self.least), at.saturating_add(self.most));
+            let Some(later) = part(&run.points, from, to) else { continue };
+            let pairs = later.end() - later.start() + 1;
+            let distance = later.start().cast_signed() - at.cast_signed();
+            let case = Case { cycles: 0, point: at, distance: Some(distance) };
+            self.findings.add_pairs(
+                self.aspects[0],
+                run.earlier,
+                run.how,
+                case,
+                pairs,
+                self.pc,
+                last,
+            );
+            self.findings.pairs += pairs;
+        }
+    }
+}

@@ -1,0 +1,286 @@
+//! A search of pairs finds what runs from reset find, one for each pair of moments.
+
+#[path = "../../rtmark-sim/tests/support/mod.rs"]
+mod support;
+
+use std::collections::BTreeMap;
+use std::sync::atomic::AtomicBool;
+
+use rtmark_sim::{CoreKind, Cycles, Machine, Observer, Soc, Watch};
+use rtmark_worst::{
+    Aspect, Control, Findings, Meeting, Path, Question, Reach, Second, Share, Window, search,
+};
+use support::*;
+
+const FIRST: u16 = 1;
+const SECOND: u16 = 2;
+const INTERRUPTS: [u16; 2] = [FIRST, SECOND];
+
+/// A loop that masks in every way, with a clock, an interrupt of its own, sleep, and two
+/// handlers of some length.
+fn program(core: CoreKind, [first, second]: [u8; 2]) -> Firmware {
+    let mut firmware = Firmware::new();
+    let priorities = u32::from_le_bytes([0xC0, first, second, 0]);
+    firmware.store(SHPR3, 0x40C0_0000).store(NVIC_IPR, priorities).enable(1);
+    firmware.store(SYST_RVR, 149).store(SYST_CVR, 0).store(SYST_CSR, 7);
+    firmware.set(6, RAM + 0x100).set(7, ICSR).op(&[NOP]);
+    let top = firmware.here();
+    // push {r0-r5, lr}; ldmia r6!, {r0-r3}; subs; sub sp
+    firmware.op(&[0xB53F, 0xCE0F, 0x3E10, 0xB007]);
+    firmware.op(&[CPSID_I]).nops(6).op(&[CPSIE_I]).nops(2);
+    if core.is_mainline() {
+        // BASEPRI holds back one of both.
+        firmware.op(&[0x2040]).msr(17, 0).nops(3).op(&[0xCE0F, 0x3E10, 0x2000]).msr(17, 0);
+        // udiv r0, r6, r0: left off, as loads of several registers are
+        firmware.op(&[0x2003, 0xFBB6, 0xF0F0]);
+    }
+    // Masked, what is pending decides: ldr r0, [r7]; lsls r0, #19; bpl over
+    firmware.op(&[CPSID_I, 0x6838, 0x04C0, 0xD501, NOP, NOP, CPSIE_I]);
+    // adds r5, #1; lsls r0, r5, #31; bne over; wfi
+    firmware.op(&[0x3501, 0x07E8, 0xD100, WFI]);
+    let back = (i64::from(top) - i64::from(firmware.here()) - 4) / 2;
+    firmware.op(&[0xE000 | back as u16 & 0x7FF]);
+    firmware.handler(15).nops(5).op(&[BX_LR]);
+    firmware.handler(17).mark("first").nops(6).op(&[BX_LR]);
+    firmware.handler(18).mark("second").nops(3).op(&[CPSID_I, NOP, NOP, CPSIE_I, BX_LR]);
+    firmware
+}
+
+fn machine(firmware: &Firmware, soc: &Soc) -> Machine {
+    let mut machine = Machine::new(soc);
+    machine.poke(0, &firmware.image()).expect("in flash");
+    machine.reset().expect("vectors");
+    machine
+}
+
+fn question(priorities: [u8; 2], window: Window, distance: Option<u64>) -> Question {
+    Question {
+        interrupt: FIRST,
+        priority: priorities[0],
+        windows: vec![window],
+        reach: Reach::Entry,
+        patience: 3_000,
+        woken: None,
+        ends: vec![],
+        second: Some(Second { interrupt: SECOND, priority: priorities[1], distance }),
+    }
+}
+
+fn all(path: &Path, share: Share) -> Findings {
+    let cancelled = AtomicBool::new(false);
+    let control = Control { cancelled: &cancelled, share, budget: u64::MAX };
+    search(path, &control, Findings::default(), |_| {})
+}
+
+/// What happens to both in a run, told by an observer.
+#[derive(Default)]
+struct Seen {
+    order: Vec<usize>,
+    /// When the handler of the first of them was entered.
+    began: u64,
+    left: [bool; 2],
+    /// A handler returned, in this cycle.
+    returned: Option<(u16, u64)>,
+    how: Option<Meeting>,
+}
+
+fn which(exception: u16) -> Option<usize> {
+    INTERRUPTS.iter().position(|interrupt| interrupt + 16 == exception)
+}
+
+impl Observer for Seen {
+    fn entered(&mut self, machine: &Machine, exception: u16) {
+        let Some(which) = which(exception) else { return };
+        if let Some(&first) = self.order.first() {
+            let chained = self.returned == Some((INTERRUPTS[first] + 16, machine.cycles().0));
+            self.how = self.how.or(Some(match () {
+                () if !self.left[first] => Meeting::Nested,
+                () if chained => Meeting::TailChained,
+                () => Meeting::Apart,
+            }));
+        }
+        if self.order.is_empty() {
+            self.began = machine.cycles().0;
+        }
+        self.order.push(which);
+    }
+
+    fn returned(&mut self, machine: &Machine, exception: u16) {
+        self.returned = Some((exception, machine.cycles().0));
+        if let Some(which) = which(exception) {
+            self.left[which] = true;
+        }
+    }
+}
+
+/// Runs a pair from a machine that stands before both: when each handler begins, and how they
+/// met. Late arrivals are told by a run without the second one.
+fn brute(start: &Machine, pended: [u64; 2]) -> ([u64; 2], Meeting) {
+    let mut machine = start.clone();
+    for (interrupt, at) in INTERRUPTS.into_iter().zip(pended) {
+        machine.pend_interrupt(interrupt, Cycles(at));
+    }
+    let mut seen = Seen::default();
+    machine.run_observed(Cycles(pended[0].max(pended[1]) + 250), &mut seen);
+    let hits = machine.take_hits();
+    let served = [0, 1].map(|which| {
+        let mut hits = hits.iter().filter(|hit| hit.watch.0 as usize == which);
+        hits.next().expect("served").cycle.0
+    });
+    let first = seen.order[0];
+    let other = 1 - first;
+    let how = seen.how.expect("both");
+    // The one that came first may have overtaken the other one's entry: alone, the other one
+    // is about to be entered at a boundary that lies before the first one's moment.
+    let mut alone = start.clone();
+    alone.pend_interrupt(INTERRUPTS[other], Cycles(pended[other]));
+    let mut overtaken = false;
+    while alone.cycles().0 < pended[first] {
+        alone.settle();
+        let held = alone.holds_back(INTERRUPTS[other]).is_some();
+        let about = alone.is_under_way(INTERRUPTS[other])
+            && !alone.is_active(INTERRUPTS[other])
+            && !held
+            && alone.cycles().0 < pended[first]
+            && !alone.is_asleep();
+        let taken = alone.exceptions_taken();
+        alone.advance(Cycles(u64::MAX)).expect("it runs on");
+        // Memories never wait: it is the same entry that ends with the first one's handler,
+        // whichever handler it has led to here.
+        if about && alone.exceptions_taken() > taken {
+            overtaken = seen.began == alone.cycles().0;
+            break;
+        }
+    }
+    (served, if overtaken { Meeting::LateArrival } else { how })
+}
+
+#[test]
+fn pairs_equal_runs_from_reset() {
+    for core in [CoreKind::CortexM0Plus, CoreKind::CortexM3, CoreKind::CortexM33] {
+        for priorities in [[0x40, 0x40], [0x80, 0], [0x40, 0xC0]] {
+            let firmware = program(core, priorities);
+            let soc = soc(core);
+            let (window, most) = (Window { from: 200, to: 370 }, 24);
+            let question = question(priorities, window, Some(most));
+            let path = Path::new(machine(&firmware, &soc), question).expect("fine");
+            let found = all(&path, Share::WHOLE);
+
+            let mut start = machine(&firmware, &soc);
+            for (interrupt, priority) in INTERRUPTS.into_iter().zip(priorities) {
+                start.arm_interrupt(interrupt, priority);
+            }
+            for name in ["first", "second"] {
+                start.watch(Watch::Execute(firmware.address(name)));
+            }
+            start.run(Cycles(window.from));
+            let first = start.cycles().0 + 1;
+            let mut counts: [BTreeMap<i64, u64>; 2] = Default::default();
+            let mut kinds: BTreeMap<(Meeting, usize), BTreeMap<i64, u64>> = BTreeMap::new();
+            let mut worst = [(0, 0, 0); 2];
+            let mut met = 0;
+            for earlier in first..first + found.points {
+                for distance in -most.cast_signed()..=most.cast_signed() {
+                    let later = earlier + distance.unsigned_abs();
+                    let pended = if distance < 0 { [later, earlier] } else { [earlier, later] };
+                    let (served, how) = brute(&start, pended);
+                    met += 1;
+                    for which in [0, 1] {
+                        let latency = (served[which] - pended[which]).cast_signed();
+                        *counts[which].entry(latency).or_default() += 1;
+                        *kinds.entry((how, which)).or_default().entry(latency).or_default() += 1;
+                        let other = pended[1 - which].cast_signed() - pended[which].cast_signed();
+                        let case = (latency, -pended[which].cast_signed(), -other);
+                        worst[which] = worst[which].max(case);
+                    }
+                }
+            }
+            assert_eq!(found.pairs, met, "{core}");
+            for (which, aspect) in [Aspect::Handler, Aspect::Second].into_iter().enumerate() {
+                let told = &found.aspects[&aspect];
+                assert_eq!(told.counts, counts[which], "{core} {priorities:x?} {aspect:?}");
+                assert_eq!(told.missing, 0);
+                let case = told.worst().expect("there is one");
+                let distance = case.distance.expect("of two");
+                let told = (case.cycles, -case.point.cast_signed(), -distance);
+                assert_eq!(told, worst[which], "{core} {priorities:x?} {aspect:?}");
+                let witness = path.witness(aspect, case).expect("replays");
+                assert_eq!(witness.cycles, case.cycles, "{core} {priorities:x?}");
+                for how in Meeting::ALL {
+                    let told = found.meetings.get(&(how, aspect)).map(|found| &found.counts);
+                    let run = kinds.get(&(how, which));
+                    assert_eq!(told, run, "{core} {priorities:x?} {aspect:?} {how:?}");
+                }
+            }
+            for how in Meeting::ALL {
+                let is_met = found.meetings.contains_key(&(how, Aspect::Handler));
+                // Of two with one priority the lower number still comes first.
+                let can_be = how != Meeting::Nested || priorities[0] != priorities[1];
+                assert_eq!(is_met, can_be, "{core} {priorities:x?} {how:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn without_a_limit_pairs_reach_to_the_return() {
+    let core = CoreKind::CortexM3;
+    let priorities = [0x80, 0x40];
+    let firmware = program(core, priorities);
+    let window = Window { from: 200, to: 900 };
+    let asked = question(priorities, window, None);
+    let path = Path::new(machine(&firmware, &soc(core)), asked).expect("fine");
+    let found = all(&path, Share::WHOLE);
+    let start = path.at(window.from);
+    let first = start.cycles().0 + 1;
+    let mut expected = 0;
+    for (order, interrupt) in INTERRUPTS.into_iter().enumerate() {
+        for point in first..first + found.points {
+            let mut alone = start.clone();
+            let returned = alone.watch(Watch::Return(16 + interrupt));
+            alone.pend_interrupt(interrupt, Cycles(point));
+            alone.run(Cycles(point + 1_000));
+            let hit = alone.take_hits().into_iter().find(|hit| hit.watch == returned);
+            let returned = hit.expect("returns").cycle.0;
+            // The boundary at which it has returned: after waiting for what is fetched.
+            let mut alone = start.clone();
+            alone.pend_interrupt(interrupt, Cycles(point));
+            while alone.cycles().0 < returned {
+                alone.advance(Cycles(u64::MAX)).expect("it runs on");
+                alone.settle();
+            }
+            expected += alone.cycles().0 - point + 1 - order as u64;
+        }
+    }
+    assert_eq!(found.pairs, expected);
+}
+
+#[test]
+fn shares_and_threads_make_no_difference_to_pairs() {
+    let core = CoreKind::CortexM4F;
+    let priorities = [0x80, 0x40];
+    let firmware = program(core, priorities);
+    let window = Window { from: 300, to: 18_000 };
+    let asked = question(priorities, window, Some(20));
+    let path = Path::new(machine(&firmware, &soc(core)), asked).expect("fine");
+    assert_eq!(path.len(), 3);
+    let whole = all(&path, Share::WHOLE);
+    assert!(whole.pairs > 600_000, "{}", whole.pairs);
+    for threads in [1, 3] {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
+        assert_eq!(pool.install(|| all(&path, Share::WHOLE)), whole);
+    }
+    let mut joined = all(&path, Share { number: 2, of: 2 });
+    joined.absorb(all(&path, Share { number: 1, of: 2 }));
+    assert_eq!(joined, whole);
+}
+
+#[test]
+fn two_that_cannot_be_told_apart_are_refused() {
+    let firmware = program(CoreKind::CortexM3, [0, 0]);
+    let mut asked = question([0, 0], Window { from: 200, to: 300 }, None);
+    asked.interrupt = SECOND;
+    let machine = machine(&firmware, &soc(CoreKind::CortexM3));
+    let refused = Path::new(machine, asked).expect_err("one interrupt twice");
+    assert!(refused.to_string().contains("told apart"), "{refused}");
+}

@@ -1,0 +1,212 @@
+//! What a search has found, in words.
+
+use std::fmt::Write as _;
+
+use rtmark_worst::SLICES;
+
+use super::report::{Beside, Found, Told};
+
+/// Stretches that are told.
+const INTERVALS: usize = 10;
+/// Functions that no window executed, of which so many are named.
+const NOT_EXECUTED: usize = 12;
+
+impl Found {
+    /// The heading of it.
+    pub fn title(&self) -> String {
+        let name = match (&self.kernel, &self.scenario) {
+            (Some(kernel), Some(scenario)) => format!("{kernel} {scenario}"),
+            (_, Some(scenario)) => format!("{} {scenario}", self.image),
+            _ => self.image.clone(),
+        };
+        format!("{name} on {} ({})", self.soc, self.core)
+    }
+
+    /// All of it in words.
+    pub fn text(&self) -> String {
+        let mut text = String::new();
+        let part = if self.complete { "every one of them" } else { "INCOMPLETE: a part of them" };
+        let second = self.second.as_ref();
+        let beside =
+            second.map(|second| format!(" and {} at {:#04x}", second.interrupt, second.priority));
+        let pairs = second.map(|second| format!("{} pairs from ", second.pairs));
+        let _ = writeln!(
+            text,
+            "{} · interrupt{} {} at priority {:#04x}{} · {}{} points in {} window{}, {part}",
+            self.title(),
+            if beside.is_some() { "s" } else { "" },
+            self.interrupt,
+            self.priority,
+            beside.unwrap_or_default(),
+            pairs.unwrap_or_default(),
+            self.points,
+            self.windows,
+            if self.windows == 1 { "" } else { "s" },
+        );
+        let _ = writeln!(
+            text,
+            "\n{:<46}{:>7}{:>7}{:>7}{:>7}{:>7}  1000 random tries meet it",
+            "cycles", "min", "p50", "p90", "p99", "max"
+        );
+        for timed in &self.latencies {
+            let _ = writeln!(
+                text,
+                "{:<46}{:>7}{:>7}{:>7}{:>7}{:>7}  {:>6.2} %",
+                timed.text,
+                timed.min,
+                timed.p50,
+                timed.p90,
+                timed.p99,
+                timed.max,
+                timed.chance_in_1000 * 100.0
+            );
+            if timed.missing > 0 {
+                let first = timed.first_missing.unwrap_or_default();
+                let points = timed.missing;
+                let why = timed.unserved.iter();
+                let why: Vec<_> = why.map(|(why, points)| format!("; at {points} {why}")).collect();
+                let _ = writeln!(
+                    text,
+                    "    no answer at {points} points, the first in cycle {first}{}",
+                    why.concat()
+                );
+            }
+        }
+        if let Some(second) = &self.second {
+            second.write(&mut text, self.interrupt);
+        }
+        if let Some(checked) = self.checked {
+            let _ = match self.races.len() {
+                0 => writeln!(
+                    text,
+                    "\nno race: the program ended well after each of {checked} points"
+                ),
+                places => {
+                    let points: u64 = self.races.iter().map(|race| race.points).sum();
+                    writeln!(
+                        text,
+                        "\nRACES: {points} of {checked} points do harm, at {places} places"
+                    )
+                }
+            };
+            for race in self.races.iter().take(INTERVALS) {
+                let _ = writeln!(
+                    text,
+                    "  {}: pended in cycle {} before {:#010x} {}, {} points",
+                    race.what, race.point, race.at.address, race.at, race.points
+                );
+                if !race.stack.is_empty() {
+                    let _ = writeln!(text, "        in   {}", race.stack.join(" > "));
+                }
+            }
+        }
+        for timed in &self.latencies {
+            let _ = writeln!(text, "\n{}, along the path (most of each part)", timed.text);
+            let _ = writeln!(text, "  {}", spark(&timed.along_the_path));
+            for (rank, told) in timed.witnesses.iter().enumerate().take(3) {
+                told.write(&mut text, if rank == 0 { "worst" } else { "next " });
+            }
+        }
+        if !self.held_back.is_empty() {
+            let _ = writeln!(text, "\nlongest held back");
+            for stretch in &self.held_back {
+                let _ = writeln!(
+                    text,
+                    "{:>7} cycles by {}, {} time{}: from {} to {}",
+                    stretch.cycles,
+                    stretch.held_by,
+                    stretch.count,
+                    if stretch.count == 1 { "" } else { "s" },
+                    stretch.from,
+                    stretch.to
+                );
+                if !stretch.stack.is_empty() {
+                    let _ = writeln!(text, "        in   {}", stretch.stack.join(" > "));
+                }
+            }
+        }
+        let _ = writeln!(
+            text,
+            "\n{}; {} functions of the image were not executed in it",
+            self.reach,
+            self.not_executed.len()
+        );
+        let (told, rest) = self.not_executed.split_at(self.not_executed.len().min(NOT_EXECUTED));
+        if !told.is_empty() {
+            let more = if rest.is_empty() { "" } else { ", ... (all of them in --format json)" };
+            let _ = writeln!(text, "  {}{more}", told.join(", "));
+        }
+        text
+    }
+}
+
+impl Beside {
+    fn write(&self, text: &mut String, first: u16) {
+        let reach = match self.distance {
+            Some(distance) => format!("up to {distance} cycles apart"),
+            None => "until the earlier one's handler has returned".to_owned(),
+        };
+        let _ = writeln!(
+            text,
+            "\n{:<52}{:>12}  IRQ {first}: p50 max  IRQ {}: p50 max",
+            format!("how they met, {reach}"),
+            "pairs",
+            self.interrupt
+        );
+        for met in &self.meetings {
+            let _ = write!(text, "{:<52}{:>12}", met.text, met.pairs);
+            for timed in &met.latencies {
+                let _ = write!(text, "  {:>10}{:>6}", timed.p50, timed.max);
+            }
+            text.push('\n');
+        }
+    }
+}
+
+impl Told {
+    fn write(&self, text: &mut String, word: &str) {
+        let _ = writeln!(
+            text,
+            "  {word} {} cycles: pended in cycle {} at {:#010x} {}",
+            self.cycles, self.point, self.at.address, self.at
+        );
+        if !self.stack.is_empty() {
+            let _ = writeln!(text, "        in   {}", self.stack.join(" > "));
+        }
+        if let Some(other) = &self.other {
+            let apart = other.point.cast_signed() - self.point.cast_signed();
+            let when = if apart < 0 { "earlier" } else { "later" };
+            let how = other.how.map(|how| format!(": {}", how.replace('_', " ")));
+            let _ = writeln!(
+                text,
+                "        with IRQ {} pended {} cycles {when}{}",
+                other.interrupt,
+                apart.abs(),
+                how.unwrap_or_default()
+            );
+        }
+        if !self.held.is_empty() {
+            let held: Vec<_> =
+                self.held.iter().map(|(what, cycles)| format!("{what} {cycles}")).collect();
+            let _ = writeln!(text, "        held by {}", held.join(", "));
+        }
+    }
+}
+
+/// A path as a line of blocks, each the most of its part.
+fn spark(path: &[(u32, i64, i64)]) -> String {
+    const WIDTH: u64 = 80;
+    const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+    let most = path.iter().map(|(_, _, most)| *most).max().unwrap_or(1).max(1);
+    let mut line = vec![None; WIDTH as usize];
+    for (slice, _, value) in path {
+        let at = (u64::from(*slice) * WIDTH / SLICES).min(WIDTH - 1) as usize;
+        line[at] = line[at].max(Some(*value));
+    }
+    line.into_iter()
+        .map(|value: Option<i64>| match value {
+            Some(value) => BLOCKS[(value.max(0) * 7 / most).clamp(0, 7) as usize],
+            None => ' ',
+        })
+        .collect()
+}
