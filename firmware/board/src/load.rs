@@ -12,7 +12,7 @@ use rtmark_probe::scenario;
 use crate::Counter;
 
 /// So short that the whole takes no more cycles than can be gone through from each.
-const TICK_CYCLES: u32 = 6000;
+pub const TICK_CYCLES: u32 = 6000;
 const HYPERPERIOD: u32 = 12;
 /// Ticks from one job of the fast task to the next.
 pub const FAST: u32 = 2;
@@ -148,7 +148,8 @@ impl Load {
         });
     }
 
-    fn given(&self) -> u32 {
+    /// What has been given to the server.
+    pub fn given(&self) -> u32 {
         self.timers.get() + self.given_by_alarm.get()
     }
 
