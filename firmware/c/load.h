@@ -18,6 +18,12 @@
  * It sends an item, gives to the server, wakes urgent, and counts. Whenever it comes, no item
  * may be lost, doubled or out of order, nothing given but not taken, no job left out, both
  * halves of the record equal, and urgent woken.
+ *
+ * What a kernel lacks is done as its users do it:
+ *
+ *   lilos   a queue has one sender: there is one a source, and consumer receives from all. A
+ *           handler may only notify and push: a task gives to the server what the alarm gives.
+ *   RTIC    has no semaphore: what is given is counted, and a signal has the server look.
  */
 #ifndef LOAD_H
 #define LOAD_H

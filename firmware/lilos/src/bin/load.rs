@@ -37,15 +37,18 @@ fn main() -> ! {
     load::start_ticks(&mut core.SYST);
     rtmark_board::unmask(Interrupt::BENCH);
 
-    let (devices, from_device) = queue(singleton!(: Room = ROOM), |room| {
-        singleton!(: Queue<'static, Item> = Queue::new(room))
-    });
-    let (alarms, from_alarm) = queue(singleton!(: Room = ROOM), |room| {
-        singleton!(: Queue<'static, Item> = Queue::new(room))
-    });
-    let (sender, from_middle) = queue(singleton!(: Room = ROOM), |room| {
-        singleton!(: Queue<'static, Item> = Queue::new(room))
-    });
+    let (devices, from_device) = queue(
+        singleton!(: Room = ROOM),
+        |room| singleton!(: Queue<'static, Item> = Queue::new(room)),
+    );
+    let (alarms, from_alarm) = queue(
+        singleton!(: Room = ROOM),
+        |room| singleton!(: Queue<'static, Item> = Queue::new(room)),
+    );
+    let (sender, from_middle) = queue(
+        singleton!(: Room = ROOM),
+        |room| singleton!(: Queue<'static, Item> = Queue::new(room)),
+    );
     free(|section| {
         DEVICE.borrow(section).replace(Some(devices));
         ALARM.borrow(section).replace(Some(alarms));
