@@ -514,10 +514,13 @@ impl Machine {
     pub(crate) fn fetch_next(&mut self, at: &mut Pass<'_>, line: &Slot) {
         let Some(memory) = self.lines.get_mut(self.bus.code_memory()) else { return };
         self.line = line.imm;
-        if memory.enter_settled(line.aux) || memory.is_immediate() {
+        let waits = if memory.reads_ahead(line.aux) {
+            memory.enter_next(at.now())
+        } else if memory.enter_settled(line.aux) || memory.is_immediate() {
             return;
-        }
-        let waits = memory.enter(line.aux, at.now());
+        } else {
+            memory.enter(line.aux, at.now())
+        };
         if waits > 0 {
             at.wait_for_next(waits, self.deadline);
         }

@@ -65,7 +65,7 @@ impl LineCache {
 }
 
 /// So many lines are found quickest one by one.
-const FEW: usize = 4;
+const FEW: usize = 2;
 
 /// A few lines, of which the latest used one comes first; `NO_LINE` behind the last.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,30 +77,20 @@ struct FewLines {
 impl FewLines {
     #[inline(always)]
     fn find(&mut self, line: u32) -> bool {
-        let [first, second, third, fourth] = self.lines;
-        if first == line {
-            return true;
+        let [latest, other] = self.lines;
+        if other == line {
+            self.lines = [other, latest];
         }
-        self.lines = if second == line {
-            [second, first, third, fourth]
-        } else if third == line {
-            [third, first, second, fourth]
-        } else if fourth == line {
-            [fourth, first, second, third]
-        } else {
-            return false;
-        };
-        true
+        latest == line || other == line
     }
 
     #[inline(always)]
     fn insert(&mut self, line: u32) {
-        let [first, second, third, _] = self.lines;
-        for (at, held) in
-            self.lines.iter_mut().zip([line, first, second, third]).take(self.capacity)
-        {
-            *at = held;
-        }
+        self.lines = match self.capacity {
+            0 => [NO_LINE, NO_LINE],
+            1 => [line, NO_LINE],
+            _ => [line, self.lines[0]],
+        };
     }
 }
 
@@ -457,21 +447,48 @@ impl LineMemory {
     /// waits; answers whether it has begun.
     #[inline(always)]
     pub fn enter_settled(&mut self, line: u32) -> bool {
-        let LineCache::Many(kept) = &mut self.instructions else { return false };
-        let settled = self.settles && self.prefetch.line != line && kept.find_followed(line);
+        // No line that is being read ahead is looked for here.
+        let settled = self.settles
+            && match &mut self.instructions {
+                LineCache::Few(_) => false,
+                LineCache::Many(kept) => kept.find_followed(line),
+            };
         if settled {
             self.buffered = line;
         }
         settled
     }
 
+    /// Whether the line of a number is being read ahead.
+    #[inline(always)]
+    pub const fn reads_ahead(&self, line: u32) -> bool {
+        self.prefetch.line == line
+    }
+
+    /// Begins to execute from the line that is being read ahead: the cycles that the core
+    /// waits for it.
+    #[inline(always)]
+    pub fn enter_next(&mut self, now: u64) -> u64 {
+        let Prefetch { line, ready } = self.prefetch;
+        let wait = ready.saturating_sub(now);
+        self.buffered = line;
+        if wait > 0 {
+            self.waited += wait;
+        }
+        if !(self.keeps_instructions && self.instructions.contains(line + 1)) {
+            self.prefetch = Prefetch { line: line + 1, ready: now + wait + 1 + self.wait_states };
+        }
+        wait
+    }
+
     /// Begins to execute from the line of a number, in a memory that may wait: the cycles
     /// that the core waits for it.
     #[inline(always)]
     pub fn enter(&mut self, line: u32, now: u64) -> u64 {
-        let wait = if self.prefetch.line == line {
-            self.prefetch.ready.saturating_sub(now)
-        } else if self.buffered == line {
+        if self.reads_ahead(line) {
+            return self.enter_next(now);
+        }
+        let wait = if self.buffered == line {
             0
         } else if self.keeps_instructions {
             if self.instructions.find(line) {
