@@ -274,7 +274,7 @@ impl Machine {
             }
             match s.op {
                 Op::Watch => return Err(Trap::Watched),
-                Op::Undefined | Op::Udf => return Err(Trap::Undefined),
+                Op::Stop | Op::Undefined | Op::Udf => return Err(Trap::Undefined),
 
                 Op::AndI => logical!(I, logic::and),
                 Op::AndsI => logical!(s I, logic::and),
@@ -502,7 +502,20 @@ impl Machine {
                 }
                 Op::Line => self.fetch_next(at, s),
                 Op::Nop | Op::Yield | Op::Pld | Op::Skip => {}
-                Op::Clz | Op::Bfi | Op::Bfc | Op::Sbfx | Op::Rev => self.execute_integer(s)?,
+                Op::Clz
+                | Op::Bfi
+                | Op::Bfc
+                | Op::Sbfx
+                | Op::Rev
+                | Op::Rbit
+                | Op::Rev16
+                | Op::Revsh
+                | Op::Sxtab
+                | Op::Sxtah
+                | Op::Uxtab
+                | Op::Uxtah
+                | Op::Ssat
+                | Op::Usat => self.execute_integer(s)?,
                 Op::Smulxy | Op::Smlaxy => self.multiply_halves(s),
                 Op::Smulwy
                 | Op::Smlawy
@@ -520,7 +533,19 @@ impl Machine {
                 | Op::Qadd
                 | Op::Qsub
                 | Op::Pkhbt
-                | Op::Pkhtb => self.execute_dsp(s)?,
+                | Op::Pkhtb
+                | Op::Parallel
+                | Op::Sel
+                | Op::Usad8
+                | Op::Usada8
+                | Op::Qdadd
+                | Op::Qdsub
+                | Op::Sxtb16
+                | Op::Uxtb16
+                | Op::Sxtab16
+                | Op::Uxtab16
+                | Op::Ssat16
+                | Op::Usat16 => self.execute_dsp(s)?,
                 Op::Vadd
                 | Op::Vsub
                 | Op::Vmul
@@ -565,7 +590,70 @@ impl Machine {
                     }
                 }
                 Op::Guarded => flow!(self.aside(at, |machine| machine.execute_guarded(s))),
-                _ => flow!(self.aside(at, |machine| machine.execute_rare(s))),
+                Op::Ldrt
+                | Op::Ldrbt
+                | Op::Ldrht
+                | Op::Ldrsbt
+                | Op::Ldrsht
+                | Op::Strt
+                | Op::Strbt
+                | Op::Strht
+                | Op::LdrPcI
+                | Op::LdrPcR
+                | Op::LdrPcPre
+                | Op::LdrPcPost
+                | Op::LdrPcLit
+                | Op::LdrdLit
+                | Op::Lda
+                | Op::Stl
+                | Op::Ldrex
+                | Op::Ldrexb
+                | Op::Ldrexh
+                | Op::Strex
+                | Op::Strexb
+                | Op::Strexh
+                | Op::Clrex
+                | Op::Tbb
+                | Op::Tbh
+                | Op::Sev
+                | Op::It
+                | Op::Wfe
+                | Op::Wfi
+                | Op::Dmb
+                | Op::Dsb
+                | Op::Isb
+                | Op::Mrs
+                | Op::Msr
+                | Op::Cps
+                | Op::Sg
+                | Op::Tt
+                | Op::Bxns
+                | Op::Blxns
+                | Op::Svc
+                | Op::Bkpt
+                | Op::Vnmul
+                | Op::VcvtFixed
+                | Op::VcvtHalf
+                | Op::Vsel
+                | Op::Vmaxnm
+                | Op::Vminnm
+                | Op::Vrint
+                | Op::VcvtDirected
+                | Op::Vnmla
+                | Op::Vnmls
+                | Op::Vfnma
+                | Op::Vfnms
+                | Op::Vsqrt
+                | Op::VmovPairToCore
+                | Op::VmovPairFromCore
+                | Op::Vmsr
+                | Op::VldrLit
+                | Op::Vldm
+                | Op::Vstm
+                | Op::Vlstm
+                | Op::Vlldm => {
+                    flow!(self.aside(at, |machine| machine.execute_rare(s)));
+                }
             }
         }
         Ok(Flow::Next)
@@ -581,7 +669,6 @@ impl Machine {
             Group::LoadPc | Group::BranchTable => {
                 return self.within(|machine, at| machine.execute_branch(slot, at));
             }
-            Group::Bits => self.execute_integer(slot),
             Group::Dual | Group::Ordered | Group::Exclusive => self.execute_memory(slot),
             Group::Load | Group::StoreImmediate => self.execute_unprivileged(slot),
             Group::Hint
@@ -590,7 +677,6 @@ impl Machine {
             | Group::SpecialRegister
             | Group::ChangeState
             | Group::Raise => self.execute_system(slot),
-            Group::Dsp => self.execute_dsp(slot),
             Group::Float
             | Group::FloatMultiplyAdd
             | Group::FloatDivide
