@@ -29,12 +29,19 @@ pub struct Begin {
     pub cost: u8,
 }
 
+/// An instruction on its course.
+#[derive(Clone, Copy, Debug)]
+pub struct Step {
+    pub slot: Slot,
+    pub begin: Begin,
+}
+
 /// The course of a block that the pipeline enters in one state.
 #[derive(Debug)]
 struct Course {
     /// How the pipeline stands before the first instruction enters.
     word: u32,
-    begins: Box<[Begin]>,
+    steps: Box<[Step]>,
     next: OnceLock<Box<Course>>,
 }
 
@@ -42,15 +49,14 @@ struct Course {
 /// prepared. Behind a branch that is followed comes its target.
 #[derive(Debug)]
 pub struct Block {
-    pub slots: Box<[Slot]>,
+    /// The course by the table of costs.
+    pub outline: Box<[Step]>,
     /// ITSTATE before each of the first slots, where they are of an IT block.
     its: Box<[u8]>,
     /// ITSTATE behind the block, if it ends with IT; else zero.
     pub it: u8,
     /// Bytes from the first halfword of its first instruction to the last one.
     pub first_reach: u32,
-    /// The course by the table of costs.
-    outline: Box<[Begin]>,
     /// The courses through a pipeline, by its state at the block's beginning.
     courses: OnceLock<Box<Course>>,
 }
@@ -60,10 +66,11 @@ impl Block {
     /// slots may be of an IT block, with ITSTATE before each in `its`; `it` is that behind it.
     pub fn new(address: u32, slots: Vec<Slot>, its: Vec<u8>, it: u8, refill: u8) -> Self {
         let mut begin = Begin::default();
-        let outline = slots.iter().map(|slot| {
+        let first_reach = slots.first().map_or(0, |slot| u32::from(slot.size()) - 2);
+        let outline = slots.into_iter().map(|slot| {
             let this = begin;
             if slot.op == Op::Line {
-                return Begin { behind: begin.offset, ..this };
+                return Step { slot, begin: Begin { behind: begin.offset, ..this } };
             }
             begin.cycles += u32::from(slot.cost);
             begin.offset += i16::from(slot.size());
@@ -73,12 +80,10 @@ impl Block {
                 begin.cycles += u32::from(refill);
                 begin.offset = slot.imm.wrapping_sub(address) as i16;
             }
-            Begin { behind, cost: slot.cost, ..this }
+            Step { slot, begin: Begin { behind, cost: slot.cost, ..this } }
         });
-        let outline = outline.collect();
-        let first_reach = slots.first().map_or(0, |slot| u32::from(slot.size()) - 2);
-        let (slots, its) = (slots.into(), its.into());
-        Self { outline, first_reach, slots, its, it, courses: OnceLock::new() }
+        let (outline, its) = (outline.collect(), its.into());
+        Self { outline, first_reach, its, it, courses: OnceLock::new() }
     }
 
     /// ITSTATE before a slot.
@@ -87,34 +92,28 @@ impl Block {
         self.its.get(index).copied().unwrap_or(0)
     }
 
-    /// The course by the table of costs.
-    #[inline(always)]
-    pub fn outline(&self) -> &[Begin] {
-        &self.outline
-    }
-
     /// The course through a pipeline that stands like this, if it is known.
     #[inline(always)]
-    pub fn course(&self, word: u32) -> Option<&[Begin]> {
+    pub fn course(&self, word: u32) -> Option<&[Step]> {
         let mut course = self.courses.get()?;
         while course.word != word {
             course = course.next.get()?;
         }
-        Some(&course.begins)
+        Some(&course.steps)
     }
 
     /// Keeps a course. Clones of a machine share blocks: at the same time another thread may
     /// keep one, of this word or of another.
-    pub fn keep(&self, word: u32, begins: Vec<Begin>) -> &[Begin] {
-        let mut begins = Some(begins);
+    pub fn keep(&self, word: u32, steps: Vec<Step>) -> &[Step] {
+        let mut steps = Some(steps);
         let mut courses = &self.courses;
         loop {
             let course = courses.get_or_init(|| {
-                let begins = begins.take().unwrap_or_default().into();
-                Box::new(Course { word, begins, next: OnceLock::new() })
+                let steps = steps.take().unwrap_or_default().into();
+                Box::new(Course { word, steps, next: OnceLock::new() })
             });
             if course.word == word {
-                return &course.begins;
+                return &course.steps;
             }
             courses = &course.next;
         }
@@ -124,18 +123,28 @@ impl Block {
 /// Where a word has nothing to tell beyond the course. No pipeline stands like this.
 const AS_EXPECTED: u32 = u32::MAX;
 
-/// The course of an instruction alone.
-const ALONE: &[Begin] = &[Begin { cycles: 0, word: 0, offset: 0, behind: 0, count: 0, cost: 0 }];
+/// Nothing has been taken from a block yet.
+const NOTHING: &Step = &Step::alone(Slot::undefined(2));
+
+impl Step {
+    /// An instruction alone, behind which the program counter stands.
+    pub const fn alone(slot: Slot) -> Self {
+        let begin = Begin { cycles: 0, word: 0, offset: 0, behind: 0, count: 0, cost: 0 };
+        Self { slot, begin }
+    }
+}
 
 /// A pass through a block. Between the instruction that has been taken from it last and
 /// the next one it is a point in the program: see [`Pass::progress`].
 #[derive(Clone, Debug)]
 pub struct Pass<'a> {
     /// What is still to be executed.
-    rest: Iter<'a, Slot>,
-    begins: &'a [Begin],
-    /// How many slots are executed before the block is left.
+    rest: Iter<'a, Step>,
+    /// What is being executed.
+    current: &'a Step,
+    /// How many slots are executed before the block is left, and in how many cycles at most.
     end: usize,
+    last: u32,
     /// How far the program had come at the beginning, and what came unexpected since.
     start: u32,
     cycles: u64,
@@ -148,11 +157,12 @@ pub struct Pass<'a> {
 impl<'a> Pass<'a> {
     /// Through a block, from its beginning.
     #[inline(always)]
-    pub fn through(slots: &'a [Slot], begins: &'a [Begin], from: Progress) -> Self {
+    pub fn through(steps: &'a [Step], from: Progress) -> Self {
         Self {
-            rest: slots.iter(),
-            begins,
-            end: slots.len(),
+            rest: steps.iter(),
+            current: NOTHING,
+            end: steps.len(),
+            last: steps.last().map_or(0, |step| step.begin.cycles),
             start: from.pc,
             cycles: from.cycles,
             instructions: from.instructions,
@@ -161,21 +171,22 @@ impl<'a> Pass<'a> {
         }
     }
 
-    /// Through an instruction alone, behind which the program counter stands.
-    pub fn alone(slot: &'a Slot, from: Progress) -> Self {
-        Self { word: from.word, ..Self::through(std::slice::from_ref(slot), ALONE, from) }
+    /// Through an instruction alone.
+    pub fn alone(step: &'a Step, from: Progress) -> Self {
+        Self { word: from.word, ..Self::through(std::slice::from_ref(step), from) }
     }
 
     /// Within such an instruction.
     #[inline(always)]
     pub fn within(from: Progress) -> Self {
-        Self { word: from.word, end: 1, ..Self::through(&[], ALONE, from) }
+        Self { word: from.word, end: 1, ..Self::through(&[], from) }
     }
 
     /// Takes the next slot.
     #[inline(always)]
     pub fn next(&mut self) -> Option<&'a Slot> {
-        self.rest.next()
+        self.current = self.rest.next()?;
+        Some(&self.current.slot)
     }
 
     /// Whether the block is left behind this slot.
@@ -192,13 +203,8 @@ impl<'a> Pass<'a> {
 
     /// How far the course is when that slot begins.
     #[inline(always)]
-    pub fn begin(&self) -> Begin {
-        self.begins.get(self.index()).copied().unwrap_or_default()
-    }
-
-    #[inline(always)]
-    fn last(&self) -> u32 {
-        self.begins.last().map_or(0, |begin| begin.cycles)
+    pub const fn begin(&self) -> Begin {
+        self.current.begin
     }
 
     /// The cycle in which it begins.
@@ -244,8 +250,7 @@ impl<'a> Pass<'a> {
         // The target of a jump may be fetched, but not have entered a pipeline yet.
         let least = usize::from(self.begin().word & TAKEN == 0);
         let rest = self.rest.as_slice();
-        let begins = self.begins.get(self.end - rest.len()..).unwrap_or_default();
-        let kept = before(begins, deadline.saturating_sub(self.cycles)).max(least);
+        let kept = before(rest, deadline.saturating_sub(self.cycles)).max(least);
         if let Some(kept) = rest.get(..kept) {
             self.end -= rest.len() - kept.len();
             self.rest = kept.iter();
@@ -257,7 +262,7 @@ impl<'a> Pass<'a> {
     #[inline(always)]
     pub fn take_longer(&mut self, cycles: u64, deadline: u64) {
         self.cycles = self.cycles.wrapping_add(cycles);
-        if self.cycles.wrapping_add(self.last().into()) >= deadline {
+        if self.cycles.wrapping_add(self.last.into()) >= deadline {
             self.leave();
         }
     }
@@ -266,7 +271,7 @@ impl<'a> Pass<'a> {
     #[inline(always)]
     pub fn wait_for_next(&mut self, cycles: u64, deadline: u64) {
         self.cycles = self.cycles.wrapping_add(cycles);
-        if self.cycles.wrapping_add(self.last().into()) >= deadline {
+        if self.cycles.wrapping_add(self.last.into()) >= deadline {
             self.leave_before(deadline);
         }
     }
@@ -287,8 +292,8 @@ impl<'a> Pass<'a> {
 
 /// How many begin before a cycle.
 #[inline(never)]
-fn before(begins: &[Begin], cycle: u64) -> usize {
-    begins.iter().take_while(|begin| u64::from(begin.cycles) < cycle).count()
+fn before(steps: &[Step], cycle: u64) -> usize {
+    steps.iter().take_while(|step| u64::from(step.begin.cycles) < cycle).count()
 }
 
 #[cfg(test)]
@@ -308,9 +313,11 @@ mod tests {
             let keep = |thread: u32| {
                 barrier.wait();
                 for word in (thread..WORDS * THREADS).step_by(THREADS as usize) {
-                    let begins = vec![Begin { cycles: word, ..Begin::default() }];
-                    assert_eq!(block.keep(word, begins)[0].cycles, word);
-                    assert_eq!(block.course(word).expect("kept")[0].cycles, word);
+                    let mut step = *NOTHING;
+                    step.begin.cycles = word;
+                    assert_eq!(block.keep(word, vec![step])[0].begin.cycles, word);
+                    let known = block.course(word).expect("kept");
+                    assert_eq!(known[0].begin.cycles, word);
                 }
             };
             std::thread::scope(|scope| {

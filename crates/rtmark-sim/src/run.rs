@@ -93,19 +93,20 @@ impl Machine {
             let block =
                 if it == 0 { page.block(offset) } else { self.fork(page, offset, state.pc, it) };
             let Some(block) = block else { break };
-            let begins = if PIPELINED {
+            let steps = if PIPELINED {
                 let known = block.course(state.word);
-                let Some(begins) = known.or_else(|| self.make_course(block, state)) else {
+                let Some(steps) = known.or_else(|| self.make_course(block, state)) else {
                     self.set_progress(state);
                     self.suspend(it);
                     self.renew_pace();
                     return Ok(());
                 };
-                begins
+                steps
             } else {
-                block.outline()
+                &block.outline
             };
-            let (Some(first), Some(last)) = (begins.first(), begins.last()) else { break };
+            let (Some(first), Some(last)) = (steps.first(), steps.last()) else { break };
+            let (first, last) = (first.begin, last.begin);
             // Without a pipeline an instruction executes when it enters.
             let until_first = if PIPELINED { u64::from(first.cycles) } else { 0 };
             let end = state.pc.wrapping_add(block.first_reach);
@@ -128,7 +129,7 @@ impl Machine {
                 let began = state.cycles + until_first;
                 state.cycles = self.fetch_lines(state.pc, end, began) - until_first;
             }
-            let mut at = Pass::through(&block.slots, begins, state);
+            let mut at = Pass::through(steps, state);
             if state.cycles + u64::from(last.cycles) >= self.deadline {
                 at.leave_before(self.deadline);
             }
@@ -137,14 +138,14 @@ impl Machine {
             state = at.progress();
             if let Err(trap) = outcome {
                 self.set_progress(state);
-                let Some(slot) = block.slots.get(executed) else { break };
+                let Some(slot) = steps.get(executed).map(|step| step.slot) else { break };
                 if trap == Trap::InvalidState {
                     self.cpu.pc = at.target;
                 }
                 let undone = trap.undoes_instruction();
                 let it = block.it_before(executed);
                 self.cpu.it = if undone { it } else { after_it(it) };
-                self.end_trapped(trap, at.address(), *slot)?;
+                self.end_trapped(trap, at.address(), slot)?;
                 if self.cpu.it != 0 {
                     self.attend_soon();
                 }
@@ -156,7 +157,7 @@ impl Machine {
             if outcome == Ok(Flow::Jump) {
                 state.pc = at.target;
                 state.word |= TAKEN;
-            } else if executed + 1 < block.slots.len() {
+            } else if executed + 1 < steps.len() {
                 it = block.it_before(executed + 1);
                 if it != 0 {
                     break;

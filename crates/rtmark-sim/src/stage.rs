@@ -5,7 +5,7 @@
 //! execution shows: conditions, waits of memories, accesses in parts, slow operations,
 //! and when the pipeline runs empty or begins anew. Other cores pass by.
 
-use crate::block::{Begin, Block, Pass};
+use crate::block::{Block, Pass, Step};
 use crate::bus::Place;
 use crate::cpu::is_ici;
 use crate::exec::partial::rest;
@@ -84,15 +84,15 @@ impl Machine {
         &mut self,
         block: &'a Block,
         from: Progress,
-    ) -> Option<&'a [Begin]> {
+    ) -> Option<&'a [Step]> {
         let describe = self.rules.describe?;
-        let mut begins = block.outline().to_vec();
+        let mut steps = block.outline.to_vec();
         let mut entered = Entered { word: from.word, cost: 0 };
         let mut cycles = 0;
         let mut of_line = false;
         let mut count = 0;
-        for (at, begin) in begins.iter_mut().enumerate() {
-            let line = block.slots[at].op == Op::Line;
+        for (at, Step { slot, begin }) in steps.iter_mut().enumerate() {
+            let line = slot.op == Op::Line;
             if line && entered.word & TAKEN != 0 {
                 // The target of a jump is fetched while the pipeline is refilled.
                 (begin.cycles, begin.word, begin.cost) = (cycles, entered.word, 0);
@@ -101,12 +101,13 @@ impl Machine {
                 continue;
             }
             // Any other instruction enters before its line is fetched.
-            let slot = &block.slots[at + usize::from(line)];
             if !of_line && entered.word & ENTERED == 0 {
                 let pc = from.pc.wrapping_add_signed(begin.offset.into());
                 let condition = match block.it_before(at) {
                     0 => Condition::None,
-                    _ if slot.op == Op::Skip => Condition::Failed,
+                    _ if block.outline[at + usize::from(line)].slot.op == Op::Skip => {
+                        Condition::Failed
+                    }
                     _ => Condition::Passed,
                 };
                 let word = pace::with_condition(entered.word, condition);
@@ -116,11 +117,11 @@ impl Machine {
             entered.word &= !ENTERED;
             (begin.cycles, begin.word, begin.cost) = (cycles, entered.word, 0);
             (of_line, count) = (line, begin.count);
-            if block.slots[at].is_followed() {
+            if slot.is_followed() {
                 entered.word |= TAKEN;
             }
         }
-        Some(block.keep(from.word, begins))
+        Some(block.keep(from.word, steps))
     }
 
     /// Lets the instruction at `pc` enter the execute stage; `None` when no more can be kept.

@@ -15,7 +15,7 @@ mod secure;
 mod system;
 
 use self::memory::{Base, Side};
-use crate::block::Pass;
+use crate::block::{Pass, Step};
 use crate::isa::{Group, Op, Slot};
 use crate::machine::{Machine, Progress};
 
@@ -112,7 +112,8 @@ impl Machine {
     /// stands behind it, and where it leads afterwards.
     #[inline(never)]
     pub(crate) fn execute_alone(&mut self, slot: &Slot) -> Outcome {
-        let mut at = Pass::alone(slot, self.progress());
+        let step = Step::alone(*slot);
+        let mut at = Pass::alone(&step, self.progress());
         let outcome = self.execute(&mut at);
         self.set_progress(Progress { pc: at.target, ..at.progress() });
         outcome
