@@ -101,7 +101,7 @@ fn between(core: CoreKind, instructions: &[u16]) -> u32 {
     let mut firmware = Firmware::new();
     firmware.store(DEMCR, 1 << 24).store(0xE000_1000, 1).store(ACTLR, 2);
     firmware.set(4, RAM + 0x550).set(5, alias(RAM + 0x150, 0)).set(0, 0xE000_1000);
-    while firmware.here() % 16 != 0 {
+    while !firmware.here().is_multiple_of(16) {
         firmware.nops(1);
     }
     // isb; ldr r1, [r0, #4]; ...; ldr r2, [r0, #4]
