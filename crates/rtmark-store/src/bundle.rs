@@ -118,10 +118,24 @@ pub enum Packing {
     Gzip,
 }
 
-/// Whether a file that begins with these bytes (the first 64 suffice) may be a bundle:
-/// it is packed by gzip, or begins like one.
+/// Whether a file that begins with these bytes (the first 64 suffice), unpacked, may be a
+/// bundle.
 pub fn looks_like_bundle(bytes: &[u8]) -> bool {
-    bytes.starts_with(GZIP) || bytes.starts_with(BEGINNING)
+    bytes.starts_with(BEGINNING)
+}
+
+/// What a file holds, whether it is packed by gzip or not.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn unpacked<'a>(from: impl Read + 'a) -> io::Result<Box<dyn BufRead + 'a>> {
+    let mut from = BufReader::with_capacity(1 << 16, from);
+    // `fill_buf` may bring one byte only, as pipes do: no text begins with this one.
+    Ok(if from.fill_buf()?.first() == GZIP.first() {
+        Box::new(BufReader::with_capacity(1 << 16, MultiGzDecoder::new(from)))
+    } else {
+        Box::new(from)
+    })
 }
 
 fn hexadecimal(digest: Sha256) -> String {
@@ -203,13 +217,15 @@ fn write(
 /// # Errors
 /// When it is no bundle, a newer one, broken, or the store cannot be written.
 pub fn import(store: &Store, from: impl Read) -> Result<Imported, BundleError> {
-    let mut from = BufReader::new(from);
-    // `fill_buf` may bring one byte only, as pipes do.
-    if from.fill_buf()?.first() == GZIP.first() {
-        read(store, BufReader::new(MultiGzDecoder::new(from)))
-    } else {
-        read(store, from)
-    }
+    read(store, unpacked(from)?)
+}
+
+/// Reads a bundle as [`import`] does, and keeps nothing: what it would add to an empty store.
+///
+/// # Errors
+/// As [`import`].
+pub fn check(from: impl Read) -> Result<Imported, BundleError> {
+    import(&Store::open(":memory:")?, from)
 }
 
 /// The lines of a bundle, none of them longer than allowed.

@@ -19,6 +19,24 @@ pub enum StoreError {
         /// Why.
         source: std::io::Error,
     },
+    /// There is no such file.
+    #[error("there is no store {}", path.display())]
+    Missing {
+        /// The file that was looked for.
+        path: PathBuf,
+    },
+    /// It is a folder.
+    #[error("the store {} is a folder", path.display())]
+    IsFolder {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// It is a database of something else.
+    #[error("{} is a database, but not one of rtmark's", path.display())]
+    Foreign {
+        /// The file.
+        path: PathBuf,
+    },
     /// A newer rtmark wrote it.
     #[error(
         "the store {} has form {found}, this rtmark knows forms up to {known}", path.display()
@@ -76,7 +94,7 @@ pub enum StoreError {
     #[error("no run is called `{0}`")]
     NoSuchRun(String),
     /// There are not so many runs.
-    #[error("`{reference}` asks for run {wanted} from the newest, and there {} {known} complete", if *known == 1 { "is" } else { "are" })]
+    #[error("{}", not_so_many(reference, *wanted, *known))]
     NotSoMany {
         /// The reference.
         reference: String,
@@ -106,6 +124,16 @@ pub enum StoreError {
     },
 }
 
+fn not_so_many(reference: &str, wanted: usize, known: usize) -> String {
+    match known {
+        0 => "the store holds no complete run yet".to_owned(),
+        1 => format!("`{reference}` asks for run {wanted} from the newest, and one is complete"),
+        _ => {
+            format!("`{reference}` asks for run {wanted} from the newest, and {known} are complete")
+        }
+    }
+}
+
 impl StoreError {
     /// What SQLite says about a file, told apart.
     pub(crate) fn of(path: &Path, source: rusqlite::Error) -> Self {
@@ -131,6 +159,12 @@ impl StoreError {
             Self::Folder { .. } | Self::Denied { .. } => {
                 "check the path and its permissions, or name another file with --store or RTMARK_STORE"
             }
+            Self::Missing { .. } => {
+                "check --store, RTMARK_STORE or `store` in rtmark.toml; `rtmark run` makes a store"
+            }
+            Self::IsFolder { .. } | Self::Foreign { .. } => {
+                "name another file with --store or RTMARK_STORE; this one was left as it is"
+            }
             Self::Newer { .. } => "update rtmark, or name another store with --store",
             Self::Locked { .. } => {
                 "wait until the other process is done, or name another store with --store"
@@ -140,6 +174,9 @@ impl StoreError {
             }
             Self::Full { .. } => {
                 "make room and run it again: what was finished before is kept and is not measured again"
+            }
+            Self::NotSoMany { known: 0, .. } => {
+                "`rtmark run` makes one; `rtmark log` shows also interrupted ones"
             }
             Self::NoSuchRun(_) | Self::NotSoMany { .. } => {
                 "`rtmark log` shows the runs; a reference is latest, latest~1, a name, the beginning of an id, or a commit"

@@ -19,14 +19,16 @@ mod schema;
 mod tests;
 mod writer;
 
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rtmark_model::{Answer, Backend};
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use rusqlite::{Connection, OpenFlags, OptionalExtension, Row, params};
 
 pub use error::StoreError;
 pub use marks::{Pruned, check_name};
+use schema::Form;
 pub use writer::{Fingerprint, RunWriter, fingerprint};
 
 /// The environment variable that names the store's file.
@@ -89,6 +91,23 @@ fn place(variable: impl Fn(&str) -> Option<PathBuf>) -> Result<PathBuf, StoreErr
     Ok(folder.join("rtmark").join("store.sqlite"))
 }
 
+/// The URI by which SQLite reads a file without writing anything beside it.
+fn unchanging(path: &Path) -> PathBuf {
+    let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let mut uri = String::from("file:");
+    for byte in whole.as_os_str().as_encoded_bytes() {
+        match byte {
+            b'/' | b'.' | b'-' | b'_' | b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' => {
+                uri.push(char::from(*byte));
+            }
+            byte => {
+                let _ = write!(uri, "%{byte:02X}");
+            }
+        }
+    }
+    PathBuf::from(uri + "?immutable=1")
+}
+
 fn now_ms() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
@@ -111,6 +130,9 @@ impl Store {
     /// As [`Store::open`].
     pub fn open_waiting(path: impl Into<PathBuf>, patience: Duration) -> Result<Self, StoreError> {
         let path = path.into();
+        if path.is_dir() {
+            return Err(StoreError::IsFolder { path });
+        }
         if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
             std::fs::create_dir_all(folder)
                 .map_err(|source| StoreError::Folder { path: folder.to_owned(), source })?;
@@ -120,12 +142,48 @@ impl Store {
             let version = schema::prepare(&mut connection)?;
             Ok((connection, version))
         });
+        Self::prepared(path, prepared)
+    }
+
+    /// Opens a store that is there: as [`Store::open`], but makes nothing, and is content
+    /// with a place where nothing can be written as long as nothing is to be.
+    ///
+    /// # Errors
+    /// As [`Store::open`], and when there is no such file.
+    pub fn open_existing(path: impl Into<PathBuf>) -> Result<Self, StoreError> {
+        let path = path.into();
+        if !path.exists() {
+            return Err(StoreError::Missing { path });
+        }
+        match Self::open(&path) {
+            Err(StoreError::Denied { source, .. }) => {
+                // Nobody can write there, so nobody changes it while it is read.
+                let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
+                let read = Connection::open_with_flags(unchanging(&path), flags);
+                let Ok(connection) = read else { return Err(StoreError::of(&path, source)) };
+                let prepared = schema::form(&connection).map(|form| (connection, form));
+                match prepared {
+                    Ok((_, Form::Of(found))) if found < schema::NEWEST => {
+                        Err(StoreError::of(&path, source))
+                    }
+                    prepared => Self::prepared(path, prepared),
+                }
+            }
+            opened => opened,
+        }
+    }
+
+    fn prepared(
+        path: PathBuf,
+        prepared: rusqlite::Result<(Connection, Form)>,
+    ) -> Result<Self, StoreError> {
         match prepared {
             Err(source) => Err(StoreError::of(&path, source)),
-            Ok((_, found)) if found > schema::NEWEST => {
+            Ok((_, Form::Foreign)) => Err(StoreError::Foreign { path }),
+            Ok((_, Form::Of(found))) if found > schema::NEWEST => {
                 Err(StoreError::Newer { path, found, known: schema::NEWEST })
             }
-            Ok((connection, _)) => Ok(Self { connection, path }),
+            Ok((connection, Form::Of(_))) => Ok(Self { connection, path }),
         }
     }
 
@@ -148,16 +206,21 @@ impl Store {
         rtmark: &str,
         revision: Option<&str>,
     ) -> Result<RunWriter<'_>, StoreError> {
-        let row = self
-            .connection
-            .query_row(
+        // Only the end of a transaction tells whether there was room: a statement that returns
+        // rows has told them before.
+        let begin = || -> rusqlite::Result<(i64, String)> {
+            let transaction = self.connection.unchecked_transaction()?;
+            let begun = transaction.query_row(
                 "INSERT INTO runs (id, started_ms, command, rtmark, revision) \
                  VALUES (lower(hex(randomblob(16))), ?1, ?2, ?3, ?4) RETURNING row, id",
                 params![now_ms(), command, rtmark, revision],
                 |row| Ok((row.get(0)?, row.get(1)?)),
-            )
-            .map_err(|error| self.database(error))?;
-        Ok(RunWriter { store: self, row: row.0, id: row.1 })
+            )?;
+            transaction.commit()?;
+            Ok(begun)
+        };
+        let (row, id) = begin().map_err(|error| self.database(error))?;
+        Ok(RunWriter { store: self, row, id })
     }
 
     /// All runs, the newest first; those that were removed carry the reason.

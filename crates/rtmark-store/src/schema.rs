@@ -83,16 +83,42 @@ pub const STEPS: &[&str] = &[
 /// The newest form.
 pub const NEWEST: i64 = STEPS.len() as i64;
 
-/// Brings a file to the newest form and returns the form it then has, which is
-/// larger than [`NEWEST`] (and the file untouched) when a newer rtmark wrote it.
-pub fn prepare(connection: &mut Connection) -> rusqlite::Result<i64> {
-    let version = |connection: &Connection| {
-        connection.pragma_query_value(None, "user_version", |row| row.get::<_, i64>(0))
-    };
+/// What a database holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// A store of this form; 0 is an empty file.
+    Of(i64),
+    /// Somebody else's tables.
+    Foreign,
+}
+
+fn version(connection: &Connection) -> rusqlite::Result<i64> {
+    connection.pragma_query_value(None, "user_version", |row| row.get(0))
+}
+
+/// What a database holds, which is left as it is.
+pub fn form(connection: &Connection) -> rusqlite::Result<Form> {
     let found = version(connection)?;
-    if found > NEWEST {
-        return Ok(found);
-    }
+    // A newer form's tables are not known here.
+    let expected = match found {
+        0 => "SELECT count(*) = 0 FROM sqlite_schema",
+        known if known <= NEWEST => {
+            "SELECT count(*) = 2 FROM sqlite_schema WHERE name IN ('runs', 'answers')"
+        }
+        _ => "SELECT true",
+    };
+    let ours: bool = connection.query_row(expected, [], |row| row.get(0))?;
+    Ok(if ours { Form::Of(found) } else { Form::Foreign })
+}
+
+/// Brings a file to the newest form and returns the form it then has, which is
+/// larger than [`NEWEST`] when a newer rtmark wrote it. Such a file is left untouched,
+/// and so is one that holds something else.
+pub fn prepare(connection: &mut Connection) -> rusqlite::Result<Form> {
+    let found = match form(connection)? {
+        Form::Of(found) if found <= NEWEST => found,
+        other => return Ok(other),
+    };
     connection.pragma_update(None, "foreign_keys", true)?;
     // Readers do not wait for writers, and a killed writer loses nothing that was committed.
     connection.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(()))?;
@@ -107,5 +133,5 @@ pub fn prepare(connection: &mut Connection) -> rusqlite::Result<i64> {
         transaction.pragma_update(None, "user_version", NEWEST)?;
         transaction.commit()?;
     }
-    version(connection)
+    version(connection).map(Form::Of)
 }

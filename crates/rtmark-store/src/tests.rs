@@ -111,10 +111,44 @@ fn files_that_are_no_store_are_refused() {
 
     let path = folder.path().join("other");
     let connection = Connection::open(&path).expect("made");
-    connection.execute_batch("CREATE TABLE runs (x)").expect("made");
-    drop(connection);
-    let error = Store::open(&path).expect_err("refused").to_string();
-    assert!(error.contains("already exists"), "{error}");
+    connection.execute_batch("CREATE TABLE somebodys (x); PRAGMA user_version = 1").expect("made");
+    for version in [1, 0] {
+        connection.pragma_update(None, "user_version", version).expect("set");
+        let before = std::fs::read(&path).expect("there");
+        assert!(matches!(Store::open(&path), Err(StoreError::Foreign { .. })), "{version}");
+        assert_eq!(std::fs::read(&path).expect("there"), before, "it is left as it was");
+    }
+
+    let folder = folder.path().to_owned();
+    assert!(matches!(Store::open(&folder), Err(StoreError::IsFolder { .. })));
+}
+
+#[test]
+fn what_is_only_looked_into_is_not_made() {
+    let (folder, path) = scratch();
+    assert!(matches!(Store::open_existing(&path), Err(StoreError::Missing { .. })));
+    assert!(!folder.path().join("deep").exists());
+    let store = Store::open(&path).expect("made");
+    store.begin("rtmark run", "0", None).expect("begun").finish().expect("finished");
+    drop(store);
+    assert_eq!(Store::open_existing(&path).expect("opened").runs().expect("read").len(), 1);
+}
+
+#[test]
+fn a_file_is_read_where_nothing_can_be_written() {
+    let (folder, _) = scratch();
+    let path = folder.path().join("50% #?& \u{fc}.sqlite");
+    let store = Store::open(&path).expect("made");
+    store.begin("rtmark run", "0", None).expect("begun").finish().expect("finished");
+    drop(store);
+    // What `open_existing` does where the ordinary way fails.
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
+    let connection = Connection::open_with_flags(unchanging(&path), flags).expect("opened");
+    assert_eq!(schema::form(&connection).expect("read"), Form::Of(schema::NEWEST));
+    let store = Store { connection, path };
+    let runs = store.runs().expect("read");
+    assert_eq!(runs.len(), 1);
+    assert!(matches!(store.remove(&runs[0], ""), Err(StoreError::Denied { .. })));
 }
 
 #[test]

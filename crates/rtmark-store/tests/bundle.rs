@@ -59,7 +59,11 @@ fn what_is_exported_arrives_once() {
     let stores = Stores::new();
     for packing in [Packing::Plain, Packing::Gzip] {
         let bytes = stores.bundle(packing);
-        assert!(bundle::looks_like_bundle(&bytes[..64]));
+        let mut beginning = [0; 64];
+        let read = bundle::unpacked(&*bytes).expect("unpacked").read_exact(&mut beginning);
+        assert!(read.is_ok() && bundle::looks_like_bundle(&beginning));
+        let checked = bundle::check(&*bytes).expect("checked");
+        assert_eq!((checked.added.len(), checked.answers), (2, 2));
         let to = stores.to(&format!("{packing:?}"));
         let imported = import(&to, &*bytes).expect("imported");
         assert_eq!((imported.added.len(), imported.answers), (2, 2));
