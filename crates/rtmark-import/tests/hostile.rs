@@ -13,6 +13,19 @@ fn read(bytes: &[u8], format: Option<Format>) -> Imported {
     imported.unwrap_or_default()
 }
 
+#[test]
+fn figures_below_zero_are_rows_that_are_not_compared() {
+    for log in [
+        "a.b - c : -5 cycles , 1000 ns :\n",
+        "a.b - c : 5 cycles , -1000 ns :\n",
+        "tcs = timer clock cycles: 1 tcs is 10 nsec\n| Average time -5 tcs = -50 nsec |\n",
+        "metric,cycles,nanoseconds\na.b - c,-5,-50\n",
+    ] {
+        let imported = read(log.as_bytes(), None);
+        assert_eq!((imported.answers.len(), imported.flagged()), (1, 1), "{log}: {imported:?}");
+    }
+}
+
 /// What every importer owes, whatever it read.
 fn check(imported: &Imported) {
     for answer in &imported.answers {
@@ -118,5 +131,5 @@ fn numbers_beyond_64_bits_are_flagged() {
                x.z - z : 18446744073709551615 cycles , 18446744073709551615 ns :\n\
                x.w - z : -5 cycles , 1 ns :\n";
     let imported = read(log.as_bytes(), None);
-    assert_eq!((imported.answers.len(), imported.flagged(), imported.unreadable), (2, 2, 1));
+    assert_eq!((imported.answers.len(), imported.flagged(), imported.unreadable), (3, 3, 0));
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, Read};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
@@ -43,7 +43,7 @@ Examples:
 Exit codes: 4 when no row was found, 2 when a file cannot be read."
 )]
 pub struct Arguments {
-    /// Logs, and bundles of `rtmark export`; `-` is standard input
+    /// Logs, and bundles of `rtmark export`; `-` is standard input; packed by gzip or not
     #[arg(value_name = "FILE", required_unless_present = "from_sim", conflicts_with = "from_sim")]
     files: Vec<PathBuf>,
     /// Run this firmware on the simulator, and read what it prints
@@ -169,8 +169,8 @@ impl Arguments {
             let hint = "docs/import.md shows the forms; `rtmark import --help` names them";
             return Err(Trouble::new(Exit::NothingSelected, message, hint));
         }
-        output::data(&self.rendered(&answers, &catalogue)?)?;
         let kept = if self.dry_run { None } else { Some(self.keep(&answers)?) };
+        output::data(&self.rendered(&answers, &catalogue)?)?;
         if !talk.quiet {
             let flagged: usize = sources.iter().map(|source| source.imported.flagged()).sum();
             let unreadable: u64 = sources.iter().map(|source| source.imported.unreadable).sum();
@@ -219,7 +219,7 @@ impl Arguments {
             } else {
                 Box::new(File::open(path).map_err(|error| unreadable(&name, &error))?)
             };
-            let mut file = BufReader::with_capacity(1 << 16, file);
+            let mut file = bundle::unpacked(file).map_err(|error| unreadable(&name, &error))?;
             let head = file.fill_buf().map_err(|error| unreadable(&name, &error))?;
             if self.format.is_none() && bundle::looks_like_bundle(head) {
                 brought.bundles.push(self.read_bundle(&name, file)?);
@@ -233,14 +233,21 @@ impl Arguments {
 
     /// Adds the runs of a bundle to the store; what is to be said about it.
     fn read_bundle(&self, name: &str, file: impl Read) -> Result<String, Trouble> {
-        if self.dry_run {
-            return Ok(format!("{name}: a bundle; nothing kept (--dry-run)"));
-        }
-        let store = self.store.clone().open(&Config::load()?)?;
-        let imported = bundle::import(&store, file)?;
+        let refused = |error| Trouble::from(error).about(name);
+        let imported = if self.dry_run {
+            bundle::check(file).map_err(refused)?
+        } else {
+            let store = self.store.clone().open(&Config::load()?)?;
+            bundle::import(&store, file).map_err(refused)?
+        };
         let runs = output::count(imported.added.len(), "run");
-        let answers = imported.answers;
-        let mut text = format!("{name}: {runs} with {answers} answers added");
+        let answers = output::count(imported.answers as usize, "answer");
+        if self.dry_run {
+            return Ok(format!(
+                "{name}: a bundle, {runs} with {answers}; nothing kept (--dry-run)"
+            ));
+        }
+        let mut text = format!("{name}: {runs} with {answers} added");
         if !imported.known.is_empty() {
             let known = output::count(imported.known.len(), "run");
             let _ = write!(text, "; {known} known before");

@@ -1,7 +1,7 @@
 //! `rtmark import`: logs in, series out, and what is said about the rest.
 
 use std::io::Write as _;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use crate::common::{Elf, Said, printing, rtmark, said};
 
@@ -110,7 +110,35 @@ fn a_bundle_of_another_store_is_one_more_form() {
     let again = said(&["import", "x.rtmark", "--store", "other.db"]);
     assert!(again.stderr.contains("0 runs with 0 answers added; 1 run known"), "{again:#?}");
     let dry = said(&["import", "x.rtmark", "--dry-run", "--store", "third.db"]);
-    assert!(dry.stderr.contains("nothing kept") && !folder.path().join("third.db").exists());
+    assert!(dry.stderr.contains("1 run with 3 answers; nothing kept"), "{dry:#?}");
+    assert!(!folder.path().join("third.db").exists());
+    let text = std::fs::read_to_string(folder.path().join("x.rtmark")).expect("there");
+    std::fs::write(folder.path().join("cut.rtmark"), &text[..text.len() / 2]).expect("writable");
+    for more in [&[][..], &["--dry-run"]] {
+        let cut = said(&[&["import", "cut.rtmark", "--store", "third.db"], more].concat());
+        cut.refused(2, &["cut.rtmark: the bundle: ", "nothing of it was taken"]);
+    }
+}
+
+#[test]
+fn a_log_may_be_packed_by_gzip() {
+    let folder = folder();
+    let packed = Command::new("gzip").args(["-k", "uart.log"]).current_dir(folder.path()).status();
+    assert!(packed.expect("gzip runs").success());
+    let log = said(folder.path(), &["import", "uart.log.gz"]);
+    assert!(log.stderr.contains("3 rows, 1 flagged, 1 line unreadable"), "{log:#?}");
+    let bytes = std::fs::read(folder.path().join("uart.log.gz")).expect("there");
+    std::fs::write(folder.path().join("cut.gz"), &bytes[..20]).expect("writable");
+    said(folder.path(), &["import", "cut.gz"]).refused(2, &["cut.gz"]);
+}
+
+#[test]
+fn without_a_store_nothing_is_shown_as_if_it_were_kept() {
+    let folder = folder();
+    std::fs::write(folder.path().join("noise.db"), [0x55; 5000]).expect("writable");
+    let refused = said(folder.path(), &["import", "uart.log", "--store", "noise.db"]);
+    refused.refused(1, &["noise.db", "damaged or no store"]);
+    assert_eq!(refused.stdout, "");
 }
 
 #[test]
@@ -132,7 +160,7 @@ struct SmallDisk(std::path::PathBuf);
 impl SmallDisk {
     /// None where this may not be done.
     fn new(at: &std::path::Path, size: &str) -> Option<Self> {
-        let mut mount = std::process::Command::new("mount");
+        let mut mount = Command::new("mount");
         mount.args(["-t", "tmpfs", "-o", &format!("size={size}"), "tmpfs"]).arg(at);
         let mounted = mount.output().is_ok_and(|output| output.status.success());
         mounted.then(|| Self(at.to_owned()))
@@ -141,7 +169,7 @@ impl SmallDisk {
 
 impl Drop for SmallDisk {
     fn drop(&mut self) {
-        let _ = std::process::Command::new("umount").arg(&self.0).status();
+        let _ = Command::new("umount").arg(&self.0).status();
     }
 }
 
