@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::compare::title;
+use crate::policy::Budget;
 use crate::{Change, Comparison, Measure, Pair, Policy, Verdict};
 
 /// What a gate found.
@@ -16,7 +17,7 @@ pub struct Gate {
     pub acknowledged: Vec<Finding>,
     /// What cannot be compared: its title and why.
     pub incomparable: Vec<String>,
-    /// Acceptances that nothing needed, by scenario and reason.
+    /// Entries without effect: acceptances that nothing needed, budgets that fit nothing.
     pub unused: Vec<String>,
 }
 
@@ -80,11 +81,18 @@ pub fn gate(comparison: &Comparison, policy: &Policy) -> Gate {
             }
         }
     }
-    let entries = policy.acknowledged.iter().zip(used);
-    gate.unused = entries
-        .filter(|(_, used)| !used)
-        .map(|(entry, _)| format!("{}: {}", entry.scenario, entry.reason))
-        .collect();
+    let accepted = policy.acknowledged.iter().zip(used);
+    let accepted = accepted.filter(|(_, used)| !used).map(|(entry, _)| {
+        format!("[[acknowledged]] {}: {}: nothing needs it any more", entry.scenario, entry.reason)
+    });
+    let fits = |budget: &&Budget| comparison.pairs.iter().any(|pair| budget.fits(&pair.key));
+    let idle = policy.budgets.iter().filter(|budget| !fits(budget)).map(|budget| {
+        let Budget { scenario, kernel, soc, .. } = budget;
+        format!(
+            "[[budget]] {scenario} of {kernel} on {soc}: nothing that was compared is so called"
+        )
+    });
+    gate.unused = accepted.chain(idle).collect();
     gate
 }
 

@@ -131,8 +131,7 @@ impl Policy {
     /// The budget of a figure.
     pub(crate) fn budget(&self, key: &Key, measure: Measure) -> Option<&Budget> {
         let fits = |budget: &&Budget| {
-            budget.measure.is_none_or(|wanted| wanted == measure)
-                && fit(key, &budget.scenario, &budget.kernel, &budget.soc)
+            budget.measure.is_none_or(|wanted| wanted == measure) && budget.fits(key)
         };
         self.budgets.iter().rev().find(fits)
     }
@@ -159,6 +158,11 @@ fn fit(key: &Key, scenario: &Pattern, kernel: &Pattern, soc: &Pattern) -> bool {
 }
 
 impl Budget {
+    /// Whether it is one of this series' figures.
+    pub(crate) fn fits(&self, key: &Key) -> bool {
+        fit(key, &self.scenario, &self.kernel, &self.soc)
+    }
+
     /// What a figure may be that was `before`.
     pub(crate) fn limit(&self, before: u64) -> u64 {
         let part = (before as f64 * self.relative).floor();

@@ -194,6 +194,8 @@ fn budgets_allow_and_the_last_one_that_fits_decides() {
     assert_eq!(found(&format!("measures = ['median']\n{one_percent}")), ["c.d median"]);
     let elsewhere = "[[budget]]\nsoc = 'other'\nabsolute = 99\n";
     assert_eq!(found(elsewhere).len(), 5);
+    let idle = gate(&comparison, &policy(&format!("{more}{elsewhere}"))).unused;
+    assert!(matches!(idle.as_slice(), [one] if one.contains("on other")), "{idle:?}");
 }
 
 #[test]
@@ -279,4 +281,25 @@ fn histories_name_their_change_points() {
         drawn.contains("\u{25c6} +4 +4.00 %") && drawn.contains("timing-model: 2 before"),
         "{drawn}"
     );
+}
+
+#[test]
+fn markdown_fits_a_comment_of_github() {
+    let runs = |steady: u64| -> Vec<Answer> {
+        (0..2000).map(|number| plain(&format!("a.b{number}"), 900, steady)).collect()
+    };
+    let comparison = compared(&runs(100), &runs(101));
+    let found = gate(&comparison, &Policy::default());
+    let text = markdown(&comparison, Some(&found), Rows::Changed);
+    assert!(text.chars().count() <= 65_536, "{} characters", text.chars().count());
+    assert!(text.contains(" beyond budget.**"), "{text}");
+    assert_eq!(text.matches("more do not fit a comment").count(), 2, "findings and rows");
+    assert!(text.contains("| a.b0 |") && !text.contains("| a.b1999 |"), "{text}");
+
+    let otherwise = json!({"provenance": {"timing_model": "3"}});
+    let other = answer("a.b", json!([{"value": 5, "times": 9}]), otherwise);
+    let comparison = compared(&[plain("a.b", 5, 5)], &[other]);
+    let found = gate(&comparison, &Policy::default());
+    let text = markdown(&comparison, Some(&found), Rows::Changed);
+    assert!(text.contains("Not passed: 1 cannot be compared."), "{text}");
 }

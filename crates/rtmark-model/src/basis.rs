@@ -53,6 +53,9 @@ pub enum Backend {
 }
 
 impl Backend {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Sim, Self::Qemu, Self::Board, Self::Log];
+
     /// The word used in tables and files.
     pub const fn name(self) -> &'static str {
         match self {

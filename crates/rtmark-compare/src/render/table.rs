@@ -77,11 +77,7 @@ fn verdict(gate: &Gate) -> String {
         let _ = writeln!(text, "{style}incomparable{style:#}  {}", one_line(line));
     }
     for line in &gate.unused {
-        let _ = writeln!(
-            text,
-            "{ASIDE}not needed any more{ASIDE:#}  [[acknowledged]] {}",
-            one_line(line)
-        );
+        let _ = writeln!(text, "{ASIDE}no effect{ASIDE:#}   {}", one_line(line));
     }
     let passed = gate.regressions.is_empty() && gate.incomparable.is_empty();
     text + if passed { "the gate is passed\n" } else { "the gate is not passed\n" }

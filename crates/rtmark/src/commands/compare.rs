@@ -6,10 +6,11 @@ use rtmark_model::Answer;
 use rtmark_store::{RunInfo, Store};
 
 use crate::cause;
+use crate::cli::Talk;
 use crate::config::Config;
 use crate::exit::Exit;
-use crate::output;
-use crate::shelf::{Filter, StoreFlag, answers, run_of};
+use crate::output::{self, say};
+use crate::shelf::{self, Filter, StoreFlag, answers, run_of};
 use crate::trouble::Trouble;
 
 /// Compare two runs: what became better, worse, or cannot be compared
@@ -60,7 +61,7 @@ enum Format {
     Table,
     /// For programs: everything; see docs/schema/compare.schema.json
     Json,
-    /// For pull requests: GitHub's Markdown
+    /// For pull requests: GitHub's Markdown, as much as a comment there holds
     Md,
     /// For continuous integration: a test case a series
     Junit,
@@ -81,12 +82,31 @@ pub struct Compared {
 impl Shared {
     /// Opens the store.
     pub fn open(&self, config: &Config) -> Result<Store, Trouble> {
-        self.store.clone().open(config)
+        self.store.clone().open_existing(config)
     }
 
     /// Finds two runs and compares them.
-    pub fn compare(&self, store: &Store, before: &str, after: &str) -> Result<Compared, Trouble> {
-        let (before, after) = (run_of(store, before)?, run_of(store, after)?);
+    pub fn compare(
+        &self,
+        store: &Store,
+        before: &str,
+        after: &str,
+        talk: Talk,
+    ) -> Result<Compared, Trouble> {
+        let (was, is) = (run_of(store, before, talk)?, run_of(store, after, talk)?);
+        if was.id == is.id {
+            let message =
+                format!("`{before}` and `{after}` are the same run, {}", shelf::short(&was.id));
+            // What was to be compared was not finished: that it equals itself says nothing.
+            if shelf::passed_over(store, after, &is)?.is_some() {
+                let hint = "measure again, to the end; `rtmark log` shows the runs";
+                return Err(Trouble::new(Exit::NothingSelected, message, hint));
+            }
+            if !talk.quiet {
+                say(format!("note: {message}"));
+            }
+        }
+        let (before, after) = (was, is);
         let (was, is) =
             (answers(store, &before, &self.filter)?, answers(store, &after, &self.filter)?);
         let mut comparison = compare((label(&before), &was), (label(&after), &is), &self.across);
@@ -94,7 +114,8 @@ impl Shared {
         if comparison.pairs.is_empty() {
             let message =
                 format!("{} and {} have no series in common", comparison.before, comparison.after);
-            let hint = "measure the same kernels, scenarios and socs in both: `rtmark show RUN`";
+            let hint =
+                "measure the same kernels, scenarios and socs on one backend: `rtmark show RUN`";
             return Err(Trouble::new(Exit::NothingSelected, message, hint));
         }
         Ok(Compared { comparison, after: is })
@@ -126,9 +147,9 @@ pub fn label(run: &RunInfo) -> RunLabel {
 }
 
 impl Arguments {
-    pub fn run(self) -> Result<Exit, Trouble> {
+    pub fn run(self, talk: Talk) -> Result<Exit, Trouble> {
         let store = self.shared.open(&Config::load()?)?;
-        let compared = self.shared.compare(&store, &self.before, &self.after)?;
+        let compared = self.shared.compare(&store, &self.before, &self.after, talk)?;
         self.shared.show(&compared, None)?;
         let count = |verdict| compared.comparison.count(verdict);
         Ok(match (count(Verdict::Worse), count(Verdict::Incomparable)) {

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use rtmark_compare::{Policy, gate};
 
+use crate::cli::Talk;
 use crate::commands::compare::Shared;
 use crate::config::Config;
 use crate::exit::Exit;
@@ -39,7 +40,7 @@ pub struct Arguments {
 }
 
 impl Arguments {
-    pub fn run(self) -> Result<Exit, Trouble> {
+    pub fn run(self, talk: Talk) -> Result<Exit, Trouble> {
         let config = Config::load()?;
         let baseline = self.baseline.or_else(|| config.gate.baseline.clone()).ok_or_else(|| {
             let hint = "name a run with --baseline, or under [gate] in rtmark.toml";
@@ -48,7 +49,7 @@ impl Arguments {
         let budget = self.budget.as_deref().or(config.gate.budget.as_deref());
         let policy = budget.map_or_else(|| Ok(Policy::default()), read)?;
         let store = self.shared.open(&config)?;
-        let compared = self.shared.compare(&store, &baseline, &self.run)?;
+        let compared = self.shared.compare(&store, &baseline, &self.run, talk)?;
         let found = gate(&compared.comparison, &policy);
         self.shared.show(&compared, Some(&found))?;
         Ok(match (found.regressions.len(), found.incomparable.len()) {

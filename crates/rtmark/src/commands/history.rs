@@ -1,14 +1,20 @@
 //! `rtmark history`
 
+use std::collections::BTreeSet;
+
 use clap::{Args, ValueEnum};
-use rtmark_compare::{Measure, Point, chart, history};
-use rtmark_model::{Answer, KernelId, ScenarioId};
+use rtmark_compare::{Measure, Point, RunLabel, chart, history};
+use rtmark_model::{Answer, Backend, KernelId, ScenarioId, Series};
+use rtmark_runner::socs::nearest;
+use rtmark_store::{Store, Subject};
 use serde::Serialize;
 
+use crate::cli::Talk;
 use crate::commands::compare::label;
 use crate::config::Config;
 use crate::exit::Exit;
 use crate::output;
+use crate::output::say;
 use crate::shelf::{StoreFlag, moment};
 use crate::trouble::Trouble;
 
@@ -29,6 +35,9 @@ pub struct Arguments {
     /// The set of build settings
     #[arg(long, default_value = rtmark_firmware::DEFAULT_PROFILE)]
     profile: String,
+    /// Where the firmware ran [default: where the newest run has the figure]
+    #[arg(long, value_name = "BACKEND", value_parser = backend)]
+    backend: Option<Backend>,
     /// Which figure: median, max, first, total or disturbed
     #[arg(long, default_value = "median", value_parser = measure)]
     measure: Measure,
@@ -45,6 +54,11 @@ enum Format {
     Chart,
     /// For programs; see docs/schema/history.schema.json
     Json,
+}
+
+fn backend(name: &str) -> Result<Backend, String> {
+    let found = Backend::ALL.into_iter().find(|backend| backend.name() == name);
+    found.ok_or_else(|| format!("one of {}", Backend::ALL.map(Backend::name).join(", ")))
 }
 
 /// The measure of a name.
@@ -74,8 +88,8 @@ struct History<'a> {
 }
 
 impl Arguments {
-    pub fn run(self) -> Result<Exit, Trouble> {
-        let store = self.store.open(&Config::load()?)?;
+    pub fn run(self, talk: Talk) -> Result<Exit, Trouble> {
+        let store = self.store.clone().open_existing(&Config::load()?)?;
         let mut series = Vec::new();
         for run in store.runs()?.into_iter().rev().filter(|run| run.removed.is_none()) {
             for answer in store.answers_to(&run.id, self.scenario.as_str())? {
@@ -87,15 +101,24 @@ impl Arguments {
                 }
             }
         }
-        let points = history(&series, self.measure);
-        let Some(last) = points.last() else {
-            let message = format!(
-                "no run has {} of {} on {} with profile {}",
-                self.scenario, self.kernel, self.soc, self.profile
-            );
-            let hint = "`rtmark log -s SCENARIO -k KERNEL --soc SOC` shows what there is";
-            return Err(Trouble::new(Exit::NothingSelected, message, hint));
+        // Cycles and instructions, or figures of a board and of the simulator, have no history
+        // together.
+        let kind = |series: &Series| (series.key.backend, series.basis);
+        let newest = |series: &[(RunLabel, i64, Series)]| {
+            let mut fitting = series.iter().rev().map(|(_, _, series)| kind(series));
+            fitting.find(|(backend, _)| self.backend.is_none_or(|wanted| wanted == *backend))
         };
+        let all = series.len();
+        let newest = newest(&series);
+        series.retain(|(_, _, series)| newest == Some(kind(series)));
+        if let (Some((backend, basis)), false) = (newest, talk.quiet || series.len() == all) {
+            let others = output::count(all - series.len(), "figure");
+            say(format!(
+                "note: {others} of other backends or bases left out; shown: {backend}, {basis}"
+            ));
+        }
+        let points = history(&series, self.measure);
+        let Some(last) = points.last() else { return Err(self.nothing(&store)?) };
         let text = match self.format {
             Format::Chart => format!(
                 "{} {} on {}: {} in {}, {}\n{}",
@@ -122,6 +145,42 @@ impl Arguments {
         };
         output::data(&text)?;
         Ok(Exit::Fine)
+    }
+}
+
+impl Arguments {
+    /// What is wrong when no run has the figure: the name that no run knows, and one like it.
+    fn nothing(&self, store: &Store) -> Result<Trouble, Trouble> {
+        let mut known: [BTreeSet<String>; 3] = Default::default();
+        for run in store.runs()?.iter().filter(|run| run.removed.is_none()) {
+            for subject in store.subjects(run)? {
+                let Subject { soc, kernel, scenario } = subject;
+                for (set, name) in known.iter_mut().zip([scenario, kernel, soc]) {
+                    set.insert(name);
+                }
+            }
+        }
+        let asked = [self.scenario.as_str(), self.kernel.as_str(), self.soc.as_str()];
+        for ((what, asked), known) in ["scenario", "kernel", "soc"].iter().zip(asked).zip(&known) {
+            if !known.contains(asked) && !known.is_empty() {
+                let near = nearest(asked, known.iter().map(String::as_str));
+                let near = near.map(|near| format!("; did you mean `{near}`?"));
+                let message =
+                    format!("no run has the {what} `{asked}`{}", near.unwrap_or_default());
+                let hint = "`rtmark log` shows the runs, and `rtmark show RUN` what one holds";
+                return Ok(Trouble::new(Exit::NothingSelected, message, hint));
+            }
+        }
+        let message = format!(
+            "no run has {} of {} on {} with profile {}",
+            self.scenario, self.kernel, self.soc, self.profile
+        );
+        let hint = format!(
+            "`rtmark log -s {} -k {} --soc {}` shows the runs that asked for it; see also --profile, \
+             --backend and --measure",
+            self.scenario, self.kernel, self.soc
+        );
+        Ok(Trouble::new(Exit::NothingSelected, message, hint))
     }
 }
 
