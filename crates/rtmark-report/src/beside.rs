@@ -143,8 +143,9 @@ impl<'a> Beside<'a> {
             return Vec::new();
         }
         let about = "Published and imported figures with the span of a scenario of ours, on the \
-                     same core: another chip, compiler and settings all the same. Ratios are of \
-                     cycles, to ours of the same kernel where there is one, else to the floor\u{2019}s.";
+                     same core: another compiler and settings all the same, and mostly another \
+                     chip. Ratios are of cycles, to ours of the same kernel where there is one, \
+                     else to the floor\u{2019}s.";
         let mut sheet = Sheet::new("others", "Figures of others beside ours", about);
         let texts = ["scenario", "kernel", "chip", "core", "clock", "statistic"].map(Column::text);
         let numbers = ["cycles", "time", "ratio"].map(Column::number);
@@ -264,7 +265,7 @@ fn figures(scenario: &Scenario, ours: &[&Series], theirs: &[(&Series, u32)]) -> 
             let (statistic, value) = figure(series)?;
             let value = value * f64::from(*times);
             let ratio = ratio(series, value, &here);
-            let note = Some(note(series, *times));
+            let note = Some(note(series, *times, &here));
             Some(Shown { ratio, note, ..shown(series, &statistic, value) })
         }));
     }
@@ -299,7 +300,7 @@ fn ratio(series: &Series, value: f64, ours: &[&Series]) -> String {
 }
 
 /// Where a figure is from, and what differs though the span is equal.
-fn note(series: &Series, times: u32) -> String {
+fn note(series: &Series, times: u32, ours: &[&Series]) -> String {
     let mut parts = Vec::new();
     if let Some(source) = &series.provenance.log {
         let line = if source.line > 0 { format!(":{}", source.line) } else { String::new() };
@@ -318,7 +319,9 @@ fn note(series: &Series, times: u32) -> String {
     for (fact, before) in [("conditions", ""), ("measured_on", "measured on "), ("note", "")] {
         parts.extend(series.facts.get(fact).map(|text| format!("{before}{text}")));
     }
-    parts.push("another chip, compiler and settings than ours".into());
+    let same_chip = ours.iter().any(|own| own.key.soc == series.key.soc);
+    let chip = if same_chip { "" } else { "chip, " };
+    parts.push(format!("another {chip}compiler and settings than ours"));
     parts.join("; ")
 }
 

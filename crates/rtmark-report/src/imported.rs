@@ -66,24 +66,28 @@ pub fn time(ns: f64) -> String {
 pub fn imported(answers: &[Answer], catalogue: &Catalogue, width: usize) -> String {
     let mut text = String::new();
     let mut last = String::new();
+    let shown: Vec<_> = answers.iter().map(|answer| shown(answer, catalogue)).collect();
+    let figures = shown.iter().map(|(figure, _)| figure.chars().count()).max().unwrap_or(0);
     let widest = answers.iter().map(|answer| name(answer).chars().count()).max().unwrap_or(0);
     let widest = widest.min(NAME);
-    for answer in answers {
+    for (answer, (figure, remark)) in answers.iter().zip(shown) {
         let heading = heading(answer);
-        if heading != last {
+        // What has no figures knows less of where it comes from.
+        let goes_on = answer.series().is_none() && last.starts_with(&heading);
+        if heading != last && !goes_on {
             let gap = if text.is_empty() { "" } else { "\n" };
             let _ = writeln!(text, "{gap}{HEADING}{heading}{HEADING:#}");
             last = heading;
         }
-        let (figure, remark) = match answer {
-            Answer::Measured(series) => (figures(series), remark(series, catalogue)),
-            Answer::NotApplicable { reason, .. } => (String::from("n/a"), one_line(reason)),
-            Answer::Failed { failure, .. } => {
-                (String::from("FAILED"), one_line(&failure.to_string()))
-            }
-        };
         let name = name(answer);
-        let line = format!("{name:widest$}  {figure:>28}");
+        // A name that is longer than its column has a line of its own.
+        let name = if name.chars().count() > widest {
+            let _ = writeln!(text, "{name}");
+            ""
+        } else {
+            name.as_str()
+        };
+        let line = format!("{name:widest$}  {figure:>figures$}");
         let bad = answer.series().is_some_and(|series| !series.flags.is_empty());
         let style = if bad { BAD } else { ASIDE };
         let room = width.saturating_sub(line.chars().count() + 3);
@@ -97,6 +101,15 @@ pub fn imported(answers: &[Answer], catalogue: &Catalogue, width: usize) -> Stri
         }
     }
     text
+}
+
+/// The figure of a row, and what is to be said of it.
+fn shown(answer: &Answer, catalogue: &Catalogue) -> (String, String) {
+    match answer {
+        Answer::Measured(series) => (figures(series), remark(series, catalogue)),
+        Answer::NotApplicable { reason, .. } => (String::from("n/a"), one_line(reason)),
+        Answer::Failed { failure, .. } => (String::from("FAILED"), one_line(&failure.to_string())),
+    }
 }
 
 fn heading(answer: &Answer) -> String {

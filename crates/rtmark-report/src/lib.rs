@@ -32,7 +32,7 @@ pub use markdown::markdown;
 pub use metrics::{bencher, benchmark_action};
 pub use report::{Report, RunFacts};
 pub use sections::{History, HistoryPoint};
-pub use table::table;
+pub use table::{lines, table};
 pub use worst::{Worst, WorstError, worst};
 
 /// Renders answers as a JSON document, whose schema the repository publishes as

@@ -7,6 +7,7 @@ use rtmark_model::{Answer, Masked, Series};
 use crate::growth;
 use crate::matrix::{Block, blocks, grouped, short_time};
 use crate::notes::{Notes, oddity, one_line, summary, where_masked, without_figures};
+use crate::report::label;
 use crate::table::{aside, multiple};
 use crate::unequal::unequal;
 
@@ -34,12 +35,70 @@ pub fn code(text: &str) -> String {
     format!("{fence}{gap}{text}{gap}{fence}")
 }
 
-/// Renders answers as Markdown tables.
-pub fn markdown(answers: &[Answer]) -> String {
-    blocks(answers).iter().map(whole).collect::<Vec<_>>().join("\n")
+/// A comment of GitHub holds 65 536 characters; some are left for words around it.
+const COMMENT: usize = 64_000;
+
+/// How much stands in the cells of tables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cells {
+    /// All that is known in a few words.
+    Full,
+    /// Medians and multiples.
+    Medians,
 }
 
-fn whole(block: &Block<'_>) -> String {
+/// A piece of a page, with what it is called where it is left out.
+pub struct Part {
+    /// Its name.
+    pub name: String,
+    /// Its text.
+    pub text: String,
+}
+
+/// The tables, one part for each soc.
+pub fn tables(answers: &[Answer], cells: Cells) -> Vec<Part> {
+    let part = |block: &Block<'_>| Part { name: label(block), text: whole(block, cells) };
+    blocks(answers).iter().map(part).collect()
+}
+
+/// Puts a page together that is no longer than a comment may be. What does not fit is named
+/// at its end: first what stands beside the medians in cells, then whole parts, from the end.
+pub fn fitted(parts: impl Fn(Cells) -> Vec<Part>) -> String {
+    let joined =
+        |parts: &[Part]| parts.iter().map(|part| part.text.as_str()).collect::<Vec<_>>().join("\n");
+    let whole = joined(&parts(Cells::Full));
+    if whole.chars().count() <= COMMENT {
+        return whole;
+    }
+    let (mut left_out, mut length) = (Vec::new(), 0);
+    let mut fitting = parts(Cells::Medians);
+    fitting.retain(|part| {
+        let with = length + part.text.chars().count() + 1;
+        let fits = with <= COMMENT;
+        if fits {
+            length = with;
+        } else {
+            left_out.push(escaped(&part.name));
+        }
+        fits
+    });
+    let rest = match left_out.as_slice() {
+        [] => String::new(),
+        names => format!(", and: {}", names.join("; ")),
+    };
+    joined(&fitting)
+        + &format!(
+            "\n_Shortened to what a comment of GitHub holds. Left out are times, first and largest \
+             samples{rest}. `rtmark report -o report.html` shows everything._\n"
+        )
+}
+
+/// Renders answers as Markdown tables, no longer than a comment of GitHub may be.
+pub fn markdown(answers: &[Answer]) -> String {
+    fitted(|cells| tables(answers, cells))
+}
+
+fn whole(block: &Block<'_>, cells: Cells) -> String {
     let mut notes = Notes::default();
     let mut text = format!("### {}", escaped(block.soc));
     if let Some(series) = block.any_series() {
@@ -52,11 +111,12 @@ fn whole(block: &Block<'_>) -> String {
         .unwrap_or_default();
     let _ = writeln!(
         text,
-        "\n\nMedian {basis}, multiple of the floor, time; {profile}backend {}.\n",
+        "\n\nMedian {basis}, multiple of the floor{}; {profile}backend {}.\n",
+        if cells == Cells::Full { ", time" } else { "" },
         block.backend
     );
     if block.rows().next().is_some() {
-        rows(block, &mut text, &mut notes);
+        rows(block, cells, &mut text, &mut notes);
     }
     let growth = growth::markdown(block, &mut notes, escaped);
     if !growth.is_empty() {
@@ -72,7 +132,7 @@ fn whole(block: &Block<'_>) -> String {
 }
 
 /// The scenarios that are no points of curves, and the firmware's sizes.
-fn rows(block: &Block<'_>, text: &mut String, notes: &mut Notes) {
+fn rows(block: &Block<'_>, shown: Cells, text: &mut String, notes: &mut Notes) {
     let heads = block.kernels.iter().map(|kernel| {
         let (id, version, profile) = kernel;
         let mut head = format!(" {id} {}", escaped(version));
@@ -89,7 +149,10 @@ fn rows(block: &Block<'_>, text: &mut String, notes: &mut Notes) {
     for scenario in block.rows() {
         let cells = block.kernels.iter().map(|kernel| {
             let answer = block.answer(scenario, *kernel);
-            format!(" {} |", answer.map_or_else(|| "\u{2013}".into(), |a| cell(block, a, notes)))
+            format!(
+                " {} |",
+                answer.map_or_else(|| "\u{2013}".into(), |a| cell(block, a, shown, notes))
+            )
         });
         let cells: String = cells.collect();
         let _ = writeln!(text, "| {} |{cells}", escaped(scenario.as_str()));
@@ -109,7 +172,7 @@ fn rows(block: &Block<'_>, text: &mut String, notes: &mut Notes) {
     }
 }
 
-fn cell(block: &Block<'_>, answer: &Answer, notes: &mut Notes) -> String {
+fn cell(block: &Block<'_>, answer: &Answer, shown: Cells, notes: &mut Notes) -> String {
     if let Some((word, note)) = without_figures(answer) {
         return format!("{word} ({})", notes.number(&note));
     }
@@ -121,6 +184,9 @@ fn cell(block: &Block<'_>, answer: &Answer, notes: &mut Notes) -> String {
     };
     let mut parts = vec![format!("**{}**", grouped(figures.statistics.typical()))];
     parts.extend(figures.multiple.map(multiple));
+    if shown == Cells::Medians {
+        return parts.join(" ");
+    }
     parts.extend(figures.time.map(short_time));
     let below = aside(&figures);
     if !below.is_empty() {

@@ -8,6 +8,8 @@ use rtmark_model::{
 };
 use rtmark_units::{Cycles, Nanoseconds};
 
+use crate::notes::one_line;
+
 /// The kernel whose figures others are multiples of.
 pub const FLOOR: &str = "floor";
 
@@ -86,6 +88,12 @@ impl<'a> Block<'a> {
     pub fn profile(&self) -> Option<&'a str> {
         let (_, _, first) = *self.kernels.first()?;
         self.kernels.iter().all(|(_, _, profile)| *profile == first).then_some(first)
+    }
+
+    /// What a column is called: the kernel, with its version where the block has several of it.
+    pub fn name(&self, column: Column<'a>) -> String {
+        let several = self.kernels.iter().filter(|other| other.0 == column.0).count() > 1;
+        if several { format!("{} {}", column.0, one_line(column.1)) } else { column.0.to_string() }
     }
 
     /// A kernel's answer to a scenario; none when it was not asked.

@@ -6,7 +6,7 @@ use rtmark_model::{Answer, Catalogue};
 use serde::Serialize;
 
 use crate::beside::Beside;
-use crate::markdown::{code, escaped, markdown};
+use crate::markdown::{Cells, Part, code, escaped, fitted, tables};
 use crate::matrix::{Block, blocks_by_profile};
 use crate::sections::{History, cold, environment, histories, made, masked, settings, worst_cases};
 use crate::sheet::Sheet;
@@ -72,14 +72,20 @@ impl<'a> Report<'a> {
         sheets
     }
 
-    /// Renders it as GitHub's Markdown.
+    /// Renders it as GitHub's Markdown, no longer than a comment there may be: what does not
+    /// fit is named at its end.
     pub fn markdown(&self) -> String {
-        let mut text = format!("## {}\n\n", escaped(self.title));
+        fitted(|cells| self.parts(cells))
+    }
+
+    /// What the Markdown is made of, the most important first.
+    fn parts(&self, cells: Cells) -> Vec<Part> {
+        let mut text = format!("## {}\n", escaped(self.title));
         if let Some(run) = self.run {
             let commit = run.revision.as_ref().map(|commit| format!(", commit {}", code(commit)));
             let _ = writeln!(
                 text,
-                "Run {} of {} UTC{}{}, by {}: {}\n",
+                "\nRun {} of {} UTC{}{}, by {}: {}",
                 code(&run.id),
                 run.when,
                 commit.unwrap_or_default(),
@@ -88,25 +94,23 @@ impl<'a> Report<'a> {
                 code(&run.command)
             );
         }
-        text.push_str(&markdown(self.answers));
+        let mut parts = vec![Part { name: "the run".to_owned(), text }];
+        parts.extend(tables(self.answers, cells));
         for block in blocks_by_profile(self.answers) {
             let sheets = of_block(&block, "");
             if !sheets.is_empty() {
-                let _ = writeln!(
-                    text,
-                    "\n<details><summary>{}: cold and warm, masked times, settings</summary>\n",
-                    escaped(&label(&block))
+                let name = format!("{}: cold and warm, masked times, settings", label(&block));
+                let sheets: String = sheets.iter().map(Sheet::markdown).collect();
+                let text = format!(
+                    "<details><summary>{}</summary>\n\n{sheets}</details>\n",
+                    escaped(&name)
                 );
-                for sheet in &sheets {
-                    text.push_str(&sheet.markdown());
-                }
-                text.push_str("</details>\n");
+                parts.push(Part { name, text });
             }
         }
-        for sheet in self.sheets() {
-            let _ = write!(text, "\n{}", sheet.markdown());
-        }
-        text
+        let part = |sheet: Sheet| Part { text: sheet.markdown(), name: sheet.title };
+        parts.extend(self.sheets().into_iter().map(part));
+        parts
     }
 }
 

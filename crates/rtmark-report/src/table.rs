@@ -338,6 +338,14 @@ fn add_firmware(block: &Block<'_>, kernels: &[Column<'_>], layout: Layout, table
     }
 }
 
+/// A text in lines of at most so many characters, as far as its words are not longer.
+pub fn lines(text: &str, width: usize) -> Vec<String> {
+    if width_of(text) <= width {
+        return vec![text.to_owned()];
+    }
+    folded(text, width).lines().map(|line| line.trim_start().to_owned()).collect()
+}
+
 /// A text in lines of at most so many characters, the later ones indented.
 pub(crate) fn folded(text: &str, width: usize) -> String {
     let mut lines = String::new();

@@ -287,6 +287,7 @@ fn figures_of_others_stand_beside_ours_where_spans_and_cores_are_equal() {
     let mut same_kernel =
         of_a_log(Suite::RtosBenchmark, "Yield: Yield (context switch)", 300.0, "cortex-m0plus");
     same_kernel.key.kernel = "freertos".parse().expect("good");
+    same_kernel.key.soc.clone_from(&ours[0].key().soc);
     let mut flagged = of_a_log(suite, row, 77777.0, "cortex-m0plus");
     flagged.flags = vec![rtmark_model::Flag::new(rtmark_model::FlagKind::Wrapped, "so it is")];
     let mut near = of_a_log(suite, "what.ever", 66666.0, "cortex-m0plus");
@@ -313,7 +314,8 @@ fn figures_of_others_stand_beside_ours_where_spans_and_cores_are_equal() {
     };
     assert!(line(" 315 ").contains("6.3\u{d7} floor") && line(" 315 ").contains("[1]"), "{text}");
     assert!(line(" 300 ").contains("1.50\u{d7} ours"), "{text}");
-    assert!(text.contains("[1] uart.log:7") && text.contains("another chip"), "{text}");
+    assert!(text.contains("[1] uart.log:7") && text.contains("another chip,"), "{text}");
+    assert!(text.contains("another compiler"), "ours is of the same chip: {text}");
     for hidden in ["88 888", "88888", "77777", "66666"] {
         assert!(!text.contains(hidden), "{hidden} is not compared: {text}");
     }
@@ -334,6 +336,24 @@ fn imported_rows_say_what_they_are_equal_to() {
     assert!(text.contains("mean 315.4 cycles  2.63 \u{b5}s  = thread.yield"), "{text}");
     assert!(text.contains("no scenario has this span"), "{text}");
     assert_eq!(text.matches("uart.log").count(), 1, "one heading: {text}");
+}
+
+#[test]
+fn imported_rows_stand_below_each_other_whatever_they_are_called() {
+    let catalogue = rtmark_model::Catalogue::builtin().expect("good");
+    let long = "time per task switch with a name that is longer than its column is wide";
+    let row = |row: &str| {
+        let series = of_a_log(Suite::ZephyrLatencyMeasure, row, 315.4, "cortex-m4f");
+        Answer::Measured(Box::new(series))
+    };
+    let first = row("short");
+    let nothing =
+        Answer::NotApplicable { key: first.key().clone(), reason: "the suite says so".into() };
+    let text = plain(&rtmark_report::imported(&[first, nothing, row(long)], &catalogue, 200));
+    let place = |line: &str| Some(line[..line.find("mean 315.4")?].chars().count());
+    let places: Vec<_> = text.lines().filter_map(place).collect();
+    assert!(places.len() == 2 && places[0] == places[1], "{places:?} in {text}");
+    assert_eq!(text.matches("uart.log").count(), 1, "one heading, also after n/a: {text}");
 }
 
 /// Seven points of a curve, of which the last does not fit.

@@ -3,6 +3,8 @@
 mod fixture;
 
 use fixture::{Fixture, HOSTILE};
+use rtmark_model::Answer;
+use rtmark_report::Report;
 
 /// Headings of all that a report can hold.
 const PARTS: &[&str] = &[
@@ -51,6 +53,54 @@ fn hostile_text_is_text_in_markdown() {
 }
 
 #[test]
+fn markdown_fits_a_comment_and_says_what_is_left_out() {
+    let fixture = Fixture::new();
+    let report = fixture.report();
+    assert!(!report.markdown().contains("Shortened"), "a short one is whole");
+    let with = |scenarios: usize| -> Vec<Answer> {
+        let renamed = |number: usize| {
+            report.answers.iter().filter_map(Answer::series).take(2).map(move |series| {
+                let mut series = series.clone();
+                series.key.scenario = format!("thread.yield.s{number}").parse().expect("good");
+                Answer::Measured(Box::new(series))
+            })
+        };
+        (0..scenarios).flat_map(renamed).collect()
+    };
+    for scenarios in [700, 2000] {
+        let answers = with(scenarios);
+        let long = Report { answers: &answers, ..report }.markdown();
+        assert!(long.chars().count() <= 65_536, "{} characters", long.chars().count());
+        let last = long.lines().last().expect("a line");
+        assert!(last.contains("Left out are times"), "{last}");
+        assert!(last.contains("report.html"), "{last}");
+        // What has no room at all is named.
+        assert_eq!(last.contains("and: one"), scenarios == 2000, "{last}");
+        // Medians stand there as long as there is room for them at all.
+        assert_eq!(long.contains("thread.yield.s699 "), scenarios == 700, "{scenarios}");
+    }
+}
+
+#[test]
+fn two_versions_of_a_kernel_are_told_apart() {
+    let fixture = Fixture::new();
+    let report = fixture.report();
+    let newer = |answer: &Answer| {
+        let mut series = answer.series()?.clone();
+        series.key.version = "2".into();
+        Some(Answer::Measured(Box::new(series)))
+    };
+    let mut answers = report.answers.to_vec();
+    answers.extend(report.answers.iter().filter_map(newer));
+    let html = Report { answers: &answers, ..report }.html().expect("rendered");
+    for name in ["freertos 1", "freertos 2"] {
+        let drawn = format!("\"kernel\":\"freertos\",\"name\":\"{name}\"");
+        assert!(html.contains(&drawn), "charts of {name}");
+        assert!(html.contains(&format!("<th scope=\"row\">{name}</th>")), "figures of {name}");
+    }
+}
+
+#[test]
 fn other_forms_of_worst_cases_are_refused() {
     let refused = |text: &str| rtmark_report::worst(text).expect_err(text).to_string();
     assert!(refused("\u{1b}[2J").contains("no result of `rtmark worst --format json`"));
@@ -63,7 +113,7 @@ fn other_forms_of_worst_cases_are_refused() {
 #[test]
 fn a_report_of_nothing_measured_is_one_all_the_same() {
     let catalogue = rtmark_model::Catalogue::builtin().expect("good");
-    let report = rtmark_report::Report::of(&[], &catalogue);
+    let report = Report::of(&[], &catalogue);
     assert!(report.html().expect("rendered").contains("Environment"));
     assert!(report.markdown().starts_with("## What real-time kernels cost"));
 }

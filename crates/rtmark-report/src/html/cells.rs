@@ -15,6 +15,8 @@ use crate::table::multiple;
 #[derive(Debug, Default, Serialize)]
 pub struct Cell {
     kernel: String,
+    /// What the column is called.
+    name: String,
     /// `measured`, `told` (a word and a note) or `none`.
     kind: &'static str,
     /// In place of figures.
@@ -56,12 +58,13 @@ impl Cell {
         kernel: Column<'a>,
         notes: &mut Notes,
     ) -> Self {
-        let cell = Self { kernel: kernel.0.to_string(), kind: "none", ..Self::default() };
+        let (id, name) = (kernel.0.to_string(), block.name(kernel));
+        let cell = Self { kernel: id, name, kind: "none", ..Self::default() };
         let Some(answer) = block.answer(scenario, kernel) else { return cell };
         let told = |word: String, text: String, notes: &mut Notes| {
-            let kernel = kernel.0.to_string();
+            let (kernel, name) = (kernel.0.to_string(), block.name(kernel));
             let note = notes.number(&text);
-            Self { kernel, kind: "told", word, note, note_text: text, ..Self::default() }
+            Self { kernel, name, kind: "told", word, note, note_text: text, ..Self::default() }
         };
         if let Some((word, text)) = without_figures(answer) {
             return told(word.to_owned(), text, notes);

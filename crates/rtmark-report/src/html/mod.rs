@@ -51,6 +51,7 @@ struct BlockView {
 #[derive(Serialize)]
 struct KernelView {
     id: String,
+    name: String,
     version: String,
     /// The number of the note on how it was built otherwise than most; 0 for none.
     note: usize,
@@ -85,8 +86,8 @@ struct SizeCell {
 /// What the page's script draws.
 #[derive(Default, Serialize)]
 struct Data {
-    /// Samples by block, scenario and kernel.
-    samples: BTreeMap<String, BTreeMap<String, BTreeMap<String, Drawn>>>,
+    /// Samples by block and scenario, one for each column.
+    samples: BTreeMap<String, BTreeMap<String, Vec<Drawn>>>,
     /// Charts by the id of their sheet.
     charts: BTreeMap<String, Vec<Chart>>,
 }
@@ -124,10 +125,14 @@ impl Report<'_> {
             views.push(view);
             let of_block = data.samples.entry(number.to_string()).or_default();
             // Points of curves have charts of their own.
-            for series in block.series().filter(|series| series.key.scenario.point().is_none()) {
-                if let Some(drawn) = series.readings.samples().and_then(Drawn::of) {
-                    let of_scenario = of_block.entry(series.key.scenario.to_string()).or_default();
-                    of_scenario.insert(series.key.kernel.to_string(), drawn);
+            for scenario in block.rows() {
+                let drawn = block.kernels.iter().filter_map(|column| {
+                    let samples = block.answer(scenario, *column)?.series()?.readings.samples()?;
+                    Drawn::of(column.0.as_str(), block.name(*column), samples)
+                });
+                let drawn: Vec<_> = drawn.collect();
+                if !drawn.is_empty() {
+                    of_block.insert(scenario.to_string(), drawn);
                 }
             }
         }
@@ -164,6 +169,7 @@ impl Report<'_> {
         let mut notes = Notes::default();
         let kernels = block.kernels.iter().map(|kernel| KernelView {
             id: kernel.0.to_string(),
+            name: block.name(*kernel),
             version: one_line(kernel.1),
             note: unequal(block, kernel).map_or(0, |note| notes.number(&note)),
         });

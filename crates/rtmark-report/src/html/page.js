@@ -192,7 +192,7 @@
 
   // Samples in their order, the first one and those that something hit apart:
   // [length, how many, whether hit].
-  const sequence = (kernel, runs, total) => {
+  const sequence = ({ kernel, name, runs, total }) => {
     const lines = { first: [], steady: [], hit: [] };
     let at = 0;
     runs.forEach(([value, times, hit], index) => {
@@ -202,21 +202,20 @@
       points.push([at + times - 0.5, null]);
       at += times;
     });
-    const line = (name, colour) => ({ name, kernel, colour, style: "runs", points: lines[name] });
+    const line = (part, colour) => ({ name: part, kernel, colour, style: "runs", points: lines[part] });
     const shown = [line("steady"), line("first", "--first"), line("hit", "--hit")].filter((line) => line.points.length);
-    return { title: `${kernel}: ${total} samples in their order, the first one apart`, across: "sample", up: "length", zoomed: true, lines: shown };
+    return { title: `${name}: ${total} samples in their order, the first one apart`, across: "sample", up: "length", zoomed: true, lines: shown };
   };
-  const histogram = (kernel, bins) => ({
-    title: `${kernel}: how often each length came`, across: "length", up: "samples",
+  const histogram = ({ kernel, name, bins }) => ({
+    title: `${name}: how often each length came`, across: "length", up: "samples",
     lines: [{ name: "samples", kernel, style: "columns", points: bins }],
   });
   const drawSamples = (details) => {
     const target = details.querySelector(".samples");
     if (!target || target.childElementCount) return;
-    const of = (data.samples[details.dataset.block] || {})[details.dataset.scenario] || {};
-    for (const [kernel, { runs, bins, total }] of Object.entries(of)) {
-      add(target, sequence(kernel, runs, total), kernel);
-      add(target, histogram(kernel, bins), kernel);
+    for (const drawn of (data.samples[details.dataset.block] || {})[details.dataset.scenario] || []) {
+      add(target, sequence(drawn), drawn.kernel);
+      add(target, histogram(drawn), drawn.kernel);
     }
     showKernels();
   };

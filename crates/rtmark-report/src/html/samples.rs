@@ -13,6 +13,10 @@ const MOST_BINS: usize = 40;
 /// What is drawn of a series.
 #[derive(Serialize)]
 pub struct Drawn {
+    /// The kernel, by which charts are hidden.
+    kernel: String,
+    /// What the series' column is called.
+    name: String,
     /// Length, how many in a row, whether something hit them.
     runs: Vec<(u64, u64, u8)>,
     /// Length and how many.
@@ -22,7 +26,7 @@ pub struct Drawn {
 
 impl Drawn {
     /// The samples, thinned out evenly; the extremes stay.
-    pub fn of(samples: &Samples) -> Option<Self> {
+    pub fn of(kernel: &str, name: String, samples: &Samples) -> Option<Self> {
         let runs = samples.runs();
         let first = *runs.first()?;
         let one = |run: &Run| (run.value, run.times, u8::from(run.tick || run.interrupt));
@@ -52,6 +56,7 @@ impl Drawn {
                 if lengths.len() <= MOST_BINS { *value } else { min + (value - min) / step * step };
             *bins.entry(place).or_insert(0) += times;
         }
-        Some(Self { runs: shown, bins: bins.into_iter().collect(), total: samples.len() })
+        let (kernel, bins) = (kernel.to_owned(), bins.into_iter().collect());
+        Some(Self { kernel, name, runs: shown, bins, total: samples.len() })
     }
 }

@@ -23,7 +23,7 @@ use crate::trouble::Trouble;
 #[command(after_help = "Examples:
   rtmark report -o report.html               the newest complete run
   rtmark report v1.0 -k freertos floor -o freertos.html
-  rtmark report --format md                  the same as Markdown, for a pull request
+  rtmark report --format md                  for a pull request: as much as a comment holds
   rtmark worst -k freertos -s 'queue.*' --soc stm32f405 --format json > worst.json
   rtmark report --worst worst.json -o report.html    with worst cases and their witnesses
 
@@ -64,7 +64,7 @@ pub struct Arguments {
 enum Format {
     /// One page for a browser
     Html,
-    /// For pull requests: GitHub's Markdown
+    /// For pull requests: GitHub's Markdown, as much as a comment there holds
     Md,
 }
 
@@ -72,8 +72,8 @@ impl Arguments {
     pub fn run(self, talk: Talk) -> Result<Exit, Trouble> {
         let config = Config::load()?;
         let catalogue = catalogue(self.catalogue.as_deref().or(config.catalogue.as_deref()))?;
-        let store = self.store.open(&config)?;
-        let run = run_of(&store, &self.run)?;
+        let store = self.store.open_existing(&config)?;
+        let run = run_of(&store, &self.run, talk)?;
         let answers = answers(&store, &run, &self.filter)?;
         let facts = facts(&run);
         let others = shelf::of_others(true, Some(&store), &catalogue)?;
