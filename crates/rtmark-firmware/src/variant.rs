@@ -84,7 +84,7 @@ pub fn chosen(text: &str) -> Result<(&str, Setting), VariantError> {
         return refuse("lacks a value: write setting=value".into());
     };
     let Some(info) = setting_info(id) else {
-        return refuse("names no setting; docs/settings.md lists them".into());
+        return refuse("names no setting".into());
     };
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
     match info.parse(value) {

@@ -38,7 +38,7 @@ pub use footprint::{Object, ObjectCost, objects, stacks};
 pub use judge::Clocked;
 pub use measure::{Measured, Probed, measure};
 pub use pair::{Edge, Moment, Pairing};
-pub use plan::{NothingSelected, Plan, Selection, Unit};
+pub use plan::{NothingSelected, Plan, SETTINGS, Selection, Unit};
 pub use platform::{
     MachineFile, MachineFileError, Platform, find_machine, machine_from_text, machines,
 };

@@ -16,6 +16,9 @@ pub struct Selection {
     pub scenarios: Vec<Pattern>,
 }
 
+/// What [`NothingSelected`] says of settings that no kernel can be built with.
+pub const SETTINGS: &str = "kernel with such settings";
+
 /// A filter that selects nothing.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no {what} fits `{pattern}`{}", near.as_ref().map(|n| format!("; did you mean `{n}`?")).unwrap_or_default())]
@@ -128,7 +131,7 @@ fn possible(
         return Ok(());
     }
     let pattern = variant.to_string();
-    Err(NothingSelected { what: "kernel's settings", pattern, near: None })
+    Err(NothingSelected { what: SETTINGS, pattern, near: None })
 }
 
 impl Unit {

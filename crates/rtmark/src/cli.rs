@@ -16,7 +16,7 @@ use crate::trouble::Trouble;
 /// cycle-model simulator of Arm Cortex-M and shows what each of them costs,
 /// beside the least that the hardware allows.
 #[derive(Debug, Parser)]
-#[command(name = "rtmark", version, propagate_version = true, max_term_width = 100)]
+#[command(name = "rtmark", version, max_term_width = 100)]
 pub struct Cli {
     #[command(flatten)]
     talk: Talk,
@@ -24,42 +24,45 @@ pub struct Cli {
     command: Command,
 }
 
+/// What every command takes stands behind what is its own.
+const LAST: usize = 900;
+
 /// How much is said on stderr.
 #[derive(Clone, Copy, Debug, Args)]
 pub struct Talk {
     /// Say nothing but errors
-    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    #[arg(short, long, global = true, conflicts_with = "verbose", display_order = LAST)]
     pub quiet: bool,
     /// Say more
-    #[arg(short, long, global = true, action = ArgAction::Count)]
+    #[arg(short, long, global = true, action = ArgAction::Count, display_order = LAST)]
     pub verbose: u8,
 }
 
 #[derive(Debug, Subcommand)]
 enum Command {
     Run(Box<run::Arguments>),
-    Fairness(Box<fairness::Arguments>),
     List(list::Arguments),
+    Fairness(Box<fairness::Arguments>),
+    Footprint(footprint::Arguments),
+    Why(why::Arguments),
     Sim(Box<sim::Arguments>),
-    Compare(Box<compare::Arguments>),
-    Gate(Box<gate::Arguments>),
-    History(history::Arguments),
-    Bisect(bisect::Arguments),
-    Report(Box<report::Arguments>),
+    Worst(Box<worst::Arguments>),
+    Merge(merge::Arguments),
+    Trace(Box<trace::Arguments>),
+    Validate(Box<validate::Arguments>),
+    Study(study::Arguments),
     Log(log::Arguments),
     Show(show::Arguments),
     Name(name::Arguments),
     Rm(rm::Arguments),
     Prune(prune::Arguments),
     Export(export::Arguments),
-    Why(why::Arguments),
     Import(Box<import::Arguments>),
-    Study(study::Arguments),
-    Worst(Box<worst::Arguments>),
-    Merge(merge::Arguments),
-    Trace(Box<trace::Arguments>),
-    Validate(Box<validate::Arguments>),
-    Footprint(footprint::Arguments),
+    Compare(Box<compare::Arguments>),
+    Gate(Box<gate::Arguments>),
+    History(history::Arguments),
+    Bisect(bisect::Arguments),
+    Report(Box<report::Arguments>),
     Doctor(doctor::Arguments),
     ExitCodes(exit_codes::Arguments),
     Completions(completions::Arguments),
@@ -72,28 +75,28 @@ impl Cli {
         let talk = self.talk;
         match self.command {
             Command::Run(arguments) => arguments.run(talk),
-            Command::Fairness(arguments) => arguments.run(talk),
             Command::List(arguments) => arguments.run(talk),
+            Command::Fairness(arguments) => arguments.run(talk),
+            Command::Footprint(arguments) => arguments.run(talk),
+            Command::Why(arguments) => arguments.run(talk),
             Command::Sim(arguments) => arguments.run(talk),
-            Command::Compare(arguments) => arguments.run(),
-            Command::Gate(arguments) => arguments.run(),
-            Command::History(arguments) => arguments.run(),
-            Command::Bisect(arguments) => arguments.run(talk),
-            Command::Report(arguments) => arguments.run(talk),
+            Command::Worst(arguments) => arguments.run(talk),
+            Command::Merge(arguments) => arguments.run(talk),
+            Command::Trace(arguments) => arguments.run(talk),
+            Command::Validate(arguments) => arguments.run(talk),
+            Command::Study(arguments) => arguments.run(talk),
             Command::Log(arguments) => arguments.run(),
             Command::Show(arguments) => arguments.run(talk),
             Command::Name(arguments) => arguments.run(talk),
             Command::Rm(arguments) => arguments.run(talk),
             Command::Prune(arguments) => arguments.run(talk),
             Command::Export(arguments) => arguments.run(talk),
-            Command::Why(arguments) => arguments.run(talk),
             Command::Import(arguments) => arguments.run(talk),
-            Command::Study(arguments) => arguments.run(talk),
-            Command::Worst(arguments) => arguments.run(talk),
-            Command::Merge(arguments) => arguments.run(talk),
-            Command::Trace(arguments) => arguments.run(talk),
-            Command::Validate(arguments) => arguments.run(talk),
-            Command::Footprint(arguments) => arguments.run(talk),
+            Command::Compare(arguments) => arguments.run(talk),
+            Command::Gate(arguments) => arguments.run(talk),
+            Command::History(arguments) => arguments.run(talk),
+            Command::Bisect(arguments) => arguments.run(talk),
+            Command::Report(arguments) => arguments.run(talk),
             Command::Doctor(arguments) => arguments.run(),
             Command::ExitCodes(arguments) => arguments.run(),
             Command::Completions(arguments) => arguments.run(),

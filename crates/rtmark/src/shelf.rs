@@ -5,11 +5,13 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use clap::Args;
-use rtmark_model::{Answer, Catalogue, Key, Pattern};
+use rtmark_model::{Answer, Catalogue, KernelId, Key, Pattern};
 use rtmark_store::{RunInfo, Store};
 
+use crate::cli::Talk;
 use crate::config::Config;
 use crate::exit::Exit;
+use crate::output::say;
 use crate::trouble::Trouble;
 
 /// Which file keeps results.
@@ -24,8 +26,26 @@ pub struct StoreFlag {
 impl StoreFlag {
     /// Opens the store, making it when it is missing.
     pub fn open(self, config: &Config) -> Result<Store, Trouble> {
-        let named = self.store.or_else(|| config.store.clone());
-        Ok(Store::open(named.map_or_else(rtmark_store::default_path, Ok)?)?)
+        match self.named(config) {
+            Some(path) => Ok(Store::open(path)?),
+            None => Ok(Store::open(rtmark_store::default_path()?)?),
+        }
+    }
+
+    /// Opens the store to look into it: one that was named must be there.
+    pub fn open_existing(self, config: &Config) -> Result<Store, Trouble> {
+        match self.named(config) {
+            Some(path) => Ok(Store::open_existing(path)?),
+            None => {
+                let path = rtmark_store::default_path()?;
+                let opened = if path.exists() { Store::open_existing } else { Store::open };
+                Ok(opened(path)?)
+            }
+        }
+    }
+
+    fn named(self, config: &Config) -> Option<PathBuf> {
+        self.store.or_else(|| config.store.clone())
     }
 }
 
@@ -63,8 +83,28 @@ impl Filter {
 }
 
 /// The run that a reference names; branches and tags are those of the repository here.
-pub fn run_of(store: &Store, reference: &str) -> Result<RunInfo, Trouble> {
-    Ok(store.resolve(reference, commit_of)?)
+pub fn run_of(store: &Store, reference: &str, talk: Talk) -> Result<RunInfo, Trouble> {
+    let run = store.resolve(reference, commit_of)?;
+    if let Some(newer) = passed_over(store, reference, &run)?.filter(|_| !talk.quiet) {
+        say(format!(
+            "note: run {} is newer and passed over: it is incomplete, interrupted or going on",
+            short(&newer.id)
+        ));
+    }
+    Ok(run)
+}
+
+/// The run that `latest` would be if it had been finished.
+pub fn passed_over(
+    store: &Store,
+    reference: &str,
+    run: &RunInfo,
+) -> Result<Option<RunInfo>, Trouble> {
+    if reference != "latest" {
+        return Ok(None);
+    }
+    let mut newer = store.runs()?.into_iter().take_while(|other| other.id != run.id);
+    Ok(newer.find(|other| other.removed.is_none()))
 }
 
 /// What git says here, if it is a repository.
@@ -122,13 +162,20 @@ pub fn of_others(
     Ok(others)
 }
 
-/// Brings answers into the order of tables: socs, scenarios of the catalogue, the floor and
-/// then the other kernels.
+/// Brings answers into the order of tables, which is that of `rtmark run`: socs, scenarios of
+/// the catalogue, the floor, other kernels in C, those in Rust.
 pub fn arrange(answers: &mut [Answer]) -> Result<(), Trouble> {
     let catalogue = Catalogue::builtin()?;
+    let in_rust: BTreeSet<KernelId> = answers
+        .iter()
+        .filter_map(Answer::series)
+        .filter(|series| series.provenance.compiler.version.starts_with("rustc"))
+        .map(|series| series.key.kernel.clone())
+        .collect();
     answers.sort_by_cached_key(|answer| {
         let key = answer.key();
-        let kernel = (key.kernel.as_str() != "floor", key.kernel.clone(), key.version.clone());
+        let id = key.kernel.clone();
+        let kernel = (id.as_str() != "floor", in_rust.contains(&id), id, key.version.clone());
         let scenario = (catalogue.position(&key.scenario), key.scenario.clone());
         (key.soc.clone(), key.profile.clone(), key.backend, scenario, kernel)
     });

@@ -30,6 +30,11 @@ impl Trouble {
         Self { exit, message: visible(message.to_string().as_bytes()), hint: hint.into() }
     }
 
+    /// The same, said of a file.
+    pub fn about(self, name: &str) -> Self {
+        Self { message: format!("{name}: {}", self.message), ..self }
+    }
+
     /// Shows it on the error stream.
     pub fn show(self) -> Exit {
         use std::io::Write as _;
@@ -135,9 +140,11 @@ impl From<NothingSelected> for Trouble {
             "profile" => "every kernel has `default`, `lean` and `safe`; the key `profiles` of \
                           kernel.toml adds to them"
                 .to_owned(),
-            "kernel's settings" => "`switches` in a kernel.toml names the settings that a kernel \
+            rtmark_runner::SETTINGS => {
+                "`switches` in a kernel.toml names the settings that a kernel \
                                     can be built with, and their values"
-                .to_owned(),
+                    .to_owned()
+            }
             what => format!("`rtmark list {what}s` shows what there is; `*` stands for any text"),
         };
         Self::new(Exit::NothingSelected, error, hint)
@@ -159,6 +166,9 @@ impl From<StoreError> for Trouble {
         let exit = match error {
             StoreError::NoPlace
             | StoreError::Newer { .. }
+            | StoreError::Missing { .. }
+            | StoreError::IsFolder { .. }
+            | StoreError::Foreign { .. }
             | StoreError::BadName { .. }
             | StoreError::Ambiguous { .. } => Exit::Usage,
             StoreError::NoSuchRun(_)

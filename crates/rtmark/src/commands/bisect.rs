@@ -44,7 +44,7 @@ pub struct Arguments {
     /// Which figure: median, max, first, total or disturbed
     #[arg(long, default_value = "median", value_parser = measure)]
     measure: Measure,
-    /// The repository [default: the one here]
+    /// The repository
     #[arg(long, value_name = "FOLDER", default_value = ".")]
     repository: PathBuf,
     /// A folder with catalogue files instead of the built-in ones

@@ -10,6 +10,9 @@ use crate::trouble::Trouble;
 
 /// Print completions for a shell
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  rtmark completions bash > ~/.local/share/bash-completion/completions/rtmark
+  rtmark completions fish > ~/.config/fish/completions/rtmark.fish")]
 pub struct Arguments {
     /// The shell
     shell: Shell,

@@ -15,6 +15,9 @@ use crate::trouble::Trouble;
 
 /// Check that all tools are there, and say how to install what is missing
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  rtmark doctor                              exit code 13 when something is missing
+  rtmark doctor --firmware ~/rtmark/firmware")]
 pub struct Arguments {
     /// The folder with the kernels' firmware sources
     #[arg(long, value_name = "FOLDER")]

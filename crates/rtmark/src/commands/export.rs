@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use rtmark_store::bundle::{self, Packing};
+use rtmark_store::bundle::{self, BundleError, Packing};
 
 use crate::cli::Talk;
 use crate::config::Config;
@@ -35,17 +35,26 @@ pub struct Arguments {
 
 impl Arguments {
     pub fn run(self, talk: Talk) -> Result<Exit, Trouble> {
-        let store = self.store.open(&Config::load()?)?;
+        let store = self.store.open_existing(&Config::load()?)?;
         let mut runs = Vec::new();
         for reference in &self.runs {
-            let run = run_of(&store, reference)?;
+            let run = run_of(&store, reference, talk)?;
             if !runs.contains(&run) {
                 runs.push(run);
             }
         }
         let generator = concat!("rtmark ", env!("CARGO_PKG_VERSION"));
         let answers = match &self.output {
-            None => bundle::export(&store, &runs, generator, Packing::Plain, io::stdout().lock())?,
+            None => {
+                match bundle::export(&store, &runs, generator, Packing::Plain, io::stdout().lock())
+                {
+                    // Whoever reads may stop at any time.
+                    Err(BundleError::Io(error)) if error.kind() == io::ErrorKind::BrokenPipe => {
+                        return Ok(Exit::Fine);
+                    }
+                    written => written?,
+                }
+            }
             Some(path) => {
                 let packed = path.extension().is_some_and(|extension| extension == "gz");
                 let packing = if packed { Packing::Gzip } else { Packing::Plain };

@@ -18,6 +18,11 @@ use crate::trouble::Trouble;
 
 /// Show the kernels, scenarios, socs, cores, machines, boards or published figures that there are
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  rtmark list scenarios                      the question that each one answers
+  rtmark list scenarios -v                   with the span, and the rows of other suites that equal it
+  rtmark list socs --format json             for programs, with clocks and digests
+  rtmark list kernels --own ../our-kernel    with kernels of your own")]
 pub struct Arguments {
     /// What to show
     what: What,
@@ -90,7 +95,11 @@ impl Arguments {
             What::Published => published_entries(&self.sources.catalogue(&Config::load()?)?)?,
         };
         let text = match self.format {
-            Format::Table => table(&entries, talk.verbose > 0),
+            // Programs that look for a line are to find all of it.
+            Format::Table if output::to_terminal() => {
+                table(&entries, talk.verbose > 0, output::width())
+            }
+            Format::Table => table(&entries, talk.verbose > 0, usize::MAX),
             Format::Json => {
                 let json = serde_json::to_string_pretty(&entries).map_err(std::io::Error::from)?;
                 json + "\n"
@@ -249,12 +258,22 @@ fn cores() -> Vec<Entry> {
     CoreKind::ALL.iter().map(entry).collect()
 }
 
-fn table(entries: &[Entry], detailed: bool) -> String {
+/// Names and what they stand for, folded where a line is wider than there is room.
+fn table(entries: &[Entry], detailed: bool, width: usize) -> String {
     let widest = entries.iter().map(|entry| entry.id.len()).max().unwrap_or(0);
     let line = |entry: &Entry| {
-        let mut text = format!("{:widest$}  {}\n", entry.id, entry.description);
+        let mut text = String::new();
+        let mut name = entry.id.as_str();
+        for part in rtmark_report::lines(&entry.description, width.saturating_sub(widest + 2)) {
+            let _ = writeln!(text, "{name:widest$}  {part}");
+            name = "";
+        }
         for detail in entry.details.iter().filter(|_| detailed) {
-            let _ = writeln!(text, "{:widest$}    {detail}", "");
+            let room = width.saturating_sub(widest + 6);
+            for (index, part) in rtmark_report::lines(detail, room).into_iter().enumerate() {
+                let indent = if index == 0 { "" } else { "  " };
+                let _ = writeln!(text, "{:widest$}    {indent}{part}", "");
+            }
         }
         text
     };

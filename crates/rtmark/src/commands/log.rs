@@ -25,8 +25,9 @@ A run is referred to by `latest`, `latest~1` (the one before), its name, the beg
 id, or the commit that it measured: a hash, a branch or a tag. Times are UTC.")]
 pub struct Arguments {
     /// Show so many runs at most
-    #[arg(short = 'n', long, value_name = "N", default_value_t = 20)]
-    limit: usize,
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 20,
+          value_parser = clap::value_parser!(u32).range(1..))]
+    limit: u32,
     /// Show all runs, those that were removed too
     #[arg(long, conflicts_with = "limit")]
     all: bool,
@@ -88,16 +89,20 @@ struct Entry<'a> {
 
 impl Arguments {
     pub fn run(self) -> Result<Exit, Trouble> {
-        let store = self.store.open(&Config::load()?)?;
+        let store = self.store.open_existing(&Config::load()?)?;
         let mut runs = store.runs()?;
+        let known = runs.len();
         runs.retain(|run| self.all || run.removed.is_none());
         runs.retain(|run| !self.incomplete || run.finished_ms.is_none());
         if !self.filter.is_open() {
             runs = holding(&store, runs, &self.filter)?;
         }
-        let hidden = if self.all { 0 } else { runs.len().saturating_sub(self.limit) };
+        let hidden = if self.all { 0 } else { runs.len().saturating_sub(self.limit as usize) };
         runs.truncate(runs.len() - hidden);
         let text = match self.format {
+            Format::Table if runs.is_empty() && known > 0 => {
+                format!("none of {} is such a one\n", output::count(known, "run"))
+            }
             Format::Table => table(&runs, hidden),
             Format::Json => {
                 let log = Log { schema_version: 1, runs: runs.iter().map(Entry::of).collect() };

@@ -9,6 +9,9 @@ use crate::trouble::Trouble;
 
 /// Print the manual page (roff), of rtmark or of one command
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  rtmark man run | man -l -                  read a command's page
+  rtmark man > rtmark.1                      to be installed")]
 pub struct Arguments {
     /// The command; rtmark itself without one
     command: Option<String>,
@@ -25,7 +28,8 @@ impl Arguments {
                 Trouble::new(Exit::Usage, message, "`rtmark help` shows the commands")
             })?;
         }
-        let page = clap_mangen::Man::new(command);
+        let page =
+            clap_mangen::Man::new(command).source(concat!("rtmark ", env!("CARGO_PKG_VERSION")));
         let mut roff = Vec::new();
         page.render(&mut roff)?;
         roff.extend(b".SH \"EXIT STATUS\"\n");

@@ -30,7 +30,7 @@ pub struct Arguments {
 
 impl Arguments {
     pub fn run(self, talk: Talk) -> Result<Exit, Trouble> {
-        let store = self.store.open(&Config::load()?)?;
+        let store = self.store.open_existing(&Config::load()?)?;
         let said = match (self.remove, self.run, self.name) {
             (Some(name), ..) => {
                 let named = store.runs()?.into_iter().find(|run| run.names.contains(&name));
@@ -42,7 +42,7 @@ impl Arguments {
                 format!("run {} is no longer called {name}", short(&run.id))
             }
             (None, Some(run), Some(name)) => {
-                let run = run_of(&store, &run)?;
+                let run = run_of(&store, &run, talk)?;
                 store.name(&run, &name)?;
                 format!("run {} is called {name}", short(&run.id))
             }

@@ -31,7 +31,7 @@ pub struct Arguments {
 
 impl Arguments {
     pub fn run(self, talk: Talk) -> Result<Exit, Trouble> {
-        let store = self.store.open(&Config::load()?)?;
+        let store = self.store.open_existing(&Config::load()?)?;
         let mut runs = store.runs()?;
         runs.retain(|run| run.removed.is_none());
         let old = runs.into_iter().skip(self.keep.unwrap_or(usize::MAX));

@@ -32,7 +32,7 @@ pub struct Arguments {
 
 impl Arguments {
     pub fn run(self, talk: Talk) -> Result<Exit, Trouble> {
-        let store = self.store.open(&Config::load()?)?;
+        let store = self.store.open_existing(&Config::load()?)?;
         // All of them are found before the first one goes, so that `latest` means one run.
         let mut runs = Vec::new();
         for reference in &self.runs {
@@ -51,7 +51,7 @@ impl Arguments {
                     }
                 }
             } else {
-                run_of(&store, reference)?
+                run_of(&store, reference, talk)?
             });
         }
         for run in &runs {

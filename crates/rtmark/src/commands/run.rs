@@ -57,8 +57,6 @@ pub struct Arguments {
           default_missing_value = "semihosting")]
     clocked: Option<Prints>,
     #[command(flatten)]
-    board: BoardFlags,
-    #[command(flatten)]
     variants: Variants,
     /// The form of the results
     #[arg(long, value_enum, default_value_t = Format::Table)]
@@ -82,6 +80,9 @@ pub struct Arguments {
     max_cycles: Option<u64>,
     #[command(flatten)]
     sources: Sources,
+    // Last, as its heading goes on to the end.
+    #[command(flatten)]
+    board: BoardFlags,
 }
 
 /// How firmware is to be built.
@@ -141,7 +142,7 @@ pub enum Format {
     Json,
     /// For spreadsheets: one line an answer
     Csv,
-    /// For pull requests: GitHub's Markdown
+    /// For pull requests: GitHub's Markdown, as much as a comment there holds
     Md,
     /// For github-action-benchmark: its customSmallerIsBetter
     BenchmarkAction,
@@ -368,7 +369,7 @@ impl Arguments {
             say(format!("run {id}"));
         }
         if let Some(name) = &self.name {
-            store.name(&shelf::run_of(&store, &id)?, name)?;
+            store.name(&shelf::run_of(&store, &id, talk)?, name)?;
         }
         // What was recorded is to be complete: nothing is recalled.
         let fresh = self.fresh || recorder.is_some();
@@ -459,7 +460,7 @@ impl Arguments {
         let run = store.begin(&command_line(), version, shelf::commit_here().as_deref())?;
         let id = run.id().to_owned();
         if let Some(name) = &self.name {
-            store.name(&shelf::run_of(&store, &id)?, name)?;
+            store.name(&shelf::run_of(&store, &id, talk)?, name)?;
         }
         for answer in &answers {
             run.record(answer, None)?;

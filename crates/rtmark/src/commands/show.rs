@@ -31,8 +31,8 @@ pub struct Arguments {
 
 impl Arguments {
     pub fn run(self, talk: Talk) -> Result<Exit, Trouble> {
-        let store = self.store.open(&Config::load()?)?;
-        let run = run_of(&store, &self.run)?;
+        let store = self.store.open_existing(&Config::load()?)?;
+        let run = run_of(&store, &self.run, talk)?;
         let answers = answers(&store, &run, &self.filter)?;
         output::data(&render(self.format, &answers)?)?;
         if !talk.quiet {

@@ -46,13 +46,14 @@ pub struct Arguments {
     /// Scenarios, by name or pattern such as `semaphore.*`; all without
     #[arg(short, long, value_name = "GLOB", num_args = 1..)]
     scenario: Vec<Pattern>,
-    #[command(flatten)]
-    board: BoardFlags,
     /// The form of the score
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
     #[command(flatten)]
     sources: Sources,
+    // Last, as its heading goes on to the end.
+    #[command(flatten)]
+    board: BoardFlags,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

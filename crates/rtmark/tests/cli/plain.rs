@@ -44,6 +44,15 @@ fn manuals_and_completions_are_made_from_the_arguments() {
 }
 
 #[test]
+fn help_tells_what_is_a_commands_own_first() {
+    let help = here(&["run", "--help"]).stdout;
+    let place = |option: &str| help.find(option).unwrap_or_else(|| panic!("{option} in {help}"));
+    assert!(place("\n      --catalogue") < place("\n  -q, --quiet"), "{help}");
+    assert!(place("\n      --profile") < place("\nBoards ("), "under its own heading: {help}");
+    assert!(place("\nBoards (") < place("\n      --port"), "{help}");
+}
+
+#[test]
 fn wrong_arguments_are_usage_errors() {
     for arguments in
         [&["run", "--format", "xml"][..], &["fly"], &["sim"], &["-q", "-v", "list", "socs"]]

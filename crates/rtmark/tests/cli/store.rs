@@ -44,7 +44,7 @@ fn runs_are_listed_shown_named_removed_and_pruned() {
     let tree = tree();
     let empty = say(&tree, &["log"]);
     assert!(empty.code == 0 && empty.stdout.contains("no runs"), "{empty:#?}");
-    say(&tree, &["show"]).refused(4, &["latest", "rtmark log"]);
+    say(&tree, &["show"]).refused(4, &["no complete run yet", "rtmark log"]);
     tree.run(&["--name", "1st"]).refused(2, &["`1st` is no name", "begin with a letter"]);
     assert_eq!(runs(&tree).len(), 0, "nothing was begun");
     assert_eq!(tree.run(&["--name", "first", "-s", "a.s0", "a.s1"]).code, 0);
@@ -66,6 +66,8 @@ fn runs_are_listed_shown_named_removed_and_pruned() {
     let table = say(&tree, &["log", "-s", "a.s1"]).stdout;
     assert!(table.contains("first") && table.lines().count() == 1, "{table}");
     assert!(say(&tree, &["log", "-n", "1"]).stdout.contains("and 1 older"));
+    assert_eq!(say(&tree, &["log", "-s", "b.*"]).stdout, "none of 2 runs is such a one\n");
+    assert_eq!(say(&tree, &["log", "-n", "0"]).code, 2);
 
     say(&tree, &["name", "nope", "x"]).refused(4, &["no run is called `nope`"]);
     assert_eq!(say(&tree, &["name", &id, "renamed"]).code, 0);
@@ -253,8 +255,100 @@ fn stores_that_cannot_be_used() {
     let log = |name: &str| say(&tree, &["log", "--store", name]);
     std::fs::write(tree.path("noise.db"), [0x55; 5000]).expect("writable");
     log("noise.db").refused(1, &["noise.db", "damaged or no store", "recover"]);
-    log("catalogue").refused(1, &["catalogue", "cannot be opened"]);
-    log("catalogue/a.toml/x").refused(1, &["cannot make the folder"]);
+    log("catalogue").refused(2, &["catalogue", "is a folder"]);
+    log("typo.db").refused(2, &["no store typo.db", "rtmark run"]);
+    assert!(!tree.path("typo.db").exists(), "looking makes nothing");
+    tree.run(&["--store", "catalogue/a.toml/x"]).refused(1, &["cannot make the folder"]);
+}
+
+#[test]
+fn without_any_run_it_says_how_to_make_one() {
+    let tree = tree();
+    for command in [&["show"][..], &["report"], &["compare", "latest"], &["export"]] {
+        say(&tree, command).refused(4, &["no complete run yet", "`rtmark run` makes one"]);
+    }
+}
+
+#[test]
+fn a_history_is_of_one_basis_and_knows_names_like_those_asked_for() {
+    let tree = tree();
+    for basis in ["cycles", "instructions", "cycles"] {
+        assert_eq!(tree.run(&["-s", "a.s0", "--basis", basis]).code, 0);
+    }
+    let history = ["history", "a.s0", "-k", "k", "--soc", "stm32c031"];
+    let shown = say(&tree, &history);
+    assert!(shown.stdout.contains("in cycles, 2 runs"), "{shown:#?}");
+    assert!(!shown.stdout.contains("not comparable"), "{shown:#?}");
+    assert!(shown.stderr.contains("1 figure of other backends or bases left out"), "{shown:#?}");
+    let named = say(&tree, &[&history[..], &["--backend", "sim"]].concat());
+    assert_eq!(named.stdout, shown.stdout);
+    let none = say(&tree, &[&history[..], &["--backend", "qemu"]].concat());
+    none.refused(4, &["no run has a.s0 of k on stm32c031", "--backend"]);
+    for (index, wrong, right) in
+        [(1, "a.s00", "a.s0"), (3, "kk", "k"), (5, "stm32c013", "stm32c031")]
+    {
+        let mut asked = history;
+        asked[index] = wrong;
+        say(&tree, &asked).refused(4, &[wrong, &format!("did you mean `{right}`?")]);
+    }
+}
+
+#[test]
+fn a_run_that_is_compared_with_itself_is_told_of() {
+    let tree = tree();
+    assert_eq!(tree.run(&["-s", "a.s0", "--name", "base"]).code, 0);
+    let commands = [&["compare", "latest"][..], &["gate", "--baseline", "base"]];
+    for command in commands {
+        let same = say(&tree, command);
+        assert!(same.code == 0 && same.stderr.contains("the same run"), "{same:#?}");
+    }
+    // The run that was to be held against the baseline died: no gate is passed by that.
+    let store = store(&tree);
+    std::thread::sleep(Duration::from_millis(5));
+    store.begin("rtmark run", "0", None).expect("begun");
+    for command in commands {
+        say(&tree, command).refused(4, &["the same run", "measure again"]);
+    }
+}
+
+#[test]
+fn a_newer_run_that_was_interrupted_is_told_of() {
+    let tree = tree();
+    assert_eq!(tree.run(&["-s", "a.s0"]).code, 0);
+    let store = Store::open(tree.path("data/rtmark/store.sqlite")).expect("opened");
+    std::thread::sleep(Duration::from_millis(5));
+    let id = store.begin("rtmark run", "0", None).expect("begun").id()[..8].to_owned();
+    let shown = say(&tree, &["show"]);
+    assert!(shown.code == 0 && shown.stderr.contains(&id), "{shown:#?}");
+    assert!(shown.stderr.contains("incomplete"), "{shown:#?}");
+    assert!(!say(&tree, &["-q", "show"]).stderr.contains(&id));
+}
+
+/// Beginning a run is what fails when the journal has no room for it, not what comes after.
+#[cfg(unix)]
+#[test]
+fn without_room_to_begin_it_says_so() {
+    let tree = tree();
+    std::fs::write(
+        tree.path("log.csv"),
+        "kernel,version,soc,clock_hz,scenario,unit,value,span\n\
+         freertos,11.1,b,100000000,thread.yield,cycles,250,catalogue\n",
+    )
+    .expect("writable");
+    let path = tree.path("data/rtmark/store.sqlite");
+    // As long as this one is open, the journal stays.
+    let store = Store::open(&path).expect("made");
+    let journal =
+        || std::fs::metadata(tree.path("data/rtmark/store.sqlite-wal")).map_or(0, |m| m.len());
+    while journal() < 40_000 {
+        store.begin("rtmark run", "0", None).expect("begun");
+    }
+    let script = format!("trap '' XFSZ; ulimit -f {}; exec \"$@\"", journal() / 512);
+    let mut shell = Command::new("sh");
+    shell.args(["-c", &script, "sh", env!("CARGO_BIN_EXE_rtmark"), "import", "log.csv"]);
+    shell.current_dir(tree.path("")).env("XDG_DATA_HOME", tree.path("data"));
+    let full: Said = shell.output().expect("runs").into();
+    full.refused(1, &["no room to write", "store.sqlite", "make room"]);
 }
 
 #[test]
@@ -266,6 +360,12 @@ fn bundles_are_written_whole_or_not_at_all() {
     assert_eq!(text.stdout.lines().count(), 4);
     assert_eq!(say(&tree, &["export", "latest", "-o", "b.gz"]).code, 0);
     assert!(std::fs::read(tree.path("b.gz")).expect("there").starts_with(&[0x1f, 0x8b]));
+    let mut reader = rtmark(&tree.path(""));
+    reader.args(["export", "latest"]).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut reader = reader.spawn().expect("rtmark runs");
+    drop(reader.stdout.take());
+    let closed: Said = reader.wait_with_output().expect("it ends").into();
+    assert!(closed.code == 0 && !closed.stderr.contains("pipe"), "{closed:#?}");
     say(&tree, &["export", "-o", "nowhere/b.gz"]).refused(2, &["nowhere/b.gz"]);
     let files = std::fs::read_dir(tree.path("")).expect("a folder").flatten();
     assert!(!files.map(|f| f.file_name()).any(|name| name.to_string_lossy().contains(".part")));
