@@ -203,7 +203,11 @@ impl Machine {
         }
         let before = self.gave_way;
         let (next, lowest) = (self.next_of_all(), self.below_stack(LONGEST_FRAME + MOST_WORDS));
-        let clear = !self.is_unclear(exception, next, lowest) && slot.op != Op::Watch;
+        // A return from an exception could not be taken back: it is one that loads the program
+        // counter last of all.
+        let may_return = self.cpu.ipsr != 0 && slot.imm & 1 << 15 != 0;
+        let clear =
+            !self.is_unclear(exception, next, lowest) && slot.op != Op::Watch && !may_return;
         let stack = if clear { self.copy_words(lowest, LONGEST_FRAME + MOST_WORDS) } else { None };
         let accessed = match self.next_access() {
             None => Some((lowest, Vec::new())),

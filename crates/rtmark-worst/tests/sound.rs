@@ -45,7 +45,8 @@ fn program(core: CoreKind) -> Firmware {
     firmware.op(&[0xE000 | back as u16 & 0x7FF]);
     // PendSV's handler pends interrupt 0, of the same priority as SysTick.
     firmware.handler(14).store(NVIC_ISPR, 1).nops(4).op(&[BX_LR]);
-    firmware.handler(15).nops(8).op(&[BX_LR]);
+    // push {r4, lr}; ...; pop {r4, pc}: a return that an interrupt may come into.
+    firmware.handler(15).op(&[0xB510]).nops(8).op(&[0xBD10]);
     firmware.handler(16).nops(3).op(&[CPSID_I]).nops(2).op(&[CPSIE_I, BX_LR]);
     firmware.handler(17).mark("handler").op(&[NOP, NOP]).mark("woken").op(&[NOP, BX_LR]);
     firmware
