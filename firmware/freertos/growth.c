@@ -7,9 +7,15 @@
 #include "semphr.h"
 #include "timers.h"
 
-/* What the tasks below need, with room for an interrupted context. */
-/* What an interrupt leaves there is larger where there is a floating-point unit. */
+/* What the tasks below need, with room for an interrupted context. What an interrupt leaves there
+ * is larger where there is a floating-point unit, or more registers than a Cortex-M has. */
+#if defined( __riscv ) || defined( __aarch64__ )
+#define growthSTACK_WORDS    160
+#elif __ARM_ARCH_PROFILE != 'M'
+#define growthSTACK_WORDS    128
+#else
 #define growthSTACK_WORDS    ( RTMARK_CORE_HAS_FPU ? 64 : 44 )
+#endif
 
 #define growthLONG_DELAY     ( ( TickType_t ) 10000 )
 
@@ -34,7 +40,7 @@ static void prvCreate( TaskFunction_t pxCode,
     StaticTask_t * const pxTask = prvRoom( sizeof( StaticTask_t ) );
     StackType_t * const pxStack = prvRoom( growthSTACK_WORDS * sizeof( StackType_t ) );
 
-    xTaskCreateStatic( pxCode, "growth", growthSTACK_WORDS, ( void * ) ulNumber, uxPriority, pxStack, pxTask );
+    xTaskCreateStatic( pxCode, "growth", growthSTACK_WORDS, ( void * ) ( uintptr_t ) ulNumber, uxPriority, pxStack, pxTask );
 }
 
 /* As many tasks as the point says, and the one that measures. */

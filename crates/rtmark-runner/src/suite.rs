@@ -375,7 +375,7 @@ impl Suite {
             (Some(reason), ..) => Ask::Said(reason.clone()),
             (None, _, Some(Err(failure))) => Ask::Failed(failure.clone()),
             (None, Some(_), Some(Ok(Ready { program: Program::Clocked(image), .. })))
-                if !can_be_clocked(&image.records, id) =>
+                if !can_be_clocked(&image.records, scenario.in_firmware()) =>
             {
                 Ask::Said(NO_CLOCK.to_owned())
             }
