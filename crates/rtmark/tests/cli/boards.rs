@@ -150,20 +150,22 @@ fn a_board_is_loaded_heard_recorded_and_scored() {
     let board = Board::new(&place);
     let record = place.path("session.jsonl").display().to_string();
     let port = board.port.clone();
-    let what =
-        ["--soc", "stm32c031", "--kernel", "floor", "--scenario", SCENARIOS[0], SCENARIOS[1]];
+    let kernels = ["floor", "embassy"];
+    let mut what = vec!["--soc", "stm32c031", "--kernel", kernels[0], kernels[1], "--scenario"];
+    what.extend(SCENARIOS);
+    let runs = kernels.len() * SCENARIOS.len();
     let load = board.load.clone();
     let way = ["--port", &port, "--load", &load, "--record", &record];
     let base = ["run", "--format", "json"];
     let on_board =
         place.fine(&[&base[..], &["--backend", "board", "--name", "one"], &what, &way].concat());
-    assert_eq!(board.end(), SCENARIOS.len(), "each scenario is loaded");
+    assert_eq!(board.end(), runs, "each scenario of each kernel is loaded");
 
     // The board is the simulator: its samples are those of the same image there, one by one.
     let on_board = json(&on_board);
     let here = json(&place.fine(&[&base[..], &["--clocked=uart"], &what].concat()));
     assert_eq!(samples(&on_board, "sampled"), samples(&here, "exact"));
-    assert_eq!(samples(&on_board, "sampled").len(), SCENARIOS.len());
+    assert_eq!(samples(&on_board, "sampled").len(), runs);
     let series = &on_board["answers"][0];
     assert_eq!(series["key"]["backend"], "board");
     assert_eq!(series["clock"], 12_000_000);
@@ -189,7 +191,7 @@ fn a_board_is_loaded_heard_recorded_and_scored() {
     // Scored: the board is the simulator, and the image is the same.
     let score =
         json(&place.fine(&["validate", "stm32c031", "--from", &record, "--format", "json"]));
-    assert_eq!(score["score"]["figures"], 2);
+    assert_eq!(score["score"]["figures"], runs);
     assert_eq!(score["score"]["exact"], 1.0);
     assert_eq!(score["rows"][0]["same_image"], true);
     assert!(score["rows"][0]["plain"].is_u64(), "{score}");
@@ -235,6 +237,73 @@ fn a_recorded_session_is_read_without_its_image() {
     let none = spoil(&|_| "{}\n".to_owned());
     assert_eq!(none.status.code(), Some(2));
     assert!(said(&none).contains("no recording"), "{}", said(&none));
+}
+
+/// The same session on a board that takes twice as long for everything: each count is doubled, and
+/// the sum is what it then is.
+fn twice_as_slow(session: &str) -> String {
+    let slower = |line: &str| {
+        let mut run: Value = serde_json::from_str(line).expect("JSON");
+        if let Some(console) = run["console"].as_str() {
+            run["console"] = doubled(console).into();
+        }
+        run.to_string() + "\n"
+    };
+    session.lines().map(slower).collect()
+}
+
+fn doubled(console: &str) -> String {
+    let mut sum = 0_u32;
+    let line = |line: &str| {
+        let Some(kind) = line.trim_end().strip_prefix('@').and_then(|rest| rest.chars().next())
+        else {
+            return line.to_owned();
+        };
+        let words = line[2..].split_whitespace();
+        let mut words: Vec<_> =
+            words.map(|word| u32::from_str_radix(word, 16).expect("hexadecimal")).collect();
+        match kind {
+            '^' => {}
+            '+' | ' ' => {
+                words.iter_mut().skip(1).step_by(2).for_each(|word| *word = word.wrapping_mul(2))
+            }
+            '.' => words.truncate(1),
+            _ => return line.to_owned(),
+        }
+        sum = words.iter().fold(sum, |sum, word| sum.rotate_left(1).wrapping_add(*word));
+        if kind == '.' {
+            words.push(sum);
+        }
+        let words: String = words.iter().map(|word| format!(" {word:08x}")).collect();
+        format!("@{kind}{words}\n")
+    };
+    console.split_inclusive('\n').map(line).collect()
+}
+
+#[test]
+fn recorded_sessions_are_compared_and_gated() {
+    let place = Place::new();
+    let session = file("crates/rtmark/tests/cli/stm32c031-session.jsonl");
+    for (name, text) in [("before", session.clone()), ("after", twice_as_slow(&session))] {
+        let path = place.path(name);
+        std::fs::write(&path, text).expect("written");
+        let from = path.display().to_string();
+        place.fine(&["run", "--backend", "board", "--from", &from, "--name", name]);
+        place.fine(&["run", "--backend", "board", "--from", &from, "--name", &format!("{name}2")]);
+    }
+    let gate =
+        |baseline, run| place.rtmark(&["gate", "--baseline", baseline, run, "--format", "json"]);
+    // The same samples again are no regression, and twice as many cycles are one.
+    assert_eq!(gate("before", "before2").status.code(), Some(0));
+    assert_eq!(gate("after", "before").status.code(), Some(0));
+    let slower = gate("before", "after");
+    assert_eq!(slower.status.code(), Some(3), "{}", String::from_utf8_lossy(&slower.stderr));
+    let compared = place.rtmark(&["compare", "before", "after"]);
+    assert_eq!(compared.status.code(), Some(3));
+    let text = String::from_utf8_lossy(&compared.stdout);
+    let [from, _] = SESSION_MEDIANS;
+    assert!(text.contains(&format!("median {from} → {}", 2 * from)), "{text}");
+    assert!(text.contains("2 worse") && text.contains("bootstrap interval"), "{text}");
 }
 
 /// Of the session's scenarios, in the order of answers.
