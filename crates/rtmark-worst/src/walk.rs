@@ -129,6 +129,8 @@ struct Walk<'a, S> {
     /// The last cycle whose point belongs to the piece, once that is known.
     last: Option<u64>,
     held: Option<HeldSince>,
+    /// Points that have got an answer.
+    answered: u64,
     /// How long before its end the last step that was no plain instruction did not look any
     /// more.
     unseen: u64,
@@ -150,6 +152,7 @@ pub fn walk<S: Seeker>(seeker: &mut S, mut machine: Machine, window: Window) {
         seen: now.max(window.from),
         last: None,
         held: None,
+        answered: 0,
         unseen: 0,
     };
     // Boundaries that have reached the end belong to the next piece; the step that leads to
@@ -223,6 +226,8 @@ pub fn walk<S: Seeker>(seeker: &mut S, mut machine: Machine, window: Window) {
             held.asleep += walk.machine.cycles().0 - now;
         }
     }
+    let end = walk.last.map_or(walk.seen, |last| last.min(walk.seen));
+    debug_assert_eq!(walk.answered, end.saturating_sub(window.from), "points without an answer");
 }
 
 impl<S: Seeker> Walk<'_, S> {
@@ -323,6 +328,7 @@ impl<S: Seeker> Walk<'_, S> {
     }
 
     fn add(&mut self, points: RangeInclusive<u64>, answer: S::Answer) {
+        self.answered += points.end() + 1 - points.start();
         self.seeker.add(points, answer, self.machine.register(Register::Pc));
     }
 
@@ -462,6 +468,7 @@ impl<S: Seeker> Walk<'_, S> {
                     let last = to - cycles - EDGE;
                     let pc = self.machine.register(Register::Pc);
                     self.seeker.add_waiting(at..=last, cycles, pc);
+                    self.answered += last + 1 - at;
                     at = last + 1;
                 }
                 _ => {
