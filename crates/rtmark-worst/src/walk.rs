@@ -287,19 +287,18 @@ impl<S: Seeker> Walk<'_, S> {
                 Tried::Entered(cycle) => self.seeker.entered(&self.machine, cycle.0),
                 Tried::Unclear => None,
             };
-            let answer = match known {
-                Some(answer) => answer,
-                None => {
-                    let end = *end.get_or_insert_with(|| {
-                        let mut copy = self.machine.clone();
-                        let _ = copy.advance(Cycles(u64::MAX));
-                        copy.cycles().0
-                    });
-                    if at > end {
-                        return;
-                    }
-                    self.seeker.follow(at..=at, &self.machine)
+            let answer = if let Some(answer) = known {
+                answer
+            } else {
+                let end = *end.get_or_insert_with(|| {
+                    let mut copy = self.machine.clone();
+                    let _ = copy.advance(Cycles(u64::MAX));
+                    copy.cycles().0
+                });
+                if at > end {
+                    return;
                 }
+                self.seeker.follow(at..=at, &self.machine)
             };
             self.add(at..=at, answer);
             self.seen = at;

@@ -184,7 +184,10 @@ impl Witness {
             Moment::Instruction(address) => Some(address),
             _ => None,
         };
-        until.filter_map(instruction).last().or_else(|| self.steps.iter().find_map(instruction))
+        until
+            .filter_map(instruction)
+            .next_back()
+            .or_else(|| self.steps.iter().find_map(instruction))
     }
 
     /// What held the interrupt back, and for how many cycles each, in the order of their

@@ -34,14 +34,12 @@ impl StoreFlag {
 
     /// Opens the store to look into it: one that was named must be there.
     pub fn open_existing(self, config: &Config) -> Result<Store, Trouble> {
-        match self.named(config) {
-            Some(path) => Ok(Store::open_existing(path)?),
-            None => {
-                let path = rtmark_store::default_path()?;
-                let opened = if path.exists() { Store::open_existing } else { Store::open };
-                Ok(opened(path)?)
-            }
+        if let Some(path) = self.named(config) {
+            return Ok(Store::open_existing(path)?);
         }
+        let path = rtmark_store::default_path()?;
+        let opened = if path.exists() { Store::open_existing } else { Store::open };
+        Ok(opened(path)?)
     }
 
     fn named(self, config: &Config) -> Option<PathBuf> {

@@ -265,7 +265,7 @@ fn doubled(console: &str) -> String {
         match kind {
             '^' => {}
             '+' | ' ' => {
-                words.iter_mut().skip(1).step_by(2).for_each(|word| *word = word.wrapping_mul(2))
+                words.iter_mut().skip(1).step_by(2).for_each(|word| *word = word.wrapping_mul(2));
             }
             '.' => words.truncate(1),
             _ => return line.to_owned(),
@@ -274,8 +274,8 @@ fn doubled(console: &str) -> String {
         if kind == '.' {
             words.push(sum);
         }
-        let words: String = words.iter().map(|word| format!(" {word:08x}")).collect();
-        format!("@{kind}{words}\n")
+        let words: Vec<_> = words.iter().map(|word| format!("{word:08x}")).collect();
+        format!("@{kind} {}\n", words.join(" "))
     };
     console.split_inclusive('\n').map(line).collect()
 }
