@@ -133,6 +133,9 @@ fn spans_without_interrupts_have_equal_instruction_counts() {
                 // Clocked probes see no exceptions.
                 (Answer::Measured(_), Answer::NotApplicable { reason, .. })
                     if reason.contains("no instruction stands there") => {}
+                // QEMU's machine may have more RAM than the chip.
+                (Answer::NotApplicable { reason, .. }, Answer::Measured(_))
+                    if reason.starts_with("no room") => {}
                 (here, there) => wrong.push(format!("{name}: {here:?}, on QEMU {there:?}")),
             }
         }
