@@ -44,12 +44,13 @@ struct Bench {
 
 /// Where memories never wait, the figures are the same. Flash and its buffers make them differ
 /// with where code lies, by a little in small programs; the kernels' own would show only that.
-/// The least share is a little below what was found.
+/// So does a tick that comes inside a list of registers. The least share is a little below what was
+/// found.
 const BENCHES: [Bench; 6] = [
     Bench { soc: "stm32c031", kernel: "floor", images: &[], cycles: 2, share: 0.9 },
-    Bench { soc: "generic-cortex-m0plus", kernel: "freertos", images: &[], cycles: 0, share: 0.98 },
+    Bench { soc: "generic-cortex-m0plus", kernel: "freertos", images: &[], cycles: 0, share: 0.97 },
     Bench { soc: "stm32f405", kernel: "floor", images: &[], cycles: 4, share: 0.85 },
-    Bench { soc: "generic-cortex-m4f", kernel: "freertos", images: &[], cycles: 2, share: 0.97 },
+    Bench { soc: "generic-cortex-m4f", kernel: "freertos", images: &[], cycles: 2, share: 0.96 },
     // In Rust a probe is a call in the middle of what the compiler has laid out.
     Bench {
         soc: "generic-cortex-m0plus",

@@ -235,7 +235,7 @@ fn references_find_runs() {
     assert_eq!(found("latest").expect("there"), third.id, "only complete runs are the latest");
     assert_eq!(found("latest~2").expect("there"), first.id);
     let error = found("latest~3").expect_err("too far back").to_string();
-    assert!(error.contains("run 4") && error.contains("3 complete"), "{error}");
+    assert!(error.contains("run 4") && error.contains("3 are complete"), "{error}");
     assert_eq!(found(&second.id[..9]).expect("there"), second.id);
     assert_eq!(found(&second.id[..9].to_uppercase()).expect("there"), second.id);
     assert_eq!(found("12345678").expect("there"), third.id, "the newest of a commit");
