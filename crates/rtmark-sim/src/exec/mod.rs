@@ -12,13 +12,14 @@ mod fp;
 mod memory;
 mod outcome;
 pub mod partial;
+mod rare;
 mod secure;
 mod system;
 
 use self::memory::{Base, Side};
 pub use self::outcome::{Done, Flow, Outcome, Trap};
 use crate::block::{Pass, Step};
-use crate::isa::{Group, Op, Slot};
+use crate::isa::{Op, Slot};
 use crate::machine::{Machine, Progress};
 
 impl Machine {
@@ -572,34 +573,5 @@ impl Machine {
             }
         }
         Ok(Flow::Next)
-    }
-
-    /// Instructions that compiled code executes seldom enough to keep them out of the way.
-    #[inline(never)]
-    fn execute_rare(&mut self, slot: &Slot) -> Outcome {
-        match slot.op.group() {
-            Group::Security => {
-                return self.within(|machine, at| machine.execute_security(slot, at));
-            }
-            Group::LoadPc | Group::BranchTable => {
-                return self.within(|machine, at| machine.execute_branch(slot, at));
-            }
-            Group::Dual | Group::Ordered | Group::Exclusive => self.execute_memory(slot),
-            Group::Load | Group::StoreImmediate => self.execute_unprivileged(slot),
-            Group::Hint
-            | Group::Wait
-            | Group::Barrier
-            | Group::SpecialRegister
-            | Group::ChangeState
-            | Group::Raise => self.execute_system(slot),
-            Group::Float
-            | Group::FloatMultiplyAdd
-            | Group::FloatDivide
-            | Group::FloatTransfer
-            | Group::FloatMemory
-            | Group::FloatState => self.execute_fp(slot),
-            _ => Err(Trap::Undefined),
-        }
-        .map(|()| Flow::Next)
     }
 }

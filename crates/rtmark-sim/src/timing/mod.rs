@@ -12,6 +12,7 @@ mod cortex_m3;
 mod cortex_m33;
 mod cortex_m4;
 mod describe;
+mod kept;
 mod memory;
 pub mod pace;
 pub mod pipeline;

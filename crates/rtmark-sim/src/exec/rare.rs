@@ -1,0 +1,36 @@
+//! What compiled code executes seldom, kept out of the way of the rest.
+
+use super::{Flow, Outcome, Trap};
+use crate::isa::{Group, Slot};
+use crate::machine::Machine;
+
+impl Machine {
+    /// Instructions that compiled code executes seldom enough to keep them out of the way.
+    #[inline(never)]
+    pub(super) fn execute_rare(&mut self, slot: &Slot) -> Outcome {
+        match slot.op.group() {
+            Group::Security => {
+                return self.within(|machine, at| machine.execute_security(slot, at));
+            }
+            Group::LoadPc | Group::BranchTable => {
+                return self.within(|machine, at| machine.execute_branch(slot, at));
+            }
+            Group::Dual | Group::Ordered | Group::Exclusive => self.execute_memory(slot),
+            Group::Load | Group::StoreImmediate => self.execute_unprivileged(slot),
+            Group::Hint
+            | Group::Wait
+            | Group::Barrier
+            | Group::SpecialRegister
+            | Group::ChangeState
+            | Group::Raise => self.execute_system(slot),
+            Group::Float
+            | Group::FloatMultiplyAdd
+            | Group::FloatDivide
+            | Group::FloatTransfer
+            | Group::FloatMemory
+            | Group::FloatState => self.execute_fp(slot),
+            _ => Err(Trap::Undefined),
+        }
+        .map(|()| Flow::Next)
+    }
+}

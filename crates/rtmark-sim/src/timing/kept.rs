@@ -1,0 +1,265 @@
+//! Lines of a memory that caches keep.
+//!
+//! Which lines are kept is all that matters here: what they hold is read from the memory itself.
+
+/// The number of no line: none begins so far up.
+pub const NO_LINE: u32 = u32::MAX;
+
+/// Lines that were kept, of which the least recently used one gives way.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LineCache {
+    Few(FewLines),
+    Many(Box<ManyLines>),
+}
+
+impl LineCache {
+    pub fn new(capacity: u8) -> Self {
+        let capacity = usize::from(capacity);
+        if capacity <= FEW {
+            Self::Few(FewLines { lines: [NO_LINE; FEW], capacity })
+        } else {
+            Self::Many(Box::new(ManyLines::new(capacity)))
+        }
+    }
+
+    pub fn clear(&mut self) {
+        match self {
+            Self::Few(few) => few.lines = [NO_LINE; FEW],
+            Self::Many(many) => many.clear(),
+        }
+    }
+
+    #[inline(always)]
+    pub fn contains(&self, line: u32) -> bool {
+        match self {
+            Self::Few(few) => few.lines.contains(&line),
+            Self::Many(many) => many.position(line).is_some(),
+        }
+    }
+
+    /// Whether the line is there; if so it becomes the latest.
+    #[inline(always)]
+    pub fn find(&mut self, line: u32) -> bool {
+        match self {
+            Self::Few(few) => few.find(line),
+            Self::Many(many) => many.find(line),
+        }
+    }
+
+    /// Whether the line is there and so is the next one, as far as one look shows; if so the
+    /// line becomes the latest.
+    #[inline(always)]
+    pub fn find_followed(&mut self, line: u32) -> bool {
+        match self {
+            Self::Few(_) => false,
+            Self::Many(many) => many.find_followed(line),
+        }
+    }
+
+    #[inline(always)]
+    pub fn insert(&mut self, line: u32) {
+        match self {
+            Self::Few(few) => few.insert(line),
+            Self::Many(many) => many.insert(line),
+        }
+    }
+}
+
+/// So many lines are found quickest one by one.
+const FEW: usize = 2;
+
+/// A few lines, of which the latest used one comes first; `NO_LINE` behind the last.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FewLines {
+    lines: [u32; FEW],
+    capacity: usize,
+}
+
+impl FewLines {
+    #[inline(always)]
+    fn find(&mut self, line: u32) -> bool {
+        let [latest, other] = self.lines;
+        if other == line {
+            self.lines = [other, latest];
+        }
+        latest == line || other == line
+    }
+
+    #[inline(always)]
+    fn insert(&mut self, line: u32) {
+        self.lines = match self.capacity {
+            0 => [NO_LINE, NO_LINE],
+            1 => [line, NO_LINE],
+            _ => [line, self.lines[0]],
+        };
+    }
+}
+
+/// Many lines, found by a hash.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ManyLines {
+    /// The kept lines by the order of their arrival, with when each was last used.
+    lines: Vec<u32>,
+    last_uses: Vec<u64>,
+    capacity: usize,
+    /// What is known of the kept lines that share each hash, so that most lines are
+    /// found or known to be absent at one look.
+    hashed: [Hashed; HASHES],
+    uses: u64,
+}
+
+/// The kept lines of one hash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Hashed {
+    /// The line that came last, `NO_LINE` when there is none.
+    line: u32,
+    /// Where it is among the lines.
+    at: u8,
+    /// How many there are.
+    count: u8,
+    /// Whether the line behind the one that came last is kept, too.
+    followed: bool,
+}
+
+const HASHES: usize = 128;
+const EMPTY: Hashed = Hashed { line: NO_LINE, at: 0, count: 0, followed: false };
+
+const fn hash(line: u32) -> usize {
+    line as usize % HASHES
+}
+
+impl ManyLines {
+    fn new(capacity: usize) -> Self {
+        Self {
+            lines: Vec::with_capacity(capacity),
+            last_uses: Vec::with_capacity(capacity),
+            capacity,
+            hashed: [EMPTY; HASHES],
+            uses: 0,
+        }
+    }
+
+    fn clear(&mut self) {
+        self.lines.clear();
+        self.last_uses.clear();
+        self.hashed = [EMPTY; HASHES];
+        self.uses = 0;
+    }
+
+    #[inline(always)]
+    fn position(&self, line: u32) -> Option<usize> {
+        let hashed = self.hashed[hash(line)];
+        if hashed.line == line {
+            Some(usize::from(hashed.at))
+        } else if hashed.count < 2 {
+            None
+        } else {
+            self.lines.iter().position(|&held| held == line)
+        }
+    }
+
+    #[inline(always)]
+    fn find(&mut self, line: u32) -> bool {
+        let Some(at) = self.position(line) else { return false };
+        self.note_use(at);
+        true
+    }
+
+    /// Whether the line is there and so is the next one, as far as one look shows.
+    #[inline(always)]
+    fn find_followed(&mut self, line: u32) -> bool {
+        let hashed = self.hashed[hash(line)];
+        let found = hashed.line == line && hashed.followed;
+        if found {
+            self.note_use(hashed.at.into());
+        }
+        found
+    }
+
+    /// The line at this place becomes the latest.
+    #[inline(always)]
+    fn note_use(&mut self, at: usize) {
+        if let Some(last_use) = self.last_uses.get_mut(at) {
+            self.uses += 1;
+            *last_use = self.uses;
+        }
+    }
+
+    #[inline(never)]
+    fn insert(&mut self, line: u32) {
+        self.uses += 1;
+        let at = if self.lines.len() < self.capacity {
+            self.lines.push(line);
+            self.last_uses.push(self.uses);
+            self.lines.len() - 1
+        } else {
+            let oldest = (0..self.capacity).min_by_key(|&at| self.last_uses[at]).unwrap_or(0);
+            let leaving = std::mem::replace(&mut self.lines[oldest], line);
+            self.last_uses[oldest] = self.uses;
+            self.unhash(leaving);
+            oldest
+        };
+        let count = self.hashed[hash(line)].count + 1;
+        self.show(at, count);
+        self.tell_before(line, true);
+    }
+
+    /// Notes that a line has left.
+    fn unhash(&mut self, leaving: u32) {
+        self.tell_before(leaving, false);
+        let hashed = &mut self.hashed[hash(leaving)];
+        hashed.count -= 1;
+        let count = hashed.count;
+        if count == 0 {
+            *hashed = EMPTY;
+        } else if hashed.line == leaving
+            && let Some(at) = self.lines.iter().position(|&held| hash(held) == hash(leaving))
+        {
+            self.show(at, count);
+        }
+    }
+
+    /// Has the line at this place, one of several of its hash, found at one look.
+    fn show(&mut self, at: usize, count: u8) {
+        let line = self.lines[at];
+        let followed = self.position(line + 1).is_some();
+        self.hashed[hash(line)] = Hashed { line, at: at as u8, count, followed };
+    }
+
+    /// Notes for the line before this one whether this one is kept.
+    fn tell_before(&mut self, line: u32, kept: bool) {
+        let before = line.wrapping_sub(1);
+        let hashed = &mut self.hashed[hash(before)];
+        if hashed.line == before && before != NO_LINE {
+            hashed.followed = kept;
+        }
+    }
+}
+
+/// A cache of many lines in sets, within which the latest used line comes first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SetCache {
+    lines: Vec<u32>,
+    ways: usize,
+}
+
+impl SetCache {
+    pub fn new(lines: u16, ways: u16) -> Self {
+        Self { lines: vec![NO_LINE; lines.into()], ways: ways.into() }
+    }
+
+    pub fn clear(&mut self) {
+        self.lines.fill(NO_LINE);
+    }
+
+    /// Whether the line is there; it is from now on.
+    pub fn find_or_keep(&mut self, line: u32) -> bool {
+        let sets = self.lines.len() / self.ways;
+        let first = line as usize % sets * self.ways;
+        let set = &mut self.lines[first..first + self.ways];
+        let found = set.iter().position(|held| *held == line);
+        set[..=found.unwrap_or(self.ways - 1)].rotate_right(1);
+        set[0] = line;
+        found.is_some()
+    }
+}
