@@ -104,7 +104,7 @@ impl<'a> HeldBack<'a> {
         }
     }
 
-    /// Looks what holds back now; an interval that begins has begun at `since`.
+    /// Looks what holds back now; an interval that begins or ends does so at `since`.
     fn look(&mut self, machine: &Machine, since: u64) {
         match (self.holder(machine), &mut self.open) {
             (Some(holder), None) => {
@@ -118,8 +118,7 @@ impl<'a> HeldBack<'a> {
             }
             (None, Some(_)) => {
                 if let Some(open) = self.open.take() {
-                    let ended = machine.cycles().0;
-                    self.note(open, ended, self.newest);
+                    self.note(open, since, self.newest);
                 }
             }
             (None, None) => {}
@@ -222,7 +221,7 @@ impl Observer for HeldBack<'_> {
 
     fn entered(&mut self, machine: &Machine, exception: u16) {
         self.calls.entered(machine, exception);
-        // The entry began when everything before had ended.
+        // The entry began when everything before had ended, and a mask with it.
         if self.open.is_none() {
             self.newest = machine.register(Register::Pc);
             self.newest_node = self.calls.innermost();

@@ -129,6 +129,9 @@ struct Walk<'a, S> {
     /// The last cycle whose point belongs to the piece, once that is known.
     last: Option<u64>,
     held: Option<HeldSince>,
+    /// What has held it back since before the piece, where something does: the piece before
+    /// tells of that to its end.
+    before: Option<Holder>,
     /// Points that have got an answer.
     answered: u64,
     /// How long before its end the last step that was no plain instruction did not look any
@@ -152,6 +155,7 @@ pub fn walk<S: Seeker>(seeker: &mut S, mut machine: Machine, window: Window) {
         seen: now.max(window.from),
         last: None,
         held: None,
+        before: None,
         answered: 0,
         unseen: 0,
     };
@@ -173,7 +177,10 @@ pub fn walk<S: Seeker>(seeker: &mut S, mut machine: Machine, window: Window) {
             walk.seen = now;
         }
         let holder = walk.machine.holds_back(interrupt);
-        walk.note_holder(holder, now, previous.is_none());
+        if previous.is_none() {
+            walk.before = holder;
+        }
+        walk.note_holder(holder, now);
         let looks = walk.machine.sees_pending();
         // Inside an instruction that began with the interrupt held back, another one might
         // have been noticed.
@@ -331,9 +338,9 @@ impl<S: Seeker> Walk<'_, S> {
         self.seeker.add(points, answer, self.machine.register(Register::Pc));
     }
 
-    fn note_holder(&mut self, holder: Option<Holder>, now: u64, first: bool) {
+    fn note_holder(&mut self, holder: Option<Holder>, now: u64) {
         let pc = self.machine.register(Register::Pc);
-        // What began before the piece is the business of the one before.
+        self.before.take_if(|before| Some(*before) != holder);
         let same = |held: &HeldSince| Some(held.holder) == holder;
         if let Some(since) = self.held.take_if(|held| !same(held)) {
             let HeldSince { cycle, pc: from, holder, asleep } = since;
@@ -342,8 +349,8 @@ impl<S: Seeker> Walk<'_, S> {
         }
         if let Some(holder) = holder
             && self.held.is_none()
+            && self.before.is_none()
             && self.last.is_none()
-            && !first
             && self.seeker.notes_held()
         {
             self.held = Some(HeldSince { cycle: now, pc, holder, asleep: 0 });

@@ -1,0 +1,190 @@
+//! For how long interrupts are held back in real kernels: what `rtmark worst` and
+//! `rtmark sim --masked` find, beside a trace that reads the mask registers at every boundary
+//! of instructions and knows nothing else.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+use rtmark_firmware::probes::{self, Kind, SECTION, SELECT_SYMBOL};
+use rtmark_firmware::{Builder, Switched, Tree};
+use rtmark_observe::{Held, HeldBack, HeldInterval, Map};
+use rtmark_runner::socs;
+use rtmark_sim::{Cycles, Image, Machine, Register};
+use rtmark_worst::{Control, Findings, Question, Reach, Share, Window, search};
+
+/// The interrupt whose handler every image of rtmark's own has.
+const INJECTED: u16 = 8;
+/// Cycles in the thick of the mixed load.
+const FROM: u64 = 25_000;
+const TO: u64 = 70_000;
+/// The most wait states of the flash of these socs.
+const WAITS: u64 = 5;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Mask {
+    Primask,
+    Basepri,
+}
+
+/// A stretch with a mask set: which, for how many cycles awake, between which instructions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Stretch {
+    mask: Mask,
+    cycles: u64,
+    from: u32,
+    to: u32,
+}
+
+/// The mask that holds back an interrupt of this priority.
+fn mask(machine: &Machine, priority: u8) -> Option<Mask> {
+    let read = |register| machine.register(register);
+    match (read(Register::Primask), read(Register::Basepri)) {
+        (1, _) => Some(Mask::Primask),
+        (_, level) if level != 0 && level <= priority.into() => Some(Mask::Basepri),
+        _ => None,
+    }
+}
+
+/// A machine at the first boundary from `cycle` on at which nothing is masked.
+fn unmasked(machine: &Machine, priority: u8, cycle: u64) -> Machine {
+    let mut machine = machine.clone();
+    machine.run(Cycles(cycle));
+    machine.settle();
+    while mask(&machine, priority).is_some() {
+        machine.advance(Cycles(u64::MAX)).expect("the load goes on");
+        machine.settle();
+    }
+    machine
+}
+
+/// Stretches up to a cycle, by what the registers say at each boundary of instructions.
+fn stretches(mut machine: Machine, priority: u8, to: u64) -> Vec<Stretch> {
+    let mut stretches = Vec::new();
+    // Which, since when and where, and how long the core has slept since.
+    let mut since: Option<(Mask, u64, u32)> = None;
+    let mut asleep = 0;
+    loop {
+        machine.settle();
+        let (now, pc) = (machine.cycles().0, machine.register(Register::Pc));
+        let set = mask(&machine, priority);
+        if let Some((mask, began, from)) = since.take_if(|(mask, ..)| set != Some(*mask)) {
+            stretches.push(Stretch { mask, cycles: now - began - asleep, from, to: pc });
+        }
+        if now >= to {
+            return stretches;
+        }
+        if let (Some(mask), None) = (set, since) {
+            (since, asleep) = (Some((mask, now, pc)), 0);
+        }
+        let sleeps = machine.is_asleep();
+        machine.advance(Cycles(u64::MAX)).expect("the load goes on");
+        if sleeps {
+            asleep += machine.cycles().0 - now;
+        }
+    }
+}
+
+/// The mixed load of a kernel on a soc, about to start, and the most urgent priority from
+/// which an interrupt may call the kernel.
+fn load(kernel: &str, soc: &str) -> (Machine, Image, u8) {
+    let tree = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../firmware");
+    let tree = Tree::find(Some(&tree)).expect("the tree");
+    let kernels = tree.kernels().expect("kernels");
+    let kernel = kernels.iter().find(|known| known.manifest.id.as_str() == kernel).expect(kernel);
+    let soc = socs::find(soc).expect("a soc").soc;
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("firmware-build");
+    let builder = Builder::new(tree).in_folder(&folder);
+    let switched = Switched::default();
+    let built = builder.build_load(kernel, &soc, &switched).expect("a load");
+    let image = Image::from_elf(&built["load"].elf).expect("an image");
+    let records = probes::parse(image.section(SECTION).expect("probes")).expect("good");
+    let index = records.iter().find_map(|record| match record.kind {
+        Kind::Scenario(index) => Some(index),
+        _ => None,
+    });
+    let mut machine = Machine::new(&soc);
+    machine.load(&image).expect("it fits");
+    let select = image.symbols().address_of(SELECT_SYMBOL).expect("a word that selects");
+    machine.poke_word(select, index.expect("a scenario")).expect("in flash");
+    let level = kernel.manifest.interrupt_level.get(soc.core.name()).copied().unwrap_or(0);
+    (machine, image, level << (8 - soc.priority_bits.min(4)))
+}
+
+fn searched(machine: &Machine, priority: u8, window: Window) -> Summary {
+    let question = Question {
+        interrupt: INJECTED,
+        priority,
+        windows: vec![window],
+        reach: Reach::Entry,
+        patience: 200_000,
+        woken: None,
+        ends: Vec::new(),
+        second: None,
+    };
+    let path = rtmark_worst::Path::new(machine.clone(), question).expect("a path");
+    let control =
+        Control { cancelled: &AtomicBool::new(false), share: Share::WHOLE, budget: u64::MAX };
+    let found = search(&path, &control, Findings::default(), |_| ());
+    let masked = found.intervals.values().filter_map(|found| {
+        let mask = match found.held {
+            rtmark_worst::Held::Primask => Mask::Primask,
+            rtmark_worst::Held::Basepri => Mask::Basepri,
+            _ => return None,
+        };
+        Some(((mask, found.from, found.to), (found.count, found.cycles)))
+    });
+    masked.collect()
+}
+
+/// How many stretches there are with a mask and between two places, and the longest.
+type Summary = BTreeMap<(Mask, u32, u32), (u64, u64)>;
+
+fn summary(stretches: &[Stretch]) -> Summary {
+    let mut summary = Summary::new();
+    for stretch in stretches {
+        let known = summary.entry((stretch.mask, stretch.from, stretch.to)).or_default();
+        *known = (known.0 + 1, stretch.cycles.max(known.1));
+    }
+    summary
+}
+
+/// Two masks one after the other are one interval in the list of `rtmark sim --masked`, so this
+/// is for kernels that use one: how many there are, all their cycles, and the longest.
+fn listed(machine: &Machine, image: &Image, to: u64) -> (u64, u64, u64) {
+    let mut held = HeldBack::new(machine, image, Held::ByMasks);
+    machine.clone().run_observed(Cycles(to), &mut held);
+    let intervals = held.intervals(Map::new(image, None));
+    let sum = |of: fn(&HeldInterval) -> u64| intervals.iter().map(of).sum();
+    (sum(|each| each.times), sum(|each| each.total_cycles), intervals[0].cycles)
+}
+
+#[test]
+fn masked_times_of_a_load_are_those_of_the_mask_registers() {
+    let loads = [
+        ("freertos", "stm32f405"),
+        ("embassy", "stm32f405"),
+        ("freertos", "stm32c031"),
+        ("lilos", "stm32c031"),
+    ];
+    for (kernel, soc) in loads {
+        let what = format!("{kernel} on {soc}");
+        let (machine, image, priority) = load(kernel, soc);
+        let running = unmasked(&machine, priority, FROM);
+        // One cycle more, for the boundary itself to be looked at.
+        let to = unmasked(&machine, priority, TO).cycles().0 + 1;
+        let trace = stretches(running.clone(), priority, to);
+        let seen = summary(&trace);
+        assert!(seen.len() >= 3 && trace.len() > 20, "{what}: {seen:?}");
+
+        let window = Window { from: running.cycles().0, to };
+        assert_eq!(searched(&machine, priority, window), seen, "{what}");
+        let cycles = || trace.iter().map(|stretch| stretch.cycles);
+        let (all, longest) = (cycles().sum::<u64>(), cycles().max().unwrap_or_default());
+        let (times, total, most) = listed(&running, &image, to);
+        assert_eq!(times, trace.len() as u64, "{what}");
+        // An observer is not told of the wait for code that an interrupt then comes before.
+        assert!((all - all / 100..=all).contains(&total), "{what}: {total} of {all}");
+        assert!((longest - WAITS..=longest).contains(&most), "{what}: {most} of {longest}");
+    }
+}
