@@ -2,14 +2,14 @@
 #   make run    install what is missing, build, run the default suite, show the table
 #   make test   the same for the tests
 # With a board behind a debug probe: make board, for an rtmark that has probe-rs in it.
-# For developers: make lint, make bench, make lockstep, make silicon, make pictures,
-# make clean.
+# For developers: make lint, make bench, make lockstep, make soak, make silicon,
+# make pictures, make clean.
 
 CARGO ?= cargo
 RTMARK = target/release/rtmark
 CORES = cortex-m0 cortex-m0plus cortex-m3 cortex-m4 cortex-m4f cortex-m33
 
-.PHONY: run test bench board lint lockstep silicon pictures build clean
+.PHONY: run test bench board lint lockstep soak silicon pictures build clean
 
 run:
 	@scripts/setup run
@@ -45,6 +45,11 @@ lockstep:
 	@for core in $(CORES); do \
 		target/release/rtmark-judge lockstep --core $$core --instructions 100000000 || exit 1; \
 	done
+
+# A million interrupts at random under the load of real kernels: is any worse than the worst?
+soak:
+	@scripts/setup test
+	RTMARK_SAMPLES=1000000 $(CARGO) test -p rtmark --test loads random -- --nocapture
 
 # The timing models beside cycles measured on chips (RTMARK_SILICON names the folder).
 silicon:

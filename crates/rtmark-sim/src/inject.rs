@@ -189,7 +189,8 @@ impl Machine {
         self.store_words(lowest, &stack);
         kept.put_back(self);
         self.system.nvic.withdraw(exception);
-        if begun && !dirty && cycle < next { Tried::Entered(Cycles(cycle)) } else { Tried::Unclear }
+        let clear = begun && !dirty && self.stays_in_handler(cycle, next);
+        if clear { Tried::Entered(Cycles(cycle)) } else { Tried::Unclear }
     }
 
     /// As [`Machine::try_entry`] with the interrupt becoming pending in a cycle behind the one
@@ -243,7 +244,7 @@ impl Machine {
         kept.put_back(self);
         self.system.nvic.withdraw(exception);
         self.gave_way = before;
-        let clear = begun && !dirty && cycle < next;
+        let clear = begun && !dirty && self.stays_in_handler(cycle, next);
         gave_way.then_some(if clear { Tried::Entered(Cycles(cycle)) } else { Tried::Unclear })
     }
 
@@ -251,6 +252,12 @@ impl Machine {
     fn next_of_all(&self) -> u64 {
         let next = self.system.systick.next_zero().unwrap_or(u64::MAX);
         next.min(self.devices.next()).min(self.rtt.next()).min(self.next_scheduled())
+    }
+
+    /// Whether the first instruction of a handler, which begins in a cycle, is sure to execute
+    /// before anything happens: it might be one that gives way, and begin anew.
+    const fn stays_in_handler(&self, cycle: u64, next: u64) -> bool {
+        cycle.saturating_add(self.lead) < next
     }
 
     /// The address so many words below the stack pointer, once that is aligned.

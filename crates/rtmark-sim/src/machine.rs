@@ -404,6 +404,11 @@ impl Machine {
         id
     }
 
+    /// What has been noted since [`Machine::take_hits`] was last called, in order.
+    pub fn hits(&self) -> &[Hit] {
+        &self.watches.hits
+    }
+
     /// What has been noted since the last call, in order.
     pub fn take_hits(&mut self) -> Vec<Hit> {
         std::mem::take(&mut self.watches.hits)

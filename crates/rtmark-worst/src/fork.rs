@@ -101,9 +101,12 @@ impl Outcome {
 struct Eye<'a> {
     path: &'a Path,
     exception: u32,
-    /// The cycle in which the handler's first instruction came up.
+    /// The cycle in which the interrupt becomes pending.
+    at: u64,
+    /// The cycle in which the handler's first instruction was executed. One that gives way to
+    /// another interrupt has not been, and comes again.
     entered: Option<u64>,
-    /// Where the interrupted code goes on: pc, sp, exception.
+    /// Where the interrupted code goes on, once the handler has come up: pc, sp, exception.
     back: Option<(u32, u32, u32)>,
     outcome: Outcome,
     woken_seen: bool,
@@ -126,11 +129,14 @@ impl Observer for Eye<'_> {
     fn before(&mut self, machine: &Machine) -> ControlFlow<()> {
         let handled = machine.register(Register::Xpsr) & 0x1FF;
         if self.entered.is_none() {
-            if handled == self.exception {
-                self.entered = Some(machine.cycles().0);
-                self.back = frame(machine);
+            self.entered = self.path.served(machine, self.at);
+            if self.entered.is_none() {
+                let begins = handled == self.exception && machine.cycles().0 >= self.at;
+                if begins && self.back.is_none() {
+                    self.back = frame(machine);
+                }
+                return ControlFlow::Continue(());
             }
-            return ControlFlow::Continue(());
         }
         let question = self.path.question();
         if question.reach == Reach::Entry {
@@ -164,9 +170,7 @@ pub fn follow(path: &Path, machine: &Machine, at: u64) -> Outcome {
         // To the end of the program: the run without the interrupt says how long that is.
         let until = path.ended().max(at).saturating_add(path.question().patience);
         let stop = copy.run(Cycles(until));
-        let hits = copy.take_hits();
-        let mut hits = hits.iter().filter(|hit| hit.watch == path.handler_watch());
-        let entered = hits.find(|hit| hit.cycle.0 >= at).map(|hit| hit.cycle.0);
+        let entered = path.served(&copy, at);
         let unserved = || Unserved::of(&copy, &stop, path.question().interrupt);
         return Outcome {
             entered,
@@ -178,6 +182,7 @@ pub fn follow(path: &Path, machine: &Machine, at: u64) -> Outcome {
     let mut eye = Eye {
         path,
         exception: u32::from(path.question().interrupt) + 16,
+        at,
         entered: None,
         back: None,
         outcome: Outcome::default(),
@@ -187,7 +192,7 @@ pub fn follow(path: &Path, machine: &Machine, at: u64) -> Outcome {
     let until = at.saturating_add(path.question().patience);
     // However the run ends: what has not come by then has not come.
     let stop = copy.run_observed(Cycles(until), &mut eye);
-    let Some(since) = eye.entered else {
+    let Some(since) = eye.entered.or_else(|| path.served(&copy, at)) else {
         return Outcome::never(Unserved::of(&copy, &stop, path.question().interrupt));
     };
     let hits = copy.take_hits();
@@ -202,7 +207,7 @@ pub fn follow(path: &Path, machine: &Machine, at: u64) -> Outcome {
     let usual = path.end_after(before.unwrap_or(at.saturating_sub(1)));
     let ended = first(ends);
     Outcome {
-        entered: first(when(&|watch| watch == path.handler_watch())),
+        entered: Some(since),
         woken: first(when(&|watch| Some(watch) == path.woken_watch())),
         resumed: eye.outcome.resumed,
         verdict: None,

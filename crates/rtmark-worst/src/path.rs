@@ -3,7 +3,7 @@
 //! Knows nothing of interrupts but which one it is. Pieces depend on the question alone,
 //! so that every computer cuts a search at the same places.
 
-use rtmark_sim::{Cycles, Machine, Stop, Watch, WatchId};
+use rtmark_sim::{Cycles, Hit, Machine, Stop, Watch, WatchId};
 use serde::{Deserialize, Serialize};
 
 /// The most cycles of one piece: long enough that a copy of the machine costs nothing
@@ -253,8 +253,11 @@ impl Path {
         self.question.second.as_ref().zip(self.second.as_ref())
     }
 
-    pub(crate) fn handler_watch(&self) -> WatchId {
-        self.line.handler_watch
+    /// When the handler's first instruction was executed in a machine that has gone along the
+    /// path with the interrupt pending since a cycle, if it was.
+    pub fn served(&self, machine: &Machine, since: u64) -> Option<u64> {
+        let ours = |hit: &&Hit| hit.watch == self.line.handler_watch && hit.cycle.0 >= since;
+        machine.hits().iter().find(ours).map(|hit| hit.cycle.0)
     }
 
     pub(crate) fn woken_watch(&self) -> Option<WatchId> {

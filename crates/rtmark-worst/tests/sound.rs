@@ -12,13 +12,15 @@ use support::*;
 
 const INTERRUPT: u16 = 1;
 const PRIORITY: u8 = 0x40;
+/// SysTick and interrupt 0 are more urgent than this.
+const LESS_URGENT: u8 = 0xC0;
 
 /// A program that does all that can make a difference to an interrupt: it masks in every
 /// way, lets a clock and an interrupt of its own come, chains, nests, sleeps with
 /// interrupts open and masked, and asks what is pending.
-fn program(core: CoreKind) -> Firmware {
+fn program(core: CoreKind, priority: u8) -> Firmware {
     let mut firmware = Firmware::new();
-    firmware.store(SHPR3, 0x80C0_0000).store(NVIC_IPR, 0x00_00_40_80).enable(1);
+    firmware.store(SHPR3, 0x80C0_0000).store(NVIC_IPR, u32::from(priority) << 8 | 0x80).enable(1);
     firmware.store(SYST_RVR, 399).store(SYST_CVR, 0).store(SYST_CSR, 7);
     if core == CoreKind::CortexM4F {
         firmware.fpu().op(&[0xEE00, 0x0A10]);
@@ -48,7 +50,8 @@ fn program(core: CoreKind) -> Firmware {
     // push {r4, lr}; ...; pop {r4, pc}: a return that an interrupt may come into.
     firmware.handler(15).op(&[0xB510]).nops(8).op(&[0xBD10]);
     firmware.handler(16).nops(3).op(&[CPSID_I]).nops(2).op(&[CPSIE_I, BX_LR]);
-    firmware.handler(17).mark("handler").op(&[NOP, NOP]).mark("woken").op(&[NOP, BX_LR]);
+    // push {r0-r7}, which gives way to a more urgent one; pop {r0-r7}
+    firmware.handler(17).mark("handler").op(&[0xB4FF, NOP]).mark("woken").op(&[0xBCFF, BX_LR]);
     firmware
 }
 
@@ -87,9 +90,9 @@ fn all(path: &Path) -> Findings {
 }
 
 /// When marks are first reached after the interrupt, run from reset.
-fn brute(firmware: &Firmware, soc: &Soc, point: u64) -> (u64, u64) {
+fn brute(firmware: &Firmware, soc: &Soc, priority: u8, point: u64) -> (u64, u64) {
     let mut machine = machine(firmware, soc);
-    machine.arm_interrupt(INTERRUPT, PRIORITY);
+    machine.arm_interrupt(INTERRUPT, priority);
     machine.watch(Watch::Execute(firmware.address("handler")));
     machine.watch(Watch::Execute(firmware.address("woken")));
     machine.pend_interrupt(INTERRUPT, Cycles(point));
@@ -107,22 +110,24 @@ fn brute(firmware: &Firmware, soc: &Soc, point: u64) -> (u64, u64) {
 #[test]
 fn the_search_equals_a_run_from_reset_for_each_point() {
     for &core in CoreKind::ALL {
-        for (soc, window) in [
-            (soc(core), Window { from: 150, to: 1_100 }),
-            (slow(core), Window { from: 300, to: 1_250 }),
+        for (soc, priority, window) in [
+            (soc(core), PRIORITY, Window { from: 150, to: 1_100 }),
+            (slow(core), PRIORITY, Window { from: 300, to: 1_250 }),
+            (soc(core), LESS_URGENT, Window { from: 1_100, to: 2_050 }),
+            (slow(core), LESS_URGENT, Window { from: 300, to: 1_250 }),
         ] {
-            let firmware = program(core);
+            let firmware = program(core, priority);
             let mut counts: [BTreeMap<i64, u64>; 2] = Default::default();
             let mut worst = (0, 0);
             let mut per_point = Vec::new();
             let path = |reach| {
-                let question = question(&firmware, reach, window);
+                let question = Question { priority, ..question(&firmware, reach, window) };
                 Path::new(machine(&firmware, &soc), question).expect("fine")
             };
             let found = all(&path(Reach::Entry));
             let first = path(Reach::Entry).at(window.from).cycles().0 + 1;
             for point in first..first + found.points {
-                let (handler, woken) = brute(&firmware, &soc, point);
+                let (handler, woken) = brute(&firmware, &soc, priority, point);
                 let latency = (handler - point).cast_signed();
                 per_point.push(latency);
                 *counts[0].entry(latency).or_default() += 1;
@@ -149,7 +154,7 @@ fn the_search_equals_a_run_from_reset_for_each_point() {
 #[test]
 fn pieces_shares_and_threads_make_no_difference() {
     let core = CoreKind::CortexM4F;
-    let firmware = program(core);
+    let firmware = program(core, PRIORITY);
     let soc = slow(core);
     let window = Window { from: 300, to: 26_000 };
     let question = question(&firmware, Reach::Entry, window);
@@ -184,7 +189,7 @@ fn pieces_shares_and_threads_make_no_difference() {
 fn held_stretches_agree_with_the_mask_registers() {
     // Nothing but PRIMASK and BASEPRI holds back what is above every other priority.
     let core = CoreKind::CortexM3;
-    let firmware = program(core);
+    let firmware = program(core, PRIORITY);
     let window = Window { from: 150, to: 6_000 };
     let mut question = question(&firmware, Reach::Entry, window);
     question.priority = 0x10;
@@ -229,7 +234,7 @@ fn held_stretches_agree_with_the_mask_registers() {
 #[test]
 fn moments_at_random_never_exceed_the_worst() {
     let core = CoreKind::CortexM0Plus;
-    let (firmware, soc) = (program(core), slow(core));
+    let (firmware, soc) = (program(core, PRIORITY), slow(core));
     let window = Window { from: 300, to: 20_000 };
     let question = question(&firmware, Reach::Entry, window);
     let path = Path::new(machine(&firmware, &soc), question).expect("fine");

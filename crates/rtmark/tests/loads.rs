@@ -1,6 +1,5 @@
-//! For how long interrupts are held back in real kernels: what `rtmark worst` and
-//! `rtmark sim --masked` find, beside a trace that reads the mask registers at every boundary
-//! of instructions and knows nothing else.
+//! What searches say of real kernels under their mixed load, beside judges that know nothing
+//! of how it was found: a trace of the mask registers, and an interrupt at random moments.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -11,7 +10,7 @@ use rtmark_firmware::{Builder, Switched, Tree};
 use rtmark_observe::{Held, HeldBack, HeldInterval, Map};
 use rtmark_runner::socs;
 use rtmark_sim::{Cycles, Image, Machine, Register};
-use rtmark_worst::{Control, Findings, Question, Reach, Share, Window, search};
+use rtmark_worst::{Aspect, Control, Findings, Question, Reach, Share, Window, search};
 
 /// The interrupt whose handler every image of rtmark's own has.
 const INJECTED: u16 = 8;
@@ -111,7 +110,8 @@ fn load(kernel: &str, soc: &str) -> (Machine, Image, u8) {
     (machine, image, level << (8 - soc.priority_bits.min(4)))
 }
 
-fn searched(machine: &Machine, priority: u8, window: Window) -> Summary {
+/// What a search for the handler's latency finds in a window, and the path that it went.
+fn searched(machine: &Machine, priority: u8, window: Window) -> (Findings, rtmark_worst::Path) {
     let question = Question {
         interrupt: INJECTED,
         priority,
@@ -125,7 +125,10 @@ fn searched(machine: &Machine, priority: u8, window: Window) -> Summary {
     let path = rtmark_worst::Path::new(machine.clone(), question).expect("a path");
     let control =
         Control { cancelled: &AtomicBool::new(false), share: Share::WHOLE, budget: u64::MAX };
-    let found = search(&path, &control, Findings::default(), |_| ());
+    (search(&path, &control, Findings::default(), |_| ()), path)
+}
+
+fn by_masks(found: &Findings) -> Summary {
     let masked = found.intervals.values().filter_map(|found| {
         let mask = match found.held {
             rtmark_worst::Held::Primask => Mask::Primask,
@@ -178,7 +181,7 @@ fn masked_times_of_a_load_are_those_of_the_mask_registers() {
         assert!(seen.len() >= 3 && trace.len() > 20, "{what}: {seen:?}");
 
         let window = Window { from: running.cycles().0, to };
-        assert_eq!(searched(&machine, priority, window), seen, "{what}");
+        assert_eq!(by_masks(&searched(&machine, priority, window).0), seen, "{what}");
         let cycles = || trace.iter().map(|stretch| stretch.cycles);
         let (all, longest) = (cycles().sum::<u64>(), cycles().max().unwrap_or_default());
         let (times, total, most) = listed(&running, &image, to);
@@ -186,5 +189,62 @@ fn masked_times_of_a_load_are_those_of_the_mask_registers() {
         // An observer is not told of the wait for code that an interrupt then comes before.
         assert!((all - all / 100..=all).contains(&total), "{what}: {total} of {all}");
         assert!((longest - WAITS..=longest).contains(&most), "{what}: {most} of {longest}");
+    }
+}
+
+/// How many moments at random; `make soak` asks for a million.
+fn samples() -> usize {
+    let asked = std::env::var("RTMARK_SAMPLES").ok();
+    asked.map_or(20_000, |number| number.parse().expect("RTMARK_SAMPLES is a number"))
+}
+
+/// As someone with a board would: an interrupt at random, again and again, each from a run of its
+/// own. None is served later than the search says is the worst.
+#[test]
+fn no_moment_at_random_is_worse_than_the_worst() {
+    for (kernel, soc) in [("freertos", "stm32f405"), ("rtic", "stm32c031")] {
+        let (machine, _, priority) = load(kernel, soc);
+        let (from, to) = (FROM, 80_000);
+        let (found, path) = searched(&machine, priority, Window { from, to });
+        let latencies = found.aspect(Aspect::Handler).expect("answers");
+        let worst = latencies.worst().expect("a worst one").cycles;
+
+        // A plain generator, so that the moments are the same each time.
+        let mut state = 0x2545_F491_4F6C_DD1D_u64;
+        let mut moments: Vec<_> = (0..samples())
+            .map(|_| {
+                state ^= state << 13;
+                state ^= state >> 7;
+                state ^= state << 17;
+                from + 1 + state % (to - from)
+            })
+            .collect();
+        moments.sort_unstable();
+        let mut running = path.at(from);
+        let (mut missed, mut most) = (0, 0);
+        for moment in moments {
+            // Some way before, so that it comes into whatever is being executed by then.
+            if moment > running.cycles().0 + 300 {
+                running.run(Cycles(moment - 200));
+                running.take_hits();
+            }
+            if running.cycles().0 >= moment {
+                continue;
+            }
+            let mut machine = running.clone();
+            machine.pend_interrupt(INJECTED, Cycles(moment));
+            machine.run(Cycles(moment + 2 * worst.unsigned_abs()));
+            let served = path.served(&machine, moment).expect("it is served") - moment;
+            if served.cast_signed() > worst {
+                println!("at {moment} {served}, from {}", running.cycles().0);
+            }
+            most = most.max(served);
+            missed += usize::from(served.cast_signed() < worst);
+        }
+        println!("{kernel} on {soc}: at worst {most} of {worst}, {missed} of {} less", samples());
+        assert!(
+            most.cast_signed() <= worst,
+            "{kernel} on {soc}: {most} at random, {worst} searched"
+        );
     }
 }
