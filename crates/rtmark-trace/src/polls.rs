@@ -196,13 +196,18 @@ impl<'a, 'elf> Polls<'a, 'elf> {
     }
 
     /// The task whose code is inlined at a place: the outermost future of the program's own.
+    /// RTIC's dispatchers have closures, too, that call tasks and wake them; they are symbols,
+    /// and no task of RTIC's is.
     fn inlined(&self, pc: u32) -> Option<String> {
         let frames = self.lines?.inlined_at(pc);
+        let is_dispatcher = |name: &String| {
+            matches!(self.calling, Calling::Inlined) && self.symbols.address_of(name).is_some()
+        };
         frames
             .into_iter()
             .rev()
-            .filter_map(|frame| frame.function)
-            .find_map(|name| task_name(&name))
+            .filter_map(|frame| task_name(&frame.function?))
+            .find(|name| !is_dispatcher(name))
     }
 }
 
@@ -213,7 +218,9 @@ fn task_name(function: &str) -> Option<String> {
     let is_future =
         ["{{closure}}", "{closure", "{async"].iter().any(|mark| function.contains(mark));
     let of_library = LIBRARIES.iter().any(|library| path.starts_with(library));
-    if !is_future || of_library || path.starts_with('<') {
+    // What RTIC's macros make to start a task belongs to the task that calls it.
+    let starts_task = path.contains("::__rtic_internal_");
+    if !is_future || of_library || starts_task || path.starts_with('<') {
         return None;
     }
     let own = path.rsplit("::").next()?.trim_start_matches("__");
@@ -234,6 +241,7 @@ mod tests {
         assert_eq!(name("load::slow::{async_fn#0}::{closure#0}").as_deref(), Some("slow"));
         assert_eq!(name("core::future::poll_fn::{{closure}}"), None);
         assert_eq!(name("<embassy_sync::X as Future>::poll"), None);
+        assert_eq!(name("load::app::__rtic_internal_fast_spawn::{{closure}}"), None);
         assert_eq!(name("load::middle"), None);
     }
 }

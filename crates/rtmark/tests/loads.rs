@@ -7,9 +7,10 @@ use std::sync::atomic::AtomicBool;
 
 use rtmark_firmware::probes::{self, Kind, SECTION, SELECT_SYMBOL};
 use rtmark_firmware::{Builder, Switched, Tree};
-use rtmark_observe::{Held, HeldBack, HeldInterval, Map};
+use rtmark_observe::{Held, HeldBack, HeldInterval, Lines, Map};
 use rtmark_runner::socs;
 use rtmark_sim::{Cycles, Image, Machine, Register};
+use rtmark_trace::{Recorder, Tasks};
 use rtmark_worst::{Aspect, Control, Findings, Question, Reach, Share, Window, search};
 
 /// The interrupt whose handler every image of rtmark's own has.
@@ -84,9 +85,16 @@ fn stretches(mut machine: Machine, priority: u8, to: u64) -> Vec<Stretch> {
     }
 }
 
-/// The mixed load of a kernel on a soc, about to start, and the most urgent priority from
-/// which an interrupt may call the kernel.
-fn load(kernel: &str, soc: &str) -> (Machine, Image, u8) {
+/// The mixed load of a kernel on a soc, about to start.
+struct Load {
+    machine: Machine,
+    elf: Vec<u8>,
+    image: Image,
+    /// The most urgent priority from which an interrupt may call the kernel.
+    priority: u8,
+}
+
+fn load(kernel: &str, soc: &str) -> Load {
     let tree = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../firmware");
     let tree = Tree::find(Some(&tree)).expect("the tree");
     let kernels = tree.kernels().expect("kernels");
@@ -95,8 +103,9 @@ fn load(kernel: &str, soc: &str) -> (Machine, Image, u8) {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("firmware-build");
     let builder = Builder::new(tree).in_folder(&folder);
     let switched = Switched::default();
-    let built = builder.build_load(kernel, &soc, &switched).expect("a load");
-    let image = Image::from_elf(&built["load"].elf).expect("an image");
+    let mut built = builder.build_load(kernel, &soc, &switched).expect("a load");
+    let elf = built.remove("load").expect("an image").elf;
+    let image = Image::from_elf(&elf).expect("an image");
     let records = probes::parse(image.section(SECTION).expect("probes")).expect("good");
     let index = records.iter().find_map(|record| match record.kind {
         Kind::Scenario(index) => Some(index),
@@ -107,7 +116,7 @@ fn load(kernel: &str, soc: &str) -> (Machine, Image, u8) {
     let select = image.symbols().address_of(SELECT_SYMBOL).expect("a word that selects");
     machine.poke_word(select, index.expect("a scenario")).expect("in flash");
     let level = kernel.manifest.interrupt_level.get(soc.core.name()).copied().unwrap_or(0);
-    (machine, image, level << (8 - soc.priority_bits.min(4)))
+    Load { machine, elf, image, priority: level << (8 - soc.priority_bits.min(4)) }
 }
 
 /// What a search for the handler's latency finds in a window, and the path that it went.
@@ -172,7 +181,7 @@ fn masked_times_of_a_load_are_those_of_the_mask_registers() {
     ];
     for (kernel, soc) in loads {
         let what = format!("{kernel} on {soc}");
-        let (machine, image, priority) = load(kernel, soc);
+        let Load { machine, image, priority, .. } = load(kernel, soc);
         let running = unmasked(&machine, priority, FROM);
         // One cycle more, for the boundary itself to be looked at.
         let to = unmasked(&machine, priority, TO).cycles().0 + 1;
@@ -203,7 +212,7 @@ fn samples() -> usize {
 #[test]
 fn no_moment_at_random_is_worse_than_the_worst() {
     for (kernel, soc) in [("freertos", "stm32f405"), ("rtic", "stm32c031")] {
-        let (machine, _, priority) = load(kernel, soc);
+        let Load { machine, priority, .. } = load(kernel, soc);
         let (from, to) = (FROM, 80_000);
         let (found, path) = searched(&machine, priority, Window { from, to });
         let latencies = found.aspect(Aspect::Handler).expect("answers");
@@ -246,5 +255,51 @@ fn no_moment_at_random_is_worse_than_the_worst() {
             most.cast_signed() <= worst,
             "{kernel} on {soc}: {most} at random, {worst} searched"
         );
+    }
+}
+
+/// The tasks of a kernel's load. FreeRTOS has software timers for what happens once and every so
+/// often, lilos waits for the alarm in a task of its own, closures are called as what they do.
+fn tasks_of(kernel: &str) -> Vec<&str> {
+    let all = ["consumer", "every", "fast", "judge", "middle", "once", "server", "slow", "urgent"];
+    match kernel {
+        "freertos" => {
+            let own = all.into_iter().filter(|name| !matches!(*name, "every" | "once"));
+            ["IDLE", "Tmr Svc"].into_iter().chain(own).collect()
+        }
+        "lilos" => {
+            let mut tasks = all.to_vec();
+            tasks.insert(3, "given_by_alarm");
+            tasks
+        }
+        "evloop" => vec![
+            "begin_step",
+            "consume_step",
+            "fast_step",
+            "give_step",
+            "middle_step",
+            "serve_step",
+            "slow_ends",
+            "slow_step",
+        ],
+        _ => all.to_vec(),
+    }
+}
+
+#[test]
+fn timelines_have_the_tasks_of_the_load() {
+    for kernel in ["freertos", "embassy", "lilos", "rtic", "evloop"] {
+        let Load { machine, elf, image, .. } = load(kernel, "stm32f405");
+        let mut machine = machine;
+        let lines = Lines::new(&elf);
+        let tasks = Tasks::new(&elf, &image, lines.as_ref());
+        let mut recorder = Recorder::new(&machine, &image, tasks, []);
+        machine.run_observed(Cycles(TO), &mut recorder);
+        let timeline = recorder.finish(TO);
+        let tracks = timeline.tracks.iter().filter(|track| track.category == "task");
+        let mut named: Vec<_> = tracks.map(|track| track.name.as_str()).collect();
+        named.sort_unstable();
+        named.retain(|name| !matches!(*name, "embassy_main" | "init"));
+        assert_eq!(named, tasks_of(kernel), "{kernel}");
     }
 }
