@@ -49,7 +49,7 @@ lockstep:
 # A million interrupts at random under the load of real kernels: is any worse than the worst?
 soak:
 	@scripts/setup test
-	RTMARK_SAMPLES=1000000 $(CARGO) test -p rtmark --test loads random -- --nocapture
+	RTMARK_SAMPLES=1000000 $(CARGO) test -p rtmark --test loads random
 
 # The timing models beside cycles measured on chips (RTMARK_SILICON names the folder).
 silicon:

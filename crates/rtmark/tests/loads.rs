@@ -230,7 +230,7 @@ fn no_moment_at_random_is_worse_than_the_worst() {
             .collect();
         moments.sort_unstable();
         let mut running = path.at(from);
-        let (mut missed, mut most) = (0, 0);
+        let mut worst_met = 0;
         for moment in moments {
             // Some way before, so that it comes into whatever is being executed by then.
             if moment > running.cycles().0 + 300 {
@@ -244,17 +244,11 @@ fn no_moment_at_random_is_worse_than_the_worst() {
             machine.pend_interrupt(INJECTED, Cycles(moment));
             machine.run(Cycles(moment + 2 * worst.unsigned_abs()));
             let served = path.served(&machine, moment).expect("it is served") - moment;
-            if served.cast_signed() > worst {
-                println!("at {moment} {served}, from {}", running.cycles().0);
-            }
-            most = most.max(served);
-            missed += usize::from(served.cast_signed() < worst);
+            assert!(served.cast_signed() <= worst, "{kernel} on {soc}: {served} at {moment}");
+            worst_met += usize::from(served.cast_signed() == worst);
         }
-        println!("{kernel} on {soc}: at worst {most} of {worst}, {missed} of {} less", samples());
-        assert!(
-            most.cast_signed() <= worst,
-            "{kernel} on {soc}: {most} at random, {worst} searched"
-        );
+        // With many more moments than there are cycles, the worst one has been among them.
+        assert!(worst_met > 0 || samples() < 500_000, "{kernel} on {soc}: never {worst}");
     }
 }
 
