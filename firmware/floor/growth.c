@@ -170,6 +170,21 @@ static struct delayed *make_contexts(void)
     return contexts;
 }
 
+/* All for the same tick, in one go: one by one each would be inserted behind those before it, and
+ * a tick might come between two of them. */
+static void delay_together(struct delayed *contexts, uint32_t duration)
+{
+    const uint32_t last = rtmark_point() - 1u;
+
+    for (uint32_t number = 0; number <= last; number++) {
+        contexts[number].ticks = number == 0u ? duration : 0u;
+        contexts[number].next = number < last ? &contexts[number + 1u] : NULL;
+    }
+    cortex_m_disable_interrupts();
+    delayed = contexts;
+    cortex_m_enable_interrupts();
+}
+
 static void delay_all(void)
 {
     struct delayed *const contexts = make_contexts();
@@ -214,9 +229,7 @@ static void tick_due(void)
     start_ticks();
     for (uint32_t sample = 1; sample <= RTMARK_POINT_SAMPLES; sample++) {
         ready[0] = ready[1] = 0;
-        for (uint32_t number = 0; number < rtmark_point(); number++) {
-            insert(&contexts[number], 1);
-        }
+        delay_together(contexts, 1);
         sleep_until_ready();
         RTMARK_END("growth.tick.due");
 

@@ -14,8 +14,11 @@
 #elif __ARM_ARCH_PROFILE != 'M'
 #define growthSTACK_WORDS    128
 #else
-#define growthSTACK_WORDS    ( RTMARK_CORE_HAS_FPU ? 64 : 44 )
+#define growthSTACK_WORDS    ( RTMARK_CORE_HAS_FPU ? 72 : 52 )
 #endif
+
+/* Those that wait for something are switched away from deeper inside the kernel. */
+#define growthWAITING_STACK_WORDS    ( growthSTACK_WORDS + 8 )
 
 #define growthLONG_DELAY     ( ( TickType_t ) 10000 )
 
@@ -35,24 +38,26 @@ static void * prvRoom( size_t xBytes )
 
 static void prvCreate( TaskFunction_t pxCode,
                        uint32_t ulNumber,
-                       UBaseType_t uxPriority )
+                       UBaseType_t uxPriority,
+                       uint32_t ulStackWords )
 {
     StaticTask_t * const pxTask = prvRoom( sizeof( StaticTask_t ) );
-    StackType_t * const pxStack = prvRoom( growthSTACK_WORDS * sizeof( StackType_t ) );
+    StackType_t * const pxStack = prvRoom( ulStackWords * sizeof( StackType_t ) );
 
-    xTaskCreateStatic( pxCode, "growth", growthSTACK_WORDS, ( void * ) ( uintptr_t ) ulNumber, uxPriority, pxStack, pxTask );
+    xTaskCreateStatic( pxCode, "growth", ulStackWords, ( void * ) ( uintptr_t ) ulNumber, uxPriority, pxStack, pxTask );
 }
 
 /* As many tasks as the point says, and the one that measures. */
 static void prvCreateAll( TaskFunction_t pxCounted,
                           UBaseType_t uxPriority,
+                          uint32_t ulStackWords,
                           TaskFunction_t pxMeasuring )
 {
     xBenchCreateTask( pxMeasuring, "measuring", benchLOW_PRIORITY );
 
     for( uint32_t ulNumber = 0; ulNumber < rtmark_point(); ulNumber++ )
     {
-        prvCreate( pxCounted, ulNumber, uxPriority );
+        prvCreate( pxCounted, ulNumber, uxPriority, ulStackWords );
     }
 }
 
@@ -82,7 +87,7 @@ static void vYieldTask( void * pvParameters )
 
 static void prvYield( void )
 {
-    prvCreateAll( vYieldTask, benchLOW_PRIORITY, vYieldTask );
+    prvCreateAll( vYieldTask, benchLOW_PRIORITY, growthSTACK_WORDS, vYieldTask );
 }
 RTMARK_SCENARIO( "growth.yield.ready", prvYield );
 
@@ -115,7 +120,7 @@ static void vSpinTask( void * pvParameters )
 
 static void prvTickDelayed( void )
 {
-    prvCreateAll( vDelayedTask, growthABOVE, vSpinTask );
+    prvCreateAll( vDelayedTask, growthABOVE, growthSTACK_WORDS, vSpinTask );
 }
 RTMARK_SCENARIO( "growth.tick.delayed", prvTickDelayed );
 
@@ -159,7 +164,7 @@ static void prvTickDue( void )
 {
     for( uint32_t ulNumber = 0; ulNumber < rtmark_point(); ulNumber++ )
     {
-        prvCreate( vDueTask, ulNumber, benchLOW_PRIORITY );
+        prvCreate( vDueTask, ulNumber, benchLOW_PRIORITY, growthSTACK_WORDS );
     }
 }
 RTMARK_SCENARIO( "growth.tick.due", prvTickDue );
@@ -216,7 +221,7 @@ static void vMeanwhileTask( void * pvParameters )
 static void prvDelay( void )
 {
     xBenchCreateTask( vLaterTask, "later", growthABOVE );
-    prvCreateAll( vEarlierTask, growthABOVE, vMeanwhileTask );
+    prvCreateAll( vEarlierTask, growthABOVE, growthSTACK_WORDS, vMeanwhileTask );
 }
 RTMARK_SCENARIO( "growth.delay.delayed", prvDelay );
 
@@ -263,7 +268,7 @@ static void vGivingTask( void * pvParameters )
 static void prvWakeOne( void )
 {
     xSemaphore = xSemaphoreCreateBinaryStatic( &xSemaphoreBuffer );
-    prvCreateAll( vTakingTask, growthBELOW, vGivingTask );
+    prvCreateAll( vTakingTask, growthBELOW, growthWAITING_STACK_WORDS, vGivingTask );
 }
 RTMARK_SCENARIO( "growth.wake.one", prvWakeOne );
 
@@ -306,7 +311,7 @@ static void vPostingTask( void * pvParameters )
 static void prvWakeAll( void )
 {
     xEvents = xEventGroupCreateStatic( &xEventsBuffer );
-    prvCreateAll( vWaitingTask, growthBELOW, vPostingTask );
+    prvCreateAll( vWaitingTask, growthBELOW, growthWAITING_STACK_WORDS, vPostingTask );
 }
 RTMARK_SCENARIO( "growth.wake.all", prvWakeAll );
 
