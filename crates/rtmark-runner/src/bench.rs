@@ -1,18 +1,18 @@
 //! Boards, and what runs on them: on the board itself, or on the simulator in its place.
 
-use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use rtmark_board::{Board, BoardError, Device, DeviceError, Heard, PrintsBy};
+use rtmark_board::{Board, Device, DeviceError, Heard, PrintsBy};
 use rtmark_firmware::{Console, Target, sha256};
 use rtmark_model::{Failure, FailureKind, Scenario, visible};
 use rtmark_sim::{Image, Soc};
 use rtmark_units::{Cycles, Hertz};
 
+use crate::described::{self, Described, FileError, FileKind};
 use crate::judge::{Clocked, Ended, judge};
 use crate::measure::Measured;
 use crate::run::{Ending, SLICE, Session};
-use crate::socs::{self, SocFile, SocFileError, nearest};
+use crate::socs::{self, SocFile};
 
 /// A board and the file it was read from.
 #[derive(Clone, Debug)]
@@ -27,78 +27,43 @@ pub struct BoardFile {
     pub origin: String,
 }
 
-/// Why a board could not be had.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum BoardFileError {
-    /// The file cannot be read.
-    #[error("{origin}: {source}")]
-    Read {
-        /// The file.
-        origin: String,
-        /// Why.
-        source: std::io::Error,
-    },
-    /// The file was refused.
-    #[error("{origin}: {source}")]
-    Form {
-        /// The file.
-        origin: String,
-        /// Why, with the line.
-        source: BoardError,
-    },
-    /// The soc that the file names.
-    #[error("{origin}: {source}")]
-    Soc {
-        /// The file.
-        origin: String,
-        /// What is wrong with the soc.
-        source: SocFileError,
-    },
-    /// No board has that name or that soc.
-    #[error("no board is called `{name}` or has a soc of that name{}", near.as_ref().map(|n| format!("; did you mean `{n}`?")).unwrap_or_default())]
-    Unknown {
-        /// The name asked for.
-        name: String,
-        /// One like it.
-        near: Option<String>,
-    },
-}
+impl Described for BoardFile {
+    const KIND: FileKind = FileKind::Board;
+    const BUILTIN: &'static [(&'static str, &'static str)] = described::files_of![
+        "boards":
+        "nucleo-c031c6.toml",
+        "stm32vldiscovery.toml",
+        "stm32f405.toml",
+        "nucleo-l432kc.toml",
+        "nrf52840-dk.toml",
+    ];
 
-macro_rules! builtin {
-    ($($name:literal),* $(,)?) => {
-        &[$((concat!("boards/", $name), include_str!(concat!("../../../boards/", $name)))),*]
-    };
-}
+    fn from_text(origin: &str, text: &str) -> Result<Self, FileError> {
+        let board = Board::from_toml(text).map_err(|source| Self::refused(origin, source))?;
+        let soc = socs::find(&board.soc).map_err(|source| Self::wrong_soc(origin, source))?;
+        let sha256 = sha256(format!("{}{}", sha256(text.as_bytes()), soc.sha256).as_bytes());
+        Ok(Self { board, soc, sha256, origin: origin.to_owned() })
+    }
 
-const BUILTIN: &[(&str, &str)] = builtin![
-    "nucleo-c031c6.toml",
-    "stm32vldiscovery.toml",
-    "stm32f405.toml",
-    "nucleo-l432kc.toml",
-    "nrf52840-dk.toml",
-];
+    fn names(&self) -> impl Iterator<Item = &str> {
+        [self.board.name.as_str(), self.board.soc.as_str()].into_iter()
+    }
+}
 
 /// A board from the text of its file; `origin` names it in errors.
 ///
 /// # Errors
 /// When the text is refused, or the soc that it names is.
-pub fn board_from_text(origin: &str, text: &str) -> Result<BoardFile, BoardFileError> {
-    let origin = || origin.to_owned();
-    let board = Board::from_toml(text)
-        .map_err(|source| BoardFileError::Form { origin: origin(), source })?;
-    let soc = socs::find(&board.soc)
-        .map_err(|source| BoardFileError::Soc { origin: origin(), source })?;
-    let sha256 = sha256(format!("{}{}", sha256(text.as_bytes()), soc.sha256).as_bytes());
-    Ok(BoardFile { board, soc, sha256, origin: origin() })
+pub fn board_from_text(origin: &str, text: &str) -> Result<BoardFile, FileError> {
+    BoardFile::from_text(origin, text)
 }
 
 /// The boards that came with this program.
 ///
 /// # Errors
 /// Never for a program that was tested; the files are read like any other's.
-pub fn boards() -> Result<Vec<BoardFile>, BoardFileError> {
-    BUILTIN.iter().map(|(origin, text)| board_from_text(origin, text)).collect()
+pub fn boards() -> Result<Vec<BoardFile>, FileError> {
+    described::builtin()
 }
 
 /// A board by its name, its soc's name, or the path of its file: what ends in `.toml` or has a
@@ -106,22 +71,8 @@ pub fn boards() -> Result<Vec<BoardFile>, BoardFileError> {
 ///
 /// # Errors
 /// When the name is unknown, or the file cannot be read or is refused.
-pub fn find_board(name_or_path: &str) -> Result<BoardFile, BoardFileError> {
-    if socs::is_path(name_or_path) {
-        let origin = name_or_path.to_owned();
-        let text = std::fs::read_to_string(Path::new(name_or_path))
-            .map_err(|source| BoardFileError::Read { origin, source })?;
-        return board_from_text(name_or_path, &text);
-    }
-    let boards = boards()?;
-    let names =
-        || boards.iter().flat_map(|file| [file.board.name.as_str(), file.board.soc.as_str()]);
-    let near = nearest(name_or_path, names()).map(str::to_owned);
-    let found = boards
-        .into_iter()
-        .find(|file| [&file.board.name, &file.board.soc].iter().any(|name| *name == name_or_path));
-    let name = name_or_path.escape_debug().to_string();
-    found.ok_or(BoardFileError::Unknown { name, near })
+pub fn find_board(name_or_path: &str) -> Result<BoardFile, FileError> {
+    described::find(name_or_path)
 }
 
 impl BoardFile {
@@ -329,24 +280,6 @@ pub fn rehearse(
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn every_board_of_the_repository_is_built_in() {
-        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../boards");
-        for entry in std::fs::read_dir(folder).expect("there") {
-            let name = format!("boards/{}", entry.expect("there").file_name().display());
-            assert!(BUILTIN.iter().any(|(builtin, _)| *builtin == name), "{name} is not built in");
-        }
-        let boards = boards().expect("good");
-        assert_eq!(boards.len(), BUILTIN.len());
-        for file in &boards {
-            let found = find_board(&file.board.soc).expect("by its soc");
-            assert_eq!(found.board, file.board, "one board for a soc");
-            assert_eq!(find_board(&file.board.name).expect("by name").board, file.board);
-            let near = find_board("nucleo-c032c6").expect_err("unknown").to_string();
-            assert!(near.contains("did you mean `nucleo-c031c6`?"), "{near}");
-        }
-    }
 
     #[test]
     fn a_uart_is_set_up_only_where_it_prints() {

@@ -14,6 +14,7 @@
 
 mod bench;
 pub mod clocked;
+mod described;
 mod emulate;
 mod explain;
 pub mod fairness;
@@ -29,9 +30,8 @@ mod run;
 pub mod socs;
 mod suite;
 
-pub use bench::{
-    Bench, BoardFile, BoardFileError, Rehearsal, board_from_text, boards, find_board, rehearse,
-};
+pub use bench::{Bench, BoardFile, Rehearsal, board_from_text, boards, find_board, rehearse};
+pub use described::{FileError, FileKind, nearest};
 pub use emulate::{DEADLINE, emulate};
 pub use explain::{Explained, explain};
 pub use footprint::{Object, ObjectCost, objects, stacks};
@@ -39,8 +39,6 @@ pub use judge::Clocked;
 pub use measure::{Measured, Probed, measure};
 pub use pair::{Edge, Moment, Pairing};
 pub use plan::{NothingSelected, Plan, SETTINGS, Selection, Unit};
-pub use platform::{
-    MachineFile, MachineFileError, Platform, find_machine, machine_from_text, machines,
-};
+pub use platform::{MachineFile, Platform, find_machine, machine_from_text, machines};
 pub use run::{Ending, SLICE, Session};
 pub use suite::{Event, Explanation, Footprint, Ledger, Origin, Suite};

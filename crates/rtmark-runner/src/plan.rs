@@ -4,8 +4,8 @@
 use rtmark_firmware::{Kernel, PROFILES, Switched, Variant};
 use rtmark_model::{Catalogue, Key, Pattern, Scenario};
 
+use crate::described::nearest;
 use crate::platform::Platform;
-use crate::socs::nearest;
 
 /// What was asked for; an empty list asks for everything.
 #[derive(Clone, Debug, Default)]

@@ -1,14 +1,13 @@
 //! Where firmware runs, and what is counted there.
 
-use std::path::Path;
-
 use rtmark_firmware::{Counter, Probes, Region, Target, sha256};
 use rtmark_model::{Backend, Basis, ScenarioId};
-use rtmark_qemu::{Machine, MachineError, Role};
+use rtmark_qemu::{Machine, Role};
 use rtmark_units::Hertz;
 
 use crate::bench::{Bench, Rehearsal};
-use crate::socs::{self, SocFile, SocFileError, nearest};
+use crate::described::{self, Described, FileError, FileKind};
+use crate::socs::{self, SocFile};
 
 /// Where firmware runs, and what is counted there.
 #[derive(Clone, Debug)]
@@ -36,93 +35,59 @@ pub struct MachineFile {
     pub origin: String,
 }
 
-/// Why a machine could not be had.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum MachineFileError {
-    /// The file cannot be read.
-    #[error("{origin}: {source}")]
-    Read {
-        /// The file.
-        origin: String,
-        /// Why.
-        source: std::io::Error,
-    },
-    /// The file was refused.
-    #[error("{origin}: {source}")]
-    Form {
-        /// The file.
-        origin: String,
-        /// Why, with the line.
-        source: MachineError,
-    },
-    /// The soc that the file names.
-    #[error("{origin}: {source}")]
-    Soc {
-        /// The file.
-        origin: String,
-        /// What is wrong with the soc.
-        source: SocFileError,
-    },
-    /// No machine has that name.
-    #[error("QEMU has no machine for `{name}`{}", near.as_ref().map(|n| format!("; did you mean `{n}`?")).unwrap_or_default())]
-    Unknown {
-        /// The name asked for.
-        name: String,
-        /// One like it.
-        near: Option<String>,
-    },
-}
+impl Described for MachineFile {
+    const KIND: FileKind = FileKind::Machine;
+    const BUILTIN: &'static [(&'static str, &'static str)] = described::files_of![
+        "machines":
+        "stm32c031.toml",
+        "stm32f100.toml",
+        "stm32f405.toml",
+        "mps2-an505.toml",
+        "rv32-virt.toml",
+        "a72-virt.toml",
+        "a76-virt.toml",
+        "zcu102-r5.toml",
+    ];
 
-macro_rules! builtin {
-    ($($name:literal),* $(,)?) => {
-        &[$((concat!("machines/", $name), include_str!(concat!("../../../machines/", $name)))),*]
-    };
-}
+    fn from_text(origin: &str, text: &str) -> Result<Self, FileError> {
+        let machine = Machine::from_toml(text).map_err(|source| Self::refused(origin, source))?;
+        let mut hash = sha256(text.as_bytes());
+        let mut target = match &machine.soc {
+            Some(soc) => {
+                let soc = socs::find(soc).map_err(|source| Self::wrong_soc(origin, source))?;
+                hash = sha256(format!("{hash}{}", soc.sha256).as_bytes());
+                Target::from(&soc.soc)
+            }
+            None => own_target(&machine),
+        };
+        let region = |role| {
+            let memory = machine.memory_for(role)?;
+            Some(Region { base: memory.base, size: memory.size })
+        };
+        target.flash = region(Role::Flash).or(target.flash);
+        target.ram = region(Role::Ram).or(target.ram);
+        target.name.clone_from(&machine.name);
+        target.without.clone_from(&machine.without);
+        target.probes = Probes::Clocked(
+            machine
+                .counter
+                .as_ref()
+                .map(|counter| Counter { address: counter.address, start: counter.start.clone() }),
+        );
+        Ok(Self { machine, target, sha256: hash, origin: origin.to_owned() })
+    }
 
-const BUILTIN: &[(&str, &str)] = builtin![
-    "stm32c031.toml",
-    "stm32f100.toml",
-    "stm32f405.toml",
-    "mps2-an505.toml",
-    "rv32-virt.toml",
-    "a72-virt.toml",
-    "a76-virt.toml",
-    "zcu102-r5.toml",
-];
+    fn names(&self) -> impl Iterator<Item = &str> {
+        std::iter::once(self.machine.name.as_str())
+    }
+}
 
 /// A machine from the text of a machine file; `origin` names it in errors.
 ///
 /// # Errors
 /// When the text is refused, or the soc that it names is.
-pub fn machine_from_text(origin: &str, text: &str) -> Result<MachineFile, MachineFileError> {
-    let machine = Machine::from_toml(text)
-        .map_err(|source| MachineFileError::Form { origin: origin.to_owned(), source })?;
-    let mut hash = sha256(text.as_bytes());
-    let mut target = match &machine.soc {
-        Some(soc) => {
-            let soc = socs::find(soc)
-                .map_err(|source| MachineFileError::Soc { origin: origin.to_owned(), source })?;
-            hash = sha256(format!("{hash}{}", soc.sha256).as_bytes());
-            Target::from(&soc.soc)
-        }
-        None => own_target(&machine),
-    };
-    let region = |role| {
-        let memory = machine.memory_for(role)?;
-        Some(Region { base: memory.base, size: memory.size })
-    };
-    target.flash = region(Role::Flash).or(target.flash);
-    target.ram = region(Role::Ram).or(target.ram);
-    target.name.clone_from(&machine.name);
-    target.without.clone_from(&machine.without);
-    target.probes = Probes::Clocked(
-        machine
-            .counter
-            .as_ref()
-            .map(|counter| Counter { address: counter.address, start: counter.start.clone() }),
-    );
-    Ok(MachineFile { machine, target, sha256: hash, origin: origin.to_owned() })
+pub fn machine_from_text(origin: &str, text: &str) -> Result<MachineFile, FileError> {
+    MachineFile::from_text(origin, text)
 }
 
 fn own_target(machine: &Machine) -> Target {
@@ -145,8 +110,8 @@ fn own_target(machine: &Machine) -> Target {
 ///
 /// # Errors
 /// Never for a program that was tested; the files are read like any other's.
-pub fn machines() -> Result<Vec<MachineFile>, MachineFileError> {
-    BUILTIN.iter().map(|(origin, text)| machine_from_text(origin, text)).collect()
+pub fn machines() -> Result<Vec<MachineFile>, FileError> {
+    described::builtin()
 }
 
 /// A machine by its name, or by the path of its file: what ends in `.toml` or has a path
@@ -154,19 +119,8 @@ pub fn machines() -> Result<Vec<MachineFile>, MachineFileError> {
 ///
 /// # Errors
 /// When the name is unknown, or the file cannot be read or is refused.
-pub fn find_machine(name_or_path: &str) -> Result<MachineFile, MachineFileError> {
-    if socs::is_path(name_or_path) {
-        let origin = name_or_path.to_owned();
-        let text = std::fs::read_to_string(Path::new(name_or_path))
-            .map_err(|source| MachineFileError::Read { origin, source })?;
-        return machine_from_text(name_or_path, &text);
-    }
-    let machines = machines()?;
-    let names = || machines.iter().map(|file| file.machine.name.as_str());
-    let near = nearest(name_or_path, names()).map(str::to_owned);
-    let found = machines.into_iter().find(|file| file.machine.name == name_or_path);
-    let name = name_or_path.escape_debug().to_string();
-    found.ok_or(MachineFileError::Unknown { name, near })
+pub fn find_machine(name_or_path: &str) -> Result<MachineFile, FileError> {
+    described::find(name_or_path)
 }
 
 impl From<SocFile> for Platform {
@@ -274,16 +228,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_machine_of_the_repository_is_built_in() {
-        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../machines");
-        for entry in std::fs::read_dir(folder).expect("there") {
-            let name = format!("machines/{}", entry.expect("there").file_name().display());
-            assert!(BUILTIN.iter().any(|(builtin, _)| *builtin == name), "{name} is not built in");
-        }
-        assert_eq!(machines().expect("good").len(), BUILTIN.len());
-    }
-
-    #[test]
     fn a_machine_that_runs_a_socs_firmware_is_built_for_as_that() {
         let machine = find_machine("stm32f405").expect("built in");
         let soc = socs::find("stm32f405").expect("built in");
@@ -291,7 +235,5 @@ mod tests {
         assert_eq!(machine.target, target);
         let counter = Counter { address: 0x4000_0024, start: vec![(0x4000_0000, 1)] };
         assert_eq!(machine.target.probes, Probes::Clocked(Some(counter)));
-        let error = find_machine("stm32f450").expect_err("unknown").to_string();
-        assert!(error.contains("did you mean `stm32f405`?"), "{error}");
     }
 }

@@ -7,30 +7,12 @@
 //! stands below, with what was found.
 
 use std::collections::BTreeMap;
-use std::convert::Infallible;
 use std::path::Path;
 
 use rtmark_firmware::{Builder, Tree, Variant};
 use rtmark_model::{Answer, Basis, Catalogue, Overhead, Pattern, Series};
 use rtmark_runner::socs::{self, SocFile};
-use rtmark_runner::{Event, Ledger, Plan, Platform, Rehearsal, Selection, Suite};
-use rtmark_store::Fingerprint;
-
-struct Nothing;
-
-impl Ledger for Nothing {
-    type Error = Infallible;
-
-    fn event(&mut self, _: Event<'_>) {}
-
-    fn recall(&mut self, _: &Fingerprint) -> Option<Answer> {
-        None
-    }
-
-    fn record(&mut self, _: &Answer, _: Option<&Fingerprint>) -> Result<(), Infallible> {
-        Ok(())
-    }
-}
+use rtmark_runner::{Plan, Platform, Rehearsal, Selection, Suite};
 
 /// A kernel on a soc, of which images, and how near the figures must be: the least share of
 /// medians that is within so many cycles.
@@ -93,7 +75,7 @@ fn answers(bench: &Bench, platform: Platform) -> BTreeMap<String, Answer> {
     let plan = Plan::new(&catalogue, &known, &[platform], &[Variant::default()], &selection)
         .expect("good");
     let suite = Suite { builder, rtmark: "test".to_owned(), rtmark_sha256: None, max_cycles: None };
-    let Ok(answers) = suite.run(&plan, &mut Nothing);
+    let Ok(answers) = suite.run(&plan, &mut ());
     answers.into_iter().map(|answer| (answer.key().scenario.to_string(), answer)).collect()
 }
 

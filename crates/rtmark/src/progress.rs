@@ -1,11 +1,12 @@
 //! What is said while a plan is carried out: a bar on a terminal, a few lines elsewhere.
 
+use std::convert::Infallible;
 use std::io::IsTerminal;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use rtmark_model::Answer;
-use rtmark_runner::{Event, Origin};
+use rtmark_runner::{Event, Ledger, Origin};
 
 use crate::cli::Talk;
 use crate::output::{count as plural, say};
@@ -16,6 +17,15 @@ pub struct Progress {
     talk: Talk,
     bar: ProgressBar,
     left: usize,
+}
+
+/// Where nothing is kept.
+impl Ledger for Progress {
+    type Error = Infallible;
+
+    fn event(&mut self, event: Event<'_>) {
+        self.show(&event);
+    }
 }
 
 const BUILDING: &str = "{spinner} building firmware {pos}/{len} {msg}";
@@ -44,7 +54,7 @@ impl Progress {
     }
 
     /// Shows what happens.
-    pub fn event(&mut self, event: &Event<'_>) {
+    pub fn show(&mut self, event: &Event<'_>) {
         match event {
             Event::Building(count) => {
                 self.bar.set_style(style(BUILDING));

@@ -5,10 +5,7 @@ use std::fmt;
 use miette::Diagnostic;
 use rtmark_firmware::{FirmwareError, VariantError};
 use rtmark_model::{CatalogueError, visible};
-use rtmark_runner::BoardFileError;
-use rtmark_runner::MachineFileError;
-use rtmark_runner::NothingSelected;
-use rtmark_runner::socs::SocFileError;
+use rtmark_runner::{FileError, FileKind, NothingSelected};
 use rtmark_store::StoreError;
 use rtmark_store::bundle::BundleError;
 
@@ -81,44 +78,24 @@ impl From<FirmwareError> for Trouble {
     }
 }
 
-impl From<SocFileError> for Trouble {
-    fn from(error: SocFileError) -> Self {
-        let (exit, hint) = match error {
-            SocFileError::Unknown { .. } => (
-                Exit::NothingSelected,
-                "`rtmark list socs` shows the names; a file is given with its path",
-            ),
-            SocFileError::Read { .. } => (Exit::Usage, "check the path"),
-            _ => (Exit::Usage, "correct the file; those in the folder socs/ show every key"),
-        };
-        Self::new(exit, error, hint)
-    }
-}
-
-impl From<MachineFileError> for Trouble {
-    fn from(error: MachineFileError) -> Self {
-        let (exit, hint) = match error {
-            MachineFileError::Unknown { .. } => (
-                Exit::NothingSelected,
-                "`rtmark list machines` shows the names; a file is given with its path",
-            ),
-            MachineFileError::Read { .. } => (Exit::Usage, "check the path"),
-            _ => (Exit::Usage, "correct the file; those in the folder machines/ show every key"),
-        };
-        Self::new(exit, error, hint)
-    }
-}
-
-impl From<BoardFileError> for Trouble {
-    fn from(error: BoardFileError) -> Self {
-        let (exit, hint) = match error {
-            BoardFileError::Unknown { .. } => (
+impl From<FileError> for Trouble {
+    fn from(error: FileError) -> Self {
+        let kind = error.kind();
+        let folder = kind.folder();
+        let correct = format!("correct the file; those in the folder {folder}/ show every key");
+        let (exit, hint) = match (&error, kind) {
+            (FileError::Unknown { .. }, FileKind::Board) => (
                 Exit::NothingSelected,
                 "a file of yours is given with its path; those in the folder boards/ show every \
-                 key, and docs/boards.md explains them",
+                 key, and docs/boards.md explains them"
+                    .to_owned(),
             ),
-            BoardFileError::Read { .. } => (Exit::Usage, "check the path"),
-            _ => (Exit::Usage, "correct the file; those in the folder boards/ show every key"),
+            (FileError::Unknown { .. }, _) => (
+                Exit::NothingSelected,
+                format!("`rtmark list {folder}` shows the names; a file is given with its path"),
+            ),
+            (FileError::Read { .. }, _) => (Exit::Usage, "check the path".to_owned()),
+            _ => (Exit::Usage, correct),
         };
         Self::new(exit, error, hint)
     }

@@ -11,17 +11,15 @@
 //! a core does.
 
 use std::collections::BTreeMap;
-use std::convert::Infallible;
 use std::path::Path;
 
 use rtmark_firmware::{Builder, Kernel, Switched, Tree, Variant, probes};
 use rtmark_model::{Answer, Basis, Catalogue, Expected, Scenario, Series};
 use rtmark_runner::{
-    Clocked, DEADLINE, Event, Ledger, Measured, Plan, Platform, Probed, Selection, Suite, clocked,
-    emulate, find_machine, measure, socs,
+    Clocked, DEADLINE, Measured, Plan, Platform, Probed, Selection, Suite, clocked, emulate,
+    find_machine, measure, socs,
 };
 use rtmark_sim::Image;
-use rtmark_store::Fingerprint;
 
 /// A soc, the kernels to run on it, and the most samples that a scenario may take.
 type Bench = (&'static str, &'static [&'static str], u64);
@@ -38,22 +36,6 @@ const BENCHES: [Bench; 4] = [
 const TICKS: usize = 1000;
 /// The least that a tick takes, in instructions.
 const TICK: u64 = 15;
-
-struct Nothing;
-
-impl Ledger for Nothing {
-    type Error = Infallible;
-
-    fn event(&mut self, _: Event<'_>) {}
-
-    fn recall(&mut self, _: &Fingerprint) -> Option<Answer> {
-        None
-    }
-
-    fn record(&mut self, _: &Answer, _: Option<&Fingerprint>) -> Result<(), Infallible> {
-        Ok(())
-    }
-}
 
 fn is_plain(expected: Expected) -> bool {
     expected == Expected::Exactly(0)
@@ -82,7 +64,7 @@ fn answers((soc, kernels, most): Bench, platform: Platform) -> BTreeMap<String, 
     let plan = Plan::new(&catalogue, &known, &[platform], &[Variant::default()], &selection)
         .expect("good");
     let suite = Suite { builder, rtmark: "test".to_owned(), rtmark_sha256: None, max_cycles: None };
-    let Ok(answers) = suite.run(&plan, &mut Nothing);
+    let Ok(answers) = suite.run(&plan, &mut ());
     let name = |answer: &Answer| {
         let key = answer.key();
         format!("{soc} {} {}", key.kernel, key.scenario)

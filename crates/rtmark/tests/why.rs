@@ -6,24 +6,7 @@ use std::path::Path;
 use rtmark_firmware::{Builder, Tree, Variant};
 use rtmark_model::{Answer, Catalogue};
 use rtmark_observe::{Difference, Role};
-use rtmark_runner::{Event, Explanation, Ledger, Plan, Selection, Suite, socs};
-use rtmark_store::Fingerprint;
-
-struct Nobody;
-
-impl Ledger for Nobody {
-    type Error = std::convert::Infallible;
-
-    fn event(&mut self, _: Event<'_>) {}
-
-    fn recall(&mut self, _: &Fingerprint) -> Option<Answer> {
-        None
-    }
-
-    fn record(&mut self, _: &Answer, _: Option<&Fingerprint>) -> Result<(), Self::Error> {
-        Ok(())
-    }
-}
+use rtmark_runner::{Explanation, Plan, Selection, Suite, socs};
 
 /// Scenarios that take many millions of cycles; their spans are made of the same as others.
 const LONG: [&str; 6] =
@@ -50,7 +33,7 @@ fn explained() -> Vec<Explanation> {
         rtmark_sha256: None,
         max_cycles: None,
     };
-    let answers = suite.explain(&plan.expect("a plan"), &mut Nobody);
+    let answers = suite.explain(&plan.expect("a plan"), &mut ());
     let explained = answers.into_iter().filter_map(|answer| match answer {
         Ok(explained) => Some(explained),
         Err(Answer::NotApplicable { .. }) => None,

@@ -1,14 +1,14 @@
 //! `rtmark fairness`
 
 use clap::{Args, ValueEnum};
-use rtmark_firmware::{Builder, Kernel};
+use rtmark_firmware::Kernel;
 use rtmark_model::{FAIRNESS_VERSION, Fairness, Pattern, Settings};
 use rtmark_runner::fairness::{self, Subject};
-use rtmark_runner::{NothingSelected, Plan, Platform, Suite, socs};
+use rtmark_runner::{NothingSelected, Plan, Platform, nearest, socs};
 use rtmark_units::Cycles;
 
 use crate::cli::Talk;
-use crate::commands::run::{Keeper, command_line, own_sha256, refuse_without_tools, show_failures};
+use crate::commands::run::{Keeper, command_line, refuse_without_tools, show_failures, suite};
 use crate::config::Config;
 use crate::exit::Exit;
 use crate::output;
@@ -85,15 +85,9 @@ impl Arguments {
             }
         }
 
-        let builder = Builder::new(tree);
-        refuse_without_tools(&builder, &plan)?;
+        let suite = suite(tree, self.max_cycles.map(Cycles));
+        refuse_without_tools(&suite.builder, &plan)?;
         let store = self.store.open(&config)?;
-        let suite = Suite {
-            builder,
-            rtmark: env!("CARGO_PKG_VERSION").to_owned(),
-            rtmark_sha256: own_sha256(),
-            max_cycles: self.max_cycles.map(Cycles),
-        };
         let revision = suite.builder.tree().commit();
         let run = store.begin(&command_line(), &suite.rtmark, revision.as_deref())?;
         let mut keeper = Keeper::new(&store, run, talk);
@@ -146,7 +140,7 @@ fn kernel_of<'a>(kernels: &'a [Kernel], subject: &Subject) -> Result<&'a Kernel,
     found.ok_or_else(|| {
         let pattern = subject.kernel.to_string();
         let names = kernels.iter().map(|kernel| kernel.manifest.id.as_str());
-        let near = socs::nearest(&pattern, names).map(str::to_owned);
+        let near = nearest(&pattern, names).map(str::to_owned);
         NothingSelected { what: "kernel", pattern, near }.into()
     })
 }

@@ -6,12 +6,10 @@ use clap::{Args, ValueEnum};
 use rtmark_firmware::{Builder, DEFAULT_PROFILE, Variant};
 use rtmark_model::{Answer, Firmware, Key, Pattern};
 use rtmark_observe::{StackKind, StackUse};
-use rtmark_runner::{Footprint, Object, ObjectCost, Plan, Platform, Selection, Suite};
-use rtmark_units::Cycles;
+use rtmark_runner::{Footprint, Object, ObjectCost, Plan, Platform, Selection};
 use serde::Serialize;
 
-use super::run::{own_sha256, refuse_without_tools, show_failures, simulated};
-use super::why::Watcher;
+use super::run::{refuse_without_tools, show_failures, simulated, suite};
 use crate::cli::Talk;
 use crate::config::Config;
 use crate::exit::Exit;
@@ -147,17 +145,12 @@ impl Arguments {
             std::slice::from_ref(&self.profile),
             &selection,
         )?;
-        let suite = Suite {
-            builder: Builder::new(tree),
-            rtmark: env!("CARGO_PKG_VERSION").to_owned(),
-            rtmark_sha256: own_sha256(),
-            max_cycles: None::<Cycles>,
-        };
+        let suite = suite(tree, None);
         refuse_without_tools(&suite.builder, &plan)?;
-        let mut watcher = Watcher(Progress::new(talk));
-        let answers = suite.footprints(&plan, &mut watcher);
+        let mut progress = Progress::new(talk);
+        let answers = suite.footprints(&plan, &mut progress);
         let objects = one_more(&suite.builder, &plan);
-        watcher.0.finish();
+        progress.finish();
         let objects = objects?;
         let (mut found, mut others) = (Vec::new(), Vec::new());
         for answer in answers {

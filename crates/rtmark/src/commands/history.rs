@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use clap::{Args, ValueEnum};
 use rtmark_compare::{Measure, Point, RunLabel, chart, history};
 use rtmark_model::{Answer, Backend, KernelId, ScenarioId, Series};
-use rtmark_runner::socs::nearest;
+use rtmark_runner::nearest;
 use rtmark_store::{Store, Subject};
 use serde::Serialize;
 

@@ -9,7 +9,7 @@ use clap::{Args, ValueEnum};
 use rtmark_import::{Format, ImportError, Imported, Options, Told};
 use rtmark_model::{Answer, Catalogue, KernelId, visible};
 use rtmark_runner::socs;
-use rtmark_runner::{Ending, Session};
+use rtmark_runner::{Ending, FileError, Session};
 use rtmark_sim::{Image, Machine};
 use rtmark_store::bundle;
 use rtmark_units::{Cycles, Hertz};
@@ -188,7 +188,7 @@ impl Arguments {
         let known = match &self.soc {
             Some(name) => match socs::find(name) {
                 Ok(file) => Some(file.soc),
-                Err(socs::SocFileError::Unknown { .. }) if self.from_sim.is_none() => None,
+                Err(FileError::Unknown { .. }) if self.from_sim.is_none() => None,
                 Err(error) => return Err(error.into()),
             },
             None => None,

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use clap::{Args, ValueEnum};
-use rtmark_firmware::{Builder, DEFAULT_PROFILE, MissingTool, Variant, VariantError, chosen};
+use rtmark_firmware::{Builder, DEFAULT_PROFILE, MissingTool, Tree, Variant, VariantError, chosen};
 use rtmark_model::{Answer, Basis, Catalogue, Failure, Pattern};
 use rtmark_qemu::Emulator;
 use rtmark_runner::socs::{self, SocFile};
@@ -300,7 +300,7 @@ impl Ledger for Keeper<'_> {
     type Error = StoreError;
 
     fn event(&mut self, event: Event<'_>) {
-        self.progress.event(&event);
+        self.progress.show(&event);
         if let (Event::Heard(recorded), Some(recorder)) = (&event, &mut self.recorder) {
             recorder.keep(recorded);
         }
@@ -353,15 +353,9 @@ impl Arguments {
         let variants = self.variants.resolve(&config.run.profile)?;
         let plan = Plan::new(&catalogue, &kernels, &platforms, &variants, &selection)?;
 
-        let builder = Builder::new(tree);
-        refuse_without_tools(&builder, &plan)?;
+        let suite = suite(tree, self.max_cycles.map(Cycles));
+        refuse_without_tools(&suite.builder, &plan)?;
         let store = self.store.open(&config)?;
-        let suite = Suite {
-            builder,
-            rtmark: env!("CARGO_PKG_VERSION").to_owned(),
-            rtmark_sha256: own_sha256(),
-            max_cycles: self.max_cycles.map(Cycles),
-        };
         let revision = shelf::commit_here().or_else(|| suite.builder.tree().commit());
         let run = store.begin(&command_line(), &suite.rtmark, revision.as_deref())?;
         let id = run.id().to_owned();
@@ -511,8 +505,19 @@ fn missing_emulators(plan: &Plan) -> Vec<MissingTool> {
     emulators.into_iter().filter_map(missing).collect()
 }
 
+/// What carries out plans with the firmware of a tree; `max_cycles` stands for the catalogue's
+/// budgets.
+pub(super) fn suite(tree: Tree, max_cycles: Option<Cycles>) -> Suite {
+    Suite {
+        builder: Builder::new(tree),
+        rtmark: env!("CARGO_PKG_VERSION").to_owned(),
+        rtmark_sha256: own_sha256(),
+        max_cycles,
+    }
+}
+
 /// SHA-256 of this program: what the simulator and its timing are.
-pub(super) fn own_sha256() -> Option<String> {
+fn own_sha256() -> Option<String> {
     let bytes = std::fs::read(std::env::current_exe().ok()?).ok()?;
     Some(rtmark_firmware::sha256(&bytes))
 }

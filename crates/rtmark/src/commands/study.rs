@@ -5,17 +5,16 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use clap::{Args, ValueEnum};
-use rtmark_firmware::{Builder, Kernel, Variant};
+use rtmark_firmware::{Kernel, Variant};
 use rtmark_model::{Answer, Basis, Catalogue};
-use rtmark_runner::{Plan, Platform, Suite, Unit, find_machine, socs};
+use rtmark_runner::{Plan, Platform, Suite, Unit, find_machine, nearest, socs};
 use rtmark_store::Store;
 use rtmark_study::{
     Document, Figures, Interrupted, MadeRun, On, Report, Run, SCHEMA_VERSION, Study,
 };
 use rtmark_worst::{Aspect, Control, Findings, Latencies, Reach, Share, search};
 
-use super::run::{Keeper, command_line, own_sha256, refuse_without_tools, show_failures};
-use super::why::Watcher;
+use super::run::{Keeper, command_line, refuse_without_tools, show_failures, suite};
 use super::worst::{INJECTED, Subject, What, Wish};
 use crate::cli::Talk;
 use crate::config::Config;
@@ -110,12 +109,7 @@ impl Arguments {
         }
         let config = Config::load()?;
         let Found { tree, kernels, catalogue } = self.sources.find(&config)?;
-        let suite = Suite {
-            builder: Builder::new(tree),
-            rtmark: env!("CARGO_PKG_VERSION").to_owned(),
-            rtmark_sha256: own_sha256(),
-            max_cycles: None,
-        };
+        let suite = suite(tree, None);
         let store = self.store.open(&config)?;
         let (catalogue, kernels, suite, store) = (&catalogue, &kernels, &suite, &store);
         let bench = Bench { catalogue, kernels, suite, store, fresh: self.fresh, talk };
@@ -160,7 +154,7 @@ fn named(studies: &[Study], name: &str) -> Result<Study, Trouble> {
     }
     let found = studies.iter().find(|study| study.id == name);
     found.cloned().ok_or_else(|| {
-        let near = socs::nearest(name, studies.iter().map(|study| study.id.as_str()));
+        let near = nearest(name, studies.iter().map(|study| study.id.as_str()));
         let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
         let message = format!("there is no study `{}`{near}", name.escape_debug());
         Trouble::new(Exit::NothingSelected, message, "`rtmark study --list` shows them")
@@ -312,10 +306,10 @@ impl Bench<'_> {
         if names.is_empty() {
             return;
         }
-        let mut watcher = Watcher(Progress::new(self.talk));
+        let mut progress = Progress::new(self.talk);
         let plan = Plan { units: vec![unit] };
-        let explained = self.suite.explain(&plan, &mut watcher);
-        watcher.0.finish();
+        let explained = self.suite.explain(&plan, &mut progress);
+        progress.finish();
         for (name, explained) in names.iter().zip(explained) {
             // Why there is none is told by the answer without observer.
             if let Ok(explained) = explained {

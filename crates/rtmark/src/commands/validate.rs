@@ -5,15 +5,14 @@ use std::convert::Infallible;
 use clap::{Args, ValueEnum};
 use rtmark_board::PrintsBy;
 use rtmark_compare::{Validation, validate};
-use rtmark_firmware::{Builder, DEFAULT_PROFILE, Kernel, Variant};
+use rtmark_firmware::{DEFAULT_PROFILE, Kernel, Variant};
 use rtmark_model::{Answer, Basis, Catalogue, Pattern, ScenarioId};
 use rtmark_runner::recording::Recorded;
 use rtmark_runner::{Event, Ledger, Plan, Platform, Rehearsal, Selection, Suite, find_board, socs};
-use rtmark_store::Fingerprint;
 
 use crate::boards::{self, BoardFlags, Recorder};
 use crate::cli::Talk;
-use crate::commands::run::{own_sha256, refuse_without_tools, show_failures};
+use crate::commands::run::{refuse_without_tools, show_failures, suite};
 use crate::config::Config;
 use crate::exit::Exit;
 use crate::output::{self, say};
@@ -74,18 +73,10 @@ impl Ledger for Watcher {
     type Error = Infallible;
 
     fn event(&mut self, event: Event<'_>) {
-        self.progress.event(&event);
+        self.progress.show(&event);
         if let (Event::Heard(recorded), Some(recorder)) = (&event, &mut self.recorder) {
             recorder.keep(recorded);
         }
-    }
-
-    fn recall(&mut self, _: &Fingerprint) -> Option<Answer> {
-        None
-    }
-
-    fn record(&mut self, _: &Answer, _: Option<&Fingerprint>) -> Result<(), Infallible> {
-        Ok(())
     }
 }
 
@@ -147,13 +138,7 @@ impl Arguments {
     pub fn run(self, talk: Talk) -> Result<Exit, Trouble> {
         let config = Config::load()?;
         let Found { tree, kernels, catalogue } = self.sources.find(&config)?;
-        let suite = Suite {
-            builder: Builder::new(tree),
-            rtmark: env!("CARGO_PKG_VERSION").to_owned(),
-            rtmark_sha256: own_sha256(),
-            max_cycles: None,
-        };
-        let setting = Setting { catalogue: &catalogue, kernels, suite, talk };
+        let setting = Setting { catalogue: &catalogue, kernels, suite: suite(tree, None), talk };
         let asked = Selection { kernels: self.kernel.clone(), scenarios: self.scenario.clone() };
         let (board, rehearsal, soc) = if let Some(path) = self.board.from() {
             let mut runs = boards::recorded(path, &asked)?;

@@ -3,15 +3,14 @@
 use std::fmt::Write as _;
 
 use clap::{Args, ValueEnum};
-use rtmark_firmware::{Builder, DEFAULT_PROFILE, Variant};
+use rtmark_firmware::{DEFAULT_PROFILE, Variant};
 use rtmark_model::{Answer, Key, Pattern, Span};
 use rtmark_observe::{Difference, Part, Role, Row, Share, SpanCost};
-use rtmark_runner::{Event, Explanation, Ledger, Plan, Selection, Suite, socs};
-use rtmark_store::Fingerprint;
+use rtmark_runner::{Explanation, Plan, Selection, socs};
 use rtmark_units::Cycles;
 use serde::Serialize;
 
-use super::run::{own_sha256, refuse_without_tools, show_failures};
+use super::run::{refuse_without_tools, show_failures, suite};
 use crate::cli::Talk;
 use crate::config::Config;
 use crate::exit::Exit;
@@ -132,25 +131,6 @@ struct Asked<'a> {
     soc: Option<&'a str>,
 }
 
-/// Shows progress; there is nothing to keep.
-pub(super) struct Watcher(pub Progress);
-
-impl Ledger for Watcher {
-    type Error = std::convert::Infallible;
-
-    fn event(&mut self, event: Event<'_>) {
-        self.0.event(&event);
-    }
-
-    fn recall(&mut self, _question: &Fingerprint) -> Option<Answer> {
-        None
-    }
-
-    fn record(&mut self, _: &Answer, _: Option<&Fingerprint>) -> Result<(), Self::Error> {
-        Ok(())
-    }
-}
-
 impl Arguments {
     pub fn run(self, talk: Talk) -> Result<Exit, Trouble> {
         let asked = [self.asked(&self.a)?, self.asked(&self.b)?];
@@ -171,19 +151,14 @@ impl Arguments {
                 &selection,
             )?);
         }
-        let suite = Suite {
-            builder: Builder::new(tree),
-            rtmark: env!("CARGO_PKG_VERSION").to_owned(),
-            rtmark_sha256: own_sha256(),
-            max_cycles: self.max_cycles.map(Cycles),
-        };
-        let mut watcher = Watcher(Progress::new(talk));
+        let suite = suite(tree, self.max_cycles.map(Cycles));
+        let mut progress = Progress::new(talk);
         let mut explained = Vec::new();
         for plan in &plans {
             refuse_without_tools(&suite.builder, plan)?;
-            explained.extend(suite.explain(plan, &mut watcher));
+            explained.extend(suite.explain(plan, &mut progress));
         }
-        watcher.0.finish();
+        progress.finish();
         let mut sides = Vec::new();
         for side in explained {
             match side {

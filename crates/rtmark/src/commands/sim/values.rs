@@ -1,6 +1,6 @@
 //! What the options of `rtmark sim` say, parsed: numbers, places, registers.
 
-use rtmark_runner::socs::nearest;
+use rtmark_runner::nearest;
 use rtmark_sim::{Image, Register};
 
 /// An address, or what a symbol will turn out to be.
