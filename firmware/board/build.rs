@@ -9,10 +9,20 @@ const GENERATED: &str = "RTMARK_GEN";
 fn main() {
     println!("cargo::rerun-if-env-changed={GENERATED}");
     println!("cargo::rerun-if-changed=build.rs");
+    println!("cargo::rustc-check-cfg=cfg(cortex_m, cortex_r)");
+    if is_cortex_m() {
+        println!("cargo::rustc-cfg=cortex_m");
+    } else if env::var("CARGO_CFG_TARGET_ARCH").as_deref() == Ok("arm") {
+        println!("cargo::rustc-cfg=cortex_r");
+    }
     if let Err(message) = prepare() {
         println!("cargo::error={message}");
         process::exit(1);
     }
+}
+
+fn is_cortex_m() -> bool {
+    env::var("TARGET").is_ok_and(|target| target.starts_with("thumb"))
 }
 
 fn prepare() -> Result<(), String> {
@@ -36,8 +46,8 @@ fn prepare() -> Result<(), String> {
     copy(&generated.join("rtmark_soc.rs"), &out.join("rtmark_soc.rs"))?;
     match env::var("CARGO_CFG_TARGET_ARCH").as_deref() {
         Ok("riscv32") => append(&out.join("memory.x"), REGIONS)?,
-        Ok("aarch64") => copy(Path::new("../c/firmware.ld"), &out.join("link.x"))?,
-        _ => copy(Path::new("device.x"), &out.join("device.x"))?,
+        Ok("arm") if is_cortex_m() => copy(Path::new("device.x"), &out.join("device.x"))?,
+        _ => copy(Path::new("../c/firmware.ld"), &out.join("link.x"))?,
     }
 
     println!("cargo::rustc-link-search={}", out.display());

@@ -44,8 +44,6 @@ void rtmark_clock_drain(void) __attribute__((used));
  */
 #define TEXT(x) TEXT_(x)
 #define TEXT_(x) #x
-#define RING_END "rtmark_clock_ring + " TEXT(EVENTS) " * " TEXT(EVENT_BYTES)
-#define RING_FULL "rtmark_clock_ring + (" TEXT(EVENTS) " - " TEXT(SPARE) ") * " TEXT(EVENT_BYTES)
 
 /* What the files of these routines, which are the same for Rust, are told. */
 #define RING_SYMBOLS                                                         \
@@ -84,66 +82,7 @@ __asm__(RING_SYMBOLS ".include \"clock_aarch64.s\"\n");
 
 #elif __ARM_ARCH_PROFILE == 'R'
 
-/* lr is the site, r12 the site's own lr. */
-__asm__(
-    ".syntax unified\n"
-    ".pushsection .text.rtmark_clock, \"ax\", %progbits\n"
-    ".arm\n"
-    ".balign 4\n"
-    ".globl rtmark_clock_1\n"
-    ".type rtmark_clock_1, %function\n"
-    "rtmark_clock_1:\n"
-    "   push  {r0-r3}\n"
-    "   mrs   r3, cpsr\n"
-    "   cpsid if\n"
-    "   ldr   r0, =rtmark_clock_next\n"
-    "   ldr   r1, [r0]\n"
-    "   ldr   r2, =" RING_END "\n"
-    "   cmp   r1, r2\n"
-    "   bhs   2f\n"
-    "   str   lr, [r1], #8\n"
-    "   str   r1, [r0]\n"
-    "   mrc   p15, 0, r2, c9, c13, 0\n"
-    "   str   r2, [r1, #-4]\n"
-    "1: msr   cpsr_c, r3\n"
-    "   pop   {r0-r3}\n"
-    "   bx    lr\n"
-    /* No room. */
-    "2: ldr   r0, =rtmark_clock_lost\n"
-    "   ldr   r1, [r0]\n"
-    "   add   r1, r1, #1\n"
-    "   str   r1, [r0]\n"
-    "   b     1b\n"
-    ".size rtmark_clock_1, . - rtmark_clock_1\n"
-
-    ".globl rtmark_clock_2\n"
-    ".type rtmark_clock_2, %function\n"
-    "rtmark_clock_2:\n"
-    "   push  {r0-r3}\n"
-    "   mrs   r3, cpsr\n"
-    "   cpsid if\n"
-    "   mrc   p15, 0, r2, c9, c13, 0\n"
-    "   ldr   r0, =rtmark_clock_next\n"
-    "   ldr   r1, [r0]\n"
-    "   str   r2, [r1, #4]\n"
-    "   ldr   r2, =" RING_END "\n"
-    "   cmp   r1, r2\n"
-    "   bhs   2b\n"
-    "   str   lr, [r1], #8\n"
-    "   str   r1, [r0]\n"
-    "   ldr   r2, =" RING_FULL "\n"
-    "   cmp   r1, r2\n"
-    "   blo   1b\n"
-    "   push  {r3, r4, r12, lr}\n"
-    "   mov   r4, sp\n"
-    "   bic   sp, sp, #7\n"
-    "   bl    rtmark_clock_drain\n"
-    "   mov   sp, r4\n"
-    "   pop   {r3, r4, r12, lr}\n"
-    "   b     1b\n"
-    ".size rtmark_clock_2, . - rtmark_clock_2\n"
-    ".ltorg\n"
-    ".popsection\n");
+__asm__(RING_SYMBOLS ".include \"clock_armv7.s\"\n");
 
 /* The cycle counter of the performance monitors (DDI 0460, 6.3): enabled. */
 #define START_COUNTER()                                                                         \

@@ -22,10 +22,13 @@ fn main() {
         println!("cargo::rerun-if-env-changed={name}");
     }
     println!("cargo::rerun-if-changed=build.rs");
-    println!("cargo::rustc-check-cfg=cfg(rtmark_uart)");
+    println!("cargo::rustc-check-cfg=cfg(rtmark_uart, cortex_m)");
+    let target = env::var("TARGET").unwrap_or_default();
+    if target.starts_with("thumb") {
+        println!("cargo::rustc-cfg=cortex_m");
+    }
     let given = |name| env::var(name).ok().filter(|value| !value.is_empty());
-    let small = env::var("TARGET").is_ok_and(|target| target.starts_with("thumbv6m"));
-    let own = if small { SYSTICK } else { DWT };
+    let own = if target.starts_with("thumbv6m") { SYSTICK } else { DWT };
     let (counter, start) = match given(COUNTER) {
         Some(counter) => (counter, given(START).unwrap_or_default()),
         None => (own.0.to_owned(), own.1.to_owned()),

@@ -51,6 +51,8 @@ pub fn rust_target(core: &str) -> Option<&'static str> {
         "rv32imac" => "riscv32imac-unknown-none-elf",
         // No floating-point registers, as for C.
         "cortex-a72" => "aarch64-unknown-none-softfloat",
+        // The same here.
+        "cortex-r5" => "armv7r-none-eabi",
         _ => return None,
     })
 }

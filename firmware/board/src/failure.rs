@@ -2,7 +2,7 @@
 
 use core::panic::PanicInfo;
 
-#[cfg(target_arch = "arm")]
+#[cfg(cortex_m)]
 use cortex_m_rt::{ExceptionFrame, exception};
 use rtmark_probe::scenario;
 
@@ -18,13 +18,13 @@ fn panic(info: &PanicInfo<'_>) -> ! {
 }
 
 /// Every fault arrives here, because the separate fault handlers are not enabled.
-#[cfg(target_arch = "arm")]
+#[cfg(cortex_m)]
 #[exception]
 unsafe fn HardFault(frame: &ExceptionFrame) -> ! {
     scenario::fail_at("HardFault", frame.pc());
 }
 
-#[cfg(target_arch = "arm")]
+#[cfg(cortex_m)]
 #[exception]
 unsafe fn DefaultHandler(number: i16) -> ! {
     // External interrupts are numbered from zero here.

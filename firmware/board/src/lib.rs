@@ -10,11 +10,13 @@
 
 #[cfg(target_arch = "aarch64")]
 mod aarch64;
+#[cfg(cortex_r)]
+mod cortex_r;
 mod counter;
-#[cfg(target_arch = "arm")]
+#[cfg(cortex_m)]
 pub mod device;
 mod failure;
-#[cfg(target_arch = "arm")]
+#[cfg(cortex_m)]
 pub mod load;
 pub mod prime;
 #[cfg(target_arch = "riscv32")]
@@ -22,11 +24,11 @@ mod riscv;
 pub mod soc;
 pub mod tm;
 
-#[cfg(target_arch = "arm")]
+#[cfg(cortex_m)]
 use cortex_m::peripheral::NVIC;
 
 pub use counter::Counter;
-#[cfg(target_arch = "arm")]
+#[cfg(cortex_m)]
 pub use device::Interrupt;
 #[cfg(target_arch = "riscv32")]
 pub use riscv::Timer;
@@ -48,14 +50,14 @@ pub fn start() {
 }
 
 /// Gives an interrupt the next priority below the highest, which all have after reset.
-#[cfg(target_arch = "arm")]
+#[cfg(cortex_m)]
 pub fn lower(interrupt: Interrupt, nvic: &mut NVIC) {
     // SAFETY: no critical section relies on a priority; they mask all interrupts.
     unsafe { nvic.set_priority(interrupt, 1 << (8 - soc::PRIORITY_BITS)) };
 }
 
 /// Lets an interrupt happen.
-#[cfg(target_arch = "arm")]
+#[cfg(cortex_m)]
 pub fn unmask(interrupt: Interrupt) {
     // SAFETY: its handler is in the vector table, and no critical section relies on the mask.
     unsafe { NVIC::unmask(interrupt) };

@@ -8,11 +8,11 @@ use core::cell::{Cell, RefCell};
 use core::sync::atomic::{AtomicU32, Ordering};
 use core::task::Waker;
 
-#[cfg(target_arch = "arm")]
+#[cfg(cortex_m)]
 use cortex_m::peripheral::SYST;
-#[cfg(target_arch = "arm")]
+#[cfg(cortex_m)]
 use cortex_m::peripheral::syst::SystClkSource;
-#[cfg(target_arch = "arm")]
+#[cfg(cortex_m)]
 use cortex_m_rt::exception;
 use critical_section::Mutex;
 use embassy_time_driver::{Driver, TICK_HZ};
@@ -25,7 +25,7 @@ use rtmark_board::soc;
 rtmark_probe::setting!("tick_hz", TICK_HZ as u32);
 
 /// SysTick's reload value.
-#[cfg(target_arch = "arm")]
+#[cfg(cortex_m)]
 const RELOAD: u32 = {
     let cycles = soc::CLOCK_HZ as u64 / TICK_HZ;
     assert!(1 < cycles && cycles <= 1 << 24, "SysTick cannot count to a tick of this clock");
@@ -50,7 +50,7 @@ embassy_time_driver::time_driver_impl!(static DRIVER: TickDriver = TickDriver {
 });
 
 /// Starts the tick.
-#[cfg(target_arch = "arm")]
+#[cfg(cortex_m)]
 pub fn start(systick: &mut SYST) {
     systick.set_clock_source(SystClkSource::Core);
     systick.set_reload(RELOAD);
@@ -59,7 +59,7 @@ pub fn start(systick: &mut SYST) {
     systick.enable_counter();
 }
 
-#[cfg(target_arch = "arm")]
+#[cfg(cortex_m)]
 #[exception]
 fn SysTick() {
     DRIVER.tick();

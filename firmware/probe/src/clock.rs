@@ -7,7 +7,7 @@
 //! C, says in what form.
 //!
 //! On a Cortex-M the counter is DWT's CYCCNT, and SysTick where there is none; on RISC-V it is
-//! `minstret`, and on AArch64 that of the performance monitors. SysTick may at the same time be
+//! `minstret`, and on AArch64 and Cortex-R that of the performance monitors. SysTick may at the same time be
 //! the kernel's: then the vector table must have `rtmark_clock_tick` for its exception, which
 //! keeps count and goes on in the handler `SysTick`. Periods for which its exception is held back
 //! longer than from one tick to the next are lost.
@@ -57,7 +57,7 @@ macro_rules! routines {
     };
 }
 
-#[cfg(target_arch = "arm")]
+#[cfg(cortex_m)]
 routines!(
     concat!(".equ RTMARK_COUNTER, ", env!("RTMARK_COUNTER")),
     ".macro rtmark_tick_handler",
@@ -65,6 +65,8 @@ routines!(
     ".endm",
     include_str!("clock.s"),
 );
+#[cfg(all(target_arch = "arm", not(cortex_m)))]
+routines!(include_str!("clock_armv7.s"));
 #[cfg(target_arch = "riscv32")]
 routines!(include_str!("clock_riscv.s"));
 #[cfg(target_arch = "aarch64")]
@@ -117,7 +119,7 @@ impl Line {
 extern "C" fn rtmark_clock_drain() {
     // While it prints, the kernel's time stands still: a tick would pass in it, or on a slow line
     // hundreds.
-    #[cfg(target_arch = "arm")]
+    #[cfg(cortex_m)]
     let time = counter::stop_systick();
     let next = rtmark_clock_next.load(Ordering::Relaxed);
     let mut line = Line::new(b'+');
@@ -136,12 +138,12 @@ extern "C" fn rtmark_clock_drain() {
     }
     line.print();
     rtmark_clock_next.store((&raw const rtmark_clock_ring).cast_mut().cast(), Ordering::Relaxed);
-    #[cfg(target_arch = "arm")]
+    #[cfg(cortex_m)]
     counter::start_systick(time);
 }
 
 /// The counter of a Cortex-M, which the build names.
-#[cfg(target_arch = "arm")]
+#[cfg(cortex_m)]
 mod counter {
     use crate::words::each_write;
 
@@ -178,6 +180,25 @@ mod counter {
     pub fn start_systick(control: u32) {
         // SAFETY: what it was before.
         unsafe { SYST_CSR.write_volatile(control) };
+    }
+}
+
+/// The cycle counter of the performance monitors (DDI 0406, B4.1.113 and B4.1.117): reset and
+/// enabled.
+#[cfg(all(target_arch = "arm", not(cortex_m)))]
+mod counter {
+    pub fn start() {
+        // SAFETY: nobody else uses it.
+        unsafe {
+            core::arch::asm!(
+                "mcr p15, 0, {enable}, c9, c12, 1",
+                "mcr p15, 0, {control}, c9, c12, 0",
+                "isb",
+                enable = in(reg) 1_u32 << 31,
+                control = in(reg) 5_u32,
+                options(nostack, preserves_flags)
+            );
+        }
     }
 }
 

@@ -17,7 +17,7 @@
 //!
 //! The crate is `no_std`, has no dependencies, and works on stable Rust for every Arm
 //! Cortex-M, in every profile, fat link-time optimisation included; with the feature `clock` on
-//! RISC-V and AArch64 without a system as well. On any other
+//! Cortex-R, RISC-V and AArch64 without a system as well. On any other
 //! architecture the macros only keep the compiler from reordering, so that code with probes
 //! still compiles for the host and its unit tests run there.
 //!
@@ -133,7 +133,7 @@ pub mod clock;
 mod macros;
 pub mod scenario;
 pub mod semihosting;
-#[cfg(any(test, all(feature = "clock", target_arch = "arm", target_os = "none")))]
+#[cfg(any(test, all(feature = "clock", cortex_m, target_os = "none")))]
 mod words;
 
 /// What the macros need and nobody else should call.

@@ -46,7 +46,7 @@ pub fn exit(how: Exit) -> ! {
     }
 }
 
-#[cfg(all(target_arch = "arm", not(rtmark_uart)))]
+#[cfg(all(cortex_m, not(rtmark_uart)))]
 fn call(operation: u32, argument: usize) {
     // SAFETY: both operations only read: `SYS_WRITE0` a text that `CStr` ends with a zero,
     // `SYS_EXIT` nothing. The answer is in r0, and no other register changes.
@@ -55,6 +55,22 @@ fn call(operation: u32, argument: usize) {
             "bkpt #0xab",
             inout("r0") operation => _,
             in("r1") argument,
+            options(nostack, preserves_flags)
+        );
+    }
+}
+
+/// In A32 code of the A and R profiles it is a supervisor call, which a debugger takes before the
+/// core does; in Supervisor mode the core would change lr.
+#[cfg(all(target_arch = "arm", not(cortex_m), not(rtmark_uart)))]
+fn call(operation: u32, argument: usize) {
+    // SAFETY: as on Cortex-M.
+    unsafe {
+        core::arch::asm!(
+            "svc #0x123456",
+            inout("r0") operation => _,
+            in("r1") argument,
+            out("lr") _,
             options(nostack, preserves_flags)
         );
     }
@@ -99,7 +115,7 @@ fn call(operation: u32, argument: usize) {
 }
 
 /// The UART that prints where no debugger answers, as the build describes it.
-#[cfg(all(rtmark_uart, target_arch = "arm"))]
+#[cfg(all(rtmark_uart, cortex_m))]
 mod uart {
     use super::Exit;
     use crate::words::{each_write, number};
@@ -138,5 +154,5 @@ mod uart {
     }
 }
 
-#[cfg(all(rtmark_uart, target_arch = "arm"))]
+#[cfg(all(rtmark_uart, cortex_m))]
 pub use uart::{exit, write};

@@ -8,19 +8,19 @@
 #![no_std]
 #![no_main]
 
-#[cfg(target_arch = "arm")]
+#[cfg(cortex_m)]
 use embassy_executor::InterruptExecutor;
 use embassy_executor::Spawner;
 use embassy_sync::blocking_mutex::raw::CriticalSectionRawMutex;
 use embassy_sync::watch::{Receiver, Watch};
 use rtmark_board::Counter;
-#[cfg(target_arch = "arm")]
+#[cfg(cortex_m)]
 use rtmark_board::device::{Interrupt, interrupt};
 use rtmark_probe::scenario::{self, POLLS, SAMPLES};
 use rtmark_probe::{begin, end, scenarios};
 
-#[cfg_attr(not(target_arch = "aarch64"), embassy_executor::main)]
-#[cfg_attr(target_arch = "aarch64", embassy_executor::main(entry = "unsafe(no_mangle)"))]
+#[cfg_attr(not(own_start), embassy_executor::main)]
+#[cfg_attr(own_start, embassy_executor::main(entry = "unsafe(no_mangle)"))]
 async fn main(spawner: Spawner) {
     rtmark_embassy::init();
 
@@ -145,24 +145,24 @@ impl Wanted {
     }
 }
 
-#[cfg(target_arch = "arm")]
+#[cfg(cortex_m)]
 static EXECUTOR_HIGH: InterruptExecutor = InterruptExecutor::new();
 static TIMES: Counter = Counter::new();
 
-#[cfg(target_arch = "arm")]
+#[cfg(cortex_m)]
 #[interrupt]
 unsafe fn RUN_HIGH() {
     // SAFETY: called from its interrupt only, which `start` enables.
     unsafe { EXECUTOR_HIGH.on_interrupt() }
 }
 
-#[cfg(target_arch = "arm")]
+#[cfg(cortex_m)]
 fn wake(spawner: Spawner, wanted: Wanted) {
     EXECUTOR_HIGH.start(Interrupt::RUN_HIGH).spawn(waiting(wanted).unwrap());
     spawner.spawn(posting(wanted).unwrap());
 }
 
-#[cfg(not(target_arch = "arm"))]
+#[cfg(not(cortex_m))]
 fn wake(_: Spawner, _: Wanted) {
     rtmark_embassy::no_executor_above();
 }

@@ -6,20 +6,20 @@
 use core::cell::Cell;
 
 use critical_section::Mutex as Section;
-#[cfg(target_arch = "arm")]
+#[cfg(cortex_m)]
 use embassy_executor::InterruptExecutor;
 use embassy_executor::Spawner;
 use embassy_sync::blocking_mutex::raw::CriticalSectionRawMutex;
 use embassy_sync::mutex::Mutex;
 use embassy_sync::signal::Signal;
 use rtmark_board::Counter;
-#[cfg(target_arch = "arm")]
+#[cfg(cortex_m)]
 use rtmark_board::device::{Interrupt, interrupt};
 use rtmark_probe::scenario::{self, SAMPLES};
 use rtmark_probe::{begin, end, scenarios};
 
-#[cfg_attr(not(target_arch = "aarch64"), embassy_executor::main)]
-#[cfg_attr(target_arch = "aarch64", embassy_executor::main(entry = "unsafe(no_mangle)"))]
+#[cfg_attr(not(own_start), embassy_executor::main)]
+#[cfg_attr(own_start, embassy_executor::main(entry = "unsafe(no_mangle)"))]
 async fn main(spawner: Spawner) {
     rtmark_embassy::init();
 
@@ -64,25 +64,25 @@ async fn lock() {
 
 // mutex.lock.blocking, mutex.unlock.wake+ctx: a task of a higher-priority executor waits for it.
 
-#[cfg(target_arch = "arm")]
+#[cfg(cortex_m)]
 static EXECUTOR_HIGH: InterruptExecutor = InterruptExecutor::new();
 static GO: Signal<CriticalSectionRawMutex, ()> = Signal::new();
 static TIMES: Counter = Counter::new();
 
-#[cfg(target_arch = "arm")]
+#[cfg(cortex_m)]
 #[interrupt]
 unsafe fn RUN_HIGH() {
     // SAFETY: called from its interrupt only, which `start` enables.
     unsafe { EXECUTOR_HIGH.on_interrupt() }
 }
 
-#[cfg(target_arch = "arm")]
+#[cfg(cortex_m)]
 fn contend(spawner: Spawner) {
     EXECUTOR_HIGH.start(Interrupt::RUN_HIGH).spawn(contending().unwrap());
     spawner.spawn(holding().unwrap());
 }
 
-#[cfg(not(target_arch = "arm"))]
+#[cfg(not(cortex_m))]
 fn contend(_: Spawner) {
     rtmark_embassy::no_executor_above();
 }

@@ -3,20 +3,20 @@
 #![no_std]
 #![no_main]
 
-#[cfg(target_arch = "arm")]
+#[cfg(cortex_m)]
 use embassy_executor::InterruptExecutor;
 use embassy_executor::Spawner;
 use embassy_sync::blocking_mutex::raw::CriticalSectionRawMutex;
 use embassy_sync::channel::Channel;
 use embassy_sync::zerocopy_channel;
 use rtmark_board::Counter;
-#[cfg(target_arch = "arm")]
+#[cfg(cortex_m)]
 use rtmark_board::device::{Interrupt, interrupt};
 use rtmark_probe::scenario::{self, POLLS, SAMPLES};
 use rtmark_probe::{begin, end, scenarios};
 
-#[cfg_attr(not(target_arch = "aarch64"), embassy_executor::main)]
-#[cfg_attr(target_arch = "aarch64", embassy_executor::main(entry = "unsafe(no_mangle)"))]
+#[cfg_attr(not(own_start), embassy_executor::main)]
+#[cfg_attr(own_start, embassy_executor::main(entry = "unsafe(no_mangle)"))]
 async fn main(spawner: Spawner) {
     rtmark_embassy::init();
 
@@ -136,24 +136,24 @@ async fn full() {
 // queue.send.wake+ctx, queue.receive.blocking: a task of a higher-priority executor receives, and
 // waits for the next item.
 
-#[cfg(target_arch = "arm")]
+#[cfg(cortex_m)]
 static EXECUTOR_HIGH: InterruptExecutor = InterruptExecutor::new();
 static TIMES: Counter = Counter::new();
 
-#[cfg(target_arch = "arm")]
+#[cfg(cortex_m)]
 #[interrupt]
 unsafe fn RUN_HIGH() {
     // SAFETY: called from its interrupt only, which `start` enables.
     unsafe { EXECUTOR_HIGH.on_interrupt() }
 }
 
-#[cfg(target_arch = "arm")]
+#[cfg(cortex_m)]
 fn send_wake(spawner: Spawner) {
     EXECUTOR_HIGH.start(Interrupt::RUN_HIGH).spawn(receiving().unwrap());
     spawner.spawn(sending().unwrap());
 }
 
-#[cfg(not(target_arch = "arm"))]
+#[cfg(not(cortex_m))]
 fn send_wake(_: Spawner) {
     rtmark_embassy::no_executor_above();
 }
@@ -193,13 +193,13 @@ async fn sending() {
 // queue.receive.wake+ctx, queue.send.blocking: a task of a higher-priority executor keeps the
 // queue full, and waits for room.
 
-#[cfg(target_arch = "arm")]
+#[cfg(cortex_m)]
 fn receive_wake(spawner: Spawner) {
     EXECUTOR_HIGH.start(Interrupt::RUN_HIGH).spawn(crowding().unwrap());
     spawner.spawn(relieving().unwrap());
 }
 
-#[cfg(not(target_arch = "arm"))]
+#[cfg(not(cortex_m))]
 fn receive_wake(_: Spawner) {
     rtmark_embassy::no_executor_above();
 }

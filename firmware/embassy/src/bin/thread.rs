@@ -3,20 +3,20 @@
 #![no_std]
 #![no_main]
 
-#[cfg(target_arch = "arm")]
+#[cfg(cortex_m)]
 use embassy_executor::InterruptExecutor;
 use embassy_executor::Spawner;
 use embassy_futures::yield_now;
 use embassy_sync::blocking_mutex::raw::CriticalSectionRawMutex;
 use embassy_sync::signal::Signal;
 use rtmark_board::Counter;
-#[cfg(target_arch = "arm")]
+#[cfg(cortex_m)]
 use rtmark_board::device::{Interrupt, interrupt};
 use rtmark_probe::scenario::{self, SAMPLES};
 use rtmark_probe::{begin, end, scenarios};
 
-#[cfg_attr(not(target_arch = "aarch64"), embassy_executor::main)]
-#[cfg_attr(target_arch = "aarch64", embassy_executor::main(entry = "unsafe(no_mangle)"))]
+#[cfg_attr(not(own_start), embassy_executor::main)]
+#[cfg_attr(own_start, embassy_executor::main(entry = "unsafe(no_mangle)"))]
 async fn main(spawner: Spawner) {
     rtmark_embassy::init();
 
@@ -89,25 +89,25 @@ fn switched(odd: u32) {
 // thread.resume.preempt: a task wakes another one, whose executor runs in an interrupt and so
 // preempts it at once.
 
-#[cfg(target_arch = "arm")]
+#[cfg(cortex_m)]
 static EXECUTOR_HIGH: InterruptExecutor = InterruptExecutor::new();
 static RESUME: Signal<CriticalSectionRawMutex, ()> = Signal::new();
 static RESUMED: Counter = Counter::new();
 
-#[cfg(target_arch = "arm")]
+#[cfg(cortex_m)]
 #[interrupt]
 unsafe fn RUN_HIGH() {
     // SAFETY: called from its interrupt only, which `start` enables.
     unsafe { EXECUTOR_HIGH.on_interrupt() }
 }
 
-#[cfg(target_arch = "arm")]
+#[cfg(cortex_m)]
 fn resume(spawner: Spawner) {
     EXECUTOR_HIGH.start(Interrupt::RUN_HIGH).spawn(high().unwrap());
     spawner.spawn(low().unwrap());
 }
 
-#[cfg(not(target_arch = "arm"))]
+#[cfg(not(cortex_m))]
 fn resume(_: Spawner) {
     rtmark_embassy::no_executor_above();
 }
@@ -207,17 +207,17 @@ async fn started() {
     begin!("thread.end");
 }
 
-#[cfg(target_arch = "arm")]
+#[cfg(cortex_m)]
 fn start(spawner: Spawner) {
     spawner.spawn(starting().unwrap());
 }
 
-#[cfg(not(target_arch = "arm"))]
+#[cfg(not(cortex_m))]
 fn start(_: Spawner) {
     rtmark_embassy::no_executor_above();
 }
 
-#[cfg(target_arch = "arm")]
+#[cfg(cortex_m)]
 #[embassy_executor::task]
 async fn starting() {
     let spawner = EXECUTOR_HIGH.start(Interrupt::RUN_HIGH);

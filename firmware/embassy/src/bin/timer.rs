@@ -3,13 +3,13 @@
 #![no_std]
 #![no_main]
 
-#[cfg(target_arch = "arm")]
+#[cfg(cortex_m)]
 use embassy_executor::InterruptExecutor;
 use embassy_executor::Spawner;
 use embassy_sync::blocking_mutex::raw::CriticalSectionRawMutex;
 use embassy_sync::channel::Channel;
 use embassy_time::{Duration, Instant, Ticker, Timer};
-#[cfg(target_arch = "arm")]
+#[cfg(cortex_m)]
 use rtmark_board::device::{Interrupt, interrupt};
 use rtmark_probe::scenario::{self, SAMPLES};
 use rtmark_probe::{begin, begin_at_pend, end, end_at_return, end_at_sleep, scenarios};
@@ -105,26 +105,26 @@ async fn now() {
 
 const JITTER_TICKS: u32 = 1000;
 
-#[cfg(target_arch = "arm")]
+#[cfg(cortex_m)]
 static EXECUTOR_HIGH: InterruptExecutor = InterruptExecutor::new();
 static ITEMS: Channel<CriticalSectionRawMutex, [u8; 10], 4> = Channel::new();
 
 begin_at_pend!("timer.jitter", 15);
 
-#[cfg(target_arch = "arm")]
+#[cfg(cortex_m)]
 #[interrupt]
 unsafe fn RUN_HIGH() {
     // SAFETY: called from its interrupt only, which `start` enables.
     unsafe { EXECUTOR_HIGH.on_interrupt() }
 }
 
-#[cfg(target_arch = "arm")]
+#[cfg(cortex_m)]
 fn above_load(spawner: Spawner) {
     EXECUTOR_HIGH.start(Interrupt::RUN_HIGH).spawn(jitter().unwrap());
     spawner.spawn(load().unwrap());
 }
 
-#[cfg(not(target_arch = "arm"))]
+#[cfg(not(cortex_m))]
 fn above_load(_: Spawner) {
     rtmark_embassy::no_executor_above();
 }

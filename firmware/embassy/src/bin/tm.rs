@@ -3,9 +3,9 @@
 #![no_std]
 #![no_main]
 
-#[cfg(target_arch = "arm")]
+#[cfg(cortex_m)]
 use cortex_m::peripheral::NVIC;
-#[cfg(target_arch = "arm")]
+#[cfg(cortex_m)]
 use embassy_executor::InterruptExecutor;
 use embassy_executor::Spawner;
 use embassy_futures::yield_now;
@@ -13,14 +13,14 @@ use embassy_sync::blocking_mutex::raw::CriticalSectionRawMutex;
 use embassy_sync::channel::Channel;
 use embassy_sync::semaphore::{GreedySemaphore, Semaphore};
 use embassy_sync::signal::Signal;
-#[cfg(target_arch = "arm")]
+#[cfg(cortex_m)]
 use rtmark_board::device::{Interrupt, interrupt};
 use rtmark_board::{Counter, tm};
 use rtmark_probe::scenario::{self, SAMPLES};
 use rtmark_probe::{begin, end, scenarios};
 
-#[cfg_attr(not(target_arch = "aarch64"), embassy_executor::main)]
-#[cfg_attr(target_arch = "aarch64", embassy_executor::main(entry = "unsafe(no_mangle)"))]
+#[cfg_attr(not(own_start), embassy_executor::main)]
+#[cfg_attr(own_start, embassy_executor::main(entry = "unsafe(no_mangle)"))]
 async fn main(spawner: Spawner) {
     rtmark_embassy::init();
 
@@ -74,23 +74,23 @@ async fn first() {
 
 static GIVEN: Signal<CriticalSectionRawMutex, ()> = Signal::new();
 
-#[cfg(target_arch = "arm")]
+#[cfg(cortex_m)]
 #[interrupt]
 fn PLAIN() {
     GIVEN.signal(());
 }
 
-#[cfg(target_arch = "arm")]
+#[cfg(cortex_m)]
 fn interrupted(spawner: Spawner) {
     spawner.spawn(take().unwrap());
 }
 
-#[cfg(not(target_arch = "arm"))]
+#[cfg(not(cortex_m))]
 fn interrupted(_: Spawner) {
     rtmark_embassy::no_executor_above();
 }
 
-#[cfg(target_arch = "arm")]
+#[cfg(cortex_m)]
 #[embassy_executor::task]
 async fn take() {
     rtmark_board::unmask(Interrupt::PLAIN);
@@ -105,30 +105,30 @@ async fn take() {
 
 // tm.interrupt_preempt
 
-#[cfg(target_arch = "arm")]
+#[cfg(cortex_m)]
 static EXECUTOR_HIGH: InterruptExecutor = InterruptExecutor::new();
 static RESUME: Signal<CriticalSectionRawMutex, ()> = Signal::new();
 
-#[cfg(target_arch = "arm")]
+#[cfg(cortex_m)]
 #[interrupt]
 unsafe fn RUN_HIGH() {
     // SAFETY: called from its interrupt only, which `start` enables.
     unsafe { EXECUTOR_HIGH.on_interrupt() }
 }
 
-#[cfg(target_arch = "arm")]
+#[cfg(cortex_m)]
 #[interrupt]
 fn BENCH() {
     RESUME.signal(());
 }
 
-#[cfg(target_arch = "arm")]
+#[cfg(cortex_m)]
 fn preempt(spawner: Spawner) {
     EXECUTOR_HIGH.start(Interrupt::RUN_HIGH).spawn(preempting().unwrap());
     spawner.spawn(preempted().unwrap());
 }
 
-#[cfg(not(target_arch = "arm"))]
+#[cfg(not(cortex_m))]
 fn preempt(_: Spawner) {
     rtmark_embassy::no_executor_above();
 }
@@ -141,7 +141,7 @@ async fn preempting() {
     }
 }
 
-#[cfg(target_arch = "arm")]
+#[cfg(cortex_m)]
 #[embassy_executor::task]
 async fn preempted() {
     rtmark_board::unmask(Interrupt::BENCH);

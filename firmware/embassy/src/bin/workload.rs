@@ -9,8 +9,8 @@ use embassy_futures::yield_now;
 use rtmark_board::{Counter, prime_search};
 use rtmark_probe::{begin, end, scenarios};
 
-#[cfg_attr(not(target_arch = "aarch64"), embassy_executor::main)]
-#[cfg_attr(target_arch = "aarch64", embassy_executor::main(entry = "unsafe(no_mangle)"))]
+#[cfg_attr(not(own_start), embassy_executor::main)]
+#[cfg_attr(own_start, embassy_executor::main(entry = "unsafe(no_mangle)"))]
 async fn main(spawner: Spawner) {
     rtmark_embassy::init();
 
