@@ -11,9 +11,8 @@ const SET_UP: [(u32, u32); 3] = [(0xE000_EDFC, 1 << 24), (0xE000_1000, 1), (0xE0
 const ISB: [u8; 4] = [0xBF, 0xF3, 0x6F, 0x8F];
 
 /// A chip ready to run windows.
-pub fn prepare(soc: &str) -> Result<Machine, crate::Failure> {
-    let soc = Soc::from_toml(soc)?;
-    let mut machine = Machine::new(&soc);
+pub fn prepare(soc: &Soc) -> Result<Machine, crate::Failure> {
+    let mut machine = Machine::new(soc);
     for (address, value) in SET_UP {
         machine
             .store_word(address, value)

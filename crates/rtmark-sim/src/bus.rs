@@ -88,7 +88,8 @@ impl Bus {
         let ram_memory = soc
             .memories
             .iter()
-            .position(|memory| memory.kind == MemoryKind::Ram)
+            // One that waits is asked about each access.
+            .position(|memory| memory.kind == MemoryKind::Ram && memory.timing.wait_states == 0)
             .unwrap_or(usize::MAX);
         let mut bus = Self {
             ram: Vec::new(),

@@ -263,7 +263,7 @@ impl Machine {
             lead: Self::lead(soc, rules),
             gave_way: 0,
             word: pace::refilling(true),
-            pace: Pace::new(),
+            pace: Pace::new(rules.pipeline),
             data_bus,
             line: NO_LINE,
             fetched: NOT_FETCHED,

@@ -5,11 +5,13 @@
 //! (code in zero-wait RAM of the Code region) and an STM32F100.
 
 use super::describe::{Multiplier, describe};
+use super::pipeline::Core;
 use super::{GivesWay, Rules};
 use crate::isa::{Group, Op, Slot};
 
 pub const RULES: Rules = Rules {
     describe: Some(|slot, behind| describe(slot, behind, Multiplier::Iterative)),
+    pipeline: Core::CortexM3,
     cost: |_| 0,
     skip: 0,
     divide,

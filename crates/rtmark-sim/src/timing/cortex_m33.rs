@@ -15,11 +15,13 @@
 //! Two 16-bit instructions now and then go together, and a load's result can be late
 //! for the next instruction; neither is modelled.
 
+use super::pipeline::Core;
 use super::{Rules, cortex_m3, cortex_m4};
 use crate::isa::{Group, Op, Slot};
 
 pub const RULES: Rules = Rules {
     describe: None,
+    pipeline: Core::CortexM3,
     cost,
     skip: 1,
     // Two cycles and these. Arm publishes no figure: taken to be the Cortex-M3's divider.

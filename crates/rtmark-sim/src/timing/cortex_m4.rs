@@ -4,6 +4,7 @@
 //! Technical Reference Manual (DDI 0439, 3.3 and 3.3.3).
 
 use super::describe::{Multiplier, describe};
+use super::pipeline::Core;
 use super::{GivesWay, Rules, cortex_m3};
 use crate::isa::{Group, Op, Slot};
 
@@ -11,6 +12,7 @@ use crate::isa::{Group, Op, Slot};
 /// are the Cortex-M3's; its multiplier takes one cycle.
 pub const RULES: Rules = Rules {
     describe: Some(|slot, behind| describe(slot, behind, Multiplier::Single)),
+    pipeline: Core::CortexM4,
     long_multiply: |_, _, _| 0,
     // 29 in and 27 back with the floating-point registers.
     fp_frame: 17,

@@ -27,7 +27,7 @@ use crate::isa::{Op, Slot};
 use crate::soc::CoreKind;
 
 /// The version of the timing rules. Equal versions give equal cycles for ever.
-pub const TIMING_MODEL: &str = "5";
+pub const TIMING_MODEL: &str = "6";
 
 /// What an instruction means for a pipeline, given the halfword behind it.
 pub type Describe = fn(&Slot, u16) -> Step;
@@ -58,6 +58,8 @@ pub struct Rules {
     /// What instructions mean for the pipeline of a core that is modelled cycle by cycle,
     /// given the halfword behind them. The table's costs and refills are nothing then.
     pub describe: Option<Describe>,
+    /// Which pipeline that is, where they differ.
+    pub pipeline: pipeline::Core,
     /// What an instruction takes at least, branches not taken.
     pub cost: fn(&Slot) -> u8,
     /// What an instruction takes whose condition in an IT block fails.

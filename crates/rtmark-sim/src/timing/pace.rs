@@ -13,7 +13,7 @@ use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::pipeline::{Bus, Condition, Facts, Pipeline, Step, Unit};
+use super::pipeline::{Bus, Condition, Core, Facts, Pipeline, Step, Unit};
 
 /// Facts of the instruction that executes, in a word's low bits: the bus of its data access
 /// if that is not the expected one, further parts of an unaligned access, wait states, cycles
@@ -92,13 +92,14 @@ struct Tables {
 /// whose courses have them; and the latest single steps, which are each machine's own.
 #[derive(Debug)]
 pub struct Pace {
+    core: Core,
     tables: Arc<Mutex<Tables>>,
     recent: Vec<Recent>,
 }
 
 impl Clone for Pace {
     fn clone(&self) -> Self {
-        Self { tables: Arc::clone(&self.tables), recent: Vec::new() }
+        Self { core: self.core, tables: Arc::clone(&self.tables), recent: Vec::new() }
     }
 }
 
@@ -222,8 +223,8 @@ const fn place(key: u64) -> usize {
 }
 
 impl Pace {
-    pub fn new() -> Self {
-        Self { tables: Arc::new(Mutex::new(Tables::new())), recent: Vec::new() }
+    pub fn new(core: Core) -> Self {
+        Self { core, tables: Arc::new(Mutex::new(Tables::new(core))), recent: Vec::new() }
     }
 
     fn tables(&self) -> MutexGuard<'_, Tables> {
@@ -245,7 +246,7 @@ impl Pace {
     /// Forgets all states but the one of a word: answers its new word.
     pub fn renew(&mut self, word: u32) -> u32 {
         let stage = self.tables().stage(word).clone();
-        *self = Self::new();
+        *self = Self::new(self.core);
         self.tables().numbered(word, stage)
     }
 
@@ -304,10 +305,10 @@ impl Pace {
 }
 
 impl Tables {
-    fn new() -> Self {
+    fn new(core: Core) -> Self {
         let mut tables = Self { stages: Vec::new(), numbers: Map::default(), steps: 0 };
         for buffers in [false, true] {
-            tables.number(Stage { next: Pipeline::refilling(buffers), taken: None });
+            tables.number(Stage { next: Pipeline::refilling(core, buffers), taken: None });
         }
         tables
     }

@@ -30,11 +30,11 @@ const fn score(
 
 const CORTEX_M3: &[Score] = &[
     score("stm32f100", "flash", 31_994, 985, 993),
-    score("stm32f100", "sram", 8_770, 954, 963),
-    score("cc2650", "gpram", 17_610, 933, 945),
+    score("stm32f100", "sram", 8_770, 988, 995),
+    score("cc2650", "gpram", 17_610, 978, 983),
 ];
 
-const CORTEX_M4: &[Score] = &[score("cc2652", "sram", 9_256, 851, 931)];
+const CORTEX_M4: &[Score] = &[score("cc2652", "sram", 9_256, 967, 984)];
 
 impl CoreKind {
     /// Scores under the current [`TIMING_MODEL`](crate::TIMING_MODEL), on memories

@@ -1,7 +1,7 @@
 //! The buses: who may use them, and when data and code arrive.
 
 use super::step::mask;
-use super::{Bus, Decoding, Outcome, Pipeline, Register, Step, Unit, has, on_system_bus};
+use super::{Bus, Core, Decoding, Outcome, Pipeline, Register, Step, Unit, has, on_system_bus};
 
 impl Pipeline {
     /// The second half of a cycle, where addresses and data are on the buses. Answers the
@@ -23,6 +23,10 @@ impl Pipeline {
         let full = self.register == Register::Full;
         let fetch_on_system = full;
         let fetch_granted_below = !(full && writing);
+        // Measured on a CC2650, whose code and data are in one RAM there: as a read it waits a
+        // cycle for the write before it, and nothing else gets to the RAM meanwhile.
+        let late = std::mem::take(&mut self.fetch_is_late) && self.fetch_data.is_some();
+        outcome.fetch_waits = late;
         if let Some(data) = &mut self.data_data {
             if data.parts > 0 {
                 match data.bus {
@@ -39,6 +43,11 @@ impl Pipeline {
                 outcome.data_waits = true;
             }
         }
+        // Measured on a CC2652, not on an STM32F100: meanwhile the write waits for the fetch too.
+        let stores = self.data_data.is_some_and(|data| data.store && data.bus == Bus::System);
+        if self.core == Core::CortexM4 && full && writing && stores {
+            outcome.data_waits = true;
+        }
         if let Some(data) = &mut self.data_data
             && data.parts > 0
         {
@@ -54,7 +63,11 @@ impl Pipeline {
             let elsewhere = self.data_data.is_some_and(|data| data.bus != address.bus);
             match address.bus {
                 _ if elsewhere => outcome.data_denied = true,
-                Bus::Code => code_asks = true,
+                Bus::Code if late => outcome.data_denied = true,
+                Bus::Code => {
+                    code_asks = true;
+                    outcome.code_write = address.store && !busy_part;
+                }
                 Bus::System => {
                     let writes = address.store && !address.reads_first;
                     if fetch_on_system || (writing && !writes) {

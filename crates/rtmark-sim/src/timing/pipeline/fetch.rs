@@ -1,6 +1,6 @@
 //! The prefetch queue: which words are asked for, and what arrives.
 
-use super::{Aim, Decoding, Fetch, Pipeline, Shift};
+use super::{Aim, Core, Decoding, Fetch, Pipeline, Shift, on_system_bus};
 
 impl Pipeline {
     pub(super) fn slots(&self) -> u8 {
@@ -62,9 +62,14 @@ impl Pipeline {
     pub(super) fn try_fetch(&mut self, address: u32) -> u32 {
         let word = address & !3;
         let wanted = if address & 2 == 0 { 2 } else { 1 };
+        // Measured on an STM32F100: one that has been given up before the register of the System
+        // bus took its address makes way there. On a CC2652 the address stays.
+        let yields = |given_up: u32| {
+            self.core == Core::CortexM3 && on_system_bus(given_up) && on_system_bus(word)
+        };
         match &mut self.fetch_address {
-            Some(fetch) if fetch.word == word && fetch.wanted == 0 => {
-                fetch.wanted = wanted;
+            Some(fetch) if fetch.wanted == 0 && (fetch.word == word || yields(fetch.word)) => {
+                *fetch = Fetch { word, wanted };
                 self.in_flight += 1;
                 word.wrapping_add(4)
             }

@@ -32,6 +32,14 @@ const REFILL: u8 = 3;
 /// core waits where it wants the bus meanwhile (DDI 0337G, 12.10). Measured on a CC2650.
 const READ_FIRST: u8 = 3;
 
+/// Which core's pipeline it is. They have been measured to differ on the System bus alone.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Core {
+    #[default]
+    CortexM3,
+    CortexM4,
+}
+
 #[derive(Clone, Copy, Debug, Default)]
 struct Outcome {
     arrived: u8,
@@ -42,6 +50,7 @@ struct Outcome {
     data_denied: bool,
     address_presented: bool,
     system_write: bool,
+    code_write: bool,
     next_register: Register,
 }
 
@@ -91,7 +100,9 @@ impl Executing {
             bus: self.facts.bus.unwrap_or(self.step.bus),
             store: matches!(self.step.unit, Unit::Store | Unit::StoreMany),
             parts: self.facts.extra_parts,
-            waits: self.facts.waits + if self.facts.reads_first { READ_FIRST } else { 0 },
+            // What all words of a list waited for is known in sum.
+            waits: if self.issued > 1 { 0 } else { self.facts.waits }
+                + if self.facts.reads_first { READ_FIRST } else { 0 },
             reads_first: self.facts.reads_first,
             unaligned: self.facts.extra_parts > 0,
             buffered: false,
@@ -215,6 +226,10 @@ pub struct Pipeline {
     register: Register,
     /// The System bus carries a store's data.
     system_write: bool,
+    /// The Code bus carries a store's data.
+    code_write: bool,
+    /// The fetch in its data phase came behind such a store, and waits a cycle for it.
+    fetch_is_late: bool,
 
     /// The data bus' address phase.
     data_address: Option<Transfer>,
@@ -233,6 +248,7 @@ pub struct Pipeline {
     multiplied: bool,
     /// Cycles of a refill that have been counted already.
     paid: u8,
+    core: Core,
     /// The write buffer is on: a store is through when its address is.
     pub buffers: bool,
     /// The instruction that has just entered took an IT behind it along.
@@ -254,13 +270,13 @@ impl Pipeline {
     /// As if ISB had just entered the execute stage. On memories of the Code region
     /// without wait states the next instruction enters it at once, as far as cycles are
     /// counted: what leads here has counted the refill.
-    pub fn refilling(buffers: bool) -> Self {
+    pub fn refilling(core: Core, buffers: bool) -> Self {
         let isb = Executing {
             step: Step { unit: Unit::Late, traits: has::WIDE, ..Step::default() },
             facts: Facts { taken: true, ..Facts::default() },
             ..Executing::default()
         };
-        Self { main: Some(isb), data_ready: true, paid: REFILL, buffers, ..Self::default() }
+        Self { main: Some(isb), data_ready: true, paid: REFILL, core, buffers, ..Self::default() }
     }
 
     /// Learns what only the execution of the newest instruction could tell.
@@ -538,6 +554,8 @@ impl Pipeline {
         if !outcome.fetch_waits && !outcome.fetch_denied {
             self.fetch_data = self.fetch_address.take();
             self.fetch_advanced = self.fetch_data.is_some();
+            self.fetch_is_late =
+                self.code_write && self.fetch_data.is_some_and(|fetch| !on_system_bus(fetch.word));
         } else {
             if !outcome.fetch_waits {
                 self.fetch_data = None;
@@ -552,12 +570,20 @@ impl Pipeline {
         if !outcome.data_waits && !outcome.data_denied {
             self.data_data = self.data_address.take();
             self.data_advanced = self.data_data.is_some();
+            if let Some(data) = &mut self.data_data
+                && self.code_write
+                && data.bus == Bus::Code
+                && !data.store
+            {
+                data.waits += 1;
+            }
         } else {
             if !outcome.data_waits {
                 self.data_data = None;
             }
             self.data_advanced = false;
         }
+        self.code_write = outcome.code_write;
         self.data_ready = !outcome.data_waits;
         // Execute stage.
         self.idle = self.main.is_none() && self.piped.is_none();
