@@ -3,7 +3,7 @@
 //! Reads the files of the directory named as argument or by `RTMARK_SILICON`
 //! (default `shared/reference/silicon` beside the project), runs every window on the simulator and
 //! prints how many measurements the model gets exactly, how many within a cycle,
-//! and the mean bias, by file, code placement and class. With `--missed TEXT` it lists
+//! and the mean bias, by file, code placement and class, and what is missed why. With `--missed TEXT` it lists
 //! the rows that the model misses and whose test contains the text. The measurements are not
 //! part of the project; without them it says so and ends.
 
@@ -26,6 +26,22 @@ type Failure = Box<dyn Error + Send + Sync>;
 
 /// Before a text: lists the rows that are missed, instead of scores.
 const MISSED: &str = "--missed";
+
+/// What the models miss, and why.
+const MISSED_BECAUSE: &str = "\
+Missed, and why:
+  cc2652, code in flash: while the flash reads a line, the prefetch queue still feeds the core, and
+    the core waits only for what is left; the model lets it wait for each new line in full. Tests
+    that switch the line buffer off are scored without it (settings/); those with the cache on
+    (tbb_tbh_after_ldr) are not told apart.
+  code in -: windows whose code lies in two memories, or in flash as above.
+  gpram misc/b_speculative_deny: its code lies in flash, too.
+  sram misc/bitbanding, cc2652: a write to the bit-band alias and the fetches beside it on the
+    System bus; how they take turns is not known.
+  sram instructions/memory of cc2652: what is left are accesses across words (ldr_str_unaligned),
+    whose parts and the fetches beside them take turns on the System bus.
+  sram control_flow of cc2652: a branch by a register into a word that is being fetched already
+    finds it; the model fetches it again.";
 
 #[derive(Clone, Copy, Default)]
 struct Score {
@@ -148,7 +164,7 @@ fn main() -> Result<(), Failure> {
     for column in table.column_iter_mut().skip(1) {
         column.set_cell_alignment(CellAlignment::Right);
     }
-    writeln!(out, "{table}")?;
+    writeln!(out, "{table}\n{MISSED_BECAUSE}")?;
     Ok(())
 }
 
