@@ -29,8 +29,10 @@ pub struct Begin {
     pub cost: u8,
 }
 
-/// An instruction on its course.
+/// An instruction on its course. The slot comes first, since nothing else is looked at where
+/// all goes as expected.
 #[derive(Clone, Copy, Debug)]
+#[repr(C)]
 pub struct Step {
     pub slot: Slot,
     pub begin: Begin,
@@ -86,6 +88,18 @@ impl Block {
         Self { outline, first_reach, its, it, courses: OnceLock::new() }
     }
 
+    /// ITSTATE behind a slot that has not jumped.
+    #[inline(always)]
+    pub fn it_behind(&self, index: usize) -> u8 {
+        if index + 1 < self.outline.len() { self.it_before(index + 1) } else { self.it }
+    }
+
+    /// Whether anything in the block is conditional, or what is behind it.
+    #[inline(always)]
+    pub fn has_it(&self) -> bool {
+        self.it != 0 || !self.its.is_empty()
+    }
+
     /// ITSTATE before a slot.
     #[inline(always)]
     pub fn it_before(&self, index: usize) -> u8 {
@@ -134,17 +148,30 @@ impl Step {
     }
 }
 
+/// Whether a pass goes on behind the instruction that executes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Going {
+    /// As far as its steps reach.
+    On,
+    /// For so many slots at most.
+    For(usize),
+    /// It ends here.
+    Nowhere,
+}
+
 /// A pass through a block. Between the instruction that has been taken from it last and
 /// the next one it is a point in the program: see [`Pass::progress`].
 #[derive(Clone, Debug)]
 pub struct Pass<'a> {
-    /// What is still to be executed.
+    /// What is executed before the block is left, and in how many cycles at most.
+    steps: &'a [Step],
+    last: u32,
+    /// What is still to be executed of it. Nothing but taking the next slot changes this while
+    /// slots follow each other, so that they do so quickly.
     rest: Iter<'a, Step>,
+    going: Going,
     /// What is being executed.
     current: &'a Step,
-    /// How many slots are executed before the block is left, and in how many cycles at most.
-    end: usize,
-    last: u32,
     /// How far the program had come at the beginning, and what came unexpected since.
     start: u32,
     cycles: u64,
@@ -159,10 +186,11 @@ impl<'a> Pass<'a> {
     #[inline(always)]
     pub fn through(steps: &'a [Step], from: Progress) -> Self {
         Self {
-            rest: steps.iter(),
-            current: NOTHING,
-            end: steps.len(),
+            steps,
             last: steps.last().map_or(0, |step| step.begin.cycles),
+            rest: steps.iter(),
+            going: Going::On,
+            current: NOTHING,
             start: from.pc,
             cycles: from.cycles,
             instructions: from.instructions,
@@ -179,26 +207,48 @@ impl<'a> Pass<'a> {
     /// Within such an instruction.
     #[inline(always)]
     pub fn within(from: Progress) -> Self {
-        Self { word: from.word, end: 1, ..Self::through(&[], from) }
+        Self { word: from.word, ..Self::through(&[], from) }
     }
 
     /// Takes the next slot.
     #[inline(always)]
     pub fn next(&mut self) -> Option<&'a Slot> {
-        self.current = self.rest.next()?;
-        Some(&self.current.slot)
+        let next = self.rest.next();
+        // The last one is being executed already, but knowing that here saves remembering it.
+        self.current = next.or(self.steps.last()).unwrap_or(NOTHING);
+        next.map(|step| &step.slot)
     }
 
-    /// Whether the block is left behind this slot.
+    /// Whether the block's end comes behind this slot.
     #[inline(always)]
     pub fn is_over(&self) -> bool {
         self.rest.as_slice().is_empty()
     }
 
+    /// Whether the next slot may not be taken just like that: see [`Pass::goes_on`].
+    #[inline(always)]
+    pub fn halts(&self) -> bool {
+        self.going != Going::On
+    }
+
+    /// Whether the next slot is to be taken after all, where the pass has halted.
+    #[inline(always)]
+    pub fn goes_on(&mut self) -> bool {
+        let Going::For(count) = self.going else { return false };
+        let rest = self.rest.as_slice();
+        if let Some(kept) = rest.get(..count) {
+            let steps = self.steps.len() - (rest.len() - kept.len());
+            self.steps = self.steps.get(..steps).unwrap_or_default();
+            self.rest = kept.iter();
+        }
+        self.going = Going::On;
+        true
+    }
+
     /// Which slot is being executed.
     #[inline(always)]
     pub fn index(&self) -> usize {
-        self.end.wrapping_sub(1 + self.rest.len())
+        self.steps.len().wrapping_sub(1 + self.rest.len())
     }
 
     /// How far the course is when that slot begins.
@@ -240,8 +290,7 @@ impl<'a> Pass<'a> {
     /// Leaves the block behind this instruction.
     #[inline(always)]
     pub fn leave(&mut self) {
-        self.end -= self.rest.len();
-        self.rest = [].iter();
+        self.going = Going::Nowhere;
     }
 
     /// Leaves the block in time for a deadline, but not before an instruction that is next.
@@ -250,11 +299,7 @@ impl<'a> Pass<'a> {
         // The target of a jump may be fetched, but not have entered a pipeline yet.
         let least = usize::from(self.begin().word & TAKEN == 0);
         let rest = self.rest.as_slice();
-        let kept = before(rest, deadline.saturating_sub(self.cycles)).max(least);
-        if let Some(kept) = rest.get(..kept) {
-            self.end -= rest.len() - kept.len();
-            self.rest = kept.iter();
-        }
+        self.going = Going::For(before(rest, deadline.saturating_sub(self.cycles)).max(least));
     }
 
     /// Takes more cycles than the course says, which is a reason to leave if a deadline

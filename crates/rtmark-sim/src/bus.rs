@@ -62,10 +62,8 @@ pub struct CodeWrites {
 
 impl CodeWrites {
     #[inline(always)]
-    fn note(&mut self, address: u32) {
-        if address.wrapping_sub(self.low) < self.high.wrapping_sub(self.low) {
-            self.dirty = true;
-        }
+    const fn covers(&self, address: u32) -> bool {
+        address.wrapping_sub(self.low) < self.high.wrapping_sub(self.low)
     }
 
     /// Extends the watched range by an instruction.
@@ -242,17 +240,17 @@ impl Bus {
         self.ram.get(offset..offset + N)?.try_into().ok()
     }
 
-    /// Writes `N` bytes to the main RAM; answers whether they were all there.
+    /// Writes `N` bytes to the main RAM, if they are all there and no code may have run from
+    /// them; answers whether it did.
     #[inline(always)]
     pub fn ram_store<const N: usize>(&mut self, address: u32, bytes: [u8; N]) -> bool {
         let offset = address.wrapping_sub(self.ram_base) as usize;
         match self.ram.get_mut(offset..offset + N) {
-            Some(target) => {
+            Some(target) if !self.code_writes.covers(address) => {
                 target.copy_from_slice(&bytes);
-                self.code_writes.note(address);
                 true
             }
-            None => false,
+            _ => false,
         }
     }
 
@@ -297,7 +295,7 @@ impl Bus {
             Contents::Shared(_) => return None,
         };
         target.get_mut(offset..offset + N)?.copy_from_slice(&bytes);
-        self.code_writes.note(address);
+        self.code_writes.dirty |= self.code_writes.covers(address);
         Some(place)
     }
 

@@ -196,7 +196,7 @@ impl Window {
             {
                 slots.push(slot.line(last, last.wrapping_sub(base) / bytes));
             }
-            slots.push(slot);
+            slots.push(slot.quick());
             reached = last;
             at = if slot.is_followed() { slot.imm } else { last.wrapping_add(2) };
             at

@@ -285,7 +285,7 @@ impl Machine {
 
     fn store_words(&mut self, to: u32, words: &[[u8; 4]]) {
         for (at, word) in (0..).zip(words) {
-            self.bus.ram_store(to.wrapping_add(4 * at), *word);
+            self.bus.store(to.wrapping_add(4 * at), *word);
         }
     }
 

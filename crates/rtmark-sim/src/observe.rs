@@ -251,7 +251,6 @@ impl Machine {
             Op::LdrdLit => (s.imm, 8, Read),
             Op::Ldm | Op::Pop | Op::Ldmdb | Op::Stm | Op::Push | Op::Stmdb => {
                 let bytes = s.imm.count_ones() * 4;
-                let base = if matches!(s.op, Op::Push | Op::Pop) { self.cpu.r[13] } else { base };
                 let down = matches!(s.op, Op::Push | Op::Stmdb | Op::Ldmdb);
                 let kind = if matches!(s.op, Op::Ldm | Op::Pop | Op::Ldmdb) { Read } else { Write };
                 (if down { base.wrapping_sub(bytes) } else { base }, bytes, kind)

@@ -106,16 +106,20 @@ impl Machine {
                 &block.outline
             };
             let (Some(first), Some(last)) = (steps.first(), steps.last()) else { break };
-            let (first, last) = (first.begin, last.begin);
+            let (first, last) = (first.begin, u64::from(last.begin.cycles));
             // Without a pipeline an instruction executes when it enters.
             let until_first = if PIPELINED { u64::from(first.cycles) } else { 0 };
             let end = state.pc.wrapping_add(block.first_reach);
+            let is_elsewhere = self.is_elsewhere(state.pc, end);
             // The target of a jump is fetched while the pipeline is refilled.
             let is_target = PIPELINED && state.word & TAKEN != 0;
-            if is_target && self.is_elsewhere(state.pc, end) {
+            if is_target && is_elsewhere {
                 state.cycles = self.fetch_lines(state.pc, end, state.cycles);
             }
-            if PIPELINED && state.cycles + until_first >= self.deadline {
+            if PIPELINED
+                && state.cycles + last >= self.deadline
+                && state.cycles + until_first >= self.deadline
+            {
                 // It has entered, and waits for its turn.
                 state.cycles += until_first;
                 state.word = first.word | ENTERED;
@@ -123,20 +127,21 @@ impl Machine {
                 break;
             }
             if !is_target
-                && self.is_elsewhere(state.pc, end)
+                && is_elsewhere
                 && !(PIPELINED && state.word & ENTERED != 0 && self.fetched == state.pc)
             {
                 let began = state.cycles + until_first;
                 state.cycles = self.fetch_lines(state.pc, end, began) - until_first;
             }
             let mut at = Pass::through(steps, state);
-            if state.cycles + u64::from(last.cycles) >= self.deadline {
+            if state.cycles + last >= self.deadline {
                 at.leave_before(self.deadline);
+                at.goes_on();
             }
             let outcome = self.execute(&mut at);
-            let executed = at.index();
             state = at.progress();
             if let Err(trap) = outcome {
+                let executed = at.index();
                 self.set_progress(state);
                 let Some(slot) = steps.get(executed).map(|step| step.slot) else { break };
                 if trap == Trap::InvalidState {
@@ -157,13 +162,12 @@ impl Machine {
             if outcome == Ok(Flow::Jump) {
                 state.pc = at.target;
                 state.word |= TAKEN;
-            } else if executed + 1 < steps.len() {
-                it = block.it_before(executed + 1);
-                if it != 0 {
+            } else if block.has_it() {
+                let executed = at.index();
+                it = block.it_behind(executed);
+                if it != 0 && executed + 1 < steps.len() {
                     break;
                 }
-            } else {
-                it = block.it;
             }
         }
         self.set_progress(state);
@@ -510,20 +514,18 @@ impl Machine {
         self.fetched = NOT_FETCHED;
     }
 
-    /// Waits for the next instruction of a block, which enters a line.
+    /// Fetches the next instruction of a block, which enters a line: the cycles that the
+    /// core waits for it.
     #[inline(always)]
-    pub(crate) fn fetch_next(&mut self, at: &mut Pass<'_>, line: &Slot) {
-        let Some(memory) = self.lines.get_mut(self.bus.code_memory()) else { return };
+    pub(crate) fn fetch_next(&mut self, at: &Pass<'_>, line: &Slot) -> u64 {
+        let Some(memory) = self.lines.get_mut(self.bus.code_memory()) else { return 0 };
         self.line = line.imm;
-        let waits = if memory.reads_ahead(line.aux) {
+        if memory.reads_ahead(line.aux) {
             memory.enter_next(at.now())
-        } else if memory.enter_settled(line.aux) || memory.is_immediate() {
-            return;
+        } else if memory.enter_kept(line.aux, at.now()) || memory.is_immediate() {
+            0
         } else {
             memory.enter(line.aux, at.now())
-        };
-        if waits > 0 {
-            at.wait_for_next(waits, self.deadline);
         }
     }
 

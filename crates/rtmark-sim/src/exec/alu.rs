@@ -56,23 +56,37 @@ pub const fn shift(value: u32, kind: u32, amount: u32, carry: bool) -> (u32, boo
     if amount == 0 {
         return (value, carry);
     }
+    // Beyond 33 nothing changes, but that rotations go on.
+    let few = if kind == 3 {
+        amount & 31
+    } else if amount > 33 {
+        33
+    } else {
+        amount
+    };
+    shift_some(value, kind, few, carry)
+}
+
+/// The same by up to 63, and by none only where that is the end of a rotation: shifts by
+/// immediates are like this.
+#[inline(always)]
+pub const fn shift_some(value: u32, kind: u32, amount: u32, carry: bool) -> (u32, bool) {
     // In twice the width the bit shifted out last stands right beside the result.
-    let far = if amount > 33 { 33 } else { amount };
     match kind {
         0 => {
-            let wide = (value as u64) << far;
+            let wide = (value as u64) << amount;
             (wide as u32, wide >> 32 & 1 == 1)
         }
         1 => {
-            let wide = (value as u64) << 32 >> far;
+            let wide = (value as u64) << 32 >> amount;
             ((wide >> 32) as u32, wide >> 31 & 1 == 1)
         }
         2 => {
-            let wide = (((value as u64) << 32) as i64 >> far) as u64;
+            let wide = (((value as u64) << 32) as i64 >> amount) as u64;
             ((wide >> 32) as u32, wide >> 31 & 1 == 1)
         }
         3 => {
-            let result = value.rotate_right(amount & 31);
+            let result = value.rotate_right(amount);
             (result, result >> 31 == 1)
         }
         _ => (value >> 1 | (carry as u32) << 31, value & 1 == 1),

@@ -40,17 +40,9 @@ struct Extent {
 }
 
 impl Base {
-    /// PUSH, which is STMDB SP!, and POP, which is LDM SP!.
-    pub const fn stack(side: Side) -> Self {
-        Self { register: 13, side, moves: true }
-    }
-
-    /// Of any such instruction.
+    /// Of LDM and its kin, to which PUSH and POP belong.
     pub const fn of(slot: &Slot, side: Side) -> Self {
-        match slot.op {
-            Op::Push | Op::Pop => Self::stack(side),
-            _ => Self { register: slot.n, side, moves: slot.aux == 1 },
-        }
+        Self { register: slot.n, side, moves: slot.aux == 1 }
     }
 
     const fn extent(self, value: u32, list: u32) -> Extent {
@@ -65,124 +57,174 @@ impl Base {
     }
 }
 
-macro_rules! accessors {
-    ($read:ident, $read_slow:ident, $write:ident, $write_slow:ident, $type:ty, $size:literal) => {
-        #[inline(always)]
-        pub(crate) fn $read(&mut self, at: &mut Pass<'_>, address: u32) -> Loaded {
-            if is_aligned(address, $size)
-                && let Some(bytes) = self.bus.ram_load::<$size>(address)
-            {
-                return Ok(u32::from(<$type>::from_le_bytes(bytes)));
-            }
-            self.aside(at, |machine| machine.$read_slow(address))
-        }
+/// What single instructions load and store: as many bytes, which loads extend to a word.
+pub(super) trait Datum {
+    /// Loads it from the main RAM, if it is there and nobody needs to look.
+    fn load_quickly(machine: &Machine, address: u32) -> Option<u32>;
 
-        #[inline(never)]
-        fn $read_slow(&mut self, address: u32) -> Loaded {
-            if !is_aligned(address, $size) {
-                if !self.allows_unaligned(address) {
-                    return Err(self.unaligned(address));
-                }
-                self.pass_in_parts(address, $size);
-                let mut bytes = [0; size_of::<$type>()];
-                for (offset, byte) in (0..).zip(bytes.iter_mut()) {
-                    let read = self
-                        .within(|machine, at| machine.read_byte(at, address.wrapping_add(offset)));
-                    *byte = self.asked_for(address, read)? as u8;
-                }
-                return Ok(u32::from(<$type>::from_le_bytes(bytes)));
-            }
-            self.note_bus(address);
-            if self.protected {
-                self.check_access(address, $size, Access::Read)?;
-            }
-            if address >= SYSTEM_SPACE {
-                let word = self.read_system(address & !3)?;
-                return Ok(u32::from((word >> (8 * (address & 3))) as $type));
-            }
-            if let Some((bytes, place)) = self.bus.load::<$size>(address) {
-                self.wait_for_data(place);
-                return Ok(u32::from(<$type>::from_le_bytes(bytes)));
-            }
-            let word = self.read_beyond_memory(address);
-            let word = self.asked_for(address, word).or_else(|trap| self.ignore_or(trap))?;
-            Ok(u32::from((word >> (8 * (address & 3))) as $type))
-        }
+    /// Loads it from anywhere.
+    fn load(machine: &mut Machine, address: u32) -> Loaded;
 
-        #[inline(always)]
-        pub(crate) fn $write(&mut self, at: &mut Pass<'_>, address: u32, value: u32) -> Done {
-            let bytes = (value as $type).to_le_bytes();
-            if is_aligned(address, $size) && self.bus.ram_store::<$size>(address, bytes) {
-                if self.bus.code_writes.dirty {
-                    self.aside(at, |machine| machine.forget_overwritten_code(address));
-                }
-                return Ok(());
-            }
-            self.aside(at, |machine| machine.$write_slow(address, value))
-        }
+    /// As `load_quickly`; answers whether it is stored.
+    fn store_quickly(machine: &mut Machine, address: u32, value: u32) -> bool;
 
-        #[inline(never)]
-        fn $write_slow(&mut self, address: u32, value: u32) -> Done {
-            let bytes = (value as $type).to_le_bytes();
-            if !is_aligned(address, $size) {
-                if !self.allows_unaligned(address) {
-                    return Err(self.unaligned(address));
+    /// Stores it anywhere.
+    fn store(machine: &mut Machine, address: u32, value: u32) -> Done;
+}
+
+macro_rules! datum {
+    ($type:ty, $size:literal) => {
+        impl Datum for $type {
+            #[inline(always)]
+            fn load_quickly(machine: &Machine, address: u32) -> Option<u32> {
+                if !is_aligned(address, $size) {
+                    return None;
                 }
-                self.pass_in_parts(address, $size);
-                for (offset, byte) in (0..).zip(bytes) {
-                    self.within(|machine, at| {
-                        machine.write_byte(at, address.wrapping_add(offset), u32::from(byte))
-                    })?;
+                machine.bus.ram_load(address).map(|bytes| Self::from_le_bytes(bytes).into())
+            }
+
+            #[inline(never)]
+            fn load(machine: &mut Machine, address: u32) -> Loaded {
+                if !is_aligned(address, $size) {
+                    if !machine.allows_unaligned(address) {
+                        return Err(machine.unaligned(address));
+                    }
+                    machine.pass_in_parts(address, $size);
+                    let mut bytes = [0; $size];
+                    for (offset, byte) in (0..).zip(bytes.iter_mut()) {
+                        let read = machine.within(|machine, at| {
+                            machine.read::<u8>(at, address.wrapping_add(offset))
+                        });
+                        *byte = machine.asked_for(address, read)? as u8;
+                    }
+                    return Ok(Self::from_le_bytes(bytes).into());
                 }
-                return Ok(());
-            }
-            self.note_bus(address);
-            if self.protected {
-                self.check_access(address, $size, Access::Write)?;
-            }
-            if address >= SYSTEM_SPACE {
-                return self.write_system(address, value, $size);
-            }
-            if let Some(place) = self.bus.store::<$size>(address, bytes) {
-                self.wait_for_data(place);
-                if self.bus.code_writes.dirty {
-                    self.forget_overwritten_code(address);
+                machine.note_bus(address);
+                if machine.protected {
+                    machine.check_access(address, $size, Access::Read)?;
                 }
-                return Ok(());
+                if address >= SYSTEM_SPACE {
+                    let word = machine.read_system(address & !3)?;
+                    return Ok(((word >> (8 * (address & 3))) as Self).into());
+                }
+                if let Some((bytes, place)) = machine.bus.load(address) {
+                    machine.wait_for_data(place);
+                    return Ok(Self::from_le_bytes(bytes).into());
+                }
+                let word = machine.read_beyond_memory(address);
+                let word =
+                    machine.asked_for(address, word).or_else(|trap| machine.ignore_or(trap))?;
+                Ok(((word >> (8 * (address & 3))) as Self).into())
             }
-            let done = self.write_beyond_memory(address, value, $size);
-            self.asked_for(address, done).or_else(|trap| self.lose_store_or(trap))
+
+            #[inline(always)]
+            fn store_quickly(machine: &mut Machine, address: u32, value: u32) -> bool {
+                let bytes = (value as Self).to_le_bytes();
+                is_aligned(address, $size) && machine.bus.ram_store(address, bytes)
+            }
+
+            #[inline(never)]
+            fn store(machine: &mut Machine, address: u32, value: u32) -> Done {
+                let bytes = (value as Self).to_le_bytes();
+                if !is_aligned(address, $size) {
+                    if !machine.allows_unaligned(address) {
+                        return Err(machine.unaligned(address));
+                    }
+                    machine.pass_in_parts(address, $size);
+                    for (offset, byte) in (0..).zip(bytes) {
+                        machine.within(|machine, at| {
+                            machine.write::<u8>(at, address.wrapping_add(offset), byte.into())
+                        })?;
+                    }
+                    return Ok(());
+                }
+                machine.note_bus(address);
+                if machine.protected {
+                    machine.check_access(address, $size, Access::Write)?;
+                }
+                if address >= SYSTEM_SPACE {
+                    return machine.write_system(address, value, $size);
+                }
+                if let Some(place) = machine.bus.store(address, bytes) {
+                    machine.wait_for_data(place);
+                    if machine.bus.code_writes.dirty {
+                        machine.forget_overwritten_code(address);
+                    }
+                    return Ok(());
+                }
+                let done = machine.write_beyond_memory(address, value, $size);
+                machine.asked_for(address, done).or_else(|trap| machine.lose_store_or(trap))
+            }
+        }
+    };
+    ($type:ty as $extended:ty) => {
+        impl Datum for $extended {
+            #[inline(always)]
+            fn load_quickly(machine: &Machine, address: u32) -> Option<u32> {
+                <$type>::load_quickly(machine, address).map(|value| value as Self as u32)
+            }
+
+            #[inline(always)]
+            fn load(machine: &mut Machine, address: u32) -> Loaded {
+                <$type as Datum>::load(machine, address).map(|value| value as Self as u32)
+            }
+
+            #[inline(always)]
+            fn store_quickly(machine: &mut Machine, address: u32, value: u32) -> bool {
+                <$type>::store_quickly(machine, address, value)
+            }
+
+            #[inline(always)]
+            fn store(machine: &mut Machine, address: u32, value: u32) -> Done {
+                <$type as Datum>::store(machine, address, value)
+            }
         }
     };
 }
 
+datum!(u32, 4);
+datum!(u16, 2);
+datum!(u8, 1);
+datum!(u16 as i16);
+datum!(u8 as i8);
+
 impl Machine {
-    accessors!(read_word, read_word_slow, write_word, write_word_slow, u32, 4);
-    accessors!(read_half, read_half_slow, write_half, write_half_slow, u16, 2);
-    accessors!(read_byte, read_byte_slow, write_byte, write_byte_slow, u8, 1);
-
-    /// A word among the code, which is mostly in flash.
+    /// Loads what stands at an address.
     #[inline(always)]
-    pub(super) fn read_literal(&mut self, at: &mut Pass<'_>, address: u32) -> Loaded {
-        if let Some((bytes, place)) = self.bus.near_code::<4>(address)
-            && !self.protected
-        {
-            if !self.lines[place.memory].is_immediate() {
-                self.wait_for_literal(at, place);
-            }
-            return Ok(u32::from_le_bytes(bytes));
+    pub(super) fn read<D: Datum>(&mut self, at: &mut Pass<'_>, address: u32) -> Loaded {
+        match D::load_quickly(self, address) {
+            Some(value) => Ok(value),
+            None => self.aside(at, |machine| D::load(machine, address)),
         }
-        self.read_word(at, address)
     }
 
+    /// Stores what is to stand at an address.
     #[inline(always)]
-    pub(super) fn read_signed_byte(&mut self, at: &mut Pass<'_>, address: u32) -> Loaded {
-        self.read_byte(at, address).map(|byte| byte as i8 as u32)
+    pub(super) fn write<D: Datum>(&mut self, at: &mut Pass<'_>, address: u32, value: u32) -> Done {
+        if D::store_quickly(self, address, value) {
+            return Ok(());
+        }
+        self.aside(at, |machine| D::store(machine, address, value))
     }
 
+    /// A word among the code, if that is in flash, where most are; otherwise none. The core
+    /// has waited for it.
     #[inline(always)]
-    pub(super) fn read_signed_half(&mut self, at: &mut Pass<'_>, address: u32) -> Loaded {
-        self.read_half(at, address).map(|half| half as i16 as u32)
+    pub(super) fn read_literal(&mut self, at: &mut Pass<'_>, address: u32) -> Option<u32> {
+        let (bytes, place) = self.bus.near_code(address)?;
+        if self.protected {
+            return None;
+        }
+        if !self.lines[place.memory].is_immediate() {
+            self.wait_for_literal(at, place);
+        }
+        Some(u32::from_le_bytes(bytes))
+    }
+
+    /// The address of a base and a shifted index.
+    #[inline(always)]
+    pub(super) fn indexed(&self, s: &Slot) -> u32 {
+        self.cpu.get(s.n).wrapping_add(self.cpu.get(s.m) << s.aux)
     }
 
     /// The address that BFAR tells is the one that the instruction asks for, whichever
@@ -211,7 +253,7 @@ impl Machine {
     /// A word at an address that must be aligned whatever the core allows elsewhere.
     pub(crate) fn read_aligned_word(&mut self, address: u32) -> Loaded {
         if is_aligned(address, 4) {
-            self.within(|machine, at| machine.read_word(at, address))
+            self.within(|machine, at| machine.read::<u32>(at, address))
         } else {
             Err(self.unaligned(address))
         }
@@ -219,7 +261,7 @@ impl Machine {
 
     pub(crate) fn write_aligned_word(&mut self, address: u32, value: u32) -> Done {
         if is_aligned(address, 4) {
-            self.within(|machine, at| machine.write_word(at, address, value))
+            self.within(|machine, at| machine.write::<u32>(at, address, value))
         } else {
             Err(self.unaligned(address))
         }
@@ -275,7 +317,7 @@ impl Machine {
         while left != 0 {
             let register = left.trailing_zeros();
             left &= left - 1;
-            values[(register & 15) as usize] = self.read_word(at, address)?;
+            values[(register & 15) as usize] = self.read::<u32>(at, address)?;
             address = address.wrapping_add(4);
         }
         Ok(())
@@ -288,7 +330,7 @@ impl Machine {
         while left != 0 {
             let register = left.trailing_zeros();
             left &= left - 1;
-            self.write_word(at, address, self.cpu.r[(register & 15) as usize])?;
+            self.write::<u32>(at, address, self.cpu.r[(register & 15) as usize])?;
             address = address.wrapping_add(4);
         }
         Ok(())
@@ -414,32 +456,32 @@ impl Machine {
         match s.op {
             Op::LdrPcI | Op::LdrPcPre => {
                 let address = base.wrapping_add(s.imm);
-                let target = self.read_word(at, address)?;
+                let target = self.read::<u32>(at, address)?;
                 if s.op == Op::LdrPcPre {
                     self.cpu.set_any(s.n, address);
                 }
                 self.branch_loaded(at, target)
             }
             Op::LdrPcPost => {
-                let target = self.read_word(at, base)?;
+                let target = self.read::<u32>(at, base)?;
                 self.cpu.set_any(s.n, base.wrapping_add(s.imm));
                 self.branch_loaded(at, target)
             }
             Op::LdrPcR => {
-                let target = self.read_word(at, base.wrapping_add(self.cpu.get(s.m) << s.aux))?;
+                let target = self.read::<u32>(at, base.wrapping_add(self.cpu.get(s.m) << s.aux))?;
                 self.branch_loaded(at, target)
             }
             Op::LdrPcLit => {
-                let target = self.read_word(at, s.imm)?;
+                let target = self.read::<u32>(at, s.imm)?;
                 self.branch_loaded(at, target)
             }
             _ => {
                 let base = if s.n == 15 { at.behind() } else { base };
                 let index = self.cpu.get(s.m);
                 let halfwords = if s.op == Op::Tbb {
-                    self.read_byte(at, base.wrapping_add(index))?
+                    self.read::<u8>(at, base.wrapping_add(index))?
                 } else {
-                    self.read_half(at, base.wrapping_add(index << 1))?
+                    self.read::<u16>(at, base.wrapping_add(index << 1))?
                 };
                 let target = at.behind().wrapping_add(halfwords * 2);
                 Ok(self.branch(at, target))
@@ -467,14 +509,14 @@ impl Machine {
         let loaded = self.access_as(true, |machine| {
             machine.within(|machine, at| {
                 Ok(match s.op {
-                    Op::Ldrt => Some(machine.read_word(at, address)?),
-                    Op::Ldrbt => Some(machine.read_byte(at, address)?),
-                    Op::Ldrht => Some(machine.read_half(at, address)?),
-                    Op::Ldrsbt => Some(machine.read_signed_byte(at, address)?),
-                    Op::Ldrsht => Some(machine.read_signed_half(at, address)?),
-                    Op::Strt => machine.write_word(at, address, value).map(|()| None)?,
-                    Op::Strbt => machine.write_byte(at, address, value).map(|()| None)?,
-                    Op::Strht => machine.write_half(at, address, value).map(|()| None)?,
+                    Op::Ldrt => Some(machine.read::<u32>(at, address)?),
+                    Op::Ldrbt => Some(machine.read::<u8>(at, address)?),
+                    Op::Ldrht => Some(machine.read::<u16>(at, address)?),
+                    Op::Ldrsbt => Some(machine.read::<i8>(at, address)?),
+                    Op::Ldrsht => Some(machine.read::<i16>(at, address)?),
+                    Op::Strt => machine.write::<u32>(at, address, value).map(|()| None)?,
+                    Op::Strbt => machine.write::<u8>(at, address, value).map(|()| None)?,
+                    Op::Strht => machine.write::<u16>(at, address, value).map(|()| None)?,
                     _ => return Err(Trap::Undefined),
                 })
             })
@@ -516,15 +558,15 @@ impl Machine {
         let value = self.cpu.get(s.d);
         if s.op == Op::Stl {
             return self.within(|machine, at| match s.aux {
-                1 => machine.write_byte(at, address, value),
-                2 => machine.write_half(at, address, value),
-                _ => machine.write_word(at, address, value),
+                1 => machine.write::<u8>(at, address, value),
+                2 => machine.write::<u16>(at, address, value),
+                _ => machine.write::<u32>(at, address, value),
             });
         }
         let value = self.within(|machine, at| match s.aux {
-            1 => machine.read_byte(at, address),
-            2 => machine.read_half(at, address),
-            _ => machine.read_word(at, address),
+            1 => machine.read::<u8>(at, address),
+            2 => machine.read::<u16>(at, address),
+            _ => machine.read::<u32>(at, address),
         })?;
         self.cpu.set_any(s.d, value);
         Ok(())
@@ -544,9 +586,9 @@ impl Machine {
         match s.op {
             Op::Ldrex | Op::Ldrexb | Op::Ldrexh => {
                 let value = self.within(|machine, at| match size {
-                    1 => machine.read_byte(at, address),
-                    2 => machine.read_half(at, address),
-                    _ => machine.read_word(at, address),
+                    1 => machine.read::<u8>(at, address),
+                    2 => machine.read::<u16>(at, address),
+                    _ => machine.read::<u32>(at, address),
                 })?;
                 self.cpu.set_any(s.d, value);
                 self.exclusive = true;
@@ -555,9 +597,9 @@ impl Machine {
                 let value = self.cpu.get(s.a);
                 if self.exclusive {
                     self.within(|machine, at| match size {
-                        1 => machine.write_byte(at, address, value),
-                        2 => machine.write_half(at, address, value),
-                        _ => machine.write_word(at, address, value),
+                        1 => machine.write::<u8>(at, address, value),
+                        2 => machine.write::<u16>(at, address, value),
+                        _ => machine.write::<u32>(at, address, value),
                     })?;
                 }
                 self.cpu.set(s.d, u32::from(!self.exclusive));

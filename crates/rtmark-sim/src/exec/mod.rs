@@ -16,7 +16,7 @@ mod rare;
 mod secure;
 mod system;
 
-use self::memory::{Base, Side};
+use self::memory::{Base, Datum, Side};
 pub use self::outcome::{Done, Flow, Outcome, Trap};
 use crate::block::{Pass, Step};
 use crate::isa::{Op, Slot};
@@ -37,8 +37,20 @@ impl Machine {
     /// Executes what is left of a pass, as far as one instruction follows the other.
     #[inline(always)]
     pub(crate) fn execute(&mut self, at: &mut Pass<'_>) -> Outcome {
+        loop {
+            let outcome = self.execute_rest(at);
+            if !at.goes_on() {
+                return outcome;
+            }
+        }
+    }
+
+    /// The same until the pass halts.
+    #[inline(always)]
+    fn execute_rest(&mut self, at: &mut Pass<'_>) -> Outcome {
         use alu::{arithmetic, logic};
         while let Some(s) = at.next() {
+            debug_assert!(!at.halts(), "what may halt the pass says so");
             /// A second operand: immediate, register, or shifted register with its carry.
             macro_rules! op2 {
                 (I) => {{ (s.imm, if s.aux == 1 { s.imm >> 31 != 0 } else { self.cpu.c }) }};
@@ -46,7 +58,19 @@ impl Machine {
                     (self.cpu.get(s.m), self.cpu.c)
                 };
                 (X) => {
-                    alu::shift(self.cpu.get(s.m), s.aux >> 8, s.aux & 0xFF, self.cpu.c)
+                    op2!(s.aux >> 8)
+                };
+                (Lsl) => {
+                    op2!(0)
+                };
+                (Lsr) => {
+                    op2!(1)
+                };
+                (Asr) => {
+                    op2!(2)
+                };
+                ($shift:expr) => {
+                    alu::shift_some(self.cpu.get(s.m), $shift, s.aux & 0x3F, self.cpu.c)
                 };
             }
             macro_rules! logical {
@@ -129,64 +153,88 @@ impl Machine {
             macro_rules! follow_if {
                 ($condition:expr) => {{
                     if !$condition {
-                        at.leave();
+                        break;
                     } else if at.is_over() {
                         return Ok(self.branch(at, s.imm));
                     }
                 }};
             }
-            /// Effective addresses of the four ways to address a single transfer.
-            macro_rules! load {
-                ($read:ident, I) => {{
-                    let value = self.$read(at, self.cpu.get(s.n).wrapping_add(s.imm))?;
-                    self.cpu.set_any(s.d, value);
-                }};
-                ($read:ident, R) => {{
-                    let address = self.cpu.get(s.n).wrapping_add(self.cpu.get(s.m) << s.aux);
-                    let value = self.$read(at, address)?;
-                    self.cpu.set_any(s.d, value);
-                }};
-                ($read:ident, Pre) => {{
-                    let address = self.cpu.get(s.n).wrapping_add(s.imm);
-                    let value = self.$read(at, address)?;
-                    self.cpu.set_any(s.n, address);
-                    self.cpu.set_any(s.d, value);
-                }};
-                ($read:ident, Post) => {{
-                    let address = self.cpu.get(s.n);
-                    let value = self.$read(at, address)?;
-                    self.cpu.set_any(s.n, address.wrapping_add(s.imm));
-                    self.cpu.set_any(s.d, value);
-                }};
-                ($read:ident, Lit) => {{
-                    let value = self.$read(at, s.imm)?;
-                    self.cpu.set_any(s.d, value);
-                }};
-            }
-            macro_rules! store {
-                ($write:ident, I) => {{ self.$write(at, self.cpu.get(s.n).wrapping_add(s.imm), self.cpu.get(s.d))? }};
-                ($write:ident, R) => {{
-                    let address = self.cpu.get(s.n).wrapping_add(self.cpu.get(s.m) << s.aux);
-                    self.$write(at, address, self.cpu.get(s.d))?
-                }};
-                ($write:ident, Pre) => {{
-                    let address = self.cpu.get(s.n).wrapping_add(s.imm);
-                    self.$write(at, address, self.cpu.get(s.d))?;
-                    self.cpu.set_any(s.n, address);
-                }};
-                ($write:ident, Post) => {{
-                    let address = self.cpu.get(s.n);
-                    self.$write(at, address, self.cpu.get(s.d))?;
-                    self.cpu.set_any(s.n, address.wrapping_add(s.imm));
+            /// What may take longer than expected, behind which the pass may be over.
+            macro_rules! may_halt {
+                ($act:expr) => {{
+                    $act;
+                    if at.halts() {
+                        break;
+                    }
                 }};
             }
             /// What may or may not jump.
             macro_rules! flow {
                 ($outcome:expr) => {
-                    if $outcome? == Flow::Jump {
+                    may_halt!(if $outcome? == Flow::Jump {
                         return Ok(Flow::Jump);
-                    }
+                    })
                 };
+            }
+            /// Loads, by the four ways to address a single transfer.
+            macro_rules! load {
+                ($datum:ty, I) => {
+                    load!($datum, self.cpu.get(s.n).wrapping_add(s.imm), _address => ())
+                };
+                ($datum:ty, R) => {
+                    load!($datum, self.indexed(s), _address => ())
+                };
+                ($datum:ty, Pre) => {
+                    load!($datum, self.cpu.get(s.n).wrapping_add(s.imm), address => {
+                        self.cpu.set_any(s.n, address);
+                    })
+                };
+                ($datum:ty, Post) => {
+                    load!($datum, self.cpu.get(s.n), address => {
+                        self.cpu.set_any(s.n, address.wrapping_add(s.imm));
+                    })
+                };
+                ($datum:ty, Lit) => {
+                    load!($datum, s.imm, _address => ())
+                };
+                ($datum:ty, $from:expr, $address:ident => $write_back:expr) => {{
+                    let $address = $from;
+                    if let Some(value) = <$datum>::load_quickly(self, $address) {
+                        $write_back;
+                        self.cpu.set_any(s.d, value);
+                    } else {
+                        let value = self.aside(at, |machine| <$datum>::load(machine, $address))?;
+                        $write_back;
+                        may_halt!(self.cpu.set_any(s.d, value));
+                    }
+                }};
+            }
+            macro_rules! store {
+                ($datum:ty, I) => {
+                    store!($datum, self.cpu.get(s.n).wrapping_add(s.imm), _address => ())
+                };
+                ($datum:ty, R) => {
+                    store!($datum, self.indexed(s), _address => ())
+                };
+                ($datum:ty, Pre) => {
+                    store!($datum, self.cpu.get(s.n).wrapping_add(s.imm), address => {
+                        self.cpu.set_any(s.n, address);
+                    })
+                };
+                ($datum:ty, Post) => {
+                    store!($datum, self.cpu.get(s.n), address => {
+                        self.cpu.set_any(s.n, address.wrapping_add(s.imm));
+                    })
+                };
+                ($datum:ty, $to:expr, $address:ident => $write_back:expr) => {{
+                    let ($address, value) = ($to, self.cpu.get(s.d));
+                    if <$datum>::store_quickly(self, $address, value) {
+                        $write_back;
+                    } else {
+                        self.aside(at, |machine| <$datum>::store(machine, $address, value))?;
+                        may_halt!($write_back);
+                    }
+                }};
             }
             match s.op {
                 Op::Watch => return Err(Trap::Watched),
@@ -238,6 +286,12 @@ impl Machine {
                 Op::MovsX => logical!(s X, logic::mov),
                 Op::MvnX => logical!(X, logic::mvn),
                 Op::MvnsX => logical!(s X, logic::mvn),
+                Op::MovLsl => logical!(Lsl, logic::mov),
+                Op::MovLsr => logical!(Lsr, logic::mov),
+                Op::MovAsr => logical!(Asr, logic::mov),
+                Op::MovsLsl => logical!(s Lsl, logic::mov),
+                Op::MovsLsr => logical!(s Lsr, logic::mov),
+                Op::MovsAsr => logical!(s Asr, logic::mov),
                 Op::TstX => logical!(test X, logic::and),
                 Op::TeqX => logical!(test X, logic::eor),
 
@@ -266,6 +320,7 @@ impl Machine {
                 Op::CmpR => difference!(test R),
                 Op::CmnR => sum!(test R, arithmetic::add),
                 Op::AddX => sum!(X, arithmetic::add),
+                Op::AddLsl => sum!(Lsl, arithmetic::add),
                 Op::AddsX => sum!(s X, arithmetic::add),
                 Op::SubX => sum!(X, arithmetic::sub),
                 Op::SubsX => difference!(X),
@@ -310,57 +365,64 @@ impl Machine {
                     let product = self.cpu.get(s.n).wrapping_mul(self.cpu.get(s.m));
                     self.cpu.set(s.d, self.cpu.get(s.a).wrapping_sub(product));
                 }
-                Op::Umull | Op::Smull | Op::Umlal | Op::Smlal => self.multiply_long(s, at),
-                Op::Udiv | Op::Sdiv => self.divide(s, at)?,
+                Op::Umull | Op::Smull | Op::Umlal | Op::Smlal => {
+                    may_halt!(self.multiply_long(s, at))
+                }
+                Op::Udiv | Op::Sdiv => may_halt!(self.divide(s, at)?),
                 Op::Ubfx => {
                     let mask = u32::MAX >> (32 - s.aux.min(32));
                     self.cpu.set(s.d, self.cpu.get(s.n) >> s.imm & mask);
                 }
 
-                Op::LdrI => load!(read_word, I),
-                Op::LdrbI => load!(read_byte, I),
-                Op::LdrhI => load!(read_half, I),
-                Op::LdrsbI => load!(read_signed_byte, I),
-                Op::LdrshI => load!(read_signed_half, I),
-                Op::LdrR => load!(read_word, R),
-                Op::LdrbR => load!(read_byte, R),
-                Op::LdrhR => load!(read_half, R),
-                Op::LdrsbR => load!(read_signed_byte, R),
-                Op::LdrshR => load!(read_signed_half, R),
-                Op::LdrPre => load!(read_word, Pre),
-                Op::LdrbPre => load!(read_byte, Pre),
-                Op::LdrhPre => load!(read_half, Pre),
-                Op::LdrsbPre => load!(read_signed_byte, Pre),
-                Op::LdrshPre => load!(read_signed_half, Pre),
-                Op::LdrPost => load!(read_word, Post),
-                Op::LdrbPost => load!(read_byte, Post),
-                Op::LdrhPost => load!(read_half, Post),
-                Op::LdrsbPost => load!(read_signed_byte, Post),
-                Op::LdrshPost => load!(read_signed_half, Post),
-                Op::LdrLit => load!(read_literal, Lit),
-                Op::LdrbLit => load!(read_byte, Lit),
-                Op::LdrhLit => load!(read_half, Lit),
-                Op::LdrsbLit => load!(read_signed_byte, Lit),
-                Op::LdrshLit => load!(read_signed_half, Lit),
-                Op::StrI => store!(write_word, I),
-                Op::StrbI => store!(write_byte, I),
-                Op::StrhI => store!(write_half, I),
-                Op::StrR => store!(write_word, R),
-                Op::StrbR => store!(write_byte, R),
-                Op::StrhR => store!(write_half, R),
-                Op::StrPre => store!(write_word, Pre),
-                Op::StrbPre => store!(write_byte, Pre),
-                Op::StrhPre => store!(write_half, Pre),
-                Op::StrPost => store!(write_word, Post),
-                Op::StrbPost => store!(write_byte, Post),
-                Op::StrhPost => store!(write_half, Post),
+                Op::LdrI => load!(u32, I),
+                Op::LdrbI => load!(u8, I),
+                Op::LdrhI => load!(u16, I),
+                Op::LdrsbI => load!(i8, I),
+                Op::LdrshI => load!(i16, I),
+                Op::LdrR => load!(u32, R),
+                Op::LdrbR => load!(u8, R),
+                Op::LdrhR => load!(u16, R),
+                Op::LdrsbR => load!(i8, R),
+                Op::LdrshR => load!(i16, R),
+                Op::LdrPre => load!(u32, Pre),
+                Op::LdrbPre => load!(u8, Pre),
+                Op::LdrhPre => load!(u16, Pre),
+                Op::LdrsbPre => load!(i8, Pre),
+                Op::LdrshPre => load!(i16, Pre),
+                Op::LdrPost => load!(u32, Post),
+                Op::LdrbPost => load!(u8, Post),
+                Op::LdrhPost => load!(u16, Post),
+                Op::LdrsbPost => load!(i8, Post),
+                Op::LdrshPost => load!(i16, Post),
+                Op::LdrLit => match self.read_literal(at, s.imm) {
+                    Some(value) => may_halt!(self.cpu.set_any(s.d, value)),
+                    None => load!(u32, Lit),
+                },
+                Op::LdrbLit => load!(u8, Lit),
+                Op::LdrhLit => load!(u16, Lit),
+                Op::LdrsbLit => load!(i8, Lit),
+                Op::LdrshLit => load!(i16, Lit),
+                Op::StrI => store!(u32, I),
+                Op::StrbI => store!(u8, I),
+                Op::StrhI => store!(u16, I),
+                Op::StrR => store!(u32, R),
+                Op::StrbR => store!(u8, R),
+                Op::StrhR => store!(u16, R),
+                Op::StrPre => store!(u32, Pre),
+                Op::StrbPre => store!(u8, Pre),
+                Op::StrhPre => store!(u16, Pre),
+                Op::StrPost => store!(u32, Post),
+                Op::StrbPost => store!(u8, Post),
+                Op::StrhPost => store!(u16, Post),
                 Op::Ldm | Op::Pop => flow!(self.load_list(at, s, Base::of(s, Side::From))),
                 Op::Ldmdb => flow!(self.load_list(at, s, Base::of(s, Side::Before))),
-                Op::Stm => self.store_list(at, s, Base::of(s, Side::From))?,
-                Op::Stmdb | Op::Push => self.store_list(at, s, Base::of(s, Side::Before))?,
+                Op::Stm => may_halt!(self.store_list(at, s, Base::of(s, Side::From))?),
+                Op::Stmdb | Op::Push => {
+                    may_halt!(self.store_list(at, s, Base::of(s, Side::Before))?);
+                }
                 Op::Ldrd | Op::Strd => {
                     if !self.move_pair(s) {
-                        self.aside(at, |machine| machine.execute_memory(s))?;
+                        may_halt!(self.aside(at, |machine| machine.execute_memory(s))?);
                     }
                 }
 
@@ -416,7 +478,12 @@ impl Machine {
                 Op::AddPc => {
                     return Ok(self.branch(at, s.imm.wrapping_add(self.cpu.get(s.m))));
                 }
-                Op::Line => self.fetch_next(at, s),
+                Op::Line => {
+                    let waits = self.fetch_next(at, s);
+                    if waits > 0 {
+                        may_halt!(at.wait_for_next(waits, self.deadline));
+                    }
+                }
                 Op::Nop | Op::Yield | Op::Pld | Op::Skip => {}
                 Op::Clz
                 | Op::Bfi
@@ -483,26 +550,26 @@ impl Machine {
                     if self.has_live_fp() {
                         self.fp_arithmetic(s);
                     } else {
-                        self.aside(at, |machine| machine.execute_fp(s))?;
+                        may_halt!(self.aside(at, |machine| machine.execute_fp(s))?);
                     }
                 }
                 Op::Vmrs | Op::VmovToCore | Op::VmovFromCore => {
                     if self.has_live_fp() {
                         self.fp_transfer(s);
                     } else {
-                        self.aside(at, |machine| machine.execute_fp(s))?;
+                        may_halt!(self.aside(at, |machine| machine.execute_fp(s))?);
                     }
                 }
                 Op::Vldr => {
                     let address = self.cpu.get(s.n).wrapping_add(s.imm);
                     if !(self.has_live_fp() && self.load_float(s, address)) {
-                        self.aside(at, |machine| machine.execute_fp(s))?;
+                        may_halt!(self.aside(at, |machine| machine.execute_fp(s))?);
                     }
                 }
                 Op::Vstr => {
                     let address = self.cpu.get(s.n).wrapping_add(s.imm);
                     if !(self.has_live_fp() && self.store_float(s, address)) {
-                        self.aside(at, |machine| machine.execute_fp(s))?;
+                        may_halt!(self.aside(at, |machine| machine.execute_fp(s))?);
                     }
                 }
                 Op::Guarded => flow!(self.aside(at, |machine| machine.execute_guarded(s))),

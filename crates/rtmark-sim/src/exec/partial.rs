@@ -107,8 +107,7 @@ impl Machine {
     fn words(&self, s: &Slot) -> Option<Words> {
         let count = Self::words_moved(s);
         let mut registers = [0; MOST];
-        let base = if matches!(s.op, Op::Push | Op::Pop) { 13 } else { s.n };
-        let value = self.cpu.get(base);
+        let value = self.cpu.get(s.n);
         let mut bytes = count as u32 * 4;
         let (start, moved, loads) = match s.op.group() {
             Group::List => {
@@ -120,7 +119,7 @@ impl Machine {
                 let before = matches!(s.op, Op::Push | Op::Stmdb | Op::Ldmdb);
                 let start = if before { value.wrapping_sub(bytes) } else { value };
                 let end = if before { start } else { value.wrapping_add(bytes) };
-                let moves = s.aux == 1 || matches!(s.op, Op::Push | Op::Pop);
+                let moves = s.aux == 1;
                 let loads = matches!(s.op, Op::Ldm | Op::Ldmdb | Op::Pop);
                 (start, moves.then_some(end), loads)
             }
@@ -147,7 +146,7 @@ impl Machine {
             _ => return None,
         };
         let float = s.op.group() == Group::FloatMemory;
-        Some(Words { start, registers, count, float, loads, base, moved, bytes })
+        Some(Words { start, registers, count, float, loads, base: s.n, moved, bytes })
     }
 
     /// Whether EPSR.ICI is right for an instruction.

@@ -104,10 +104,12 @@ impl Fields {
             Form::PushList => {
                 let list = self.get(b'r');
                 slot.imm = (list & 0xFF) | (list >> 8) << 14;
+                (slot.n, slot.aux) = (13, 1);
             }
             Form::PopList => {
                 let list = self.get(b'r');
                 slot.imm = (list & 0xFF) | (list >> 8) << 15;
+                (slot.n, slot.aux) = (13, 1);
             }
             Form::LowList => {
                 slot.imm = self.get(b'r');

@@ -98,7 +98,7 @@ operations! {
     /// Acquire and release; `aux` = bytes.
     Ordered { Lda, Stl, }
     Exclusive { Ldrex, Ldrexb, Ldrexh, Strex, Strexb, Strexh, Clrex, }
-    /// `imm` = register mask, `aux` = 1 with write-back.
+    /// `imm` = register mask, `n` = base, `aux` = 1 with write-back.
     List { Ldm, Ldmdb, Stm, Stmdb, Push, Pop, }
 
     /// `imm` = absolute target.
@@ -152,6 +152,8 @@ operations! {
     /// another line of its memory, with the address of its last halfword and the line's number;
     /// `Skip`, one in an IT block whose condition does not hold.
     Prepared { Line, Skip, }
+    /// The same of a [`Shifted`](Self::Shifted) operation whose shift is of a known type.
+    Quick { MovLsl, MovLsr, MovAsr, MovsLsl, MovsLsr, MovsAsr, AddLsl, }
     /// Branches that are expected to be taken: behind one, a block goes on at its target.
     Followed {
         FollowB, FollowEq, FollowNe, FollowCs, FollowCc, FollowMi, FollowPl, FollowVs, FollowVc,
@@ -184,6 +186,20 @@ impl Op {
             Self::Bl => Self::FollowBl,
             _ => return None,
         })
+    }
+
+    /// What it is done by where the second operand's shift is known to be LSL, LSR or ASR.
+    pub const fn quick(self, shift: u32) -> Self {
+        match (self, shift) {
+            (Self::MovX, 0) => Self::MovLsl,
+            (Self::MovX, 1) => Self::MovLsr,
+            (Self::MovX, 2) => Self::MovAsr,
+            (Self::MovsX, 0) => Self::MovsLsl,
+            (Self::MovsX, 1) => Self::MovsLsr,
+            (Self::MovsX, 2) => Self::MovsAsr,
+            (Self::AddX, 0) => Self::AddLsl,
+            _ => self,
+        }
     }
 
     /// Whether the instruction loads from the address in `imm`.

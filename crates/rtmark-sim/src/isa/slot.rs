@@ -106,6 +106,11 @@ impl Slot {
         Self { op: Op::Line, cost: 0, imm: last, aux: number, ..*self }
     }
 
+    /// The instruction as a block has it: by an operation that is quicker, if there is one.
+    pub const fn quick(self) -> Self {
+        Self { op: self.op.quick(self.aux >> 8), ..self }
+    }
+
     /// The branch, if its target is known, for a block that goes on there.
     pub fn followed(&self) -> Option<Self> {
         let op = self.op.followed()?;

@@ -5,6 +5,15 @@
 /// The number of no line: none begins so far up.
 pub const NO_LINE: u32 = u32::MAX;
 
+/// A line that is kept.
+#[derive(Clone, Copy, Debug)]
+pub struct Kept {
+    /// Where it is among the lines.
+    at: usize,
+    /// Whether the next line is kept, too.
+    pub is_followed: bool,
+}
+
 /// Lines that were kept, of which the least recently used one gives way.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LineCache {
@@ -46,13 +55,21 @@ impl LineCache {
         }
     }
 
-    /// Whether the line is there and so is the next one, as far as one look shows; if so the
-    /// line becomes the latest.
+    /// The line, if one look shows that it is there.
     #[inline(always)]
-    pub fn find_followed(&mut self, line: u32) -> bool {
+    pub fn look_for(&self, line: u32) -> Option<Kept> {
         match self {
-            Self::Few(_) => false,
-            Self::Many(many) => many.find_followed(line),
+            Self::Few(few) => few.look_for(line),
+            Self::Many(many) => many.look_for(line),
+        }
+    }
+
+    /// A line that was looked for becomes the latest.
+    #[inline(always)]
+    pub fn note_use(&mut self, kept: Kept) {
+        match self {
+            Self::Few(few) => few.note_use(kept.at),
+            Self::Many(many) => many.note_use(kept.at),
         }
     }
 
@@ -78,11 +95,32 @@ pub struct FewLines {
 impl FewLines {
     #[inline(always)]
     fn find(&mut self, line: u32) -> bool {
+        let found = self.look_for(line);
+        if let Some(kept) = found {
+            self.note_use(kept.at);
+        }
+        found.is_some()
+    }
+
+    #[inline(always)]
+    const fn look_for(&self, line: u32) -> Option<Kept> {
         let [latest, other] = self.lines;
-        if other == line {
+        if latest == line {
+            Some(Kept { at: 0, is_followed: other == line + 1 })
+        } else if other == line {
+            Some(Kept { at: 1, is_followed: latest == line + 1 })
+        } else {
+            None
+        }
+    }
+
+    /// The line at this place becomes the latest.
+    #[inline(always)]
+    const fn note_use(&mut self, at: usize) {
+        if at == 1 {
+            let [latest, other] = self.lines;
             self.lines = [other, latest];
         }
-        latest == line || other == line
     }
 
     #[inline(always)]
@@ -165,15 +203,14 @@ impl ManyLines {
         true
     }
 
-    /// Whether the line is there and so is the next one, as far as one look shows.
     #[inline(always)]
-    fn find_followed(&mut self, line: u32) -> bool {
+    fn look_for(&self, line: u32) -> Option<Kept> {
         let hashed = self.hashed[hash(line)];
-        let found = hashed.line == line && hashed.followed;
-        if found {
-            self.note_use(hashed.at.into());
-        }
-        found
+        debug_assert!(
+            hashed.line != line || hashed.followed == self.position(line + 1).is_some(),
+            "what is told of the line behind is true"
+        );
+        (hashed.line == line).then_some(Kept { at: hashed.at.into(), is_followed: hashed.followed })
     }
 
     /// The line at this place becomes the latest.

@@ -60,7 +60,7 @@ pub struct LineMemory {
     prefetch: Prefetch,
     instructions: LineCache,
     keeps_instructions: bool,
-    /// Whether a line that is kept, as the next one is, has nothing read.
+    /// Whether it waits, reads ahead and keeps instructions.
     settles: bool,
     data: LineCache,
     keeps_data: bool,
@@ -193,16 +193,22 @@ impl LineMemory {
         if self.is_immediate() { 0 } else { self.enter(offset >> self.line_shift, now) }
     }
 
-    /// Begins to execute from the line of a number if that has nothing read and nothing
-    /// waits; answers whether it has begun.
+    /// Begins to execute from a line which one look shows to be kept, of a memory that reads
+    /// ahead; answers whether it has begun. It is not the line that is being read ahead.
     #[inline(always)]
-    pub fn enter_settled(&mut self, line: u32) -> bool {
-        // No line that is being read ahead is looked for here.
-        let settled = self.settles && self.instructions.find_followed(line);
-        if settled {
+    pub fn enter_kept(&mut self, line: u32, now: u64) -> bool {
+        if !self.settles {
+            return false;
+        }
+        let Some(kept) = self.instructions.look_for(line) else { return false };
+        if self.buffered != line {
+            self.instructions.note_use(kept);
             self.buffered = line;
         }
-        settled
+        if !kept.is_followed {
+            self.prefetch = Prefetch { line: line + 1, ready: now + 1 + self.wait_states };
+        }
+        true
     }
 
     /// Whether the line of a number is being read ahead.
