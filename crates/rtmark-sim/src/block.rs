@@ -53,10 +53,8 @@ struct Course {
 pub struct Block {
     /// The course by the table of costs.
     pub outline: Box<[Step]>,
-    /// ITSTATE before each of the first slots, where they are of an IT block.
+    /// ITSTATE before each slot up to the last one of an IT block.
     its: Box<[u8]>,
-    /// ITSTATE behind the block, if it ends with IT; else zero.
-    pub it: u8,
     /// Bytes from the first halfword of its first instruction to the last one.
     pub first_reach: u32,
     /// The courses through a pipeline, by its state at the block's beginning.
@@ -65,8 +63,8 @@ pub struct Block {
 
 impl Block {
     /// The block at an address, of a core that takes `refill` cycles to jump. Its first
-    /// slots may be of an IT block, with ITSTATE before each in `its`; `it` is that behind it.
-    pub fn new(address: u32, slots: Vec<Slot>, its: Vec<u8>, it: u8, refill: u8) -> Self {
+    /// slots may be of IT blocks, with ITSTATE before each in `its`.
+    pub fn new(address: u32, slots: Vec<Slot>, its: Vec<u8>, refill: u8) -> Self {
         let mut begin = Begin::default();
         let first_reach = slots.first().map_or(0, |slot| u32::from(slot.size()) - 2);
         let outline = slots.into_iter().map(|slot| {
@@ -85,22 +83,16 @@ impl Block {
             Step { slot, begin: Begin { behind, cost: slot.cost, ..this } }
         });
         let (outline, its) = (outline.collect(), its.into());
-        Self { outline, first_reach, its, it, courses: OnceLock::new() }
+        Self { outline, first_reach, its, courses: OnceLock::new() }
     }
 
-    /// ITSTATE behind a slot that has not jumped.
-    #[inline(always)]
-    pub fn it_behind(&self, index: usize) -> u8 {
-        if index + 1 < self.outline.len() { self.it_before(index + 1) } else { self.it }
-    }
-
-    /// Whether anything in the block is conditional, or what is behind it.
+    /// Whether anything in the block is conditional.
     #[inline(always)]
     pub fn has_it(&self) -> bool {
-        self.it != 0 || !self.its.is_empty()
+        !self.its.is_empty()
     }
 
-    /// ITSTATE before a slot.
+    /// ITSTATE before a slot, which is zero outside IT blocks.
     #[inline(always)]
     pub fn it_before(&self, index: usize) -> u8 {
         self.its.get(index).copied().unwrap_or(0)
@@ -251,6 +243,12 @@ impl<'a> Pass<'a> {
         self.steps.len().wrapping_sub(1 + self.rest.len())
     }
 
+    /// Whether that slot is an IT.
+    #[inline(always)]
+    pub fn is_behind_it(&self) -> bool {
+        self.current.slot.op == Op::FollowIt
+    }
+
     /// How far the course is when that slot begins.
     #[inline(always)]
     pub const fn begin(&self) -> Begin {
@@ -353,7 +351,7 @@ mod tests {
         const WORDS: u32 = 300;
         for _ in 0..20 {
             let (block, barrier) =
-                (Block::new(0, Vec::new(), Vec::new(), 0, 0), Barrier::new(THREADS as usize));
+                (Block::new(0, Vec::new(), Vec::new(), 0), Barrier::new(THREADS as usize));
             // All threads at the end of the same list.
             let keep = |thread: u32| {
                 barrier.wait();

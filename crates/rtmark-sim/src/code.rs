@@ -202,11 +202,10 @@ impl Window {
             at
         };
         let mut next = address;
-        let (mut its, mut it_behind) = (Vec::new(), 0);
+        let (mut its, skip) = (Vec::new(), decoder.rules.skip);
         if let Some((it, holds)) = group {
-            for (slot, before) in self.it_block(decoder, bus, address, it, page_end)? {
-                let executes = (before >> 4 == it >> 4) == holds;
-                let slot = if executes { slot } else { slot.skipped(decoder.rules.skip) };
+            let group = self.it_block(decoder, bus, address, it, page_end)?;
+            for (slot, before) in conditional(group, holds, skip) {
                 next = push(&mut slots, slot);
                 // A line has the same before it.
                 its.resize(slots.len(), before);
@@ -224,17 +223,21 @@ impl Window {
                 continue;
             }
             let (behind, it) = (next.wrapping_add(slot.size().into()), slot.imm as u8);
-            if self.it_block(decoder, bus, behind, it, page_end).is_some() {
-                it_behind = it;
-                push(&mut slots, Slot { op: Op::Nop, ..slot });
-            } else if slots.is_empty() {
-                // Its block goes instruction by instruction.
-                push(&mut slots, slot);
+            let Some(group) = self.it_block(decoder, bus, behind, it, page_end) else {
+                if slots.is_empty() {
+                    // Its block goes instruction by instruction.
+                    push(&mut slots, slot);
+                }
+                break;
+            };
+            push(&mut slots, Slot { op: Op::FollowIt, ..slot });
+            its.resize(slots.len(), 0);
+            for (slot, before) in conditional(group, true, skip) {
+                next = push(&mut slots, slot);
+                its.resize(slots.len(), before);
             }
-            break;
         }
-        let refill = decoder.rules.refill;
-        (!slots.is_empty()).then(|| Block::new(address, slots, its, it_behind, refill))
+        (!slots.is_empty()).then(|| Block::new(address, slots, its, decoder.rules.refill))
     }
 
     /// The branch at an address, if the block is to go on at its target: where it always
@@ -454,6 +457,16 @@ impl Code {
             };
         }
     }
+}
+
+/// The instructions of an IT block, each with ITSTATE before it, as the block's condition holds
+/// or not. Passing over one takes `skip` cycles.
+fn conditional(group: Vec<(Slot, u8)>, holds: bool, skip: u8) -> impl Iterator<Item = (Slot, u8)> {
+    let first = group.first().map_or(0, |(_, it)| it >> 4);
+    group.into_iter().map(move |(slot, it)| {
+        let executes = (it >> 4 == first) == holds;
+        (if executes { slot } else { slot.skipped(skip) }, it)
+    })
 }
 
 /// Whether nothing can be executed right after an instruction.

@@ -116,10 +116,8 @@ impl Machine {
             if is_target && is_elsewhere {
                 state.cycles = self.fetch_lines(state.pc, end, state.cycles);
             }
-            if PIPELINED
-                && state.cycles + last >= self.deadline
-                && state.cycles + until_first >= self.deadline
-            {
+            let mut is_late = state.cycles + last >= self.deadline;
+            if PIPELINED && is_late && state.cycles + until_first >= self.deadline {
                 // It has entered, and waits for its turn.
                 state.cycles += until_first;
                 state.word = first.word | ENTERED;
@@ -132,9 +130,10 @@ impl Machine {
             {
                 let began = state.cycles + until_first;
                 state.cycles = self.fetch_lines(state.pc, end, began) - until_first;
+                is_late = state.cycles + last >= self.deadline;
             }
             let mut at = Pass::through(steps, state);
-            if state.cycles + last >= self.deadline {
+            if is_late {
                 at.leave_before(self.deadline);
                 at.goes_on();
             }
@@ -163,9 +162,8 @@ impl Machine {
                 state.pc = at.target;
                 state.word |= TAKEN;
             } else if block.has_it() {
-                let executed = at.index();
-                it = block.it_behind(executed);
-                if it != 0 && executed + 1 < steps.len() {
+                it = block.it_before(at.index() + 1);
+                if it != 0 && !at.is_behind_it() {
                     break;
                 }
             }

@@ -237,9 +237,6 @@ impl Machine {
                 }};
             }
             match s.op {
-                Op::Watch => return Err(Trap::Watched),
-                Op::Stop | Op::Undefined | Op::Udf => return Err(Trap::Undefined),
-
                 Op::AndI => logical!(I, logic::and),
                 Op::AndsI => logical!(s I, logic::and),
                 Op::OrrI => logical!(I, logic::orr),
@@ -572,8 +569,17 @@ impl Machine {
                         may_halt!(self.aside(at, |machine| machine.execute_fp(s))?);
                     }
                 }
+                Op::FollowIt => {
+                    if !self.cpu.condition((s.imm >> 4) as u8) {
+                        break;
+                    }
+                }
                 Op::Guarded => flow!(self.aside(at, |machine| machine.execute_guarded(s))),
-                Op::Ldrt
+                Op::Watch
+                | Op::Stop
+                | Op::Undefined
+                | Op::Udf
+                | Op::Ldrt
                 | Op::Ldrbt
                 | Op::Ldrht
                 | Op::Ldrsbt

@@ -1,7 +1,7 @@
 //! What compiled code executes seldom, kept out of the way of the rest.
 
 use super::{Flow, Outcome, Trap};
-use crate::isa::{Group, Slot};
+use crate::isa::{Group, Op, Slot};
 use crate::machine::Machine;
 
 impl Machine {
@@ -9,6 +9,7 @@ impl Machine {
     #[inline(never)]
     pub(super) fn execute_rare(&mut self, slot: &Slot) -> Outcome {
         match slot.op.group() {
+            Group::Special if slot.op == Op::Watch => Err(Trap::Watched),
             Group::Security => {
                 return self.within(|machine, at| machine.execute_security(slot, at));
             }

@@ -150,8 +150,9 @@ operations! {
 
     /// What decoded blocks hold besides instructions: `Line`, that the next one reaches
     /// another line of its memory, with the address of its last halfword and the line's number;
+    /// `FollowIt`, an IT whose condition is expected to hold, with ITSTATE behind it in `imm`;
     /// `Skip`, one in an IT block whose condition does not hold.
-    Prepared { Line, Skip, }
+    Prepared { Line, FollowIt, Skip, }
     /// The same of a [`Shifted`](Self::Shifted) operation whose shift is of a known type.
     Quick { MovLsl, MovLsr, MovAsr, MovsLsl, MovsLsr, MovsAsr, AddLsl, }
     /// Branches that are expected to be taken: behind one, a block goes on at its target.
