@@ -7,6 +7,7 @@
 //! a memory that made the core wait, operands of a division.
 
 mod alu;
+mod datum;
 mod dsp;
 mod fp;
 mod memory;
@@ -16,7 +17,8 @@ mod rare;
 mod secure;
 mod system;
 
-use self::memory::{Base, Datum, Side};
+use self::datum::Datum;
+use self::memory::{Base, Side};
 pub use self::outcome::{Done, Flow, Outcome, Trap};
 use crate::block::{Pass, Step};
 use crate::isa::{Op, Slot};
@@ -363,7 +365,7 @@ impl Machine {
                     self.cpu.set(s.d, self.cpu.get(s.a).wrapping_sub(product));
                 }
                 Op::Umull | Op::Smull | Op::Umlal | Op::Smlal => {
-                    may_halt!(self.multiply_long(s, at))
+                    may_halt!(self.multiply_long(s, at));
                 }
                 Op::Udiv | Op::Sdiv => may_halt!(self.divide(s, at)?),
                 Op::Ubfx => {
@@ -391,10 +393,13 @@ impl Machine {
                 Op::LdrhPost => load!(u16, Post),
                 Op::LdrsbPost => load!(i8, Post),
                 Op::LdrshPost => load!(i16, Post),
-                Op::LdrLit => match self.read_literal(at, s.imm) {
-                    Some(value) => may_halt!(self.cpu.set_any(s.d, value)),
-                    None => load!(u32, Lit),
-                },
+                Op::LdrLit => {
+                    if let Some(value) = self.read_literal(at, s.imm) {
+                        may_halt!(self.cpu.set_any(s.d, value));
+                    } else {
+                        load!(u32, Lit);
+                    }
+                }
                 Op::LdrbLit => load!(u8, Lit),
                 Op::LdrhLit => load!(u16, Lit),
                 Op::LdrsbLit => load!(i8, Lit),

@@ -1,0 +1,151 @@
+//! What single loads and stores move, and by which way.
+//!
+//! The quick way leads to the RAM that programs use most and has nothing to look after. The
+//! other one leads anywhere: alignment, protection, the core's own registers, waits, and code
+//! that is written over (DDI 0403, B2.3).
+
+use super::{Done, Trap};
+use crate::machine::Machine;
+use crate::mpu::Access;
+
+/// Addresses from here on belong to the core itself.
+const SYSTEM_SPACE: u32 = 0xE000_0000;
+
+/// Whether an address is a multiple of a size, which is a power of two.
+#[inline(always)]
+pub(super) const fn is_aligned(address: u32, size: u32) -> bool {
+    address & size.wrapping_sub(1) == 0
+}
+
+pub(super) type Loaded = Result<u32, Trap>;
+
+/// What single instructions load and store: as many bytes, which loads extend to a word.
+pub(super) trait Datum {
+    /// Loads it from the main RAM, if it is there and nobody needs to look.
+    fn load_quickly(machine: &Machine, address: u32) -> Option<u32>;
+
+    /// Loads it from anywhere.
+    fn load(machine: &mut Machine, address: u32) -> Loaded;
+
+    /// As `load_quickly`; answers whether it is stored.
+    fn store_quickly(machine: &mut Machine, address: u32, value: u32) -> bool;
+
+    /// Stores it anywhere.
+    fn store(machine: &mut Machine, address: u32, value: u32) -> Done;
+}
+
+macro_rules! datum {
+    ($type:ty, $size:literal) => {
+        impl Datum for $type {
+            #[inline(always)]
+            fn load_quickly(machine: &Machine, address: u32) -> Option<u32> {
+                if !is_aligned(address, $size) {
+                    return None;
+                }
+                machine.bus.ram_load(address).map(|bytes| Self::from_le_bytes(bytes).into())
+            }
+
+            #[inline(never)]
+            fn load(machine: &mut Machine, address: u32) -> Loaded {
+                if !is_aligned(address, $size) {
+                    if !machine.allows_unaligned(address) {
+                        return Err(machine.unaligned(address));
+                    }
+                    machine.pass_in_parts(address, $size);
+                    let mut bytes = [0; $size];
+                    for (offset, byte) in (0..).zip(bytes.iter_mut()) {
+                        let read = machine.within(|machine, at| {
+                            machine.read::<u8>(at, address.wrapping_add(offset))
+                        });
+                        *byte = machine.asked_for(address, read)? as u8;
+                    }
+                    return Ok(Self::from_le_bytes(bytes).into());
+                }
+                machine.note_bus(address);
+                if machine.protected {
+                    machine.check_access(address, $size, Access::Read)?;
+                }
+                if address >= SYSTEM_SPACE {
+                    let word = machine.read_system(address & !3)?;
+                    return Ok(((word >> (8 * (address & 3))) as Self).into());
+                }
+                if let Some((bytes, place)) = machine.bus.load(address) {
+                    machine.wait_for_data(place);
+                    return Ok(Self::from_le_bytes(bytes).into());
+                }
+                let word = machine.read_beyond_memory(address);
+                let word =
+                    machine.asked_for(address, word).or_else(|trap| machine.ignore_or(trap))?;
+                Ok(((word >> (8 * (address & 3))) as Self).into())
+            }
+
+            #[inline(always)]
+            fn store_quickly(machine: &mut Machine, address: u32, value: u32) -> bool {
+                let bytes = (value as Self).to_le_bytes();
+                is_aligned(address, $size) && machine.bus.ram_store(address, bytes)
+            }
+
+            #[inline(never)]
+            fn store(machine: &mut Machine, address: u32, value: u32) -> Done {
+                let bytes = (value as Self).to_le_bytes();
+                if !is_aligned(address, $size) {
+                    if !machine.allows_unaligned(address) {
+                        return Err(machine.unaligned(address));
+                    }
+                    machine.pass_in_parts(address, $size);
+                    for (offset, byte) in (0..).zip(bytes) {
+                        machine.within(|machine, at| {
+                            machine.write::<u8>(at, address.wrapping_add(offset), byte.into())
+                        })?;
+                    }
+                    return Ok(());
+                }
+                machine.note_bus(address);
+                if machine.protected {
+                    machine.check_access(address, $size, Access::Write)?;
+                }
+                if address >= SYSTEM_SPACE {
+                    return machine.write_system(address, value, $size);
+                }
+                if let Some(place) = machine.bus.store(address, bytes) {
+                    machine.wait_for_data(place);
+                    if machine.bus.code_writes.dirty {
+                        machine.forget_overwritten_code(address);
+                    }
+                    return Ok(());
+                }
+                let done = machine.write_beyond_memory(address, value, $size);
+                machine.asked_for(address, done).or_else(|trap| machine.lose_store_or(trap))
+            }
+        }
+    };
+    ($type:ty as $extended:ty) => {
+        impl Datum for $extended {
+            #[inline(always)]
+            fn load_quickly(machine: &Machine, address: u32) -> Option<u32> {
+                <$type>::load_quickly(machine, address).map(|value| value as Self as u32)
+            }
+
+            #[inline(always)]
+            fn load(machine: &mut Machine, address: u32) -> Loaded {
+                <$type as Datum>::load(machine, address).map(|value| value as Self as u32)
+            }
+
+            #[inline(always)]
+            fn store_quickly(machine: &mut Machine, address: u32, value: u32) -> bool {
+                <$type>::store_quickly(machine, address, value)
+            }
+
+            #[inline(always)]
+            fn store(machine: &mut Machine, address: u32, value: u32) -> Done {
+                <$type as Datum>::store(machine, address, value)
+            }
+        }
+    };
+}
+
+datum!(u32, 4);
+datum!(u16, 2);
+datum!(u8, 1);
+datum!(u16 as i16);
+datum!(u8 as i8);
