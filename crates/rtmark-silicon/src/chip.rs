@@ -3,7 +3,11 @@
 //! The flash of the CC26xx has a line buffer that some tests switch off. The rows do not say
 //! which; the headers of the tests do (CMEmu, `cmemu-tests/tests`: `lbEn`), and where the code
 //! begins: on the CC2652 sixteen bytes later with it off, for the program switches it off
-//! before. The lists name the tests' configurations with the buffer off, where it shows.
+//! before. The lists name the tests' configurations with the buffer off, where it shows: by
+//! their headers for three tests, for the others by which of the two fits more of a
+//! configuration's rows, so that those rows tell less of the model than the rest. With the
+//! buffer on throughout, 96.2 % of the CC2650's windows and 94.9 % of the CC2652's from SRAM
+//! are exact.
 
 use std::collections::HashSet;
 
