@@ -99,7 +99,9 @@ fn build(folder: &Path, target: &str, options: &[&str]) -> [Elf; 2] {
     let common = [&["--target", target], options].concat();
 
     let source = here.join("src/lib.rs");
-    let output = ["--crate-name=rtmark_probe", "--crate-type=rlib", path(&source), "-o"];
+    // As its build script says of these targets.
+    let named = ["--cfg=cortex_m", "--crate-name=rtmark_probe", "--crate-type=rlib"];
+    let output = [&named[..], &[path(&source), "-o"]].concat();
     rustc(&[&common[..], &output, &[path(&library)]].concat());
 
     ["probes", "bare"].map(|which| {
