@@ -108,7 +108,7 @@ impl Found {
             }
         }
         if !self.held_back.is_empty() {
-            let _ = writeln!(text, "\nlongest held back");
+            let _ = writeln!(text, "\nlongest held back, by each thing alone");
             for stretch in &self.held_back {
                 let _ = writeln!(
                     text,
