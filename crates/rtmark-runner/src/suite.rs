@@ -1,12 +1,11 @@
 //! The whole way of a plan: build, check, run, answer.
 
 use std::collections::BTreeMap;
-use std::convert::Infallible;
 use std::sync::mpsc::Sender;
 
 use rayon::prelude::*;
 use rtmark_board::Heard;
-use rtmark_firmware::{Builder, FirmwareError};
+use rtmark_firmware::Builder;
 use rtmark_model::{
     Answer, Basis, Board, Failure, FailureKind, Firmware, Key, Overhead, Provenance, Readings,
     Sampled, Samples, Scenario, Series,
@@ -21,72 +20,11 @@ use crate::emulate::{DEADLINE, emulate};
 use crate::explain::{Explained, explain};
 use crate::footprint::stacks;
 use crate::images::{Images, Program, Ready, check, every_image, failure_of, wanted_of};
+use crate::ledger::{Event, Ledger, Origin};
 use crate::measure::{Measured, Probed, index_of, measure, measure_emptied};
 use crate::plan::{Plan, Unit};
 use crate::platform::Platform;
 use crate::recording::Recorded;
-
-/// What happens while a plan is carried out.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum Event<'a> {
-    /// So many firmwares are about to be built.
-    Building(usize),
-    /// A firmware is built, or is not.
-    Built(&'a Unit, Result<(), &'a FirmwareError>),
-    /// So many scenarios are about to run; they may take so many cycles together.
-    Running(usize, Cycles),
-    /// A scenario has advanced by so many cycles.
-    Advanced(Cycles),
-    /// What a board, or the simulator in its place, printed in a scenario.
-    Heard(&'a Recorded),
-    /// A scenario has its answer. The cycles are what it has not used of its budget.
-    Answered(&'a Answer, Origin, Cycles),
-}
-
-/// Where an answer comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Origin {
-    /// It was measured now, or said by the kernel.
-    Fresh,
-    /// The same firmware on the same soc has given it before.
-    Recalled,
-}
-
-/// What looks on while a plan is carried out, and keeps the answers.
-pub trait Ledger {
-    /// Why an answer could not be kept.
-    type Error;
-
-    /// Is told what happens.
-    fn event(&mut self, event: Event<'_>);
-
-    /// An answer given before to exactly this question, if it is known and wanted.
-    fn recall(&mut self, question: &Fingerprint) -> Option<Answer> {
-        let _ = question;
-        None
-    }
-
-    /// Keeps an answer, where anything is kept.
-    ///
-    /// # Errors
-    /// When it cannot; nothing more is then run.
-    fn record(
-        &mut self,
-        answer: &Answer,
-        question: Option<&Fingerprint>,
-    ) -> Result<(), Self::Error> {
-        let _ = (answer, question);
-        Ok(())
-    }
-}
-
-/// Nobody looks on, and nothing is kept: the answers are in what [`Suite::run`] returns.
-impl Ledger for () {
-    type Error = Infallible;
-
-    fn event(&mut self, _: Event<'_>) {}
-}
 
 /// Carries out plans.
 #[derive(Clone, Debug)]

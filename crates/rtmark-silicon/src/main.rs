@@ -3,9 +3,9 @@
 //! Reads the files of the directory named as argument or by `RTMARK_SILICON`
 //! (default `shared/reference/silicon` beside the project), runs every window on the simulator and
 //! prints how many measurements the model gets exactly, how many within a cycle,
-//! and the mean bias, by file, code placement and class, and what is missed why. With `--missed TEXT` it lists
-//! the rows that the model misses and whose test contains the text. The measurements are not
-//! part of the project; without them it says so and ends.
+//! and the mean bias, by file, code placement and class, and the causes of what is missed.
+//! With `--missed TEXT` it lists the rows that the model misses and whose test contains the
+//! text. The measurements are not part of the project; without them it says so and ends.
 
 mod chip;
 mod corpus;

@@ -103,9 +103,9 @@ struct Eye<'a> {
     exception: u32,
     /// The cycle in which the interrupt becomes pending.
     at: u64,
-    /// The cycle in which the handler's first instruction was executed. One that gives way to
-    /// another interrupt has not been, and comes again.
-    entered: Option<u64>,
+    /// The handler's first instruction was executed. One that gives way to another interrupt
+    /// has not been, and comes again.
+    entered: bool,
     /// Where the interrupted code goes on, once the handler has come up: pc, sp, exception.
     back: Option<(u32, u32, u32)>,
     outcome: Outcome,
@@ -128,15 +128,13 @@ fn frame(machine: &Machine) -> Option<(u32, u32, u32)> {
 impl Observer for Eye<'_> {
     fn before(&mut self, machine: &Machine) -> ControlFlow<()> {
         let handled = machine.register(Register::Xpsr) & 0x1FF;
-        if self.entered.is_none() {
-            self.entered = self.path.served(machine, self.at);
-            if self.entered.is_none() {
-                let begins = handled == self.exception && machine.cycles().0 >= self.at;
-                if begins && self.back.is_none() {
-                    self.back = frame(machine);
-                }
-                return ControlFlow::Continue(());
+        self.entered = self.entered || self.path.served(machine, self.at).is_some();
+        if !self.entered {
+            let begins = handled == self.exception && machine.cycles().0 >= self.at;
+            if begins && self.back.is_none() {
+                self.back = frame(machine);
             }
+            return ControlFlow::Continue(());
         }
         let question = self.path.question();
         if question.reach == Reach::Entry {
@@ -183,7 +181,7 @@ pub fn follow(path: &Path, machine: &Machine, at: u64) -> Outcome {
         path,
         exception: u32::from(path.question().interrupt) + 16,
         at,
-        entered: None,
+        entered: false,
         back: None,
         outcome: Outcome::default(),
         woken_seen: false,
@@ -192,7 +190,7 @@ pub fn follow(path: &Path, machine: &Machine, at: u64) -> Outcome {
     let until = at.saturating_add(path.question().patience);
     // However the run ends: what has not come by then has not come.
     let stop = copy.run_observed(Cycles(until), &mut eye);
-    let Some(since) = eye.entered.or_else(|| path.served(&copy, at)) else {
+    let Some(since) = path.served(&copy, at) else {
         return Outcome::never(Unserved::of(&copy, &stop, path.question().interrupt));
     };
     let hits = copy.take_hits();
