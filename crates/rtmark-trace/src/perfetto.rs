@@ -4,28 +4,30 @@ use prost::Message as _;
 use rtmark_units::Hertz;
 
 use crate::schema::{
-    ChildOrdering, DebugAnnotation, Kind, ProcessDescriptor, STATE_CLEARED, Trace, TracePacket,
-    TrackDescriptor, TrackEvent, Value,
+    ChildOrdering, DebugAnnotation, Kind, STATE_CLEARED, Trace, TracePacket, TrackDescriptor,
+    TrackEvent, Value,
 };
 use crate::timeline::{Slice, Timeline, Track};
 
 /// All packets come from one writer.
 const SEQUENCE: u32 = 1;
-const PROCESS: u64 = 1;
+const ROOT: u64 = 1;
 const FIRST_TRACK: u64 = 100;
 
 impl Timeline {
-    /// The bytes of a Perfetto trace: a process of this name with a track each. Time is that of
-    /// a clock of this frequency, from reset; each slice also tells its cycles.
+    /// The bytes of a Perfetto trace: a track of this name, and below it all others in their
+    /// order. Time is that of a clock of this frequency, from reset; each slice also tells its
+    /// cycles.
     pub fn to_perfetto(&self, name: &str, clock: Hertz) -> Vec<u8> {
-        let process = TrackDescriptor {
-            uuid: Some(PROCESS),
-            process: Some(ProcessDescriptor { pid: Some(1), process_name: Some(name.to_owned()) }),
+        // No process: Perfetto orders the tracks of one by their names.
+        let root = TrackDescriptor {
+            uuid: Some(ROOT),
+            name: Some(name.to_owned()),
             child_ordering: Some(ChildOrdering::Explicit as i32),
             ..TrackDescriptor::default()
         };
         let mut packet =
-            vec![TracePacket { sequence_flags: Some(STATE_CLEARED), ..described(process) }];
+            vec![TracePacket { sequence_flags: Some(STATE_CLEARED), ..described(root) }];
         let mut tracks: Vec<&Track> = self.tracks.iter().collect();
         tracks.sort_by(|a, b| (a.rank, &a.name).cmp(&(b.rank, &b.name)));
         let mut events = Vec::new();
@@ -33,7 +35,7 @@ impl Timeline {
             packet.push(described(TrackDescriptor {
                 uuid: Some(uuid),
                 name: Some(track.name.clone()),
-                parent_uuid: Some(PROCESS),
+                parent_uuid: Some(ROOT),
                 sibling_order_rank: Some(rank),
                 ..TrackDescriptor::default()
             }));

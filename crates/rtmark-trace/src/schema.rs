@@ -1,8 +1,8 @@
 //! The part of Perfetto's trace format that is written here.
 //!
 //! Field numbers are those of protos/perfetto/trace in Perfetto's repository:
-//! trace_packet.proto, track_event/track_event.proto, track_event/track_descriptor.proto,
-//! track_event/process_descriptor.proto and track_event/debug_annotation.proto.
+//! trace_packet.proto, track_event/track_event.proto, track_event/track_descriptor.proto
+//! and track_event/debug_annotation.proto.
 
 use prost::{Enumeration, Message, Oneof};
 
@@ -37,8 +37,6 @@ pub struct TrackDescriptor {
     pub uuid: Option<u64>,
     #[prost(string, optional, tag = "2")]
     pub name: Option<String>,
-    #[prost(message, optional, tag = "3")]
-    pub process: Option<ProcessDescriptor>,
     #[prost(uint64, optional, tag = "5")]
     pub parent_uuid: Option<u64>,
     #[prost(enumeration = "ChildOrdering", optional, tag = "11")]
@@ -52,14 +50,6 @@ pub struct TrackDescriptor {
 pub enum ChildOrdering {
     Unknown = 0,
     Explicit = 3,
-}
-
-#[derive(Clone, PartialEq, Message)]
-pub struct ProcessDescriptor {
-    #[prost(int32, optional, tag = "1")]
-    pub pid: Option<i32>,
-    #[prost(string, optional, tag = "6")]
-    pub process_name: Option<String>,
 }
 
 #[derive(Clone, PartialEq, Message)]

@@ -10,4 +10,5 @@ mod run;
 mod sim;
 mod store;
 mod study;
+mod trace;
 mod worst;

@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::common::{EXIT, Elf, LOOP, Probe, START, Said, said};
 
 /// A loop that masks interrupts in each round, with a handler for interrupt 8.
-fn image(folder: &Path) {
+pub fn image(folder: &Path) {
     let mut code = vec![0xBF00; 16];
     // Over the vector and the handler.
     code[0] = 0xE012;
@@ -20,8 +20,9 @@ fn image(folder: &Path) {
     Elf { code: &code, probes, ..Elf::default() }.write(&folder.join("a.elf"));
 }
 
-/// The same with handlers for interrupts 8 and 9, of which the second is longer.
-fn image_of_two(folder: &Path) {
+/// The same with handlers for interrupts 8 and 9, of which the second is longer, and 100 times
+/// two to the power of `doublings` rounds.
+fn image_of_two(folder: &Path, doublings: u16) {
     let mut code = vec![0xBF00; 16];
     // Over the vectors and the handlers.
     code[0] = 0xE016;
@@ -29,10 +30,12 @@ fn image_of_two(folder: &Path) {
         code.extend([handler as u16 | 1, (handler >> 16) as u16]);
     }
     code.extend([0x4770, 0xBF00, 0xBF00, 0x4770]);
-    // movs r0, #100; round: cpsid i; five nops; cpsie i; subs r0, #1; bne round
-    code.extend([0x2064, 0xB672, 0xBF00, 0xBF00, 0xBF00, 0xBF00, 0xBF00, 0xB662, 0x3801, 0xD1F6]);
+    // movs r0, #100; lsls r0, #doublings; nop
+    code.extend([0x2064, doublings << 6, 0xBF00]);
+    // round: cpsid i; five nops; cpsie i; subs r0, #1; bne round
+    code.extend([0xB672, 0xBF00, 0xBF00, 0xBF00, 0xBF00, 0xBF00, 0xB662, 0x3801, 0xD1F6]);
     code.extend(EXIT);
-    let probes: &[Probe<'_>] = &[(1, START + 48, "a.b"), (2, START + 68, "a.b")];
+    let probes: &[Probe<'_>] = &[(1, START + 48, "a.b"), (2, START + 72, "a.b")];
     Elf { code: &code, probes, ..Elf::default() }.write(&folder.join("a.elf"));
 }
 
@@ -44,7 +47,7 @@ fn json(said: &Said) -> Value {
     serde_json::from_str(&said.stdout).unwrap_or_else(|error| panic!("{error}: {said:#?}"))
 }
 
-fn fine(said: Said) -> Said {
+pub fn fine(said: Said) -> Said {
     assert_eq!(said.code, 0, "{said:#?}");
     said
 }
@@ -107,7 +110,7 @@ fn valid(document: &Value) {
 fn two_interrupts_meet_at_every_distance() {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let folder = folder.path();
-    image_of_two(folder);
+    image_of_two(folder, 0);
     let two = ["--second", "9", "--priority", "0x80", "--second-priority", "0"];
     let told = fine(worst(folder, &[two.as_slice(), &["--explain"]].concat()));
     let words = ["interrupts 8 at priority 0x80 and 9 at 0x00", "nested", "tail-chained", "late"];
@@ -148,10 +151,7 @@ fn two_interrupts_meet_at_every_distance() {
         assert!((served - 3..=served).contains(&stopped), "{served} {stopped}");
     }
 
-    // Parts of the pairs join to the whole.
-    worst_json(&["--distance", "30", "--partition", "1/1", "--state", "p.worst"]);
-    let merged = fine(said(folder, &["merge", "p.worst", "--format", "json"]));
-    assert_eq!(json(&merged)["results"], all["results"]);
+    worst_json(&["--distance", "30", "--state", "p.worst"]);
     worst(folder, &["--state", "p.worst"]).refused(2, &["another search"]);
     fine(worst(folder, &[two.as_slice(), &["--snapshot", "p.snapshot"]].concat()));
     let resumed = fine(said(folder, &["sim", "--resume", "p.snapshot", "--format", "json"]));
@@ -160,6 +160,39 @@ fn two_interrupts_meet_at_every_distance() {
     worst(folder, &["--second", "8"]).refused(2, &["told apart", "--second"]);
     worst(folder, &["--second", "77"]).refused(2, &["interrupts 0 to 31", "77"]);
     assert_eq!(worst(folder, &["--distance", "7"]).code, 2);
+}
+
+#[test]
+fn parts_of_the_pairs_join_to_the_whole_byte_for_byte() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let folder = folder.path();
+    // Long enough for each part to have its own piece.
+    image_of_two(folder, 5);
+    let two = ["--second", "9", "--priority", "0x80", "--second-priority", "0"];
+    let asked = |more: &[&str]| {
+        let form = ["--distance", "1", "--format", "json"];
+        worst(folder, &[two.as_slice(), &form, more].concat())
+    };
+    let pairs = |said: &Said| json(said)["results"][0]["second"]["pairs"].as_u64();
+    let whole = fine(asked(&["--state", "whole.worst"]));
+    let parts = ["1/3", "2/3", "3/3"].map(|part| {
+        let part = asked(&["--partition", part, "--state", &format!("{}.worst", &part[..1])]);
+        pairs(&fine(part)).expect("a number")
+    });
+    assert!(parts.iter().all(|&pairs| pairs > 10_000), "{parts:?}");
+    assert_eq!(pairs(&whole), Some(parts.iter().sum()));
+
+    for form in ["text", "json"] {
+        let joined = |parts: &[&str]| {
+            fine(said(folder, &[&["merge", "--format", form], parts].concat())).stdout
+        };
+        let at_once = joined(&["whole.worst"]);
+        assert_eq!(joined(&["1.worst", "2.worst", "3.worst"]), at_once);
+        assert_eq!(joined(&["3.worst", "1.worst", "2.worst"]), at_once);
+    }
+    let merged = fine(said(folder, &["merge", "2.worst", "3.worst", "1.worst", "--format=json"]));
+    assert_eq!(json(&merged)["results"], json(&whole)["results"]);
+    said(folder, &["merge", "1.worst", "3.worst"]).refused(12, &["parts are missing"]);
 }
 
 #[test]
@@ -210,38 +243,4 @@ fn what_cannot_be_searched_is_refused() {
     worst(folder, &["--budget", "0"]).refused(12, &["incomplete", "--budget"]);
     Elf { code: LOOP, ..Elf::default() }.write(&folder.join("a.elf"));
     worst(folder, &["--max-cycles", "1000"]).refused(12, &["no window", "--window FROM:TO"]);
-}
-
-#[test]
-fn a_timeline_is_written_whole_and_around_the_worst_moment() {
-    let folder = tempfile::tempdir().expect("a scratch folder");
-    let folder = folder.path();
-    image(folder);
-    let trace =
-        |more: &[&str]| said(folder, &[&["trace", "a.elf", "--soc", "stm32c031"], more].concat());
-    let written = |name: &str| {
-        let bytes = std::fs::read(folder.join(name)).expect("written");
-        String::from_utf8_lossy(&bytes).into_owned()
-    };
-    let told = fine(trace(&["-o", "a.pftrace"]));
-    assert!(told.stdout.contains("a.pftrace: 1 task"), "{told:#?}");
-    let whole = written("a.pftrace");
-    for word in ["a.elf on stm32c031", "interrupts", "PRIMASK", "a.b", "start", "running"] {
-        assert_eq!(whole.contains(word), word != "interrupts", "{word}");
-    }
-    fine(trace(&["-o", "w.pftrace", "--worst", "--around", "40"]));
-    let slice = written("w.pftrace");
-    for word in ["IRQ 8 is pending", "IRQ 8 becomes pending", "interrupts", "held by", "PRIMASK"] {
-        assert!(slice.contains(word), "{word}");
-    }
-    assert!(slice.len() < whole.len() / 4, "{} of {}", slice.len(), whole.len());
-    fine(trace(&["-o", "b.pftrace"]));
-    assert_eq!(
-        std::fs::read(folder.join("b.pftrace")).ok(),
-        std::fs::read(folder.join("a.pftrace")).ok()
-    );
-
-    trace(&["-o", "."]).refused(2, &["can be written"]);
-    trace(&["-o", "c.pftrace", "--window", "90000:90001"]).refused(4, &["nothing happened"]);
-    assert!(!folder.join("c.pftrace").exists());
 }
