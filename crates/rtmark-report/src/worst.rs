@@ -45,6 +45,9 @@ pub struct Worst {
     pub(crate) reach: String,
     pub(crate) latencies: Vec<Timed>,
     pub(crate) held_back: Vec<Stretch>,
+    /// Results of earlier versions lack it.
+    #[serde(default)]
+    pub(crate) held_back_by_one: Vec<Stretch>,
     pub(crate) not_executed: Vec<String>,
 }
 

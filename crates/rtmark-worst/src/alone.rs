@@ -2,24 +2,29 @@
 
 use std::ops::RangeInclusive;
 
-use rtmark_sim::{Holder, Machine};
+use rtmark_sim::Machine;
 
 use crate::findings::{Answer, Findings, Scale};
 use crate::fork::{Outcome, Unserved, follow};
+use crate::held::Following;
 use crate::path::{Path, Piece, Reach, Window};
 use crate::walk::{Seeker, walk};
 
 struct Alone<'a> {
     path: &'a Path,
     findings: Findings,
+    held: Following,
 }
 
 /// Searches a piece.
 pub fn alone(path: &Path, piece: Piece, scale: Scale) -> Findings {
-    let mut alone = Alone { path, findings: Findings::new(scale) };
+    let held = Following::new(piece.follows);
+    let mut alone = Alone { path, findings: Findings::new(scale), held };
     let (machine, window) = from_boundary(piece);
     walk(&mut alone, machine, window);
-    alone.findings
+    let Alone { mut findings, held, .. } = alone;
+    findings.held = held.found();
+    findings
 }
 
 /// The machine of a piece, and its points: those that its first boundary has passed belong to
@@ -76,12 +81,8 @@ impl Seeker for Alone<'_> {
         self.findings.add(*points.start(), *points.end(), Answer::After(waits), pc);
     }
 
-    fn notes_held(&self) -> bool {
-        true
-    }
-
-    fn held(&mut self, holder: Holder, began: u64, from: u32, cycles: u64, to: u32) {
-        self.findings.held(holder, began, from, cycles, to);
+    fn held(&mut self) -> Option<&mut Following> {
+        Some(&mut self.held)
     }
 
     fn executed(&mut self, pc: u32) {

@@ -5,10 +5,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rtmark_sim::Holder;
 use serde::{Deserialize, Serialize};
 
 use crate::fork::{Outcome, Unserved, Verdict};
+use crate::held::HeldBack;
 use crate::meet::Meeting;
 use crate::path::Reach;
 
@@ -54,34 +54,6 @@ impl Aspect {
             Self::Resume => "resume",
             Self::Delay => "delay",
             Self::Second => "second",
-        }
-    }
-}
-
-/// What held an interrupt back.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Held {
-    /// PRIMASK.
-    Primask,
-    /// FAULTMASK.
-    Faultmask,
-    /// BASEPRI.
-    Basepri,
-    /// The handler of this exception, of the same priority or a more urgent one.
-    Priority(u16),
-    /// The interrupt was not enabled.
-    Disabled,
-}
-
-impl From<Holder> for Held {
-    fn from(holder: Holder) -> Self {
-        match holder {
-            Holder::Primask => Self::Primask,
-            Holder::Faultmask => Self::Faultmask,
-            Holder::Basepri => Self::Basepri,
-            Holder::Active(exception) | Holder::Pending(exception) => Self::Priority(exception),
-            _ => Self::Disabled,
         }
     }
 }
@@ -241,24 +213,6 @@ pub struct Failure {
     pub points: u64,
 }
 
-/// A stretch of the path in which the interrupt is held back.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Interval {
-    /// What held it back.
-    pub held: Held,
-    /// The first instruction during which it was.
-    pub from: u32,
-    /// The first one before which it would have been taken again.
-    pub to: u32,
-    /// The longest of its kind, in cycles; without those asleep, in which it would have
-    /// woken the core.
-    pub cycles: u64,
-    /// When that one began.
-    pub began: u64,
-    /// How many there were.
-    pub count: u64,
-}
-
 /// What findings of a piece are measured by.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Scale {
@@ -306,9 +260,8 @@ pub struct Findings {
     pub aspects: BTreeMap<Aspect, Latencies>,
     /// Those of pairs, by how both met.
     pub meetings: BTreeMap<(Meeting, Aspect), Latencies>,
-    /// Stretches in which the interrupt is held back, by what holds it, where they begin
-    /// and where they end.
-    pub intervals: BTreeMap<(Held, u32, u32), Interval>,
+    /// Stretches in which the interrupt is held back.
+    pub held: HeldBack,
     /// Points after which the program ran to its end, content or not.
     pub checked: u64,
     /// Those after which it was not content, by the instruction before which the interrupt
@@ -436,25 +389,6 @@ impl Findings {
         known.points = points;
     }
 
-    pub(crate) fn held(&mut self, holder: Holder, began: u64, from: u32, cycles: u64, to: u32) {
-        let held = Held::from(holder);
-        let interval = Interval { held, from, to, cycles, began, count: 1 };
-        self.interval(interval);
-    }
-
-    fn interval(&mut self, interval: Interval) {
-        let key = (interval.held, interval.from, interval.to);
-        let Some(known) = self.intervals.get_mut(&key) else {
-            self.intervals.insert(key, interval);
-            return;
-        };
-        let count = known.count + interval.count;
-        if (interval.cycles, known.began) > (known.cycles, interval.began) {
-            *known = interval;
-        }
-        known.count = count;
-    }
-
     pub(crate) fn executed(&mut self, pc: u32) {
         let page = self.code.entry(pc >> 9).or_default();
         page[(pc >> 7 & 3) as usize] |= 1 << (pc >> 1 & 63);
@@ -469,13 +403,6 @@ impl Findings {
         })
     }
 
-    /// The longest stretches in which the interrupt is held back, the longest first.
-    pub fn longest_intervals(&self) -> Vec<Interval> {
-        let mut intervals: Vec<_> = self.intervals.values().copied().collect();
-        intervals.sort_by_key(|interval| (std::cmp::Reverse(interval.cycles), interval.began));
-        intervals
-    }
-
     /// Adds what was found elsewhere on the same path.
     pub fn absorb(&mut self, other: Self) {
         self.points += other.points;
@@ -488,9 +415,7 @@ impl Findings {
         for (aspect, found) in other.aspects {
             self.aspects.entry(aspect).or_default().absorb(found);
         }
-        for interval in other.intervals.into_values() {
-            self.interval(interval);
-        }
+        self.held.absorb(other.held);
         for (page, bits) in other.code {
             let known = self.code.entry(page).or_default();
             known.iter_mut().zip(bits).for_each(|(known, bits)| *known |= bits);

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use rtmark_sim::{Cycles, Machine, Observer, Register, Stop, WatchId};
 use serde::{Deserialize, Serialize};
 
-use crate::findings::Held;
+use crate::held::Held;
 use crate::path::{Path, Reach};
 
 /// How a program ended that an interrupt had come into.

@@ -30,6 +30,7 @@
 mod alone;
 mod findings;
 mod fork;
+mod held;
 mod meet;
 mod pairs;
 mod path;
@@ -38,8 +39,9 @@ mod spans;
 mod walk;
 mod witness;
 
-pub use findings::{Aspect, Case, Failure, Findings, Held, Interval, Latencies, SLICES, Slice};
+pub use findings::{Aspect, Case, Failure, Findings, Latencies, SLICES, Slice};
 pub use fork::{Outcome, Unserved, Verdict};
+pub use held::{Held, HeldBack, Interval};
 pub use meet::Meeting;
 pub use path::{Path, PathError, Piece, Question, Reach, Second, Window};
 pub use search::{Control, Share, search};

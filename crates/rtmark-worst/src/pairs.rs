@@ -7,11 +7,12 @@
 
 use std::ops::RangeInclusive;
 
-use rtmark_sim::{Cycles, Holder, Machine, Register};
+use rtmark_sim::{Cycles, Machine, Register};
 
 use crate::alone::from_boundary;
 use crate::findings::{Aspect, Case, Findings, Scale};
 use crate::fork::Unserved;
+use crate::held::Following;
 use crate::meet::{Known, Meeting, Met, enters, meet};
 use crate::path::{Line, Path, Piece, Second, Window};
 use crate::walk::{Seeker, walk};
@@ -28,8 +29,13 @@ pub fn pairs(path: &Path, piece: &Piece, scale: Scale, second: (&Second, &Line))
     for (lines, aspects, least) in orders {
         let (machine, window) = from_boundary(piece.clone());
         let most = question.distance;
-        let mut earlier = Earlier { path, lines, aspects, least, most, findings: &mut findings };
+        let held = Following::new(piece.follows);
+        let findings = &mut findings;
+        let mut earlier = Earlier { path, lines, aspects, least, most, findings, held };
         walk(&mut earlier, machine, window);
+        if earlier.is_first_order() {
+            earlier.findings.held = earlier.held.found();
+        }
     }
     findings
 }
@@ -44,6 +50,7 @@ struct Earlier<'a> {
     least: u64,
     most: Option<u64>,
     findings: &'a mut Findings,
+    held: Following,
 }
 
 /// What comes of points has been added already, each by itself: no two are equal.
@@ -127,12 +134,8 @@ impl Seeker for Earlier<'_> {
 
     fn add(&mut self, _: RangeInclusive<u64>, _: Added, _: u32) {}
 
-    fn notes_held(&self) -> bool {
-        self.is_first_order()
-    }
-
-    fn held(&mut self, holder: Holder, began: u64, from: u32, cycles: u64, to: u32) {
-        self.findings.held(holder, began, from, cycles, to);
+    fn held(&mut self) -> Option<&mut Following> {
+        self.is_first_order().then_some(&mut self.held)
     }
 
     fn executed(&mut self, pc: u32) {

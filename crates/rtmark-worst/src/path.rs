@@ -136,6 +136,8 @@ pub struct Piece {
     pub index: usize,
     /// The cycles whose boundaries belong to it.
     pub window: Window,
+    /// Whether the piece before ends where it begins.
+    pub follows: bool,
     /// The machine at the first boundary that has reached `window.from`.
     pub machine: Machine,
 }
@@ -322,7 +324,9 @@ impl Path {
                 machine.cycles().0 < window.from && machine.run(Cycles(window.from)) != Stop::Limit;
             machine.take_hits();
             machine.take_console();
-            Some(Piece { index, window, machine: machine.clone() }).filter(|_| !ended)
+            let before = index.checked_sub(1).and_then(|before| self.pieces.get(before));
+            let follows = before.is_some_and(|before| before.to == window.from);
+            Some(Piece { index, window, follows, machine: machine.clone() }).filter(|_| !ended)
         })
     }
 }

@@ -10,6 +10,7 @@ use std::ops::RangeInclusive;
 use rtmark_sim::{Advance, Cycles, Holder, Machine, Register, Stop, Tried};
 
 use crate::fork::Unserved;
+use crate::held::{Following, Held};
 use crate::path::Window;
 
 /// Cycles after which a new copy is kept to go back to.
@@ -74,13 +75,10 @@ pub trait Seeker {
     /// Takes that each of some points waits for so many cycles.
     fn add_waiting(&mut self, _: RangeInclusive<u64>, _waits: u64, _pc: u32) {}
 
-    /// Whether to tell it for how long the interrupt is held back.
-    fn notes_held(&self) -> bool {
-        false
+    /// Who follows what holds the interrupt back, if that is wanted.
+    fn held(&mut self) -> Option<&mut Following> {
+        None
     }
-
-    /// Takes that the interrupt was held back for so long, between these instructions.
-    fn held(&mut self, _: Holder, _began: u64, _from: u32, _cycles: u64, _to: u32) {}
 
     /// Takes that an instruction executes in the window.
     fn executed(&mut self, _pc: u32) {}
@@ -106,16 +104,6 @@ impl Boundary {
     }
 }
 
-/// Since when and why the interrupt is held back.
-#[derive(Clone, Copy)]
-struct HeldSince {
-    cycle: u64,
-    pc: u32,
-    holder: Holder,
-    /// Cycles asleep since then, in which it would have woken the core (DDI 0403, B1.5.19).
-    asleep: u64,
-}
-
 struct Walk<'a, S> {
     seeker: &'a mut S,
     machine: Machine,
@@ -128,10 +116,6 @@ struct Walk<'a, S> {
     seen: u64,
     /// The last cycle whose point belongs to the piece, once that is known.
     last: Option<u64>,
-    held: Option<HeldSince>,
-    /// What has held it back since before the piece, where something does: the piece before
-    /// tells of that to its end.
-    before: Option<Holder>,
     /// Points that have got an answer.
     answered: u64,
     /// How long before its end the last step that was no plain instruction did not look any
@@ -154,8 +138,6 @@ pub fn walk<S: Seeker>(seeker: &mut S, mut machine: Machine, window: Window) {
         first: None,
         seen: now.max(window.from),
         last: None,
-        held: None,
-        before: None,
         answered: 0,
         unseen: 0,
     };
@@ -169,7 +151,8 @@ pub fn walk<S: Seeker>(seeker: &mut S, mut machine: Machine, window: Window) {
         to = walk.seeker.look(&mut walk.machine, to);
         let boundary = Boundary::of(&walk.machine);
         let now = boundary.cycle;
-        if now >= to && walk.last.is_none() {
+        let within = walk.last.is_none();
+        if now >= to && within {
             walk.last = Some(now);
         }
         if walk.last.is_none_or(|last| walk.seen < last) && walk.seen < now {
@@ -177,10 +160,7 @@ pub fn walk<S: Seeker>(seeker: &mut S, mut machine: Machine, window: Window) {
             walk.seen = now;
         }
         let holder = walk.machine.holds_back(interrupt);
-        if previous.is_none() {
-            walk.before = holder;
-        }
-        walk.note_holder(holder, now);
+        walk.note_holder(holder, now, within);
         let looks = walk.machine.sees_pending();
         // Inside an instruction that began with the interrupt held back, another one might
         // have been noticed.
@@ -194,28 +174,34 @@ pub fn walk<S: Seeker>(seeker: &mut S, mut machine: Machine, window: Window) {
                 Some(_) => {}
             }
         }
-        if walk.last.is_some() && walk.waiting.is_none() && walk.held.is_none() {
+        if walk.last.is_some() && walk.waiting.is_none() && !walk.is_held() {
             break;
         }
         if walk.last.is_some_and(|last| now > last.saturating_add(walk.seeker.patience())) {
             walk.give_up(now, Unserved::Late);
             break;
         }
+        let pc = walk.machine.register(Register::Pc);
+        let is_free = walk.last.is_none() && !boundary.asleep && holder.is_none();
         if walk.last.is_none() && !boundary.asleep {
-            walk.seeker.executed(walk.machine.register(Register::Pc));
+            walk.seeker.executed(pc);
         }
         match previous {
             Some((previous, _)) if walk.waiting.is_some() => walk.keep_first(previous),
             _ => walk.keep(),
         }
         previous = Some((boundary, holder));
-        if walk.last.is_none() && !boundary.asleep && !looks && holder.is_none() {
+        if is_free && !looks {
             walk.enter_within(now);
         }
         // Sleep is cut where the piece ends: the next one begins there.
         let until = if boundary.asleep && now < to { to } else { u64::MAX };
         match walk.machine.advance(Cycles(until)) {
-            Ok(Advance::Instruction) if !looks => {}
+            Ok(Advance::Instruction) if !looks => {
+                if is_free {
+                    walk.note_instruction(pc, now);
+                }
+            }
             Ok(_) => walk.look_inside(boundary),
             Err(Stop::Asleep) => {
                 // Nothing but the interrupt will ever wake it.
@@ -229,8 +215,10 @@ pub fn walk<S: Seeker>(seeker: &mut S, mut machine: Machine, window: Window) {
                 break;
             }
         }
-        if let Some(held) = walk.held.as_mut().filter(|_| boundary.asleep) {
-            held.asleep += walk.machine.cycles().0 - now;
+        if boundary.asleep
+            && let Some(held) = walk.seeker.held()
+        {
+            held.sleep(walk.machine.cycles().0 - now);
         }
     }
     let end = walk.last.map_or(walk.seen, |last| last.min(walk.seen));
@@ -263,6 +251,11 @@ impl<S: Seeker> Walk<'_, S> {
     fn take_waiting(&mut self, now: u64) -> Option<RangeInclusive<u64>> {
         let from = self.waiting.take()?;
         Some(from..=self.last.map_or(now, |last| last.min(now)))
+    }
+
+    /// Whether the interrupt is held back since a moment in the piece.
+    fn is_held(&mut self) -> bool {
+        self.seeker.held().is_some_and(|held| held.is_open())
     }
 
     /// Answers for what waits, where the interrupt would be taken now.
@@ -338,22 +331,20 @@ impl<S: Seeker> Walk<'_, S> {
         self.seeker.add(points, answer, self.machine.register(Register::Pc));
     }
 
-    fn note_holder(&mut self, holder: Option<Holder>, now: u64) {
-        let pc = self.machine.register(Register::Pc);
-        self.before.take_if(|before| Some(*before) != holder);
-        let same = |held: &HeldSince| Some(held.holder) == holder;
-        if let Some(since) = self.held.take_if(|held| !same(held)) {
-            let HeldSince { cycle, pc: from, holder, asleep } = since;
-            let cycles = (now - cycle).saturating_sub(asleep);
-            self.seeker.held(holder, cycle, from, cycles, pc);
+    fn note_holder(&mut self, holder: Option<Holder>, now: u64, within: bool) {
+        if let Some(held) = self.seeker.held() {
+            let pc = self.machine.register(Register::Pc);
+            held.reach(holder.map(Held::from), now, pc, within);
         }
-        if let Some(holder) = holder
-            && self.held.is_none()
-            && self.before.is_none()
-            && self.last.is_none()
-            && self.seeker.notes_held()
-        {
-            self.held = Some(HeldSince { cycle: now, pc, holder, asleep: 0 });
+    }
+
+    /// Notes an instruction that began here, with nothing to hold the interrupt back.
+    fn note_instruction(&mut self, pc: u32, now: u64) {
+        // It has given way to what was pending up to there.
+        let began = self.seen.max(now);
+        let (to, next) = (self.machine.cycles().0, self.machine.register(Register::Pc));
+        if let Some(held) = self.seeker.held() {
+            held.execute(pc, next, began, to.saturating_sub(began));
         }
     }
 

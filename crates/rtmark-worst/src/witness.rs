@@ -4,8 +4,9 @@ use std::ops::ControlFlow;
 
 use rtmark_sim::{Cycles, Instruction, Machine, Observer, Register};
 
-use crate::findings::{Aspect, Case, Held};
+use crate::findings::{Aspect, Case};
 use crate::fork::follow;
+use crate::held::Held;
 use crate::meet::{Known, Meeting, meet};
 use crate::path::Path;
 

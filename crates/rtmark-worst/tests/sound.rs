@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 
 use rtmark_sim::{CoreKind, Cycles, Machine, Register, Soc, Watch};
-use rtmark_worst::{Aspect, Control, Findings, Path, Question, Reach, Share, Window, search};
+use rtmark_worst::{Aspect, Control, Findings, Held, Path, Question, Reach, Share, Window, search};
 use support::*;
 
 const INTERRUPT: u16 = 1;
@@ -223,12 +223,67 @@ fn held_stretches_agree_with_the_mask_registers() {
         }
     }
     let mut told: BTreeMap<(u32, u32), (u64, u64)> = BTreeMap::new();
-    for interval in found.intervals.values() {
+    for (held, interval) in found.held.longest_alone() {
+        if held == Held::Instruction {
+            continue;
+        }
         let longest = told.entry((interval.from, interval.to)).or_default();
         *longest = (longest.0.max(interval.cycles), longest.1 + interval.count);
     }
     assert!(told.len() >= 4, "{told:?}");
     assert_eq!(told, traced);
+}
+
+#[test]
+fn held_stretches_reach_over_all_that_holds() {
+    // Less urgent than the handlers, of which one masks: both hold it back in turn.
+    let core = CoreKind::CortexM3;
+    let firmware = program(core, LESS_URGENT);
+    let window = Window { from: 150, to: 6_000 };
+    let path = |windows| {
+        let question = question(&firmware, Reach::Entry, window);
+        let question = Question { windows, priority: LESS_URGENT, ..question };
+        Path::new(machine(&firmware, &soc(core)), question).expect("fine")
+    };
+    let whole = path(vec![window]);
+    let found = all(&whole);
+    // Sleep aside, an interrupt waits until nothing holds it back.
+    let mut traced: BTreeMap<(u32, u32), (u64, u64)> = BTreeMap::new();
+    let mut machine = whole.at(window.from);
+    let mut since: Option<(u64, u32)> = None;
+    let mut slept = 0;
+    while machine.cycles().0 < window.to || since.is_some() {
+        machine.settle();
+        let (now, pc) = (machine.cycles().0, machine.register(Register::Pc));
+        match (machine.holds_back(INTERRUPT).is_some(), since) {
+            (true, None) => (since, slept) = (Some((now, pc)), 0),
+            (false, Some((began, from))) => {
+                let longest = traced.entry((from, pc)).or_default();
+                *longest = (longest.0.max(now - began - slept), longest.1 + 1);
+                since = None;
+            }
+            _ => {}
+        }
+        let asleep = machine.is_asleep();
+        machine.advance(Cycles(u64::MAX)).expect("it runs on");
+        slept += if asleep { machine.cycles().0 - now } else { 0 };
+    }
+    let told = |found: &Findings| -> BTreeMap<_, _> {
+        let longest = found.held.longest().into_iter();
+        longest.map(|each| ((each.from, each.to), (each.cycles, each.count))).collect()
+    };
+    assert_eq!(told(&found), traced);
+    let mixed =
+        found.held.longest().into_iter().find(|each| each.by.len() > 1).expect("a mixed one");
+    assert_eq!(mixed.by.iter().map(|(_, cycles)| cycles).sum::<u64>(), mixed.cycles);
+    let alone = found.held.longest_alone();
+    assert!(alone.iter().any(|(held, each)| *held == Held::Instruction && each.cycles > 1));
+    // Wherever pieces meet, within a stretch or where one begins, they tell the same.
+    for border in (400..520).step_by(3) {
+        let windows = vec![Window { to: border, ..window }, Window { from: border, ..window }];
+        let cut = all(&path(windows));
+        assert_eq!(cut.held, found.held, "cut in cycle {border}");
+    }
 }
 
 #[test]

@@ -14,6 +14,7 @@ mod progress;
 mod schema;
 mod shelf;
 mod sources;
+mod tools;
 mod trouble;
 
 use std::process::ExitCode;

@@ -138,8 +138,8 @@ fn searched(machine: &Machine, priority: u8, window: Window) -> (Findings, rtmar
 }
 
 fn by_masks(found: &Findings) -> Summary {
-    let masked = found.intervals.values().filter_map(|found| {
-        let mask = match found.held {
+    let masked = found.held.longest_alone().into_iter().filter_map(|(held, found)| {
+        let mask = match held {
             rtmark_worst::Held::Primask => Mask::Primask,
             rtmark_worst::Held::Basepri => Mask::Basepri,
             _ => return None,

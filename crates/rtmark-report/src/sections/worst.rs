@@ -5,7 +5,7 @@ use rtmark_model::Answer;
 use crate::matrix::grouped;
 use crate::report::Report;
 use crate::sheet::{Chart, Column, Line, Row, Sheet, Style};
-use crate::worst::{Timed, Witness, Worst};
+use crate::worst::{Stretch, Timed, Witness, Worst};
 
 /// Results whose charts are drawn, the worst first.
 const CHARTED: usize = 24;
@@ -142,20 +142,24 @@ fn witnesses(worst: &Worst, number: usize) -> Option<Sheet> {
 
 fn stretches(worst: &Worst, number: usize) -> Option<Sheet> {
     let title = format!("Longest held back in {}", worst.title());
-    let about =
-        "Stretches in which the interrupt would not have been taken, the longest of its kind.";
+    let about = "Stretches in which the interrupt would not have been taken, the longest of its \
+                 kind, by whatever held it back; and the longest by each thing alone.";
     let mut sheet = Sheet::new(format!("held-{number}"), title, about);
     sheet.columns = vec![Column::number("cycles"), Column::number("times")];
     sheet.columns.extend(["by", "from", "to"].map(Column::text));
-    for stretch in worst.held_back.iter().take(STRETCHES) {
-        sheet.rows.push(Row::new([
+    let whole = worst.held_back.iter().take(STRETCHES);
+    let row = |stretch: &Stretch, held_by: String| {
+        Row::new([
             grouped(stretch.cycles),
             grouped(stretch.count),
-            stretch.held_by.clone(),
+            held_by,
             stretch.from.to_string(),
             stretch.to.to_string(),
-        ]));
-    }
+        ])
+    };
+    sheet.rows = whole.map(|stretch| row(stretch, stretch.held_by.clone())).collect();
+    let alone = worst.held_back_by_one.iter();
+    sheet.rows.extend(alone.map(|stretch| row(stretch, format!("{} alone", stretch.held_by))));
     (!sheet.rows.is_empty()).then_some(sheet)
 }
 

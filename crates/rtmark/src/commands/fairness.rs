@@ -8,12 +8,13 @@ use rtmark_runner::{NothingSelected, Plan, Platform, nearest, socs};
 use rtmark_units::Cycles;
 
 use crate::cli::Talk;
-use crate::commands::run::{Keeper, command_line, refuse_without_tools, show_failures, suite};
+use crate::commands::run::{Keeper, command_line, show_failures, suite};
 use crate::config::Config;
 use crate::exit::Exit;
 use crate::output;
 use crate::shelf::StoreFlag;
 use crate::sources::{Found, Sources};
+use crate::tools::refuse_without_tools;
 use crate::trouble::Trouble;
 
 /// Show in which settings two kernels' firmwares differ, which of them matter, and by how much

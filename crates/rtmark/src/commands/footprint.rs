@@ -9,13 +9,14 @@ use rtmark_observe::{StackKind, StackUse};
 use rtmark_runner::{Footprint, Object, ObjectCost, Plan, Platform, Selection};
 use serde::Serialize;
 
-use super::run::{refuse_without_tools, show_failures, simulated, suite};
+use super::run::{show_failures, simulated, suite};
 use crate::cli::Talk;
 use crate::config::Config;
 use crate::exit::Exit;
 use crate::output;
 use crate::progress::Progress;
 use crate::sources::{Found, Sources};
+use crate::tools::refuse_without_tools;
 use crate::trouble::Trouble;
 
 /// Show what memory the kernels take: flash, RAM, the stack that each task and each

@@ -1,13 +1,11 @@
 //! `rtmark run`
 
-use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Instant;
 
 use clap::{Args, ValueEnum};
-use rtmark_firmware::{Builder, DEFAULT_PROFILE, MissingTool, Tree, Variant, VariantError, chosen};
+use rtmark_firmware::{Builder, DEFAULT_PROFILE, Tree, Variant, VariantError, chosen};
 use rtmark_model::{Answer, Basis, Catalogue, Failure, Pattern};
-use rtmark_qemu::Emulator;
 use rtmark_runner::socs::{self, SocFile};
 use rtmark_runner::{Event, Ledger, Plan, Platform, Selection, Suite, find_machine, machines};
 use rtmark_store::{Fingerprint, RunWriter, Store, StoreError};
@@ -21,6 +19,7 @@ use crate::output::{self, say};
 use crate::progress::Progress;
 use crate::shelf::{self, StoreFlag};
 use crate::sources::{Found, Sources};
+use crate::tools::refuse_without_tools;
 use crate::trouble::Trouble;
 
 /// Build the kernels' firmware, run the scenarios, show and keep what they cost
@@ -467,42 +466,6 @@ impl Arguments {
         }
         Ok(show_failures(&answers))
     }
-}
-
-pub(super) fn refuse_without_tools(builder: &Builder, plan: &Plan) -> Result<(), Trouble> {
-    let needed = plan.units.iter().filter(|unit| unit.needs_firmware());
-    let needed = needed.map(|unit| (&unit.kernel, unit.platform.core(), &unit.switched));
-    let mut missing = builder.missing_tools(needed);
-    missing.extend(missing_emulators(plan));
-    if missing.is_empty() {
-        return Ok(());
-    }
-    let problems: Vec<_> = missing.iter().map(ToString::to_string).collect();
-    let mut commands: Vec<_> = missing.into_iter().map(|tool| tool.install).collect();
-    commands.dedup();
-    let hint = format!(
-        "install with\n{}\nor choose kernels that need less with --kernel",
-        commands.iter().map(|command| format!("  {command}")).collect::<Vec<_>>().join("\n")
-    );
-    Err(Trouble::new(Exit::Missing, problems.join("\n"), hint))
-}
-
-/// What of QEMU the plan needs and is not there, each program once.
-fn missing_emulators(plan: &Plan) -> Vec<MissingTool> {
-    let emulators: BTreeSet<_> = plan
-        .units
-        .iter()
-        .filter_map(|unit| match &unit.platform {
-            Platform::Qemu(file) => Some(file.machine.emulator),
-            Platform::Sim(..) | Platform::Rehearsal(_) | Platform::Board(_) => None,
-        })
-        .collect();
-    let missing = |emulator: Emulator| {
-        let problem = emulator.version().err()?.to_string();
-        let install = rtmark_firmware::debian_packages(emulator.package());
-        Some(MissingTool { tool: emulator.program().to_owned(), problem, install })
-    };
-    emulators.into_iter().filter_map(missing).collect()
 }
 
 /// What carries out plans with the firmware of a tree; `max_cycles` stands for the catalogue's

@@ -14,7 +14,7 @@ use rtmark_study::{
 };
 use rtmark_worst::{Aspect, Control, Findings, Latencies, Reach, Share, search};
 
-use super::run::{Keeper, command_line, refuse_without_tools, show_failures, suite};
+use super::run::{Keeper, command_line, show_failures, suite};
 use super::worst::{INJECTED, Subject, What, Wish};
 use crate::cli::Talk;
 use crate::config::Config;
@@ -23,6 +23,7 @@ use crate::output::{self, say};
 use crate::progress::Progress;
 use crate::shelf::{self, StoreFlag};
 use crate::sources::{Found, Sources};
+use crate::tools::refuse_without_tools;
 use crate::trouble::Trouble;
 
 /// Measure what others have published, and show both with the reasons for the difference

@@ -12,12 +12,13 @@ use rtmark_runner::{Event, Ledger, Plan, Platform, Rehearsal, Selection, Suite, 
 
 use crate::boards::{self, BoardFlags, Recorder};
 use crate::cli::Talk;
-use crate::commands::run::{refuse_without_tools, show_failures, suite};
+use crate::commands::run::{show_failures, suite};
 use crate::config::Config;
 use crate::exit::Exit;
 use crate::output::{self, say};
 use crate::progress::Progress;
 use crate::sources::{Found, Sources};
+use crate::tools::refuse_without_tools;
 use crate::trouble::Trouble;
 
 /// Score the simulator's timing by a board: the same scenarios on both

@@ -10,13 +10,14 @@ use rtmark_runner::{Explanation, Plan, Selection, socs};
 use rtmark_units::Cycles;
 use serde::Serialize;
 
-use super::run::{refuse_without_tools, show_failures, suite};
+use super::run::{show_failures, suite};
 use crate::cli::Talk;
 use crate::config::Config;
 use crate::exit::Exit;
 use crate::output::{self, say};
 use crate::progress::Progress;
 use crate::sources::{Found, Sources};
+use crate::tools::refuse_without_tools;
 use crate::trouble::Trouble;
 
 /// Say where the difference between two kernels' figures lies, function by function

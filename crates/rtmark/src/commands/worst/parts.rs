@@ -20,7 +20,7 @@ use crate::trouble::Trouble;
 const MAGIC: &[u8; 8] = b"RTMARKWC";
 /// Magic, version and the contents' SHA-256 in hexadecimal.
 const HEADER: usize = 8 + 4 + 64;
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 
 /// A part of a search.
 #[derive(Clone, Debug, Serialize, Deserialize)]

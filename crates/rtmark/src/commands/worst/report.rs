@@ -1,6 +1,6 @@
 //! What a search has found, as it is told, in JSON or in words.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
 use rtmark_model::Place;
@@ -8,7 +8,7 @@ use rtmark_observe::{Calls, Lines, Map, exception_name};
 use rtmark_runner::socs;
 use rtmark_sim::{Cycles, Instruction, Machine, Observer};
 use rtmark_worst::{
-    Aspect, Case, Findings, Held, Latencies, Meeting, Path, Reach, Unserved, Witness,
+    Aspect, Case, Findings, Held, Interval, Latencies, Meeting, Path, Reach, Unserved, Witness,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -20,7 +20,7 @@ pub const SCHEMA_VERSION: u32 = 1;
 /// Witnesses of different places that are told.
 const WITNESSES: usize = 5;
 /// Stretches that are told.
-const INTERVALS: usize = 10;
+const STRETCHES: usize = 10;
 /// Measurements at random moments, to which the search is compared.
 const MEASUREMENTS: u32 = 1000;
 /// How long before a witness calls are followed, in cycles.
@@ -69,8 +69,11 @@ pub struct Found {
     pub checked: Option<u64>,
     /// With --check: where the program was not content afterwards.
     pub races: Vec<Race>,
-    /// The longest stretches in which the interrupt was held back.
+    /// The longest stretches in which the interrupt was held back, by whatever it was.
     pub held_back: Vec<Stretch>,
+    /// The longest for each thing that held it back, alone: each mask register, each handler,
+    /// single instructions. A longer stretch of other things may be around it.
+    pub held_back_by_one: Vec<Stretch>,
     /// Functions of the image that no window executed, so that nothing is known of them.
     pub not_executed: Vec<String>,
 }
@@ -184,6 +187,8 @@ pub struct Other {
 pub struct Stretch {
     pub cycles: u64,
     pub count: u64,
+    /// What it was, in the order in which it began, each with its cycles if there is more than
+    /// one.
     pub held_by: String,
     /// The first instruction during which it was.
     pub from: Place,
@@ -204,6 +209,7 @@ pub fn held_by(held: Held) -> String {
         Held::Basepri => "BASEPRI".into(),
         Held::Priority(exception) => format!("priority of {}", exception_name(exception)),
         Held::Disabled => "the interrupt being disabled".into(),
+        Held::Instruction => "one instruction".into(),
     }
 }
 
@@ -266,6 +272,29 @@ impl<'a> Words<'a> {
         let mut up_to = UpTo { calls: Calls::new(self.subject.image.symbols()), cycle };
         let _ = machine.run_observed(Cycles(cycle), &mut up_to);
         up_to.calls.stack().into_iter().map(str::to_owned).collect()
+    }
+
+    fn with_stack(&self, path: &Path, stretch: Stretch) -> Stretch {
+        Stretch { stack: self.stack(path, stretch.began), ..stretch }
+    }
+
+    /// A stretch, without its stack.
+    fn stretch(&self, interval: &Interval) -> Stretch {
+        let by: Vec<_> = match interval.by[..] {
+            [(held, _)] => vec![held_by(held)],
+            ref by => {
+                by.iter().map(|(held, cycles)| format!("{} {cycles}", held_by(*held))).collect()
+            }
+        };
+        Stretch {
+            cycles: interval.cycles,
+            count: interval.count,
+            held_by: by.join(", "),
+            from: self.place(interval.from),
+            to: self.place(interval.to),
+            stack: Vec::new(),
+            began: interval.began,
+        }
     }
 
     fn told(&self, path: &Path, case: Case, witness: &Witness) -> Told {
@@ -394,7 +423,7 @@ impl Found {
     pub fn new(subject: &Subject, path: &Path, findings: &Findings) -> Self {
         let words = Words::new(subject);
         let question = path.question();
-        let intervals = findings.longest_intervals().into_iter().take(INTERVALS);
+        let longest = findings.held.longest().into_iter().take(STRETCHES);
         let latencies = Aspect::ALL
             .into_iter()
             .filter_map(|aspect| timed(&words, path, aspect, findings.aspect(aspect)?, WITNESSES));
@@ -416,25 +445,26 @@ impl Found {
             latencies: latencies.collect(),
             checked: (question.reach == Reach::Check).then_some(findings.checked),
             races: races(&words, path, findings),
-            held_back: intervals
+            held_back: longest
+                .map(|interval| words.stretch(interval))
                 .enumerate()
-                .map(|(rank, interval)| Stretch {
-                    stack: if rank < WITNESSES {
-                        words.stack(path, interval.began)
-                    } else {
-                        Vec::new()
-                    },
-                    cycles: interval.cycles,
-                    count: interval.count,
-                    held_by: held_by(interval.held),
-                    from: words.place(interval.from),
-                    to: words.place(interval.to),
-                    began: interval.began,
+                .map(|(rank, stretch)| match rank {
+                    0..WITNESSES => words.with_stack(path, stretch),
+                    _ => stretch,
                 })
                 .collect(),
+            held_back_by_one: by_one(&words, path, findings),
             not_executed: not_executed(subject, &words, findings),
         }
     }
+}
+
+/// The longest stretch of each thing that held the interrupt back, the longest first.
+fn by_one(words: &Words<'_>, path: &Path, findings: &Findings) -> Vec<Stretch> {
+    let mut told = BTreeSet::new();
+    let longest = findings.held.longest_alone().into_iter();
+    let of_each = longest.filter(|(held, _)| told.insert(*held));
+    of_each.map(|(_, interval)| words.with_stack(path, words.stretch(interval))).collect()
 }
 
 fn races(words: &Words<'_>, path: &Path, findings: &Findings) -> Vec<Race> {

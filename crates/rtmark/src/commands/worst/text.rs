@@ -4,10 +4,10 @@ use std::fmt::Write as _;
 
 use rtmark_worst::SLICES;
 
-use super::report::{Beside, Found, Told};
+use super::report::{Beside, Found, Stretch, Told};
 
-/// Stretches that are told.
-const INTERVALS: usize = 10;
+/// Races that are told.
+const RACES: usize = 10;
 /// Functions that no window executed, of which so many are named.
 const NOT_EXECUTED: usize = 12;
 
@@ -89,7 +89,7 @@ impl Found {
                     )
                 }
             };
-            for race in self.races.iter().take(INTERVALS) {
+            for race in self.races.iter().take(RACES) {
                 let _ = writeln!(
                     text,
                     "  {}: pended in cycle {} before {:#010x} {}, {} points",
@@ -107,22 +107,16 @@ impl Found {
                 told.write(&mut text, if rank == 0 { "worst" } else { "next " });
             }
         }
-        if !self.held_back.is_empty() {
-            let _ = writeln!(text, "\nlongest held back, by each thing alone");
-            for stretch in &self.held_back {
-                let _ = writeln!(
-                    text,
-                    "{:>7} cycles by {}, {} time{}: from {} to {}",
-                    stretch.cycles,
-                    stretch.held_by,
-                    stretch.count,
-                    if stretch.count == 1 { "" } else { "s" },
-                    stretch.from,
-                    stretch.to
-                );
-                if !stretch.stack.is_empty() {
-                    let _ = writeln!(text, "        in   {}", stretch.stack.join(" > "));
-                }
+        let held = [
+            ("longest held back", &self.held_back),
+            ("longest by each thing alone", &self.held_back_by_one),
+        ];
+        for (title, stretches) in held {
+            if !stretches.is_empty() {
+                let _ = writeln!(text, "\n{title}");
+            }
+            for stretch in stretches {
+                stretch.write(&mut text);
             }
         }
         let _ = writeln!(
@@ -159,6 +153,24 @@ impl Beside {
                 let _ = write!(text, "  {:>10}{:>6}", timed.p50, timed.max);
             }
             text.push('\n');
+        }
+    }
+}
+
+impl Stretch {
+    fn write(&self, text: &mut String) {
+        let _ = writeln!(
+            text,
+            "{:>7} cycles by {}, {} time{}: from {} to {}",
+            self.cycles,
+            self.held_by,
+            self.count,
+            if self.count == 1 { "" } else { "s" },
+            self.from,
+            self.to
+        );
+        if !self.stack.is_empty() {
+            let _ = writeln!(text, "        in   {}", self.stack.join(" > "));
         }
     }
 }

@@ -1,0 +1,73 @@
+//! What has to be installed before a plan can be carried out.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+use rtmark_firmware::{Builder, Kernel, MissingTool, Switched};
+use rtmark_qemu::Emulator;
+use rtmark_runner::{Plan, Platform, Unit};
+
+use crate::exit::Exit;
+use crate::trouble::Trouble;
+
+/// Refuses a plan for which tools are missing, with what to install, and with what can be
+/// measured without.
+pub fn refuse_without_tools(builder: &Builder, plan: &Plan) -> Result<(), Trouble> {
+    let emulators = missing_emulators(plan);
+    let tools = missing_tools(builder, &plan.units);
+    // A whole platform is missing with its emulator.
+    let rest = if emulators.is_empty() && !tools.is_empty() {
+        kernels_without_lack(builder, plan)
+    } else {
+        Vec::new()
+    };
+    let missing: Vec<_> = tools.into_iter().chain(emulators).collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let problems: Vec<_> = missing.iter().map(ToString::to_string).collect();
+    let mut commands: Vec<_> = missing.into_iter().map(|tool| tool.install).collect();
+    commands.dedup();
+    let commands: Vec<_> = commands.iter().map(|command| format!("  {command}")).collect();
+    let mut hint = format!("install with\n{}", commands.join("\n"));
+    if !rest.is_empty() {
+        let _ =
+            write!(hint, "\nor measure what needs none of it, with --kernel {}", rest.join(" "));
+    }
+    Err(Trouble::new(Exit::Missing, problems.join("\n"), hint))
+}
+
+/// What is missing to build the firmware of some units.
+fn missing_tools(builder: &Builder, units: &[Unit]) -> Vec<MissingTool> {
+    let needed = units.iter().filter(|unit| unit.needs_firmware());
+    let needed: Vec<(&Kernel, &str, &Switched)> =
+        needed.map(|unit| (&unit.kernel, unit.platform.core(), &unit.switched)).collect();
+    builder.missing_tools(needed)
+}
+
+/// The kernels of a plan for which nothing is missing.
+fn kernels_without_lack(builder: &Builder, plan: &Plan) -> Vec<String> {
+    let lacks = |unit: &&Unit| !missing_tools(builder, std::slice::from_ref(*unit)).is_empty();
+    let lacking: BTreeSet<_> =
+        plan.units.iter().filter(lacks).map(|unit| &unit.kernel.manifest.id).collect();
+    let kernels: BTreeSet<_> = plan.units.iter().map(|unit| &unit.kernel.manifest.id).collect();
+    kernels.difference(&lacking).map(ToString::to_string).collect()
+}
+
+/// What of QEMU the plan needs and is not there, each program once.
+fn missing_emulators(plan: &Plan) -> Vec<MissingTool> {
+    let emulators: BTreeSet<_> = plan
+        .units
+        .iter()
+        .filter_map(|unit| match &unit.platform {
+            Platform::Qemu(file) => Some(file.machine.emulator),
+            Platform::Sim(..) | Platform::Rehearsal(_) | Platform::Board(_) => None,
+        })
+        .collect();
+    let missing = |emulator: Emulator| {
+        let problem = emulator.version().err()?.to_string();
+        let install = rtmark_firmware::debian_packages(emulator.package());
+        Some(MissingTool { tool: emulator.program().to_owned(), problem, install })
+    };
+    emulators.into_iter().filter_map(missing).collect()
+}
