@@ -50,7 +50,8 @@ fn kernels_without_lack(builder: &Builder, plan: &Plan) -> Vec<String> {
     let lacks = |unit: &&Unit| !missing_tools(builder, std::slice::from_ref(*unit)).is_empty();
     let lacking: BTreeSet<_> =
         plan.units.iter().filter(lacks).map(|unit| &unit.kernel.manifest.id).collect();
-    let kernels: BTreeSet<_> = plan.units.iter().map(|unit| &unit.kernel.manifest.id).collect();
+    let built = plan.units.iter().filter(|unit| unit.needs_firmware());
+    let kernels: BTreeSet<_> = built.map(|unit| &unit.kernel.manifest.id).collect();
     kernels.difference(&lacking).map(ToString::to_string).collect()
 }
 
