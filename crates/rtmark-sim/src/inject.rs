@@ -310,6 +310,7 @@ struct Kept {
     instructions: u64,
     word: u32,
     line: u32,
+    slow: crate::slow::SlowLines,
     line_mask: u32,
     fetched: u32,
     deadline: u64,
@@ -335,6 +336,7 @@ impl Kept {
             instructions: machine.instructions,
             word: machine.word,
             line: machine.line,
+            slow: machine.slow,
             line_mask: machine.line_mask,
             fetched: machine.fetched,
             deadline: machine.deadline,
@@ -358,6 +360,7 @@ impl Kept {
         machine.instructions = self.instructions;
         machine.word = self.word;
         machine.line = self.line;
+        machine.slow = self.slow;
         machine.line_mask = self.line_mask;
         machine.fetched = self.fetched;
         machine.deadline = self.deadline;

@@ -63,6 +63,7 @@ mod protect;
 mod rtt;
 mod run;
 mod semihosting;
+mod slow;
 mod soc;
 mod stage;
 mod stop;

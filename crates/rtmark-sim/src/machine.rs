@@ -19,6 +19,7 @@ use crate::nvic::Masks;
 use crate::protect::Guards;
 use crate::rtt::Rtt;
 use crate::semihosting::FileCalls;
+use crate::slow::SlowLines;
 use crate::soc::Soc;
 use crate::stop::FaultPolicy;
 use crate::system::System;
@@ -141,6 +142,8 @@ pub struct Machine {
     pub(crate) line: u32,
     pub(crate) line_mask: u32,
     pub(crate) lines: Vec<LineMemory>,
+    /// The memory whose lines the pipeline waits for.
+    pub(crate) slow: SlowLines,
     /// The instruction that has been fetched before it entered the pipeline, or [`NOT_FETCHED`].
     pub(crate) fetched: u32,
     /// Accesses or instructions are looked at, see [`crate::protect`].
@@ -249,6 +252,7 @@ impl Machine {
         let bus = Bus::new(soc);
         let data_bus = pipeline::Bus::of(bus.main_ram_base());
         let decoder = Decoder { rules, features, watched: Vec::new(), stops: Vec::new() };
+        let slow = SlowLines::of(soc, rules);
         Self {
             cpu: Cpu::new(),
             bus,
@@ -263,12 +267,13 @@ impl Machine {
             lead: Self::lead(soc, rules),
             gave_way: 0,
             word: pace::refilling(true),
-            pace: Pace::new(rules.pipeline),
+            pace: Pace::new(rules.pipeline, slow.memory()),
+            slow,
             data_bus,
             line: NO_LINE,
             fetched: NOT_FETCHED,
             line_mask: u32::MAX,
-            lines: soc.memories.iter().map(|memory| LineMemory::new(memory.timing)).collect(),
+            lines: slow.read_paths(soc),
             protected: false,
             guards: Guards::default(),
             spent: Spent::default(),
@@ -371,6 +376,7 @@ impl Machine {
         self.devices.reset(&self.soc, &mut self.lines);
         self.rtt.reset();
         (self.line, self.line_mask, self.fetched) = (NO_LINE, u32::MAX, NOT_FETCHED);
+        self.slow.reset();
         (self.cycles, self.instructions, self.deadline) = (0, 0, 0);
         self.gave_way = 0;
         self.word = self.refilling();
@@ -451,6 +457,7 @@ impl Machine {
     pub fn empty_caches(&mut self) {
         self.lines.iter_mut().for_each(LineMemory::empty);
         (self.line, self.line_mask) = (NO_LINE, u32::MAX);
+        self.empty_slow_lines();
     }
 
     /// Does [`Machine::empty_caches`] each time that something watched is hit.
@@ -543,15 +550,6 @@ impl Machine {
     #[inline(always)]
     pub(crate) fn attend_soon(&mut self) {
         self.deadline = 0;
-    }
-
-    /// The cycle in which the executing instruction's data access takes place.
-    #[inline(always)]
-    pub(crate) fn data_phase(&self) -> u64 {
-        match self.rules.describe {
-            Some(_) => self.cycles + self.pace.data_phase(self.word),
-            None => self.cycles + 1,
-        }
     }
 
     /// Pends an exception by a store: when its data phase, one cycle after its

@@ -152,6 +152,9 @@ pub struct MemoryTiming {
     pub wait_states: u8,
     /// Bytes that one read brings: reads within the line last read are free. A power of two.
     pub line_bytes: u16,
+    /// Whether the line last read is kept. Else every read takes its wait states, whatever
+    /// was read before.
+    pub line_buffer: bool,
     /// Whether the line after the one being executed is read ahead.
     pub prefetch: bool,
     /// Lines in the instruction cache; 0 for none.
@@ -169,6 +172,7 @@ impl Default for MemoryTiming {
         Self {
             wait_states: 0,
             line_bytes: 4,
+            line_buffer: true,
             prefetch: false,
             instruction_lines: 0,
             data_lines: 0,

@@ -33,6 +33,9 @@ impl Machine {
 
     /// Waits for a memory that takes longer than the core to answer a data access.
     pub(crate) fn wait_for_data(&mut self, place: Place) {
+        if self.slow.is_at(place) {
+            return self.note_read(place);
+        }
         let waits = self.lines[place.memory].read(place.offset);
         self.wait(waits);
     }
@@ -40,6 +43,9 @@ impl Machine {
     /// The same for a word among the code.
     #[inline(always)]
     pub(crate) fn wait_for_literal(&mut self, at: &mut Pass<'_>, place: Place) {
+        if self.slow.is_at(place) {
+            return self.aside(at, |machine| machine.note_read(place));
+        }
         let waits = self.lines[place.memory].read(place.offset);
         if waits > 0 {
             self.aside(at, |machine| machine.wait(waits));
@@ -214,7 +220,16 @@ impl Machine {
     /// Lets the newest instruction leave the execute stage before an exception.
     pub(crate) fn drain(&mut self) {
         if self.rules.describe.is_some() {
-            self.cycles += self.pace.drain(self.word);
+            self.cycles += self.pace.drain(self.cpu.pc, self.word);
+        }
+    }
+
+    /// The cycle in which the executing instruction's data access takes place.
+    #[inline(always)]
+    pub(crate) fn data_phase(&self) -> u64 {
+        match self.rules.describe {
+            Some(_) => self.cycles + self.pace.data_phase(self.cpu.pc, self.word),
+            None => self.cycles + 1,
         }
     }
 

@@ -23,14 +23,16 @@ impl Random {
     }
 }
 
-/// How slow flash is: not at all, with few or many kept lines, without help, with a cache.
-fn timings() -> [MemoryTiming; 5] {
+/// How slow flash is: not at all, with few or many kept lines, with a read buffer, without even
+/// that, with a cache.
+fn timings() -> [MemoryTiming; 6] {
     let slow = MemoryTiming { wait_states: 3, line_bytes: 8, ..MemoryTiming::default() };
     [
         MemoryTiming::default(),
         MemoryTiming { prefetch: true, instruction_lines: 2, ..slow },
         MemoryTiming { prefetch: true, instruction_lines: 64, line_bytes: 16, ..slow },
         slow,
+        MemoryTiming { line_buffer: false, ..slow },
         MemoryTiming { cache_lines: 8, cache_ways: 2, ..slow },
     ]
 }

@@ -15,15 +15,26 @@ const CODE: u32 = 0x1100_0000;
 const RAM: u32 = 0x2000_0000;
 const FLASH: u32 = 0;
 
+/// The line buffer of flash.
+#[derive(Clone, Copy)]
+enum Buffer {
+    /// Of so many bytes.
+    On(u32),
+    Off,
+}
+
 /// A core with these memories; a read of flash waits for two cycles, for each line anew.
-fn machine(core: &str, line_bytes: u32) -> Machine {
+fn machine(core: &str, buffer: Buffer) -> Machine {
     let memory = |name: &str, base: u32, more: &str| {
         format!(
             "[[memory]]\nname = \"{name}\"\nkind = \"ram\"\nbase = {base}\nsize = 0x1000\n{more}\n"
         )
     };
-    let timing =
-        format!("timing = {{ wait_states = 2, line_bytes = {line_bytes}, data_lines = 1 }}");
+    let lines = match buffer {
+        Buffer::On(bytes) => format!("line_bytes = {bytes}"),
+        Buffer::Off => "line_buffer = false".to_owned(),
+    };
+    let timing = format!("timing = {{ wait_states = 2, {lines} }}");
     let text = format!(
         "name = \"window\"\ndescription = \"\"\ncore = \"{core}\"\nclock_hz = 48_000_000\n\
          interrupts = 32\npriority_bits = 3\n{}{}{}",
@@ -68,7 +79,7 @@ fn rising(of: &Machine, at: u32, once: &[u16], times: u32, r: [u32; 4]) -> Vec<u
 
 #[test]
 fn a_fetch_waits_for_the_store_before_it_in_the_same_ram() {
-    let m3 = machine("cortex-m3", 8);
+    let m3 = machine("cortex-m3", Buffer::On(8));
     let data = [0, 0x0123_4567, CODE + 0x800, 0];
     // str r5, [r6, r7]; strb.w r5, [r6, r7]; strd r4, r5, [r6]; str.w r5, [r6]. A CC2650.
     assert_eq!(rising(&m3, CODE + 0x50, &[0x51F5], 6, data), [4, 6, 9, 11, 14, 16]);
@@ -81,12 +92,12 @@ fn a_fetch_waits_for_the_store_before_it_in_the_same_ram() {
 fn words_of_a_pair_wait_for_their_line_once() {
     let from_flash = [0, 0, 0, FLASH + 0x290];
     // ldrd r5, r6, [r7]. A CC2650 with its line buffer on, and off.
-    let pairs = |line_bytes| {
-        let m3 = machine("cortex-m3", line_bytes);
+    let pairs = |buffer| {
+        let m3 = machine("cortex-m3", buffer);
         rising(&m3, CODE + 0x10, &[0xE9D7, 0x5600], 5, from_flash)
     };
-    assert_eq!(pairs(8), [7, 10, 13, 16, 19]);
-    assert_eq!(pairs(4), [9, 16, 23, 30, 37]);
+    assert_eq!(pairs(Buffer::On(8)), [7, 10, 13, 16, 19]);
+    assert_eq!(pairs(Buffer::Off), [9, 16, 23, 30, 37]);
 }
 
 #[test]
@@ -94,7 +105,7 @@ fn on_the_system_bus_a_store_of_the_cortex_m4_waits_for_the_fetch_that_waits_for
     let data = [0, 0x81, RAM + 0x800, 0];
     // str.w r5, [r6]: an STM32F100 and a CC2652.
     for (core, cycles) in [("cortex-m3", [4, 7, 10, 13]), ("cortex-m4", [5, 8, 11, 14])] {
-        let core = machine(core, 8);
+        let core = machine(core, Buffer::On(8));
         assert_eq!(rising(&core, RAM + 0x30, &[0xF8C6, 0x5000], 4, data), cycles);
     }
 }
@@ -105,8 +116,57 @@ fn on_the_system_bus_a_fetch_that_a_branch_gives_up_makes_way_on_the_cortex_m3()
     for (core, cycles) in [("cortex-m3", [6, 8]), ("cortex-m4", [8, 10])] {
         let windows = [0x20, 0x22].map(|landing| {
             let r = [0, (RAM + 0x10 + landing) | 1, 0, 0];
-            window(machine(core, 8), RAM + 0x10, &[0x4728], landing, r)
+            window(machine(core, Buffer::On(8)), RAM + 0x10, &[0x4728], landing, r)
         });
         assert_eq!(windows, cycles, "{core}");
     }
+}
+
+#[test]
+fn the_queue_feeds_the_core_while_flash_reads_a_line() {
+    // mul.w r5, r6, r7, of a CC2652 with its line buffer of sixteen bytes on, and off.
+    let products =
+        |buffer| rising(&machine("cortex-m4", buffer), FLASH + 0x20, &[0xFB06, 0xF507], 10, [0; 4]);
+    assert_eq!(products(Buffer::On(16)), [3, 5, 6, 7, 8, 11, 12, 13, 14, 17]);
+    assert_eq!(products(Buffer::Off), [6, 9, 12, 15, 18, 21, 24, 27, 30, 33]);
+}
+
+#[test]
+fn code_and_data_of_flash_take_turns() {
+    // ldr.w r5, [r5], of a list in flash on a CC2652: what is read as data is not there as code.
+    let mut m4 = machine("cortex-m4", Buffer::On(16));
+    for at in (FLASH + 0x800..).step_by(4).take(8) {
+        m4.poke(at, &(at + 4).to_le_bytes()).expect("RAM");
+    }
+    let list = [0, FLASH + 0x800, 0, 0];
+    assert_eq!(rising(&m4, FLASH + 0x50, &[0xF8D5, 0x5000], 3, list), [8, 10, 16]);
+    // ldr.w r6, [r7] and nop, without the buffer.
+    let data = [0, 0, 0, FLASH + 0x810];
+    let m4 = machine("cortex-m4", Buffer::Off);
+    assert_eq!(window(m4, FLASH + 0x80, &[0xF8D7, 0x6000, 0xBF00], 14, data), 11);
+}
+
+#[test]
+fn a_jump_table_in_flash_is_read_by_the_same_buffer() {
+    // tbb [pc, r6], behind which comes its table, and ten times adds r7, #1: a CC2652.
+    let windows = [(0, 23), (1, 22), (2, 22), (3, 21)].map(|(index, cycles)| {
+        let table = [0x0605, 0x0807, 0x0A09, 0x0C0B, 0x0E0D];
+        let body = [&[0xE8DF, 0xF006], &table[..], &[0x3701; 10]].concat();
+        let (m4, at) = (machine("cortex-m4", Buffer::On(16)), FLASH + 0xA0);
+        (window(m4, at, &body, 8 + 2 * body.len() as u32, [0, 0, index, 0]), cycles)
+    });
+    assert_eq!(windows.map(|(cycles, _)| cycles), windows.map(|(_, measured)| measured));
+}
+
+#[test]
+fn a_barrier_has_what_follows_fetched_anew() {
+    // isb; adds.w r4, r4, r4; umull r5, r4, r4, r5; ldr.w r6, [r7]; nop.w; beq.w, not taken;
+    // nop.w; nop.w: a CC2650.
+    let body = [
+        0xF3BF, 0x8F6F, 0xEB14, 0x0404, 0xFBA4, 0x5405, 0xF8D7, 0x6000, 0xF3AF, 0x8000, 0xF000,
+        0x8004, 0xF3AF, 0x8000, 0xF3AF, 0x8000,
+    ];
+    let m3 = machine("cortex-m3", Buffer::On(8));
+    let cycles = window(m3, CODE + 0x10, &body, 8 + 32, [4, 0, 0, CODE + 0x800]);
+    assert_eq!(cycles, 16);
 }

@@ -32,7 +32,11 @@ impl Machine {
         let step = Step::alone(*slot);
         let mut at = Pass::alone(&step, self.progress());
         let outcome = self.execute(&mut at);
-        self.set_progress(Progress { pc: at.target, ..at.progress() });
+        let Progress { pc, mut word, .. } = at.progress();
+        if outcome == Ok(Flow::Jump) {
+            word = self.note_leap(slot, word, pc, at.target);
+        }
+        self.set_progress(Progress { pc: at.target, word, ..at.progress() });
         outcome
     }
 

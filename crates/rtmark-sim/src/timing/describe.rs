@@ -217,7 +217,7 @@ pub fn describe(slot: &Slot, behind: u16, multiplier: Multiplier) -> Step {
             }
             Op::Cbz | Op::Cbnz => {
                 step.unit = Unit::Late;
-                traits |= has::HOLDS;
+                traits |= has::HOLDS | has::AIMED;
                 writes = bit(15);
             }
             _ => {
@@ -277,7 +277,7 @@ pub fn describe(slot: &Slot, behind: u16, multiplier: Multiplier) -> Step {
         Group::ChangeState => step.unit = Unit::Long,
         Group::Barrier => {
             (step.unit, step.cycles) =
-                if op == Op::Isb { (Unit::Late, 1) } else { (Unit::Long, 2) };
+                if op == Op::Isb { (Unit::Barrier, 1) } else { (Unit::Long, 2) };
         }
         Group::FloatMultiplyAdd => (step.unit, step.cycles) = (Unit::Long, 3),
         Group::FloatDivide => (step.unit, step.cycles) = (Unit::Long, 14),

@@ -54,6 +54,9 @@ pub struct LineMemory {
     /// What the soc file says.
     timing: MemoryTiming,
     wait_states: u64,
+    /// What is waited here for a line of code: nothing where a pipeline waits for it.
+    fetch_waits: u64,
+    fetched_by_pipeline: bool,
     line_mask: u32,
     line_shift: u32,
     prefetches: bool,
@@ -79,6 +82,8 @@ impl LineMemory {
         let mut memory = Self {
             timing,
             wait_states: 0,
+            fetch_waits: 0,
+            fetched_by_pipeline: false,
             line_mask: 0,
             line_shift: timing.line_bytes.trailing_zeros(),
             prefetches: timing.prefetch,
@@ -94,6 +99,13 @@ impl LineMemory {
             waited: 0,
         };
         memory.set(Setting::WaitStates(timing.wait_states));
+        memory
+    }
+
+    /// One from which a pipeline fetches code by itself: see [`pipeline`](super::pipeline).
+    pub fn fetched_by_pipeline(timing: MemoryTiming) -> Self {
+        let mut memory = Self { fetched_by_pipeline: true, ..Self::new(timing) };
+        memory.reset();
         memory
     }
 
@@ -128,8 +140,10 @@ impl LineMemory {
         match setting {
             Setting::WaitStates(wait_states) => {
                 self.wait_states = wait_states.into();
+                self.fetch_waits = if self.fetched_by_pipeline { 0 } else { self.wait_states };
                 // Where nothing ever waits, a larger step saves asking again.
-                let line = if wait_states == 0 { IMMEDIATE_LINE } else { 1 << self.line_shift };
+                let line =
+                    if self.fetch_waits == 0 { IMMEDIATE_LINE } else { 1 << self.line_shift };
                 self.line_mask = !(line - 1);
             }
             Setting::Prefetch(switch) => {
@@ -245,12 +259,12 @@ impl LineMemory {
                 0
             } else {
                 self.instructions.insert(line);
-                self.wait_states
+                self.fetch_waits
             }
         } else if self.find_shared(line) {
             0
         } else {
-            self.wait_states
+            self.fetch_waits
         };
         self.buffered = line;
         self.waited += wait;
@@ -272,7 +286,7 @@ impl LineMemory {
             return 0;
         }
         let line = offset >> self.line_shift;
-        if self.buffered == line {
+        if self.timing.line_buffer && self.buffered == line {
             return 0;
         }
         if self.keeps_data {

@@ -27,7 +27,7 @@ use crate::isa::{Op, Slot};
 use crate::soc::CoreKind;
 
 /// The version of the timing rules. Equal versions give equal cycles for ever.
-pub const TIMING_MODEL: &str = "6";
+pub const TIMING_MODEL: &str = "7";
 
 /// What an instruction means for a pipeline, given the halfword behind it.
 pub type Describe = fn(&Slot, u16) -> Step;

@@ -13,13 +13,19 @@ use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::pipeline::{Bus, Condition, Core, Facts, Pipeline, Step, Unit};
+use super::pipeline::{
+    Bus, Condition, Core, Facts, Far, Pipeline, Reads, SlowMemory, Step, Unit, has,
+};
 
 /// Facts of the instruction that executes, in a word's low bits: the bus of its data access
 /// if that is not the expected one, further parts of an unaligned access, wait states, cycles
 /// beyond the usual, and whether it jumped.
 const BUS: u32 = 7;
 const BIT_BAND: u32 = 5;
+/// It reads of a slow memory: in place of wait states and cycles beyond, where: see [`number_of`].
+const READS: u32 = 2;
+/// It jumped where nobody knew before: in place of all of them, how far. See [`with_leap`].
+const LEAPS: u32 = 4;
 const PARTS_SHIFT: u32 = 3;
 const WAITS_SHIFT: u32 = 5;
 const LONGER_SHIFT: u32 = 9;
@@ -71,6 +77,15 @@ struct Stage {
     taken: Option<Box<Pipeline>>,
 }
 
+impl Stage {
+    fn for_each(&mut self, change: impl Fn(&mut Pipeline)) {
+        change(&mut self.next);
+        if let Some(taken) = &mut self.taken {
+            change(taken);
+        }
+    }
+}
+
 /// What the instruction at an address means for the pipeline.
 #[derive(Clone, Copy, Debug)]
 pub struct Incoming {
@@ -93,13 +108,19 @@ struct Tables {
 #[derive(Debug)]
 pub struct Pace {
     core: Core,
+    slow: SlowMemory,
     tables: Arc<Mutex<Tables>>,
     recent: Vec<Recent>,
 }
 
 impl Clone for Pace {
     fn clone(&self) -> Self {
-        Self { core: self.core, tables: Arc::clone(&self.tables), recent: Vec::new() }
+        Self {
+            core: self.core,
+            slow: self.slow,
+            tables: Arc::clone(&self.tables),
+            recent: Vec::new(),
+        }
     }
 }
 
@@ -175,6 +196,9 @@ pub const fn with_condition(word: u32, condition: Condition) -> u32 {
 
 /// Adds the bus of a data access.
 pub const fn with_bus(word: u32, bus: Bus) -> u32 {
+    if word & BUS == READS {
+        return word;
+    }
     // What accesses over several buses come to is the last one here.
     word | match bus {
         Bus::Code => 1,
@@ -183,24 +207,96 @@ pub const fn with_bus(word: u32, bus: Bus) -> u32 {
     }
 }
 
+/// Tells what an access reads of a slow memory: of an instruction the first word.
+pub const fn with_reads(word: u32, reads: Reads) -> u32 {
+    if word & BUS == READS {
+        return word;
+    }
+    word & !(BUS | 0xFF << WAITS_SHIFT) | READS | (number_of(reads) as u32) << WAITS_SHIFT
+}
+
+/// Words around an instruction within which a slow memory's words are told apart.
+const NEAR: u32 = 63;
+/// Or it is in a line far away, the one of the last such access or another one.
+const FAR: u8 = 0x80;
+const SAME: u8 = 0x40;
+
+/// What is read of a slow memory, as a number.
+const fn number_of(reads: Reads) -> u8 {
+    match reads {
+        Reads::Near(address) => {
+            let words = address.wrapping_add(4 * NEAR) / 4;
+            if words <= 2 * NEAR { words as u8 } else { FAR }
+        }
+        Reads::Far { word, line: Far::Same } => FAR | SAME | word & (SAME - 1),
+        Reads::Far { word, line: Far::Other } => FAR | word & (SAME - 1),
+        Reads::Nothing => FAR,
+    }
+}
+
+const fn reads(place: u8) -> Reads {
+    if place & FAR == 0 {
+        return Reads::Near((place as u32 * 4).wrapping_sub(4 * NEAR));
+    }
+    let line = if place & SAME == 0 { Far::Other } else { Far::Same };
+    Reads::Far { word: place & (SAME - 1), line }
+}
+
+/// What is read at an address of a slow memory, seen from the address behind the instruction.
+pub fn seen_from(behind: u32, address: u32, line_bytes: u32, line: Far) -> Reads {
+    let distance = (address & !3).wrapping_sub(behind & !3);
+    if distance.wrapping_add(4 * NEAR) <= 8 * NEAR {
+        Reads::Near(distance)
+    } else {
+        Reads::Far { word: (address % line_bytes / 4) as u8, line }
+    }
+}
+
+/// Halfwords from the end of an instruction to where it jumps, at most.
+const LEAP: i32 = 511;
+
+/// Tells how far a jump leads whose target is known only when it has executed.
+pub const fn with_leap(word: u32, behind: u32, target: u32) -> u32 {
+    let halves = target.wrapping_sub(behind) as i32 / 2;
+    if word & (BUS | 0x3FF << PARTS_SHIFT) != 0 || halves < -LEAP || halves > LEAP {
+        return word;
+    }
+    word | LEAPS | ((halves + LEAP) as u32) << PARTS_SHIFT
+}
+
+const fn leap(word: u32) -> Option<u32> {
+    match word & BUS {
+        LEAPS => Some((2 * ((word >> PARTS_SHIFT & 0x3FF) as i32 - LEAP)) as u32),
+        _ => None,
+    }
+}
+
 /// Tells that the access writes to the bit-band alias.
 pub const fn with_bit_band_write(word: u32) -> u32 {
     word & !BUS | BIT_BAND
 }
 
-const fn facts(word: u32) -> Facts {
+fn facts(word: u32) -> Facts {
+    let facts = Facts { taken: word & TAKEN != 0, ..Facts::default() };
+    let extra_parts = (word >> PARTS_SHIFT & 3) as u8;
+    let bus = match word & BUS {
+        LEAPS => return facts,
+        READS => {
+            let reads = reads((word >> WAITS_SHIFT) as u8);
+            return Facts { bus: Some(Bus::Code), extra_parts, reads, ..facts };
+        }
+        0 => None,
+        1 => Some(Bus::Code),
+        3 | BIT_BAND => Some(Bus::System),
+        _ => Some(Bus::Private),
+    };
     Facts {
         reads_first: word & BUS == BIT_BAND,
-        taken: word & TAKEN != 0,
-        bus: match word & BUS {
-            0 => None,
-            1 => Some(Bus::Code),
-            3 | BIT_BAND => Some(Bus::System),
-            _ => Some(Bus::Private),
-        },
-        extra_parts: (word >> PARTS_SHIFT & 3) as u8,
+        bus,
+        extra_parts,
         waits: (word >> WAITS_SHIFT & 15) as u8,
         longer: (word >> LONGER_SHIFT & 15) as u8,
+        ..facts
     }
 }
 
@@ -223,8 +319,10 @@ const fn place(key: u64) -> usize {
 }
 
 impl Pace {
-    pub fn new(core: Core) -> Self {
-        Self { core, tables: Arc::new(Mutex::new(Tables::new(core))), recent: Vec::new() }
+    /// Of a core, and the memory whose lines its pipeline waits for.
+    pub fn new(core: Core, slow: SlowMemory) -> Self {
+        let tables = Arc::new(Mutex::new(Tables::new(core, slow)));
+        Self { core, slow, tables, recent: Vec::new() }
     }
 
     fn tables(&self) -> MutexGuard<'_, Tables> {
@@ -246,7 +344,7 @@ impl Pace {
     /// Forgets all states but the one of a word: answers its new word.
     pub fn renew(&mut self, word: u32) -> u32 {
         let stage = self.tables().stage(word).clone();
-        *self = Self::new(self.core);
+        *self = Self::new(self.core, self.slow);
         self.tables().numbered(word, stage)
     }
 
@@ -281,34 +379,75 @@ impl Pace {
     pub fn with_buffer(&self, word: u32, buffers: bool) -> u32 {
         let mut tables = self.tables();
         let mut stage = tables.stage(word).clone();
-        stage.next.buffers = buffers;
-        if let Some(taken) = &mut stage.taken {
-            taken.buffers = buffers;
-        }
+        stage.for_each(|pipeline| pipeline.buffers = buffers);
         tables.numbered(word, stage)
     }
 
-    /// Cycles from the newest instruction's entry until it has left the execute stage.
-    pub fn drain(&self, word: u32) -> u64 {
+    /// The word with nothing in the buffer of a slow memory.
+    pub fn with_empty_lines(&self, word: u32) -> u32 {
+        let mut tables = self.tables();
+        let mut stage = tables.stage(word).clone();
+        stage.for_each(Pipeline::empty_lines);
+        tables.numbered(word, stage)
+    }
+
+    /// Cycles from the newest instruction's entry until it has left the execute stage, where
+    /// the next one would be at `pc`.
+    pub fn drain(&self, pc: u32, word: u32) -> u64 {
         let mut pipeline = self.tables().stage(word).next.clone();
-        pipeline.learn(facts(word));
+        pipeline.continue_at(pc, word);
         u64::from(pipeline.drain())
     }
 
     /// Cycles from the newest instruction's entry to the cycle in which its access to the
     /// core's own registers takes place.
-    pub fn data_phase(&self, word: u32) -> u64 {
+    pub fn data_phase(&self, pc: u32, word: u32) -> u64 {
         let mut pipeline = self.tables().stage(word).next.clone();
-        pipeline.learn(Facts { bus: Some(Bus::Private), ..Facts::default() });
+        pipeline.continue_at(pc, word & !FACTS | with_bus(0, Bus::Private));
         u64::from(pipeline.data_phase())
     }
 }
 
+impl Pipeline {
+    /// Goes on at `pc`, after the instruction that executes has told what a word holds.
+    fn continue_at(&mut self, pc: u32, word: u32) {
+        let mut facts = facts(word);
+        let mut from = Some(pc);
+        if facts.taken && self.jumps_unforeseen() {
+            from = leap(word).map(|leap| pc.wrapping_sub(leap));
+            if let Reads::Near(_) = facts.reads {
+                facts.reads = Reads::Far { word: 0, line: Far::Other };
+            }
+        }
+        if let Reads::Near(address) = &mut facts.reads {
+            *address = address.wrapping_add(pc & !3);
+        }
+        let returning = self.is_returning();
+        self.move_addresses(if returning { pc & !3 } else { pc });
+        match from {
+            Some(from) => self.move_lines(from),
+            None => self.lose_lines(),
+        }
+        self.learn_returns_line(pc);
+        if returning && pc & 2 != 0 {
+            self.return_to_second_half(pc);
+        }
+        self.learn(facts);
+    }
+
+    /// Counts what is fetched, and lines, from addresses from now on.
+    fn leave_from(&mut self, address: u32, line: u32) {
+        self.move_addresses(address.wrapping_neg());
+        self.move_lines(line.wrapping_neg());
+        self.forget_far_lines();
+    }
+}
+
 impl Tables {
-    fn new(core: Core) -> Self {
+    fn new(core: Core, slow: SlowMemory) -> Self {
         let mut tables = Self { stages: Vec::new(), numbers: Map::default(), steps: 0 };
         for buffers in [false, true] {
-            tables.number(Stage { next: Pipeline::refilling(core, buffers), taken: None });
+            tables.number(Stage { next: Pipeline::refilling(core, buffers, slow), taken: None });
         }
         tables
     }
@@ -344,16 +483,12 @@ impl Tables {
             Some(taken) if facts.taken => taken.as_ref().clone(),
             _ => stage.next.clone(),
         };
-        let returning = pipeline.is_returning();
-        pipeline.move_addresses(if returning { pc & !3 } else { pc });
-        if returning && pc & 2 != 0 {
-            pipeline.return_to_second_half(pc);
-        }
-        pipeline.learn(facts);
+        pipeline.continue_at(pc, word);
         let Incoming { step, size, target } = *incoming;
         let condition = condition(word);
         let behind = pc.wrapping_add(size);
         // A return's target is somewhere else; which half of a word it is, is learnt later.
+        let returns = step.unit == Unit::Return;
         let (target, always) = match step.unit {
             Unit::Return => (pc & !3, true),
             Unit::Branch => (target, true),
@@ -361,11 +496,18 @@ impl Tables {
         };
         let mut other = (step.unit == Unit::Conditional).then(|| Box::new(pipeline.clone()));
         let cost = pipeline.advance(pc, &step, condition, always, target);
-        let jumps = always && condition != Condition::Failed;
-        pipeline.move_addresses(if jumps { target } else { behind }.wrapping_neg());
-        if let Some(other) = &mut other {
+        if step.is(has::AIMED) {
+            other = Some(Box::new(pipeline.clone()));
+        } else if let Some(other) = &mut other {
             other.advance(pc, &step, condition, true, target);
-            other.move_addresses(target.wrapping_neg());
+        }
+        let jumps = always && condition != Condition::Failed;
+        pipeline.leave_from(
+            if jumps { target } else { behind },
+            if jumps && !returns { target } else { behind },
+        );
+        if let Some(other) = &mut other {
+            other.leave_from(target, target);
         }
         self.steps += 1;
         let number = self.number(Stage { next: pipeline, taken: other });

@@ -1,7 +1,10 @@
 //! The buses: who may use them, and when data and code arrive.
 
 use super::step::mask;
-use super::{Bus, Core, Decoding, Outcome, Pipeline, Register, Step, Unit, has, on_system_bus};
+use super::{
+    Bus, Core, Decoding, Outcome, Pipeline, Reads, Register, Step, Transfer, Unit, has,
+    on_system_bus,
+};
 
 impl Pipeline {
     /// The second half of a cycle, where addresses and data are on the buses. Answers the
@@ -15,7 +18,7 @@ impl Pipeline {
     ) -> Outcome {
         let mut outcome = Outcome::default();
         // Data phases.
-        let mut code_asks = false;
+        let (mut code_asks, mut data_asks) = (false, false);
         let mut system_data = false;
         // A registered fetch comes first on the System bus; measured: as a read it waits a
         // cycle for the write before it.
@@ -27,14 +30,31 @@ impl Pipeline {
         // cycle for the write before it, and nothing else gets to the RAM meanwhile.
         let late = std::mem::take(&mut self.fetch_is_late) && self.fetch_data.is_some();
         outcome.fetch_waits = late;
+        // One read after the other passes the buffer of a slow memory. The address that is on
+        // the bus while it waits stays there (AHB-Lite: IHI 0033, 3.6).
+        let mut line_is_read = false;
+        let held = std::mem::take(&mut self.fetch_held) && self.fetch_address.is_some();
+        if let Some(fetch) = &mut self.fetch_data
+            && fetch.waits > 0
+        {
+            fetch.waits -= 1;
+            outcome.fetch_waits = true;
+            line_is_read = true;
+        }
+        let fetch_reads = line_is_read;
+        let mut part_waits = false;
         if let Some(data) = &mut self.data_data {
-            if data.parts > 0 {
+            // What is read of a slow memory waits in each part.
+            part_waits = data.waits > 0 && data.reads != Reads::Nothing;
+            if data.parts > 0 && !part_waits {
                 match data.bus {
                     Bus::Code => code_asks = true,
                     Bus::System | Bus::Private => {}
                 }
                 outcome.data_waits = true;
             } else if data.waits > 0 {
+                line_is_read = data.reads != Reads::Nothing;
+                code_asks |= line_is_read;
                 let writes = data.reads_first && data.waits == 1;
                 if !(writes && fetch_on_system) {
                     data.waits -= 1;
@@ -48,13 +68,17 @@ impl Pipeline {
         if self.core == Core::CortexM4 && full && writing && stores {
             outcome.data_waits = true;
         }
+        let mut next_part = None;
         if let Some(data) = &mut self.data_data
             && data.parts > 0
+            && !part_waits
         {
             let granted = !(data.bus == Bus::System && fetch_on_system);
             if granted {
                 data.parts -= 1;
                 system_data |= data.bus == Bus::System && data.store;
+                data.reads = data.reads.next_part(data.parts, self.slow.line_bytes);
+                next_part = Some(data.reads);
             }
         }
         if let Some(address) = self.data_address {
@@ -63,9 +87,13 @@ impl Pipeline {
             let elsewhere = self.data_data.is_some_and(|data| data.bus != address.bus);
             match address.bus {
                 _ if elsewhere => outcome.data_denied = true,
-                Bus::Code if late => outcome.data_denied = true,
+                Bus::Code if late || held => outcome.data_denied = true,
+                Bus::Code if fetch_reads => {
+                    data_asks = true;
+                    outcome.data_denied = true;
+                }
                 Bus::Code => {
-                    code_asks = true;
+                    (code_asks, data_asks) = (true, true);
                     outcome.code_write = address.store && !busy_part;
                 }
                 Bus::System => {
@@ -83,6 +111,11 @@ impl Pipeline {
             }
         }
         outcome.system_write = system_data;
+        if let Some(reads) = next_part.filter(|reads| *reads != Reads::Nothing) {
+            let waits = self.data_waits(reads);
+            self.data_data = self.data_data.map(|data| Transfer { waits, ..data });
+        }
+        self.fetch_held = line_is_read && (held || self.fetch_address.is_some() && !data_asks);
         // Instruction side.
         let upstream = self.fetch_address;
         let system = upstream.is_some_and(|fetch| on_system_bus(fetch.word));

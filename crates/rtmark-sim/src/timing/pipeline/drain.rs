@@ -32,13 +32,13 @@ impl Pipeline {
 
     fn wait_for_data(&mut self) -> u32 {
         // The newest instruction has entered; the address goes out now.
-        let Some(newest) = self.piped.or(self.main) else { return 0 };
+        let Some(mut newest) = self.piped.or(self.main) else { return 0 };
         let mut cycles = 0;
         let mut out = false;
         loop {
             let mut decoding = Decoding::Waiting;
             if !out {
-                self.data_address = Some(newest.transfer());
+                self.data_address = Some(newest.transfer(self.slow.line_bytes));
                 out = true;
             }
             let outcome = self.run_buses(0, &mut decoding, &Step::default(), 0);

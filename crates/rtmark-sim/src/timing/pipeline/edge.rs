@@ -1,6 +1,6 @@
 //! The clock's edge, at which each stage and each bus passes on what it has.
 
-use super::{Aim, Bus, Outcome, Pipeline, on_system_bus};
+use super::{Aim, Bus, Fetch, Outcome, Pipeline, Transfer, on_system_bus};
 
 impl Pipeline {
     /// The clock's edge: what was decided is taken over.
@@ -12,6 +12,9 @@ impl Pipeline {
         if !outcome.fetch_waits && !outcome.fetch_denied {
             self.fetch_data = self.fetch_address.take();
             self.fetch_advanced = self.fetch_data.is_some();
+            if let Some(fetch) = self.fetch_data {
+                self.fetch_data = Some(Fetch { waits: self.fetch_waits(fetch), ..fetch });
+            }
             self.fetch_is_late =
                 self.code_write && self.fetch_data.is_some_and(|fetch| !on_system_bus(fetch.word));
         } else {
@@ -28,6 +31,10 @@ impl Pipeline {
         if !outcome.data_waits && !outcome.data_denied {
             self.data_data = self.data_address.take();
             self.data_advanced = self.data_data.is_some();
+            if let Some(data) = self.data_data {
+                let waits = data.waits + self.data_waits(data.reads);
+                self.data_data = Some(Transfer { waits, ..data });
+            }
             if let Some(data) = &mut self.data_data
                 && self.code_write
                 && data.bus == Bus::Code

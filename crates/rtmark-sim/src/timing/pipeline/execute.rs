@@ -35,13 +35,13 @@ impl Pipeline {
                 }
                 false
             }
-            Unit::Branch | Unit::Conditional | Unit::Return | Unit::Late => {
+            Unit::Branch | Unit::Conditional | Unit::Return | Unit::Late | Unit::Barrier => {
                 at.next_dirty = 0;
                 at.done = true;
-                if !at.facts.taken {
+                if !at.facts.taken && step.unit != Unit::Barrier {
                     return false;
                 }
-                if at.table == 1 || step.unit == Unit::Late {
+                if at.table == 1 || matches!(step.unit, Unit::Late | Unit::Barrier) {
                     *jump = Some(pc);
                 }
                 true
@@ -56,7 +56,7 @@ impl Pipeline {
             Unit::Table => {
                 if first {
                     *disable = true;
-                    self.data_address = Some(at.transfer());
+                    self.data_address = Some(at.transfer(self.slow.line_bytes));
                     at.table = 0;
                 } else if at.table == 1 {
                     at.table = 2;
@@ -72,7 +72,7 @@ impl Pipeline {
                     if step.is(has::TO_PC) {
                         *disable = true;
                     }
-                    self.data_address = Some(at.transfer());
+                    self.data_address = Some(at.transfer(self.slow.line_bytes));
                 }
                 step.is(has::TO_PC)
             }
@@ -87,7 +87,7 @@ impl Pipeline {
                 }
                 if self.data_address.is_none() && at.issued < at.step.words {
                     at.issued += 1;
-                    self.data_address = Some(at.transfer());
+                    self.data_address = Some(at.transfer(self.slow.line_bytes));
                 }
                 step.is(has::TO_PC)
             }

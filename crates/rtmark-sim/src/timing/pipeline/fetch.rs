@@ -69,13 +69,13 @@ impl Pipeline {
         };
         match &mut self.fetch_address {
             Some(fetch) if fetch.wanted == 0 && (fetch.word == word || yields(fetch.word)) => {
-                *fetch = Fetch { word, wanted };
+                *fetch = Fetch { word, wanted, waits: 0 };
                 self.in_flight += 1;
                 word.wrapping_add(4)
             }
             Some(_) => address,
             None => {
-                self.fetch_address = Some(Fetch { word, wanted });
+                self.fetch_address = Some(Fetch { word, wanted, waits: 0 });
                 self.in_flight += 1;
                 word.wrapping_add(4)
             }

@@ -21,9 +21,13 @@ mod drain;
 mod edge;
 mod execute;
 mod fetch;
+mod lines;
 mod step;
 
+pub use lines::{Far, Reads, SlowMemory};
 pub use step::{Bus, Condition, Facts, Step, Unit, has};
+
+use lines::Buffered;
 
 /// Cycles from a branch in the execute stage to its target there, when nothing makes it
 /// longer.
@@ -76,6 +80,8 @@ struct Executing {
     table: u8,
     /// It took an IT behind it along.
     folded: bool,
+    /// What it is still to read of a slow memory.
+    reads: Reads,
 }
 
 impl Executing {
@@ -96,7 +102,11 @@ impl Executing {
         (self.step.cycles + self.facts.longer).max(1)
     }
 
-    fn transfer(&self) -> Transfer {
+    /// The next word's transfer.
+    fn transfer(&mut self, line_bytes: u32) -> Transfer {
+        let reads = self.reads;
+        let behind = self.issued + u8::from(self.issued == 0);
+        self.reads = if behind < self.step.words { reads.next(line_bytes) } else { Reads::Nothing };
         Transfer {
             bus: self.facts.bus.unwrap_or(self.step.bus),
             store: matches!(self.step.unit, Unit::Store | Unit::StoreMany),
@@ -107,6 +117,7 @@ impl Executing {
             reads_first: self.facts.reads_first,
             unaligned: self.facts.extra_parts > 0,
             buffered: false,
+            reads,
         }
     }
 }
@@ -117,6 +128,8 @@ struct Fetch {
     word: u32,
     /// Halfwords of it that are wanted; 0: it is ignored.
     wanted: u8,
+    /// Cycles that it waits for its memory, from its data phase on.
+    waits: u8,
 }
 
 /// A data transfer.
@@ -131,6 +144,8 @@ struct Transfer {
     unaligned: bool,
     /// In the write buffer: no instruction waits for it.
     buffered: bool,
+    /// What it reads of a slow memory.
+    reads: Reads,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -254,6 +269,15 @@ pub struct Pipeline {
     pub buffers: bool,
     /// The instruction that has just entered took an IT behind it along.
     folded: bool,
+    /// The memory whose lines it waits for, and the line that was read last.
+    slow: SlowMemory,
+    buffered: Buffered,
+    /// The bus waited in the cycle before, with the address of a fetch on it.
+    fetch_held: bool,
+    /// The fetches are those of a return's target, which is not known yet.
+    returns_unseen: bool,
+    /// A line has been asked for that way.
+    asked_unseen: bool,
 }
 
 fn on_system_bus(address: u32) -> bool {
@@ -271,20 +295,29 @@ impl Pipeline {
     /// As if ISB had just entered the execute stage. On memories of the Code region
     /// without wait states the next instruction enters it at once, as far as cycles are
     /// counted: what leads here has counted the refill.
-    pub fn refilling(core: Core, buffers: bool) -> Self {
+    pub fn refilling(core: Core, buffers: bool, slow: SlowMemory) -> Self {
         let isb = Executing {
-            step: Step { unit: Unit::Late, traits: has::WIDE, ..Step::default() },
+            step: Step { unit: Unit::Barrier, traits: has::WIDE, ..Step::default() },
             facts: Facts { taken: true, ..Facts::default() },
             ..Executing::default()
         };
-        Self { main: Some(isb), data_ready: true, paid: REFILL, core, buffers, ..Self::default() }
+        Self {
+            main: Some(isb),
+            data_ready: true,
+            paid: REFILL,
+            core,
+            buffers,
+            slow,
+            ..Self::default()
+        }
     }
 
     /// Learns what only the execution of the newest instruction could tell.
     pub fn learn(&mut self, facts: Facts) {
         if let Some(newest) = self.piped.as_mut().or(self.main.as_mut()) {
             let bus = facts.bus.unwrap_or(newest.step.bus);
-            newest.facts = Facts { bus: Some(bus), ..facts };
+            newest.facts = Facts { bus: Some(bus), reads: Reads::Nothing, ..facts };
+            newest.reads = facts.reads;
         }
     }
 
@@ -371,7 +404,10 @@ impl Pipeline {
             let mut flags_late = false;
             if let Some(mut main) = self.main {
                 ignore |= self.execute(&mut main, pc, &mut jump, &mut disable);
-                let passed = main.is_skipped() || main.step.is_branch() && !main.facts.taken;
+                let passed = main.is_skipped()
+                    || main.step.is_branch()
+                        && !main.facts.taken
+                        && main.step.unit != Unit::Barrier;
                 dirty |= if passed { 0 } else { main.dirty };
                 postponed |= main.holds()
                     && !((main.condition != Condition::None)
@@ -441,6 +477,7 @@ impl Pipeline {
                             decoding = Decoding::Ready;
                             let decoded = step.unit != Unit::Return || !self.writes_link;
                             if decoded {
+                                self.returns_unseen = step.unit == Unit::Return;
                                 let guessed = step.unit == Unit::Conditional
                                     || (condition != Condition::None);
                                 if guessed {

@@ -1,5 +1,7 @@
 //! What the pipeline knows of an instruction.
 
+use super::Reads;
+
 /// Which part of the execute stage an instruction keeps busy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Unit {
@@ -21,6 +23,8 @@ pub enum Unit {
     Return,
     /// The target is known in the execute stage.
     Late,
+    /// What follows is fetched anew.
+    Barrier,
     /// An addition to the program counter: one cycle later still.
     Computed,
     Table,
@@ -51,6 +55,8 @@ pub mod has {
     /// Loads the program counter.
     pub const TO_PC: u16 = 1 << 13;
     pub const MLAL: u16 = 1 << 14;
+    /// Jumps when it executes, to where it is known to beforehand.
+    pub const AIMED: u16 = 1 << 15;
 }
 
 /// One instruction as the pipeline sees it.
@@ -77,7 +83,7 @@ pub struct Step {
 }
 
 impl Step {
-    pub(super) const fn is(&self, which: u16) -> bool {
+    pub const fn is(&self, which: u16) -> bool {
         self.traits & which != 0
     }
 
@@ -95,6 +101,7 @@ impl Step {
                 | Unit::Conditional
                 | Unit::Return
                 | Unit::Late
+                | Unit::Barrier
                 | Unit::Computed
                 | Unit::Table
         ) || self.is(has::TO_PC)
@@ -139,6 +146,8 @@ pub struct Facts {
     pub waits: u8,
     /// Cycles in the execute stage beyond those of its step.
     pub longer: u8,
+    /// What it reads of a slow memory.
+    pub reads: Reads,
 }
 
 /// The place of an instruction in an IT block.

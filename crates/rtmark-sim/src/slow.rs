@@ -1,0 +1,120 @@
+//! The memory whose lines the pipeline waits for, as the machine drives it.
+//!
+//! What a fetch of code waits for there, the pipeline finds out by itself. Here the machine tells
+//! it what only execution shows: which words of that memory an instruction reads, and how far
+//! jumps lead that nobody foresaw.
+
+use crate::bus::Place;
+use crate::isa::{Group, Slot};
+use crate::machine::Machine;
+use crate::soc::{Memory, MemoryTiming, Soc};
+use crate::timing::pace;
+use crate::timing::pipeline::{Bus, Far, SlowMemory};
+use crate::timing::{LineMemory, Rules};
+
+/// No memory, and no line of any.
+const NONE: usize = usize::MAX;
+const NO_LINE: u32 = u32::MAX;
+
+/// Which memory that is, if there is one, and what was last read there as data.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SlowLines {
+    at: usize,
+    memory: SlowMemory,
+    data_line: u32,
+}
+
+/// Whether a memory has wait states and a read buffer and nothing else, which no register of the
+/// soc changes.
+fn is_plain(soc: &Soc, memory: &Memory) -> bool {
+    let MemoryTiming { wait_states, line_bytes, line_buffer, .. } = memory.timing;
+    let plain = MemoryTiming { wait_states, line_bytes, line_buffer, ..MemoryTiming::default() };
+    let mut registers = soc.peripherals.iter().flat_map(|unit| &unit.registers);
+    wait_states > 0
+        && memory.timing == plain
+        && memory.aliases.len() < 2
+        && memory.aliases.iter().chain([&memory.base]).all(|base| Bus::of(*base) == Bus::Code)
+        && !registers.any(|register| {
+            register.controls.as_ref().is_some_and(|control| control.memory == memory.name)
+        })
+}
+
+impl SlowLines {
+    /// The first plain memory of the Code region, where the core is modelled cycle by cycle.
+    pub fn of(soc: &Soc, rules: &Rules) -> Self {
+        let mut memories = soc.memories.iter().enumerate();
+        let found = memories.find(|(_, it)| rules.describe.is_some() && is_plain(soc, it));
+        let Some((at, memory)) = found else {
+            return Self { at: NONE, memory: SlowMemory::default(), data_line: NO_LINE };
+        };
+        let MemoryTiming { wait_states, line_bytes, line_buffer, .. } = memory.timing;
+        let memory = SlowMemory {
+            bases: [memory.base, memory.aliases.first().copied().unwrap_or(memory.base)],
+            size: memory.size,
+            line_bytes: line_bytes.into(),
+            line_buffer,
+            wait_states,
+        };
+        Self { at, memory, data_line: NO_LINE }
+    }
+
+    /// The read paths of all memories.
+    pub fn read_paths(&self, soc: &Soc) -> Vec<LineMemory> {
+        let memories = soc.memories.iter().enumerate();
+        let path = |(at, memory): (usize, &Memory)| {
+            if at == self.at {
+                LineMemory::fetched_by_pipeline(memory.timing)
+            } else {
+                LineMemory::new(memory.timing)
+            }
+        };
+        memories.map(path).collect()
+    }
+
+    /// What the pipeline is to know of it.
+    pub const fn memory(&self) -> SlowMemory {
+        self.memory
+    }
+
+    pub fn reset(&mut self) {
+        self.data_line = NO_LINE;
+    }
+
+    #[inline(always)]
+    pub const fn is_at(&self, place: Place) -> bool {
+        place.memory == self.at
+    }
+}
+
+impl Machine {
+    /// Notes a read of data.
+    #[inline(never)]
+    pub(crate) fn note_read(&mut self, place: Place) {
+        let SlowMemory { bases: [base, _], line_bytes, .. } = self.slow.memory;
+        let address = base.wrapping_add(place.offset);
+        let line = address & !(line_bytes - 1);
+        let last = std::mem::replace(&mut self.slow.data_line, line);
+        let far = if last == line { Far::Same } else { Far::Other };
+        let reads = pace::seen_from(self.cpu.pc, address, line_bytes, far);
+        self.word = pace::with_reads(self.word, reads);
+    }
+
+    /// Notes how far a jump leads that nobody foresaw.
+    #[inline(always)]
+    pub(crate) fn note_leap(&self, slot: &Slot, word: u32, behind: u32, target: u32) -> u32 {
+        if self.slow.at == NONE {
+            return word;
+        }
+        match slot.op.group() {
+            Group::Branch | Group::Call | Group::Followed => word,
+            _ => pace::with_leap(word, behind, target),
+        }
+    }
+
+    /// Nothing has been read of it yet.
+    pub(crate) fn empty_slow_lines(&mut self) {
+        if self.slow.at != NONE {
+            self.word = self.pace.with_empty_lines(self.word);
+        }
+    }
+}

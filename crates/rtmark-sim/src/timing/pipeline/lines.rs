@@ -1,0 +1,213 @@
+//! A memory of the Code region that is slower than the core, and its read buffer.
+//!
+//! A word that is not in the line read last makes the bus wait while the memory reads
+//! another line; meanwhile the prefetch queue feeds the core. Code and data pass the same
+//! buffer, one after the other (TI's SWCU185, chapter 9, for the CC13x2 and CC26x2: icode
+//! and dcode share a 128-bit line buffer of the flash; SWCU117 for the CC26x0: 64 bits).
+//!
+//! Addresses are absolute while the pipeline advances, and count from the next instruction
+//! in between, where what lies far away is not told apart.
+
+use super::{Executing, Fetch, Pipeline, Unit, has};
+
+/// Bytes from an instruction within which lines are told apart between two instructions.
+const NEAR: u32 = 1 << 10;
+
+/// What a fetch waits of which it is not known where it leads.
+const LOST: u8 = u8::MAX;
+
+/// A memory whose lines the pipeline waits for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct SlowMemory {
+    /// Where it begins, and where it appears once more.
+    pub bases: [u32; 2],
+    pub size: u32,
+    /// Bytes of a line: a power of two.
+    pub line_bytes: u32,
+    /// Whether the line last read is kept.
+    pub line_buffer: bool,
+    /// Cycles that a read of a line takes beyond the first one; 0 where there is no such memory.
+    pub wait_states: u8,
+}
+
+impl SlowMemory {
+    pub fn contains(&self, address: u32) -> bool {
+        self.bases.iter().any(|base| address.wrapping_sub(*base) < self.size)
+    }
+
+    const fn line(&self, address: u32) -> u32 {
+        address & !(self.line_bytes - 1)
+    }
+}
+
+/// The line that was read last.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) enum Buffered {
+    /// None that is known.
+    #[default]
+    Unknown,
+    /// One of data, far away.
+    Data,
+    /// The one of an address.
+    Line(u32),
+}
+
+/// What a data access reads of a slow memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Reads {
+    #[default]
+    Nothing,
+    /// From this address on, which counts from the instruction behind.
+    Near(u32),
+    /// From a word of a line far away.
+    Far { word: u8, line: Far },
+}
+
+/// Which line far away.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Far {
+    /// The one that data was last read from.
+    Same,
+    Other,
+}
+
+impl Reads {
+    /// The word behind.
+    pub(super) fn next(self, line_bytes: u32) -> Self {
+        match self {
+            Self::Nothing => self,
+            Self::Near(address) => Self::Near(address.wrapping_add(4)),
+            Self::Far { word, .. } if u32::from(word) + 1 < line_bytes / 4 => {
+                Self::Far { word: word + 1, line: Far::Same }
+            }
+            Self::Far { .. } => Self::Far { word: 0, line: Far::Other },
+        }
+    }
+
+    /// The next part of an access that is not aligned, behind which so many come. The last
+    /// one is in the next word.
+    pub(super) fn next_part(self, behind: u8, line_bytes: u32) -> Self {
+        match self {
+            Self::Nothing => self,
+            _ if behind == 0 => self.next(line_bytes),
+            Self::Near(_) => self,
+            Self::Far { word, .. } => Self::Far { word, line: Far::Same },
+        }
+    }
+
+    pub(super) fn move_by(&mut self, by: u32) {
+        if let Self::Near(address) = self {
+            *address = address.wrapping_add(by);
+        }
+    }
+}
+
+impl Pipeline {
+    /// Whether a jump of the newest instruction leads to where nobody knew before.
+    pub fn jumps_unforeseen(&self) -> bool {
+        self.newest().is_some_and(|newest| {
+            newest.step.is(has::TO_PC)
+                || matches!(
+                    newest.step.unit,
+                    Unit::Return | Unit::Late | Unit::Computed | Unit::Table
+                ) && !newest.step.is(has::AIMED)
+        })
+    }
+
+    fn newest(&self) -> Option<&Executing> {
+        self.piped.as_ref().or(self.main.as_ref())
+    }
+
+    /// What lies near counts from `from` on instead of from 0, or back again.
+    pub fn move_lines(&mut self, by: u32) {
+        if let Buffered::Line(line) = &mut self.buffered {
+            *line = line.wrapping_add(by);
+        }
+        for executing in [&mut self.main, &mut self.piped].into_iter().flatten() {
+            executing.reads.move_by(by);
+        }
+        for transfer in [&mut self.data_address, &mut self.data_data].into_iter().flatten() {
+            transfer.reads.move_by(by);
+        }
+    }
+
+    /// It is not known from where what lies near is counted.
+    pub fn lose_lines(&mut self) {
+        if let Buffered::Line(_) = self.buffered {
+            self.buffered = Buffered::Unknown;
+        }
+        if let Some(fetch) = &mut self.fetch_address {
+            fetch.waits = LOST;
+        }
+    }
+
+    /// Lines that are too far away from 0 are not told apart any more.
+    pub fn forget_far_lines(&mut self) {
+        if let Buffered::Line(line) = self.buffered
+            && line.wrapping_add(NEAR) > 2 * NEAR
+        {
+            self.buffered = Buffered::Unknown;
+        }
+    }
+
+    /// Nothing is in the buffer.
+    pub fn empty_lines(&mut self) {
+        self.buffered = Buffered::Unknown;
+    }
+
+    /// The target of a return, whose line was asked for before it was known, is this one.
+    pub fn learn_returns_line(&mut self, target: u32) {
+        self.returns_unseen = false;
+        if !std::mem::take(&mut self.asked_unseen) {
+            return;
+        }
+        let there = self.slow.contains(target);
+        let line = Buffered::Line(self.slow.line(target));
+        if !there || self.slow.line_buffer && self.buffered == line {
+            for fetch in [&mut self.fetch_address, &mut self.fetch_data].into_iter().flatten() {
+                fetch.waits = 0;
+            }
+        }
+        if there && self.slow.line_buffer {
+            self.buffered = line;
+        }
+    }
+
+    /// Cycles that a fetch waits whose data phase begins.
+    pub(super) fn fetch_waits(&mut self, fetch: Fetch) -> u8 {
+        let word = fetch.word;
+        if self.slow.wait_states == 0 || !self.slow.contains(word) {
+            return 0;
+        }
+        if fetch.waits == LOST {
+            self.buffered = Buffered::Unknown;
+            return self.slow.wait_states;
+        }
+        if self.returns_unseen {
+            let asked = std::mem::replace(&mut self.asked_unseen, true);
+            return if asked && self.slow.line_buffer { 0 } else { self.slow.wait_states };
+        }
+        self.read_line(Buffered::Line(self.slow.line(word)))
+    }
+
+    fn read_line(&mut self, line: Buffered) -> u8 {
+        if self.slow.line_buffer && std::mem::replace(&mut self.buffered, line) == line {
+            0
+        } else {
+            self.slow.wait_states
+        }
+    }
+
+    /// Cycles that a data access waits whose data phase begins.
+    pub(super) fn data_waits(&mut self, reads: Reads) -> u8 {
+        match reads {
+            Reads::Nothing => 0,
+            Reads::Near(address) => self.read_line(Buffered::Line(self.slow.line(address))),
+            Reads::Far { line: Far::Same, .. } => self.read_line(Buffered::Data),
+            Reads::Far { line: Far::Other, .. } => {
+                self.buffered = Buffered::Data;
+                self.slow.wait_states
+            }
+        }
+    }
+}
