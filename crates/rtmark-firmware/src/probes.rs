@@ -9,6 +9,8 @@ use std::fmt;
 
 use rtmark_model::{IdError, ScenarioId, Settings, setting_info};
 
+use crate::select::select_word;
+
 /// The section that holds the records.
 pub const SECTION: &str = ".rtmark";
 
@@ -39,6 +41,31 @@ pub struct Record {
     pub kind: Kind,
     /// The scenario that it is about.
     pub scenario: ScenarioId,
+}
+
+impl Record {
+    /// Whether it is about a scenario. Of a curve's points firmware knows the curve alone.
+    pub fn is_of(&self, scenario: &ScenarioId) -> bool {
+        self.scenario == *scenario
+            || scenario.point().is_some_and(|(curve, _)| self.scenario == curve)
+    }
+}
+
+/// The index of a scenario in an image with these records.
+pub fn index_of(records: &[Record], scenario: &ScenarioId) -> Option<u32> {
+    records.iter().find_map(|record| match record.kind {
+        Kind::Scenario(index) if record.scenario == *scenario => Some(index),
+        _ => None,
+    })
+}
+
+/// What the word at [`SELECT_SYMBOL`] has to be for a scenario, or for a point of a curve.
+pub fn selecting(records: &[Record], scenario: &ScenarioId) -> Option<u32> {
+    let point = || {
+        let (curve, n) = scenario.point()?;
+        select_word(index_of(records, &curve)?, n)
+    };
+    index_of(records, scenario).or_else(point)
 }
 
 /// A section that holds something else than records.
@@ -207,6 +234,17 @@ mod tests {
         assert_eq!(kinds, [Kind::Scenario(3), begin, Kind::EndAtReturn(15), Kind::EndAtSleep]);
         assert_eq!(records[2].scenario.as_str(), "timer.tick");
         assert_eq!(parse(&[]).expect("none"), []);
+    }
+
+    #[test]
+    fn a_point_is_selected_by_its_curve_and_its_count() {
+        let records = parse(&record(5, 3, "growth.tick.due")).expect("good");
+        let word = |name: &str| selecting(&records, &name.parse().expect("a name"));
+        assert_eq!(word("growth.tick.due"), Some(3));
+        assert_eq!(word("growth.tick.due.16"), Some(16 << 16 | 3));
+        assert_eq!(word("growth.tick"), None);
+        assert!(records[0].is_of(&"growth.tick.due.16".parse().expect("a name")));
+        assert!(!records[0].is_of(&"growth.tick.late.16".parse().expect("a name")));
     }
 
     #[test]

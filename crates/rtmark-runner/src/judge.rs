@@ -1,12 +1,12 @@
 //! What a firmware with clocked probes printed, made into samples or a failure.
 
-use rtmark_firmware::probes::Record;
-use rtmark_firmware::{select_in_elf, select_word};
+use rtmark_firmware::probes::{Record, selecting};
+use rtmark_firmware::select_in_elf;
 use rtmark_model::{Exact, Failure, FailureKind, Scenario, visible};
 use rtmark_units::Cycles;
 
 use crate::clocked::{self, Clocking, Log, LogError};
-use crate::measure::{Measured, Verdict, enough, index_of, verdict};
+use crate::measure::{Measured, Verdict, enough, verdict};
 
 /// An image with clocked probes.
 #[derive(Clone, Debug)]
@@ -22,8 +22,7 @@ pub struct Clocked {
 impl Clocked {
     /// The word that selects a scenario or one of its points.
     pub fn word(&self, scenario: &Scenario) -> Option<u32> {
-        let point = scenario.point.as_ref().map_or(0, |point| point.n);
-        index_of(&self.records, scenario.in_firmware()).and_then(|index| select_word(index, point))
+        selecting(&self.records, &scenario.id)
     }
 
     /// The file with that scenario selected.

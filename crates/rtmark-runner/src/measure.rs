@@ -2,8 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use rtmark_firmware::probes::{Kind, Record, SELECT_SYMBOL};
-use rtmark_firmware::select_word;
+use rtmark_firmware::probes::{Kind, Record, SELECT_SYMBOL, index_of, selecting};
 use rtmark_model::{
     Basis, Exact, Failure, FailureKind, Samples, Scenario, ScenarioId, Unpaired, visible,
 };
@@ -80,14 +79,6 @@ impl Probed {
     pub fn scenarios(&self) -> impl Iterator<Item = &ScenarioId> {
         scenarios(&self.records)
     }
-}
-
-/// The index that selects a scenario.
-pub(crate) fn index_of(records: &[Record], scenario: &ScenarioId) -> Option<u32> {
-    records.iter().find_map(|record| match record.kind {
-        Kind::Scenario(index) if record.scenario == *scenario => Some(index),
-        _ => None,
-    })
 }
 
 /// The scenarios that an image with these probes holds.
@@ -341,9 +332,7 @@ pub(crate) fn select(
     probed: &Probed,
     id: &ScenarioId,
 ) -> Result<(), String> {
-    // Of a curve's point, firmware knows the curve and is told the count.
-    let point = || id.point().and_then(|(curve, n)| select_word(probed.index_of(&curve)?, n));
-    let word = probed.index_of(id).or_else(point);
+    let word = selecting(&probed.records, id);
     let word = word.ok_or_else(|| format!("no scenario {id} in it"))?;
     let select = probed.image.symbols().address_of(SELECT_SYMBOL);
     let select = select.ok_or_else(|| format!("no symbol {SELECT_SYMBOL}"))?;

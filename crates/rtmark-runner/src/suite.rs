@@ -6,6 +6,7 @@ use std::sync::mpsc::Sender;
 use rayon::prelude::*;
 use rtmark_board::Heard;
 use rtmark_firmware::Builder;
+use rtmark_firmware::probes::index_of;
 use rtmark_model::{
     Answer, Basis, Board, Failure, FailureKind, Firmware, Key, Overhead, Provenance, Readings,
     Sampled, Samples, Scenario, Series,
@@ -21,7 +22,7 @@ use crate::explain::{Explained, explain};
 use crate::footprint::stacks;
 use crate::images::{Images, Program, Ready, check, every_image, failure_of, wanted_of};
 use crate::ledger::{Event, Ledger, Origin};
-use crate::measure::{Measured, Probed, index_of, measure, measure_emptied};
+use crate::measure::{Measured, Probed, measure, measure_emptied};
 use crate::plan::{Plan, Unit};
 use crate::platform::Platform;
 use crate::recording::Recorded;

@@ -24,8 +24,9 @@ pub struct Spans {
 /// Runs a machine, until it ends or a budget of cycles is used up, to see when its spans are.
 pub fn spans(start: &Machine, begins: &[Watch], ends: &[Watch], budget: Cycles) -> Spans {
     let mut machine = start.clone();
-    let begins: Vec<_> = begins.iter().map(|watch| machine.watch(*watch)).collect();
+    // Where one span ends as the next begins, the end is told first.
     let ends: Vec<_> = ends.iter().map(|watch| machine.watch(*watch)).collect();
+    let begins: Vec<_> = begins.iter().map(|watch| machine.watch(*watch)).collect();
     let (mut windows, mut open, mut console) = (Vec::new(), None, Vec::new());
     loop {
         let until = machine.cycles().0.saturating_add(SLICE).min(budget.0);

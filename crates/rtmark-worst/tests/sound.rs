@@ -7,7 +7,9 @@ use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 
 use rtmark_sim::{CoreKind, Cycles, Machine, Register, Soc, Watch};
-use rtmark_worst::{Aspect, Control, Findings, Held, Path, Question, Reach, Share, Window, search};
+use rtmark_worst::{
+    Aspect, Control, Findings, Held, Path, Question, Reach, Share, Window, search, spans,
+};
 use support::*;
 
 const INTERRUPT: u16 = 1;
@@ -284,6 +286,16 @@ fn held_stretches_reach_over_all_that_holds() {
         let cut = all(&path(windows));
         assert_eq!(cut.held, found.held, "cut in cycle {border}");
     }
+}
+
+#[test]
+fn spans_that_follow_each_other_at_once_are_all_found() {
+    let core = CoreKind::CortexM0Plus;
+    let firmware = program(core, PRIORITY);
+    let here = [Watch::Execute(firmware.address("end"))];
+    let run = spans(&machine(&firmware, &soc(core)), &here, &here, Cycles(3_000));
+    assert!(run.windows.len() > 3, "{:?}", run.windows);
+    assert!(run.windows.windows(2).all(|pair| pair[0].to == pair[1].from), "{:?}", run.windows);
 }
 
 #[test]

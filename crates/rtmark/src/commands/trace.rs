@@ -182,8 +182,8 @@ fn record(subject: &Subject, records: &[Record], mut machine: Machine, window: W
     let pended: Vec<_> = (FIRST_PENDED..=last)
         .map(|exception| (machine.watch(Watch::Pend(exception)), exception))
         .collect();
-    let ours = |record: &&Record| subject.scenario.as_ref().is_none_or(|id| record.scenario == *id);
-    let probes = records.iter().filter(ours).filter_map(|record| {
+    let ours = records.iter().filter(|record| subject.holds(record));
+    let probes = ours.filter_map(|record| {
         let (address, begins) = match record.kind {
             Kind::Begin(address) => (address, true),
             Kind::End(address) => (address, false),

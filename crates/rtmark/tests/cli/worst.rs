@@ -241,6 +241,10 @@ fn what_cannot_be_searched_is_refused() {
         assert!(said.code == 2 && said.stderr.contains(word), "{said:#?}");
     }
     worst(folder, &["--budget", "0"]).refused(12, &["incomplete", "--budget"]);
+    // Of two socs, one has no memory where the image lies: the other one's result is not lost.
+    let of_one = worst(folder, &["rp2040"]);
+    assert!(of_one.stdout.contains("on stm32c031"), "{of_one:#?}");
+    of_one.refused(2, &["rp2040", "another with --soc"]);
     Elf { code: LOOP, ..Elf::default() }.write(&folder.join("a.elf"));
     worst(folder, &["--max-cycles", "1000"]).refused(12, &["no window", "--window FROM:TO"]);
 }

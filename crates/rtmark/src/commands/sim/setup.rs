@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use rtmark_firmware::{probes, select_word};
+use rtmark_firmware::probes;
 use rtmark_model::{ScenarioId, visible};
 use rtmark_runner::Session;
 use rtmark_runner::socs::{self, SocFile};
@@ -247,15 +247,7 @@ pub fn select(
 ) -> Result<(), String> {
     let section = image.section(probes::SECTION).ok_or("it has no probes")?;
     let records = probes::parse(section).map_err(|error| error.to_string())?;
-    let index = |id: &ScenarioId| {
-        records.iter().find_map(|record| match record.kind {
-            probes::Kind::Scenario(index) if record.scenario == *id => Some(index),
-            _ => None,
-        })
-    };
-    // Of a curve's point, firmware knows the curve and is told the count.
-    let point = || scenario.point().and_then(|(curve, n)| select_word(index(&curve)?, n));
-    let word = index(scenario).or_else(point);
+    let word = probes::selecting(&records, scenario);
     let word = word.ok_or_else(|| {
         let is_scenario =
             |record: &&probes::Record| matches!(record.kind, probes::Kind::Scenario(_));

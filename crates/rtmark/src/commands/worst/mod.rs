@@ -167,6 +167,17 @@ fn share(text: &str) -> Result<Share, String> {
 /// How often a search that may be interrupted is written to its file.
 const KEPT_EACH: Duration = Duration::from_secs(10);
 
+/// What several searches have found.
+#[derive(Default)]
+struct All {
+    found: Vec<Found>,
+    explanations: String,
+    /// Whether points were left out.
+    is_cut: bool,
+    /// Programs with races.
+    races: usize,
+}
+
 /// Shows what was found.
 pub fn show(found: Vec<Found>, format: Format, picture: Option<&FilePath>) -> Result<(), Trouble> {
     if let Some(path) = picture {
@@ -210,34 +221,60 @@ impl Arguments {
         let cancelled: &'static AtomicBool = Box::leak(Box::new(cancelled));
         // Where a handler is set already, the process ends as it would have anyway.
         let _ = ctrlc::set_handler(|| cancelled.store(true, Ordering::Relaxed));
-        let (mut all, mut explanations) = (Vec::new(), String::new());
-        let (mut complete, mut races) = (true, 0);
+        let mut all = All::default();
+        let mut refused = None;
         for subject in &subjects {
             if cancelled.load(Ordering::Relaxed) {
-                complete = false;
+                all.is_cut = true;
                 break;
             }
-            let budget = self.max_cycles.unwrap_or(10 * u64::from(subject.soc.soc.clock.0));
-            let path = subject.path(&self.wish(budget))?;
-            let findings = self.search(subject, &path, cancelled, talk)?;
-            let found = Found::new(subject, &path, &findings);
-            let share = self.partition.unwrap_or(Share::WHOLE);
-            let mine = (0..path.len()).filter(|piece| share.holds(*piece)).count();
-            complete &= findings.pieces.len() >= mine;
-            races += usize::from(!findings.failures.is_empty());
-            if let Some(worst) = findings.aspect(Aspect::Handler).and_then(Latencies::worst) {
-                if self.explain {
-                    explanations.push_str(&explain::explain(subject, &path, &findings));
+            match self.search_one(subject, cancelled, talk, &mut all) {
+                Ok(()) => {}
+                // What the others find is not lost.
+                Err(trouble) if subjects.len() > 1 => {
+                    let exit = trouble.show();
+                    refused.get_or_insert(exit);
                 }
-                if let Some(file) = &self.snapshot {
-                    let race = findings.failures.values().map(|failure| failure.point).min();
-                    let case = race.map_or(worst, |point| Case::new(0, point));
-                    explain::keep(subject, &path, case, file)?;
-                }
+                Err(trouble) => return Err(trouble),
             }
-            all.push(found);
         }
-        show(all, self.format, self.picture.as_deref())?;
+        let exit = self.tell(all)?;
+        Ok(if exit == Exit::Fine { refused.unwrap_or(exit) } else { exit })
+    }
+
+    /// Searches one program.
+    fn search_one(
+        &self,
+        subject: &Subject,
+        cancelled: &AtomicBool,
+        talk: Talk,
+        all: &mut All,
+    ) -> Result<(), Trouble> {
+        let budget = self.max_cycles.unwrap_or(10 * u64::from(subject.soc.soc.clock.0));
+        let path = subject.path(&self.wish(budget))?;
+        let findings = self.search(subject, &path, cancelled, talk)?;
+        let share = self.partition.unwrap_or(Share::WHOLE);
+        let mine = (0..path.len()).filter(|piece| share.holds(*piece)).count();
+        all.is_cut |= findings.pieces.len() < mine;
+        all.races += usize::from(!findings.failures.is_empty());
+        if let Some(worst) = findings.aspect(Aspect::Handler).and_then(Latencies::worst) {
+            if self.explain {
+                all.explanations.push_str(&explain::explain(subject, &path, &findings));
+            }
+            if let Some(file) = &self.snapshot {
+                let race = findings.failures.values().map(|failure| failure.point).min();
+                let case = race.map_or(worst, |point| Case::new(0, point));
+                explain::keep(subject, &path, case, file)?;
+            }
+        }
+        all.found.push(Found::new(subject, &path, &findings));
+        Ok(())
+    }
+
+    /// Shows what was found, and says what it comes to.
+    fn tell(&self, all: All) -> Result<Exit, Trouble> {
+        let All { found, explanations, is_cut, races } = all;
+        show(found, self.format, self.picture.as_deref())?;
         if !explanations.is_empty() {
             match self.format {
                 Format::Text => output::data(&explanations)?,
@@ -253,12 +290,12 @@ impl Arguments {
                 "`--snapshot FILE` keeps the first one for `rtmark sim --resume FILE --gdb :3333`";
             return Ok(Trouble::new(Exit::Faulted, message, hint).show());
         }
-        if complete {
-            return Ok(Exit::Fine);
+        if is_cut {
+            let message = "the search is incomplete: what is shown is about a part of the points";
+            let hint = "allow more with --budget, or run again with the same --state to go on";
+            return Ok(Trouble::new(Exit::OutOfBudget, message, hint).show());
         }
-        let message = "the search is incomplete: what is shown is about a part of the points";
-        let hint = "allow more with --budget, or run again with the same --state to go on";
-        Ok(Trouble::new(Exit::OutOfBudget, message, hint).show())
+        Ok(Exit::Fine)
     }
 
     fn wish(&self, budget: u64) -> Wish {

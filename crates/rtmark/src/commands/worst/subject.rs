@@ -97,6 +97,11 @@ impl Subject {
         })
     }
 
+    /// Whether a record is about its scenario, if it has one.
+    pub fn holds(&self, record: &Record) -> bool {
+        self.scenario.as_ref().is_none_or(|id| record.is_of(id))
+    }
+
     /// A machine that is about to run the scenario.
     pub fn machine(&self, records: &[Record]) -> Result<Machine, Trouble> {
         let mut machine = Machine::new(&self.soc.soc);
@@ -104,12 +109,9 @@ impl Subject {
             unfit(self, Exit::Usage, error, "link it for this soc, or choose another with --soc")
         })?;
         let Some(scenario) = &self.scenario else { return Ok(machine) };
-        let index = records.iter().find_map(|record| match record.kind {
-            Kind::Scenario(index) if record.scenario == *scenario => Some(index),
-            _ => None,
-        });
+        let word = probes::selecting(records, scenario);
         let select = self.image.symbols().address_of(SELECT_SYMBOL);
-        let (Some(index), Some(select)) = (index, select) else {
+        let (Some(word), Some(select)) = (word, select) else {
             let hint = "`rtmark list scenarios` shows them; leave out --select for other images";
             return Err(unfit(
                 self,
@@ -119,7 +121,7 @@ impl Subject {
             ));
         };
         machine
-            .poke_word(select, index)
+            .poke_word(select, word)
             .map_err(|error| unfit(self, Exit::BuildFailed, error, "build the firmware again"))?;
         Ok(machine)
     }
@@ -128,10 +130,8 @@ impl Subject {
     pub fn path(&self, wish: &Wish) -> Result<Path, Trouble> {
         let records = self.records()?;
         let start = self.machine(&records)?;
-        let ours =
-            |record: &&Record| self.scenario.as_ref().is_none_or(|id| record.scenario == *id);
         let (mut begins, mut ends, mut end_addresses) = (Vec::new(), Vec::new(), Vec::new());
-        for record in records.iter().filter(ours) {
+        for record in records.iter().filter(|record| self.holds(record)) {
             match record.kind {
                 Kind::Begin(address) => begins.push(Watch::Execute(address)),
                 Kind::BeginAtPend(exception) => begins.push(Watch::Pend(exception)),
