@@ -14,11 +14,14 @@ use crate::select::tick_in_elf;
 use crate::tools::{Tool, c_tools, clean, rust_target};
 use crate::{
     BuildSystem, Console, FirmwareError, Kernel, MissingTool, Probes, Switched, TREE_VARIABLE,
-    Target, Tree, generate,
+    Target, Tree, generate, host,
 };
 
 /// The environment variable that names the folder for builds.
 pub const BUILD_VARIABLE: &str = "RTMARK_BUILD";
+
+/// In the folder of a build, the file that is locked while it is under way.
+pub const LOCK: &str = ".lock";
 
 /// The image of objects without one more of anything.
 pub const NOTHING_MORE: &str = "nothing";
@@ -194,7 +197,7 @@ impl Builder {
         }
         std::fs::create_dir_all(&out).map_err(at(&out))?;
         // Two builds in the same folder would write over each other: the second one waits.
-        let lock = out.join(".lock");
+        let lock = out.join(LOCK);
         let held = File::create(&lock).and_then(|file| file.lock().map(|()| file));
         let _held = held.map_err(at(&lock))?;
 
@@ -216,7 +219,11 @@ impl Builder {
         ];
         let mut command = match build {
             BuildSystem::Make => self.make(kernel, &variables, goal),
-            BuildSystem::Cargo => self.cargo(kernel, target, &out, switched, goal),
+            BuildSystem::Cargo => {
+                // Without it the build only takes longer.
+                let _ = host::take_over(&self.folder, &out);
+                self.cargo(kernel, target, &out, switched, goal)
+            }
         };
         // Cargo looks for its configuration from here upwards.
         let here = if kernel.own { &kernel.folder } else { self.tree.root() };
@@ -228,7 +235,8 @@ impl Builder {
             let path = out.join(&name).with_extension("elf");
             if build == BuildSystem::Cargo {
                 let triple = rust_target(&target.core).unwrap_or_default();
-                let made = out.join("cargo").join(triple).join("release").join(goal.program(&name));
+                let made =
+                    out.join(host::CARGO).join(triple).join("release").join(goal.program(&name));
                 let mut elf =
                     std::fs::read(&made).map_err(|source| no_image(kernel, &made, source))?;
                 if matches!(&target.probes, Probes::Clocked(Some(counter)) if counter.is_systick())
@@ -313,7 +321,7 @@ impl Builder {
         command.arg("--target").arg(rust_target(&target.core).unwrap_or_default());
         command.args(switched.cargo(&kernel.manifest));
         // A folder for each build, so that those for several socs can run side by side.
-        command.arg("--target-dir").arg(out.join("cargo"));
+        command.arg("--target-dir").arg(out.join(host::CARGO));
         command
     }
 }

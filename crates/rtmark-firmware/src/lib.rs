@@ -8,6 +8,7 @@
 
 mod builder;
 mod generate;
+mod host;
 mod kept;
 mod manifest;
 pub mod probes;
