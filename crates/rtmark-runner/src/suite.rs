@@ -268,6 +268,10 @@ impl Suite {
     fn build<L: Ledger>(&self, plan: &Plan, ledger: &mut L) -> Vec<Images> {
         let wanted = plan.units.iter().filter(|unit| unit.needs_firmware()).count();
         ledger.event(Event::Building(wanted));
+        // What builds side by side leaves free.
+        let free = rayon::current_num_threads() / wanted.max(1);
+        let mut builder = self.builder.clone();
+        builder.jobs = builder.jobs.max(free);
         let (sender, receiver) = std::sync::mpsc::channel();
         let mut images: Vec<Images> = plan.units.iter().map(|_| Images::new()).collect();
         std::thread::scope(|scope| {
@@ -277,7 +281,7 @@ impl Suite {
                     sender,
                     |sender, (index, unit)| {
                         let target = wanted_of(unit);
-                        let built = self.builder.build(&unit.kernel, target, &unit.switched);
+                        let built = builder.build(&unit.kernel, target, &unit.switched);
                         // Nobody listens any more only when everything is over.
                         let _ = sender.send((index, built));
                     },
