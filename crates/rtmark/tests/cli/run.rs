@@ -258,7 +258,7 @@ fn tools_that_are_missing() {
         .output()
         .expect("rtmark runs")
         .into();
-    said.refused(13, &["/nowhere/arm-gcc is missing", "gcc-arm-none-eabi", "--kernel"]);
+    said.refused(13, &["/nowhere/arm-gcc is missing", "gcc-arm-none-eabi"]);
 }
 
 #[test]
