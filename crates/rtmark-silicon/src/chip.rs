@@ -62,7 +62,7 @@ impl Chip {
         let mut soc = self.soc()?;
         let usual = replay::prepare(&soc)?;
         for memory in &mut soc.memories {
-            memory.timing.line_buffer = false;
+            (memory.timing.line_buffer, memory.timing.line_bytes) = (false, 4);
         }
         let without_line_buffer = replay::prepare(&soc)?;
         let named = self.line_buffer_off.lines().flat_map(|line| {

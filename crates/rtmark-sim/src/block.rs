@@ -243,12 +243,6 @@ impl<'a> Pass<'a> {
         self.steps.len().wrapping_sub(1 + self.rest.len())
     }
 
-    /// That slot.
-    #[inline(always)]
-    pub const fn slot(&self) -> &'a Slot {
-        &self.current.slot
-    }
-
     /// Whether that slot is an IT.
     #[inline(always)]
     pub fn is_behind_it(&self) -> bool {

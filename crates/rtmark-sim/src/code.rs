@@ -13,6 +13,7 @@ use crate::block::Block;
 use crate::bus::Bus;
 use crate::cpu::{Features, after_it};
 use crate::isa::{Group, Op, Slot, decode, is_wide};
+use crate::slow::leaps;
 use crate::soc::{Memory, MemoryKind, Soc};
 use crate::timing::Rules;
 
@@ -158,6 +159,7 @@ impl Window {
             let (stands_alone, may_leave) = match op.group() {
                 Group::Special | Group::Security | Group::Raise | Group::Wait => (true, true),
                 Group::Branch => (false, true),
+                _ if decoder.stands_alone(&slot) => (true, true),
                 _ => (op == Op::It, ends_block(&slot)),
             };
             let changes = may_leave || op.sets_flags() || op == Op::Vmrs;
@@ -216,6 +218,7 @@ impl Window {
             && next | (PAGE_BYTES - 1) == page_end
             && let Some(slot) = self.checked_slot(decoder, bus, next)
             && slot.op != Op::Stop
+            && !decoder.stands_alone(&slot)
         {
             if slot.op != Op::It {
                 let followed = self.followed(decoder, bus, next, &slot);
@@ -286,9 +289,16 @@ pub struct Decoder {
     pub watched: Vec<u32>,
     /// Addresses before which the run stops, in ascending order.
     pub stops: Vec<u32>,
+    /// Whether it is to be told how far jumps lead that nobody foresaw: see [`crate::slow`].
+    pub tells_leaps: bool,
 }
 
 impl Decoder {
+    /// Whether an instruction is in no block.
+    fn stands_alone(&self, slot: &Slot) -> bool {
+        self.tells_leaps && leaps(slot)
+    }
+
     /// Decodes what stands at an address, or `None` where there is no memory.
     pub fn decode(&self, bus: &Bus, address: u32) -> Option<Slot> {
         let mut bytes = [0; 4];

@@ -251,8 +251,9 @@ impl Machine {
         let rules = Rules::of(soc.core);
         let bus = Bus::new(soc);
         let data_bus = pipeline::Bus::of(bus.main_ram_base());
-        let decoder = Decoder { rules, features, watched: Vec::new(), stops: Vec::new() };
         let slow = SlowLines::of(soc, rules);
+        let (watched, stops, tells_leaps) = (Vec::new(), Vec::new(), slow.exists());
+        let decoder = Decoder { rules, features, watched, stops, tells_leaps };
         Self {
             cpu: Cpu::new(),
             bus,

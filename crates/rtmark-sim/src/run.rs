@@ -159,8 +159,8 @@ impl Machine {
             state.cycles += u64::from(at.begin().cost);
             it = 0;
             if outcome == Ok(Flow::Jump) {
-                state.word = self.note_leap(at.slot(), state.word, state.pc, at.target) | TAKEN;
                 state.pc = at.target;
+                state.word |= TAKEN;
             } else if block.has_it() {
                 it = block.it_before(at.index() + 1);
                 if it != 0 && !at.is_behind_it() {
@@ -520,7 +520,7 @@ impl Machine {
         self.line = line.imm;
         if memory.reads_ahead(line.aux) {
             memory.enter_next(at.now())
-        } else if memory.enter_kept(line.aux, at.now()) || memory.is_immediate() {
+        } else if memory.enter_kept(line.aux, at.now()) || memory.fetches_at_once() {
             0
         } else {
             memory.enter(line.aux, at.now())

@@ -39,6 +39,15 @@ fn is_plain(soc: &Soc, memory: &Memory) -> bool {
         })
 }
 
+/// Whether an instruction jumps to where nobody knows before it has executed.
+pub(crate) fn leaps(slot: &Slot) -> bool {
+    match slot.op.group() {
+        Group::BranchRegister | Group::BranchTable | Group::LoadPc => true,
+        Group::List => slot.imm >> 15 & 1 == 1,
+        _ => false,
+    }
+}
+
 impl SlowLines {
     /// The first plain memory of the Code region, where the core is modelled cycle by cycle.
     pub fn of(soc: &Soc, rules: &Rules) -> Self {
@@ -71,6 +80,10 @@ impl SlowLines {
         memories.map(path).collect()
     }
 
+    pub const fn exists(&self) -> bool {
+        self.at != NONE
+    }
+
     /// What the pipeline is to know of it.
     pub const fn memory(&self) -> SlowMemory {
         self.memory
@@ -100,20 +113,13 @@ impl Machine {
     }
 
     /// Notes how far a jump leads that nobody foresaw.
-    #[inline(always)]
     pub(crate) fn note_leap(&self, slot: &Slot, word: u32, behind: u32, target: u32) -> u32 {
-        if self.slow.at == NONE {
-            return word;
-        }
-        match slot.op.group() {
-            Group::Branch | Group::Call | Group::Followed => word,
-            _ => pace::with_leap(word, behind, target),
-        }
+        if self.slow.exists() && leaps(slot) { pace::with_leap(word, behind, target) } else { word }
     }
 
     /// Nothing has been read of it yet.
     pub(crate) fn empty_slow_lines(&mut self) {
-        if self.slow.at != NONE {
+        if self.slow.exists() {
             self.word = self.pace.with_empty_lines(self.word);
         }
     }

@@ -152,8 +152,8 @@ pub struct MemoryTiming {
     pub wait_states: u8,
     /// Bytes that one read brings: reads within the line last read are free. A power of two.
     pub line_bytes: u16,
-    /// Whether the line last read is kept. Else every read takes its wait states, whatever
-    /// was read before.
+    /// Whether the line last read is kept. Else every read takes its wait states, and brings a
+    /// word.
     pub line_buffer: bool,
     /// Whether the line after the one being executed is read ahead.
     pub prefetch: bool,

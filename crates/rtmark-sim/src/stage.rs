@@ -33,27 +33,26 @@ impl Machine {
 
     /// Waits for a memory that takes longer than the core to answer a data access.
     pub(crate) fn wait_for_data(&mut self, place: Place) {
-        if self.slow.is_at(place) {
-            return self.note_read(place);
-        }
         let waits = self.lines[place.memory].read(place.offset);
-        self.wait(waits);
+        if waits > 0 {
+            self.wait_at(place, waits);
+        }
     }
 
     /// The same for a word among the code.
     #[inline(always)]
     pub(crate) fn wait_for_literal(&mut self, at: &mut Pass<'_>, place: Place) {
-        if self.slow.is_at(place) {
-            return self.aside(at, |machine| machine.note_read(place));
-        }
         let waits = self.lines[place.memory].read(place.offset);
         if waits > 0 {
-            self.aside(at, |machine| machine.wait(waits));
+            self.aside(at, |machine| machine.wait_at(place, waits));
         }
     }
 
-    fn wait(&mut self, waits: u64) {
-        if waits > 0 && self.rules.describe.is_some() {
+    #[inline(never)]
+    fn wait_at(&mut self, place: Place, waits: u64) {
+        if self.slow.is_at(place) {
+            self.note_read(place);
+        } else if self.rules.describe.is_some() {
             let (word, rest) = pace::with_waits(self.word, waits);
             self.word = word;
             self.cycles += rest;

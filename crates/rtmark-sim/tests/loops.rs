@@ -32,7 +32,7 @@ fn timings() -> [MemoryTiming; 6] {
         MemoryTiming { prefetch: true, instruction_lines: 2, ..slow },
         MemoryTiming { prefetch: true, instruction_lines: 64, line_bytes: 16, ..slow },
         slow,
-        MemoryTiming { line_buffer: false, ..slow },
+        MemoryTiming { line_buffer: false, line_bytes: 4, ..slow },
         MemoryTiming { cache_lines: 8, cache_ways: 2, ..slow },
     ]
 }

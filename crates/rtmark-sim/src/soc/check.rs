@@ -171,6 +171,15 @@ impl Soc {
                     ),
                 );
             }
+            if !memory.timing.line_buffer && line != 4 {
+                return refuse(
+                    &timing("line_buffer"),
+                    format!(
+                        "memory {name}: line_bytes = {line} without a line buffer: what a read \
+                         brings beyond a word has nowhere to stay"
+                    ),
+                );
+            }
             let (lines, ways) = (memory.timing.cache_lines, memory.timing.cache_ways);
             if lines > 0 && (!lines.is_power_of_two() || !ways.is_power_of_two() || lines < ways) {
                 return refuse(

@@ -127,7 +127,7 @@ impl LineMemory {
     }
 
     fn settle(&mut self) {
-        self.settles = self.keeps_instructions && self.prefetches && !self.is_immediate();
+        self.settles = self.keeps_instructions && self.prefetches && !self.fetches_at_once();
     }
 
     /// Changes what the memory does. What it cannot do stays off.
@@ -190,9 +190,14 @@ impl LineMemory {
         self.set(Setting::EmptySharedCache);
     }
 
-    /// Whether fetching never waits, so that nobody needs to ask.
+    /// Whether reading never waits, so that nobody needs to ask.
     pub const fn is_immediate(&self) -> bool {
         self.wait_states == 0
+    }
+
+    /// The same for fetching code, as far as it is done here.
+    pub const fn fetches_at_once(&self) -> bool {
+        self.fetch_waits == 0
     }
 
     /// Which addresses belong to one line, as a mask.
@@ -204,7 +209,7 @@ impl LineMemory {
     /// Begins to execute from the line at `offset`: the cycles that the core waits for it.
     #[inline(always)]
     pub fn fetch(&mut self, offset: u32, now: u64) -> u64 {
-        if self.is_immediate() { 0 } else { self.enter(offset >> self.line_shift, now) }
+        if self.fetches_at_once() { 0 } else { self.enter(offset >> self.line_shift, now) }
     }
 
     /// Begins to execute from a line which one look shows to be kept, of a memory that reads
@@ -286,7 +291,7 @@ impl LineMemory {
             return 0;
         }
         let line = offset >> self.line_shift;
-        if self.timing.line_buffer && self.buffered == line {
+        if self.buffered == line {
             return 0;
         }
         if self.keeps_data {
