@@ -417,6 +417,11 @@ mod tests {
         let cases: &[(&str, &str, &str)] = &[
             ("clock_hz = 1000", "clock_hz = 0", "line 4: clock_hz"),
             ("size = 64", "size = 62", "line 11: memory RAM: size"),
+            (
+                "size = 64",
+                "size = 64\ntiming = { line_bytes = 8, line_buffer = false }",
+                "memory RAM: line_bytes = 8 without a line buffer",
+            ),
             ("base = 0x40000000", "base = 0x20", "line 15: peripheral RCC: 0x00000020"),
             ("base = 0x40000000", "base = 0x40000000\nirq = 32", "line 16: peripheral RCC: no int"),
             ("'registers'", "'pl011'", "is for kind = \"registers\""),
