@@ -56,6 +56,16 @@ pub enum Holder {
     Disabled,
 }
 
+/// Whether what the machine does is tried out, and taken back then.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Trial {
+    #[default]
+    No,
+    Goes,
+    /// It came to where it could not have been taken back, and has gone no further.
+    Failed,
+}
+
 /// What trying an entry out has shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tried {
@@ -187,9 +197,9 @@ impl Machine {
         let begun = entered && self.reach_first();
         let (cycle, dirty) = (self.cycles, self.bus.code_writes.dirty);
         self.store_words(lowest, &stack);
-        kept.put_back(self);
+        let went = kept.put_back(self);
         self.system.nvic.withdraw(exception);
-        let clear = begun && !dirty && self.stays_in_handler(cycle, next);
+        let clear = went && begun && !dirty && self.stays_in_handler(cycle, next);
         if clear { Tried::Entered(Cycles(cycle)) } else { Tried::Unclear }
     }
 
@@ -241,10 +251,10 @@ impl Machine {
         let (cycle, dirty) = (self.cycles, self.bus.code_writes.dirty);
         self.store_words(address, &words);
         self.store_words(lowest, &stack);
-        kept.put_back(self);
+        let went = kept.put_back(self);
         self.system.nvic.withdraw(exception);
         self.gave_way = before;
-        let clear = begun && !dirty && self.stays_in_handler(cycle, next);
+        let clear = went && begun && !dirty && self.stays_in_handler(cycle, next);
         gave_way.then_some(if clear { Tried::Entered(Cycles(cycle)) } else { Tried::Unclear })
     }
 
@@ -271,7 +281,6 @@ impl Machine {
         next <= self.cycles + LONGEST_ENTRY + self.lead
             || self.reset_requested
             || self.protected
-            || self.pace.is_crowded()
             || self.system.nvic.pending().contains(exception)
             || lowest < self.stack_limit()
             || self.bus.load::<4>(vector).is_none_or(|(bytes, _)| bytes[0] & 1 == 0)
@@ -323,7 +332,9 @@ struct Kept {
 }
 
 impl Kept {
-    fn of(machine: &Machine) -> Self {
+    /// Begins a trial.
+    fn of(machine: &mut Machine) -> Self {
+        machine.trial = Trial::Goes;
         // One memory at most makes the core wait: the others have no state that matters.
         let mut slow = machine.lines.iter().enumerate().filter(|(_, line)| !line.is_immediate());
         let lines = slow.next().map(|(at, line)| (at, line.clone()));
@@ -349,7 +360,8 @@ impl Kept {
         }
     }
 
-    fn put_back(self, machine: &mut Machine) {
+    /// Ends a trial; answers whether it went to its end.
+    fn put_back(self, machine: &mut Machine) -> bool {
         machine.cpu = self.cpu;
         machine.system.fp = self.fp;
         machine.spent = self.spent;
@@ -370,5 +382,51 @@ impl Kept {
         machine.exclusive = self.exclusive;
         machine.event = self.event;
         machine.bus.code_writes = self.code_writes;
+        let went = std::mem::take(&mut machine.trial) == Trial::Goes;
+        if !went {
+            machine.renew_pace();
+        }
+        went
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::soc::Soc;
+
+    const HANDLER: u32 = 0x48;
+
+    /// A Cortex-M3 that goes round and round, with a handler for interrupt 0.
+    fn machine() -> Machine {
+        let soc = include_str!("../../../socs/generic-cortex-m3.toml");
+        let mut machine = Machine::new(&Soc::from_toml(soc).expect("a soc"));
+        let mut image = [0; 0x4C];
+        for (at, word) in [(0, 0x2000_1000_u32), (4, 0x45), (0x40, HANDLER | 1)] {
+            image[at..at + 4].copy_from_slice(&word.to_le_bytes());
+        }
+        // round: nop; b round. The handler: nop; bx lr
+        image[0x44..].copy_from_slice(&[0x00, 0xBF, 0xFD, 0xE7, 0x00, 0xBF, 0x70, 0x47]);
+        machine.poke(0, &image).expect("in flash");
+        machine.reset().expect("vectors");
+        assert!(machine.arm_interrupt(0, 0x40));
+        machine.run(Cycles(100));
+        machine.settle();
+        machine
+    }
+
+    #[test]
+    fn a_trial_that_cannot_be_taken_back_changes_nothing() {
+        let (mut tried, mut plain, mut other) = (machine(), machine(), machine());
+        tried.pace.fill();
+        assert_eq!(tried.try_entry(0), Tried::Unclear);
+        let entered = other.try_entry(0);
+        assert!(matches!(entered, Tried::Entered(_)), "{entered:?}");
+        assert_eq!(tried.try_entry(0), entered, "there is room again");
+        for machine in [&mut tried, &mut plain] {
+            machine.run(Cycles(1_000));
+        }
+        let of = |machine: &Machine| (machine.cycles(), machine.instructions(), machine.cpu.pc);
+        assert_eq!(of(&tried), of(&plain));
     }
 }

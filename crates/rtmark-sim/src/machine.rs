@@ -15,6 +15,7 @@ use crate::cpu::{Cpu, Features};
 use crate::devices::Devices;
 use crate::dwt::Spent;
 use crate::image::Image;
+use crate::inject::Trial;
 use crate::nvic::Masks;
 use crate::protect::Guards;
 use crate::rtt::Rtt;
@@ -132,6 +133,8 @@ pub struct Machine {
     pub(crate) lead: u64,
     /// Instructions that have given way to an interrupt.
     pub(crate) gave_way: u64,
+    /// Whether all of this is about to be taken back.
+    pub(crate) trial: Trial,
     /// How the pipeline stands: see [`pace`](crate::timing::pace).
     pub(crate) word: u32,
     pub(crate) pace: Pace,
@@ -267,6 +270,7 @@ impl Machine {
             limit: 0,
             lead: Self::lead(soc, rules),
             gave_way: 0,
+            trial: Trial::No,
             word: pace::refilling(true),
             pace: Pace::new(rules.pipeline, slow.memory()),
             slow,

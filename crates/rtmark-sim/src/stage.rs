@@ -9,6 +9,7 @@ use crate::block::{Block, Pass, Step};
 use crate::bus::Place;
 use crate::cpu::is_ici;
 use crate::exec::partial::rest;
+use crate::inject::Trial;
 use crate::isa::{Op, Slot};
 use crate::machine::{Machine, NOT_FETCHED, Progress};
 use crate::timing::Describe;
@@ -185,7 +186,8 @@ impl Machine {
         let entered = self.enter(describe, pc, word).unwrap_or_else(|| {
             self.renew_pace();
             let word = pace::with_condition(self.word, condition);
-            // Nothing is full that has just been emptied.
+            // Nothing is full that has just been emptied, and what a trial comes to where it
+            // fails is of no use.
             self.enter(describe, pc, word).unwrap_or(Entered { word, cost: 1 })
         });
         self.cycles += u64::from(entered.cost);
@@ -195,6 +197,11 @@ impl Machine {
     /// Begins to number the pipeline's states anew, and forgets the courses that have the
     /// old numbers.
     pub(crate) fn renew_pace(&mut self) {
+        if self.trial != Trial::No {
+            // What it began with has an old number, too.
+            self.trial = Trial::Failed;
+            return;
+        }
         self.word = self.pace.renew(self.word);
         self.code.forget_all();
     }

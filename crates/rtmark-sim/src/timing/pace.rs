@@ -330,10 +330,10 @@ impl Pace {
         self.tables.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether states may soon be numbered anew, so that old words would mean other states.
-    pub fn is_crowded(&self) -> bool {
-        let tables = self.tables();
-        tables.stages.len() + 64 > STATES / 2 || tables.steps + 64 > STEPS
+    /// Lets nothing more be remembered.
+    #[cfg(test)]
+    pub fn fill(&self) {
+        self.tables().steps = STEPS;
     }
 
     /// Forgets single steps, after code has changed.
