@@ -7,8 +7,10 @@
 
 use std::slice::Iter;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
 
-use crate::isa::{Op, Slot};
+use crate::exec::{Flow, Run, Runs, end};
+use crate::isa::{Group, Op, Slot};
 use crate::machine::Progress;
 use crate::timing::pace::TAKEN;
 
@@ -35,16 +37,29 @@ pub struct Begin {
 #[repr(C)]
 pub struct Step {
     pub slot: Slot,
+    /// What executes the one behind it.
+    pub next: Run,
     pub begin: Begin,
+}
+
+/// Steps one behind the other, with what entering them takes.
+#[derive(Debug)]
+pub struct Course {
+    pub steps: Box<[Step]>,
+    /// What executes the first.
+    pub run: Run,
+    /// Cycles until the first one begins, and the last one.
+    pub first: u32,
+    pub last: u32,
 }
 
 /// The course of a block that the pipeline enters in one state.
 #[derive(Debug)]
-struct Course {
+struct Paced {
     /// How the pipeline stands before the first instruction enters.
     word: u32,
-    steps: Box<[Step]>,
-    next: OnceLock<Box<Course>>,
+    course: Course,
+    next: OnceLock<Box<Paced>>,
 }
 
 /// Instructions up to the first one whose successor is not known beforehand, or as far as is
@@ -52,25 +67,42 @@ struct Course {
 #[derive(Debug)]
 pub struct Block {
     /// The course by the table of costs.
-    pub outline: Box<[Step]>,
+    pub outline: Course,
     /// ITSTATE before each slot up to the last one of an IT block.
     its: Box<[u8]>,
     /// Bytes from the first halfword of its first instruction to the last one.
     pub first_reach: u32,
+    /// The number of the line of its memory in which it begins.
+    pub line: u32,
     /// The courses through a pipeline, by its state at the block's beginning.
-    courses: OnceLock<Box<Course>>,
+    courses: OnceLock<Box<Paced>>,
+    /// Passes that have ended, as far as they are counted.
+    exits: AtomicU32,
+    /// The block formed once more, by what has been seen of its branches.
+    again: OnceLock<Box<Block>>,
+}
+
+/// Passes through a block that are looked at before it is formed once more.
+const EXITS: u32 = 64;
+
+impl Course {
+    fn new(steps: Vec<Step>) -> Self {
+        let (first, last) = (steps.first().unwrap_or(NOTHING), steps.last().unwrap_or(NOTHING));
+        let (run, first, last) = (first.run(), first.begin.cycles, last.begin.cycles);
+        Self { steps: steps.into(), run, first, last }
+    }
 }
 
 impl Block {
-    /// The block at an address, of a core that takes `refill` cycles to jump. Its first
-    /// slots may be of IT blocks, with ITSTATE before each in `its`.
-    pub fn new(address: u32, slots: Vec<Slot>, its: Vec<u8>, refill: u8) -> Self {
+    /// The block at an address in a line of its memory, of a core that takes `refill` cycles to
+    /// jump. Its first slots may be of IT blocks, with ITSTATE before each in `its`.
+    pub fn new(address: u32, line: u32, slots: Vec<Slot>, its: Vec<u8>, refill: u8) -> Self {
         let mut begin = Begin::default();
         let first_reach = slots.first().map_or(0, |slot| u32::from(slot.size()) - 2);
         let outline = slots.into_iter().map(|slot| {
             let this = begin;
             if slot.op == Op::Line {
-                return Step { slot, begin: Begin { behind: begin.offset, ..this } };
+                return Step::new(slot, Begin { behind: begin.offset, ..this });
             }
             begin.cycles += u32::from(slot.cost);
             begin.offset += i16::from(slot.size());
@@ -80,10 +112,48 @@ impl Block {
                 begin.cycles += u32::from(refill);
                 begin.offset = slot.imm.wrapping_sub(address) as i16;
             }
-            Step { slot, begin: Begin { behind, cost: slot.cost, ..this } }
+            Step::new(slot, Begin { behind, cost: slot.cost, ..this })
         });
-        let (outline, its) = (outline.collect(), its.into());
-        Self { outline, first_reach, its, courses: OnceLock::new() }
+        let mut steps: Vec<Step> = outline.collect();
+        for at in 1..steps.len() {
+            steps[at - 1].next = steps[at].run();
+        }
+        let (outline, its) = (Course::new(steps), its.into());
+        Self {
+            outline,
+            first_reach,
+            line,
+            its,
+            courses: OnceLock::new(),
+            exits: AtomicU32::new(0),
+            again: OnceLock::new(),
+        }
+    }
+
+    /// The block as it has been formed last.
+    #[inline(always)]
+    pub fn latest(&self) -> &Self {
+        self.again.get().map_or(self, Box::as_ref)
+    }
+
+    /// The block formed once more is the one to execute from now on.
+    pub fn replace(&self, again: Self) {
+        again.exits.store(EXITS, Ordering::Relaxed);
+        self.again.get_or_init(|| Box::new(again));
+    }
+
+    /// Whether passes through it are still looked at.
+    #[inline(always)]
+    pub fn is_young(&self) -> bool {
+        self.exits.load(Ordering::Relaxed) < EXITS
+    }
+
+    /// Counts a pass that has ended; answers whether it is time to form it once more. What other
+    /// threads count at the same time may be lost, of which nothing depends but how soon that is.
+    pub fn count_exit(&self) -> bool {
+        let exits = self.exits.load(Ordering::Relaxed) + 1;
+        self.exits.store(exits, Ordering::Relaxed);
+        exits == EXITS
     }
 
     /// Whether anything in the block is conditional.
@@ -100,28 +170,28 @@ impl Block {
 
     /// The course through a pipeline that stands like this, if it is known.
     #[inline(always)]
-    pub fn course(&self, word: u32) -> Option<&[Step]> {
-        let mut course = self.courses.get()?;
-        while course.word != word {
-            course = course.next.get()?;
+    pub fn course(&self, word: u32) -> Option<&Course> {
+        let mut paced = self.courses.get()?;
+        while paced.word != word {
+            paced = paced.next.get()?;
         }
-        Some(&course.steps)
+        Some(&paced.course)
     }
 
     /// Keeps a course. Clones of a machine share blocks: at the same time another thread may
     /// keep one, of this word or of another.
-    pub fn keep(&self, word: u32, steps: Vec<Step>) -> &[Step] {
+    pub fn keep(&self, word: u32, steps: Vec<Step>) -> &Course {
         let mut steps = Some(steps);
         let mut courses = &self.courses;
         loop {
-            let course = courses.get_or_init(|| {
-                let steps = steps.take().unwrap_or_default().into();
-                Box::new(Course { word, steps, next: OnceLock::new() })
+            let paced = courses.get_or_init(|| {
+                let course = Course::new(steps.take().unwrap_or_default());
+                Box::new(Paced { word, course, next: OnceLock::new() })
             });
-            if course.word == word {
-                return &course.steps;
+            if paced.word == word {
+                return &paced.course;
             }
-            courses = &course.next;
+            courses = &paced.next;
         }
     }
 }
@@ -129,14 +199,26 @@ impl Block {
 /// Where a word has nothing to tell beyond the course. No pipeline stands like this.
 const AS_EXPECTED: u32 = u32::MAX;
 
+/// How far the program has come at the beginning.
+const NOWHERE: Begin = Begin { cycles: 0, word: 0, offset: 0, behind: 0, count: 0, cost: 0 };
+
 /// Nothing has been taken from a block yet.
-const NOTHING: &Step = &Step::alone(Slot::undefined(2));
+const NOTHING: &Step = &Step { slot: Slot::undefined(2), begin: NOWHERE, next: end };
 
 impl Step {
+    const fn new(slot: Slot, begin: Begin) -> Self {
+        Self { slot, next: end, begin }
+    }
+
+    /// What executes it, and those behind it.
+    #[inline(always)]
+    pub fn run(&self) -> Run {
+        self.slot.op.pick(Runs::of(&self.slot))
+    }
+
     /// An instruction alone, behind which the program counter stands.
     pub const fn alone(slot: Slot) -> Self {
-        let begin = Begin { cycles: 0, word: 0, offset: 0, behind: 0, count: 0, cost: 0 };
-        Self { slot, begin }
+        Self::new(slot, NOWHERE)
     }
 }
 
@@ -165,56 +247,87 @@ pub struct Pass<'a> {
     /// What is being executed.
     current: &'a Step,
     /// How far the program had come at the beginning, and what came unexpected since.
-    start: u32,
-    cycles: u64,
-    instructions: u64,
-    word: u32,
+    pub from: Progress,
     /// Where a jump has led.
     pub target: u32,
 }
 
 impl<'a> Pass<'a> {
-    /// Through a block, from its beginning.
+    /// Through nothing yet.
     #[inline(always)]
-    pub fn through(steps: &'a [Step], from: Progress) -> Self {
+    pub fn from(from: Progress) -> Self {
         Self {
-            steps,
-            last: steps.last().map_or(0, |step| step.begin.cycles),
-            rest: steps.iter(),
+            steps: &[],
+            last: 0,
+            rest: [].iter(),
             going: Going::On,
             current: NOTHING,
-            start: from.pc,
-            cycles: from.cycles,
-            instructions: from.instructions,
-            word: AS_EXPECTED,
+            from,
             target: from.pc,
         }
     }
 
+    /// Enters a block.
+    #[inline(always)]
+    pub fn enter(&mut self, course: &'a Course) {
+        self.steps = &course.steps;
+        self.last = course.last;
+        self.rest = course.steps.iter();
+        self.going = Going::On;
+        self.from.word = AS_EXPECTED;
+    }
+
+    /// The same as far as a deadline allows.
+    pub fn enter_until(&mut self, course: &'a Course, deadline: u64) {
+        self.enter(course);
+        self.current = NOTHING;
+        self.leave_before(deadline);
+    }
+
+    /// Goes on behind the instruction that has executed.
+    #[inline(always)]
+    pub fn advance(&mut self) {
+        let begin = self.begin();
+        let Progress { pc, cycles, instructions, word } = self.progress();
+        self.from = Progress {
+            pc,
+            cycles: cycles + u64::from(begin.cost),
+            instructions: instructions + 1,
+            word,
+        };
+    }
+
     /// Through an instruction alone.
     pub fn alone(step: &'a Step, from: Progress) -> Self {
-        Self { word: from.word, ..Self::through(std::slice::from_ref(step), from) }
+        Self {
+            steps: std::slice::from_ref(step),
+            rest: std::slice::from_ref(step).iter(),
+            ..Self::from(from)
+        }
     }
 
-    /// Within such an instruction.
+    /// What is executed next.
     #[inline(always)]
-    pub fn within(from: Progress) -> Self {
-        Self { word: from.word, ..Self::through(&[], from) }
+    pub fn next(&self) -> Option<&'a Step> {
+        self.rest.as_slice().first()
     }
 
-    /// Takes the next slot.
+    /// What has not been executed yet.
     #[inline(always)]
-    pub fn next(&mut self) -> Option<&'a Slot> {
-        let next = self.rest.next();
-        // The last one is being executed already, but knowing that here saves remembering it.
-        self.current = next.or(self.steps.last()).unwrap_or(NOTHING);
-        next.map(|step| &step.slot)
+    pub fn rest(&self) -> Iter<'a, Step> {
+        self.rest.clone()
     }
 
-    /// Whether the block's end comes behind this slot.
+    /// Has come to a slot.
     #[inline(always)]
-    pub fn is_over(&self) -> bool {
-        self.rest.as_slice().is_empty()
+    pub fn stand_at(&mut self, step: &'a Step, rest: &Iter<'a, Step>) {
+        self.current = step;
+        self.rest = rest.clone();
+    }
+
+    /// Has come behind the last slot.
+    pub fn stand_at_end(&mut self, rest: &Iter<'a, Step>) {
+        self.stand_at(self.steps.last().unwrap_or(NOTHING), rest);
     }
 
     /// Whether the next slot may not be taken just like that: see [`Pass::goes_on`].
@@ -249,28 +362,42 @@ impl<'a> Pass<'a> {
         self.current.slot.op == Op::FollowIt
     }
 
+    /// The branches up to that slot by their addresses, and whether they were taken, where
+    /// that slot leads on like this.
+    pub fn branches(&self, flow: Flow) -> impl Iterator<Item = (u32, bool)> {
+        let last = self.index();
+        self.steps.iter().take(last + 1).enumerate().filter_map(move |(at, step)| {
+            let is_taken = match step.slot.op.group() {
+                Group::Followed => at < last || flow == Flow::Jump,
+                Group::Branch => at == last && flow == Flow::Jump,
+                _ => return None,
+            };
+            Some((self.from.pc.wrapping_add_signed(step.begin.offset.into()), is_taken))
+        })
+    }
+
     /// How far the course is when that slot begins.
     #[inline(always)]
     pub const fn begin(&self) -> Begin {
         self.current.begin
     }
 
-    /// The cycle in which it begins.
+    /// The cycle in which a slot begins.
     #[inline(always)]
-    pub fn now(&self) -> u64 {
-        self.cycles.wrapping_add(u64::from(self.begin().cycles))
+    pub fn begin_of(&self, step: &Step) -> u64 {
+        self.from.cycles.wrapping_add(step.begin.cycles.into())
     }
 
     /// The address of the instruction that executes.
     #[inline(always)]
     pub fn address(&self) -> u32 {
-        self.start.wrapping_add_signed(self.begin().offset.into())
+        self.from.pc.wrapping_add_signed(self.begin().offset.into())
     }
 
     /// The address behind it.
     #[inline(always)]
     pub fn behind(&self) -> u32 {
-        self.start.wrapping_add_signed(self.begin().behind.into())
+        self.from.pc.wrapping_add_signed(self.begin().behind.into())
     }
 
     /// How far the program has come while the instruction executes.
@@ -278,10 +405,10 @@ impl<'a> Pass<'a> {
     pub fn progress(&self) -> Progress {
         let begin = self.begin();
         Progress {
-            pc: self.start.wrapping_add_signed(begin.behind.into()),
-            cycles: self.cycles.wrapping_add(begin.cycles.into()),
-            instructions: self.instructions + u64::from(begin.count),
-            word: if self.word == AS_EXPECTED { begin.word } else { self.word },
+            pc: self.from.pc.wrapping_add_signed(begin.behind.into()),
+            cycles: self.from.cycles.wrapping_add(begin.cycles.into()),
+            instructions: self.from.instructions + u64::from(begin.count),
+            word: if self.from.word == AS_EXPECTED { begin.word } else { self.from.word },
         }
     }
 
@@ -297,24 +424,36 @@ impl<'a> Pass<'a> {
         // The target of a jump may be fetched, but not have entered a pipeline yet.
         let least = usize::from(self.begin().word & TAKEN == 0);
         let rest = self.rest.as_slice();
-        self.going = Going::For(before(rest, deadline.saturating_sub(self.cycles)).max(least));
+        self.going = Going::For(before(rest, deadline.saturating_sub(self.from.cycles)).max(least));
     }
 
     /// Takes more cycles than the course says, which is a reason to leave if a deadline
     /// comes closer.
     #[inline(always)]
     pub fn take_longer(&mut self, cycles: u64, deadline: u64) {
-        self.cycles = self.cycles.wrapping_add(cycles);
-        if self.cycles.wrapping_add(self.last.into()) >= deadline {
+        self.from.cycles = self.from.cycles.wrapping_add(cycles);
+        if self.from.cycles.wrapping_add(self.last.into()) >= deadline {
             self.leave();
         }
     }
 
-    /// Waits before the next instruction.
+    /// Waits before the next instruction, unless that is a reason to leave; answers whether it
+    /// waits.
+    #[inline(always)]
+    pub fn wait(&mut self, cycles: u64, deadline: u64) -> bool {
+        let then = self.from.cycles.wrapping_add(cycles);
+        let waits = then.wrapping_add(self.last.into()) < deadline;
+        if waits {
+            self.from.cycles = then;
+        }
+        waits
+    }
+
+    /// The same whatever comes of it.
     #[inline(always)]
     pub fn wait_for_next(&mut self, cycles: u64, deadline: u64) {
-        self.cycles = self.cycles.wrapping_add(cycles);
-        if self.cycles.wrapping_add(self.last.into()) >= deadline {
+        self.from.cycles = self.from.cycles.wrapping_add(cycles);
+        if self.from.cycles.wrapping_add(self.last.into()) >= deadline {
             self.leave_before(deadline);
         }
     }
@@ -322,13 +461,13 @@ impl<'a> Pass<'a> {
     /// Takes a refill that a jump brings with it.
     #[inline(always)]
     pub fn refill(&mut self, cycles: u8) {
-        self.cycles += u64::from(cycles);
+        self.from.cycles += u64::from(cycles);
     }
 
     /// The pipeline stands otherwise than the course says.
     #[inline(always)]
     pub fn deviate(&mut self, word: u32) {
-        self.word = word;
+        self.from.word = word;
         self.leave();
     }
 }
@@ -351,16 +490,16 @@ mod tests {
         const WORDS: u32 = 300;
         for _ in 0..20 {
             let (block, barrier) =
-                (Block::new(0, Vec::new(), Vec::new(), 0), Barrier::new(THREADS as usize));
+                (Block::new(0, 0, Vec::new(), Vec::new(), 0), Barrier::new(THREADS as usize));
             // All threads at the end of the same list.
             let keep = |thread: u32| {
                 barrier.wait();
                 for word in (thread..WORDS * THREADS).step_by(THREADS as usize) {
                     let mut step = *NOTHING;
                     step.begin.cycles = word;
-                    assert_eq!(block.keep(word, vec![step])[0].begin.cycles, word);
+                    assert_eq!(block.keep(word, vec![step]).steps[0].begin.cycles, word);
                     let known = block.course(word).expect("kept");
-                    assert_eq!(known[0].begin.cycles, word);
+                    assert_eq!(known.steps[0].begin.cycles, word);
                 }
             };
             std::thread::scope(|scope| {

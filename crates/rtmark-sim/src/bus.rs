@@ -144,12 +144,6 @@ impl Bus {
         self.place(address)
     }
 
-    /// The memory that code was last fetched from.
-    #[inline(always)]
-    pub const fn code_memory(&self) -> usize {
-        self.code_range.memory
-    }
-
     /// Reads `N` bytes from the flash that code was last fetched from, or `None` if they
     /// are not all there.
     #[inline(always)]

@@ -7,6 +7,7 @@
 //! in RAM is each machine's own, and forgotten a page at a time when it is
 //! written over.
 
+use std::sync::atomic::{AtomicI8, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use crate::block::Block;
@@ -17,13 +18,15 @@ use crate::slow::leaps;
 use crate::soc::{Memory, MemoryKind, Soc};
 use crate::timing::Rules;
 
-const PAGE_SHIFT: u32 = 9;
+const PAGE_SHIFT: u32 = 11;
 /// Bytes of code in a page. Pages are aligned to their size.
 pub const PAGE_BYTES: u32 = 1 << PAGE_SHIFT;
 /// Halfwords in a page.
 const PAGE_HALFWORDS: usize = 1 << (PAGE_SHIFT - 1);
-/// The most instructions in a block: blocks may overlap, and longer ones gain little.
+/// The most instructions in a block: blocks may overlap.
 const BLOCK_SLOTS: usize = 32;
+/// The same of one that is executed often, of which there are few.
+const OFTEN_SLOTS: usize = 64;
 
 /// What is known of a piece of code: what begins at each halfword.
 #[derive(Debug)]
@@ -33,14 +36,29 @@ pub struct Page {
     blocks: [OnceLock<Box<Block>>; PAGE_HALFWORDS],
     /// Behind an IT: the block where its condition does not hold, and where it does.
     forks: [OnceLock<Box<[Block; 2]>>; PAGE_HALFWORDS],
+    /// How much more often each branch has been seen to be taken than not.
+    taken: [AtomicI8; PAGE_HALFWORDS],
 }
 
 impl Page {
+    // Too large for the stack of whoever only asks for a page.
+    #[inline(never)]
+    fn boxed() -> Box<Self> {
+        Box::new(Self::new())
+    }
+
+    #[inline(never)]
+    fn shared() -> Arc<Self> {
+        Arc::new(Self::new())
+    }
+
+    #[expect(clippy::large_stack_arrays, reason = "on its way to the heap, once a page")]
     fn new() -> Self {
         Self {
             slots: [const { OnceLock::new() }; PAGE_HALFWORDS],
             blocks: [const { OnceLock::new() }; PAGE_HALFWORDS],
             forks: [const { OnceLock::new() }; PAGE_HALFWORDS],
+            taken: [const { AtomicI8::new(0) }; PAGE_HALFWORDS],
         }
     }
 
@@ -48,7 +66,16 @@ impl Page {
     /// the page and the block is known.
     #[inline(always)]
     pub fn block(&self, offset: u32) -> Option<&Block> {
-        self.blocks.get((offset / 2) as usize)?.get().map(Box::as_ref)
+        self.blocks.get((offset / 2) as usize)?.get().map(|block| block.latest())
+    }
+
+    /// Notes that a branch in the page has been taken, or has not.
+    pub fn note_branch(&self, offset: u32, is_taken: bool) {
+        if let Some(taken) = self.taken.get((offset / 2) as usize) {
+            let more = taken.load(Ordering::Relaxed);
+            let more = if is_taken { more.saturating_add(1) } else { more.saturating_sub(1) };
+            taken.store(more, Ordering::Relaxed);
+        }
     }
 
     /// The same behind an IT.
@@ -82,15 +109,24 @@ struct Window {
     size: u32,
     /// The size of its memory's lines, if it matters when one is entered.
     line_bytes: Option<u32>,
+    /// Their size whether it matters or not, as a power of two.
+    line_shift: u32,
     pages: Pages,
 }
 
 impl Window {
     fn new(base: u32, memory: &Memory) -> Self {
+        let line_shift = memory.timing.line_bytes.trailing_zeros();
         let line_bytes = u32::from(memory.timing.line_bytes);
         let line_bytes = Some(line_bytes).filter(|_| memory.timing.wait_states > 0);
         let pages = (base % PAGE_BYTES + memory.size).div_ceil(PAGE_BYTES) as usize;
-        Self { base, size: memory.size, line_bytes, pages: Pages::new(memory.kind, pages) }
+        Self {
+            base,
+            size: memory.size,
+            line_bytes,
+            line_shift,
+            pages: Pages::new(memory.kind, pages),
+        }
     }
 
     const fn covers(&self, address: u32) -> bool {
@@ -112,8 +148,8 @@ impl Window {
     fn page(&mut self, address: u32) -> &Page {
         let (at, _) = self.place(address);
         match &mut self.pages {
-            Pages::Shared(pages) => pages[at].get_or_init(|| Box::new(Page::new())),
-            Pages::Own(pages) => pages[at].get_or_insert_with(|| Arc::new(Page::new())),
+            Pages::Shared(pages) => pages[at].get_or_init(Page::boxed),
+            Pages::Own(pages) => pages[at].get_or_insert_with(Page::shared),
         }
     }
 
@@ -173,16 +209,17 @@ impl Window {
     }
 
     /// The block at an address. Where that stands behind an IT, `group` says with which
-    /// ITSTATE, and whether its condition holds.
+    /// ITSTATE, and whether its condition holds. It has so many slots at most.
     fn block(
         &mut self,
         decoder: &Decoder,
         bus: &mut Bus,
         address: u32,
         group: Option<(u8, bool)>,
+        most: usize,
     ) -> Option<Block> {
         let page_end = address | (PAGE_BYTES - 1);
-        let mut slots: Vec<Slot> = Vec::with_capacity(BLOCK_SLOTS);
+        let mut slots: Vec<Slot> = Vec::with_capacity(most);
         let (mut at, mut reached) = (address, address);
         let (base, line_bytes) = (self.base, self.line_bytes);
         let mut push = |slots: &mut Vec<Slot>, slot: Slot| {
@@ -214,7 +251,7 @@ impl Window {
             }
         }
         while slots.last().is_none_or(|last| !ends_block(last))
-            && slots.len() < BLOCK_SLOTS
+            && slots.len() < most
             && next | (PAGE_BYTES - 1) == page_end
             && let Some(slot) = self.checked_slot(decoder, bus, next)
             && slot.op != Op::Stop
@@ -240,11 +277,13 @@ impl Window {
                 its.resize(slots.len(), before);
             }
         }
-        (!slots.is_empty()).then(|| Block::new(address, slots, its, decoder.rules.refill))
+        let line = (address - base) >> self.line_shift;
+        (!slots.is_empty()).then(|| Block::new(address, line, slots, its, decoder.rules.refill))
     }
 
     /// The branch at an address, if the block is to go on at its target: where it always
-    /// leads there, or leads back, as loops do.
+    /// leads there, or has mostly done so; before that is known, where it leads back, as loops
+    /// do.
     fn followed(
         &mut self,
         decoder: &Decoder,
@@ -254,7 +293,12 @@ impl Window {
     ) -> Option<Slot> {
         let (followed, target) = (slot.followed()?, slot.imm);
         let same_page = (address ^ target) & !(PAGE_BYTES - 1) == 0;
-        let expected = matches!(slot.op, Op::B | Op::Bl) || target <= address;
+        let (_, within) = self.place(address);
+        let expected = matches!(slot.op, Op::B | Op::Bl)
+            || match self.page(address).taken[within].load(Ordering::Relaxed) {
+                0 => target <= address,
+                more => more > 0,
+            };
         if !same_page || !expected {
             return None;
         }
@@ -273,7 +317,7 @@ impl Clone for Window {
             Pages::Shared(pages) => Pages::Shared(Arc::clone(pages)),
             Pages::Own(pages) => Pages::new(MemoryKind::Ram, pages.len()),
         };
-        Self { base: self.base, size: self.size, line_bytes: self.line_bytes, pages }
+        Self { pages, ..*self }
     }
 }
 
@@ -397,10 +441,26 @@ impl Code {
         let Some(window) = self.windows.iter_mut().find(|window| window.covers(address)) else {
             return false;
         };
-        let Some(block) = window.block(&self.decoder, bus, address, None) else { return false };
+        let Some(block) = window.block(&self.decoder, bus, address, None, BLOCK_SLOTS) else {
+            return false;
+        };
         let (_, within) = window.place(address);
         window.page(address).blocks[within].get_or_init(|| Box::new(block));
         true
+    }
+
+    /// Forms the block at an address once more, by what has been seen of its branches.
+    pub fn remake_block(&mut self, bus: &mut Bus, address: u32) {
+        let Some(window) = self.windows.iter_mut().find(|window| window.covers(address)) else {
+            return;
+        };
+        let Some(again) = window.block(&self.decoder, bus, address, None, OFTEN_SLOTS) else {
+            return;
+        };
+        let (_, within) = window.place(address);
+        if let Some(block) = window.page(address).blocks[within].get() {
+            block.replace(again);
+        }
     }
 
     /// Makes the blocks known that begin behind an IT, which leaves this ITSTATE.
@@ -408,7 +468,8 @@ impl Code {
         let Some(window) = self.windows.iter_mut().find(|window| window.covers(address)) else {
             return false;
         };
-        let mut block = |holds| window.block(&self.decoder, bus, address, Some((it, holds)));
+        let mut block =
+            |holds| window.block(&self.decoder, bus, address, Some((it, holds)), BLOCK_SLOTS);
         let (Some(fails), Some(holds)) = (block(false), block(true)) else { return false };
         let (_, within) = window.place(address);
         window.page(address).forks[within].get_or_init(|| Box::new([fails, holds]));

@@ -44,6 +44,7 @@ mod dwt;
 mod exception;
 mod exec;
 mod fault;
+mod fetch;
 mod float;
 mod float_context;
 mod give_way;

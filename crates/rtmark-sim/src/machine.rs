@@ -26,7 +26,7 @@ use crate::stop::FaultPolicy;
 use crate::system::System;
 use crate::timing::pace::{self, Pace};
 use crate::timing::pipeline;
-use crate::timing::{LineMemory, Rules};
+use crate::timing::{LineMemories, LineMemory, Rules};
 use crate::watch::{Hit, Watch, WatchId, Watches};
 
 /// Why an image was not loaded.
@@ -144,7 +144,7 @@ pub struct Machine {
     /// it under the mask; [`NO_LINE`] when it is to be entered anew.
     pub(crate) line: u32,
     pub(crate) line_mask: u32,
-    pub(crate) lines: Vec<LineMemory>,
+    pub(crate) lines: LineMemories,
     /// The memory whose lines the pipeline waits for.
     pub(crate) slow: SlowLines,
     /// The instruction that has been fetched before it entered the pipeline, or [`NOT_FETCHED`].
@@ -242,7 +242,7 @@ impl Machine {
     /// Does something that advances the progress of the whole machine.
     #[inline(always)]
     pub(crate) fn within<T>(&mut self, act: impl FnOnce(&mut Self, &mut Pass<'_>) -> T) -> T {
-        let mut at = Pass::within(self.progress());
+        let mut at = Pass::from(self.progress());
         let result = act(self, &mut at);
         self.set_progress(Progress { pc: at.target, ..at.progress() });
         result
@@ -278,7 +278,7 @@ impl Machine {
             line: NO_LINE,
             fetched: NOT_FETCHED,
             line_mask: u32::MAX,
-            lines: slow.read_paths(soc),
+            lines: LineMemories::new(slow.read_paths(soc)),
             protected: false,
             guards: Guards::default(),
             spent: Spent::default(),
@@ -375,9 +375,7 @@ impl Machine {
         self.system = System::new(&self.soc, self.features);
         self.spent = Spent::default();
         self.update_protection();
-        for memory in &mut self.lines {
-            memory.reset();
-        }
+        self.lines.for_each(LineMemory::reset);
         self.devices.reset(&self.soc, &mut self.lines);
         self.rtt.reset();
         (self.line, self.line_mask, self.fetched) = (NO_LINE, u32::MAX, NOT_FETCHED);
@@ -460,7 +458,7 @@ impl Machine {
 
     /// Empties the buffers and caches of all memories, as if nothing had been read yet.
     pub fn empty_caches(&mut self) {
-        self.lines.iter_mut().for_each(LineMemory::empty);
+        self.lines.for_each(LineMemory::empty);
         (self.line, self.line_mask) = (NO_LINE, u32::MAX);
         self.empty_slow_lines();
     }

@@ -3,16 +3,16 @@
 //! A block's course says beforehand how many of its instructions come before the deadline:
 //! the cycle in which anything but the next instruction is to be looked at, a clock, a
 //! pending exception, an IT block, the end of the run. Whatever changes one of these moves
-//! the deadline, and whatever takes longer than its course says looks at it again. This is
-//! also where instruction fetches wait for their memories; what a pipeline makes of it all
-//! is told to [`crate::stage`].
+//! the deadline, and whatever takes longer than its course says looks at it again. What
+//! instruction fetches wait for is told by [`crate::fetch`]; what a pipeline makes of it all is
+//! told to [`crate::stage`].
 
 use rtmark_units::Cycles;
 
 use crate::block::{Block, Pass};
 use crate::code::Page;
 use crate::cpu::after_it;
-use crate::exec::{Flow, Trap};
+use crate::exec::{Ending, Flow, Trap};
 use crate::give_way::Stand;
 use crate::isa::{Op, Slot};
 use crate::machine::{Machine, NOT_FETCHED, Sleep};
@@ -85,82 +85,87 @@ impl Machine {
     /// Executes from one page until the program leaves it or something else is due.
     #[inline(always)]
     fn run_in_page<const PIPELINED: bool>(&mut self, page: &Page, base: u32) -> Result<(), Stop> {
-        let mut state = self.progress();
+        if let Some(place) = self.bus.code_place(self.cpu.pc) {
+            self.lines.approach(place.memory);
+        }
+        let mut at = Pass::from(self.progress());
         // ITSTATE before the next block.
         let mut it = 0;
-        while state.cycles < self.deadline {
-            let offset = state.pc.wrapping_sub(base);
-            let block =
-                if it == 0 { page.block(offset) } else { self.fork(page, offset, state.pc, it) };
+        while at.from.cycles < self.deadline {
+            let pc = at.from.pc;
+            let offset = pc.wrapping_sub(base);
+            let block = if it == 0 { page.block(offset) } else { self.fork(page, offset, pc, it) };
             let Some(block) = block else { break };
-            let steps = if PIPELINED {
-                let known = block.course(state.word);
-                let Some(steps) = known.or_else(|| self.make_course(block, state)) else {
-                    self.set_progress(state);
+            let course = if PIPELINED {
+                let known = block.course(at.from.word);
+                let Some(course) = known.or_else(|| self.make_course(block, at.from)) else {
+                    self.set_progress(at.from);
                     self.suspend(it);
                     self.renew_pace();
                     return Ok(());
                 };
-                steps
+                course
             } else {
                 &block.outline
             };
-            let (Some(first), Some(last)) = (steps.first(), steps.last()) else { break };
-            let (first, last) = (first.begin, u64::from(last.begin.cycles));
             // Without a pipeline an instruction executes when it enters.
-            let until_first = if PIPELINED { u64::from(first.cycles) } else { 0 };
-            let end = state.pc.wrapping_add(block.first_reach);
-            let is_elsewhere = self.is_elsewhere(state.pc, end);
+            let until_first = if PIPELINED { u64::from(course.first) } else { 0 };
+            let end = pc.wrapping_add(block.first_reach);
             // The target of a jump is fetched while the pipeline is refilled.
-            let is_target = PIPELINED && state.word & TAKEN != 0;
-            if is_target && is_elsewhere {
-                state.cycles = self.fetch_lines(state.pc, end, state.cycles);
+            let is_target = PIPELINED && at.from.word & TAKEN != 0;
+            let is_fetched = !self.is_elsewhere(pc, end)
+                || PIPELINED && at.from.word & ENTERED != 0 && self.fetched == pc;
+            if is_target && self.is_elsewhere(pc, end) {
+                at.from.cycles = self.fetch_first(block, pc, end, at.from.cycles);
             }
-            let mut is_late = state.cycles + last >= self.deadline;
-            if PIPELINED && is_late && state.cycles + until_first >= self.deadline {
+            if PIPELINED && at.from.cycles + until_first >= self.deadline {
                 // It has entered, and waits for its turn.
-                state.cycles += until_first;
-                state.word = first.word | ENTERED;
-                self.fetched = if is_target { state.pc } else { NOT_FETCHED };
+                at.from.cycles += until_first;
+                at.from.word = course.steps[0].begin.word | ENTERED;
+                self.fetched = if is_target { pc } else { NOT_FETCHED };
                 break;
             }
-            if !is_target
-                && is_elsewhere
-                && !(PIPELINED && state.word & ENTERED != 0 && self.fetched == state.pc)
-            {
-                let began = state.cycles + until_first;
-                state.cycles = self.fetch_lines(state.pc, end, began) - until_first;
-                is_late = state.cycles + last >= self.deadline;
+            if !is_target && !is_fetched {
+                let began = at.from.cycles + until_first;
+                at.from.cycles = self.fetch_first(block, pc, end, began) - until_first;
             }
-            let mut at = Pass::through(steps, state);
-            if is_late {
-                at.leave_before(self.deadline);
-                at.goes_on();
-            }
-            let outcome = self.execute(&mut at);
-            state = at.progress();
-            if let Err(trap) = outcome {
-                let executed = at.index();
-                self.set_progress(state);
-                let Some(slot) = steps.get(executed).map(|step| step.slot) else { break };
-                if trap == Trap::InvalidState {
-                    self.cpu.pc = at.target;
+            let ending = if at.from.cycles + u64::from(course.last) < self.deadline {
+                at.enter(course);
+                self.execute_from(course.run, &mut at)
+            } else {
+                at.enter_until(course, self.deadline);
+                self.execute(&mut at)
+            };
+            let flow = match ending {
+                Ending::Next => Flow::Next,
+                Ending::Jump => Flow::Jump,
+                Ending::Trap(trap) => {
+                    let executed = at.index();
+                    self.set_progress(at.progress());
+                    let Some(slot) = course.steps.get(executed).map(|step| step.slot) else {
+                        return Ok(());
+                    };
+                    if trap == Trap::InvalidState {
+                        self.cpu.pc = at.target;
+                    }
+                    let undone = trap.undoes_instruction();
+                    let it = block.it_before(executed);
+                    self.cpu.it = if undone { it } else { after_it(it) };
+                    self.end_trapped(trap, at.address(), slot)?;
+                    if self.cpu.it != 0 {
+                        self.attend_soon();
+                    }
+                    return Ok(());
                 }
-                let undone = trap.undoes_instruction();
-                let it = block.it_before(executed);
-                self.cpu.it = if undone { it } else { after_it(it) };
-                self.end_trapped(trap, at.address(), slot)?;
-                if self.cpu.it != 0 {
-                    self.attend_soon();
-                }
-                return Ok(());
+            };
+            if block.is_young() {
+                self.look_at_exit(page, base, block, &at, flow);
             }
-            state.instructions += 1;
-            state.cycles += u64::from(at.begin().cost);
+            at.advance();
             it = 0;
-            if outcome == Ok(Flow::Jump) {
-                state.pc = at.target;
-                state.word |= TAKEN;
+            if flow == Flow::Jump {
+                at.from.pc = at.target;
+                at.from.word |= TAKEN;
             } else if block.has_it() {
                 it = block.it_before(at.index() + 1);
                 if it != 0 && !at.is_behind_it() {
@@ -168,9 +173,20 @@ impl Machine {
                 }
             }
         }
-        self.set_progress(state);
+        self.set_progress(at.from);
         self.suspend(it);
         Ok(())
+    }
+
+    /// Looks at the branches of a pass that ends: blocks are to go on where they mostly lead.
+    #[inline(never)]
+    fn look_at_exit(&mut self, page: &Page, base: u32, block: &Block, at: &Pass<'_>, flow: Flow) {
+        for (address, is_taken) in at.branches(flow) {
+            page.note_branch(address.wrapping_sub(base), is_taken);
+        }
+        if block.count_exit() {
+            self.code.remake_block(&mut self.bus, at.from.pc);
+        }
     }
 
     /// The block behind an IT, as its condition holds or not.
@@ -494,63 +510,5 @@ impl Machine {
             Sleep::Interrupt => false,
             Sleep::Event => std::mem::take(&mut self.event),
         }
-    }
-
-    /// Whether an instruction, by the addresses of its first and last halfword, reaches
-    /// beyond the line that code is fetched from.
-    #[inline(always)]
-    const fn is_elsewhere(&self, first: u32, last: u32) -> bool {
-        ((first ^ self.line) | (last ^ self.line)) & self.line_mask != 0
-    }
-
-    /// Waits for the instruction that executes next, unless that is fetched already.
-    pub(crate) fn fetch(&mut self, pc: u32, size: u8) {
-        let last = pc.wrapping_add(u32::from(size) - 2);
-        if self.fetched != pc && self.is_elsewhere(pc, last) {
-            self.cycles = self.fetch_lines(pc, last, self.cycles);
-        }
-        self.fetched = NOT_FETCHED;
-    }
-
-    /// Fetches the next instruction of a block, which enters a line: the cycles that the
-    /// core waits for it.
-    #[inline(always)]
-    pub(crate) fn fetch_next(&mut self, at: &Pass<'_>, line: &Slot) -> u64 {
-        let Some(memory) = self.lines.get_mut(self.bus.code_memory()) else { return 0 };
-        self.line = line.imm;
-        if memory.reads_ahead(line.aux) {
-            memory.enter_next(at.now())
-        } else if memory.enter_kept(line.aux, at.now()) || memory.fetches_at_once() {
-            0
-        } else {
-            memory.enter(line.aux, at.now())
-        }
-    }
-
-    /// Waits for the lines of an instruction; answers the cycle in which it is there.
-    #[inline(always)]
-    fn fetch_lines(&mut self, first: u32, last: u32, mut now: u64) -> u64 {
-        if (first ^ self.line) & self.line_mask != 0 {
-            now += self.enter_line(first, now);
-        }
-        if (last ^ self.line) & self.line_mask != 0 {
-            now += self.enter_last_line(last, now);
-        }
-        now
-    }
-
-    #[inline(never)]
-    fn enter_last_line(&mut self, address: u32, now: u64) -> u64 {
-        self.enter_line(address, now)
-    }
-
-    /// Begins to execute from the line of an address: the cycles that the core waits.
-    #[inline(always)]
-    fn enter_line(&mut self, address: u32, now: u64) -> u64 {
-        let Some(place) = self.bus.code_place(address) else { return 0 };
-        let Some(memory) = self.lines.get_mut(place.memory) else { return 0 };
-        self.line = address;
-        self.line_mask = memory.line_mask();
-        memory.fetch(place.offset, now)
     }
 }

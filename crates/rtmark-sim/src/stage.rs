@@ -5,7 +5,7 @@
 //! execution shows: conditions, waits of memories, accesses in parts, slow operations,
 //! and when the pipeline runs empty or begins anew. Other cores pass by.
 
-use crate::block::{Block, Pass, Step};
+use crate::block::{Block, Course, Pass, Step};
 use crate::bus::Place;
 use crate::cpu::is_ici;
 use crate::exec::partial::rest;
@@ -90,14 +90,14 @@ impl Machine {
         &mut self,
         block: &'a Block,
         from: Progress,
-    ) -> Option<&'a [Step]> {
+    ) -> Option<&'a Course> {
         let describe = self.rules.describe?;
-        let mut steps = block.outline.to_vec();
+        let mut steps = block.outline.steps.to_vec();
         let mut entered = Entered { word: from.word, cost: 0 };
         let mut cycles = 0;
         let mut of_line = false;
         let mut count = 0;
-        for (at, Step { slot, begin }) in steps.iter_mut().enumerate() {
+        for (at, Step { slot, begin, .. }) in steps.iter_mut().enumerate() {
             let line = slot.op == Op::Line;
             if line && entered.word & TAKEN != 0 {
                 // The target of a jump is fetched while the pipeline is refilled.
@@ -111,7 +111,7 @@ impl Machine {
                 let pc = from.pc.wrapping_add_signed(begin.offset.into());
                 let condition = match block.it_before(at) {
                     0 => Condition::None,
-                    _ if block.outline[at + usize::from(line)].slot.op == Op::Skip => {
+                    _ if block.outline.steps[at + usize::from(line)].slot.op == Op::Skip => {
                         Condition::Failed
                     }
                     _ => Condition::Passed,

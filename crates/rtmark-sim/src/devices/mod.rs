@@ -26,7 +26,7 @@ use crate::exec::{Done, Trap};
 use crate::machine::{Machine, NO_LINE};
 use crate::nvic::FIRST_INTERRUPT;
 use crate::soc::{Peripheral, PeripheralClock, PeripheralKind, Soc};
-use crate::timing::LineMemory;
+use crate::timing::LineMemories;
 
 use nrf_clock::NrfClock;
 use registers::Registers;
@@ -53,7 +53,7 @@ pub struct Env<'a> {
     pub bus: &'a Bus,
     pub console: &'a mut Vec<u8>,
     /// The read paths of the soc's memories, in the order of the soc file.
-    pub memories: &'a mut [LineMemory],
+    pub memories: &'a mut LineMemories,
     pub effects: Effects,
 }
 
@@ -246,7 +246,7 @@ impl Devices {
 
     /// Puts every device into the state after a reset, and with it the memories that
     /// registers control.
-    pub fn reset(&mut self, soc: &Soc, memories: &mut [LineMemory]) {
+    pub fn reset(&mut self, soc: &Soc, memories: &mut LineMemories) {
         let unmodelled = std::mem::take(&mut self.unmodelled);
         *self = Self { strictness: self.strictness, unmodelled, ..Self::new(soc) };
         for attached in &self.attached {

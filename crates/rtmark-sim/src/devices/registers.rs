@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::{Env, Registered};
 use crate::soc::{Act, ActHow, Control, FollowHow, Peripheral, Register, Soc};
-use crate::timing::{LineMemory, Setting, Switch};
+use crate::timing::{LineMemories, LineMemory, Setting, Switch};
 
 /// A register's rules, with the names in them looked up.
 #[derive(Debug)]
@@ -103,7 +103,7 @@ impl Registers {
     }
 
     /// Has the memories do what the registers say.
-    pub fn control_memories(&self, memories: &mut [LineMemory]) {
+    pub fn control_memories(&self, memories: &mut LineMemories) {
         for rules in self.rules.iter() {
             if let (Some(control), Some(memory)) = (&rules.register.controls, rules.memory) {
                 apply(control, self.value(rules.register.offset), &mut memories[memory]);

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use super::{Done, Trap};
+use super::{Done, Trap, Turn};
 use crate::cpu::{CONTROL_FPCA, CONTROL_SFPA};
 use crate::float::{Context, INEXACT, Rounding};
 use crate::isa::{Group, Op, Slot};
@@ -20,7 +20,7 @@ impl Machine {
         match s.op.group() {
             Group::FloatMemory => self.fp_memory(s),
             Group::FloatTransfer => {
-                self.fp_transfer(s);
+                self.fp_transfer(s.op, s);
                 Ok(())
             }
             _ => {
@@ -81,6 +81,19 @@ impl Machine {
         }
     }
 
+    /// VLDR of one word among the code; answers whether it is at hand.
+    #[inline(always)]
+    pub(super) fn load_float_literal(&mut self, turn: &mut Turn<'_, '_>, s: &Slot) -> bool {
+        if s.aux & 0xFF != 1 {
+            return false;
+        }
+        let value = self.read_literal_at_once(turn, s.imm);
+        if let Some(value) = value {
+            self.cpu.s[at(s.d)] = value;
+        }
+        value.is_some()
+    }
+
     /// VSTR of one word, in the same way.
     #[inline(always)]
     pub(super) fn store_float(&mut self, s: &Slot, address: u32) -> bool {
@@ -91,6 +104,36 @@ impl Machine {
             }
             _ => false,
         }
+    }
+
+    /// Arithmetic whose result one look shows; answers whether it does.
+    #[inline(always)]
+    pub(super) fn fp_at_once(&mut self, op: Op, s: &Slot) -> bool {
+        let registers = &self.cpu.s;
+        let (d, n, m) = (registers[at(s.d)], registers[at(s.n)], registers[at(s.m)]);
+        let context = Context::new(&mut self.cpu.fpscr);
+        let result = match op {
+            Op::Vadd => context.add_at_once(n, m),
+            Op::Vsub => context.subtract_at_once(n, m),
+            Op::Vmul => context.multiply_at_once(n, m),
+            Op::Vdiv => context.divide_at_once(n, m),
+            Op::Vfma => context.multiply_add_at_once(d, n, m),
+            Op::Vfms => context.multiply_add_at_once(d, n ^ SIGN, m),
+            Op::Vabs => Some(m & !SIGN),
+            Op::Vneg => Some(m ^ SIGN),
+            Op::VmovR => Some(m),
+            Op::VmovI => Some(s.imm),
+            Op::Vcmp | Op::Vcmpe | Op::VcmpZ | Op::VcmpeZ => {
+                let right = if matches!(op, Op::VcmpZ | Op::VcmpeZ) { 0 } else { m };
+                let Some(flags) = Context::compare_at_once(d, right) else { return false };
+                self.cpu.fpscr = self.cpu.fpscr & 0x0FFF_FFFF | flags;
+                return true;
+            }
+            _ => None,
+        };
+        let Some(result) = result else { return false };
+        self.cpu.s[at(s.d)] = result;
+        true
     }
 
     #[inline(never)]
@@ -167,9 +210,9 @@ impl Machine {
     }
 
     #[inline(always)]
-    pub(super) fn fp_transfer(&mut self, s: &Slot) {
+    pub(super) fn fp_transfer(&mut self, op: Op, s: &Slot) {
         let cpu = &mut self.cpu;
-        match s.op {
+        match op {
             Op::VmovToCore => cpu.set(s.d, cpu.s[at(s.n)]),
             Op::VmovFromCore => cpu.s[at(s.n)] = cpu.get(s.d),
             Op::VmovPairToCore => {

@@ -1,7 +1,7 @@
 //! Loads, stores and branches through memory (DDI 0403, A7.7 and B2.3).
 
 use super::datum::{Datum, Loaded, is_aligned};
-use super::{Done, Flow, Outcome, Trap};
+use super::{Done, Flow, Outcome, Trap, Turn};
 use crate::block::Pass;
 use crate::isa::{Op, Slot};
 use crate::machine::Machine;
@@ -65,8 +65,27 @@ impl Machine {
         self.aside(at, |machine| D::store(machine, address, value))
     }
 
-    /// A word among the code, if that is in flash, where most are; otherwise none. The core
-    /// has waited for it.
+    /// A word among the code, if that is in flash, where most are, and one look shows how long
+    /// the core waits for it; otherwise none.
+    #[inline(always)]
+    pub(super) fn read_literal_at_once(
+        &mut self,
+        at: &mut Turn<'_, '_>,
+        address: u32,
+    ) -> Option<u32> {
+        let (bytes, place) = self.bus.near_code(address)?;
+        let (deadline, has_pipeline) = (self.deadline, self.rules.describe.is_some());
+        let is_read = !self.protected
+            && !self.slow.is_at(place)
+            && self
+                .lines
+                .near_mut()
+                .read_at_once(place.offset, |waits| !has_pipeline && at.wait(waits, deadline));
+        is_read.then_some(u32::from_le_bytes(bytes))
+    }
+
+    /// The same however long the core waits for it.
+    /// The same if the core waits for it.
     #[inline(always)]
     pub(super) fn read_literal(&mut self, at: &mut Pass<'_>, address: u32) -> Option<u32> {
         let (bytes, place) = self.bus.near_code(address)?;

@@ -78,6 +78,10 @@ impl Trap {
 pub enum Flow {
     /// At the next instruction, to which the program counter already points.
     Next,
+    /// There too, but not within this pass.
+    Leave,
+    /// Nothing has been done: the quick way does not lead to the end.
+    Aside,
     /// Where the program counter points now.
     Jump,
 }
@@ -87,3 +91,35 @@ pub type Outcome = Result<Flow, Trap>;
 
 /// The result of a part of an instruction that never jumps.
 pub type Done = Result<(), Trap>;
+
+/// The same in a single register, so that the compiler makes jumps of calls that answer it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    Next,
+    Jump,
+    Trap(Trap),
+}
+
+const _: () = assert!(size_of::<Ending>() == 1);
+
+impl From<Outcome> for Ending {
+    #[inline(always)]
+    fn from(outcome: Outcome) -> Self {
+        match outcome {
+            Ok(Flow::Jump) => Self::Jump,
+            Ok(_) => Self::Next,
+            Err(trap) => Self::Trap(trap),
+        }
+    }
+}
+
+impl From<Ending> for Outcome {
+    #[inline(always)]
+    fn from(ending: Ending) -> Self {
+        match ending {
+            Ending::Next => Ok(Flow::Next),
+            Ending::Jump => Ok(Flow::Jump),
+            Ending::Trap(trap) => Err(trap),
+        }
+    }
+}

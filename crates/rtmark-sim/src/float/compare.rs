@@ -7,13 +7,8 @@ use super::{Context, INVALID, Number};
 impl Context<'_> {
     /// FPCompare: the N, Z, C and V bits as the FPSCR holds them.
     pub fn compare(&mut self, x: u32, y: u32, quiet_nan_is_invalid: bool) -> u32 {
-        if is_plain(x) && is_plain(y) {
-            return match f32::from_bits(x).partial_cmp(&f32::from_bits(y)) {
-                Some(Ordering::Less) => 0b1000 << 28,
-                Some(Ordering::Greater) => 0b0010 << 28,
-                // Neither is a NaN.
-                Some(Ordering::Equal) | None => 0b0110 << 28,
-            };
+        if let Some(flags) = Self::compare_at_once(x, y) {
+            return flags;
         }
         let (a, b) = (self.unpack(x), self.unpack(y));
         let nan = |number| match number {
@@ -33,6 +28,20 @@ impl Context<'_> {
             self.raise(INVALID);
         }
         0b0011 << 28
+    }
+
+    /// The same of plain numbers.
+    #[inline(always)]
+    pub fn compare_at_once(x: u32, y: u32) -> Option<u32> {
+        if !is_plain(x) || !is_plain(y) {
+            return None;
+        }
+        Some(match f32::from_bits(x).partial_cmp(&f32::from_bits(y)) {
+            Some(Ordering::Less) => 0b1000 << 28,
+            Some(Ordering::Greater) => 0b0010 << 28,
+            // Neither is a NaN.
+            Some(Ordering::Equal) | None => 0b0110 << 28,
+        })
     }
 
     /// FPMaxNum and FPMinNum: a quiet NaN gives way to a number.

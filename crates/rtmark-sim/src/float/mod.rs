@@ -149,6 +149,37 @@ impl<'a> Context<'a> {
         (2..=254).contains(&exponent(result)).then_some(result)
     }
 
+    #[inline(always)]
+    pub fn add_at_once(&self, x: u32, y: u32) -> Option<u32> {
+        self.by_host([x, y], |[x, y]| x + y)
+    }
+
+    #[inline(always)]
+    pub fn subtract_at_once(&self, x: u32, y: u32) -> Option<u32> {
+        self.by_host([x, y], |[x, y]| x - y)
+    }
+
+    #[inline(always)]
+    pub fn multiply_at_once(&self, x: u32, y: u32) -> Option<u32> {
+        self.by_host([x, y], |[x, y]| x * y)
+    }
+
+    #[inline(always)]
+    pub fn divide_at_once(&self, x: u32, y: u32) -> Option<u32> {
+        self.by_host([x, y], |[x, y]| x / y)
+    }
+
+    /// In twice the width the product is exact. What the sum loses there does not matter unless
+    /// that leaves it right in the middle of two numbers.
+    #[inline(always)]
+    pub fn multiply_add_at_once(&self, addend: u32, x: u32, y: u32) -> Option<u32> {
+        const MIDDLE: u64 = 1 << 28;
+        self.by_host([addend, x, y], |[a, x, y]| {
+            let sum = f64::from(x) * f64::from(y) + f64::from(a);
+            if sum.to_bits() % (2 * MIDDLE) == MIDDLE { f32::NAN } else { sum as f32 }
+        })
+    }
+
     fn unpack(&mut self, bits: u32) -> Number {
         let negative = bits >> 31 == 1;
         let fraction = bits & 0x7F_FFFF;
@@ -270,7 +301,7 @@ impl<'a> Context<'a> {
     }
 
     pub fn add(&mut self, x: u32, y: u32) -> u32 {
-        if let Some(sum) = self.by_host([x, y], |[x, y]| x + y) {
+        if let Some(sum) = self.add_at_once(x, y) {
             return sum;
         }
         let (a, b) = (self.unpack(x), self.unpack(y));
@@ -301,7 +332,7 @@ impl<'a> Context<'a> {
     }
 
     pub fn subtract(&mut self, x: u32, y: u32) -> u32 {
-        if let Some(difference) = self.by_host([x, y], |[x, y]| x - y) {
+        if let Some(difference) = self.subtract_at_once(x, y) {
             return difference;
         }
         let (a, b) = (self.unpack(x), self.unpack(y));
@@ -321,7 +352,7 @@ impl<'a> Context<'a> {
 
     pub fn multiply(&mut self, x: u32, y: u32) -> u32 {
         use Number::{Finite, Infinite, Zero};
-        if let Some(product) = self.by_host([x, y], |[x, y]| x * y) {
+        if let Some(product) = self.multiply_at_once(x, y) {
             return product;
         }
         let (a, b) = (self.unpack(x), self.unpack(y));
@@ -343,6 +374,9 @@ impl<'a> Context<'a> {
     /// `addend + x * y`, rounded once.
     pub fn multiply_add(&mut self, addend: u32, x: u32, y: u32) -> u32 {
         use Number::{Finite, Infinite, Nan, Zero};
+        if let Some(sum) = self.multiply_add_at_once(addend, x, y) {
+            return sum;
+        }
         if let Some(sum) = self.by_host([addend, x, y], |[a, x, y]| x.mul_add(y, a)) {
             return sum;
         }
@@ -392,7 +426,7 @@ impl<'a> Context<'a> {
 
     pub fn divide(&mut self, x: u32, y: u32) -> u32 {
         use Number::{Finite, Infinite, Zero};
-        if let Some(quotient) = self.by_host([x, y], |[x, y]| x / y) {
+        if let Some(quotient) = self.divide_at_once(x, y) {
             return quotient;
         }
         let (a, b) = (self.unpack(x), self.unpack(y));

@@ -11,6 +11,6 @@ mod slot;
 mod text;
 
 pub use decode::{decode, is_wide};
-pub use op::{Group, Op};
+pub use op::{Group, Op, PerOp};
 pub use slot::Slot;
 pub use text::Disassembly;

@@ -5,6 +5,14 @@
 //! same share an operation: `ADDS R0, R0, #1` in 16 bits and in 32 bits are both
 //! [`Op::AddsI`].
 
+/// Something that there is one of for each operation.
+pub trait PerOp {
+    type Item;
+
+    /// The one of the operation with this number.
+    fn of<const OP: u16>(self) -> Self::Item;
+}
+
 macro_rules! operations {
     ($($(#[$group_doc:meta])* $group:ident { $($name:ident,)* })*) => {
         /// What an instruction does. Suffixes: `s` sets the flags, `I` an immediate
@@ -29,6 +37,13 @@ macro_rules! operations {
             pub const fn name(self) -> &'static str {
                 match self {
                     $($(Self::$name => stringify!($name),)*)*
+                }
+            }
+
+            /// What belongs to this operation.
+            pub fn pick<P: PerOp>(self, from: P) -> P::Item {
+                match self {
+                    $($(Self::$name => from.of::<{ Self::$name as u16 }>(),)*)*
                 }
             }
 
@@ -201,6 +216,29 @@ impl Op {
             (Self::AddX, 0) => Self::AddLsl,
             _ => self,
         }
+    }
+
+    /// Whether a single load or store writes its base back.
+    pub const fn moves_base(self) -> bool {
+        matches!(
+            self,
+            Self::LdrPre
+                | Self::LdrbPre
+                | Self::LdrhPre
+                | Self::LdrsbPre
+                | Self::LdrshPre
+                | Self::LdrPost
+                | Self::LdrbPost
+                | Self::LdrhPost
+                | Self::LdrsbPost
+                | Self::LdrshPost
+                | Self::StrPre
+                | Self::StrbPre
+                | Self::StrhPre
+                | Self::StrPost
+                | Self::StrbPost
+                | Self::StrhPost
+        )
     }
 
     /// Whether the instruction loads from the address in `imm`.

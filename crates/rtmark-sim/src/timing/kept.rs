@@ -9,7 +9,7 @@ pub const NO_LINE: u32 = u32::MAX;
 #[derive(Clone, Copy, Debug)]
 pub struct Kept {
     /// Where it is among the lines.
-    at: usize,
+    at: u8,
     /// Whether the next line is kept, too.
     pub is_followed: bool,
 }
@@ -41,7 +41,7 @@ impl LineCache {
     #[inline(always)]
     pub fn contains(&self, line: u32) -> bool {
         match self {
-            Self::Few(few) => few.lines.contains(&line),
+            Self::Few(few) => few.contains(line),
             Self::Many(many) => many.position(line).is_some(),
         }
     }
@@ -94,6 +94,11 @@ pub struct FewLines {
 
 impl FewLines {
     #[inline(always)]
+    pub fn contains(&self, line: u32) -> bool {
+        self.lines.contains(&line)
+    }
+
+    #[inline(always)]
     fn find(&mut self, line: u32) -> bool {
         let found = self.look_for(line);
         if let Some(kept) = found {
@@ -116,7 +121,7 @@ impl FewLines {
 
     /// The line at this place becomes the latest.
     #[inline(always)]
-    const fn note_use(&mut self, at: usize) {
+    const fn note_use(&mut self, at: u8) {
         if at == 1 {
             let [latest, other] = self.lines;
             self.lines = [other, latest];
@@ -124,7 +129,7 @@ impl FewLines {
     }
 
     #[inline(always)]
-    fn insert(&mut self, line: u32) {
+    pub fn insert(&mut self, line: u32) {
         self.lines = match self.capacity {
             0 => [NO_LINE, NO_LINE],
             1 => [line, NO_LINE],
@@ -138,7 +143,7 @@ impl FewLines {
 pub struct ManyLines {
     /// The kept lines by the order of their arrival, with when each was last used.
     lines: Vec<u32>,
-    last_uses: Vec<u64>,
+    last_uses: [u64; MANY],
     capacity: usize,
     /// What is known of the kept lines that share each hash, so that most lines are
     /// found or known to be absent at one look.
@@ -159,6 +164,8 @@ struct Hashed {
     followed: bool,
 }
 
+/// As many as a byte counts.
+const MANY: usize = 1 << u8::BITS;
 const HASHES: usize = 128;
 const EMPTY: Hashed = Hashed { line: NO_LINE, at: 0, count: 0, followed: false };
 
@@ -170,7 +177,7 @@ impl ManyLines {
     fn new(capacity: usize) -> Self {
         Self {
             lines: Vec::with_capacity(capacity),
-            last_uses: Vec::with_capacity(capacity),
+            last_uses: [0; MANY],
             capacity,
             hashed: [EMPTY; HASHES],
             uses: 0,
@@ -179,7 +186,7 @@ impl ManyLines {
 
     fn clear(&mut self) {
         self.lines.clear();
-        self.last_uses.clear();
+        self.last_uses = [0; MANY];
         self.hashed = [EMPTY; HASHES];
         self.uses = 0;
     }
@@ -199,7 +206,7 @@ impl ManyLines {
     #[inline(always)]
     fn find(&mut self, line: u32) -> bool {
         let Some(at) = self.position(line) else { return false };
-        self.note_use(at);
+        self.note_use(at as u8);
         true
     }
 
@@ -210,16 +217,14 @@ impl ManyLines {
             hashed.line != line || hashed.followed == self.position(line + 1).is_some(),
             "what is told of the line behind is true"
         );
-        (hashed.line == line).then_some(Kept { at: hashed.at.into(), is_followed: hashed.followed })
+        (hashed.line == line).then_some(Kept { at: hashed.at, is_followed: hashed.followed })
     }
 
     /// The line at this place becomes the latest.
     #[inline(always)]
-    fn note_use(&mut self, at: usize) {
-        if let Some(last_use) = self.last_uses.get_mut(at) {
-            self.uses += 1;
-            *last_use = self.uses;
-        }
+    fn note_use(&mut self, at: u8) {
+        self.uses += 1;
+        self.last_uses[usize::from(at)] = self.uses;
     }
 
     #[inline(never)]
@@ -227,8 +232,9 @@ impl ManyLines {
         self.uses += 1;
         let at = if self.lines.len() < self.capacity {
             self.lines.push(line);
-            self.last_uses.push(self.uses);
-            self.lines.len() - 1
+            let at = self.lines.len() - 1;
+            self.last_uses[at] = self.uses;
+            at
         } else {
             let oldest = (0..self.capacity).min_by_key(|&at| self.last_uses[at]).unwrap_or(0);
             let leaving = std::mem::replace(&mut self.lines[oldest], line);

@@ -212,20 +212,58 @@ impl LineMemory {
         if self.fetches_at_once() { 0 } else { self.enter(offset >> self.line_shift, now) }
     }
 
-    /// Begins to execute from a line which one look shows to be kept, of a memory that reads
-    /// ahead; answers whether it has begun. It is not the line that is being read ahead.
+    /// Begins to execute from a line of a memory that reads ahead and keeps lines, if one look
+    /// shows how; answers whether it has begun. The core may be made to wait by `wait`, which
+    /// answers whether it does.
     #[inline(always)]
-    pub fn enter_kept(&mut self, line: u32, now: u64) -> bool {
+    pub fn enter_at_once(&mut self, line: u32, now: u64, wait: impl FnOnce(u64) -> bool) -> bool {
         if !self.settles {
-            return false;
+            return self.fetches_at_once();
         }
-        let Some(kept) = self.instructions.look_for(line) else { return false };
+        if self.prefetch.line == line {
+            let waits = self.prefetch.ready.saturating_sub(now);
+            if waits > 0 {
+                if !wait(waits) {
+                    return false;
+                }
+                self.waited += waits;
+            }
+            self.buffered = line;
+            if !self.instructions.contains(line + 1) {
+                let ready = now + waits + 1 + self.wait_states;
+                self.prefetch = Prefetch { line: line + 1, ready };
+            }
+            return true;
+        }
+        let Some(kept) = self.instructions.look_for(line) else {
+            return self.insert_at_once(line, now, wait);
+        };
         if self.buffered != line {
             self.instructions.note_use(kept);
             self.buffered = line;
         }
         if !kept.is_followed {
             self.prefetch = Prefetch { line: line + 1, ready: now + 1 + self.wait_states };
+        }
+        true
+    }
+
+    /// The same of a line that is not kept, which shows in a cache of few.
+    #[inline(always)]
+    fn insert_at_once(&mut self, line: u32, now: u64, wait: impl FnOnce(u64) -> bool) -> bool {
+        let LineCache::Few(few) = &mut self.instructions else { return false };
+        let mut ready = now + 1 + self.wait_states;
+        if self.buffered != line {
+            if !wait(self.fetch_waits) {
+                return false;
+            }
+            few.insert(line);
+            self.buffered = line;
+            self.waited += self.fetch_waits;
+            ready += self.fetch_waits;
+        }
+        if !few.contains(line + 1) {
+            self.prefetch = Prefetch { line: line + 1, ready };
         }
         true
     }
@@ -283,6 +321,20 @@ impl LineMemory {
         if self.prefetches && !(self.keeps_instructions && self.instructions.contains(line)) {
             self.prefetch = Prefetch { line, ready: now + 1 + self.wait_states };
         }
+    }
+
+    /// Reads data at `offset`, if one look shows how; answers whether it has. The core may be
+    /// made to wait by `wait`, which answers whether it does.
+    #[inline(always)]
+    pub fn read_at_once(&mut self, offset: u32, wait: impl FnOnce(u64) -> bool) -> bool {
+        if self.is_immediate() || self.buffered == offset >> self.line_shift {
+            return true;
+        }
+        let waits = !self.keeps_data && !self.uses_shared && wait(self.wait_states);
+        if waits {
+            self.waited += self.wait_states;
+        }
+        waits
     }
 
     /// Reads data at `offset`: the cycles that the core waits for it.

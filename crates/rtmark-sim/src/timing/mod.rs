@@ -14,11 +14,13 @@ mod cortex_m4;
 mod describe;
 mod kept;
 mod memory;
+mod near;
 pub mod pace;
 pub mod pipeline;
 mod score;
 
 pub use memory::{LineMemory, Setting, Switch};
+pub use near::LineMemories;
 pub use score::Score;
 
 use self::pipeline::Step;
