@@ -20,7 +20,13 @@ use wait4::Wait4;
 
 mod worst;
 
+/// How often images are run in turn, and short ones, of which QEMU's start is a large part.
 const ROUNDS: usize = 5;
+const SHORT_ROUNDS: usize = 20;
+/// Fewer instructions than this are short.
+const SHORT: u64 = 100_000_000;
+/// How often one instruction at a time, which is slow.
+const SLOW_ROUNDS: usize = 2;
 /// How often the parts of a run are measured.
 const PARTS: usize = 200;
 /// Longer than any of the images runs.
@@ -235,7 +241,7 @@ fn bench() -> Result<(), Box<dyn Error>> {
     let empty = empty_program(folder.path())?;
     let mut starts = [f64::INFINITY; QEMU_MODES.len()];
     for ((_, arguments), start) in QEMU_MODES.iter().zip(&mut starts) {
-        for _ in 0..3 * ROUNDS {
+        for _ in 0..SHORT_ROUNDS {
             *start = start.min(emulate(&empty, arguments)?);
         }
     }
@@ -252,14 +258,18 @@ fn bench() -> Result<(), Box<dyn Error>> {
         let mut ours = f64::INFINITY;
         let mut theirs = [f64::INFINITY; QEMU_MODES.len()];
         let (mut instructions, mut bytes) = (0, 0);
-        for round in 0..ROUNDS {
+        let mut rounds = 0..SHORT_ROUNDS;
+        while let Some(round) = rounds.next() {
             let (run, executed) = simulate(load)?;
             ours = ours.min(run.seconds);
             bytes = bytes.max(run.bytes);
             instructions = executed;
+            if instructions >= SHORT {
+                rounds.end = ROUNDS;
+            }
             for ((mode, arguments), best) in QEMU_MODES.iter().zip(&mut theirs) {
-                // One instruction at a time is slow enough to be measured once.
-                if round == 0 || *mode != "-singlestep" {
+                let often = instructions < SHORT || *mode != "-singlestep";
+                if often || round < SLOW_ROUNDS {
                     *best = best.min(emulate(&load.path, arguments)?);
                 }
             }
