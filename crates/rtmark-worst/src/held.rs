@@ -71,6 +71,11 @@ impl Interval {
         }
     }
 
+    /// Ended before an instruction, after one thing has held it back for so long.
+    fn by_one(self, held: Held, cycles: u64, to: u32) -> Self {
+        Self { by: vec![(held, cycles)], cycles, to, ..self }
+    }
+
     /// Takes another one between the same two places.
     fn absorb(&mut self, other: Self) {
         let count = self.count + other.count;
@@ -95,23 +100,24 @@ pub struct HeldBack {
     alone: BTreeMap<(Held, u32, u32), Interval>,
 }
 
+/// Adds one to those between the same two places.
+fn add<K: Ord>(known: &mut BTreeMap<K, Interval>, key: K, interval: Interval) {
+    match known.get_mut(&key) {
+        Some(known) => known.absorb(interval),
+        None => {
+            known.insert(key, interval);
+        }
+    }
+}
+
 impl HeldBack {
     fn add_whole(&mut self, interval: Interval) {
-        match self.whole.get_mut(&(interval.from, interval.to)) {
-            Some(known) => known.absorb(interval),
-            None => {
-                self.whole.insert((interval.from, interval.to), interval);
-            }
-        }
+        add(&mut self.whole, (interval.from, interval.to), interval);
     }
 
     fn add_alone(&mut self, interval: Interval) {
-        let Some(&(held, _)) = interval.by.first() else { return };
-        match self.alone.get_mut(&(held, interval.from, interval.to)) {
-            Some(known) => known.absorb(interval),
-            None => {
-                self.alone.insert((held, interval.from, interval.to), interval);
-            }
+        if let Some(&(held, _)) = interval.by.first() {
+            add(&mut self.alone, (held, interval.from, interval.to), interval);
         }
     }
 
@@ -205,9 +211,8 @@ impl Following {
             whole.add(part.held, cycles);
         }
         if part.is_ours {
-            let mut alone = Interval { to: pc, ..Interval::begin(part.began, part.from) };
-            alone.add(part.held, cycles);
-            self.found.add_alone(alone);
+            let alone = Interval::begin(part.began, part.from);
+            self.found.add_alone(alone.by_one(part.held, cycles, pc));
         }
     }
 
@@ -223,9 +228,8 @@ impl Following {
     pub(crate) fn execute(&mut self, from: u32, to: u32, began: u64, cycles: u64) {
         // One cycle holds nothing back: what becomes pending in it is seen at its end.
         if cycles > 1 {
-            let mut alone = Interval { to, ..Interval::begin(began, from) };
-            alone.add(Held::Instruction, cycles);
-            self.found.add_alone(alone);
+            let alone = Interval::begin(began, from);
+            self.found.add_alone(alone.by_one(Held::Instruction, cycles, to));
         }
     }
 
