@@ -87,16 +87,11 @@ impl Slot {
                 self.d == 13
             }
             O::AddX | O::AddsX | O::SubX | O::SubsX | O::MovR => self.d == 13,
-            O::LdrPre | O::LdrbPre | O::LdrhPre | O::LdrsbPre | O::LdrshPre | O::LdrPcPre => {
-                self.n == 13
-            }
-            O::LdrPost | O::LdrbPost | O::LdrhPost | O::LdrsbPost | O::LdrshPost => self.n == 13,
-            O::LdrPcPost | O::StrPre | O::StrbPre | O::StrhPre => self.n == 13,
-            O::StrPost | O::StrbPost | O::StrhPost => self.n == 13,
+            O::LdrPcPre | O::LdrPcPost => self.n == 13,
             O::Ldm | O::Ldmdb | O::Stm | O::Stmdb => self.n == 13 && self.aux == 1,
             O::Ldrd | O::Strd => self.n == 13 && self.aux != 0,
             O::Vldm | O::Vstm => self.n == 13 && self.m == 1,
-            _ => false,
+            op => op.moves_base() && self.n == 13,
         }
     }
 
