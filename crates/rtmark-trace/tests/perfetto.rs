@@ -1,7 +1,7 @@
 //! What is written is read back by another reader of protobuf, and says what happened.
 
 mod reader;
-#[path = "../../rtmark-sim/tests/support/mod.rs"]
+#[path = "../../rtmark-sim/tests/it/support/mod.rs"]
 mod support;
 
 use reader::{Event, events};

@@ -73,7 +73,7 @@ fn soc_files_that_nobody_wrote() {
 
 #[test]
 fn images_that_nobody_wrote() {
-    let soc = Soc::from_toml(include_str!("../../../socs/stm32c031.toml")).expect("good");
+    let soc = Soc::from_toml(include_str!("../../../../socs/stm32c031.toml")).expect("good");
     let hex = b":020000040800F2\n:0800000000100020C1000008FF\n:00000001FF\n".to_vec();
     let mut uf2 =
         [0x0A32_4655_u32, 0x9E5D_5157, 0, 0x0800_0000, 256, 0, 1, 0].map(u32::to_le_bytes).concat();

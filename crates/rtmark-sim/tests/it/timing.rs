@@ -4,12 +4,10 @@
 //! the registers that the file's head explains; its cycles are counted from its
 //! first instruction to the one that follows its last, wherever that is.
 
-mod support;
-
 use std::fmt::Write as _;
 
+use crate::support::{self, RAM, STACK, soc};
 use rtmark_sim::{CoreKind, Cycles, Machine, Watch};
-use support::{RAM, STACK, soc};
 
 /// Where a case begins, and where its branches by a register and returns go.
 const START: u32 = 0x1000;

@@ -1,20 +1,16 @@
 //! The memory protection unit, bit-banding and faults, here and on QEMU: random regions
 //! with random accesses, random bits, and the ways in which exceptions meet faults.
 
-#[path = "../../rtmark-sim/tests/support/mod.rs"]
-mod support;
-
-#[path = "protection/cases.rs"]
 mod cases;
 
 use std::fmt::Write as _;
 use std::time::Duration;
 
+use crate::support::*;
 use cases::{CASES, Case};
 use rtmark_judge::qemu::{self, Qemu, Scratch};
 use rtmark_judge::random::Random;
 use rtmark_sim::{Cycles, ExitStatus, Image, Soc, Stop};
-use support::*;
 
 /// A machine of QEMU's, and its twin here.
 struct Bench {
@@ -36,14 +32,14 @@ enum Pmsa {
 const V7M: [Bench; 2] = [
     Bench {
         name: "mps2-an385",
-        soc: include_str!("../../../socs/mps2-an385.toml"),
+        soc: include_str!("../../../../socs/mps2-an385.toml"),
         vectors: 0,
         ram: RAM,
         mpu: Pmsa::V7,
     },
     Bench {
         name: "mps2-an386",
-        soc: include_str!("../../../socs/mps2-an386.toml"),
+        soc: include_str!("../../../../socs/mps2-an386.toml"),
         vectors: 0,
         ram: RAM,
         mpu: Pmsa::V7,
@@ -52,7 +48,7 @@ const V7M: [Bench; 2] = [
 /// Code is at address 0 too.
 const V8M: Bench = Bench {
     name: "mps2-an505",
-    soc: include_str!("../../../socs/mps2-an505.toml"),
+    soc: include_str!("../../../../socs/mps2-an505.toml"),
     vectors: 0x1000_0000,
     ram: 0x3800_0000,
     mpu: Pmsa::V8,

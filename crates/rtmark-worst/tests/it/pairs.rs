@@ -1,16 +1,13 @@
 //! A search of pairs finds what runs from reset find, one for each pair of moments.
 
-#[path = "../../rtmark-sim/tests/support/mod.rs"]
-mod support;
-
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 
+use crate::support::*;
 use rtmark_sim::{CoreKind, Cycles, Machine, Observer, Soc, Watch};
 use rtmark_worst::{
     Aspect, Control, Findings, Meeting, Path, Question, Reach, Second, Share, Window, search,
 };
-use support::*;
 
 const FIRST: u16 = 1;
 const SECOND: u16 = 2;

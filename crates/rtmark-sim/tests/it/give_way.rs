@@ -1,12 +1,10 @@
 //! Interrupts inside instructions of several cycles: how long they wait, and that the program
 //! does not notice. Sections are those of DDI 0403.
 
-mod support;
-
 use std::fmt::Write as _;
 
+use crate::support::*;
 use rtmark_sim::{CoreKind, Cycles, Machine, Observer, Register, Soc, Stop};
-use support::*;
 
 /// MOV R8, R8: unlike NOP, nothing lets it pass a load or store.
 const PLAIN: u16 = 0x46C0;

@@ -1,9 +1,7 @@
 //! Firmware is not trusted: whatever it is, the simulator neither panics nor hangs.
 
-mod support;
-
+use crate::support::{self, soc};
 use rtmark_sim::{CoreKind, Cycles, FaultPolicy, Image, Machine, Stop, Watch};
-use support::soc;
 
 /// Marsaglia's xorshift64*: the same bytes on every host.
 struct Random(u64);

@@ -1,13 +1,11 @@
 //! Observed runs and single steps: the same machine in the end, and everything told.
 
-mod support;
-
 use std::ops::ControlFlow;
 
+use crate::support::{self, soc};
 use rtmark_sim::{
     AccessKind, CoreKind, Cycles, FaultPolicy, Instruction, Machine, Observer, Register, Soc, Stop,
 };
-use support::soc;
 
 /// Marsaglia's xorshift64*: the same bytes on every host.
 struct Random(u64);

@@ -1,11 +1,9 @@
 //! Loops, calls and jumps, which are executed many at a time: as if one by one.
 
-mod support;
-
 use std::ops::ControlFlow;
 
+use crate::support::{self, BX_LR, FOREVER, NOP};
 use rtmark_sim::{CoreKind, Cycles, Machine, MemoryTiming, Observer, Register};
-use support::{BX_LR, FOREVER, NOP};
 
 /// Marsaglia's xorshift64*: the same programs on every host.
 struct Random(u64);

@@ -2,8 +2,8 @@
 
 use rtmark_sim::CoreKind;
 
+use super::{ENABLE, FULL, GUARDED, MAINLINE, PMSA7, PRIVDEFENA};
 use crate::support::*;
-use crate::{ENABLE, FULL, GUARDED, MAINLINE, PMSA7, PRIVDEFENA};
 
 /// An access to a map of regions: what is programmed beyond the memories, what is
 /// accessed, and whether that is let through.

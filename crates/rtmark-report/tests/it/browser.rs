@@ -1,12 +1,10 @@
 //! The report in a real browser: it loads without a word on the console and without a
 //! request, each control does what it says, and hostile text stays text.
 
-mod fixture;
-
 use std::path::Path;
 use std::process::Command;
 
-use fixture::Fixture;
+use crate::fixture::Fixture;
 
 /// What is done in the page, and what must then be so: each line a name and a condition.
 const CHECKS: &str = r##"

@@ -2,10 +2,8 @@
 //! state, instructions of the Security Extension, exception returns. Sections in
 //! parentheses are the manual's.
 
-mod support;
-
+use crate::support::*;
 use rtmark_sim::{CoreKind, FaultKind, FaultPolicy, Register, Stop};
-use support::*;
 
 const M33: CoreKind = CoreKind::CortexM33;
 const MSPLIM: u16 = 10;

@@ -1,14 +1,13 @@
 //! The race finder finds the planted bugs of a small corpus, and clears their corrected twins.
 
-#[path = "../../rtmark-sim/tests/support/mod.rs"]
-mod support;
-
 use std::path::Path as FilePath;
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
 
 use rtmark_sim::{CoreKind, Image, Machine};
 use rtmark_worst::{Control, Findings, Path, Question, Reach, Share, Verdict, Window, search};
+
+use crate::support;
 
 /// Compiles a program of the corpus.
 fn image(core: CoreKind, name: &str, corrected: bool) -> Image {

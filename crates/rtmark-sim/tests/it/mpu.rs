@@ -1,13 +1,11 @@
 //! The memory protection unit of ARMv6-M and ARMv7-M. Sections are those of DDI 0403;
 //! DDI 0419 says the same in B3.5 for ARMv6-M, where every fault is a HardFault.
 
-#[path = "mpu/maps.rs"]
 mod maps;
-mod support;
 
+use crate::support::*;
 use maps::MAPS;
 use rtmark_sim::{CoreKind, FaultKind, FaultPolicy, Stop, Transfer};
-use support::*;
 
 const PMSA7: &[CoreKind] = &[CoreKind::CortexM0Plus, CoreKind::CortexM3, CoreKind::CortexM4F];
 const MAINLINE: &[CoreKind] = &[CoreKind::CortexM3, CoreKind::CortexM4F];

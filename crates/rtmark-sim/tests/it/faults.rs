@@ -1,13 +1,11 @@
 //! What goes wrong, and how it is told: to the caller, and to the program's own handlers.
 //! Sections are those of DDI 0403 (ARMv7-M) and DDI 0419 (ARMv6-M).
 
-#[path = "faults/causes.rs"]
 mod causes;
-mod support;
 
+use crate::support::*;
 use causes::*;
 use rtmark_sim::{CoreKind, ExitStatus, FaultKind, FaultPolicy, Memory, Soc, Stop, Transfer};
-use support::*;
 
 fn firmware_of(fault: &Fault) -> Firmware {
     let mut firmware = Firmware::new();

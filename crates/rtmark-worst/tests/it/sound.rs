@@ -1,16 +1,13 @@
 //! A search finds what runs from reset find, one for each point.
 
-#[path = "../../rtmark-sim/tests/support/mod.rs"]
-mod support;
-
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 
+use crate::support::*;
 use rtmark_sim::{CoreKind, Cycles, Machine, Register, Soc, Watch};
 use rtmark_worst::{
     Aspect, Control, Findings, Held, Path, Question, Reach, Share, Window, search, spans,
 };
-use support::*;
 
 const INTERRUPT: u16 = 1;
 const PRIORITY: u8 = 0x40;

@@ -1,9 +1,7 @@
 //! Emptying the caches of memories at chosen moments.
 
-mod support;
-
+use crate::support::*;
 use rtmark_sim::{CoreKind, Watch};
-use support::*;
 
 /// Lengths of the passes from mark to mark of a loop in slow flash with a cache.
 fn passes(core: CoreKind, emptied: bool) -> Vec<u64> {

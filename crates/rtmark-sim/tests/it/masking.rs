@@ -1,11 +1,9 @@
 //! Masked intervals: what the machine notes beside an independent trace of the registers.
 
-mod support;
-
 use std::ops::ControlFlow;
 
+use crate::support::*;
 use rtmark_sim::{CoreKind, Cycles, Holder, Machine, Observer, Register};
-use support::*;
 
 const BASEPRI: u16 = 17;
 

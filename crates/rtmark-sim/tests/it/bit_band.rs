@@ -1,9 +1,7 @@
 //! Bit-banding (DDI 0337 and DDI 0439, 3.7).
 
-mod support;
-
+use crate::support::*;
 use rtmark_sim::{CoreKind, FaultKind, FaultPolicy, Soc, Stop};
-use support::*;
 
 const CORES: &[CoreKind] = &[CoreKind::CortexM3, CoreKind::CortexM4, CoreKind::CortexM4F];
 

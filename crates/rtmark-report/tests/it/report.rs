@@ -1,8 +1,6 @@
 //! The report's parts, in Markdown and in HTML, and what it refuses.
 
-mod fixture;
-
-use fixture::{Fixture, HOSTILE};
+use crate::fixture::{Fixture, HOSTILE};
 use rtmark_model::Answer;
 use rtmark_report::Report;
 

@@ -1,0 +1,25 @@
+//! The simulator as its users hold it: what cores do, what it costs, and what can be seen of it.
+//!
+//! One program, since each would link the whole simulator.
+
+mod armv8m;
+mod bit_band;
+mod caches;
+mod debug;
+mod exceptions;
+mod faults;
+mod float_stacking;
+mod give_way;
+mod hostile;
+mod inject;
+mod loops;
+mod masking;
+mod mpu;
+mod observe;
+mod robustness;
+mod sleep;
+mod support;
+mod system;
+mod timing;
+mod trace;
+mod windows;

@@ -1,0 +1,8 @@
+//! Searches beside runs from reset, and races that were planted.
+
+#[path = "../../../rtmark-sim/tests/it/support/mod.rs"]
+mod support;
+
+mod pairs;
+mod races;
+mod sound;
