@@ -13,7 +13,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use comfy_table::{CellAlignment, Table, presets};
-use rtmark_firmware::probes::{self, Kind, SECTION};
+use rtmark_firmware::probes::{self, SECTION};
 use rtmark_firmware::{Builder, Switched, Tree, select_in_elf};
 use rtmark_sim::{Cycles, Image, Machine, Soc, Stop};
 use wait4::Wait4;
@@ -84,14 +84,9 @@ fn loads(folder: &Path) -> Result<Vec<Load>, Box<dyn Error>> {
         let elf = &images.get(group).ok_or("the kernel has no such image")?.elf;
         let image = Image::from_elf(elf)?;
         let records = probes::parse(image.section(SECTION).unwrap_or_default())?;
-        let index = records
-            .iter()
-            .find_map(|record| match record.kind {
-                Kind::Scenario(index) if record.scenario.as_str() == scenario => Some(index),
-                _ => None,
-            })
-            .ok_or("the image has no such scenario")?;
-        let elf = select_in_elf(elf, index).ok_or("the image has no word to select by")?;
+        let word = probes::selecting(&records, &scenario.parse()?);
+        let word = word.ok_or("the image has no such scenario")?;
+        let elf = select_in_elf(elf, word).ok_or("the image has no word to select by")?;
         let path = folder.join(format!("{}.elf", loads.len()));
         std::fs::write(&path, &elf)?;
         let soc_path = folder.join(format!("{}.toml", soc.name));

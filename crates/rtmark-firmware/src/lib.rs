@@ -26,7 +26,7 @@ pub use builder::{
     BUILD_VARIABLE, Builder, BuiltImage, NOTHING_MORE, sha256, tools_for, tools_for_variant,
 };
 pub use manifest::{BuildSystem, Choice, Language, Manifest, NotApplicable};
-pub use select::{Executable, NoExecutable, select_in_elf, select_word};
+pub use select::{Executable, NoExecutable, SelectError, select, select_in_elf, select_word};
 pub use target::{Console, Counter, Probes, Region, Target};
 pub use tools::{MissingTool, Tool, debian_packages, rust_target};
 pub use tree::{Kernel, OWN_VARIABLE, TREE_VARIABLE, Tree};

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use rtmark_model::{Backend, KernelId, Pattern, ScenarioId, Setting, Settings, setting_info};
+use rtmark_sim::Soc;
 use serde::Deserialize;
 
 /// The language that a kernel and its firmware are written in.
@@ -132,6 +133,14 @@ impl Choice {
 }
 
 impl Manifest {
+    /// The most urgent priority at which an interrupt may call the kernel, as the byte that
+    /// priority registers hold.
+    pub fn most_urgent_caller(&self, soc: &Soc) -> u8 {
+        let level = self.interrupt_level.get(soc.core.name()).copied().unwrap_or(0);
+        // Frameworks and models count four bits at most.
+        level << (8 - soc.priority_bits.min(4))
+    }
+
     /// Reads a `kernel.toml`.
     ///
     /// # Errors

@@ -51,6 +51,12 @@ impl Record {
     }
 }
 
+/// The scenarios that an image with these records holds.
+pub fn scenarios(records: &[Record]) -> impl Iterator<Item = &ScenarioId> {
+    let is_scenario = |record: &&Record| matches!(record.kind, Kind::Scenario(_));
+    records.iter().filter(is_scenario).map(|record| &record.scenario)
+}
+
 /// The index of a scenario in an image with these records.
 pub fn index_of(records: &[Record], scenario: &ScenarioId) -> Option<u32> {
     records.iter().find_map(|record| match record.kind {

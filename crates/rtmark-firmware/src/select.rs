@@ -4,7 +4,10 @@ use object::elf::{FileHeader32, FileHeader64, PF_W, PT_LOAD};
 use object::read::elf::{ElfFile, FileHeader, ProgramHeader};
 use object::{Endianness, Object, ObjectSection, ObjectSymbol};
 
-use crate::probes::SELECT_SYMBOL;
+use rtmark_model::ScenarioId;
+use rtmark_sim::{Image, Machine};
+
+use crate::probes::{Record, SELECT_SYMBOL, scenarios, selecting};
 
 /// An ELF executable of any architecture, 32-bit or 64-bit.
 #[derive(Debug)]
@@ -81,6 +84,49 @@ impl<'a> Executable<'a> {
 pub fn select_word(index: u32, point: u32) -> Option<u32> {
     let (index, point) = (u16::try_from(index).ok()?, u16::try_from(point).ok()?);
     Some(u32::from(point) << 16 | u32::from(index))
+}
+
+/// Why a scenario cannot be selected in an image.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SelectError {
+    /// The image does not hold it.
+    #[error("no scenario {wanted} in it; it holds {}", listed(held))]
+    NoScenario {
+        /// The scenario.
+        wanted: ScenarioId,
+        /// Those that the image holds.
+        held: Vec<ScenarioId>,
+    },
+    /// The image lacks the word.
+    #[error("it has no symbol {SELECT_SYMBOL}")]
+    NoWord,
+    /// The word's address is in no memory of the machine.
+    #[error("{SELECT_SYMBOL} at {0:#010x} is in no memory")]
+    NoMemory(u32),
+}
+
+fn listed(held: &[ScenarioId]) -> String {
+    let names: Vec<_> = held.iter().map(ScenarioId::as_str).collect();
+    if names.is_empty() { "none".to_owned() } else { names.join(", ") }
+}
+
+/// Writes into a machine that holds an image which scenario of it, or which point of a curve, is to
+/// run. `records` are those of the image.
+///
+/// # Errors
+/// When the image lacks the scenario or the word that selects one, or the word is in no memory.
+pub fn select(
+    machine: &mut Machine,
+    image: &Image,
+    records: &[Record],
+    scenario: &ScenarioId,
+) -> Result<(), SelectError> {
+    let word = selecting(records, scenario).ok_or_else(|| SelectError::NoScenario {
+        wanted: scenario.clone(),
+        held: scenarios(records).cloned().collect(),
+    })?;
+    let address = image.symbols().address_of(SELECT_SYMBOL).ok_or(SelectError::NoWord)?;
+    machine.poke_word(address, word).map_err(|_| SelectError::NoMemory(address))
 }
 
 /// A copy of an ELF file in which the word `rtmark_select` is this one: what QEMU and programmers

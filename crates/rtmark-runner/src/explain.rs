@@ -4,12 +4,13 @@
 //! that stands for them has passed, this time observed. The runs are the same to the
 //! cycle.
 
+use rtmark_firmware::select;
 use rtmark_model::{Failure, FailureKind, Samples, Scenario};
 use rtmark_observe::{Attribution, SpanCost};
 use rtmark_sim::Soc;
 use rtmark_units::Cycles;
 
-use crate::measure::{Manner, Measured, Notes, Probed, measure_noting, select};
+use crate::measure::{Manner, Measured, Notes, Probed, measure_noting};
 use crate::run::Session;
 
 /// Cycles before a span from which on the run is observed, to know where it is when the
@@ -67,7 +68,8 @@ pub fn explain(
     let span = spans.get(sample).ok_or_else(|| fail("it has no sample to explain".into()))?;
     let (from, to) = *span;
     let mut session = Session::new(soc, &probed.image).map_err(|error| fail(error.to_string()))?;
-    select(&mut session, probed, &scenario.id).map_err(fail)?;
+    select(&mut session.machine, &probed.image, &probed.records, &scenario.id)
+        .map_err(|error| fail(error.to_string()))?;
     session.run(from.saturating_sub(LEAD), |machine| {
         machine.take_console();
     });

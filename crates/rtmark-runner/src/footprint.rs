@@ -1,14 +1,14 @@
 //! What memory a kernel's firmware takes: flash, RAM, the stacks of a run, and what one more task,
 //! queue or timer adds.
 
-use rtmark_firmware::{Builder, BuiltImage, Kernel, NOTHING_MORE, Switched};
+use rtmark_firmware::{Builder, BuiltImage, Kernel, NOTHING_MORE, Switched, select};
 use rtmark_model::{Failure, FailureKind, KernelId, Scenario, visible};
 use rtmark_observe::{StackKind, StackUse, Stacks};
 use rtmark_sim::{Image, Soc};
 use rtmark_units::Cycles;
 
 use crate::images::failure_of;
-use crate::measure::{Probed, select};
+use crate::measure::Probed;
 use crate::run::{Ending, Session};
 
 /// Runs a scenario to its end and tells how much of their stacks its tasks and interrupts
@@ -30,7 +30,8 @@ pub fn stacks(
     };
     let load = |message: String| fail(FailureKind::Load, message);
     let mut session = Session::new(soc, &probed.image).map_err(|error| load(error.to_string()))?;
-    select(&mut session, probed, &scenario.id).map_err(load)?;
+    select(&mut session.machine, &probed.image, &probed.records, &scenario.id)
+        .map_err(|error| load(error.to_string()))?;
     let mut stacks = Stacks::new(probed.image.symbols());
     let ending = session.run_observed(budget, &mut stacks, |machine| {
         machine.take_console();

@@ -9,7 +9,7 @@ use rtmark_model::{Failure, FailureKind, Firmware, Setting, Settings};
 use rtmark_sim::Image;
 
 use crate::judge::Clocked;
-use crate::measure::{Probed, scenarios};
+use crate::measure::Probed;
 use crate::plan::Unit;
 use crate::platform::Platform;
 
@@ -164,7 +164,9 @@ fn ready(unit: &Unit, name: &str, built: BuiltImage) -> Result<Ready, Failure> {
         flash_bytes: sizes.0,
         ram_bytes: sizes.1,
     };
-    if let Some(stray) = scenarios(program.records()).find(|scenario| scenario.group() != name) {
+    if let Some(stray) =
+        probes::scenarios(program.records()).find(|scenario| scenario.group() != name)
+    {
         return Err(refuse(format!("scenario {stray} belongs into the image {}", stray.group())));
     }
     Ok(Ready { program, firmware, compiler: built.compiler, settings, emulator })

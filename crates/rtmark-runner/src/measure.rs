@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use rtmark_firmware::probes::{Kind, Record, SELECT_SYMBOL, selecting};
+use rtmark_firmware::probes::{Kind, Record};
+use rtmark_firmware::select;
 use rtmark_model::{
     Basis, Exact, Failure, FailureKind, Samples, Scenario, ScenarioId, Unpaired, visible,
 };
@@ -67,19 +68,6 @@ pub(crate) enum Verdict {
     Ok(BTreeMap<String, String>),
     /// There is no room for so many.
     Declined(String),
-}
-
-impl Probed {
-    /// The scenarios that the image holds.
-    pub fn scenarios(&self) -> impl Iterator<Item = &ScenarioId> {
-        scenarios(&self.records)
-    }
-}
-
-/// The scenarios that an image with these probes holds.
-pub(crate) fn scenarios(records: &[Record]) -> impl Iterator<Item = &ScenarioId> {
-    let is_scenario = |record: &&Record| matches!(record.kind, Kind::Scenario(_));
-    records.iter().filter(is_scenario).map(|record| &record.scenario)
 }
 
 /// What is constant while a scenario runs, and what the run has brought so far.
@@ -228,7 +216,8 @@ pub(crate) fn measure_noting(
         let hint = "build the firmware for this soc, or choose another soc with --soc";
         fail(FailureKind::Load, error.to_string(), hint, &[])
     })?;
-    select(&mut session, probed, &scenario.id).map_err(build)?;
+    select(&mut session.machine, &probed.image, &probed.records, &scenario.id)
+        .map_err(|error| build(error.to_string()))?;
 
     let mut watching = Watching {
         scenario,
@@ -316,23 +305,6 @@ pub(crate) fn measure_noting(
         Measured { samples: Exact(samples), unpaired, facts, declined: None, masked, ran },
         spans.unwrap_or_default(),
     ))
-}
-
-/// Writes into the machine's flash which scenario is to run.
-///
-/// # Errors
-/// What the image lacks.
-pub(crate) fn select(
-    session: &mut Session<'_>,
-    probed: &Probed,
-    id: &ScenarioId,
-) -> Result<(), String> {
-    let word = selecting(&probed.records, id);
-    let word = word.ok_or_else(|| format!("no scenario {id} in it"))?;
-    let select = probed.image.symbols().address_of(SELECT_SYMBOL);
-    let select = select.ok_or_else(|| format!("no symbol {SELECT_SYMBOL}"))?;
-    let poked = session.machine.poke_word(select, word);
-    poked.map_err(|error| format!("{SELECT_SYMBOL} at {select:#010x}: {error}"))
 }
 
 /// Whether there are as many samples as the catalogue asks for, those counted that were

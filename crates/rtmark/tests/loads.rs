@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use rtmark_firmware::probes::{self, Kind, SECTION, SELECT_SYMBOL};
-use rtmark_firmware::{Builder, Switched, Tree};
+use rtmark_firmware::probes::{self, SECTION};
+use rtmark_firmware::{Builder, Switched, Tree, select};
 use rtmark_observe::{Held, HeldBack, HeldInterval, Lines, Map};
 use rtmark_runner::socs;
 use rtmark_sim::{Cycles, Image, Machine, Register};
@@ -107,16 +107,11 @@ fn load(kernel: &str, soc: &str) -> Load {
     let elf = built.remove("load").expect("an image").elf;
     let image = Image::from_elf(&elf).expect("an image");
     let records = probes::parse(image.section(SECTION).expect("probes")).expect("good");
-    let index = records.iter().find_map(|record| match record.kind {
-        Kind::Scenario(index) => Some(index),
-        _ => None,
-    });
     let mut machine = Machine::new(&soc);
     machine.load(&image).expect("it fits");
-    let select = image.symbols().address_of(SELECT_SYMBOL).expect("a word that selects");
-    machine.poke_word(select, index.expect("a scenario")).expect("in flash");
-    let level = kernel.manifest.interrupt_level.get(soc.core.name()).copied().unwrap_or(0);
-    Load { machine, elf, image, priority: level << (8 - soc.priority_bits.min(4)) }
+    let scenario = probes::scenarios(&records).next().expect("a scenario");
+    select(&mut machine, &image, &records, scenario).expect("the image can be selected in");
+    Load { machine, elf, image, priority: kernel.manifest.most_urgent_caller(&soc) }
 }
 
 /// What a search for the handler's latency finds in a window, and the path that it went.

@@ -139,7 +139,7 @@ impl Arguments {
         let until = self.stop_place(image)?;
         let (mut session, entry) = self.begin(soc, image)?;
         if let Some(scenario) = &self.select {
-            select(&mut session, image, scenario).map_err(|problem| {
+            select(&mut session.machine, image, scenario).map_err(|problem| {
                 refuse(self.image(), problem, "leave out --select for other images")
             })?;
         }
@@ -240,22 +240,8 @@ fn is_stack(soc: &Soc, sp: u32) -> bool {
     })
 }
 
-pub fn select(
-    session: &mut Session<'_>,
-    image: &Image,
-    scenario: &ScenarioId,
-) -> Result<(), String> {
+fn select(machine: &mut Machine, image: &Image, scenario: &ScenarioId) -> Result<(), String> {
     let section = image.section(probes::SECTION).ok_or("it has no probes")?;
     let records = probes::parse(section).map_err(|error| error.to_string())?;
-    let word = probes::selecting(&records, scenario);
-    let word = word.ok_or_else(|| {
-        let is_scenario =
-            |record: &&probes::Record| matches!(record.kind, probes::Kind::Scenario(_));
-        let held: Vec<_> =
-            records.iter().filter(is_scenario).map(|record| record.scenario.as_str()).collect();
-        format!("no scenario {scenario} in it; it holds {}", held.join(", "))
-    })?;
-    let address = image.symbols().address_of(probes::SELECT_SYMBOL);
-    let address = address.ok_or_else(|| format!("it has no symbol {}", probes::SELECT_SYMBOL))?;
-    session.machine.poke_word(address, word).map_err(|error| error.to_string())
+    rtmark_firmware::select(machine, image, &records, scenario).map_err(|error| error.to_string())
 }

@@ -1,7 +1,7 @@
 //! What is searched: an image on a soc with one scenario, its windows, its interrupt.
 
-use rtmark_firmware::probes::{self, Kind, Record, SECTION, SELECT_SYMBOL};
-use rtmark_firmware::{Builder, Manifest};
+use rtmark_firmware::probes::{self, Kind, Record, SECTION};
+use rtmark_firmware::{Builder, SelectError, select};
 use rtmark_model::ScenarioId;
 use rtmark_runner::Platform;
 use rtmark_runner::socs::SocFile;
@@ -68,13 +68,6 @@ pub struct WishSecond {
     pub distance: Option<u64>,
 }
 
-/// The most urgent priority at which an interrupt may call a kernel.
-pub fn may_call(manifest: &Manifest, soc: &SocFile) -> u8 {
-    let level = manifest.interrupt_level.get(soc.soc.core.name()).copied().unwrap_or(0);
-    // Frameworks and models count four bits at most.
-    level << (8 - soc.soc.priority_bits.min(4))
-}
-
 fn unfit(subject: &Subject, exit: Exit, problem: impl std::fmt::Display, hint: &str) -> Trouble {
     Trouble::new(exit, format!("{}: {problem}", subject.name()), hint)
 }
@@ -109,20 +102,15 @@ impl Subject {
             unfit(self, Exit::Usage, error, "link it for this soc, or choose another with --soc")
         })?;
         let Some(scenario) = &self.scenario else { return Ok(machine) };
-        let word = probes::selecting(records, scenario);
-        let select = self.image.symbols().address_of(SELECT_SYMBOL);
-        let (Some(word), Some(select)) = (word, select) else {
-            let hint = "`rtmark list scenarios` shows them; leave out --select for other images";
-            return Err(unfit(
-                self,
-                Exit::NothingSelected,
-                "the image holds no such scenario",
-                hint,
-            ));
-        };
-        machine
-            .poke_word(select, word)
-            .map_err(|error| unfit(self, Exit::BuildFailed, error, "build the firmware again"))?;
+        select(&mut machine, &self.image, records, scenario).map_err(|error| match error {
+            SelectError::NoScenario { .. } | SelectError::NoWord => {
+                let hint = "select one of those; leave out --select for other images";
+                unfit(self, Exit::NothingSelected, error, hint)
+            }
+            SelectError::NoMemory(_) => {
+                unfit(self, Exit::BuildFailed, error, "build the firmware again")
+            }
+        })?;
         Ok(machine)
     }
 
@@ -254,7 +242,7 @@ impl Subject {
                 elf: built.elf.clone(),
                 image,
                 sha256: built.sha256.clone(),
-                may_call: may_call(&unit.kernel.manifest, soc),
+                may_call: unit.kernel.manifest.most_urgent_caller(&soc.soc),
             });
         }
         Ok(subjects)
