@@ -176,8 +176,8 @@ pub struct Machine {
     pub(crate) watches: Watches,
     pub(crate) devices: Devices,
     pub(crate) rtt: Rtt,
-    /// Bytes that the image puts into RAM, for [`Machine::reset`].
-    initial_ram: Vec<(u32, Vec<u8>)>,
+    /// Bytes that the image puts into RAM and registers, for [`Machine::reset`].
+    initial: Vec<(u32, Vec<u8>)>,
     soc: Arc<Soc>,
 }
 
@@ -298,7 +298,7 @@ impl Machine {
             watches: Watches::default(),
             devices: Devices::new(soc),
             rtt: Rtt::default(),
-            initial_ram: Vec::new(),
+            initial: Vec::new(),
             soc: Arc::new(soc.clone()),
         }
     }
@@ -311,6 +311,10 @@ impl Machine {
     pub fn load(&mut self, image: &Image) -> Result<(), LoadError> {
         for segment in image.segments() {
             let (address, size) = (segment.load_address, segment.bytes.len() as u32);
+            if self.devices.takes_image(address, segment.bytes.len()) {
+                self.initial.push((address, segment.bytes.clone()));
+                continue;
+            }
             let end_of_memory = segment.address.wrapping_add(segment.memory_size.max(1) - 1);
             let loaded = size == 0 || self.bus.peek_len(address) >= segment.bytes.len();
             let runs = self.bus.place(segment.address).is_some()
@@ -325,7 +329,7 @@ impl Machine {
             }
             self.bus.program(address, &segment.bytes);
             if self.bus.place(address).is_some_and(|place| self.bus.is_writable(place.memory)) {
-                self.initial_ram.push((address, segment.bytes.clone()));
+                self.initial.push((address, segment.bytes.clone()));
             }
         }
         self.rtt.expect(image);
@@ -366,7 +370,7 @@ impl Machine {
     /// When the vector table's stack pointer and reset vector cannot be used.
     pub fn reset(&mut self) -> Result<(), LoadError> {
         self.bus.reset();
-        for (address, bytes) in &self.initial_ram {
+        for (address, bytes) in &self.initial {
             self.bus.program(*address, bytes);
         }
         self.code.forget_own();
@@ -377,6 +381,9 @@ impl Machine {
         self.update_protection();
         self.lines.for_each(LineMemory::reset);
         self.devices.reset(&self.soc, &mut self.lines);
+        for (address, bytes) in &self.initial {
+            self.devices.program(*address, bytes);
+        }
         self.rtt.reset();
         (self.line, self.line_mask, self.fetched) = (NO_LINE, u32::MAX, NOT_FETCHED);
         self.slow.reset();

@@ -21,6 +21,10 @@ use crate::systick::SysTick;
 
 /// The private peripheral bus; what lies above it belongs to the chip's vendor.
 const PRIVATE_BUS: std::ops::Range<u32> = 0xE000_0000..0xE010_0000;
+/// Where chips may have registers of their own: units on that bus behind those of Arm's
+/// (DDI 0403, B3.2.1), such as STM32's DBGMCU, and the vendor's region (B3.1).
+pub const VENDORS: [std::ops::Range<u64>; 2] =
+    [0xE004_2000..0xE00F_F000, 0xE010_0000..0x1_0000_0000];
 const ITM: std::ops::Range<u32> = 0xE000_0000..0xE000_1000;
 const DWT: std::ops::Range<u32> = 0xE000_1000..0xE000_2000;
 /// CCR bits that matter here.
@@ -295,8 +299,14 @@ impl Machine {
     pub(crate) fn read_system(&mut self, address: u32) -> Result<u32, Trap> {
         // Of the private peripheral bus only the ITM is there for unprivileged code (B3.1.1).
         let unprivileged = !self.has_privileged_access() && !ITM.contains(&address);
-        if unprivileged || !PRIVATE_BUS.contains(&address) {
+        if !PRIVATE_BUS.contains(&address) {
+            return self.read_peripheral(address);
+        }
+        if unprivileged {
             return Err(self.no_answer(address));
+        }
+        if VENDORS[0].contains(&address.into()) {
+            return self.read_peripheral(address);
         }
         let now = self.data_phase();
         self.pass_time(now);
@@ -403,8 +413,13 @@ impl Machine {
         let user_trigger = address == 0xE000_EF00 && self.system.configuration & 2 != 0;
         let privileged = self.has_privileged_access();
         let unprivileged = !privileged && !ITM.contains(&address) && !user_trigger;
-        if unprivileged || !PRIVATE_BUS.contains(&address) {
+        let is_private = PRIVATE_BUS.contains(&address);
+        if is_private && unprivileged {
             return Err(self.no_answer(address));
+        }
+        if !is_private || VENDORS[0].contains(&address.into()) {
+            let (shift, mask) = (8 * (address & 3), u32::MAX >> (32 - 8 * size));
+            return self.write_peripheral(address & !3, (value & mask) << shift, mask << shift);
         }
         let now = self.data_phase();
         let mainline = self.features.mainline;

@@ -26,6 +26,7 @@ use crate::exec::{Done, Trap};
 use crate::machine::{Machine, NO_LINE};
 use crate::nvic::FIRST_INTERRUPT;
 use crate::soc::{Peripheral, PeripheralClock, PeripheralKind, Soc};
+use crate::system::VENDORS;
 use crate::timing::LineMemories;
 
 use nrf_clock::NrfClock;
@@ -256,6 +257,26 @@ impl Devices {
         }
     }
 
+    /// Whether so many bytes from an address on lie in one block of nonvolatile registers.
+    pub fn takes_image(&self, address: u32, length: usize) -> bool {
+        self.find(address).is_some_and(|at| {
+            let Attached { base, size, device, .. } = &self.attached[at];
+            let left = u64::from(base + size - address);
+            matches!(device, Device::Registers(it) if it.is_nonvolatile()) && length as u64 <= left
+        })
+    }
+
+    /// Puts bytes into nonvolatile registers, as a programmer does.
+    pub fn program(&mut self, address: u32, bytes: &[u8]) {
+        let Some(at) = self.find(address) else { return };
+        let Attached { base, device, .. } = &mut self.attached[at];
+        if let Device::Registers(registers) = device {
+            for (offset, byte) in (address - *base..).zip(bytes) {
+                registers.program(offset, *byte);
+            }
+        }
+    }
+
     /// The earliest cycle in which a device does something on its own.
     #[inline]
     pub const fn next(&self) -> u64 {
@@ -368,7 +389,7 @@ impl Machine {
 
     /// An access where neither memory nor device is.
     fn without_device(&mut self, address: u32, direction: Direction) -> Done {
-        if PERIPHERALS.contains(&address) {
+        if PERIPHERALS.contains(&address) || VENDORS[0].contains(&address.into()) {
             self.note_unmodelled(address, direction)
         } else {
             Err(self.no_answer(address))

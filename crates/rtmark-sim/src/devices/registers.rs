@@ -28,6 +28,27 @@ pub struct Registers {
     rules: Arc<Vec<Rules>>,
     /// What has been written, by offset; a register that is not here holds its reset value.
     written: BTreeMap<u32, u32>,
+    keeping: Keeping,
+    /// The last number of a sequence without a pattern.
+    random: u32,
+}
+
+/// What becomes of words without rules.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Keeping {
+    /// They keep what the program writes.
+    Volatile,
+    /// Nothing that the program writes is kept, and erased ones are all ones.
+    Nonvolatile,
+}
+
+/// Where each sequence begins: any number but 0 (G. Marsaglia, Xorshift RNGs, 2003).
+const SEED: u32 = 2_463_534_242;
+
+const fn next_random(mut last: u32) -> u32 {
+    last ^= last << 13;
+    last ^= last >> 17;
+    last ^ last << 5
 }
 
 /// So many bits from bit 0 on.
@@ -55,7 +76,20 @@ impl Registers {
         });
         let mut rules: Vec<_> = rules.collect();
         rules.sort_by_key(|rules| rules.register.offset);
-        Self { rules: Arc::new(rules), written: BTreeMap::new() }
+        let keeping = if peripheral.nonvolatile { Keeping::Nonvolatile } else { Keeping::Volatile };
+        Self { rules: Arc::new(rules), written: BTreeMap::new(), keeping, random: SEED }
+    }
+
+    /// Whether an image's bytes may be put here.
+    pub fn is_nonvolatile(&self) -> bool {
+        self.keeping == Keeping::Nonvolatile
+    }
+
+    /// Puts a byte here as a programmer does.
+    pub fn program(&mut self, offset: u32, byte: u8) {
+        let shift = offset % 4 * 8;
+        let held = self.held(offset & !3) & !(0xFF << shift);
+        self.written.insert(offset & !3, held | u32::from(byte) << shift);
     }
 
     fn rules(&self, offset: u32) -> Option<&Rules> {
@@ -68,7 +102,10 @@ impl Registers {
             .get(&offset)
             .copied()
             .or_else(|| self.rules(offset).map(|rules| rules.register.reset))
-            .unwrap_or(0)
+            .unwrap_or(match self.keeping {
+                Keeping::Volatile => 0,
+                Keeping::Nonvolatile => u32::MAX,
+            })
     }
 
     fn value(&self, offset: u32) -> u32 {
@@ -141,10 +178,19 @@ const fn divisor(field: u32) -> u64 {
 
 impl Registered for Registers {
     fn read(&mut self, offset: u32, _: &mut Env<'_>) -> Option<u32> {
-        Some(self.value(offset))
+        let value = self.value(offset);
+        let random = self.rules(offset).map_or(0, |rules| rules.register.random);
+        if random == 0 {
+            return Some(value);
+        }
+        self.random = next_random(self.random);
+        Some(value & !random | self.random & random)
     }
 
     fn write(&mut self, offset: u32, value: u32, mask: u32, env: &mut Env<'_>) -> Option<()> {
+        if self.is_nonvolatile() {
+            return Some(());
+        }
         let held = self.held(offset);
         let all = Arc::clone(&self.rules);
         let Ok(at) = all.binary_search_by_key(&offset, |rules| rules.register.offset) else {

@@ -300,3 +300,41 @@ fn no_register_ends_the_simulator() {
         }
     }
 }
+
+#[test]
+fn what_the_factory_wrote_stays_and_an_image_fills_the_rest() {
+    let mut nrf = machine!("nrf52840");
+    let (part, customer, reset_pin, bootloader) =
+        (0x1000_0100, 0x1000_1080, 0x1000_1200, 0x1000_1014);
+    assert_eq!([nrf.read(part), nrf.read(customer)], [0x0005_2840, u32::MAX]);
+    nrf.write(part, 0);
+    nrf.write(customer, 0);
+    assert_eq!([nrf.read(part), nrf.read(customer)], [0x0005_2840, u32::MAX]);
+    // Vectors and an endless loop; where a bootloader is; a reset pin, of which a byte is given.
+    let hex = ":0C00000000100020090000000000FEE7D6\n:020000041000EA\n:0410140000E00700F1\n\
+               :011200001DD0\n:00000001FF\n";
+    nrf.0.load(&Image::from_hex(hex.as_bytes()).expect("an image")).expect("it fits");
+    assert_eq!([nrf.read(bootloader), nrf.read(reset_pin)], [0x0007_E000, 0x1D]);
+    nrf.0.reset().expect("vectors");
+    assert_eq!(nrf.read(bootloader), 0x0007_E000, "also behind a reset");
+    let mut f405 = machine!("stm32f405");
+    assert_eq!(f405.read(0x1FFF_7A20) >> 16, 1024, "KiB of flash");
+    let id = f405.0.read_system(0xE004_2000).expect("DBGMCU answers");
+    assert_eq!(id & 0xFFF, 0x413);
+    assert!(f405.0.read_system(0xF000_0FE0).is_err(), "nothing of the vendor's");
+}
+
+#[test]
+fn random_numbers_differ_and_are_those_of_each_run() {
+    let (enable, status, data) = (0x5006_0800, 0x5006_0804, 0x5006_0808);
+    let numbers = || {
+        let mut f405 = machine!("stm32f405");
+        assert_eq!(f405.read(status) & 1, 0);
+        f405.write(enable, 4);
+        assert_eq!(f405.read(status) & 1, 1);
+        [(); 4].map(|()| f405.read(data))
+    };
+    let first = numbers();
+    assert_eq!(first, numbers());
+    assert!(first.iter().enumerate().all(|(at, number)| !first[..at].contains(number)));
+}

@@ -86,6 +86,12 @@ impl Image {
                     let problem = format!("a record of type {kind} with {length} bytes of data");
                     return Err(wrong(line, problem));
                 }
+                // The micro:bit's "Universal Hex Format Specification", 0.4.0.
+                (10..=14, _) => {
+                    let problem = "a Universal Hex of the micro:bit, which holds the images of \
+                                   several boards: take the one of your board out of it first";
+                    return Err(wrong(line, problem));
+                }
                 (kind, _) => return Err(wrong(line, format!("no record has the type {kind}"))),
             }
         }
@@ -138,6 +144,7 @@ mod tests {
             (":04010000", ":03010000", "line 4: 9 bytes where its length says 8"),
             (":0400000508000041AE", ":00000006FA", "line 5: no record has the type 6"),
             (":0400000508000041AE", ":00000005FB", "line 5: a record of type 5 with 0 bytes"),
+            (":020000040800F2", ":0400000A9900C0DEBB", "line 1: a Universal Hex"),
             (":00000001FF\n", "", "line 5: the file ends here"),
             (":00000001FF\n", ":00000001FF\n:00000001FF\n", "line 7: it follows"),
             (":04010000AABBCCDDED", ":04000200AABBCCDDEC", "line 4: data for 0x08000002"),

@@ -6,6 +6,10 @@ use toml::de::{DeTable, DeValue};
 
 use super::peripheral::{ActHow, Control, Peripheral, PeripheralClock, PeripheralKind, Register};
 use super::{CoreKind, MemoryKind, Soc};
+use crate::system::VENDORS;
+
+/// Addresses from here on belong to the core itself, most of them.
+const SYSTEM_SPACE: u64 = 0xE000_0000;
 
 /// A step from a table into what it holds.
 #[derive(Clone, Copy, Debug)]
@@ -53,6 +57,28 @@ fn line_of(text: &str, path: &[Step]) -> Option<usize> {
         value = next.into_inner();
     }
     (span != (0..0)).then(|| text[..span.start].matches('\n').count() + 1)
+}
+
+/// Refuses addresses that belong to the core, all but those that chips may have there.
+fn outside_system_space(
+    path: &[Step],
+    who: &str,
+    range: &Range<u64>,
+    but: &[Range<u64>],
+) -> Checked {
+    let fits = |own: &Range<u64>| own.start <= range.start && range.end <= own.end;
+    if range.end <= SYSTEM_SPACE || but.iter().any(fits) {
+        return Ok(());
+    }
+    let (start, end) = (range.start, range.end);
+    let but = if but.is_empty() { "" } else { ", but for 0xE0042000 and 0xE0100000 onwards" };
+    refuse(
+        path,
+        format!(
+            "{who}: {start:#010x}..{end:#010x} reaches into the system space at 0xE0000000, \
+             which belongs to the core{but}"
+        ),
+    )
 }
 
 /// Whether a field lies within a word.
@@ -206,7 +232,9 @@ impl Soc {
                         ),
                     );
                 }
-                Self::take(&path("base"), &format!("memory {name}"), name, range, taken)?;
+                let who = format!("memory {name}");
+                outside_system_space(&path("base"), &who, &range, &[])?;
+                Self::take(&path("base"), &who, name, range, taken)?;
             }
         }
         Ok(())
@@ -221,14 +249,6 @@ impl Soc {
         taken: &mut Vec<(Range<u64>, &'a str)>,
     ) -> Checked {
         let (start, end) = (range.start, range.end);
-        if end > 0xE000_0000 {
-            return refuse(
-                path,
-                format!(
-                    "{who}: {start:#010x}..{end:#010x} reaches into the system space at 0xE0000000"
-                ),
-            );
-        }
         let clash = taken.iter().find(|(other, _)| start < other.end && other.start < end);
         if let Some((other, owner)) = clash {
             return refuse(
@@ -276,7 +296,9 @@ impl Soc {
             }
             let start = u64::from(peripheral.base);
             let range = start..start + u64::from(extent);
-            Self::take(&path("base"), &format!("peripheral {name}"), name, range, taken)?;
+            let who = format!("peripheral {name}");
+            outside_system_space(&path("base"), &who, &range, &VENDORS)?;
+            Self::take(&path("base"), &who, name, range, taken)?;
             if let Some(irq) = peripheral.irq.iter().find(|irq| **irq >= self.interrupts) {
                 return refuse(
                     &path("irq"),
@@ -306,6 +328,12 @@ impl Soc {
                         "peripheral {name}: [[peripheral.register]] is for kind = \"registers\"; \
                          other kinds know their own"
                     ),
+                );
+            }
+            if peripheral.kind != PeripheralKind::Registers && peripheral.nonvolatile {
+                return refuse(
+                    &path("nonvolatile"),
+                    format!("peripheral {name}: nonvolatile is for kind = \"registers\""),
                 );
             }
             for (index, register) in peripheral.registers.iter().enumerate() {

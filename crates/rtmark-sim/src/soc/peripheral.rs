@@ -117,6 +117,11 @@ pub struct Peripheral {
     /// bridge costs.
     #[serde(default)]
     pub wait_states: (u8, u8),
+    /// For the kind `registers`: whether it is memory that the factory or a programmer
+    /// writes, such as option bytes: the program's stores change nothing, words without a
+    /// register are erased (all ones), and an image may fill them.
+    #[serde(default)]
+    pub nonvolatile: bool,
     /// For the kind `registers`: another one, given before, whose registers it has, too.
     #[serde(default)]
     pub like: Option<String>,
@@ -158,6 +163,10 @@ pub struct Register {
     /// Fields that read as something else: a ready bit as its enable bit.
     #[serde(default)]
     pub follows: Vec<Follow>,
+    /// The bits that read as the next ones of a sequence without a pattern, which is
+    /// the same in every run: a generator of random numbers.
+    #[serde(default)]
+    pub random: u32,
     /// What a write does to other registers.
     #[serde(default)]
     pub acts: Vec<Act>,
