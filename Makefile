@@ -31,6 +31,7 @@ test:
 lint:
 	$(CARGO) fmt --check
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
+	RUSTDOCFLAGS='-D warnings' $(CARGO) doc --quiet --workspace --no-deps
 	$(CARGO) fmt --all --check --manifest-path firmware/Cargo.toml
 
 bench:

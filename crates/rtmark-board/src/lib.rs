@@ -2,7 +2,7 @@
 //!
 //! A [`Board`] is what a file says of one: its soc, its chip's name to programmers, the UART that
 //! prints. A [`Device`] is one that is there: behind a serial port ([`Serial`]), or behind a debug
-//! probe (`Probe`, with the feature `probe`). [`listen`] turns the bytes of a line that may be slow,
+//! probe (`Probe`, with the feature `probe`). [`listen()`] turns the bytes of a line that may be slow,
 //! noisy or cut into a run, or says what is wrong with it.
 //!
 //! What is printed is not understood here beyond where a run begins and ends, and nothing is

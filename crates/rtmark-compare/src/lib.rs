@@ -1,11 +1,12 @@
 //! What became slower, what became faster, and what cannot be compared.
 //!
-//! [`compare`] pairs the answers of two runs and gives each pair a [`Verdict`]. Exact
+//! [`compare()`] pairs the answers of two runs and gives each pair a [`Verdict`]. Exact
 //! series are compared exactly: every difference is real, however small. Sampled series
 //! are compared by their medians, with an interval and a rank test ([`Estimate`]). Where
 //! spans, bases, clocks or settings differ, nothing is compared: the verdict is
-//! [`Verdict::Incomparable`] and the [`Difference`] is named. [`gate`] holds a comparison
-//! against budgets ([`Policy`]), [`validate`] scores the simulator by a board, and [`history`] finds the runs at which a series changed.
+//! [`Verdict::Incomparable`] and the [`Difference`] is named. [`gate()`] holds a comparison
+//! against budgets ([`Policy`]), [`validate()`] scores the simulator by a board, and
+//! [`history()`] finds the runs at which a series changed.
 //!
 //! This crate runs nothing, opens no store and prints nothing.
 

@@ -113,7 +113,7 @@ fn line(points: &[(f64, f64)]) -> Line {
 }
 
 /// What fits these counts and costs, in the order of rising counts; `None` when there are
-/// fewer than [`FEWEST`].
+/// fewer than four.
 pub fn fit(points: &[(u32, u64)]) -> Option<Fit> {
     let (first, last) = (points.first()?, points.last()?);
     if points.len() < FEWEST {

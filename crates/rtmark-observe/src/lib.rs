@@ -12,6 +12,26 @@
 //! - [`HeldBack`] lists the times for which an interrupt would have been held back;
 //! - [`Stacks`] knows how much of their stacks tasks and interrupts have used.
 //!
+//! ```
+//! use rtmark_observe::Profile;
+//! use rtmark_sim::{Cycles, Image, Machine, Soc};
+//!
+//! # fn firmware() -> Vec<u8> {
+//! #     let words = [0x2000_1000_u32, 0x0800_0009, 0xE7FE_BF00];
+//! #     words.map(u32::to_le_bytes).concat()
+//! # }
+//! let soc = Soc::from_toml(include_str!("../../../socs/stm32c031.toml"))?;
+//! let image = Image::from_bytes(&firmware(), 0x0800_0000)?;
+//! let mut machine = Machine::new(&soc);
+//! machine.load(&image)?;
+//! let mut profile = Profile::new(&machine, image.symbols());
+//! machine.run_observed(Cycles(10_000), &mut profile);
+//! for function in profile.report(None).functions {
+//!     println!("{:8} {}", function.exclusive_cycles, function.name);
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! This crate knows no kernel and no benchmark. It is given bytes and machines, reads
 //! no file and prints nothing: what is shown, and how, is its users' affair.
 

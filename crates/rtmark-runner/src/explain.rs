@@ -48,7 +48,7 @@ fn representative(samples: &Samples) -> Option<usize> {
 /// `advanced` is told now and then how many cycles of the measurement have passed.
 ///
 /// # Errors
-/// As [`measure`](crate::measure).
+/// As [`measure()`](crate::measure()).
 pub fn explain(
     soc: &Soc,
     probed: &Probed,

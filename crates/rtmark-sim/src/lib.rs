@@ -15,6 +15,24 @@
 //!   ([`Machine::try_entry`]) and what holds it back be asked for ([`Holder`]);
 //! - a [`Stop`] says why a run came back, with a [`FaultReport`] when it went wrong.
 //!
+//! ```
+//! use rtmark_sim::{Cycles, Image, Machine, Soc, Stop, Watch};
+//!
+//! let soc = Soc::from_toml(include_str!("../../../socs/stm32c031.toml"))?;
+//! // The stack pointer and the reset vector, then code: count down from three, and stay.
+//! let mut bytes = [0x2000_1000_u32, 0x0800_0009].map(u32::to_le_bytes).concat();
+//! for opcode in [0x2003_u16, 0x3801, 0xD1FD, 0xE7FE] {
+//!     bytes.extend(opcode.to_le_bytes()); // movs r0, #3; subs r0, #1; bne; b .
+//! }
+//! let mut machine = Machine::new(&soc);
+//! machine.load(&Image::from_bytes(&bytes, 0x0800_0000)?)?;
+//! machine.watch(Watch::Execute(0x0800_000A)); // the subtraction
+//! assert_eq!(machine.run(Cycles(100)), Stop::Limit);
+//! let times: Vec<_> = machine.take_hits().iter().map(|hit| hit.cycle.0).take(3).collect();
+//! assert_eq!((times[1] - times[0], times[2] - times[1]), (3, 3)); // 1 + 2: a taken branch
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! The library does no input or output, reads no clock, and knows no kernel and
 //! no benchmark. The same image gives the same cycles on every host, for ever, or
 //! [`TIMING_MODEL`] changes.

@@ -2,7 +2,7 @@
 //!
 //! A [`Machine`] is a value. It does nothing on its own, reads no clock and no
 //! file, and a clone runs on exactly as the original would. [`Machine::run`]
-//! executes until something worth telling happens, the [`Stop`].
+//! executes until something worth telling happens, the [`Stop`](crate::Stop).
 
 use std::sync::Arc;
 
@@ -135,7 +135,7 @@ pub struct Machine {
     pub(crate) gave_way: u64,
     /// Whether all of this is about to be taken back.
     pub(crate) trial: Trial,
-    /// How the pipeline stands: see [`pace`](crate::timing::pace).
+    /// How the pipeline stands: see [`crate::timing::pace`].
     pub(crate) word: u32,
     pub(crate) pace: Pace,
     /// The bus that leads to the main RAM.
@@ -190,7 +190,7 @@ pub(crate) struct Progress {
     /// Cycles since reset, up to the instruction that executes.
     pub cycles: u64,
     pub instructions: u64,
-    /// How the pipeline stands: see [`pace`](crate::timing::pace).
+    /// How the pipeline stands: see [`crate::timing::pace`].
     pub word: u32,
 }
 

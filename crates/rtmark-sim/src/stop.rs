@@ -144,7 +144,7 @@ impl fmt::Display for FaultReport {
     }
 }
 
-/// Why [`Machine::run`] came back.
+/// Why [`Machine::run`](crate::Machine::run) came back.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Stop {
@@ -166,7 +166,8 @@ pub enum Stop {
     HostCall,
     /// The [`Observer`](crate::Observer) asked for it.
     Observer,
-    /// The program asked for a system reset; [`Machine::reset`] performs it.
+    /// The program asked for a system reset; [`Machine::reset`](crate::Machine::reset)
+    /// performs it.
     ResetRequested,
 }
 

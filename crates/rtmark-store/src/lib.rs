@@ -7,6 +7,16 @@
 //! are marks that are appended, a removed run is passed over everywhere, and only
 //! [`Store::prune`] takes removed runs out of the file for good.
 //!
+//! ```no_run
+//! use rtmark_store::Store;
+//!
+//! let store = Store::open("results.sqlite")?;
+//! for run in store.runs()? {
+//!     println!("{} {}: {} answers, {} failed", run.id, run.command, run.answers, run.failed);
+//! }
+//! # Ok::<(), rtmark_store::StoreError>(())
+//! ```
+//!
 //! Runs are found by references ([`Store::resolve`]) and travel between stores in
 //! bundles ([`bundle`]). This crate knows no command line and runs no benchmark.
 

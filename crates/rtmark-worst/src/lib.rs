@@ -13,6 +13,46 @@
 //!   order in which pieces were searched. Findings of parts add up to those of the whole;
 //! - a [`Witness`] is one point, run again, with everything told on the way.
 //!
+//! ```
+//! use std::sync::atomic::AtomicBool;
+//!
+//! use rtmark_sim::{CoreKind, Machine, Soc};
+//! use rtmark_worst::{Aspect, Control, Findings, Path, Question, Reach, Share, Window, search};
+//!
+//! let soc = Soc::from_toml(include_str!("../../../socs/generic-cortex-m3.toml"))?;
+//! let mut machine = Machine::new(&soc);
+//! // The stack pointer, reset's vector and that of interrupt 0; cpsid i, four nops, cpsie i, and
+//! // back to the first; then the handler, which returns at once.
+//! for (address, word) in [(0, 0x2000_1000), (4, 0x81), (0x40, 0x91)] {
+//!     machine.poke_word(address, word)?;
+//! }
+//! for (address, opcode) in [0xB672_u16, 0xBF00, 0xBF00, 0xBF00, 0xBF00, 0xB662, 0xE7F8, 0, 0x4770]
+//!     .into_iter()
+//!     .enumerate()
+//! {
+//!     machine.poke(0x80 + 2 * address as u32, &opcode.to_le_bytes())?;
+//! }
+//! machine.reset()?;
+//! let question = Question {
+//!     interrupt: 0,
+//!     priority: 0,
+//!     windows: vec![Window { from: 100, to: 200 }],
+//!     reach: Reach::Entry,
+//!     patience: 1_000,
+//!     woken: None,
+//!     ends: Vec::new(),
+//!     second: None,
+//! };
+//! let path = Path::new(machine, question)?;
+//! let cancelled = AtomicBool::new(false);
+//! let control = Control { cancelled: &cancelled, share: Share::WHOLE, budget: u64::MAX };
+//! let found = search(&path, &control, Findings::default(), |_| ());
+//! let latencies = &found.aspects[&Aspect::Handler];
+//! println!("{:?} to {:?} cycles", latencies.least(), latencies.worst());
+//! # assert!(latencies.worst().is_some_and(|worst| worst.cycles > 16));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! Many points share one answer exactly. An interrupt that becomes pending between two
 //! boundaries of instructions is seen at the second one, and while it is held back, the
 //! program runs on as if it were not there, unless it looks (see

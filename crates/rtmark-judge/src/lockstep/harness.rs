@@ -1,7 +1,7 @@
 //! What surrounds random code: start, checkpoints that log all state, handlers, end.
 //!
 //! A checkpoint is `PUSH {r0-r7, lr}` and a call. It leaves every register and
-//! flag as it found it, and adds a [`Record`] to the log in RAM, which is printed
+//! flag as it found it, and adds a record to the log in RAM, which is printed
 //! by semihosting whenever it is full, raw. After each pass over the random code
 //! the window of memory that it works on is printed too.
 

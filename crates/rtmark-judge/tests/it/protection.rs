@@ -6,11 +6,12 @@ mod cases;
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use crate::support::*;
 use cases::{CASES, Case};
 use rtmark_judge::qemu::{self, Qemu, Scratch};
 use rtmark_judge::random::Random;
 use rtmark_sim::{Cycles, ExitStatus, Image, Soc, Stop};
+
+use crate::support::*;
 
 /// A machine of QEMU's, and its twin here.
 struct Bench {

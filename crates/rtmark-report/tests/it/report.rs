@@ -1,8 +1,9 @@
 //! The report's parts, in Markdown and in HTML, and what it refuses.
 
-use crate::fixture::{Fixture, HOSTILE};
 use rtmark_model::Answer;
 use rtmark_report::Report;
+
+use crate::fixture::{Fixture, HOSTILE};
 
 /// Headings of all that a report can hold.
 const PARTS: &[&str] = &[

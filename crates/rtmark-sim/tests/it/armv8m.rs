@@ -2,8 +2,9 @@
 //! state, instructions of the Security Extension, exception returns. Sections in
 //! parentheses are the manual's.
 
-use crate::support::*;
 use rtmark_sim::{CoreKind, FaultKind, FaultPolicy, Register, Stop};
+
+use crate::support::*;
 
 const M33: CoreKind = CoreKind::CortexM33;
 const MSPLIM: u16 = 10;

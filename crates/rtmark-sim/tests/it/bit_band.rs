@@ -1,7 +1,8 @@
 //! Bit-banding (DDI 0337 and DDI 0439, 3.7).
 
-use crate::support::*;
 use rtmark_sim::{CoreKind, FaultKind, FaultPolicy, Soc, Stop};
+
+use crate::support::*;
 
 const CORES: &[CoreKind] = &[CoreKind::CortexM3, CoreKind::CortexM4, CoreKind::CortexM4F];
 

@@ -1,7 +1,8 @@
 //! Emptying the caches of memories at chosen moments.
 
-use crate::support::*;
 use rtmark_sim::{CoreKind, Watch};
+
+use crate::support::*;
 
 /// Lengths of the passes from mark to mark of a loop in slow flash with a cache.
 fn passes(core: CoreKind, emptied: bool) -> Vec<u64> {

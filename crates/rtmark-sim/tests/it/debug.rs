@@ -1,8 +1,9 @@
 //! DebugMonitor and the registers of the debug architecture (DDI 0403, C1) as far as a
 //! program without a debugger has to do with them.
 
-use crate::support::*;
 use rtmark_sim::{CoreKind, FaultPolicy, Stop};
+
+use crate::support::*;
 
 const MON_EN: u32 = 1 << 16;
 const MON_PEND: u32 = 1 << 17;

@@ -1,8 +1,9 @@
 //! Exceptions on every core: what is taken when, what is saved, what it costs.
 //! Sections are those of DDI 0403 (ARMv7-M) and DDI 0419 (ARMv6-M).
 
-use crate::support::*;
 use rtmark_sim::{CoreKind, Cycles, Register, Stop, Watch};
+
+use crate::support::*;
 
 const M4F: CoreKind = CoreKind::CortexM4F;
 /// `BX LR` as the way out of a handler.

@@ -3,9 +3,10 @@
 
 mod causes;
 
-use crate::support::*;
 use causes::*;
 use rtmark_sim::{CoreKind, ExitStatus, FaultKind, FaultPolicy, Memory, Soc, Stop, Transfer};
+
+use crate::support::*;
 
 fn firmware_of(fault: &Fault) -> Firmware {
     let mut firmware = Firmware::new();

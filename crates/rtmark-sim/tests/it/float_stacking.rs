@@ -1,8 +1,9 @@
 //! Floating-point state across exceptions: lazily saved, saved at once, or not at all
 //! (DDI 0403, B1.5.7, B3.2.20 to B3.2.23).
 
-use crate::support::*;
 use rtmark_sim::{CoreKind, Register};
+
+use crate::support::*;
 
 const M4F: CoreKind = CoreKind::CortexM4F;
 /// FPCCR: automatic and lazy, automatic at once, neither.

@@ -3,8 +3,9 @@
 
 use std::fmt::Write as _;
 
-use crate::support::*;
 use rtmark_sim::{CoreKind, Cycles, Machine, Observer, Register, Soc, Stop};
+
+use crate::support::*;
 
 /// MOV R8, R8: unlike NOP, nothing lets it pass a load or store.
 const PLAIN: u16 = 0x46C0;

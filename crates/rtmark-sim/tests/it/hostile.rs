@@ -2,38 +2,28 @@
 
 use rtmark_sim::{CoreKind, Disassembly, Image, Machine, Soc};
 
-/// Marsaglia's xorshift64*: the same bytes on every host.
-struct Random(u64);
+use crate::support::Random;
 
-impl Random {
-    fn word(&mut self) -> u32 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        (self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 32) as u32
-    }
-
-    /// A file with a few bytes changed, cut, or repeated.
-    fn damage(&mut self, bytes: &[u8]) -> Vec<u8> {
-        let mut damaged = bytes.to_vec();
-        for _ in 0..=self.word() % 6 {
-            if damaged.is_empty() {
-                break;
-            }
-            let at = self.word() as usize % damaged.len();
-            match self.word() % 5 {
-                0 => damaged.truncate(at),
-                1 => damaged[at] = self.word() as u8,
-                2 => damaged[at] ^= 1 << (self.word() % 8),
-                3 => damaged[at] = [0, 0xFF, b'0', b'\n', b'-'][self.word() as usize % 5],
-                _ => {
-                    let part = damaged[at..].to_vec();
-                    damaged.extend(&part[..part.len().min(64)]);
-                }
+/// A file with a few bytes changed, cut, or repeated.
+fn damage(random: &mut Random, bytes: &[u8]) -> Vec<u8> {
+    let mut damaged = bytes.to_vec();
+    for _ in 0..=random.word() % 6 {
+        if damaged.is_empty() {
+            break;
+        }
+        let at = random.word() as usize % damaged.len();
+        match random.word() % 5 {
+            0 => damaged.truncate(at),
+            1 => damaged[at] = random.word() as u8,
+            2 => damaged[at] ^= 1 << (random.word() % 8),
+            3 => damaged[at] = [0, 0xFF, b'0', b'\n', b'-'][random.word() as usize % 5],
+            _ => {
+                let part = damaged[at..].to_vec();
+                damaged.extend(&part[..part.len().min(64)]);
             }
         }
-        damaged
     }
+    damaged
 }
 
 #[test]
@@ -61,7 +51,7 @@ fn soc_files_that_nobody_wrote() {
         }
         let text = std::fs::read(path).expect("readable");
         for _ in 0..60 {
-            let damaged = random.damage(&text);
+            let damaged = damage(&mut random, &text);
             if let Ok(soc) = Soc::from_toml(&String::from_utf8_lossy(&damaged)) {
                 let _ = Machine::new(&soc).reset();
                 accepted += 1;
@@ -98,7 +88,7 @@ fn images_that_nobody_wrote() {
         let whole = Image::from_bytes(&file, 0);
         assert!(whole.is_ok(), "{whole:?}");
         for _ in 0..3_000 {
-            let damaged = random.damage(&file);
+            let damaged = damage(&mut random, &file);
             if let Ok(image) = Image::from_bytes(&damaged, 0x0800_0000) {
                 let _ = Machine::new(&soc).load(&image);
                 let _ = image.symbols().name_at(0x0800_0008);

@@ -1,7 +1,8 @@
 //! Trying an interrupt's entry out says what a copy of the machine does, and leaves nothing.
 
-use crate::support::*;
 use rtmark_sim::{Advance, CoreKind, Cycles, Holder, Machine, Soc, Tried, Watch};
+
+use crate::support::*;
 
 const INTERRUPT: u16 = 1;
 const PRIORITY: u8 = 0x40;

@@ -2,24 +2,9 @@
 
 use std::ops::ControlFlow;
 
-use crate::support::{self, BX_LR, FOREVER, NOP};
 use rtmark_sim::{CoreKind, Cycles, Machine, MemoryTiming, Observer, Register};
 
-/// Marsaglia's xorshift64*: the same programs on every host.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, end: u32) -> u32 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        ((self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 32) as u32) % end
-    }
-
-    fn half(&mut self, end: u16) -> u16 {
-        self.below(end.into()) as u16
-    }
-}
+use crate::support::{self, BX_LR, FOREVER, NOP, Random};
 
 /// How slow flash is: not at all, with few or many kept lines, with a read buffer, without even
 /// that, with a cache.

@@ -2,8 +2,9 @@
 
 use std::ops::ControlFlow;
 
-use crate::support::*;
 use rtmark_sim::{CoreKind, Cycles, Holder, Machine, Observer, Register};
+
+use crate::support::*;
 
 const BASEPRI: u16 = 17;
 

@@ -3,9 +3,10 @@
 
 mod maps;
 
-use crate::support::*;
 use maps::MAPS;
 use rtmark_sim::{CoreKind, FaultKind, FaultPolicy, Stop, Transfer};
+
+use crate::support::*;
 
 const PMSA7: &[CoreKind] = &[CoreKind::CortexM0Plus, CoreKind::CortexM3, CoreKind::CortexM4F];
 const MAINLINE: &[CoreKind] = &[CoreKind::CortexM3, CoreKind::CortexM4F];

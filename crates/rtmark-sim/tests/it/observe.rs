@@ -2,22 +2,11 @@
 
 use std::ops::ControlFlow;
 
-use crate::support::{self, soc};
 use rtmark_sim::{
     AccessKind, CoreKind, Cycles, FaultPolicy, Instruction, Machine, Observer, Register, Soc, Stop,
 };
 
-/// Marsaglia's xorshift64*: the same bytes on every host.
-struct Random(u64);
-
-impl Random {
-    fn word(&mut self) -> u32 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        (self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 32) as u32
-    }
-}
+use crate::support::{self, Random, soc};
 
 /// As `machine`, where every other flash has wait states and reads ahead.
 fn waiting_machine(core: CoreKind, random: &mut Random) -> Machine {

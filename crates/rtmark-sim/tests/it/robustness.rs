@@ -1,23 +1,8 @@
 //! Firmware is not trusted: whatever it is, the simulator neither panics nor hangs.
 
-use crate::support::{self, soc};
 use rtmark_sim::{CoreKind, Cycles, FaultPolicy, Image, Machine, Stop, Watch};
 
-/// Marsaglia's xorshift64*: the same bytes on every host.
-struct Random(u64);
-
-impl Random {
-    fn new(seed: u64) -> Self {
-        Self(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
-    }
-
-    fn word(&mut self) -> u32 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        (self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 32) as u32
-    }
-}
+use crate::support::{self, Random, soc};
 
 /// Runs until the cycles are used up, going on after every stop that allows it.
 fn run_on(machine: &mut Machine, cycles: u64) {

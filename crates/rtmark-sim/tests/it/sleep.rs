@@ -1,7 +1,8 @@
 //! WFI, WFE, SEV and what wakes a sleeping core (DDI 0403, B1.5.18 and B1.5.19).
 
-use crate::support::*;
 use rtmark_sim::{CoreKind, Cycles, Stop, Watch};
+
+use crate::support::*;
 
 #[test]
 fn an_interrupt_wakes_and_is_taken() {

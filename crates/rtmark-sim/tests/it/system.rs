@@ -1,8 +1,9 @@
 //! Registers of the system control space: what they read as after reset, and which bits
 //! of them can be written (DDI 0403, B3.2 and B4; DDI 0553, D1.2).
 
-use crate::support::*;
 use rtmark_sim::{CoreKind, Stop};
+
+use crate::support::*;
 
 const ICTR: u32 = 0xE000_E004;
 const CPUID: u32 = 0xE000_ED00;

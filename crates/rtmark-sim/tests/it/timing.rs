@@ -6,8 +6,9 @@
 
 use std::fmt::Write as _;
 
-use crate::support::{self, RAM, STACK, soc};
 use rtmark_sim::{CoreKind, Cycles, Machine, Watch};
+
+use crate::support::{self, RAM, STACK, soc};
 
 /// Where a case begins, and where its branches by a register and returns go.
 const START: u32 = 0x1000;

@@ -1,8 +1,9 @@
 //! The trace units: counters and comparators of the DWT (DDI 0403, C1.8), stimulus ports
 //! of the ITM (C1.7).
 
-use crate::support::*;
 use rtmark_sim::{CoreKind, Stop};
+
+use crate::support::*;
 
 const MAINLINE: &[CoreKind] =
     &[CoreKind::CortexM3, CoreKind::CortexM4, CoreKind::CortexM4F, CoreKind::CortexM33];

@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 
-use crate::support::*;
 use rtmark_sim::{CoreKind, Cycles, Machine, Observer, Soc, Watch};
 use rtmark_worst::{
     Aspect, Control, Findings, Meeting, Path, Question, Reach, Second, Share, Window, search,
 };
+
+use crate::support::*;
 
 const FIRST: u16 = 1;
 const SECOND: u16 = 2;

@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 
-use crate::support::*;
 use rtmark_sim::{CoreKind, Cycles, Machine, Register, Soc, Watch};
 use rtmark_worst::{
     Aspect, Control, Findings, Held, Path, Question, Reach, Share, Window, search, spans,
 };
+
+use crate::support::*;
 
 const INTERRUPT: u16 = 1;
 const PRIORITY: u8 = 0x40;

@@ -18,7 +18,7 @@ use crate::trouble::Trouble;
 
 /// Write the timeline of a run for Perfetto: tasks, handlers, masks, spans
 ///
-/// The file opens in https://ui.perfetto.dev and in Perfetto's trace processor. Each task has a
+/// The file opens in Perfetto (ui.perfetto.dev) and in its trace processor. Each task has a
 /// row of its own, by the name that the kernel knows it by; ready and running are told apart
 /// where the kernel's own lists tell (FreeRTOS). Time is that of the soc's clock since reset,
 /// and each slice tells its cycles besides.

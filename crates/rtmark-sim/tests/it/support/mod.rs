@@ -2,10 +2,14 @@
 
 #![allow(
     dead_code,
+    unused_imports,
     clippy::allow_attributes,
     reason = "each test file uses a part of what is here, and which part differs"
 )]
 
+mod random;
+
+pub use random::Random;
 use rtmark_sim::{CoreKind, Cycles, FaultPolicy, Machine, Register, Soc, Stop, Watch, WatchId};
 
 /// Where RAM begins, and the stack pointer after reset.
