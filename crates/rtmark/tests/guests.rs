@@ -99,6 +99,8 @@ fn rp2040_hal_as_elf_and_as_uf2() {
     let rings: Option<u32> = rings.and_then(|rings| rings.parse().ok());
     assert!(rings.is_some_and(|rings| (4..6).contains(&rings)), "{console}");
 
+    assert_eq!(lines[6], "float: 15.8333, 2.6458, 0.656986599", "{console}");
+
     let path = scratch("guest-rp2040.uf2");
     std::fs::write(&path, uf2(&std::fs::read(&elf).expect("built"))).expect("writable");
     assert_eq!(run(&path, "rp2040").0, console, "the same by another way");
@@ -141,13 +143,14 @@ fn the_boot_rom_is_made_from_its_source() {
     let (elf, binary) = (scratch("rom.elf"), scratch("rom.bin"));
     succeed(
         Command::new("arm-none-eabi-gcc")
-            .args(["-mcpu=cortex-m0plus", "-nostdlib", "-Wl,-Ttext=0,-e0"])
-            .arg(&source)
+            .args(["-mcpu=cortex-m0plus", "-mthumb", "-O2", "-ffreestanding", "-nostdlib"])
+            .arg("-Wl,-Ttext=0,-e0")
+            .args([&source, &source.with_file_name("rp2040_float.c")])
             .arg("-o")
             .arg(&elf),
     );
     succeed(Command::new("arm-none-eabi-objcopy").args(["-O", "binary"]).arg(&elf).arg(&binary));
     let made = std::fs::read(binary).expect("made");
     let kept = std::fs::read(source.with_extension("bin")).expect("kept");
-    assert!(made == kept, "rp2040_rom.bin is not what rp2040_rom.s gives: see its head");
+    assert!(made == kept, "rp2040_rom.bin is not what its sources give: see its head");
 }

@@ -2,12 +2,13 @@
 @
 @ The tables are where firmware looks for them, and the routines do what the
 @ datasheet says that the chip's own do; they are written for this file alone and
-@ take other times. The tables of floating point lead to a breakpoint, each entry.
-@ Flash routines return at once, as programming flash is not simulated.
+@ take other times. Floating point is in rp2040_float.c; what version 2 of the ROM has
+@ no function for leads to a breakpoint. Flash routines return at once, as programming
+@ flash is not simulated.
 @
-@ To change it: arm-none-eabi-gcc -mcpu=cortex-m0plus -nostdlib -Wl,-Ttext=0,-e0
-@ rp2040_rom.s -o rom.elf, then arm-none-eabi-objcopy -O binary rom.elf
-@ rp2040_rom.bin; a test compares the two.
+@ To change it: arm-none-eabi-gcc -mcpu=cortex-m0plus -mthumb -O2 -ffreestanding -nostdlib
+@ -Wl,-Ttext=0,-e0 rp2040_rom.s rp2040_float.c -o rom.elf, then arm-none-eabi-objcopy
+@ -O binary rom.elf rp2040_rom.bin; a test compares the two.
 
     .syntax unified
     .thumb
@@ -214,16 +215,79 @@ data:
     .ascii  "CR"
     .hword  owner
     .ascii  "SF"
-    .hword  no_float
+    .hword  floats
     .ascii  "SD"
-    .hword  no_float
+    .hword  doubles
     .hword  0, 0
 
     .balign 4
-no_float:
-    .rept   32
+floats:
+    .word   rom_fadd
+    .word   rom_fsub
+    .word   rom_fmul
+    .word   rom_fdiv
     .word   stop + 1
-    .endr
+    .word   stop + 1
+    .word   rom_fsqrt
+    .word   rom_float2int
+    .word   rom_float2fix
+    .word   rom_float2uint
+    .word   rom_float2ufix
+    .word   rom_int2float
+    .word   rom_fix2float
+    .word   rom_uint2float
+    .word   rom_ufix2float
+    .word   rom_fcos
+    .word   rom_fsin
+    .word   rom_ftan
+    .word   stop + 1
+    .word   rom_fexp
+    .word   rom_fln
+    .word   rom_fcmp
+    .word   rom_fatan2
+    .word   rom_int64_2float
+    .word   rom_fix64_2float
+    .word   rom_uint64_2float
+    .word   rom_ufix64_2float
+    .word   rom_float2int64
+    .word   rom_float2fix64
+    .word   rom_float2uint64
+    .word   rom_float2ufix64
+    .word   rom_float2double
+
+doubles:
+    .word   rom_dadd
+    .word   rom_dsub
+    .word   rom_dmul
+    .word   rom_ddiv
+    .word   stop + 1
+    .word   stop + 1
+    .word   rom_dsqrt
+    .word   rom_double2int
+    .word   rom_double2fix
+    .word   rom_double2uint
+    .word   rom_double2ufix
+    .word   rom_int2double
+    .word   rom_fix2double
+    .word   rom_uint2double
+    .word   rom_ufix2double
+    .word   rom_dcos
+    .word   rom_dsin
+    .word   rom_dtan
+    .word   stop + 1
+    .word   rom_dexp
+    .word   rom_dln
+    .word   rom_dcmp
+    .word   rom_datan2
+    .word   rom_int64_2double
+    .word   rom_fix64_2double
+    .word   rom_uint64_2double
+    .word   rom_ufix64_2double
+    .word   rom_double2int64
+    .word   rom_double2fix64
+    .word   rom_double2uint64
+    .word   rom_double2ufix64
+    .word   rom_double2float
 
 owner:
     .asciz  "rtmark's substitute for the RP2040 boot ROM"

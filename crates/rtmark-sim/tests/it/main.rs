@@ -17,6 +17,7 @@ mod masking;
 mod mpu;
 mod observe;
 mod robustness;
+mod rom;
 mod sleep;
 mod support;
 mod system;

@@ -14,6 +14,7 @@ use rp2040_hal::clocks::{Clock, init_clocks_and_plls};
 use rp2040_hal::fugit::{ExtU32, RateExtU32};
 use rp2040_hal::gpio::Pins;
 use rp2040_hal::pac::{self, interrupt};
+use rp2040_hal::rom_data::{double_funcs, float_funcs};
 use rp2040_hal::timer::{Alarm, Alarm0, Timer};
 use rp2040_hal::uart::{DataBits, StopBits, UartConfig, UartPeripheral};
 use rp2040_hal::{Sio, Watchdog};
@@ -66,6 +67,10 @@ fn main() -> ! {
         writeln!(uart, "round {round}: {took} us, {} / 7 = {seventh}", 1_000 + round).unwrap();
     }
     writeln!(uart, "alarm: {} rings", RINGS.load(Ordering::Relaxed)).unwrap();
+    // By the boot ROM: the library's operators and functions lead there.
+    let seven = core::hint::black_box(7.0);
+    let (root, sine) = (float_funcs::fsqrt(seven), double_funcs::dsin(f64::from(seven)));
+    writeln!(uart, "float: {:.4}, {root:.4}, {sine:.9}", seven * seven / 3.0 - 0.5).unwrap();
     cortex_m::asm::bkpt();
     loop {
         cortex_m::asm::wfi();

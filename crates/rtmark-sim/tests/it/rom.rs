@@ -1,0 +1,212 @@
+//! Floating point of RP2040's boot ROM, as its users find and call it, beside the host's.
+
+#![expect(clippy::float_cmp, reason = "the last bit counts here")]
+
+use rtmark_sim::{Image, Machine, Register, Soc, Stop};
+use rtmark_units::Cycles;
+
+/// Table entries (datasheet, 2.8.3.2.1).
+const ADD: u32 = 0x00;
+const SUB: u32 = 0x04;
+const MUL: u32 = 0x08;
+const DIV: u32 = 0x0C;
+const SQRT: u32 = 0x18;
+const TO_INT: u32 = 0x1C;
+const TO_FIX: u32 = 0x20;
+const TO_UINT: u32 = 0x24;
+const FROM_INT: u32 = 0x2C;
+const FROM_FIX: u32 = 0x30;
+const FROM_UINT: u32 = 0x34;
+const COS: u32 = 0x3C;
+const SIN: u32 = 0x40;
+const TAN: u32 = 0x44;
+const EXP: u32 = 0x4C;
+const LN: u32 = 0x50;
+const CMP: u32 = 0x54;
+const ATAN2: u32 = 0x58;
+const FROM_INT64: u32 = 0x5C;
+const FROM_UINT64: u32 = 0x64;
+const TO_INT64: u32 = 0x6C;
+const TO_UINT64: u32 = 0x74;
+/// Into the other format.
+const OTHER: u32 = 0x7C;
+
+struct Rom {
+    machine: Machine,
+    tables: [u32; 2],
+}
+
+impl Rom {
+    fn new() -> Self {
+        let soc = Soc::from_toml(include_str!("../../../../socs/rp2040.toml")).expect("good");
+        let mut machine = Machine::new(&soc);
+        let vectors = [0x2004_0000_u32, 0x1000_0109].map(u32::to_le_bytes).concat();
+        let image = Image::from_raw(&vectors, 0x1000_0100).expect("an image");
+        machine.load_and_call(&image, 0x1000_0108).expect("it fits");
+        let mut rom = Self { machine, tables: [0; 2] };
+        let half = |rom: &Self, at| u32::from(u16::from_le_bytes(rom.peek(at)));
+        let (lookup, data) = (half(&rom, 0x18), half(&rom, 0x16));
+        rom.tables = [*b"SF", *b"SD"]
+            .map(|code| rom.call(lookup, &[data, u16::from_le_bytes(code).into()]) as u32);
+        rom
+    }
+
+    fn peek<const N: usize>(&self, address: u32) -> [u8; N] {
+        self.machine.peek(address, N).try_into().expect("ROM")
+    }
+
+    fn call(&mut self, function: u32, arguments: &[u32]) -> u64 {
+        self.machine.set_register(Register::R(14), u32::MAX);
+        self.machine.set_register(Register::Pc, function);
+        for (number, argument) in (0..).zip(arguments) {
+            self.machine.set_register(Register::R(number), *argument);
+        }
+        let stop = self.machine.run(Cycles(self.machine.cycles().0 + 100_000));
+        assert_eq!(stop, Stop::Breakpoint(Machine::RETURN_ADDRESS), "{function:#x}");
+        let [low, high] = [0, 1].map(|number| self.machine.register(Register::R(number)));
+        u64::from(high) << 32 | u64::from(low)
+    }
+
+    fn entry(&self, table: usize, entry: u32) -> u32 {
+        u32::from_le_bytes(self.peek(self.tables[table] + entry))
+    }
+
+    fn float(&mut self, entry: u32, arguments: &[f32]) -> f32 {
+        f32::from_bits(self.float_to(entry, arguments) as u32)
+    }
+
+    fn float_to(&mut self, entry: u32, arguments: &[f32]) -> u64 {
+        let words: Vec<_> = arguments.iter().map(|argument| argument.to_bits()).collect();
+        self.call(self.entry(0, entry), &words)
+    }
+
+    fn double(&mut self, entry: u32, arguments: &[f64]) -> f64 {
+        f64::from_bits(self.double_to(entry, arguments))
+    }
+
+    fn double_to(&mut self, entry: u32, arguments: &[f64]) -> u64 {
+        let words = arguments.iter().map(|argument| argument.to_bits());
+        let words: Vec<_> = words.flat_map(|bits| [bits as u32, (bits >> 32) as u32]).collect();
+        self.call(self.entry(1, entry), &words)
+    }
+}
+
+/// Numbers without a pattern (G. Marsaglia, Xorshift RNGs, 2003).
+struct Numbers(u64);
+
+impl Numbers {
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0
+    }
+
+    /// A number whose exponent is within so much of 1's.
+    fn double(&mut self, range: u64) -> f64 {
+        let bits = self.next();
+        f64::from_bits(bits & !(0x7FF << 52) | (1023 - range + self.next() % (2 * range)) << 52)
+    }
+}
+
+type Operation = (u32, fn(f64, f64) -> f64, fn(f32, f32) -> f32);
+type Function = (u32, fn(f64) -> f64);
+
+#[test]
+fn what_is_rounded_is_rounded_as_ieee_754_says() {
+    let (mut rom, mut numbers) = (Rom::new(), Numbers(1));
+    for round in 0..300 {
+        // Numbers of equal size cancel out, others leave bits behind.
+        let range = [2, 30, 60][round % 3];
+        let (a, b) = (numbers.double(range), numbers.double(range));
+        let (x, y) = (a as f32, b as f32);
+        let operations: [Operation; 4] = [
+            (ADD, |a, b| a + b, |x, y| x + y),
+            (SUB, |a, b| a - b, |x, y| x - y),
+            (MUL, |a, b| a * b, |x, y| x * y),
+            (DIV, |a, b| a / b, |x, y| x / y),
+        ];
+        for (entry, of_doubles, of_floats) in operations {
+            assert_eq!(rom.double(entry, &[a, b]), of_doubles(a, b), "{entry:#x} of {a:e}, {b:e}");
+            assert_eq!(rom.float(entry, &[x, y]), of_floats(x, y), "{entry:#x} of {x:e}, {y:e}");
+        }
+        assert_eq!(rom.double(SQRT, &[a.abs()]), a.abs().sqrt(), "{a:e}");
+        assert_eq!(rom.float(SQRT, &[x.abs()]), x.abs().sqrt(), "{x:e}");
+        assert_eq!(rom.double_to(OTHER, &[a]) as u32, x.to_bits(), "{a:e}");
+        assert_eq!(rom.float_to(OTHER, &[x]), f64::from(x).to_bits(), "{x:e}");
+        assert_eq!(rom.double_to(CMP, &[a, b]) as i32, if a < b { -1 } else { 1 });
+        assert_eq!(rom.float_to(CMP, &[x, x]) as i32, 0);
+    }
+}
+
+#[test]
+fn integers_round_down_and_saturate() {
+    let mut rom = Rom::new();
+    for value in
+        [0.0, -0.0, 0.75, -0.75, 1.0, -1.0, 2.5, -2.5, 1e6, -1e9, 3e9, 5e9, -3e9, 1e30, -1e30]
+    {
+        let float = value as f32;
+        assert_eq!(rom.double_to(TO_INT, &[value]) as i32, value.floor() as i32, "{value}");
+        assert_eq!(rom.float_to(TO_INT, &[float]) as i32, float.floor() as i32, "{value}");
+        assert_eq!(rom.double_to(TO_UINT, &[value]) as u32, value as u32, "{value}");
+        assert_eq!(rom.float_to(TO_UINT, &[float]) as u32, float as u32, "{value}");
+        assert_eq!(rom.double_to(TO_INT64, &[value]) as i64, value.floor() as i64, "{value}");
+        assert_eq!(rom.float_to(TO_INT64, &[float]) as i64, float.floor() as i64, "{value}");
+        assert_eq!(rom.double_to(TO_UINT64, &[value]), value as u64, "{value}");
+        assert_eq!(rom.float_to(TO_UINT64, &[float]), float as u64, "{value}");
+    }
+    let bits = (-1.5_f32).to_bits();
+    assert_eq!(rom.call(rom.entry(0, TO_FIX), &[bits, 16]) as i32, -(3 << 15));
+    assert_eq!(rom.call(rom.entry(0, FROM_FIX), &[(-3_i32 << 15) as u32, 16]) as u32, bits);
+    for value in [0, 1, -1, i32::MIN, i32::MAX, 16_777_217, -123_456_789] {
+        let word = value as u32;
+        let float = |entry, rom: &mut Rom| rom.call(rom.entry(0, entry), &[word]) as u32;
+        assert_eq!(float(FROM_INT, &mut rom), (value as f32).to_bits(), "{value}");
+        assert_eq!(float(FROM_UINT, &mut rom), (word as f32).to_bits(), "{value}");
+        assert_eq!(rom.call(rom.entry(1, FROM_INT), &[word]), f64::from(value).to_bits());
+        let long = i64::from(value).wrapping_mul(0x1_0000_0001);
+        let words = [long as u32, (long >> 32) as u32];
+        for (entry, float, double) in [
+            (FROM_INT64, long as f32, long as f64),
+            (FROM_UINT64, long as u64 as f32, long as u64 as f64),
+        ] {
+            assert_eq!(rom.call(rom.entry(0, entry), &words) as u32, float.to_bits(), "{long}");
+            assert_eq!(rom.call(rom.entry(1, entry), &words), double.to_bits(), "{long}");
+        }
+    }
+}
+
+#[test]
+fn functions_are_near() {
+    let (mut rom, mut numbers) = (Rom::new(), Numbers(7));
+    for _ in 0..100 {
+        let (a, b) = (numbers.double(5), numbers.double(5));
+        let functions: [Function; 5] =
+            [(SIN, f64::sin), (COS, f64::cos), (TAN, f64::tan), (EXP, f64::exp), (LN, f64::ln)];
+        for (entry, function) in functions {
+            let x = if entry == LN { a.abs() } else { a };
+            // What is left of an argument near a multiple of a quarter turn has fewer bits.
+            let near = |there: f64, bits: i32| {
+                (there.abs() + f64::from(bits != 24)) * 2_f64.powi(3 - bits)
+            };
+            let (here, there) = (rom.double(entry, &[x]), function(x));
+            assert!(
+                (here - there).abs() <= near(there, 53) + 1e-15,
+                "{entry:#x} of {x}: {here} {there}"
+            );
+            let float = x as f32;
+            let (here, there) = (f64::from(rom.float(entry, &[float])), function(float.into()));
+            assert!(
+                (here - there).abs() <= near(there, 24),
+                "{entry:#x} of {float}: {here} {there}"
+            );
+        }
+        let (here, there) = (rom.double(ATAN2, &[a, b]), a.atan2(b));
+        assert!((here - there).abs() < 3e-15, "{a} {b}: {here} {there}");
+    }
+    assert_eq!(rom.float(ATAN2, &[0.0, -1.0]), std::f32::consts::PI);
+    assert_eq!(rom.double(EXP, &[1000.0]), f64::INFINITY);
+    assert_eq!(rom.double(LN, &[0.0]), f64::NEG_INFINITY);
+    assert_eq!(rom.float(DIV, &[1.0, -0.0]), f32::NEG_INFINITY);
+    assert_eq!(rom.float(MUL, &[1e-30, 1e-30]), 0.0);
+}
