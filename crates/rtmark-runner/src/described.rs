@@ -187,8 +187,8 @@ pub fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bench::BoardFile;
-    use crate::platform::MachineFile;
+    use crate::boards::BoardFile;
+    use crate::machines::MachineFile;
     use crate::socs::SocFile;
 
     fn the_folders_files_are_built_in<D: Described>() {

@@ -12,7 +12,7 @@
     reason = "answers and failures are handed on once a scenario, which takes a million times longer"
 )]
 
-mod bench;
+pub mod boards;
 pub mod clocked;
 mod described;
 mod emulate;
@@ -22,6 +22,7 @@ mod footprint;
 mod images;
 mod judge;
 mod ledger;
+pub mod machines;
 mod measure;
 mod pair;
 mod plan;
@@ -31,16 +32,17 @@ mod run;
 pub mod socs;
 mod suite;
 
-pub use bench::{Bench, BoardFile, Rehearsal, board_from_text, boards, find_board, rehearse};
+pub use boards::{Bench, BoardFile, Rehearsal, rehearse};
 pub use described::{FileError, FileKind, nearest};
 pub use emulate::{DEADLINE, emulate};
 pub use explain::{Explained, explain};
 pub use footprint::{Object, ObjectCost, objects, stacks};
 pub use judge::Clocked;
 pub use ledger::{Event, Ledger, Origin};
+pub use machines::MachineFile;
 pub use measure::{Measured, Probed, measure};
 pub use pair::{Edge, Moment, Pairing};
 pub use plan::{NothingSelected, Plan, SETTINGS, Selection, Unit};
-pub use platform::{MachineFile, Platform, find_machine, machine_from_text, machines};
+pub use platform::Platform;
 pub use run::{Ending, SLICE, Session};
 pub use suite::{Explanation, Footprint, Suite};

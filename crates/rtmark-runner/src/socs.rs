@@ -18,7 +18,7 @@ pub struct SocFile {
     pub origin: String,
 }
 
-/// The socs of the default suite: one for each core that the kernels run on.
+/// The socs of the default suite: a small core and a large one.
 const SUITE: [&str; 2] = ["stm32c031", "stm32f405"];
 
 impl Described for SocFile {

@@ -15,7 +15,7 @@ use rtmark_observe::{Lines, Map, SpanCost, StackUse};
 use rtmark_store::{Fingerprint, fingerprint};
 use rtmark_units::Cycles;
 
-use crate::bench::rehearse;
+use crate::boards::rehearse;
 use crate::clocked::can_be_clocked;
 use crate::emulate::{DEADLINE, emulate};
 use crate::explain::{Explained, explain};

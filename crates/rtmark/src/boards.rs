@@ -9,7 +9,7 @@ use clap::{Args, ValueEnum};
 use rtmark_board::{Device, Loader, PrintsBy, Serial};
 use rtmark_model::{Answer, Catalogue};
 use rtmark_runner::recording::{self, Recorded, RecordingError};
-use rtmark_runner::{Bench, BoardFile, Platform, Rehearsal, Selection, boards, find_board, socs};
+use rtmark_runner::{Bench, BoardFile, Platform, Rehearsal, Selection, boards, socs};
 
 use crate::exit::Exit;
 use crate::trouble::Trouble;
@@ -67,13 +67,8 @@ impl From<Prints> for PrintsBy {
     }
 }
 
-/// The board of one soc, by its name, the soc's name or a path.
-pub fn board(name: &str) -> Result<BoardFile, Trouble> {
-    Ok(find_board(name)?)
-}
-
 fn known() -> String {
-    let all = boards().unwrap_or_default();
+    let all = boards::builtin().unwrap_or_default();
     let names = all.iter().map(|file| format!("{} ({})", file.board.name, file.board.soc));
     names.collect::<Vec<_>>().join(", ")
 }
@@ -81,7 +76,7 @@ fn known() -> String {
 /// The one board among the socs that were asked for.
 pub fn one_board(asked: &[String]) -> Result<BoardFile, Trouble> {
     if let [one] = asked {
-        return board(one);
+        return Ok(boards::find(one)?);
     }
     let message = "a board is one: name its soc, itself or its file with --soc";
     Err(Trouble::new(Exit::Usage, message, format!("there are {}", known())))
@@ -92,7 +87,7 @@ pub fn rehearsal(name: &str, prints: Prints) -> Result<Platform, Trouble> {
     let rehearsal = match prints {
         Prints::Semihosting => Rehearsal::new(socs::find(name)?),
         Prints::Uart => {
-            let file = board(name)?;
+            let file = boards::find(name)?;
             with_console(&file)?;
             Rehearsal::of_board(&file, PrintsBy::Uart)
         }

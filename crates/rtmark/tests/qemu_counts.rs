@@ -17,7 +17,7 @@ use rtmark_firmware::{Builder, Kernel, Switched, Tree, Variant, probes};
 use rtmark_model::{Answer, Basis, Catalogue, Expected, Scenario, Series};
 use rtmark_runner::{
     Clocked, DEADLINE, Measured, Plan, Platform, Probed, Selection, Suite, clocked, emulate,
-    find_machine, measure, socs,
+    machines, measure, socs,
 };
 use rtmark_sim::Image;
 
@@ -103,7 +103,7 @@ fn spans_without_interrupts_have_equal_instruction_counts() {
         let file = socs::find(soc).expect("built in");
         let here = Platform::Sim(Box::new(file), Basis::Instructions);
         let here = answers(bench, here);
-        let there = answers(bench, find_machine(soc).expect("built in").into());
+        let there = answers(bench, machines::find(soc).expect("built in").into());
         for (name, answer) in there {
             match (&here[&name], &answer) {
                 (Answer::Measured(here), Answer::Measured(there)) => {
@@ -167,7 +167,7 @@ fn images_in_rust_have_equal_instruction_counts() {
         let is_it = |kernel: &&Kernel| kernel.manifest.id.as_str() == id;
         let kernel = kernels.iter().find(is_it).expect("a kernel");
         let file = socs::find(soc).expect("built in");
-        let machine = find_machine(soc).expect("built in");
+        let machine = machines::find(soc).expect("built in");
         let mut target = machine.target.clone();
         let images = kernel.manifest.images.iter();
         target.without = images.filter(|name| !groups.contains(&name.as_str())).cloned().collect();

@@ -101,7 +101,7 @@ impl Arguments {
 
 /// The programs of QEMU that machine files name.
 fn emulators() -> Result<BTreeSet<Emulator>, Trouble> {
-    Ok(machines()?.into_iter().map(|file| file.machine.emulator).collect())
+    Ok(machines::builtin()?.into_iter().map(|file| file.machine.emulator).collect())
 }
 
 /// The tools that the kernels of all kinds take on the socs that there are.

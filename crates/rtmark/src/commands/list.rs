@@ -212,7 +212,7 @@ fn machines() -> Result<Vec<Entry>, Trouble> {
             "emulator": machine.emulator.program(), "machine": machine.machine,
             "sha256": file.sha256)
     };
-    Ok(rtmark_runner::machines()?.into_iter().map(entry).collect())
+    Ok(rtmark_runner::machines::builtin()?.into_iter().map(entry).collect())
 }
 
 fn boards() -> Result<Vec<Entry>, Trouble> {
@@ -222,7 +222,7 @@ fn boards() -> Result<Vec<Entry>, Trouble> {
         entry!(board.name, board.description, "soc": board.soc, "core": file.soc.soc.core.name(),
             "chip": board.chip, "clock_hz": board.clock_hz, "uart": uart, "sha256": file.sha256)
     };
-    Ok(rtmark_runner::boards()?.into_iter().map(entry).collect())
+    Ok(rtmark_runner::boards::builtin()?.into_iter().map(entry).collect())
 }
 
 /// What a soc's cycles rest on: measurements of the chip itself, or its core's tier and what

@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use rtmark_firmware::{Builder, DEFAULT_PROFILE, Tree, Variant, VariantError, chosen};
 use rtmark_model::{Answer, Basis, Catalogue, Failure, Pattern};
 use rtmark_runner::socs::{self, SocFile};
-use rtmark_runner::{Event, Ledger, Plan, Platform, Selection, Suite, find_machine, machines};
+use rtmark_runner::{Event, Ledger, Plan, Platform, Selection, Suite, machines};
 use rtmark_store::{Fingerprint, RunWriter, Store, StoreError};
 use rtmark_units::Cycles;
 
@@ -181,7 +181,7 @@ impl Runs {
     fn builtin(self, basis: Basis) -> Result<Vec<Platform>, Trouble> {
         match self {
             Self::Sim => Ok(on_sim(socs::builtin()?, basis)),
-            Self::Qemu => Ok(machines()?.into_iter().map(Platform::from).collect()),
+            Self::Qemu => Ok(machines::builtin()?.into_iter().map(Platform::from).collect()),
             Self::Board => Err(boards::one_board(&[]).err().unwrap_or_else(|| {
                 Trouble::new(Exit::Internal, "no board", "report this as a defect of rtmark")
             })),
@@ -191,7 +191,7 @@ impl Runs {
     fn find(self, name: &str, basis: Basis) -> Result<Platform, Trouble> {
         match self {
             Self::Sim => Ok(Platform::Sim(Box::new(socs::find(name)?), basis)),
-            Self::Qemu => Ok(Platform::from(find_machine(name)?)),
+            Self::Qemu => Ok(Platform::from(machines::find(name)?)),
             Self::Board => self.builtin(basis).map(|mut all| all.remove(0)),
         }
     }

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use clap::{Args, ValueEnum};
 use rtmark_firmware::{Kernel, Variant};
 use rtmark_model::{Answer, Basis, Catalogue};
-use rtmark_runner::{Plan, Platform, Suite, Unit, find_machine, nearest, socs};
+use rtmark_runner::{Plan, Platform, Suite, Unit, machines, nearest, socs};
 use rtmark_store::Store;
 use rtmark_study::{
     Document, Figures, Interrupted, MadeRun, On, Report, Run, SCHEMA_VERSION, Study,
@@ -261,7 +261,7 @@ impl Bench<'_> {
 
     fn prepared<'a>(&self, study: &Study, run: &'a Run) -> Result<Prepared<'a>, Trouble> {
         let platform = match (run.on, study.derived(&run.soc)) {
-            (On::Qemu, _) => Platform::from(find_machine(&run.soc)?),
+            (On::Qemu, _) => Platform::from(machines::find(&run.soc)?),
             (on, derived) => {
                 let file = match derived {
                     None => socs::find(&run.soc)?,

@@ -8,7 +8,7 @@ use rtmark_compare::{Validation, validate};
 use rtmark_firmware::{DEFAULT_PROFILE, Kernel, Variant};
 use rtmark_model::{Answer, Basis, Catalogue, Pattern, ScenarioId};
 use rtmark_runner::recording::Recorded;
-use rtmark_runner::{Event, Ledger, Plan, Platform, Rehearsal, Selection, Suite, find_board, socs};
+use rtmark_runner::{Event, Ledger, Plan, Platform, Rehearsal, Selection, Suite, socs};
 
 use crate::boards::{self, BoardFlags, Recorder};
 use crate::cli::Talk;
@@ -144,7 +144,9 @@ impl Arguments {
         let (board, rehearsal, soc) = if let Some(path) = self.board.from() {
             let mut runs = boards::recorded(path, &asked)?;
             // A board's name stands for its soc.
-            let soc = find_board(&self.soc).map(|file| file.soc.soc.name).unwrap_or(self.soc);
+            let soc = rtmark_runner::boards::find(&self.soc)
+                .map(|file| file.soc.soc.name)
+                .unwrap_or(self.soc);
             runs.retain(|run| run.key.soc == soc);
             if runs.is_empty() {
                 let message = format!("{} holds nothing of {soc}", path.display());
@@ -153,11 +155,13 @@ impl Arguments {
             }
             let rehearsal = match prints_by(&runs) {
                 PrintsBy::Semihosting => Rehearsal::new(socs::find(&soc)?),
-                PrintsBy::Uart => Rehearsal::of_board(&boards::board(&soc)?, PrintsBy::Uart),
+                PrintsBy::Uart => {
+                    Rehearsal::of_board(&rtmark_runner::boards::find(&soc)?, PrintsBy::Uart)
+                }
             };
             (boards::answers(&runs, &catalogue), rehearsal, soc)
         } else {
-            let file = boards::board(&self.soc)?;
+            let file = rtmark_runner::boards::find(&self.soc)?;
             let soc = file.board.soc.clone();
             let bench = self.board.bench(file.clone())?;
             let prints =

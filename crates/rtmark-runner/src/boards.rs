@@ -50,19 +50,11 @@ impl Described for BoardFile {
     }
 }
 
-/// A board from the text of its file; `origin` names it in errors.
-///
-/// # Errors
-/// When the text is refused, or the soc that it names is.
-pub fn board_from_text(origin: &str, text: &str) -> Result<BoardFile, FileError> {
-    BoardFile::from_text(origin, text)
-}
-
 /// The boards that came with this program.
 ///
 /// # Errors
 /// Never for a program that was tested; the files are read like any other's.
-pub fn boards() -> Result<Vec<BoardFile>, FileError> {
+pub fn builtin() -> Result<Vec<BoardFile>, FileError> {
     described::builtin()
 }
 
@@ -71,7 +63,7 @@ pub fn boards() -> Result<Vec<BoardFile>, FileError> {
 ///
 /// # Errors
 /// When the name is unknown, or the file cannot be read or is refused.
-pub fn find_board(name_or_path: &str) -> Result<BoardFile, FileError> {
+pub fn find(name_or_path: &str) -> Result<BoardFile, FileError> {
     described::find(name_or_path)
 }
 
@@ -283,7 +275,7 @@ mod tests {
 
     #[test]
     fn a_uart_is_set_up_only_where_it_prints() {
-        let board = find_board("stm32c031").expect("built in");
+        let board = find("stm32c031").expect("built in");
         assert!(board.target(PrintsBy::Semihosting).console.is_none());
         let console = board.target(PrintsBy::Uart).console.expect("it has one");
         assert_eq!((console.data, console.start.len()), (0x4000_4428, 6));
