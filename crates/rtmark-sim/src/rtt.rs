@@ -4,7 +4,8 @@
 //! The control block (SEGGER UM08001, 16.4) begins with an identifier of 16 bytes, the
 //! numbers of up and down buffers, and a descriptor of each: name, address, size,
 //! where the firmware writes next, where the debugger reads next, flags. Up buffer 0
-//! is the console. It is emptied at fixed cycles, so that runs stay equal however
+//! is the console, unless its name says that it carries the frames of defmt, a logger
+//! whose texts stay in the ELF file: these are kept apart. It is emptied at fixed cycles, so that runs stay equal however
 //! they are cut into pieces; looking at the console in between changes nothing that
 //! the firmware could see.
 //!
@@ -23,7 +24,10 @@ const EMPTYING: u64 = 2_000;
 /// Cycles from reset to the first search; each further one waits twice as long.
 const FIRST_SEARCH: u64 = 20_000;
 const LONGEST_PAUSE: u64 = 1 << 26;
+/// What the buffer of frames is called (defmt-rtt, rtt-target; probe-rs goes by it, too).
+const DEFMT: &[u8; 6] = b"defmt\0";
 /// Offsets in the control block, of up buffer 0.
+const NAME: u32 = 24;
 const BUFFER: u32 = 28;
 const SIZE: u32 = 32;
 const WRITE_OFFSET: u32 = 36;
@@ -49,6 +53,8 @@ pub struct Rtt {
     /// The read offset that the firmware sees, and how far the console has got.
     given: u32,
     shown: u32,
+    /// Frames of defmt that nobody has taken.
+    frames: Vec<u8>,
 }
 
 impl Default for Rtt {
@@ -60,6 +66,7 @@ impl Default for Rtt {
             pause: FIRST_SEARCH,
             given: 0,
             shown: 0,
+            frames: Vec::new(),
         }
     }
 }
@@ -101,6 +108,7 @@ impl Rtt {
 
 /// Up buffer 0.
 struct Up {
+    carries_frames: bool,
     buffer: u32,
     size: u32,
     write: u32,
@@ -115,7 +123,10 @@ fn word(bus: &Bus, address: u32) -> Option<u32> {
 /// The buffer that a control block describes, if that makes sense.
 fn up(bus: &Bus, block: u32) -> Option<Up> {
     let field = |offset: u32| word(bus, block.wrapping_add(offset));
+    let mut name = [0; DEFMT.len()];
+    let named = bus.peek(field(NAME)?, &mut name) == name.len();
     let up = Up {
+        carries_frames: named && name == *DEFMT,
         buffer: field(BUFFER)?,
         size: field(SIZE)?,
         write: field(WRITE_OFFSET)?,
@@ -149,6 +160,13 @@ impl Machine {
         }
     }
 
+    /// The frames that the program has logged by defmt since the last call, as they were
+    /// encoded. What they say is in the sections of its ELF file.
+    pub fn take_defmt(&mut self) -> Vec<u8> {
+        self.show_rtt();
+        std::mem::take(&mut self.rtt.frames)
+    }
+
     /// Brings what the buffer holds to the console, without the firmware's notice.
     pub(crate) fn show_rtt(&mut self) {
         if self.rtt.search == Search::Nowhere {
@@ -163,15 +181,17 @@ impl Machine {
             (self.rtt.given, self.rtt.shown) = (up.read, up.read);
         }
         self.rtt.block = Some(block);
+        let shown = self.rtt.shown;
+        let out = if up.carries_frames { &mut self.rtt.frames } else { &mut self.console };
         let mut show = |from: u32, to: u32| {
             let mut bytes = vec![0; (to - from) as usize];
             let there = self.bus.peek(up.buffer.wrapping_add(from), &mut bytes);
-            self.console.extend(&bytes[..there]);
+            out.extend(&bytes[..there]);
         };
-        if self.rtt.shown <= up.write {
-            show(self.rtt.shown, up.write);
+        if shown <= up.write {
+            show(shown, up.write);
         } else {
-            show(self.rtt.shown, up.size);
+            show(shown, up.size);
             show(0, up.write);
         }
         self.rtt.shown = up.write;
@@ -221,6 +241,18 @@ mod tests {
         machine.poke_word(BLOCK + WRITE_OFFSET, 2).expect("RAM");
         assert_eq!(machine.run(Cycles(110_000)), Stop::Limit);
         assert_eq!((machine.take_console(), read_offset(&machine)), (b"o w a".to_vec(), 2));
+    }
+
+    #[test]
+    fn frames_of_defmt_are_kept_apart() {
+        let mut machine = machine();
+        machine.poke(TEXT + 8, DEFMT).expect("RAM");
+        let words = [3, 3, TEXT + 8, TEXT, 8, 4, 0, 0].map(u32::to_le_bytes).concat();
+        machine.poke(BLOCK, &[&IDENTIFIER[..], &words].concat()).expect("RAM");
+        machine.poke(TEXT, &[7, 1, 2, 0, 9, 9, 9, 9]).expect("RAM");
+        assert_eq!(machine.run(Cycles(100_000)), Stop::Limit);
+        assert_eq!((machine.take_console(), machine.take_defmt()), (vec![], vec![7, 1, 2, 0]));
+        assert_eq!((machine.take_defmt(), read_offset(&machine)), (vec![], 4));
     }
 
     #[test]

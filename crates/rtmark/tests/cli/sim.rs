@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::common::{
-    ADD_ONE, BAD_LOAD, BREAKPOINT, EXIT, EXIT_FAILED, Elf, LOCKUP, LOOP, SLEEP, START, Said,
+    ADD_ONE, BAD_LOAD, BREAKPOINT, EXIT, EXIT_FAILED, Elf, FLASH, LOCKUP, LOOP, SLEEP, START, Said,
     UNDEFINED, printing, raw, rtmark, said, to_hex, to_uf2,
 };
 
@@ -372,7 +372,7 @@ fn statistics_are_shown() {
     for line in ["instructions  3\n", "exceptions    0\n", "unmodelled    0x5ffff000 read once\n"] {
         assert!(said.stdout.contains(line), "no {line} in {said:#?}");
     }
-    assert!(said.stdout.contains("cycles each   ") && said.stdout.contains("pc      0xfffffffe"));
+    assert!(said.stdout.contains("cycles each   ") && said.stdout.contains("pc        0xfffffffe"));
     let said = scratch.run_code(&code, &["--entry", "start", "--format", "json"]);
     let unmodelled = &json(&said)["unmodelled"][0];
     assert_eq!(
@@ -392,4 +392,67 @@ fn dumps_begin_on_a_line_of_their_own() {
     let code = [0x2003, 0x4901, 0xBEAB, 0x4770, 0x004C, 0x0800, 0x002A];
     let said = scratch.run_code(&code, &["--entry", "start", "--dump", "start:1"]);
     assert!(said.stdout.starts_with("*\nstart: 1 bytes\n08000040  03  "), "{said:#?}");
+}
+
+#[test]
+fn an_application_for_a_bootloader_starts_from_its_own_vectors() {
+    let scratch = Scratch::new();
+    let mut application = raw(EXIT);
+    application[4..8].copy_from_slice(&(FLASH + 0x2041).to_le_bytes());
+    std::fs::write(scratch.path("app.bin"), &application).expect("writable");
+    let said = scratch.sim("app.bin", &["--base", "0x08002000"]);
+    assert_eq!(said.code, 0, "{said:#?}");
+    // The same behind a bootloader's place that is empty.
+    let whole = [vec![0xFF; 0x2000], application].concat();
+    std::fs::write(scratch.path("app.hex"), to_hex(&whole)).expect("writable");
+    let said = scratch.sim("app.hex", &[]);
+    assert_eq!(said.code, 2, "{said:#?}");
+    assert!(said.stderr.contains("--vectors"), "{said:#?}");
+    assert_eq!(scratch.sim("app.hex", &["--vectors", "0x08002000"]).code, 0);
+}
+
+#[test]
+fn a_program_handles_its_own_fault() {
+    let scratch = Scratch::new();
+    // udf #0; nop; the handler
+    let mut image = raw(&[&[0xDE00, 0x46C0], EXIT].concat());
+    image[12..16].copy_from_slice(&(START + 4 + 1).to_le_bytes());
+    std::fs::write(scratch.path("app.bin"), image).expect("writable");
+    assert_eq!(scratch.sim("app.bin", &[]).code, 11);
+    let said = scratch.sim("app.bin", &["--deliver-faults"]);
+    assert_eq!(said.code, 0, "{said:#?}");
+}
+
+#[test]
+fn what_defmt_logs_is_kept_apart() {
+    let scratch = Scratch::new();
+    std::fs::write(scratch.path("app.bin"), raw(LOOP)).expect("writable");
+    // RTT's control block with one buffer, whose name and contents follow.
+    let words =
+        [0x4747_4553, 0x5220_5245, 0x0000_5454, 0, 1, 0, 0x2000_0180, 0x2000_0190, 16, 5, 0, 0];
+    let block = (0x2000_0100..).step_by(4).zip(words);
+    let rest = [
+        (0x2000_0180, 0x6D66_6564),
+        (0x2000_0184, 0x74),
+        (0x2000_0190, 0x0302_0107),
+        (0x2000_0194, 0_u32),
+    ];
+    let sets: Vec<String> = block
+        .chain(rest)
+        .map(|(address, word): (u32, _)| format!("--set={address:#x}={word}"))
+        .collect();
+    let sets: Vec<&str> =
+        sets.iter().map(String::as_str).chain(["--max-cycles", "100000"]).collect();
+    let said = scratch.sim("app.bin", &sets);
+    assert_eq!(said.stdout, "");
+    assert!(said.stderr.contains("5 bytes logged by defmt"), "{said:#?}");
+    let said = scratch.sim("app.bin", &[&sets[..], &["--defmt"]].concat());
+    assert_eq!((said.code, said.stdout.as_str()), (12, "\x07\x01\x02\x03\0"), "{said:#?}");
+    let log = scratch.path("log").display().to_string();
+    let json = scratch
+        .sim("app.bin", &[&sets[..], &["--format=json", &format!("--defmt={log}")]].concat());
+    assert!(json.stdout.starts_with('{'), "{json:#?}");
+    assert_eq!(std::fs::read(log).expect("written"), [7, 1, 2, 3, 0]);
+    let said = scratch.sim("app.bin", &["--defmt", "--trace"]);
+    assert!(said.code == 2 && said.stderr.contains("--defmt=FILE"), "{said:#?}");
 }

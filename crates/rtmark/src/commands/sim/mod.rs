@@ -13,6 +13,7 @@ use crate::exit::Exit;
 use crate::output::{self, say};
 use crate::trouble::Trouble;
 
+mod defmt;
 mod ending;
 mod files;
 mod flame;
@@ -26,6 +27,7 @@ mod snapshot;
 mod trace;
 mod values;
 
+use defmt::Frames;
 use ending::End;
 use files::Folder;
 use outcome::{Dumped, Outcome, Unmodelled};
@@ -63,6 +65,8 @@ Examples:
   rtmark sim app.elf --soc stm32f405 --masked=5 --masked-priority 2
   rtmark sim app.elf --soc stm32f405 --snapshot=crash.snapshot
   rtmark sim --resume crash.snapshot --gdb :3333
+  rtmark sim app.elf --soc nrf52840 --vectors 0x26000
+  rtmark sim app.elf --soc nrf52840 --defmt | defmt-print -e app.elf
   rtmark sim app.bin --soc stm32f405 --base 0x08000000 --until 0x08000124 --dump 0x20000000:64
 
 Exit codes: see `rtmark help exit-codes`.")]
@@ -76,6 +80,13 @@ pub struct Arguments {
     /// Where a raw binary belongs [default: where the soc's first memory begins]
     #[arg(long, value_name = "ADDR", value_parser = values::word)]
     base: Option<u32>,
+    /// Where the vector table is that the core starts from [default: where the soc says]
+    ///
+    /// For applications that a bootloader starts: VTOR is there at the beginning, as the
+    /// bootloader leaves it. A raw binary with --base that is such an application is taken
+    /// for one.
+    #[arg(long, value_name = "ADDR|SYMBOL", value_parser = values::place)]
+    vectors: Option<Place>,
     /// Call the function there instead of starting from the reset vector
     ///
     /// The stack pointer still comes from the vector table unless --set sp=VALUE gives it.
@@ -111,6 +122,12 @@ pub struct Arguments {
     /// Without it such a register reads as zero, and the run's end tells which there were.
     #[arg(long)]
     strict: bool,
+    /// Let the program's own fault handlers run, as on the chip
+    ///
+    /// Without it a fault that no handler but HardFault would take ends the run, with the
+    /// faulting place and state in view; so does a breakpoint.
+    #[arg(long, conflicts_with_all = ["until", "entry", "gdb"])]
+    deliver_faults: bool,
     /// Show cycles, instructions, exceptions, devices without a model, and registers
     #[arg(long)]
     stats: bool,
@@ -134,6 +151,13 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true,
           default_missing_value = NO_FILE)]
     profile: Option<PathBuf>,
+    /// Write what the program logs by defmt over RTT, as defmt encodes it
+    ///
+    /// To FILE, or to stdout, when what the program prints goes to stderr:
+    /// rtmark sim app.elf --soc stm32f405 --defmt | defmt-print -e app.elf
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true,
+          default_missing_value = NO_FILE)]
+    defmt: Option<PathBuf>,
     /// Draw the profile as a flame graph in SVG
     #[arg(long, value_name = "FILE")]
     flame: Option<PathBuf>,
@@ -172,7 +196,8 @@ pub struct Arguments {
     ///
     /// The machine runs there again at full speed, and its state is compared.
     #[arg(long, value_name = "FILE", conflicts_with_all = [
-          "image", "soc", "base", "entry", "set", "irq", "strict", "select", "snapshot"])]
+          "image", "soc", "base", "vectors", "entry", "set", "irq", "strict", "deliver_faults",
+          "select", "snapshot"])]
     resume: Option<PathBuf>,
     /// Let the program use the files of this folder by semihosting
     ///
@@ -246,14 +271,16 @@ impl Arguments {
         let mut line_open = false;
         let mut written = Ok(());
         let mut observers = self.observers(&session.machine, &image)?;
+        let mut frames = Frames::new(&self)?;
+        // What else is on stdout is not to be mixed with other lines.
+        let aside =
+            [&self.trace, &self.defmt].into_iter().flatten().any(|path| file(path).is_none());
         let mut print = |printed: Vec<u8>| {
             if self.format == Format::Json {
                 console.extend(printed);
             } else if written.is_ok() && !printed.is_empty() {
                 line_open = !printed.ends_with(b"\n");
                 let shown = if terminal { visible(&printed).into_bytes() } else { printed };
-                // A trace on stdout is not to be mixed with other lines.
-                let aside = self.trace.as_deref().is_some_and(|path| file(path).is_none());
                 written = if aside { output::raw_aside(&shown) } else { output::raw(&shown) };
             }
         };
@@ -263,7 +290,10 @@ impl Arguments {
             (session, end) = (Session::with(machine, &image), stopped.map(Ending::from));
         }
         let mut run = |session: &mut Session<'_>, limit: u64| {
-            let look = |machine: &mut Machine| print(machine.take_console());
+            let look = |machine: &mut Machine| {
+                print(machine.take_console());
+                frames.write(&machine.take_defmt());
+            };
             if observers.are_needed() {
                 session.run_observed(Cycles(limit), &mut observers, look)
             } else {
@@ -282,6 +312,8 @@ impl Arguments {
             }
         }
         written?;
+        frames.write(&session.machine.take_defmt());
+        let logged = frames.finish()?;
         let gathered = self.finish(observers, &image, &bytes)?;
         let profile = &gathered.profile;
 
@@ -349,6 +381,11 @@ impl Arguments {
                 say(format!("{cycles}, {instructions}, {time} at {}", soc.clock));
                 if !outcome.unmodelled.is_empty() {
                     say(outcome.without_model());
+                }
+                if let (Some(bytes), None) = (logged, &self.defmt) {
+                    say(format!(
+                        "{bytes} bytes logged by defmt: --defmt | defmt-print -e ELF shows them"
+                    ));
                 }
             }
             match ending::hint(&end) {

@@ -185,7 +185,7 @@ impl Outcome<'_> {
         let _ = writeln!(text, "unmodelled    {unmodelled}");
         for line in self.registers.chunks(4) {
             for (name, value) in line {
-                let _ = write!(text, "{name:<8}{value:#010x}  ");
+                let _ = write!(text, "{name:<10}{value:#010x}  ");
             }
             text.truncate(text.trim_end().len());
             text.push('\n');

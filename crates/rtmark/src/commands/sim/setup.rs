@@ -7,8 +7,8 @@ use rtmark_model::{ScenarioId, visible};
 use rtmark_runner::Session;
 use rtmark_runner::socs::{self, SocFile};
 use rtmark_sim::{
-    Cycles, Image, ImageError, ImageFormat, LoadError, Machine, MemoryKind, Register, Soc,
-    Strictness,
+    Cycles, FaultPolicy, Image, ImageError, ImageFormat, LoadError, Machine, MemoryKind, Register,
+    Soc, Strictness,
 };
 
 use super::Arguments;
@@ -82,7 +82,8 @@ impl Arguments {
         let entry =
             self.entry.as_ref().map(|place| resolve("--entry", place, image)).transpose()?;
         let entry = entry.map(|address| address & !1);
-        let mut machine = Machine::new(soc);
+        let vectors = self.vector_table(soc, image)?;
+        let mut machine = Machine::new(&Soc { vectors: Some(vectors), ..soc.clone() });
         let loaded = match entry {
             Some(entry) => machine.load_and_call(image, entry),
             None => machine.load(image),
@@ -90,11 +91,13 @@ impl Arguments {
         loaded.map_err(|error| {
             let hint = match (&error, image.format()) {
                 (LoadError::NoVectors { .. }, ImageFormat::Raw) => {
-                    "if it is a raw binary, say with --base where it belongs, or with --entry where to begin"
+                    "if it is a raw binary, say with --base where it belongs, with --vectors where \
+                     its vector table is, or with --entry where to begin"
                         .to_owned()
                 }
                 (LoadError::NoVectors { .. }, _) => format!(
-                    "link it for the memories of {}, or say with --entry where to begin",
+                    "link it for the memories of {}, or say with --vectors where its vector table \
+                     is (it may be for a bootloader), or with --entry where to begin",
                     soc.name
                 ),
                 _ => format!(
@@ -121,12 +124,28 @@ impl Arguments {
         let sp = machine.register(Register::R(13));
         if !sets(&[Register::R(13), Register::Msp]) && !is_stack(soc, sp) {
             let problem = format!(
-                "the vector table at {:#010x} gives no stack pointer: {sp:#010x} is not in RAM",
-                soc.vector_base()
+                "the vector table at {vectors:#010x} gives no stack pointer: {sp:#010x} is not in RAM"
             );
             return Err(wrong("--entry", problem, "give one with --set sp=ADDR"));
         }
         Ok((Session::with(machine, image), Some(entry)))
+    }
+
+    /// Where the vector table is.
+    fn vector_table(&self, soc: &Soc, image: &Image) -> Result<u32, Trouble> {
+        let usual = soc.vector_base();
+        if let Some(place) = &self.vectors {
+            return Ok(resolve("--vectors", place, image)? & !1);
+        }
+        // A raw binary elsewhere whose second word leads into itself.
+        let own = image.segments().first().filter(|_| image.format() == ImageFormat::Raw);
+        let own = own.filter(|own| {
+            let within =
+                |address: u32| address.wrapping_sub(own.load_address) < own.bytes.len() as u32;
+            let word = own.bytes.get(4..8).and_then(|word| word.try_into().ok());
+            !within(usual) && word.is_some_and(|word| within(u32::from_le_bytes(word)))
+        });
+        Ok(own.map_or(usual, |own| own.load_address))
     }
 
     /// A machine with everything in it that the options ask for; the function that it is
@@ -147,6 +166,9 @@ impl Arguments {
         Self::stop_before(&mut session.machine, soc, until)?;
         if self.strict {
             session.machine.set_strictness(Strictness::Strict);
+        }
+        if self.deliver_faults {
+            session.machine.set_fault_policy(FaultPolicy::Deliver);
         }
         Ok((session, entry, until))
     }

@@ -77,6 +77,8 @@ impl Arguments {
     fn options(&self) -> Vec<String> {
         let mut options = Vec::new();
         options.extend(self.base.map(|base| format!("--base={base:#x}")));
+        let vectors = self.vectors.as_ref().map(|at| format!("--vectors={}", place(at)));
+        options.extend(vectors);
         options.extend(self.entry.as_ref().map(|at| format!("--entry={}", place(at))));
         options.extend(self.until.as_ref().map(|at| format!("--until={}", place(at))));
         let sets = self.set.iter().map(|set| format!("--set={}={:#x}", set.name, set.value));
@@ -84,6 +86,7 @@ impl Arguments {
         let irqs = self.irq.iter().map(|irq| format!("--irq={}@{}", irq.interrupt, irq.cycle));
         options.extend(irqs);
         options.extend(self.strict.then(|| "--strict".to_owned()));
+        options.extend(self.deliver_faults.then(|| "--deliver-faults".to_owned()));
         options.extend(self.select.as_ref().map(|scenario| format!("--select={scenario}")));
         options
     }

@@ -1,0 +1,65 @@
+//! Where the frames go that a program logs by defmt: to a file, to stdout, or nowhere.
+//!
+//! What they say is left to `defmt-print`, defmt's own decoder.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::num::NonZeroU64;
+use std::path::{Path, PathBuf};
+
+use super::setup::{refuse, wrong};
+use super::{Arguments, Format, file};
+use crate::output;
+use crate::trouble::Trouble;
+
+/// Takes what is logged while the program runs.
+pub struct Frames {
+    to: Option<(PathBuf, Option<File>)>,
+    bytes: u64,
+    written: io::Result<()>,
+}
+
+fn unwritable(path: &Path, error: io::Error) -> Trouble {
+    refuse(path, error, "choose a file that can be written")
+}
+
+impl Frames {
+    pub fn new(arguments: &Arguments) -> Result<Self, Trouble> {
+        let Some(path) = &arguments.defmt else {
+            return Ok(Self { to: None, bytes: 0, written: Ok(()) });
+        };
+        let named = file(path);
+        let trace = arguments.trace.as_deref();
+        let other = if arguments.format == Format::Json {
+            Some("the JSON result")
+        } else {
+            trace.filter(|path| file(path).is_none()).map(|_| "the trace")
+        };
+        if let (None, Some(other)) = (named, other) {
+            let problem = format!("stdout takes {other} already");
+            return Err(wrong("--defmt", problem, "give it a file: --defmt=FILE"));
+        }
+        let created = named.map(|path| File::create(path).map_err(|error| unwritable(path, error)));
+        let to = Some((path.clone(), created.transpose()?));
+        Ok(Self { to, bytes: 0, written: Ok(()) })
+    }
+
+    pub fn write(&mut self, bytes: &[u8]) {
+        self.bytes += bytes.len() as u64;
+        if bytes.is_empty() || self.written.is_err() {
+            return;
+        }
+        self.written = match &mut self.to {
+            None => Ok(()),
+            Some((_, Some(file))) => file.write_all(bytes),
+            Some((_, None)) => output::raw(bytes),
+        };
+    }
+
+    /// How many bytes were logged, if any.
+    pub fn finish(self) -> Result<Option<NonZeroU64>, Trouble> {
+        let path = self.to.map(|(path, _)| path).unwrap_or_default();
+        self.written.map_err(|error| unwritable(&path, error))?;
+        Ok(NonZeroU64::new(self.bytes))
+    }
+}
