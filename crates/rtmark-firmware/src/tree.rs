@@ -84,17 +84,13 @@ impl Tree {
     /// When a folder or a `kernel.toml` cannot be read, or two kernels have the same name.
     pub fn kernels(&self) -> Result<Vec<Kernel>, FirmwareError> {
         let mut kernels = Vec::new();
-        let own = self.own.iter().map(|place| (place, true));
-        for (place, own) in std::iter::once((&self.root, false)).chain(own) {
-            if own && is_kernel(place) {
-                kernels.push(read_kernel(place.clone(), own)?);
-                continue;
-            }
-            for entry in std::fs::read_dir(place).map_err(io(place))? {
-                let folder = entry.map_err(io(place))?.path();
-                if is_kernel(&folder) {
-                    kernels.push(read_kernel(folder, own)?);
-                }
+        for folder in kernels_in(&self.root)? {
+            kernels.push(Kernel { manifest: manifest_of(&folder)?, folder, own: false });
+        }
+        for place in &self.own {
+            let folders = if is_kernel(place) { vec![place.clone()] } else { kernels_in(place)? };
+            for folder in folders {
+                kernels.push(Kernel { manifest: manifest_of(&folder)?, folder, own: true });
             }
         }
         kernels.sort_by_key(|kernel| {
@@ -159,13 +155,22 @@ fn io(path: &Path) -> impl FnOnce(std::io::Error) -> FirmwareError + use<> {
     move |source| FirmwareError::Io { path, source }
 }
 
-fn read_kernel(folder: PathBuf, own: bool) -> Result<Kernel, FirmwareError> {
+/// The folders with a `kernel.toml` that a folder holds.
+fn kernels_in(place: &Path) -> Result<Vec<PathBuf>, FirmwareError> {
+    let mut folders = Vec::new();
+    for entry in std::fs::read_dir(place).map_err(io(place))? {
+        let folder = entry.map_err(io(place))?.path();
+        if is_kernel(&folder) {
+            folders.push(folder);
+        }
+    }
+    Ok(folders)
+}
+
+fn manifest_of(folder: &Path) -> Result<Manifest, FirmwareError> {
     let path = folder.join("kernel.toml");
     let text = std::fs::read_to_string(&path).map_err(io(&path))?;
-    match Manifest::from_toml(&text) {
-        Ok(manifest) => Ok(Kernel { folder, manifest, own }),
-        Err(problem) => Err(FirmwareError::Manifest { path, problem }),
-    }
+    Manifest::from_toml(&text).map_err(|problem| FirmwareError::Manifest { path, problem })
 }
 
 fn is_kernel(folder: &Path) -> bool {

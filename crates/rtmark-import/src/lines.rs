@@ -108,7 +108,7 @@ impl<R: BufRead> Lines<R> {
     fn finish(&mut self) -> Line {
         self.number = self.number.saturating_add(1);
         let (text, cut) = self.line.take();
-        cleaned(&text, self.number, cut)
+        Line { cut, ..cleaned(&text, self.number) }
     }
 }
 
@@ -202,7 +202,7 @@ form! {
 /// How many prefixes a line may have.
 const MOST_PREFIXES: usize = 8;
 
-fn cleaned(text: &str, number: u64, cut: bool) -> Line {
+fn cleaned(text: &str, number: u64) -> Line {
     let raw = STEERING.without(text).trim().to_owned();
     let (mut start, mut tag) = (0, None);
     for _ in 0..MOST_PREFIXES {
@@ -212,7 +212,7 @@ fn cleaned(text: &str, number: u64, cut: bool) -> Line {
         tag = if named.is_empty() { tag } else { Some(named) };
         start += found.at(0).len();
     }
-    Line { number, raw, start, tag, cut }
+    Line { number, raw, start, tag, cut: false }
 }
 
 #[cfg(test)]

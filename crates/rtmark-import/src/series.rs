@@ -10,9 +10,9 @@ use rtmark_model::{
 use rtmark_units::Hertz;
 
 use crate::log::Log;
-use crate::row::{Figures, Row, Section};
+use crate::row::{Figures, Row, Said, Section};
 use crate::spans::Spans;
-use crate::{Imported, Options};
+use crate::{Imported, Options, Told};
 
 /// What is said where a log does not say it.
 const UNSTATED: &str = "unstated";
@@ -63,28 +63,10 @@ fn answer(
     let described = spans.describe(row.suite, &row.name, catalogue);
     let mut flags = row.flags;
     let suites_own = spans.kernel(row.suite);
-    let said = row.said.kernel.as_deref().or(section.kernel.as_deref()).or(suites_own);
-    let kernel =
-        said.map(id_of).or_else(|| told.kernel.clone()).unwrap_or_else(|| id_of("unknown"));
-    let first = |mine: Option<&String>, theirs: Option<&String>, told: Option<&String>| {
-        mine.or(theirs).or(told).map(|text| short(text))
-    };
-    let version = first(row.said.version.as_ref(), section.version.as_ref(), told.version.as_ref());
-    let soc = first(row.said.soc.as_ref(), section.soc.as_ref(), told.soc.as_ref());
-    let core = first(row.said.core.as_ref(), section.core.as_ref(), told.core.as_ref());
-    let profile = first(row.said.profile.as_ref(), None, told.profile.as_ref());
-    let key = Key {
-        soc: soc.unwrap_or_else(|| UNSTATED.to_owned()),
-        kernel,
-        version: version.unwrap_or_else(|| UNSTATED.to_owned()),
-        profile: profile.unwrap_or_else(|| UNSTATED.to_owned()),
-        scenario: row
-            .said
-            .scenario
-            .clone()
-            .unwrap_or_else(|| scenario_of(row.suite, &described.name)),
-        backend: Backend::Log,
-    };
+    let scenario = row.said.scenario.clone();
+    let scenario = scenario.unwrap_or_else(|| scenario_of(row.suite, &described.name));
+    let key = key_of(&row.said, section, suites_own, told, scenario);
+    let core = first([&row.said.core, &section.core, &told.core]);
     let readings = match row.figures {
         Figures::Absent => {
             let reason = format!("{} says n/a, in line {} of {}", row.suite, row.line, short(file));
@@ -93,15 +75,8 @@ fn answer(
         Figures::Samples(samples, resolution) => Readings::Sampled(Sampled { resolution, samples }),
         Figures::Summary(summary) => Readings::Summarised(summary),
     };
-    let clock = told.clock.map(|clock| clock.0).or(row.said.clock).or_else(|| {
-        let (clock, _) = section.clock?;
-        if clock >= f64::from(u32::MAX) + 1.0 {
-            let why = format!("a clock of {clock:.0} Hz is none");
-            flags.push(Flag::new(FlagKind::ImpossibleClock, why));
-            return None;
-        }
-        Some(clock.round() as u32).filter(|clock| *clock > 0)
-    });
+    let stated = told.clock.map(|clock| clock.0).or(row.said.clock);
+    let clock = stated.or_else(|| worked_out(section, &mut flags));
     let clock = clock.or(told.fallback_clock.map(|clock| clock.0));
     let of_catalogue = || {
         let scenario = row.said.catalogue_span.then(|| catalogue.get(&key.scenario)).flatten()?;
@@ -144,20 +119,58 @@ fn answer(
     }))
 }
 
+/// What a row is of. What it says itself comes first, then its section, then the suite, then what the
+/// user told.
+fn key_of(
+    said: &Said,
+    section: &Section,
+    suites_own: Option<&str>,
+    told: &Told,
+    scenario: ScenarioId,
+) -> Key {
+    let kernel = said.kernel.as_deref().or(section.kernel.as_deref()).or(suites_own).map(id_of);
+    let kernel = kernel.or_else(|| told.kernel.clone()).unwrap_or_else(|| id_of("unknown"));
+    let or_unstated = |text: Option<String>| text.unwrap_or_else(|| UNSTATED.to_owned());
+    Key {
+        soc: or_unstated(first([&said.soc, &section.soc, &told.soc])),
+        kernel,
+        version: or_unstated(first([&said.version, &section.version, &told.version])),
+        profile: or_unstated(first([&said.profile, &None, &told.profile])),
+        scenario,
+        backend: Backend::Log,
+    }
+}
+
+fn first(texts: [&Option<String>; 3]) -> Option<String> {
+    texts.into_iter().flatten().next().map(|text| short(text))
+}
+
+/// The clock that the figures of a section imply, in hertz; one that cannot be is a flag.
+fn worked_out(section: &Section, flags: &mut Vec<Flag>) -> Option<u32> {
+    let (clock, _) = section.clock?;
+    if clock >= f64::from(u32::MAX) + 1.0 {
+        let why = format!("a clock of {clock:.0} Hz is none");
+        flags.push(Flag::new(FlagKind::ImpossibleClock, why));
+        return None;
+    }
+    Some(clock.round() as u32).filter(|clock| *clock > 0)
+}
+
 fn short(text: &str) -> String {
     text.chars().take(LONGEST_NAME).collect()
 }
 
-/// A text with everything replaced that does not belong into a name.
-fn plain(text: &str, dots: bool) -> String {
+/// A text with everything replaced that does not belong into a name. Besides letters, digits, `_` and
+/// `-` these characters do.
+fn plain(text: &str, besides: &[char]) -> String {
     let mut name = String::new();
     for character in text.chars().take(4 * LONGEST_ID) {
         match character.to_ascii_lowercase() {
             c if c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '_' | '-') => {
                 name.push(c);
             }
-            '+' if dots => name.push('+'),
-            '.' if dots && !name.ends_with('.') => name.push('.'),
+            '.' if name.ends_with('.') => {}
+            c if besides.contains(&c) => name.push(c),
             _ if !name.ends_with(['_', '.']) => name.push('_'),
             _ => {}
         }
@@ -166,7 +179,7 @@ fn plain(text: &str, dots: bool) -> String {
 }
 
 fn id_of(kernel: &str) -> KernelId {
-    let name: String = plain(kernel, false).chars().take(48).collect();
+    let name: String = plain(kernel, &[]).chars().take(48).collect();
     let name =
         if name.starts_with(|c: char| c.is_ascii_lowercase()) { name } else { format!("k{name}") };
     name.parse().unwrap_or_else(|_| id_of("unknown"))
@@ -175,7 +188,7 @@ fn id_of(kernel: &str) -> KernelId {
 /// The scenario id of a row that is not ours: its suite and its name; a long name keeps its
 /// beginning and a digest of the whole.
 fn scenario_of(suite: Suite, row: &str) -> ScenarioId {
-    let name = plain(row, true);
+    let name = plain(row, &['+', '.']);
     let mut id = format!("{suite}.{}", if name.is_empty() { "row" } else { &name });
     let changed = id.len() > LONGEST_ID || row.chars().count() > 4 * LONGEST_ID;
     if changed {

@@ -81,7 +81,41 @@ struct Watching<'a> {
     console: Vec<u8>,
 }
 
-impl Watching<'_> {
+impl<'a> Watching<'a> {
+    /// Has a machine watch the probes of a scenario; `None` where it lacks a begin or an end.
+    fn begin(
+        machine: &mut Machine,
+        records: &[Record],
+        scenario: &'a Scenario,
+        manner: Manner,
+    ) -> Option<Self> {
+        let mut edges = HashMap::new();
+        for record in records.iter().filter(|record| record.scenario == *scenario.in_firmware()) {
+            let (watch, edge) = match record.kind {
+                Kind::Begin(address) => (Watch::Execute(address), Edge::Begin),
+                Kind::End(address) => (Watch::Execute(address), Edge::End),
+                Kind::BeginAtPend(exception) => (Watch::Pend(exception), Edge::Begin),
+                Kind::EndAtReturn(exception) => (Watch::Return(exception), Edge::End),
+                Kind::EndAtSleep => (Watch::Sleep, Edge::End),
+                Kind::Scenario(_) => continue,
+            };
+            let watch = machine.watch(watch);
+            if edge == Edge::Begin && manner.caches == Caches::Emptied {
+                machine.empty_caches_at(watch);
+            }
+            edges.insert(watch, edge);
+        }
+        let has = |edge| edges.values().any(|known| *known == edge);
+        (has(Edge::Begin) && has(Edge::End)).then(|| Self {
+            scenario,
+            basis: manner.basis,
+            edges,
+            pairing: Pairing::default(),
+            spans: (manner.notes == Notes::Spans).then(Vec::new),
+            console: Vec::new(),
+        })
+    }
+
     fn look(&mut self, machine: &mut Machine) {
         for hit in machine.take_hits() {
             let Some(&edge) = self.edges.get(&hit.watch) else { continue };
@@ -218,80 +252,27 @@ pub(crate) fn measure_noting(
     })?;
     select(&mut session.machine, &probed.image, &probed.records, &scenario.id)
         .map_err(|error| build(error.to_string()))?;
-
-    let mut watching = Watching {
-        scenario,
-        basis: manner.basis,
-        edges: HashMap::new(),
-        pairing: Pairing::default(),
-        spans: (manner.notes == Notes::Spans).then(Vec::new),
-        console: Vec::new(),
-    };
-    for record in probed.records.iter().filter(|record| record.scenario == *id) {
-        let (watch, edge) = match record.kind {
-            Kind::Begin(address) => (Watch::Execute(address), Edge::Begin),
-            Kind::End(address) => (Watch::Execute(address), Edge::End),
-            Kind::BeginAtPend(exception) => (Watch::Pend(exception), Edge::Begin),
-            Kind::EndAtReturn(exception) => (Watch::Return(exception), Edge::End),
-            Kind::EndAtSleep => (Watch::Sleep, Edge::End),
-            Kind::Scenario(_) => continue,
-        };
-        let watch = session.machine.watch(watch);
-        if edge == Edge::Begin && manner.caches == Caches::Emptied {
-            session.machine.empty_caches_at(watch);
-        }
-        watching.edges.insert(watch, edge);
-    }
-    let has = |edge| watching.edges.values().any(|e| *e == edge);
-    if !has(Edge::Begin) || !has(Edge::End) {
-        return Err(build(format!("scenario {id} lacks a begin or an end probe")));
-    }
-
+    let mut watching = Watching::begin(&mut session.machine, &probed.records, scenario, manner)
+        .ok_or_else(|| build(format!("scenario {id} lacks a begin or an end probe")))?;
     session.machine.watch_masks();
     let ending = session.run(budget, |machine| {
         watching.look(machine);
         advanced(machine.cycles());
     });
-    let told = session.tell(&ending);
-    let (begins, ends) = watching.pairing.hits();
-    let (samples, unpaired) = watching.pairing.finish();
-    let (console, spans) = (watching.console, watching.spans);
-    let progress = match (begins, ends) {
-        (0, 0) => "it never reached a probe".into(),
-        (0, _) => format!("it never reached its begin probe, its end probe {ends} times"),
-        (_, 0) => format!("it reached its begin probe {begins} times, its end probe never"),
-        _ => format!("it had brought {} samples", samples.len()),
-    };
 
-    match ending {
-        Ending::Exit(_) => {}
-        Ending::Fault(_) | Ending::Lockup(_) | Ending::Breakpoint(_) | Ending::Reset => {
-            let hint = "`{again}` shows the same run by itself";
-            return Err(fail(FailureKind::Fault, format!("{told}; {progress}"), hint, &console));
-        }
-        Ending::Asleep => {
-            let hint = "see what it waits for with `{again}`";
-            return Err(fail(FailureKind::Budget, format!("{told}; {progress}"), hint, &console));
-        }
-        Ending::Limit | Ending::Observer | Ending::Other(_) => {
-            let hint =
-                "if it needs longer, allow more with --max-cycles; `{again}` shows the same run";
-            return Err(fail(FailureKind::Budget, format!("{told}; {progress}"), hint, &console));
-        }
+    let told = session.tell(&ending);
+    let (hits, (samples, unpaired)) = (watching.pairing.hits(), watching.pairing.finish());
+    let (console, spans) = (watching.console, watching.spans);
+    let progress = progress(hits, samples.len());
+    if let Some((kind, hint)) = cut_short(&ending) {
+        return Err(fail(kind, format!("{told}; {progress}"), hint, &console));
     }
-    let verdict = verdict(id, point, &console).map_err(|problem| {
-        fail(
-            FailureKind::Check,
-            format!("{problem} ({told})"),
-            "`{again}` shows all that it prints",
-            &console,
-        )
-    })?;
-    if let Ending::Exit(status) = ending
-        && status.0 != 0
-    {
+    let check = |message, hint| fail(FailureKind::Check, message, hint, &console);
+    let verdict = verdict(id, point, &console)
+        .map_err(|said| check(format!("{said} ({told})"), "`{again}` shows all that it prints"))?;
+    if matches!(ending, Ending::Exit(status) if status.0 != 0) {
         let message = format!("it printed ok, but ended with {told}");
-        return Err(fail(FailureKind::Check, message, "`{again}` shows the same run", &console));
+        return Err(check(message, "`{again}` shows the same run"));
     }
     let facts = match verdict {
         Verdict::Ok(facts) => facts,
@@ -305,6 +286,32 @@ pub(crate) fn measure_noting(
         Measured { samples: Exact(samples), unpaired, facts, declined: None, masked, ran },
         spans.unwrap_or_default(),
     ))
+}
+
+/// How far a run came, by how often it reached its begin and end probes.
+fn progress((begins, ends): (u64, u64), samples: u64) -> String {
+    match (begins, ends) {
+        (0, 0) => "it never reached a probe".into(),
+        (0, _) => format!("it never reached its begin probe, its end probe {ends} times"),
+        (_, 0) => format!("it reached its begin probe {begins} times, its end probe never"),
+        _ => format!("it had brought {samples} samples"),
+    }
+}
+
+/// What kind of failure it is that a run ended like this, and what to do about it; `None` where the
+/// program ended itself.
+fn cut_short(ending: &Ending) -> Option<(FailureKind, &'static str)> {
+    match ending {
+        Ending::Exit(_) => None,
+        Ending::Fault(_) | Ending::Lockup(_) | Ending::Breakpoint(_) | Ending::Reset => {
+            Some((FailureKind::Fault, "`{again}` shows the same run by itself"))
+        }
+        Ending::Asleep => Some((FailureKind::Budget, "see what it waits for with `{again}`")),
+        Ending::Limit | Ending::Observer | Ending::Other(_) => Some((
+            FailureKind::Budget,
+            "if it needs longer, allow more with --max-cycles; `{again}` shows the same run",
+        )),
+    }
 }
 
 /// Whether there are as many samples as the catalogue asks for, those counted that were

@@ -12,6 +12,7 @@ use rtmark_model::{
     Sampled, Samples, Scenario, Series,
 };
 use rtmark_observe::{Lines, Map, SpanCost, StackUse};
+use rtmark_sim::Soc;
 use rtmark_store::{Fingerprint, fingerprint};
 use rtmark_units::Cycles;
 
@@ -66,10 +67,17 @@ impl Probed {
     }
 }
 
+/// What a run brought, and its samples from emptied caches; or why it brought nothing.
+type Done = Result<(Measured, Option<Samples>), Failure>;
+
+/// What a run tells while others go on. Numbers are those of tasks.
 enum Message {
+    /// So many cycles have passed.
     Advanced(Cycles),
+    /// This was printed by way of a line.
     Heard(usize, Heard),
-    Done(usize, Result<(Measured, Option<Samples>), Failure>, Cycles),
+    /// It is over, so many cycles before the end of its budget.
+    Done(usize, Done, Cycles),
 }
 
 impl Suite {
@@ -82,49 +90,29 @@ impl Suite {
     pub fn run<L: Ledger>(&self, plan: &Plan, ledger: &mut L) -> Result<Vec<Answer>, L::Error> {
         let images = self.build(plan, ledger);
         let commit = self.builder.tree().commit();
+        let commit = commit.as_deref();
         let mut answers: Vec<Answer> = Vec::new();
         let mut tasks: Vec<Task<'_>> = Vec::new();
-        let settle =
-            |answer: Answer, origin, question: Option<&Fingerprint>, rest, ledger: &mut L| {
-                ledger.record(&answer, question)?;
-                ledger.event(Event::Answered(&answer, origin, rest));
-                Ok::<_, L::Error>(answer)
-            };
         for (unit, images) in plan.units.iter().zip(&images) {
             for (scenario, excuse) in &unit.scenarios {
                 let key = unit.key(scenario);
-                let answer = match self.ask(unit, scenario, excuse.as_ref(), images) {
-                    Ask::Said(reason) => Answer::NotApplicable { key, reason },
-                    Ask::Failed(failure) => Answer::Failed { key, failure },
-                    Ask::Run(task) => {
-                        let known = task.question.as_ref().and_then(|q| ledger.recall(q));
-                        let Some(Answer::Measured(known)) = known else {
-                            tasks.push(task);
-                            continue;
-                        };
-                        let Readings::Exact(samples) = known.readings else {
-                            tasks.push(task);
-                            continue;
-                        };
-                        let (unpaired, facts) = (known.unpaired, known.facts);
-                        let (masked, ran) = (None, Cycles::ZERO);
-                        let declined = None;
-                        let measured = Measured { samples, unpaired, facts, masked, ran, declined };
-                        let mut series = self.series(&task, key, measured, commit.as_deref());
-                        (series.masked, series.emptied) = (known.masked, known.emptied);
-                        let answer = Answer::Measured(Box::new(series));
-                        let question = task.question.as_ref();
-                        answers.push(settle(
-                            answer,
-                            Origin::Recalled,
-                            question,
-                            Cycles::ZERO,
-                            ledger,
-                        )?);
-                        continue;
-                    }
-                };
-                answers.push(settle(answer, Origin::Fresh, None, Cycles::ZERO, ledger)?);
+                let (answer, origin, question) =
+                    match self.ask(unit, scenario, excuse.as_ref(), images) {
+                        Ask::Said(reason) => {
+                            (Answer::NotApplicable { key, reason }, Origin::Fresh, None)
+                        }
+                        Ask::Failed(failure) => {
+                            (Answer::Failed { key, failure }, Origin::Fresh, None)
+                        }
+                        Ask::Run(task) => {
+                            let Some(known) = self.recalled(&task, key, commit, ledger) else {
+                                tasks.push(task);
+                                continue;
+                            };
+                            (known, Origin::Recalled, task.question)
+                        }
+                    };
+                answers.push(keep(ledger, answer, origin, question.as_ref(), Cycles::ZERO)?);
             }
         }
 
@@ -132,7 +120,7 @@ impl Suite {
         tasks.sort_by_key(|task| std::cmp::Reverse(task.budget));
         ledger.event(Event::Running(tasks.len(), tasks.iter().map(|task| task.budget).sum()));
         let mut lines = LineTables::new();
-        let mut chips: BTreeMap<usize, Option<Board>> = BTreeMap::new();
+        let mut chips: BTreeMap<usize, Board> = BTreeMap::new();
         let (sender, receiver) = std::sync::mpsc::channel();
         std::thread::scope(|scope| {
             let tasks = &tasks;
@@ -142,39 +130,20 @@ impl Suite {
                 match message {
                     Message::Advanced(cycles) => ledger.event(Event::Advanced(cycles)),
                     Message::Heard(index, heard) => {
-                        let recorded = self.recorded(&tasks[index], heard, commit.as_deref());
-                        if let Some(recorded) = recorded {
-                            chips.insert(index, recorded.provenance.board.clone());
+                        if let Some(recorded) = self.recorded(&tasks[index], heard, commit) {
+                            chips.extend(
+                                recorded.provenance.board.clone().map(|chip| (index, chip)),
+                            );
                             ledger.event(Event::Heard(&recorded));
                         }
                     }
-                    Message::Done(index, result, rest) => {
+                    Message::Done(index, done, rest) => {
                         let task = &tasks[index];
-                        let key = task.unit.key(task.scenario);
-                        let (answer, question) = match result {
-                            Ok((Measured { declined: Some(reason), .. }, _)) => {
-                                (Answer::NotApplicable { key, reason }, None)
-                            }
-                            Ok((measured, emptied)) => {
-                                let masked = measured.masked;
-                                let commit = commit.as_deref();
-                                let mut series = self.series(task, key, measured, commit);
-                                if let (Some(masked), Program::Watched(image)) =
-                                    (masked, &task.image.program)
-                                {
-                                    let sha256 = &task.image.firmware.elf_sha256;
-                                    let map = image.map(sha256, &mut lines);
-                                    series.masked = Some(map.masked(&masked));
-                                }
-                                series.emptied = emptied;
-                                if let Some(board) = chips.remove(&index) {
-                                    series.provenance.board = board;
-                                }
-                                (Answer::Measured(Box::new(series)), task.question.as_ref())
-                            }
-                            Err(failure) => (Answer::Failed { key, failure }, None),
-                        };
-                        answers.push(settle(answer, Origin::Fresh, question, rest, ledger)?);
+                        let answer =
+                            self.answer(task, done, chips.remove(&index), commit, &mut lines);
+                        let measured = matches!(answer, Answer::Measured(_));
+                        let question = task.question.as_ref().filter(|_| measured);
+                        answers.push(keep(ledger, answer, Origin::Fresh, question, rest)?);
                     }
                 }
             }
@@ -185,6 +154,59 @@ impl Suite {
         Ok(answers)
     }
 
+    /// The answer that the ledger has to a task, as if it had been measured now.
+    fn recalled<L: Ledger>(
+        &self,
+        task: &Task<'_>,
+        key: Key,
+        commit: Option<&str>,
+        ledger: &mut L,
+    ) -> Option<Answer> {
+        let Answer::Measured(known) = ledger.recall(task.question.as_ref()?)? else { return None };
+        let Readings::Exact(samples) = known.readings else { return None };
+        let measured = Measured {
+            samples,
+            unpaired: known.unpaired,
+            facts: known.facts,
+            masked: None,
+            ran: Cycles::ZERO,
+            declined: None,
+        };
+        let mut series = self.series(task, key, measured, commit);
+        (series.masked, series.emptied) = (known.masked, known.emptied);
+        Some(Answer::Measured(Box::new(series)))
+    }
+
+    /// What a run has brought, as an answer; `chip` is the board that has told of itself.
+    fn answer<'a>(
+        &self,
+        task: &Task<'a>,
+        done: Done,
+        chip: Option<Board>,
+        commit: Option<&str>,
+        lines: &mut LineTables<'a>,
+    ) -> Answer {
+        let key = task.unit.key(task.scenario);
+        let (measured, emptied) = match done {
+            Ok((Measured { declined: Some(reason), .. }, _)) => {
+                return Answer::NotApplicable { key, reason };
+            }
+            Ok(brought) => brought,
+            Err(failure) => return Answer::Failed { key, failure },
+        };
+        let masked = measured.masked;
+        let mut series = self.series(task, key, measured, commit);
+        if let (Some(masked), Program::Watched(image)) = (masked, &task.image.program) {
+            let map = image.map(&task.image.firmware.elf_sha256, lines);
+            series.masked = Some(map.masked(&masked));
+        }
+        series.emptied = emptied;
+        if chip.is_some() {
+            series.provenance.board = chip;
+        }
+        Answer::Measured(Box::new(series))
+    }
+
     /// Builds what the plan asks for, and says of each scenario what its typical sample was
     /// spent on; or the answer that there is instead. In the plan's order.
     pub fn explain<L: Ledger>(
@@ -192,10 +214,41 @@ impl Suite {
         plan: &Plan,
         ledger: &mut L,
     ) -> Vec<Result<Explanation, Answer>> {
-        let images = self.build(plan, ledger);
         let commit = self.builder.tree().commit();
+        self.observe(plan, ledger, |task, soc, image| {
+            let Explained { measured, sample, began, cost } =
+                explain(soc, image, task.scenario, task.budget, |_| {})?;
+            let key = task.unit.key(task.scenario);
+            let series = self.series(task, key, measured, commit.as_deref());
+            Ok(Explanation { series, sample, began, cost })
+        })
+    }
+
+    /// Builds what the plan asks for, and says of each scenario what memory it takes; or the
+    /// answer that there is instead. In the plan's order.
+    pub fn footprints<L: Ledger>(
+        &self,
+        plan: &Plan,
+        ledger: &mut L,
+    ) -> Vec<Result<Footprint, Answer>> {
+        self.observe(plan, ledger, |task, soc, image| {
+            let stacks = stacks(soc, image, task.scenario, task.budget)?;
+            let key = task.unit.key(task.scenario);
+            Ok(Footprint { key, firmware: task.image.firmware.clone(), stacks })
+        })
+    }
+
+    /// Builds what the plan asks for and has `watch` run each scenario on the simulator; or the
+    /// answer that there is instead. In the plan's order.
+    fn observe<L: Ledger, T: Send>(
+        &self,
+        plan: &Plan,
+        ledger: &mut L,
+        watch: impl Fn(&Task<'_>, &Soc, &Probed) -> Result<T, Failure> + Sync,
+    ) -> Vec<Result<T, Answer>> {
+        let images = self.build(plan, ledger);
         let asked = self.ask_all(plan, &images, ledger);
-        let explained = asked.into_par_iter().map(|asked| {
+        let observed = asked.into_par_iter().map(|asked| {
             let (key, task) = asked?;
             let (Platform::Sim(file, _), Program::Watched(image)) =
                 (&task.unit.platform, &task.image.program)
@@ -203,16 +256,9 @@ impl Suite {
                 let reason = "Only the simulator can be observed.".to_owned();
                 return Err(Answer::NotApplicable { key, reason });
             };
-            match explain(&file.soc, image, task.scenario, task.budget, |_| {}) {
-                Ok(explained) => {
-                    let Explained { measured, sample, began, cost } = explained;
-                    let series = self.series(&task, key, measured, commit.as_deref());
-                    Ok(Explanation { series, sample, began, cost })
-                }
-                Err(failure) => Err(Answer::Failed { key, failure }),
-            }
+            watch(&task, &file.soc, image).map_err(|failure| Answer::Failed { key, failure })
         });
-        explained.collect()
+        observed.collect()
     }
 
     /// What the plan asks for, of images that are built.
@@ -237,32 +283,6 @@ impl Suite {
         let budget = tasks().map(|(_, task)| task.budget).sum();
         ledger.event(Event::Running(tasks().count(), budget));
         asked
-    }
-
-    /// Builds what the plan asks for, and says of each scenario what memory it takes; or the
-    /// answer that there is instead. In the plan's order.
-    pub fn footprints<L: Ledger>(
-        &self,
-        plan: &Plan,
-        ledger: &mut L,
-    ) -> Vec<Result<Footprint, Answer>> {
-        let images = self.build(plan, ledger);
-        let asked = self.ask_all(plan, &images, ledger);
-        let found = asked.into_par_iter().map(|asked| {
-            let (key, task) = asked?;
-            let firmware = task.image.firmware.clone();
-            let (Platform::Sim(file, _), Program::Watched(image)) =
-                (&task.unit.platform, &task.image.program)
-            else {
-                let reason = "Only the simulator can be observed.".to_owned();
-                return Err(Answer::NotApplicable { key, reason });
-            };
-            match stacks(&file.soc, image, task.scenario, task.budget) {
-                Ok(stacks) => Ok(Footprint { key, firmware, stacks }),
-                Err(failure) => Err(Answer::Failed { key, failure }),
-            }
-        });
-        found.collect()
     }
 
     fn build<L: Ledger>(&self, plan: &Plan, ledger: &mut L) -> Vec<Images> {
@@ -529,6 +549,19 @@ fn run_all(tasks: &[Task<'_>], sender: &Sender<Message>) {
         };
         sender.send(Message::Done(index, result, task.budget.saturating_sub(before)))
     });
+}
+
+/// Has a ledger keep an answer, and tells it so; `rest` is what was left of the budget.
+fn keep<L: Ledger>(
+    ledger: &mut L,
+    answer: Answer,
+    origin: Origin,
+    question: Option<&Fingerprint>,
+    rest: Cycles,
+) -> Result<Answer, L::Error> {
+    ledger.record(&answer, question)?;
+    ledger.event(Event::Answered(&answer, origin, rest));
+    Ok(answer)
 }
 
 fn plan_position(plan: &Plan, key: &Key) -> (usize, usize, usize) {

@@ -165,6 +165,15 @@ pub(crate) struct Following {
     whole: Option<Interval>,
 }
 
+/// To which piece belongs what begins at a boundary.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Belongs {
+    /// To the one that is followed.
+    ToPiece,
+    /// To the next one, which tells of it.
+    ToNext,
+}
+
 impl Following {
     /// Begins with a piece. If it follows another one directly, that one tells of what has
     /// begun before.
@@ -177,9 +186,8 @@ impl Following {
         self.part.is_some() || self.whole.is_some()
     }
 
-    /// Reaches a boundary before an instruction; `within` says whether what begins there
-    /// belongs to the piece.
-    pub(crate) fn reach(&mut self, held: Option<Held>, now: u64, pc: u32, within: bool) {
+    /// Reaches a boundary before an instruction.
+    pub(crate) fn reach(&mut self, held: Option<Held>, now: u64, pc: u32, belongs: Belongs) {
         if std::mem::take(&mut self.leads_on) {
             self.last = held;
             return;
@@ -197,11 +205,12 @@ impl Following {
             }
             return;
         };
-        if within && before.is_none() {
+        let is_ours = belongs == Belongs::ToPiece;
+        if is_ours && before.is_none() {
             self.whole = Some(Interval::begin(now, pc));
         }
-        if within || self.whole.is_some() {
-            self.part = Some(Part { held, began: now, from: pc, asleep: 0, is_ours: within });
+        if is_ours || self.whole.is_some() {
+            self.part = Some(Part { held, began: now, from: pc, asleep: 0, is_ours });
         }
     }
 
@@ -261,7 +270,8 @@ mod tests {
             let last = cuts.get(number + 1).copied().unwrap_or(PATH.len());
             let mut following = Following::new(number > 0);
             for (index, &(now, held)) in PATH.iter().enumerate().skip(first) {
-                following.reach(held, now, now as u32 * 2, index <= last);
+                let belongs = if index <= last { Belongs::ToPiece } else { Belongs::ToNext };
+                following.reach(held, now, now as u32 * 2, belongs);
                 if index >= last && !following.is_open() {
                     break;
                 }

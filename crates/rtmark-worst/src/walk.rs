@@ -10,7 +10,7 @@ use std::ops::RangeInclusive;
 use rtmark_sim::{Advance, Cycles, Holder, Machine, Register, Stop, Tried};
 
 use crate::fork::Unserved;
-use crate::held::{Following, Held};
+use crate::held::{Belongs, Following, Held};
 use crate::path::Window;
 
 /// Cycles after which a new copy is kept to go back to.
@@ -126,23 +126,8 @@ struct Walk<'a, S> {
 /// Goes along from where a machine stands, and gives a seeker the points of a window. Those
 /// that the machine has passed already are noticed where it stands. Ends with the first
 /// boundary that has reached the window's end, or where the last point has its answer.
-pub fn walk<S: Seeker>(seeker: &mut S, mut machine: Machine, window: Window) {
-    machine.settle();
-    let kept = machine.clone();
-    let now = machine.cycles().0;
-    let mut walk = Walk {
-        seeker,
-        machine,
-        kept,
-        waiting: (window.from < now).then_some(window.from + 1),
-        first: None,
-        seen: now.max(window.from),
-        last: None,
-        answered: 0,
-        unseen: 0,
-    };
-    // Boundaries that have reached the end belong to the next piece; the step that leads to
-    // the first of them is this one's.
+pub fn walk<S: Seeker>(seeker: &mut S, machine: Machine, window: Window) {
+    let mut walk = Walk::new(seeker, machine, window);
     let interrupt = walk.seeker.interrupt();
     let mut to = window.to;
     let mut previous: Option<(Boundary, Option<Holder>)> = None;
@@ -151,16 +136,9 @@ pub fn walk<S: Seeker>(seeker: &mut S, mut machine: Machine, window: Window) {
         to = walk.seeker.look(&mut walk.machine, to);
         let boundary = Boundary::of(&walk.machine);
         let now = boundary.cycle;
-        let within = walk.last.is_none();
-        if now >= to && within {
-            walk.last = Some(now);
-        }
-        if walk.last.is_none_or(|last| walk.seen < last) && walk.seen < now {
-            walk.waiting = walk.waiting.or(Some(walk.seen + 1));
-            walk.seen = now;
-        }
+        let belongs = walk.reach(now, to);
         let holder = walk.machine.holds_back(interrupt);
-        walk.note_holder(holder, now, within);
+        walk.note_holder(holder, now, belongs);
         let looks = walk.machine.sees_pending();
         // Inside an instruction that began with the interrupt held back, another one might
         // have been noticed.
@@ -225,7 +203,39 @@ pub fn walk<S: Seeker>(seeker: &mut S, mut machine: Machine, window: Window) {
     debug_assert_eq!(walk.answered, end.saturating_sub(window.from), "points without an answer");
 }
 
-impl<S: Seeker> Walk<'_, S> {
+impl<'a, S: Seeker> Walk<'a, S> {
+    /// Begins where a machine stands.
+    fn new(seeker: &'a mut S, mut machine: Machine, window: Window) -> Self {
+        machine.settle();
+        let now = machine.cycles().0;
+        Self {
+            seeker,
+            kept: machine.clone(),
+            machine,
+            waiting: (window.from < now).then_some(window.from + 1),
+            first: None,
+            seen: now.max(window.from),
+            last: None,
+            answered: 0,
+            unseen: 0,
+        }
+    }
+
+    /// Has the points up to a boundary wait for their answer. Boundaries that have reached the
+    /// end, `to`, belong to the next piece; the step that leads to the first of them is this
+    /// one's.
+    fn reach(&mut self, now: u64, to: u64) -> Belongs {
+        let belongs = if self.last.is_none() { Belongs::ToPiece } else { Belongs::ToNext };
+        if now >= to && self.last.is_none() {
+            self.last = Some(now);
+        }
+        if self.last.is_none_or(|last| self.seen < last) && self.seen < now {
+            self.waiting = self.waiting.or(Some(self.seen + 1));
+            self.seen = now;
+        }
+        belongs
+    }
+
     /// Keeps the machine to go back to.
     fn keep(&mut self) {
         if self.machine.cycles().0 >= self.kept.cycles().0 + KEPT_EACH {
@@ -331,10 +341,10 @@ impl<S: Seeker> Walk<'_, S> {
         self.seeker.add(points, answer, self.machine.register(Register::Pc));
     }
 
-    fn note_holder(&mut self, holder: Option<Holder>, now: u64, within: bool) {
+    fn note_holder(&mut self, holder: Option<Holder>, now: u64, belongs: Belongs) {
         if let Some(held) = self.seeker.held() {
             let pc = self.machine.register(Register::Pc);
-            held.reach(holder.map(Held::from), now, pc, within);
+            held.reach(holder.map(Held::from), now, pc, belongs);
         }
     }
 
