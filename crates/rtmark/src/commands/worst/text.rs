@@ -25,6 +25,39 @@ impl Found {
     /// All of it in words.
     pub fn text(&self) -> String {
         let mut text = String::new();
+        self.write_question(&mut text);
+        self.write_latencies(&mut text);
+        if let Some(second) = &self.second {
+            second.write(&mut text, self.interrupt);
+        }
+        if let Some(checked) = self.checked {
+            self.write_races(&mut text, checked);
+        }
+        for timed in &self.latencies {
+            let _ = writeln!(text, "\n{}, along the path (most of each part)", timed.text);
+            let _ = writeln!(text, "  {}", spark(&timed.along_the_path));
+            for (rank, told) in timed.witnesses.iter().enumerate().take(3) {
+                told.write(&mut text, if rank == 0 { "worst" } else { "next " });
+            }
+        }
+        let held = [
+            ("longest held back", &self.held_back),
+            ("longest by each thing alone", &self.held_back_by_one),
+        ];
+        for (title, stretches) in held {
+            if !stretches.is_empty() {
+                let _ = writeln!(text, "\n{title}");
+            }
+            for stretch in stretches {
+                stretch.write(&mut text);
+            }
+        }
+        self.write_reach(&mut text);
+        text
+    }
+
+    /// What was asked, and how much of it is answered.
+    fn write_question(&self, text: &mut String) {
         let part = if self.complete { "every one of them" } else { "INCOMPLETE: a part of them" };
         let second = self.second.as_ref();
         let beside =
@@ -43,6 +76,9 @@ impl Found {
             self.windows,
             if self.windows == 1 { "" } else { "s" },
         );
+    }
+
+    fn write_latencies(&self, text: &mut String) {
         let _ = writeln!(
             text,
             "\n{:<46}{:>7}{:>7}{:>7}{:>7}{:>7}  1000 random tries meet it",
@@ -72,53 +108,30 @@ impl Found {
                 );
             }
         }
-        if let Some(second) = &self.second {
-            second.write(&mut text, self.interrupt);
-        }
-        if let Some(checked) = self.checked {
-            let _ = match self.races.len() {
-                0 => writeln!(
-                    text,
-                    "\nno race: the program ended well after each of {checked} points"
-                ),
-                places => {
-                    let points: u64 = self.races.iter().map(|race| race.points).sum();
-                    writeln!(
-                        text,
-                        "\nRACES: {points} of {checked} points do harm, at {places} places"
-                    )
-                }
-            };
-            for race in self.races.iter().take(RACES) {
-                let _ = writeln!(
-                    text,
-                    "  {}: pended in cycle {} before {:#010x} {}, {} points",
-                    race.what, race.point, race.at.address, race.at, race.points
-                );
-                if !race.stack.is_empty() {
-                    let _ = writeln!(text, "        in   {}", race.stack.join(" > "));
-                }
+    }
+
+    fn write_races(&self, text: &mut String, checked: u64) {
+        let _ = match self.races.len() {
+            0 => writeln!(text, "\nno race: the program ended well after each of {checked} points"),
+            places => {
+                let points: u64 = self.races.iter().map(|race| race.points).sum();
+                writeln!(text, "\nRACES: {points} of {checked} points do harm, at {places} places")
+            }
+        };
+        for race in self.races.iter().take(RACES) {
+            let _ = writeln!(
+                text,
+                "  {}: pended in cycle {} before {:#010x} {}, {} points",
+                race.what, race.point, race.at.address, race.at, race.points
+            );
+            if !race.stack.is_empty() {
+                let _ = writeln!(text, "        in   {}", race.stack.join(" > "));
             }
         }
-        for timed in &self.latencies {
-            let _ = writeln!(text, "\n{}, along the path (most of each part)", timed.text);
-            let _ = writeln!(text, "  {}", spark(&timed.along_the_path));
-            for (rank, told) in timed.witnesses.iter().enumerate().take(3) {
-                told.write(&mut text, if rank == 0 { "worst" } else { "next " });
-            }
-        }
-        let held = [
-            ("longest held back", &self.held_back),
-            ("longest by each thing alone", &self.held_back_by_one),
-        ];
-        for (title, stretches) in held {
-            if !stretches.is_empty() {
-                let _ = writeln!(text, "\n{title}");
-            }
-            for stretch in stretches {
-                stretch.write(&mut text);
-            }
-        }
+    }
+
+    /// What the findings are of, and which functions they say nothing about.
+    fn write_reach(&self, text: &mut String) {
         let _ = writeln!(
             text,
             "\n{}; {} functions of the image were not executed in it",
@@ -130,7 +143,6 @@ impl Found {
             let more = if rest.is_empty() { "" } else { ", ... (all of them in --format json)" };
             let _ = writeln!(text, "  {}{more}", told.join(", "));
         }
-        text
     }
 }
 
