@@ -111,50 +111,88 @@ fn times(a: u64, b: u64) -> String {
     if ratio < 1.095 { format!("{ratio:.2} times") } else { format!("{ratio:.1} times") }
 }
 
+/// One of two spans that are compared.
+#[derive(Clone, Copy)]
+enum Side {
+    A,
+    B,
+}
+
+impl Side {
+    /// What one and the other have of something, this side's first.
+    fn first<T>(self, a: T, b: T) -> (T, T) {
+        match self {
+            Self::A => (a, b),
+            Self::B => (b, a),
+        }
+    }
+
+    /// How many cycles more than the other one this side spends in a row.
+    fn lost(self, row: &Row) -> i128 {
+        match self {
+            Self::A => row.difference(),
+            Self::B => -row.difference(),
+        }
+    }
+}
+
+/// The largest cause of the difference, in a sentence.
 fn cause(rows: &[Row], (name_a, a): (&str, &SpanCost), (name_b, b): (&str, &SpanCost)) -> String {
     let (whole_a, whole_b) = (a.whole.cycles, b.whole.cycles);
     if whole_a == whole_b {
         return format!("{name_a} and {name_b} take the same: {whole_a} cycles.");
     }
-    let first_is_slower = whole_a > whole_b;
-    let (slow, fast) = if first_is_slower { (name_a, name_b) } else { (name_b, name_a) };
-    let (more, less) = (whole_a.max(whole_b), whole_a.min(whole_b));
+    let slower = if whole_a > whole_b { Side::A } else { Side::B };
+    let (slow, fast) = slower.first(name_a, name_b);
+    let (more, less) = slower.first(whole_a, whole_b);
     let difference = more - less;
     let head = format!(
         "{slow} takes {difference} cycles more than {fast} ({more} against {less}, {} as long)",
         times(more, less)
     );
-    let lost = |row: &Row| if first_is_slower { row.difference() } else { -row.difference() };
-    let found = rows.iter().max_by_key(|row| lost(row)).filter(|row| lost(row) > 0);
-    // A helper with what it calls may tell more than one of the functions that it is made of.
+    let found = rows.iter().max_by_key(|row| slower.lost(row)).filter(|row| slower.lost(row) > 0);
+    match (helper(rows, slower, difference, found), found) {
+        (Some(helper), _) => format!("{head}, above all because {helper}"),
+        (None, Some(row)) => {
+            format!("{head}, above all because {}", of_row(row, slower, difference))
+        }
+        (None, None) => head + ".",
+    }
+}
+
+/// A helper that, with what it calls, tells more of the difference than the row that was found: one of
+/// the functions that it is made of, say.
+fn helper(rows: &[Row], slower: Side, difference: u64, found: Option<&Row>) -> Option<String> {
     let with_callees = |row: &Row| {
         let Inclusive { a, b } = row.inclusive.filter(|_| row.role.is_helper())?;
-        let (slow, fast) = if first_is_slower { (a, b) } else { (b, a) };
-        let calls =
-            if first_is_slower { (row.a.calls, row.b.calls) } else { (row.b.calls, row.a.calls) };
-        slow.checked_sub(fast).filter(|lost| *lost > 0).map(|lost| (lost, slow, fast, calls))
+        let (slow, fast) = slower.first(a, b);
+        slow.checked_sub(fast).filter(|lost| *lost > 0).map(|lost| (lost, slow, fast))
     };
     let unexplained = |lost: i128| (lost - i128::from(difference)).abs();
-    let helper = rows.iter().filter_map(|row| Some((row, with_callees(row)?)));
-    if let Some((row, (more, slow, fast, (some, others)))) =
-        helper.min_by_key(|(_, (lost, ..))| unexplained(i128::from(*lost)))
-        && found.is_none_or(|row| unexplained(i128::from(more)) < unexplained(lost(row)))
-    {
-        let function = row.function.as_deref().unwrap_or_default();
-        let percent = more as f64 * 100.0 / difference as f64;
-        return format!(
-            "{head}, above all because `{function}` with all that it calls took {} as long, {slow} \
-             cycles against {fast}, in {} against {}: {more} cycles, {percent:.0} % of the difference.",
-            times(slow, fast),
-            calls(some),
-            calls(others)
-        );
+    let (row, (lost, slow, fast)) = rows
+        .iter()
+        .filter_map(|row| Some((row, with_callees(row)?)))
+        .min_by_key(|(_, (lost, ..))| unexplained(i128::from(*lost)))?;
+    if found.is_some_and(|row| unexplained(i128::from(lost)) >= unexplained(slower.lost(row))) {
+        return None;
     }
-    let Some(row) = found else {
-        return head + ".";
-    };
-    let (x, y) = if first_is_slower { (row.a, row.b) } else { (row.b, row.a) };
-    let functions = if first_is_slower { &row.functions_a } else { &row.functions_b };
+    let (some, others) = slower.first(row.a.calls, row.b.calls);
+    let function = row.function.as_deref().unwrap_or_default();
+    let percent = lost as f64 * 100.0 / difference as f64;
+    Some(format!(
+        "`{function}` with all that it calls took {} as long, {slow} cycles against {fast}, in {} against \
+         {}: {lost} cycles, {percent:.0} % of the difference.",
+        times(slow, fast),
+        calls(some),
+        calls(others)
+    ))
+}
+
+/// What a row tells of the difference.
+fn of_row(row: &Row, slower: Side, difference: u64) -> String {
+    let (x, y) = slower.first(row.a, row.b);
+    let (functions, _) = slower.first(&row.functions_a, &row.functions_b);
+    let lost = slower.lost(row);
     let what = match &row.function {
         Some(function) if function.starts_with('[') => format!("{} took", row.role),
         Some(function) => format!("`{function}` took"),
@@ -169,35 +207,30 @@ fn cause(rows: &[Row], (name_a, a): (&str, &SpanCost), (name_b, b): (&str, &Span
             y.cycles
         ),
     };
-    let mut more = Vec::new();
+    let mut parts = vec![format!("{what} {cost}")];
     if row.function.is_none() {
         let named: Vec<_> = functions.iter().take(3).map(|name| format!("`{name}`")).collect();
         if !named.is_empty() {
-            more.push(format!("most of them in {}", named.join(", ")));
+            parts.push(format!("most of them in {}", named.join(", ")));
         }
     } else if x.calls != y.calls {
-        more.push(format!("in {} against {}", calls(x.calls), calls(y.calls)));
+        parts.push(format!("in {} against {}", calls(x.calls), calls(y.calls)));
     }
     let stalls = i128::from(x.stalled_cycles) - i128::from(y.stalled_cycles);
-    if stalls * 2 > lost(row) {
-        more.push(format!(
+    if stalls * 2 > lost {
+        parts.push(format!(
             "of which {} against {} were spent waiting for memory",
             x.stalled_cycles, y.stalled_cycles
         ));
     }
-    let elsewhere = lost(row) - i128::from(difference);
+    let elsewhere = lost - i128::from(difference);
     let rest = if elsewhere > 0 {
-        format!("{} cycles, of which other parts make up for {elsewhere}", lost(row))
+        format!("{lost} cycles, of which other parts make up for {elsewhere}")
     } else {
-        let share = lost(row) as f64 * 100.0 / difference as f64;
-        format!("{} cycles, {share:.0} % of the difference", lost(row))
+        let share = lost as f64 * 100.0 / difference as f64;
+        format!("{lost} cycles, {share:.0} % of the difference")
     };
-    let mut text = format!("{head}, above all because {what} {cost}");
-    for part in more {
-        text.push_str(", ");
-        text.push_str(&part);
-    }
-    text + ": " + &rest + "."
+    format!("{}: {rest}.", parts.join(", "))
 }
 
 fn calls(count: u64) -> String {
