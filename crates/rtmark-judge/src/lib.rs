@@ -1,8 +1,8 @@
 //! Judges of the simulator that know nothing of it.
 //!
-//! [`decoder`] compares which encodings are instructions with an independent
-//! decoder, [`disassembler`] their text with GNU objdump; [`lockstep`] runs random programs here and on QEMU and compares
-//! registers, flags and memory. Nothing here is part of what users run.
+//! [`decoder`] compares with an independent decoder which encodings are instructions, and
+//! [`disassembler`] their text with GNU objdump's. [`lockstep`] runs random programs here and on QEMU and
+//! compares registers, flags and memory. Nothing here is part of what users run.
 
 pub mod decoder;
 pub mod disassembler;

@@ -1,8 +1,12 @@
-//! Renders answers: as a table for people, as JSON and CSV for programs, as
-//! Markdown for pull requests.
+//! Renders answers: [`table()`] for people, [`json`] and [`csv()`] for programs, [`markdown()`] for
+//! pull requests, [`Report`] as one HTML page for colleagues.
 //!
-//! Nothing here runs a benchmark or opens a store; text that came from firmware
-//! or from a file reaches no terminal unescaped.
+//! Read `matrix` first: it arranges answers as all of these show them, scenarios down and kernels across.
+//! `table`, `markdown` and `html` draw a matrix, `notes` explains its cells. What a report holds besides is
+//! made of sheets (`sheet`), one module of `sections` for each part.
+//!
+//! Nothing here runs a benchmark or opens a store. Text that came from firmware or from a file is escaped
+//! before it reaches a terminal or a page.
 
 mod beside;
 mod csv;

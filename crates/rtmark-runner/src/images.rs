@@ -1,4 +1,5 @@
-//! The images of a plan's units: what they are built for, read, checked against what the kernel says of itself, and
+//! The images of a plan's units: what they are built for; read, checked against what the kernel
+//! says of itself, and ready to be run.
 //! ready to be run.
 
 use std::collections::BTreeMap;

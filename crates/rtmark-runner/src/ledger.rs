@@ -1,4 +1,4 @@
-//! What is told while a plan is carried out, and who may keep the answers.
+//! The progress of a plan while it is carried out, and whoever is told of it and keeps the answers.
 
 use std::convert::Infallible;
 
@@ -37,7 +37,7 @@ pub enum Origin {
     Recalled,
 }
 
-/// What looks on while a plan is carried out, and keeps the answers.
+/// Is told of the progress while a plan is carried out, and keeps the answers.
 pub trait Ledger {
     /// Why an answer could not be kept.
     type Error;
@@ -65,7 +65,7 @@ pub trait Ledger {
     }
 }
 
-/// Nobody looks on, and nothing is kept: the answers are in what [`Suite::run`](crate::Suite::run) returns.
+/// Nobody is told and nothing is kept: the answers are in what [`Suite::run`](crate::Suite::run) returns.
 impl Ledger for () {
     type Error = Infallible;
 

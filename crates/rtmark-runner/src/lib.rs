@@ -2,8 +2,12 @@
 //!
 //! A [`Selection`] is resolved into a [`Plan`] before anything runs. A [`Suite`]
 //! builds the plan's firmware and runs every scenario on a machine of its own;
-//! a [`Ledger`] looks on and keeps the answers. Something that goes wrong
+//! a [`Ledger`] is told of progress and keeps the answers. Something that goes wrong
 //! with one scenario is that scenario's answer and stops no other.
+//!
+//! Begin with `plan` and [`Suite::run`]. From there one scenario goes to `measure` on the simulator,
+//! `emulate` on QEMU, or [`boards`] on a board; `pair` makes samples of probe hits, [`clocked`] of what was
+//! printed.
 //!
 //! This crate reads no arguments, prints nothing and never ends the process.
 
@@ -32,7 +36,7 @@ mod run;
 pub mod socs;
 mod suite;
 
-pub use boards::{Bench, BoardFile, Rehearsal, rehearse};
+pub use boards::{Bench, BoardFile, Rehearsal};
 pub use described::{FileError, FileKind, nearest};
 pub use emulate::{DEADLINE, emulate};
 pub use explain::{Explained, explain};
@@ -41,7 +45,6 @@ pub use judge::Clocked;
 pub use ledger::{Event, Ledger, Origin};
 pub use machines::MachineFile;
 pub use measure::{Measured, Probed, measure};
-pub use pair::{Edge, Moment, Pairing};
 pub use plan::{NothingSelected, Plan, SETTINGS, Selection, Unit};
 pub use platform::Platform;
 pub use run::{Ending, SLICE, Session};

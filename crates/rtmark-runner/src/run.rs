@@ -72,7 +72,7 @@ impl<T: Host + std::fmt::Debug> Serve for T {
 }
 
 impl<'a> Session<'a> {
-    /// Loads an image for a soc, and selects a scenario by its index where one is given.
+    /// Loads an image for a soc.
     ///
     /// # Errors
     /// When the image does not fit the soc's memories.

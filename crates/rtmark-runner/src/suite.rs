@@ -1,4 +1,4 @@
-//! The whole way of a plan: build, check, run, answer.
+//! Carries out a plan from beginning to end: build, check, run, answer.
 
 use std::collections::BTreeMap;
 use std::sync::mpsc::Sender;

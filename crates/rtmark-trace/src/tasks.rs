@@ -65,11 +65,6 @@ impl<'a, 'elf> Tasks<'a, 'elf> {
         Self { kind }
     }
 
-    /// Whether tasks that could run but do not are told apart from those that wait.
-    pub fn knows_ready(&self) -> bool {
-        matches!(self.kind, Kind::FreeRtos(_))
-    }
-
     /// An instruction is about to execute: whose it is, where the place alone tells.
     pub(crate) fn before(&mut self, machine: &Machine) -> Whose {
         match &mut self.kind {

@@ -37,7 +37,7 @@ pub struct BoardFlags {
     #[arg(long, value_name = "CHIP")]
     chip: Option<String>,
     /// For how many seconds a board may say nothing
-    #[arg(long, value_name = "SECONDS", default_value_t = 30,
+    #[arg(long, value_name = "SECONDS", default_value_t = rtmark_board::SILENCE.as_secs(),
           value_parser = clap::value_parser!(u64).range(1..=86_400))]
     timeout: u64,
     /// Keep what is printed in this file, so that it can be read again with --from

@@ -1,6 +1,8 @@
 //! `rtmark`: the command line over the libraries.
 //!
-//! Arguments, colours and exit codes are known here and nowhere else.
+//! Arguments, colours and exit codes are known here and nowhere else. `cli` has the list of commands, each of
+//! which is a file or folder of `commands`: its arguments, and a `run` that ends with an exit code or a
+//! `Trouble`. `sources` and `shelf` find what commands share: kernels, scenarios, the store.
 
 mod boards;
 mod cause;
