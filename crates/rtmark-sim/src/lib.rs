@@ -102,8 +102,9 @@ pub use rtmark_units::{Cycles, Hertz, Instructions};
 pub use semihosting::{FileCalls, Host};
 pub use soc::Register as PeripheralRegister;
 pub use soc::{
-    Act, ActHow, Contents, Control, CoreKind, Follow, FollowHow, InitWrite, Memory, MemoryKind,
-    MemoryTiming, Peripheral, PeripheralClock, PeripheralKind, Scale, Soc, SocError,
+    Act, ActHow, Contents, Control, CoreKind, Erase, Follow, FollowHow, InitWrite, Memory,
+    MemoryKind, MemoryTiming, Peripheral, PeripheralClock, PeripheralKind, Program, Scale, Soc,
+    SocError,
 };
 pub use stop::{ExitStatus, FaultKind, FaultPolicy, FaultReport, Stop, Transfer};
 pub use timing::{Score, TIMING_MODEL};

@@ -15,8 +15,8 @@ use rtmark_units::Hertz;
 use serde::Deserialize;
 
 pub use peripheral::{
-    Act, ActHow, Control, Follow, FollowHow, Peripheral, PeripheralClock, PeripheralKind, Register,
-    Scale,
+    Act, ActHow, Control, Erase, Follow, FollowHow, Peripheral, PeripheralClock, PeripheralKind,
+    Program, Register, Scale,
 };
 
 /// The cores that the simulator models.
@@ -438,6 +438,16 @@ mod tests {
             ("offset = 0", "offset = 0\nacts = [{ on = 'XX', how = 'set' }]", "acts on XX"),
             ("offset = 0", "offset = 0\nscales = [{ clock = 'core', bit = 0 }]", "apb1 or apb2"),
             ("offset = 0", "offset = 0\ncontrols = { memory = 'XX' }", "controls XX, which is no"),
+            (
+                "offset = 0",
+                "offset = 0\nprograms = { memory = 'RAM', bit = 0 }",
+                "kind = \"flash\"",
+            ),
+            (
+                "offset = 0",
+                "offset = 0\nerases = { memory = 'RAM', pages = [63] }",
+                "multiples of 64 bytes",
+            ),
         ];
         for (from, to, expected) in cases {
             let said = refusal(from, to);

@@ -21,11 +21,11 @@ use std::collections::BTreeMap;
 
 use rtmark_units::Hertz;
 
-use crate::bus::Bus;
+use crate::bus::{Bus, Place};
 use crate::exec::{Done, Trap};
 use crate::machine::{Machine, NO_LINE};
 use crate::nvic::FIRST_INTERRUPT;
-use crate::soc::{Peripheral, PeripheralClock, PeripheralKind, Soc};
+use crate::soc::{Erase, Memory, Peripheral, PeripheralClock, PeripheralKind, Soc};
 use crate::system::VENDORS;
 use crate::timing::LineMemories;
 
@@ -59,12 +59,33 @@ pub struct Env<'a> {
 }
 
 /// What a write leads to outside the device.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Effects {
     /// New divisors of the clocks, in the order of [`PeripheralClock`].
     pub scaled: [Option<u64>; CLOCKS],
     /// A memory answers in another time.
     pub memory_changed: bool,
+    /// What becomes of flash memories, by their places in the soc file.
+    pub flash: Vec<(usize, FlashEffect)>,
+}
+
+/// What a write does to a flash memory.
+#[derive(Clone, Debug)]
+pub enum FlashEffect {
+    /// Stores reach it from now on.
+    Open,
+    /// They do no more.
+    Close,
+    /// A page is erased.
+    Erase { pages: Erase, which: Page },
+}
+
+/// A page of a flash memory, as the program names it.
+#[derive(Clone, Copy, Debug)]
+pub enum Page {
+    Number(u32),
+    /// By an address in it.
+    At(u32),
 }
 
 /// Every kind of device.
@@ -153,6 +174,8 @@ pub struct Devices {
     divisors: [u64; CLOCKS],
     unmodelled: BTreeMap<u32, Unmodelled>,
     strictness: Strictness,
+    /// The flash memories that stores reach, by their place in the soc file.
+    open: Vec<usize>,
 }
 
 /// What becomes of accesses to registers without a model.
@@ -242,6 +265,7 @@ impl Devices {
             divisors: [1; CLOCKS],
             unmodelled: BTreeMap::new(),
             strictness: Strictness::default(),
+            open: Vec::new(),
         }
     }
 
@@ -352,6 +376,9 @@ impl Machine {
     /// the word there.
     pub(crate) fn write_peripheral(&mut self, address: u32, value: u32, mask: u32) -> Done {
         let Some(at) = self.devices.find(address) else {
+            if !self.devices.open.is_empty() && self.program_flash(address, value, mask) {
+                return Ok(());
+            }
             return self.without_device(address, Direction::Write);
         };
         let now = self.reach(at, Direction::Write);
@@ -379,12 +406,50 @@ impl Machine {
                 |device, env| each!(device, it => it.write(offset, value, mask, env)),
             )
         };
-        self.take_effect(effects, now);
+        self.take_effect(&effects, now);
         self.look_at_device(at, now);
         match written {
             Some(()) => Ok(()),
             None => self.note_unmodelled(address, Direction::Write),
         }
+    }
+
+    /// Clears the bits of a word of flash that a store has as zeros, if the flash is open.
+    fn program_flash(&mut self, address: u32, value: u32, mask: u32) -> bool {
+        let is_open = |place: Place| self.devices.open.contains(&place.memory);
+        if !self.bus.place(address).is_some_and(is_open) {
+            return false;
+        }
+        let mut word = [0; 4];
+        self.bus.peek(address, &mut word);
+        let programmed = u32::from_le_bytes(word) & (value | !mask);
+        self.bus.program(address, &programmed.to_le_bytes());
+        self.forget_flash();
+        true
+    }
+
+    /// Sets all bits of a page of flash.
+    fn erase_flash(&mut self, memory: usize, pages: &Erase, which: Page) {
+        let Memory { base, size, .. } = self.soc().memories[memory];
+        let page = match which {
+            Page::Number(number) => pages.numbered(number),
+            Page::At(address) => {
+                let place = self.bus.place(address).filter(|place| place.memory == memory);
+                place.and_then(|place| pages.around(place.offset))
+            }
+        };
+        let Some((begin, bytes)) = page.filter(|(begin, _)| *begin < size) else { return };
+        let erased = vec![0xFF; bytes.min(size - begin) as usize];
+        self.bus.program(base + begin, &erased);
+        self.forget_flash();
+    }
+
+    /// What was known of code in flash holds no longer.
+    fn forget_flash(&mut self) {
+        self.code.forget_all();
+        self.pace.forget();
+        (self.line, self.line_mask) = (NO_LINE, u32::MAX);
+        self.attend_soon();
     }
 
     /// An access where neither memory nor device is.
@@ -423,11 +488,19 @@ impl Machine {
         (result, env.effects)
     }
 
-    fn take_effect(&mut self, effects: Effects, now: u64) {
+    fn take_effect(&mut self, effects: &Effects, now: u64) {
         if effects.memory_changed {
             // What is known of the line that code comes from holds no longer.
             (self.line, self.line_mask) = (NO_LINE, u32::MAX);
             self.attend_soon();
+        }
+        for (memory, effect) in &effects.flash {
+            match effect {
+                FlashEffect::Open if self.devices.open.contains(memory) => {}
+                FlashEffect::Open => self.devices.open.push(*memory),
+                FlashEffect::Close => self.devices.open.retain(|other| other != memory),
+                FlashEffect::Erase { pages, which } => self.erase_flash(*memory, pages, *which),
+            }
         }
         let divisors = self.devices.divisors;
         let wanted = [0, 1, 2].map(|clock| effects.scaled[clock].unwrap_or(divisors[clock]));

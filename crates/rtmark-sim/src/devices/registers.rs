@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::{Env, Registered};
+use super::{Env, FlashEffect, Page, Registered};
 use crate::soc::{Act, ActHow, Control, FollowHow, Peripheral, Register, Soc};
 use crate::timing::{LineMemories, LineMemory, Setting, Switch};
 
@@ -20,6 +20,11 @@ struct Rules {
     acted_on: Vec<u32>,
     /// The memory that `register.controls` names.
     memory: Option<usize>,
+    /// The memories that `register.programs` and `register.erases` name.
+    programs: Option<usize>,
+    erases: Option<usize>,
+    /// The offset of the register that `register.erases` takes an address from.
+    erased_by: Option<u32>,
 }
 
 #[derive(Clone, Debug)]
@@ -62,6 +67,7 @@ impl Registers {
             let found = peripheral.registers.iter().find(|register| register.name == name);
             found.map_or(0, |register| register.offset)
         };
+        let memory_of = |name: &str| soc.memories.iter().position(|memory| memory.name == name);
         let rules = peripheral.registers.iter().map(|register| Rules {
             followed: register
                 .follows
@@ -69,9 +75,14 @@ impl Registers {
                 .map(|follow| follow.register.as_deref().map_or(register.offset, offset_of))
                 .collect(),
             acted_on: register.acts.iter().map(|act| offset_of(&act.on)).collect(),
-            memory: register.controls.as_ref().and_then(|control| {
-                soc.memories.iter().position(|memory| memory.name == control.memory)
-            }),
+            memory: register.controls.as_ref().and_then(|it| memory_of(&it.memory)),
+            programs: register.programs.as_ref().and_then(|it| memory_of(&it.memory)),
+            erases: register.erases.as_ref().and_then(|it| memory_of(&it.memory)),
+            erased_by: register
+                .erases
+                .as_ref()
+                .and_then(|erase| erase.address.as_deref())
+                .map(offset_of),
             register: register.clone(),
         });
         let mut rules: Vec<_> = rules.collect();
@@ -197,7 +208,8 @@ impl Registered for Registers {
             self.written.insert(offset, held & !mask | value & mask);
             return Some(());
         };
-        let Rules { register, acted_on, memory, .. } = &all[at];
+        let rules = &all[at];
+        let Rules { register, acted_on, memory, .. } = rules;
         let changes = mask & register.writable & !register.clear_by_one;
         let cleared = value & mask & register.clear_by_one;
         self.written.insert(offset, (held & !changes | value & changes) & !cleared);
@@ -211,6 +223,23 @@ impl Registered for Registers {
         if let (Some(control), Some(memory)) = (&register.controls, memory) {
             apply(control, self.value(offset), &mut env.memories[*memory]);
             env.effects.memory_changed = true;
+        }
+        if let (Some(program), Some(memory)) = (&register.programs, rules.programs) {
+            let field = self.held(offset) >> program.bit & ones(program.width);
+            let is_open = field == program.value;
+            let effect = if is_open { FlashEffect::Open } else { FlashEffect::Close };
+            env.effects.flash.push((memory, effect));
+        }
+        if let (Some(erase), Some(memory)) = (&register.erases, rules.erases)
+            && erase.start.is_none_or(|bit| value & mask & 1 << bit != 0)
+        {
+            let held = self.held(offset);
+            let which = match erase.number {
+                Some((bit, width)) => Page::Number(held >> bit & ones(width)),
+                None => Page::At(rules.erased_by.map_or(held, |offset| self.held(offset))),
+            };
+            let effect = FlashEffect::Erase { pages: erase.clone(), which };
+            env.effects.flash.push((memory, effect));
         }
         Some(())
     }

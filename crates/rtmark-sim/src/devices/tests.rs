@@ -1,7 +1,7 @@
 //! Devices as firmware meets them, in the socs of the repository.
 
 use super::*;
-use crate::{FaultKind, Image, Stop, Watch};
+use crate::{Cycles, FaultKind, Image, Register, Stop, Watch};
 
 macro_rules! machine {
     ($soc:literal) => {
@@ -252,7 +252,7 @@ fn registers_without_a_model_are_told_or_refused() {
     let bytes: Vec<_> = words.into_iter().chain(code.map(u16::to_le_bytes).concat()).collect();
     mps2.0.load(&Image::from_raw(&bytes, 0).expect("good")).expect("it fits");
     mps2.0.set_strictness(Strictness::Strict);
-    let Stop::Fault(report) = mps2.0.run(crate::Cycles(100)) else { panic!("a fault") };
+    let Stop::Fault(report) = mps2.0.run(Cycles(100)) else { panic!("a fault") };
     assert_eq!((report.kind, report.pc), (FaultKind::Unmodelled, 0xA));
     assert_eq!(report.address, Some(0x5FFF_0000));
 }
@@ -337,4 +337,67 @@ fn random_numbers_differ_and_are_those_of_each_run() {
     let first = numbers();
     assert_eq!(first, numbers());
     assert!(first.iter().enumerate().all(|(at, number)| !first[..at].contains(number)));
+}
+
+/// A store as the program's own.
+fn store(rig: &mut Rig, address: u32, value: u32, bytes: u32) -> Done {
+    rig.0.write_beyond_memory(address, value, bytes)
+}
+
+#[test]
+fn flash_takes_what_it_is_open_for() {
+    let mut nrf = machine!("nrf52840");
+    let (page, config, erase) = (0x000F_E000, 0x4001_E504, 0x4001_E508);
+    nrf.0.poke(page - 4, &[0; 0x1008]).expect("flash");
+    assert!(store(&mut nrf, page, 1, 4).is_err(), "closed");
+    nrf.write(config, 2);
+    nrf.write(erase, page + 8);
+    let around = [page - 4, page, page + 0xFFC, page + 0x1000];
+    let word = |rig: &Rig, at| u32::from_le_bytes(rig.0.peek(at, 4).try_into().expect("flash"));
+    assert_eq!(around.map(|at| word(&nrf, at)), [0, u32::MAX, u32::MAX, 0]);
+    nrf.write(config, 1);
+    for (address, value, bytes) in [(page, 0x1234_FFFF, 4), (page + 1, 0x5A, 1)] {
+        store(&mut nrf, address, value, bytes).expect("open");
+    }
+    assert_eq!(word(&nrf, page), 0x1234_5AFF, "bits are only cleared");
+    nrf.write(config, 0);
+    assert!(store(&mut nrf, page, 0, 4).is_err(), "closed again");
+    // By the number of a sector, of which the fifth is longer.
+    let mut f405 = machine!("stm32f405");
+    let (key, control) = (0x4002_3C04, 0x4002_3C10);
+    f405.0.poke(0x0800_0000, &vec![0; 0x4_0000]).expect("flash");
+    for value in [0x4567_0123, 0xCDEF_89AB] {
+        f405.write(key, value);
+    }
+    assert_eq!(f405.read(control), 0, "not locked");
+    f405.write(control, 4 << 3 | 2 | 1 << 16);
+    assert_eq!(f405.read(control), 4 << 3 | 2, "started, and done");
+    let around = [0x0800_FFFC, 0x0801_0000, 0x0801_FFFC, 0x0802_0000];
+    assert_eq!(around.map(|at| word(&f405, at)), [0, u32::MAX, u32::MAX, 0]);
+    // By an address that another register holds.
+    let mut f100 = machine!("stm32f100");
+    f100.0.poke(0x0800_0000, &[0; 0x2000]).expect("flash");
+    f100.write(0x4002_2014, 0x0800_0C10);
+    f100.write(0x4002_2010, 2 | 1 << 6);
+    let around = [0x0800_0BFC, 0x0800_0C00, 0x0800_0FFC, 0x0800_1000];
+    assert_eq!(around.map(|at| word(&f100, at)), [0, u32::MAX, u32::MAX, 0]);
+}
+
+#[test]
+fn code_that_is_programmed_is_what_executes() {
+    // Opens the flash, calls a function that answers 1, writes another number into it, calls it.
+    let program = [
+        0x4C07_u16, 0x2501, 0xF000, 0xF80A, 0x0006, 0x6025, 0x4D05, 0xF04F, 0x0424, 0x6025, 0xF000,
+        0xF802, 0xBE00, 0xBF00, 0x2001, 0x4770, 0xE504, 0x4001, 0x2000, 0x4770,
+    ];
+    let mut bytes = [0x2000_1000_u32, 9].map(u32::to_le_bytes).concat();
+    bytes.extend(program.iter().flat_map(|half| half.to_le_bytes()));
+    let mut nrf = machine!("nrf52840").0;
+    nrf.load(&Image::from_raw(&bytes, 0).expect("an image")).expect("it fits");
+    let before = nrf.clone();
+    for mut machine in [nrf, before] {
+        assert_eq!(machine.run(Cycles(1_000)), Stop::Breakpoint(0x20));
+        let answers = [6, 0].map(|number| machine.register(Register::R(number)));
+        assert_eq!(answers, [1, 0]);
+    }
 }

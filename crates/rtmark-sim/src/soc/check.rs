@@ -436,6 +436,26 @@ impl Soc {
                 );
             }
         }
+        let programs = register.programs.iter().map(|it| (&it.memory, is_field(it.bit, it.width)));
+        let erases = register.erases.iter().map(|erase| {
+            let pages = erase.pages.iter().all(|size| *size >= 64 && size.is_multiple_of(64));
+            let number = erase.number.is_none_or(|(bit, width)| is_field(bit, width));
+            let start = erase.start.is_none_or(|bit| is_field(bit, 1));
+            let address = erase.address.as_deref().is_none_or(exists);
+            (&erase.memory, pages && !erase.pages.is_empty() && number && start && address)
+        });
+        for (wanted, makes_sense) in programs.chain(erases) {
+            let flash = self.memories.iter().filter(|memory| memory.kind == MemoryKind::Flash);
+            if !makes_sense || !flash.into_iter().any(|memory| memory.name == *wanted) {
+                return refuse(
+                    &path(if register.programs.is_some() { "programs" } else { "erases" }),
+                    format!(
+                        "register {name}: programs and erases take a [[memory]] of kind = \"flash\", \
+                         fields of a word, pages of multiples of 64 bytes, and a register of the block"
+                    ),
+                );
+            }
+        }
         match &register.controls {
             Some(control) => self.check_control(name, control, &path("controls")),
             None => Ok(()),

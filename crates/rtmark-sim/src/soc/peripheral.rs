@@ -176,6 +176,12 @@ pub struct Register {
     /// The memory whose speed this register controls.
     #[serde(default)]
     pub controls: Option<Control>,
+    /// The flash memory that stores reach while a field of this register says so.
+    #[serde(default)]
+    pub programs: Option<Program>,
+    /// The flash memory of which a write to this register erases a page.
+    #[serde(default)]
+    pub erases: Option<Erase>,
 }
 
 const fn all_bits() -> u32 {
@@ -265,6 +271,70 @@ pub struct Scale {
     pub clock: PeripheralClock,
     /// The lowest of the field's three bits.
     pub bit: u8,
+}
+
+/// A field that opens a flash memory to stores, which then clear bits and take no time.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Program {
+    /// The memory's name.
+    pub memory: String,
+    /// The lowest bit of the field.
+    pub bit: u8,
+    /// Its width in bits.
+    #[serde(default = "one")]
+    pub width: u8,
+    /// What it holds while the memory is open.
+    #[serde(default = "one_in_a_word")]
+    pub value: u32,
+}
+
+const fn one_in_a_word() -> u32 {
+    1
+}
+
+/// What sets all bits of a page of a flash memory, at once.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Erase {
+    /// The memory's name.
+    pub memory: String,
+    /// The sizes of its pages in bytes, from the memory's beginning on; the last one repeats.
+    pub pages: Vec<u32>,
+    /// The bit that must be written as one; any write when not given.
+    #[serde(default)]
+    pub start: Option<u8>,
+    /// The field that numbers the page, its lowest bit and its width. Without it the page is
+    /// that of an address.
+    #[serde(default)]
+    pub number: Option<(u8, u8)>,
+    /// The register that holds the address; what is written when not given.
+    #[serde(default)]
+    pub address: Option<String>,
+}
+
+impl Erase {
+    /// Where each page begins in the memory, and its size, for ever.
+    fn each(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
+        let last = self.pages.last().copied();
+        let sizes =
+            self.pages.iter().copied().chain(std::iter::repeat_with(move || last).flatten());
+        sizes.scan(0_u32, |begin, size| {
+            let page = (*begin, size);
+            *begin = begin.checked_add(size)?;
+            Some(page)
+        })
+    }
+
+    /// Where the page of a number begins in the memory, and its size.
+    pub(crate) fn numbered(&self, number: u32) -> Option<(u32, u32)> {
+        self.each().nth(number as usize)
+    }
+
+    /// The same of the page that holds an offset.
+    pub(crate) fn around(&self, offset: u32) -> Option<(u32, u32)> {
+        self.each().find(|(begin, size)| offset - begin < *size)
+    }
 }
 
 /// The fields of a register that control a memory. What is not given here is as the
