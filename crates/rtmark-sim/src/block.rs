@@ -9,9 +9,12 @@ use std::slice::Iter;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use crate::exec::{Flow, Run, Runs, end};
+use crate::code::{Fork, PAGE_BYTES, Seen};
+use crate::exec::{Flow, Run, Runs, end, run_both};
 use crate::isa::{Group, Op, Slot};
 use crate::machine::Progress;
+use crate::settled::{Settled, SettledCourses, Settling};
+use crate::timing::Rules;
 use crate::timing::pace::TAKEN;
 
 /// How far the program has come when an instruction of a block begins, counted from the
@@ -29,6 +32,10 @@ pub struct Begin {
     pub count: u8,
     /// Cycles that it takes, unless they are counted when the next one enters a pipeline.
     pub cost: u8,
+    /// Its place among the slots of the block.
+    pub place: u8,
+    /// Where its fetch is settled: how many points the memory has come to when it is executed.
+    pub points: u8,
 }
 
 /// An instruction on its course. The slot comes first, since nothing else is looked at where
@@ -51,6 +58,8 @@ pub struct Course {
     /// Cycles until the first one begins, and the last one.
     pub first: u32,
     pub last: u32,
+    /// The same where what fetching them waits for is known.
+    pub settled: SettledCourses,
 }
 
 /// The course of a block that the pipeline enters in one state.
@@ -70,10 +79,14 @@ pub struct Block {
     pub outline: Course,
     /// ITSTATE before each slot up to the last one of an IT block.
     its: Box<[u8]>,
+    /// How it is conditional from its beginning on.
+    pub fork: Option<Fork>,
     /// Bytes from the first halfword of its first instruction to the last one.
     pub first_reach: u32,
     /// The number of the line of its memory in which it begins.
     pub line: u32,
+    /// An address in each page that it reaches besides the one in which it begins.
+    pub far_pages: Box<[u32]>,
     /// The courses through a pipeline, by its state at the block's beginning.
     courses: OnceLock<Box<Paced>>,
     /// Passes that have ended, as far as they are counted.
@@ -86,17 +99,25 @@ pub struct Block {
 const EXITS: u32 = 64;
 
 impl Course {
-    fn new(steps: Vec<Step>) -> Self {
+    pub fn new(steps: Vec<Step>) -> Self {
         let (first, last) = (steps.first().unwrap_or(NOTHING), steps.last().unwrap_or(NOTHING));
-        let (run, first, last) = (first.run(), first.begin.cycles, last.begin.cycles);
-        Self { steps: steps.into(), run, first, last }
+        let (first, last) = (first.begin.cycles, last.begin.cycles);
+        let run = begin_with(&steps);
+        Self { steps: steps.into(), run, first, last, settled: SettledCourses::default() }
     }
 }
 
 impl Block {
-    /// The block at an address in a line of its memory, of a core that takes `refill` cycles to
-    /// jump. Its first slots may be of IT blocks, with ITSTATE before each in `its`.
-    pub fn new(address: u32, line: u32, slots: Vec<Slot>, its: Vec<u8>, refill: u8) -> Self {
+    /// The block at an address in a line of its memory. Its first slots may be of IT blocks,
+    /// with ITSTATE before each in `its`.
+    pub fn new(
+        address: u32,
+        line: u32,
+        slots: Vec<Slot>,
+        its: Vec<u8>,
+        fork: Option<Fork>,
+        rules: &Rules,
+    ) -> Self {
         let mut begin = Begin::default();
         let first_reach = slots.first().map_or(0, |slot| u32::from(slot.size()) - 2);
         let outline = slots.into_iter().map(|slot| {
@@ -109,21 +130,26 @@ impl Block {
             begin.count += 1;
             let behind = begin.offset;
             if slot.is_followed() {
-                begin.cycles += u32::from(refill);
-                begin.offset = slot.imm.wrapping_sub(address) as i16;
+                let loaded = if slot.op == Op::FollowPop { rules.refill_loaded } else { 0 };
+                begin.cycles += u32::from(rules.refill + loaded);
+                begin.offset = slot.target().wrapping_sub(address) as i16;
             }
             Step::new(slot, Begin { behind, cost: slot.cost, ..this })
         });
         let mut steps: Vec<Step> = outline.collect();
-        for at in 1..steps.len() {
-            steps[at - 1].next = steps[at].run();
+        for (place, step) in steps.iter_mut().enumerate() {
+            step.begin.place = place as u8;
         }
+        link(&mut steps);
+        let far_pages = far_pages(address, &steps);
         let (outline, its) = (Course::new(steps), its.into());
         Self {
+            far_pages,
             outline,
             first_reach,
             line,
             its,
+            fork,
             courses: OnceLock::new(),
             exits: AtomicU32::new(0),
             again: OnceLock::new(),
@@ -196,11 +222,54 @@ impl Block {
     }
 }
 
+/// Has each step name what executes the one behind it.
+pub fn link(steps: &mut [Step]) {
+    let mut at = 0;
+    while at < steps.len() {
+        let run = begin_with(&steps[at..]);
+        if at > 0 {
+            steps[at - 1].next = run;
+        }
+        at += 1;
+        if let [first, second, ..] = &steps[at - 1..]
+            && run_both(&first.slot, &second.slot).is_some()
+        {
+            // Alone only where the first one ended otherwise.
+            steps[at - 1].next = second.run();
+            at += 1;
+        }
+    }
+}
+
+/// What executes the first of some steps, perhaps with the second one.
+fn begin_with(steps: &[Step]) -> Run {
+    match steps {
+        [] => end,
+        [first] => first.run(),
+        [first, second, ..] => run_both(&first.slot, &second.slot).unwrap_or(first.run()),
+    }
+}
+
+fn far_pages(address: u32, steps: &[Step]) -> Box<[u32]> {
+    let page_of = |address: u32| address & !(PAGE_BYTES - 1);
+    let mut pages: Vec<u32> = Vec::new();
+    for step in steps {
+        let first = address.wrapping_add_signed(step.begin.offset.into());
+        for at in [first, first.wrapping_add(u32::from(step.slot.size()) - 2)] {
+            if page_of(at) != page_of(address) && !pages.contains(&page_of(at)) {
+                pages.push(page_of(at));
+            }
+        }
+    }
+    pages.into()
+}
+
 /// Where a word has nothing to tell beyond the course. No pipeline stands like this.
 const AS_EXPECTED: u32 = u32::MAX;
 
 /// How far the program has come at the beginning.
-const NOWHERE: Begin = Begin { cycles: 0, word: 0, offset: 0, behind: 0, count: 0, cost: 0 };
+const NOWHERE: Begin =
+    Begin { cycles: 0, word: 0, offset: 0, behind: 0, count: 0, cost: 0, place: 0, points: 0 };
 
 /// Nothing has been taken from a block yet.
 const NOTHING: &Step = &Step { slot: Slot::undefined(2), begin: NOWHERE, next: end };
@@ -214,6 +283,16 @@ impl Step {
     #[inline(always)]
     pub fn run(&self) -> Run {
         self.slot.op.pick(Runs::of(&self.slot))
+    }
+
+    /// Its address, where the block begins at `base`.
+    pub const fn address(&self, base: u32) -> u32 {
+        base.wrapping_add_signed(self.begin.offset as i32)
+    }
+
+    /// The same with another slot.
+    pub const fn with(self, slot: Slot) -> Self {
+        Self { slot, ..self }
     }
 
     /// An instruction alone, behind which the program counter stands.
@@ -250,6 +329,8 @@ pub struct Pass<'a> {
     pub from: Progress,
     /// Where a jump has led.
     pub target: u32,
+    /// If its fetches are settled.
+    pub settling: Option<Settling<'a>>,
 }
 
 impl<'a> Pass<'a> {
@@ -264,6 +345,7 @@ impl<'a> Pass<'a> {
             current: NOTHING,
             from,
             target: from.pc,
+            settling: None,
         }
     }
 
@@ -275,6 +357,14 @@ impl<'a> Pass<'a> {
         self.rest = course.steps.iter();
         self.going = Going::On;
         self.from.word = AS_EXPECTED;
+        self.settling = None;
+    }
+
+    /// Enters a settled course.
+    #[inline(always)]
+    pub fn enter_settled(&mut self, settled: &'a Settled) {
+        self.enter(&settled.course);
+        self.settling = Some(Settling::begin(settled, self.from.cycles));
     }
 
     /// The same as far as a deadline allows.
@@ -356,23 +446,36 @@ impl<'a> Pass<'a> {
         self.steps.len().wrapping_sub(1 + self.rest.len())
     }
 
+    /// The place of that slot in the block.
+    #[inline(always)]
+    pub fn place(&self) -> usize {
+        self.current.begin.place.into()
+    }
+
     /// Whether that slot is an IT.
     #[inline(always)]
     pub fn is_behind_it(&self) -> bool {
         self.current.slot.op == Op::FollowIt
     }
 
-    /// The branches up to that slot by their addresses, and whether they were taken, where
-    /// that slot leads on like this.
-    pub fn branches(&self, flow: Flow) -> impl Iterator<Item = (u32, bool)> {
+    /// The jumps up to that slot by their addresses, and what they have done, where that slot
+    /// leads on like this.
+    pub fn jumps(&self, flow: Flow) -> impl Iterator<Item = (u32, Seen)> {
         let last = self.index();
         self.steps.iter().take(last + 1).enumerate().filter_map(move |(at, step)| {
-            let is_taken = match step.slot.op.group() {
-                Group::Followed => at < last || flow == Flow::Jump,
-                Group::Branch => at == last && flow == Flow::Jump,
+            let slot = step.slot;
+            let jumps = at == last && flow == Flow::Jump;
+            let is_taken = match slot.op.group() {
+                _ if jumps && slot.is_indirect() => {
+                    return Some((step.address(self.from.pc), Seen::LedTo(self.target)));
+                }
+                Group::Followed => at < last || jumps,
+                Group::Branch => jumps,
+                Group::Prepared if slot.op == Op::FollowIt => (at < last) == (slot.aux == 1),
                 _ => return None,
             };
-            Some((self.from.pc.wrapping_add_signed(step.begin.offset.into()), is_taken))
+            let seen = if is_taken { Seen::Taken } else { Seen::NotTaken };
+            Some((step.address(self.from.pc), seen))
         })
     }
 
@@ -391,7 +494,7 @@ impl<'a> Pass<'a> {
     /// The address of the instruction that executes.
     #[inline(always)]
     pub fn address(&self) -> u32 {
-        self.from.pc.wrapping_add_signed(self.begin().offset.into())
+        self.current.address(self.from.pc)
     }
 
     /// The address behind it.
@@ -432,7 +535,8 @@ impl<'a> Pass<'a> {
     #[inline(always)]
     pub fn take_longer(&mut self, cycles: u64, deadline: u64) {
         self.from.cycles = self.from.cycles.wrapping_add(cycles);
-        if self.from.cycles.wrapping_add(self.last.into()) >= deadline {
+        let is_late = self.settling.is_some() && cycles > 0;
+        if is_late || self.from.cycles.wrapping_add(self.last.into()) >= deadline {
             self.leave();
         }
     }
@@ -483,14 +587,16 @@ mod tests {
     use std::sync::Barrier;
 
     use super::*;
+    use crate::soc::CoreKind;
 
     #[test]
     fn threads_that_keep_courses_at_once_get_their_own() {
         const THREADS: u32 = 4;
         const WORDS: u32 = 300;
+        let rules = Rules::of(CoreKind::CortexM3);
         for _ in 0..20 {
-            let (block, barrier) =
-                (Block::new(0, 0, Vec::new(), Vec::new(), 0), Barrier::new(THREADS as usize));
+            let block = Block::new(0, 0, Vec::new(), Vec::new(), None, rules);
+            let barrier = Barrier::new(THREADS as usize);
             // All threads at the end of the same list.
             let keep = |thread: u32| {
                 barrier.wait();

@@ -7,13 +7,14 @@
 //! in RAM is each machine's own, and forgotten a page at a time when it is
 //! written over.
 
-use std::sync::atomic::{AtomicI8, Ordering};
+use std::sync::atomic::{AtomicI8, AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use crate::block::Block;
 use crate::bus::Bus;
 use crate::cpu::{Features, after_it};
 use crate::isa::{Group, Op, Slot, decode, is_wide};
+use crate::settled::Ledger;
 use crate::slow::leaps;
 use crate::soc::{Memory, MemoryKind, Soc};
 use crate::timing::Rules;
@@ -26,7 +27,7 @@ const PAGE_HALFWORDS: usize = 1 << (PAGE_SHIFT - 1);
 /// The most instructions in a block: blocks may overlap.
 const BLOCK_SLOTS: usize = 32;
 /// The same of one that is executed often, of which there are few.
-const OFTEN_SLOTS: usize = 64;
+const OFTEN_SLOTS: usize = 128;
 
 /// What is known of a piece of code: what begins at each halfword.
 #[derive(Debug)]
@@ -38,6 +39,8 @@ pub struct Page {
     forks: [OnceLock<Box<[Block; 2]>>; PAGE_HALFWORDS],
     /// How much more often each branch has been seen to be taken than not.
     taken: [AtomicI8; PAGE_HALFWORDS],
+    /// Where each indirect jump has been seen to lead last; zero before that.
+    leads: [AtomicU32; PAGE_HALFWORDS],
 }
 
 impl Page {
@@ -59,6 +62,7 @@ impl Page {
             blocks: [const { OnceLock::new() }; PAGE_HALFWORDS],
             forks: [const { OnceLock::new() }; PAGE_HALFWORDS],
             taken: [const { AtomicI8::new(0) }; PAGE_HALFWORDS],
+            leads: [const { AtomicU32::new(0) }; PAGE_HALFWORDS],
         }
     }
 
@@ -69,20 +73,41 @@ impl Page {
         self.blocks.get((offset / 2) as usize)?.get().map(|block| block.latest())
     }
 
-    /// Notes that a branch in the page has been taken, or has not.
-    pub fn note_branch(&self, offset: u32, is_taken: bool) {
-        if let Some(taken) = self.taken.get((offset / 2) as usize) {
-            let more = taken.load(Ordering::Relaxed);
-            let more = if is_taken { more.saturating_add(1) } else { more.saturating_sub(1) };
-            taken.store(more, Ordering::Relaxed);
+    /// Notes what the jump at a halfword of the page has done.
+    fn note(&self, halfword: usize, seen: Seen) {
+        let taken = &self.taken[halfword];
+        let more = taken.load(Ordering::Relaxed);
+        match seen {
+            Seen::Taken => taken.store(more.saturating_add(1), Ordering::Relaxed),
+            Seen::NotTaken => taken.store(more.saturating_sub(1), Ordering::Relaxed),
+            Seen::LedTo(target) => self.leads[halfword].store(target, Ordering::Relaxed),
         }
     }
 
     /// The same behind an IT.
     #[inline(always)]
     pub fn fork(&self, offset: u32, holds: bool) -> Option<&Block> {
-        Some(&self.forks.get((offset / 2) as usize)?.get()?[usize::from(holds)])
+        Some(self.forks.get((offset / 2) as usize)?.get()?[usize::from(holds)].latest())
     }
+}
+
+/// What a jump has done, by which blocks are formed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Seen {
+    /// A branch; of an IT, that its condition held.
+    Taken,
+    NotTaken,
+    /// An indirect jump.
+    LedTo(u32),
+}
+
+/// How a block that stands behind an IT is conditional.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fork {
+    /// ITSTATE before its first instruction.
+    pub it: u8,
+    /// Whether the condition holds.
+    pub holds: bool,
 }
 
 type SharedPages = Arc<[OnceLock<Box<Page>>]>;
@@ -176,18 +201,19 @@ impl Window {
 
     /// The instructions that an IT instruction right before `address` makes conditional,
     /// each with ITSTATE before it; `None` when they do not all go together: when one is no
-    /// plain instruction, changes the flags, or begins beyond `last`.
+    /// plain instruction, changes the flags, or begins too far away.
     fn it_block(
         &mut self,
         decoder: &Decoder,
         bus: &mut Bus,
         mut address: u32,
         mut it: u8,
-        last: u32,
+        reach: Reach,
     ) -> Option<Vec<(Slot, u8)>> {
         let mut slots = Vec::new();
         while it != 0 {
-            let slot = self.checked_slot(decoder, bus, address).filter(|_| address <= last)?;
+            let slot =
+                self.checked_slot(decoder, bus, address).filter(|_| reach.covers(address))?;
             let last_of_block = after_it(it) == 0;
             address = address.wrapping_add(slot.size().into());
             let slot = slot.inside_it();
@@ -208,17 +234,16 @@ impl Window {
         Some(slots)
     }
 
-    /// The block at an address. Where that stands behind an IT, `group` says with which
-    /// ITSTATE, and whether its condition holds. It has so many slots at most.
+    /// The block at an address, which may stand behind an IT. It has so many slots at most.
     fn block(
         &mut self,
         decoder: &Decoder,
         bus: &mut Bus,
         address: u32,
-        group: Option<(u8, bool)>,
+        fork: Option<Fork>,
         most: usize,
     ) -> Option<Block> {
-        let page_end = address | (PAGE_BYTES - 1);
+        let reach = Reach { block: address, only_page: matches!(self.pages, Pages::Own(_)) };
         let mut slots: Vec<Slot> = Vec::with_capacity(most);
         let (mut at, mut reached) = (address, address);
         let (base, line_bytes) = (self.base, self.line_bytes);
@@ -237,13 +262,14 @@ impl Window {
             }
             slots.push(slot.quick());
             reached = last;
-            at = if slot.is_followed() { slot.imm } else { last.wrapping_add(2) };
+            at = if slot.is_followed() { slot.target() } else { last.wrapping_add(2) };
             at
         };
         let mut next = address;
+        let mut returns = Vec::new();
         let (mut its, skip) = (Vec::new(), decoder.rules.skip);
-        if let Some((it, holds)) = group {
-            let group = self.it_block(decoder, bus, address, it, page_end)?;
+        if let Some(Fork { it, holds }) = fork {
+            let group = self.it_block(decoder, bus, address, it, reach)?;
             for (slot, before) in conditional(group, holds, skip) {
                 next = push(&mut slots, slot);
                 // A line has the same before it.
@@ -252,63 +278,107 @@ impl Window {
         }
         while slots.last().is_none_or(|last| !ends_block(last))
             && slots.len() < most
-            && next | (PAGE_BYTES - 1) == page_end
+            && reach.covers(next)
             && let Some(slot) = self.checked_slot(decoder, bus, next)
             && slot.op != Op::Stop
             && !decoder.stands_alone(&slot)
         {
             if slot.op != Op::It {
-                let followed = self.followed(decoder, bus, next, &slot);
+                let followed = self.followed(decoder, bus, next, &slot, reach, &mut returns);
                 next = push(&mut slots, followed.unwrap_or(slot));
                 continue;
             }
             let (behind, it) = (next.wrapping_add(slot.size().into()), slot.imm as u8);
-            let Some(group) = self.it_block(decoder, bus, behind, it, page_end) else {
+            let Some(group) = self.it_block(decoder, bus, behind, it, reach) else {
                 if slots.is_empty() {
                     // Its block goes instruction by instruction.
                     push(&mut slots, slot);
                 }
                 break;
             };
-            push(&mut slots, Slot { op: Op::FollowIt, ..slot });
+            let holds = self.taken(next) >= 0;
+            let condition = slot.imm ^ if holds { 0 } else { 1 << 4 };
+            let aux = u32::from(holds);
+            push(&mut slots, Slot { op: Op::FollowIt, imm: condition, aux, ..slot });
             its.resize(slots.len(), 0);
-            for (slot, before) in conditional(group, true, skip) {
+            for (slot, before) in conditional(group, holds, skip) {
                 next = push(&mut slots, slot);
                 its.resize(slots.len(), before);
             }
         }
         let line = (address - base) >> self.line_shift;
-        (!slots.is_empty()).then(|| Block::new(address, line, slots, its, decoder.rules.refill))
+        (!slots.is_empty()).then(|| Block::new(address, line, slots, its, fork, decoder.rules))
+    }
+
+    /// How much more often the branch at an address has been seen to be taken than not.
+    fn taken(&mut self, address: u32) -> i8 {
+        let (_, within) = self.place(address);
+        self.page(address).taken[within].load(Ordering::Relaxed)
     }
 
     /// The branch at an address, if the block is to go on at its target: where it always
     /// leads there, or has mostly done so; before that is known, where it leads back, as loops
-    /// do.
+    /// do. A return leads to behind the call that was followed last.
     fn followed(
         &mut self,
         decoder: &Decoder,
         bus: &mut Bus,
         address: u32,
         slot: &Slot,
+        reach: Reach,
+        returns: &mut Vec<u32>,
     ) -> Option<Slot> {
-        let (followed, target) = (slot.followed()?, slot.imm);
-        let same_page = (address ^ target) & !(PAGE_BYTES - 1) == 0;
         let (_, within) = self.place(address);
+        let returning = slot.is_indirect() && slot.op != Op::BlxR;
+        let target = if slot.is_indirect() {
+            let caller = if returning { returns.pop() } else { None };
+            let seen = self.page(address).leads[within].load(Ordering::Relaxed);
+            caller.or(Some(seen).filter(|&seen| seen != 0))?
+        } else {
+            slot.imm
+        };
+        let followed = slot.followed(target)?;
         let expected = matches!(slot.op, Op::B | Op::Bl)
-            || match self.page(address).taken[within].load(Ordering::Relaxed) {
+            || slot.is_indirect()
+            || match self.taken(address) {
                 0 => target <= address,
                 more => more > 0,
             };
-        if !same_page || !expected {
+        if !expected || !reach.covers(target) {
             return None;
         }
         let size = self.checked_slot(decoder, bus, target)?.size();
         let last = target.wrapping_add(u32::from(size) - 2);
         // Whoever jumps fetches the lines of the target one by one.
         let one_line = self.line_bytes.is_none_or(|bytes| (target ^ last) & !(bytes - 1) == 0);
+        if matches!(slot.op, Op::Bl | Op::BlxR) {
+            returns.push(address.wrapping_add(slot.size().into()));
+        }
         one_line.then_some(followed)
     }
 }
+
+/// Where the instructions of a block may be.
+#[derive(Clone, Copy)]
+struct Reach {
+    block: u32,
+    /// Code that may be written over is forgotten a page at a time.
+    only_page: bool,
+}
+
+impl Reach {
+    const fn covers(self, address: u32) -> bool {
+        if self.only_page {
+            (address ^ self.block) & !(PAGE_BYTES - 1) == 0
+        } else {
+            let distance = address.wrapping_sub(self.block) as i32;
+            -FAR < distance && distance < FAR
+        }
+    }
+}
+
+/// Bytes that an instruction may be away from the beginning of its block.
+const FAR: i32 = i16::MAX as i32 - 4;
 
 impl Clone for Window {
     /// Code in RAM is decoded anew by each clone: its memory goes its own way.
@@ -402,11 +472,12 @@ pub struct Code {
     pub decoder: Decoder,
     /// How often everything has been forgotten.
     epoch: u32,
+    pub ledger: Ledger,
 }
 
 impl Code {
     pub fn new(soc: &Soc, decoder: Decoder) -> Self {
-        let mut code = Self { windows: Vec::new(), decoder, epoch: 0 };
+        let mut code = Self { windows: Vec::new(), decoder, epoch: 0, ledger: Ledger::default() };
         for memory in &soc.memories {
             for base in std::iter::once(memory.base).chain(memory.aliases.iter().copied()) {
                 code.windows.push(Window::new(base, memory));
@@ -449,16 +520,31 @@ impl Code {
         true
     }
 
+    /// Notes what the jump at an address has done.
+    pub fn note(&mut self, address: u32, seen: Seen) {
+        if let Some(window) = self.windows.iter_mut().find(|window| window.covers(address)) {
+            let (_, within) = window.place(address);
+            window.page(address).note(within, seen);
+        }
+    }
+
     /// Forms the block at an address once more, by what has been seen of its branches.
-    pub fn remake_block(&mut self, bus: &mut Bus, address: u32) {
+    pub fn remake_block(&mut self, bus: &mut Bus, address: u32, fork: Option<Fork>) {
         let Some(window) = self.windows.iter_mut().find(|window| window.covers(address)) else {
             return;
         };
-        let Some(again) = window.block(&self.decoder, bus, address, None, OFTEN_SLOTS) else {
+        let Some(again) = window.block(&self.decoder, bus, address, fork, OFTEN_SLOTS) else {
             return;
         };
         let (_, within) = window.place(address);
-        if let Some(block) = window.page(address).blocks[within].get() {
+        let page = window.page(address);
+        let block = match fork {
+            None => page.blocks[within].get().map(Box::as_ref),
+            Some(Fork { holds, .. }) => {
+                page.forks[within].get().map(|both| &both[usize::from(holds)])
+            }
+        };
+        if let Some(block) = block {
             block.replace(again);
         }
     }
@@ -468,8 +554,10 @@ impl Code {
         let Some(window) = self.windows.iter_mut().find(|window| window.covers(address)) else {
             return false;
         };
-        let mut block =
-            |holds| window.block(&self.decoder, bus, address, Some((it, holds)), BLOCK_SLOTS);
+        let mut block = |holds| {
+            let fork = Some(Fork { it, holds });
+            window.block(&self.decoder, bus, address, fork, BLOCK_SLOTS)
+        };
         let (Some(fails), Some(holds)) = (block(false), block(true)) else { return false };
         let (_, within) = window.place(address);
         window.page(address).forks[within].get_or_init(|| Box::new([fails, holds]));
@@ -521,6 +609,7 @@ impl Code {
     /// Forgets everything, after flash has been programmed or watches have changed.
     pub fn forget_all(&mut self) {
         self.epoch = self.epoch.wrapping_add(1);
+        self.ledger.forget_steps();
         for window in &mut self.windows {
             window.pages = match &window.pages {
                 Pages::Shared(pages) => Pages::new(MemoryKind::Flash, pages.len()),

@@ -230,6 +230,7 @@ impl Machine {
     pub(crate) fn aside<T>(&mut self, at: &mut Pass<'_>, act: impl FnOnce(&mut Self) -> T) -> T {
         let before = at.progress();
         self.set_progress(before);
+        self.stand(at);
         let result = act(self);
         at.target = self.cpu.pc;
         if self.word != before.word {

@@ -72,6 +72,11 @@ impl Masking {
         *self = Self { on: self.on, ..Self::default() };
     }
 
+    /// Whether it is asked to look.
+    pub const fn is_on(&self) -> bool {
+        self.on
+    }
+
     /// Something was hit that the user of the machine watches.
     pub fn watch_hit(&mut self) {
         if !std::mem::replace(&mut self.begun, true) {

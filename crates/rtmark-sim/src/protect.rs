@@ -5,6 +5,7 @@
 //! decoded pages are closed, so that every access and every fetch passes here. While
 //! nothing does, nobody pays for it.
 
+use crate::block::Block;
 use crate::exec::{Done, Trap};
 use crate::isa::Slot;
 use crate::machine::Machine;
@@ -111,6 +112,12 @@ impl Machine {
         let Guards { mpu, instructions, .. } = self.guards;
         !instructions
             && (!mpu || self.system.mpu.rights_in_page(address).allow(Access::Execute, privileged))
+    }
+
+    /// The same for a block in such a page.
+    #[inline(always)]
+    pub(crate) fn may_execute_block(&mut self, block: &Block) -> bool {
+        !self.protected || block.far_pages.iter().all(|&address| self.may_execute_page(address))
     }
 
     /// Whether it is the memory map or the protection unit that forbids to execute an

@@ -9,13 +9,13 @@
 
 use rtmark_units::Cycles;
 
-use crate::block::{Block, Pass};
-use crate::code::Page;
+use crate::block::{Block, Course, Pass};
+use crate::code::{Flash, PAGE_BYTES, Page};
 use crate::cpu::after_it;
 use crate::exec::{Ending, Flow, Trap};
 use crate::give_way::Stand;
 use crate::isa::{Op, Slot};
-use crate::machine::{Machine, NOT_FETCHED, Sleep};
+use crate::machine::{Machine, NOT_FETCHED, Progress, Sleep};
 use crate::nvic::{Masks, SYSTICK};
 use crate::semihosting::Reply;
 use crate::stop::{FaultKind, Stop};
@@ -63,11 +63,13 @@ impl Machine {
             }
             let step = match page {
                 _ if !self.may_execute_page(pc) => self.step_slowly(),
-                Some((page, base)) if page.block(pc.wrapping_sub(base)).is_some() => {
-                    if self.rules.describe.is_some() {
-                        self.run_in_page::<true>(page, base)
+                Some((page, base)) if let Some(block) = page.block(pc.wrapping_sub(base)) => {
+                    if !self.may_execute_block(block) {
+                        self.step_slowly()
+                    } else if self.rules.describe.is_some() {
+                        self.run_in_pages::<true>(&flash, page, base)
                     } else {
-                        self.run_in_page::<false>(page, base)
+                        self.run_in_pages::<false>(&flash, page, base)
                     }
                 }
                 _ if self.code.make_block(&mut self.bus, pc) => {
@@ -82,9 +84,15 @@ impl Machine {
         }
     }
 
-    /// Executes from one page until the program leaves it or something else is due.
+    /// Executes from one page, and from those of flash to which that leads, until the program
+    /// leaves them or something else is due.
     #[inline(always)]
-    fn run_in_page<const PIPELINED: bool>(&mut self, page: &Page, base: u32) -> Result<(), Stop> {
+    fn run_in_pages<'a, const PIPELINED: bool>(
+        &mut self,
+        flash: &'a Flash,
+        mut page: &'a Page,
+        mut base: u32,
+    ) -> Result<(), Stop> {
         if let Some(place) = self.bus.code_place(self.cpu.pc) {
             self.lines.approach(place.memory);
         }
@@ -93,9 +101,19 @@ impl Machine {
         let mut it = 0;
         while at.from.cycles < self.deadline {
             let pc = at.from.pc;
+            if pc.wrapping_sub(base) >= PAGE_BYTES {
+                let Some(next) = flash.page(pc) else { break };
+                if !self.may_execute_page(pc) {
+                    break;
+                }
+                (page, base) = next;
+            }
             let offset = pc.wrapping_sub(base);
             let block = if it == 0 { page.block(offset) } else { self.fork(page, offset, pc, it) };
             let Some(block) = block else { break };
+            if !self.may_execute_block(block) {
+                break;
+            }
             let course = if PIPELINED {
                 let known = block.course(at.from.word);
                 let Some(course) = known.or_else(|| self.make_course(block, at.from)) else {
@@ -108,58 +126,31 @@ impl Machine {
             } else {
                 &block.outline
             };
-            // Without a pipeline an instruction executes when it enters.
-            let until_first = if PIPELINED { u64::from(course.first) } else { 0 };
-            let end = pc.wrapping_add(block.first_reach);
-            // The target of a jump is fetched while the pipeline is refilled.
-            let is_target = PIPELINED && at.from.word & TAKEN != 0;
-            let is_fetched = !self.is_elsewhere(pc, end)
-                || PIPELINED && at.from.word & ENTERED != 0 && self.fetched == pc;
-            if is_target && self.is_elsewhere(pc, end) {
-                at.from.cycles = self.fetch_first(block, pc, end, at.from.cycles);
-            }
-            if PIPELINED && at.from.cycles + until_first >= self.deadline {
-                // It has entered, and waits for its turn.
-                at.from.cycles += until_first;
-                at.from.word = course.steps[0].begin.word | ENTERED;
-                self.fetched = if is_target { pc } else { NOT_FETCHED };
-                break;
-            }
-            if !is_target && !is_fetched {
-                let began = at.from.cycles + until_first;
-                at.from.cycles = self.fetch_first(block, pc, end, began) - until_first;
-            }
-            let ending = if at.from.cycles + u64::from(course.last) < self.deadline {
-                at.enter(course);
-                self.execute_from(course.run, &mut at)
+            let settled = if PIPELINED && self.has_fetched_elsewhere(block, at.from) {
+                None
             } else {
-                at.enter_until(course, self.deadline);
-                self.execute(&mut at)
+                self.settled(block, course, at.from)
+            };
+            let (course, ending) = if let Some(settled) = settled
+                && at.from.cycles + u64::from(settled.course.last) < self.deadline
+            {
+                at.enter_settled(settled);
+                let ending = self.execute_from(settled.course.run, &mut at);
+                self.stand(&mut at);
+                (&settled.course, ending)
+            } else {
+                let Some(ending) = self.pass_through::<PIPELINED>(block, course, &mut at) else {
+                    break;
+                };
+                (course, ending)
             };
             let flow = match ending {
                 Ending::Next => Flow::Next,
                 Ending::Jump => Flow::Jump,
-                Ending::Trap(trap) => {
-                    let executed = at.index();
-                    self.set_progress(at.progress());
-                    let Some(slot) = course.steps.get(executed).map(|step| step.slot) else {
-                        return Ok(());
-                    };
-                    if trap == Trap::InvalidState {
-                        self.cpu.pc = at.target;
-                    }
-                    let undone = trap.undoes_instruction();
-                    let it = block.it_before(executed);
-                    self.cpu.it = if undone { it } else { after_it(it) };
-                    self.end_trapped(trap, at.address(), slot)?;
-                    if self.cpu.it != 0 {
-                        self.attend_soon();
-                    }
-                    return Ok(());
-                }
+                Ending::Trap(trap) => return self.end_pass(block, course, &at, trap),
             };
             if block.is_young() {
-                self.look_at_exit(page, base, block, &at, flow);
+                self.look_at_exit(block, &at, flow);
             }
             at.advance();
             it = 0;
@@ -167,7 +158,7 @@ impl Machine {
                 at.from.pc = at.target;
                 at.from.word |= TAKEN;
             } else if block.has_it() {
-                it = block.it_before(at.index() + 1);
+                it = block.it_before(at.place() + 1);
                 if it != 0 && !at.is_behind_it() {
                     break;
                 }
@@ -178,14 +169,90 @@ impl Machine {
         Ok(())
     }
 
+    /// Whether the next instruction, the first of a block, has entered the pipeline and was
+    /// fetched from another line than the latest.
+    #[inline(always)]
+    fn has_fetched_elsewhere(&self, block: &Block, from: Progress) -> bool {
+        let end = from.pc.wrapping_add(block.first_reach);
+        from.word & ENTERED != 0 && self.fetched == from.pc && self.is_elsewhere(from.pc, end)
+    }
+
+    /// Executes a course of a block, of which the fetches are still to be done; `None` if its
+    /// first instruction is not executed before something else is due.
+    #[inline(always)]
+    fn pass_through<'a, const PIPELINED: bool>(
+        &mut self,
+        block: &Block,
+        course: &'a Course,
+        at: &mut Pass<'a>,
+    ) -> Option<Ending> {
+        let pc = at.from.pc;
+        // Without a pipeline an instruction executes when it enters.
+        let until_first = if PIPELINED { u64::from(course.first) } else { 0 };
+        let end = pc.wrapping_add(block.first_reach);
+        // The target of a jump is fetched while the pipeline is refilled.
+        let is_target = PIPELINED && at.from.word & TAKEN != 0;
+        let is_fetched = !self.is_elsewhere(pc, end)
+            || PIPELINED && at.from.word & ENTERED != 0 && self.fetched == pc;
+        if is_target && self.is_elsewhere(pc, end) {
+            at.from.cycles = self.fetch_first(block, pc, end, at.from.cycles);
+        }
+        if PIPELINED && at.from.cycles + until_first >= self.deadline {
+            // It has entered, and waits for its turn.
+            at.from.cycles += until_first;
+            at.from.word = course.steps[0].begin.word | ENTERED;
+            self.fetched = if is_target { pc } else { NOT_FETCHED };
+            return None;
+        }
+        if !is_target && !is_fetched {
+            let began = at.from.cycles + until_first;
+            at.from.cycles = self.fetch_first(block, pc, end, began) - until_first;
+        }
+        Some(if at.from.cycles + u64::from(course.last) < self.deadline {
+            at.enter(course);
+            self.execute_from(course.run, at)
+        } else {
+            at.enter_until(course, self.deadline);
+            self.execute(at)
+        })
+    }
+
+    /// Ends a pass at an instruction that did not simply complete.
+    #[inline(never)]
+    fn end_pass(
+        &mut self,
+        block: &Block,
+        course: &Course,
+        at: &Pass<'_>,
+        trap: Trap,
+    ) -> Result<(), Stop> {
+        if block.is_young() {
+            self.look_at_exit(block, at, Flow::Next);
+        }
+        self.set_progress(at.progress());
+        let Some(slot) = course.steps.get(at.index()).map(|step| step.slot) else {
+            return Ok(());
+        };
+        if trap == Trap::InvalidState {
+            self.cpu.pc = at.target;
+        }
+        let it = block.it_before(at.place());
+        self.cpu.it = if trap.undoes_instruction() { it } else { after_it(it) };
+        self.end_trapped(trap, at.address(), slot)?;
+        if self.cpu.it != 0 {
+            self.attend_soon();
+        }
+        Ok(())
+    }
+
     /// Looks at the branches of a pass that ends: blocks are to go on where they mostly lead.
     #[inline(never)]
-    fn look_at_exit(&mut self, page: &Page, base: u32, block: &Block, at: &Pass<'_>, flow: Flow) {
-        for (address, is_taken) in at.branches(flow) {
-            page.note_branch(address.wrapping_sub(base), is_taken);
+    fn look_at_exit(&mut self, block: &Block, at: &Pass<'_>, flow: Flow) {
+        for (address, seen) in at.jumps(flow) {
+            self.code.note(address, seen);
         }
         if block.count_exit() {
-            self.code.remake_block(&mut self.bus, at.from.pc);
+            self.code.remake_block(&mut self.bus, at.from.pc, block.fork);
         }
     }
 

@@ -132,7 +132,7 @@ impl Machine {
 
     /// Lets the instruction at `pc` enter the execute stage; `None` when no more can be kept.
     #[inline(always)]
-    fn enter(&mut self, describe: Describe, pc: u32, word: u32) -> Option<Entered> {
+    pub(crate) fn enter(&mut self, describe: Describe, pc: u32, word: u32) -> Option<Entered> {
         let ici = self.cpu.ici();
         let known = if ici.is_none() { self.pace.recall(pc, word) } else { None };
         known.or_else(|| self.work_out(describe, pc, word, ici))
@@ -232,7 +232,7 @@ impl Machine {
 
     /// The cycle in which the executing instruction's data access takes place.
     #[inline(always)]
-    pub(crate) fn data_phase(&self) -> u64 {
+    pub(crate) fn data_phase(&mut self) -> u64 {
         match self.rules.describe {
             Some(_) => self.cycles + self.pace.data_phase(self.cpu.pc, self.word),
             None => self.cycles + 1,

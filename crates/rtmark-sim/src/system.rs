@@ -526,7 +526,8 @@ impl Machine {
     }
 
     fn unpend(&mut self, exception: u16) {
-        self.pass_time(self.data_phase());
+        let now = self.data_phase();
+        self.pass_time(now);
         self.system.nvic.pend(exception, false);
     }
 
@@ -576,7 +577,8 @@ impl Machine {
 
     /// DEMCR: the monitor's exception, and power for the trace units.
     fn write_debug_control(&mut self, value: u32) {
-        let spent = self.spent(self.data_phase());
+        let now = self.data_phase();
+        let spent = self.spent(now);
         self.system.dwt.power(value & DEMCR_TRCENA != 0, &spent);
         self.system.nvic.enable(DEBUG_MONITOR, value & DEMCR_MON_EN != 0);
         if value & DEMCR_MON_PEND == 0 {

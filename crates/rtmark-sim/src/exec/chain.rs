@@ -71,11 +71,25 @@ impl<'a> Turn<'_, 'a> {
         self.pass.begin_of(self.step)
     }
 
+    /// Whether the pass's fetches are settled.
+    #[inline(always)]
+    pub const fn is_settled(&self) -> bool {
+        self.pass.settling.is_some()
+    }
+
     /// Waits before the next instruction, unless the pass is to be left then; answers whether
     /// it waits.
     #[inline(always)]
     pub fn wait(&mut self, cycles: u64, deadline: u64) -> bool {
         self.pass.wait(cycles, deadline)
+    }
+
+    /// Leads past so many steps, as if they had been executed.
+    #[inline(always)]
+    pub fn hop(&mut self, steps: u32) {
+        if let Some(last) = self.rest.nth((steps as usize).wrapping_sub(1)) {
+            self.step = last;
+        }
     }
 
     /// Whether the next step may not be executed just like that: see [`Pass::goes_on`].
@@ -91,7 +105,61 @@ impl<'a> Turn<'_, 'a> {
     }
 }
 
+/// What executes an instruction that sets flags and the branch behind it: of two jumps, the
+/// host has one to foresee. `None` for any others.
+pub fn run_both(first: &Slot, second: &Slot) -> Option<Run> {
+    if Runs::of(first).with_stack_pointer { None } else { set_flags(first.op, second.op) }
+}
+
+macro_rules! both {
+    ($($sets:ident)*; $($branch:ident)*) => {
+        fn set_flags(first: Op, second: Op) -> Option<Run> {
+            match first {
+                $(Op::$sets => branch_behind::<{ Op::$sets as u16 }>(second),)*
+                _ => None,
+            }
+        }
+
+        fn branch_behind<const FIRST: u16>(second: Op) -> Option<Run> {
+            Some(match second {
+                $(Op::$branch => run_two::<FIRST, { Op::$branch as u16 }>,)*
+                _ => return None,
+            })
+        }
+    };
+}
+
+both! {
+    CmpI CmpR SubsI SubsR AddsI AddsR TstI TstR MovsI MovsR;
+    Beq Bne Bcs Bcc Bhi Bls Bge Blt Bgt Ble
+    FollowEq FollowNe FollowCs FollowCc FollowHi FollowLs FollowGe FollowLt FollowGt FollowLe
+    FollowIt EitherIt
+}
+
+fn run_two<'a, const FIRST: u16, const SECOND: u16>(
+    machine: &mut Machine,
+    pass: &mut Pass<'a>,
+    mut rest: Iter<'a, Step>,
+) -> Ending {
+    let all = rest.clone();
+    let Some(step) = rest.next() else { return end(machine, pass, rest) };
+    let mut at = Turn { pass, step, rest };
+    match machine.perform(const { Op::ALL[FIRST as usize] }, Way::Quick, false, &mut at) {
+        Ok(Flow::Next) => run_one::<SECOND, false>(machine, at.pass, at.rest),
+        _ => run_whole::<FIRST, false>(machine, at.pass, all),
+    }
+}
+
 fn run<'a, const OP: u16, const SP: bool>(
+    machine: &mut Machine,
+    pass: &mut Pass<'a>,
+    rest: Iter<'a, Step>,
+) -> Ending {
+    run_one::<OP, SP>(machine, pass, rest)
+}
+
+#[inline(always)]
+fn run_one<'a, const OP: u16, const SP: bool>(
     machine: &mut Machine,
     pass: &mut Pass<'a>,
     mut rest: Iter<'a, Step>,
@@ -100,7 +168,7 @@ fn run<'a, const OP: u16, const SP: bool>(
     let Some(step) = rest.next() else { return end(machine, pass, rest) };
     let mut at = Turn { pass, step, rest };
     match machine.perform(const { Op::ALL[OP as usize] }, Way::Quick, SP, &mut at) {
-        Ok(Flow::Next) => (step.next)(machine, at.pass, at.rest),
+        Ok(Flow::Next) => (at.step.next)(machine, at.pass, at.rest),
         Ok(Flow::Aside) => run_whole::<OP, SP>(machine, at.pass, all),
         outcome => {
             at.pass();

@@ -32,10 +32,10 @@ impl Machine {
 
     /// SMULxy and SMLAxy, which compilers use.
     #[inline(always)]
-    pub(super) fn multiply_halves(&mut self, s: &Slot) {
+    pub(super) fn multiply_halves(&mut self, op: Op, s: &Slot) {
         let (n, m) = (self.cpu.get(s.n), self.cpu.get(s.m));
         let product = half(n, s.aux & 2 != 0) * half(m, s.aux & 1 != 0);
-        if s.op == Op::Smulxy {
+        if op == Op::Smulxy {
             self.cpu.set(s.d, product as u32);
         } else {
             self.set_wrapped(s.d, product + i64::from(self.cpu.get(s.a) as i32));

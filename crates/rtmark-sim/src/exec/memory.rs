@@ -75,23 +75,26 @@ impl Machine {
     ) -> Option<u32> {
         let (bytes, place) = self.bus.near_code(address)?;
         let (deadline, has_pipeline) = (self.deadline, self.rules.describe.is_some());
+        let near = self.lines.near_mut();
         let is_read = !self.protected
             && !self.slow.is_at(place)
-            && self
-                .lines
-                .near_mut()
-                .read_at_once(place.offset, |waits| !has_pipeline && at.wait(waits, deadline));
+            && if at.is_settled() {
+                // What is in the read buffer is settled, too.
+                near.read_kept(place.offset)
+            } else {
+                near.read_at_once(place.offset, |waits| !has_pipeline && at.wait(waits, deadline))
+            };
         is_read.then_some(u32::from_le_bytes(bytes))
     }
 
     /// The same however long the core waits for it.
-    /// The same if the core waits for it.
     #[inline(always)]
     pub(super) fn read_literal(&mut self, at: &mut Pass<'_>, address: u32) -> Option<u32> {
         let (bytes, place) = self.bus.near_code(address)?;
         if self.protected {
             return None;
         }
+        self.stand(at);
         if !self.lines[place.memory].is_immediate() {
             self.wait_for_literal(at, place);
         }
@@ -217,37 +220,11 @@ impl Machine {
         Ok(())
     }
 
-    /// LDM and POP: all registers of a list, and the base behind or before them.
-    #[inline(always)]
-    pub(super) fn load_list(&mut self, at: &mut Pass<'_>, s: &Slot, base: Base) -> Outcome {
-        let Extent { start, moved } = base.extent(self.cpu.get(base.register), s.imm);
-        let Some(last) = self.load_registers(s.imm, start) else {
-            return self.aside(at, |machine| machine.load_multiple(s, base));
-        };
-        // What is loaded stays.
-        if base.moves && s.imm >> base.register & 1 == 0 {
-            self.cpu.set_any(base.register, moved);
-        }
-        if s.imm >> 15 == 1 { self.branch_loaded(at, last) } else { Ok(Flow::Next) }
-    }
-
-    /// STM and PUSH.
-    #[inline(always)]
-    pub(super) fn store_list(&mut self, at: &mut Pass<'_>, s: &Slot, base: Base) -> Done {
-        let Extent { start, moved } = base.extent(self.cpu.get(base.register), s.imm);
-        if !self.store_registers(s.imm, start) {
-            return self.aside(at, |machine| machine.store_multiple(s, base));
-        }
-        if base.moves {
-            self.cpu.set_any(base.register, moved);
-        }
-        Ok(())
-    }
-
-    /// Loads the registers of a list from RAM, but for the program counter; answers the
-    /// last word, or `None` where they are not all in RAM.
+    /// LDM and POP from RAM, but for the program counter; answers the last word, or `None`,
+    /// with nothing done, where the words are not all in RAM.
     #[inline(never)]
-    fn load_registers(&mut self, list: u32, start: u32) -> Option<u32> {
+    pub(super) fn load_registers(&mut self, list: u32, base: Base) -> Option<u32> {
+        let Extent { start, moved } = base.extent(self.cpu.get(base.register), list);
         let words = self.bus.ram_words(start, list.count_ones())?;
         let mut left = list & 0x7FFF;
         let mut last = 0;
@@ -258,17 +235,25 @@ impl Machine {
                 left &= left - 1;
             }
         }
+        // What is loaded stays.
+        if base.moves && list >> base.register & 1 == 0 {
+            self.cpu.set_any(base.register, moved);
+        }
         Some(last)
     }
 
-    /// Stores the registers of a list to RAM; answers whether there is place for all.
+    /// STM and PUSH to RAM; answers whether there is place for all.
     #[inline(never)]
-    fn store_registers(&mut self, list: u32, start: u32) -> bool {
+    pub(super) fn store_registers(&mut self, list: u32, base: Base) -> bool {
+        let Extent { start, moved } = base.extent(self.cpu.get(base.register), list);
         let Some(words) = self.bus.ram_words_mut(start, list.count_ones()) else { return false };
         let mut left = list;
         for word in words {
             *word = self.cpu.get(left.trailing_zeros() as u8).to_le_bytes();
             left &= left.wrapping_sub(1);
+        }
+        if base.moves {
+            self.cpu.set_any(base.register, moved);
         }
         true
     }

@@ -19,7 +19,7 @@ mod secure;
 mod system;
 
 use self::chain::Way;
-pub use self::chain::{Run, Runs, Turn, end};
+pub use self::chain::{Run, Runs, Turn, end, run_both};
 use self::datum::Datum;
 use self::memory::{Base, Side};
 pub use self::outcome::{Done, Ending, Flow, Outcome, Trap};
@@ -277,6 +277,52 @@ impl Machine {
                 }
             }};
         }
+        /// Lists of registers, from or to RAM at once. Those with the program counter jump.
+        macro_rules! load_list {
+            ($side:expr) => {{
+                let base = Base::of(s, $side);
+                if let Some(last) = self.load_registers(s.imm, base) {
+                    if s.imm >> 15 == 1 {
+                        return self.branch_loaded(at.pass(), last);
+                    }
+                } else {
+                    seldom!(flow!(self.aside(at.pass(), |machine| machine.load_multiple(s, base))));
+                }
+            }};
+        }
+        macro_rules! store_list {
+            ($side:expr) => {{
+                let base = Base::of(s, $side);
+                if !self.store_registers(s.imm, base) {
+                    seldom!(may_halt!(
+                        self.aside(at.pass(), |machine| machine.store_multiple(s, base))?
+                    ));
+                }
+            }};
+        }
+        /// Exclusive accesses to RAM.
+        macro_rules! load_exclusive {
+            ($datum:ty) => {{
+                let address = self.cpu.get(s.n).wrapping_add(s.imm);
+                if let Some(value) = <$datum>::load_quickly(self, address) {
+                    set_any!(s.d, value);
+                    self.exclusive = true;
+                } else {
+                    seldom!(flow!(self.aside(at.pass(), |machine| machine.execute_rare(s))));
+                }
+            }};
+        }
+        macro_rules! store_exclusive {
+            ($datum:ty) => {{
+                let (address, value) = (self.cpu.get(s.n).wrapping_add(s.imm), self.cpu.get(s.a));
+                if self.exclusive && <$datum>::store_quickly(self, address, value) {
+                    self.cpu.set(s.d, 0);
+                    self.exclusive = false;
+                } else {
+                    seldom!(flow!(self.aside(at.pass(), |machine| machine.execute_rare(s))));
+                }
+            }};
+        }
         match op {
             Op::AndI => logical!(I, logic::and),
             Op::AndsI => logical!(s I, logic::and),
@@ -457,16 +503,10 @@ impl Machine {
             Op::StrPost => store!(u32, Post),
             Op::StrbPost => store!(u8, Post),
             Op::StrhPost => store!(u16, Post),
-            Op::Ldm | Op::Pop => {
-                seldom!(flow!(self.load_list(at.pass(), s, Base::of(s, Side::From))));
-            }
-            Op::Ldmdb => seldom!(flow!(self.load_list(at.pass(), s, Base::of(s, Side::Before)))),
-            Op::Stm => {
-                seldom!(may_halt!(self.store_list(at.pass(), s, Base::of(s, Side::From))?));
-            }
-            Op::Stmdb | Op::Push => {
-                seldom!(may_halt!(self.store_list(at.pass(), s, Base::of(s, Side::Before))?));
-            }
+            Op::Ldm | Op::Pop => load_list!(Side::From),
+            Op::Ldmdb => load_list!(Side::Before),
+            Op::Stm => store_list!(Side::From),
+            Op::Stmdb | Op::Push => store_list!(Side::Before),
             Op::Ldrd | Op::Strd => {
                 if !self.move_pair(s) {
                     seldom!(may_halt!(self.aside(at.pass(), |machine| machine.execute_memory(s))?));
@@ -515,6 +555,31 @@ impl Machine {
                 self.cpu.set(14, at.pass().behind() | 1);
                 follow_if!(true);
             }
+            Op::FollowBx => {
+                let target = self.cpu.get(s.n);
+                if target != s.imm | 1 {
+                    return self.branch_exchange(at.pass(), target);
+                }
+                follow_if!(true);
+            }
+            Op::FollowBlxR => {
+                let target = self.cpu.get(s.n);
+                self.cpu.set(14, at.pass().behind() | 1);
+                if target != s.imm | 1 {
+                    return self.branch_linked(at.pass(), target);
+                }
+                follow_if!(true);
+            }
+            Op::FollowPop => {
+                let base = Base { moves: true, ..Base::of(s, Side::From) };
+                if let Some(last) = self.load_registers(s.imm, base) {
+                    if last != s.aux | 1 || at.is_over() {
+                        return self.branch_loaded(at.pass(), last);
+                    }
+                } else {
+                    seldom!(flow!(self.aside(at.pass(), |machine| machine.load_multiple(s, base))));
+                }
+            }
             Op::Bx => return self.branch_exchange(at.pass(), self.cpu.get(s.n)),
             Op::BlxR => {
                 let target = self.cpu.get(s.n);
@@ -533,7 +598,25 @@ impl Machine {
                     }
                 }
             }
-            Op::Nop | Op::Yield | Op::Pld | Op::Skip => {}
+            // One core with strongly ordered memory: barriers only take their time.
+            Op::Nop | Op::Yield | Op::Pld | Op::Skip | Op::Dmb | Op::Dsb | Op::Isb => {}
+            Op::Mrs => self.cpu.set(s.d, self.read_special(s.imm)),
+            Op::Msr => {
+                if !self.write_mask_at_once(s.imm, self.cpu.get(s.n)) {
+                    seldom!(flow!(self.aside(at.pass(), |machine| machine.execute_rare(s))));
+                }
+            }
+            Op::Cps => {
+                if !self.change_mask_at_once(s) {
+                    seldom!(flow!(self.aside(at.pass(), |machine| machine.execute_rare(s))));
+                }
+            }
+            Op::Ldrex => load_exclusive!(u32),
+            Op::Ldrexb => load_exclusive!(u8),
+            Op::Ldrexh => load_exclusive!(u16),
+            Op::Strex => store_exclusive!(u32),
+            Op::Strexb => store_exclusive!(u8),
+            Op::Strexh => store_exclusive!(u16),
             Op::Clz
             | Op::Bfi
             | Op::Bfc
@@ -548,7 +631,7 @@ impl Machine {
             | Op::Uxtah
             | Op::Ssat
             | Op::Usat => seldom!(self.execute_integer(s)?),
-            Op::Smulxy | Op::Smlaxy => seldom!(self.multiply_halves(s)),
+            Op::Smulxy | Op::Smlaxy => self.multiply_halves(op, s),
             Op::Smulwy
             | Op::Smlawy
             | Op::Smlalxy
@@ -634,6 +717,12 @@ impl Machine {
                     return Ok(Flow::Leave);
                 }
             }
+            Op::EitherIt => {
+                if !self.cpu.condition(s.imm as u8) {
+                    at.hop(s.aux);
+                }
+            }
+            Op::Hop => at.hop(s.aux),
             Op::Guarded => {
                 seldom!(flow!(self.aside(at.pass(), |machine| machine.execute_guarded(s))));
             }
@@ -657,12 +746,6 @@ impl Machine {
             | Op::LdrdLit
             | Op::Lda
             | Op::Stl
-            | Op::Ldrex
-            | Op::Ldrexb
-            | Op::Ldrexh
-            | Op::Strex
-            | Op::Strexb
-            | Op::Strexh
             | Op::Clrex
             | Op::Tbb
             | Op::Tbh
@@ -670,12 +753,6 @@ impl Machine {
             | Op::It
             | Op::Wfe
             | Op::Wfi
-            | Op::Dmb
-            | Op::Dsb
-            | Op::Isb
-            | Op::Mrs
-            | Op::Msr
-            | Op::Cps
             | Op::Sg
             | Op::Tt
             | Op::Bxns

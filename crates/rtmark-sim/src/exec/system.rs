@@ -18,19 +18,57 @@ impl Machine {
             Op::Svc => return Err(Trap::SupervisorCall),
             Op::Bkpt => return Err(Trap::Breakpoint),
             Op::Cps => self.change_state(s),
-            Op::Mrs => {
-                let value = self.read_special(s.imm);
-                self.cpu.set(s.d, value);
-            }
             Op::Msr => {
                 self.write_special(s.imm, s.aux, self.cpu.get(s.n));
                 self.mask_written(s.size());
             }
-            // One core with strongly ordered memory: barriers only take their time.
-            Op::Dmb | Op::Dsb | Op::Isb => {}
             _ => return Err(Trap::Undefined),
         }
         Ok(())
+    }
+
+    /// Whether a mask may change without a look at what that does: nothing is pending that
+    /// might be taken then, and nobody asked for how long interrupts are masked.
+    #[inline(always)]
+    fn masks_nothing(&self) -> bool {
+        self.system.nvic.pending().is_empty() && !self.watches.masking.is_on()
+    }
+
+    /// CPS of PRIMASK, if it is that simple; answers whether it is.
+    #[inline(always)]
+    pub(super) fn change_mask_at_once(&mut self, s: &Slot) -> bool {
+        let is_simple = s.imm == 2 && self.cpu.privileged() && self.masks_nothing();
+        if is_simple {
+            self.cpu.primask = s.aux == 1;
+        }
+        is_simple
+    }
+
+    /// MSR of PRIMASK or BASEPRI, likewise.
+    #[inline(always)]
+    pub(super) fn write_mask_at_once(&mut self, register: u32, value: u32) -> bool {
+        matches!(register, 16..=18)
+            && self.cpu.privileged()
+            && self.masks_nothing()
+            && self.write_mask(register, value)
+    }
+
+    /// Writes PRIMASK or BASEPRI; answers whether it is one of them.
+    #[inline(always)]
+    fn write_mask(&mut self, register: u32, value: u32) -> bool {
+        match register {
+            16 => self.cpu.primask = value & 1 == 1,
+            17 | 18 if self.features.mainline => {
+                let wanted = self.system.nvic.mask_priority(value as u8);
+                let current = self.cpu.basepri;
+                // BASEPRI_MAX only becomes more urgent.
+                if register == 17 || wanted != 0 && (current == 0 || wanted < current) {
+                    self.cpu.basepri = wanted;
+                }
+            }
+            _ => return false,
+        }
+        true
     }
 
     fn change_state(&mut self, s: &Slot) {
@@ -53,7 +91,7 @@ impl Machine {
         self.execution_priority() > -1
     }
 
-    fn read_special(&self, register: u32) -> u32 {
+    pub(super) fn read_special(&self, register: u32) -> u32 {
         let cpu = &self.cpu;
         match register {
             // The PSR's parts, as the low bits of the number select them.
@@ -94,21 +132,12 @@ impl Machine {
             9 => self.cpu.set_psp(value),
             10 if self.features.v8m => self.cpu.main_limit = value & !7,
             11 if self.features.v8m => self.cpu.process_limit = value & !7,
-            16 => self.cpu.primask = value & 1 == 1,
-            17 if self.features.mainline => {
-                self.cpu.basepri = self.system.nvic.mask_priority(value as u8);
-            }
-            18 if self.features.mainline => {
-                let wanted = self.system.nvic.mask_priority(value as u8);
-                let current = self.cpu.basepri;
-                if wanted != 0 && (current == 0 || wanted < current) {
-                    self.cpu.basepri = wanted;
-                }
-            }
             19 if self.features.mainline && (value & 1 == 0 || self.above_hard_fault()) => {
                 self.cpu.faultmask = value & 1 == 1;
             }
-            _ => {}
+            _ => {
+                self.write_mask(register, value);
+            }
         }
         self.attend_soon();
     }

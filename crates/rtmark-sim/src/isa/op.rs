@@ -165,21 +165,25 @@ operations! {
 
     /// What decoded blocks hold besides instructions: `Line`, that the next one reaches
     /// another line of its memory, with the address of its last halfword and the line's number;
-    /// `FollowIt`, an IT whose condition is expected to hold, with ITSTATE behind it in `imm`;
-    /// `Skip`, one in an IT block whose condition does not hold.
-    Prepared { Line, FollowIt, Skip, }
+    /// `FollowIt`, an IT whose condition is expected to hold (`aux` = 1) or not to hold: to be
+    /// as expected, the condition in the upper half of `imm` holds;
+    /// `Skip`, one in an IT block whose condition does not hold. Where it makes no difference to
+    /// anything else which instructions of an IT block are executed, `EitherIt` leads past `aux`
+    /// slots unless the condition in `imm` holds, and `Hop` always does.
+    Prepared { Line, FollowIt, Skip, EitherIt, Hop, }
     /// The same of a [`Shifted`](Self::Shifted) operation whose shift is of a known type.
     Quick { MovLsl, MovLsr, MovAsr, MovsLsl, MovsLsr, MovsAsr, AddLsl, }
-    /// Branches that are expected to be taken: behind one, a block goes on at its target.
+    /// Branches that are expected to be taken, or to lead to a target that only execution can
+    /// tell, `imm` or, of a list of registers, `aux`: behind one, a block goes on at its target.
     Followed {
         FollowB, FollowEq, FollowNe, FollowCs, FollowCc, FollowMi, FollowPl, FollowVs, FollowVc,
         FollowHi, FollowLs, FollowGe, FollowLt, FollowGt, FollowLe, FollowCbz, FollowCbnz,
-        FollowBl,
+        FollowBl, FollowBx, FollowBlxR, FollowPop,
     }
 }
 
 impl Op {
-    /// The branch of a known target behind which a block goes on there.
+    /// The branch of a known or expected target behind which a block goes on there.
     pub const fn followed(self) -> Option<Self> {
         Some(match self {
             Self::B => Self::FollowB,
@@ -200,6 +204,9 @@ impl Op {
             Self::Cbz => Self::FollowCbz,
             Self::Cbnz => Self::FollowCbnz,
             Self::Bl => Self::FollowBl,
+            Self::Bx => Self::FollowBx,
+            Self::BlxR => Self::FollowBlxR,
+            Self::Pop | Self::Ldm => Self::FollowPop,
             _ => return None,
         })
     }
@@ -215,6 +222,16 @@ impl Op {
             (Self::MovsX, 2) => Self::MovsAsr,
             (Self::AddX, 0) => Self::AddLsl,
             _ => self,
+        }
+    }
+
+    /// Whether it does nothing but calculate with registers, which always takes it to its end.
+    pub fn only_calculates(self) -> bool {
+        match self.group() {
+            Group::Immediate | Group::Register | Group::Shifted | Group::Shift => true,
+            Group::Quick | Group::Bits => true,
+            Group::Multiply => matches!(self, Self::Mul | Self::Muls | Self::Mla | Self::Mls),
+            _ => false,
         }
     }
 

@@ -106,10 +106,30 @@ impl Slot {
         Self { op: self.op.quick(self.aux >> 8), ..self }
     }
 
-    /// The branch, if its target is known, for a block that goes on there.
-    pub fn followed(&self) -> Option<Self> {
+    /// The branch for a block that goes on at this target, if there can be one.
+    pub fn followed(&self, target: u32) -> Option<Self> {
         let op = self.op.followed()?;
-        Some(Self { op, ..*self })
+        match op {
+            Op::FollowPop => {
+                let pops = self.is_indirect() && self.n == 13 && self.aux == 1;
+                pops.then_some(Self { op, aux: target, ..*self })
+            }
+            _ => Some(Self { op, imm: target, ..*self }),
+        }
+    }
+
+    /// Where a followed branch leads.
+    pub fn target(&self) -> u32 {
+        if self.op == Op::FollowPop { self.aux } else { self.imm }
+    }
+
+    /// Whether the instruction jumps to an address that it does not name.
+    pub fn is_indirect(&self) -> bool {
+        match self.op.group() {
+            Group::BranchRegister => matches!(self.op, Op::Bx | Op::BlxR),
+            Group::List => self.imm >> 15 & 1 == 1,
+            _ => false,
+        }
     }
 
     /// Whether a block goes on at the target of this branch.

@@ -2,6 +2,10 @@
 //!
 //! Which lines are kept is all that matters here: what they hold is read from the memory itself.
 
+mod condition;
+
+pub use self::condition::{Came, Condition, Need, Used};
+
 /// The number of no line: none begins so far up.
 pub const NO_LINE: u32 = u32::MAX;
 
@@ -86,7 +90,7 @@ impl LineCache {
 const FEW: usize = 2;
 
 /// A few lines, of which the latest used one comes first; `NO_LINE` behind the last.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FewLines {
     lines: [u32; FEW],
     capacity: usize,
@@ -149,6 +153,10 @@ pub struct ManyLines {
     /// found or known to be absent at one look.
     hashed: [Hashed; HASHES],
     uses: u64,
+    /// When the last line came.
+    came: u64,
+    /// No other contents have it, of machines that share code; zero where there is none.
+    number: u64,
 }
 
 /// The kept lines of one hash.
@@ -181,6 +189,8 @@ impl ManyLines {
             capacity,
             hashed: [EMPTY; HASHES],
             uses: 0,
+            came: 0,
+            number: 0,
         }
     }
 
@@ -188,7 +198,7 @@ impl ManyLines {
         self.lines.clear();
         self.last_uses = [0; MANY];
         self.hashed = [EMPTY; HASHES];
-        self.uses = 0;
+        (self.uses, self.came, self.number) = (0, 0, 0);
     }
 
     #[inline(always)]
@@ -230,6 +240,7 @@ impl ManyLines {
     #[inline(never)]
     fn insert(&mut self, line: u32) {
         self.uses += 1;
+        (self.came, self.number) = (self.uses, 0);
         let at = if self.lines.len() < self.capacity {
             self.lines.push(line);
             let at = self.lines.len() - 1;

@@ -12,6 +12,9 @@
 //! What a soc file says of a memory is what it can do. Registers may switch parts of
 //! it on and off while firmware runs: each such change is a [`Setting`].
 
+mod foretold;
+
+pub use self::foretold::{Change, Foretold, Stance};
 use super::kept::{LineCache, NO_LINE, SetCache};
 use crate::soc::MemoryTiming;
 
@@ -65,6 +68,8 @@ pub struct LineMemory {
     keeps_instructions: bool,
     /// Whether it waits, reads ahead and keeps instructions.
     settles: bool,
+    /// What works, as a number.
+    mode: u32,
     data: LineCache,
     keeps_data: bool,
     shared: Option<SetCache>,
@@ -91,6 +96,7 @@ impl LineMemory {
             instructions: LineCache::new(timing.instruction_lines),
             keeps_instructions: timing.instruction_lines > 0,
             settles: false,
+            mode: 0,
             data: LineCache::new(timing.data_lines),
             keeps_data: timing.data_lines > 0,
             uses_shared: shared.is_some(),
@@ -114,9 +120,9 @@ impl LineMemory {
         self.set(Setting::WaitStates(self.timing.wait_states));
         self.prefetches = self.timing.prefetch;
         self.keeps_instructions = self.timing.instruction_lines > 0;
-        self.settle();
         self.keeps_data = self.timing.data_lines > 0;
         self.uses_shared = self.shared.is_some();
+        self.settle();
         self.prefetch = NO_PREFETCH;
         (self.buffered, self.waited) = (NO_LINE, 0);
         self.instructions.clear();
@@ -128,6 +134,9 @@ impl LineMemory {
 
     fn settle(&mut self) {
         self.settles = self.keeps_instructions && self.prefetches && !self.fetches_at_once();
+        let works = [self.keeps_instructions, self.prefetches, self.keeps_data, self.uses_shared];
+        self.mode =
+            works.iter().fold(self.wait_states as u32, |mode, &on| mode << 1 | u32::from(on));
     }
 
     /// Changes what the memory does. What it cannot do stays off.
@@ -323,18 +332,40 @@ impl LineMemory {
         }
     }
 
-    /// Reads data at `offset`, if one look shows how; answers whether it has. The core may be
-    /// made to wait by `wait`, which answers whether it does.
+    /// Reads data at `offset`, which may be in the read buffer, if one look shows how; answers
+    /// whether it has. The core may be made to wait by `wait`, which answers whether it does.
     #[inline(always)]
     pub fn read_at_once(&mut self, offset: u32, wait: impl FnOnce(u64) -> bool) -> bool {
-        if self.is_immediate() || self.buffered == offset >> self.line_shift {
+        if self.is_immediate() || self.holds(offset) {
             return true;
         }
-        let waits = !self.keeps_data && !self.uses_shared && wait(self.wait_states);
+        if self.keeps_data {
+            return self.read_kept(offset);
+        }
+        let waits = !self.uses_shared && wait(self.wait_states);
         if waits {
             self.waited += self.wait_states;
         }
         waits
+    }
+
+    /// Reads data at `offset`, which is not in the read buffer, from the cache for data; answers
+    /// whether it is there.
+    #[inline(always)]
+    pub fn read_kept(&mut self, offset: u32) -> bool {
+        self.keeps_data && self.data.find(offset >> self.line_shift)
+    }
+
+    /// Whether the read buffer holds what is at `offset`.
+    #[inline(always)]
+    pub const fn holds(&self, offset: u32) -> bool {
+        self.buffered == offset >> self.line_shift
+    }
+
+    /// The cycles that the core waits for data which is not in the read buffer, if they are
+    /// always the same.
+    pub const fn data_waits(&self) -> Option<u64> {
+        if self.keeps_data || self.uses_shared { None } else { Some(self.wait_states) }
     }
 
     /// Reads data at `offset`: the cycles that the core waits for it.

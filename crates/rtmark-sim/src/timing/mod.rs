@@ -19,7 +19,8 @@ pub mod pace;
 pub mod pipeline;
 mod score;
 
-pub use memory::{LineMemory, Setting, Switch};
+pub use kept::Came;
+pub use memory::{Change, Foretold, LineMemory, Setting, Stance, Switch};
 pub use near::LineMemories;
 pub use score::Score;
 

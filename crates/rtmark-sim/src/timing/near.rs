@@ -25,8 +25,19 @@ impl LineMemories {
 
     /// The memory that code comes from.
     #[inline(always)]
+    pub const fn near(&self) -> &LineMemory {
+        &self.near
+    }
+
+    /// The same, to be changed.
+    #[inline(always)]
     pub const fn near_mut(&mut self) -> &mut LineMemory {
         &mut self.near
+    }
+
+    /// Whether code comes from this memory.
+    pub const fn is_near(&self, at: usize) -> bool {
+        at == self.at
     }
 
     /// The memory that code comes from now.

@@ -45,6 +45,8 @@ const STATES: usize = 1 << (31 - STATE_SHIFT);
 const STEPS: usize = 1 << 20;
 /// Single steps that are remembered: blocks overlap, and instructions come alone too.
 const RECENT: usize = 1 << 13;
+/// The same of how single instructions end.
+const LATELY: usize = 1 << 6;
 
 /// The word of a pipeline that begins to be refilled, of a core that buffers its stores
 /// or does not.
@@ -111,6 +113,26 @@ pub struct Pace {
     slow: SlowMemory,
     tables: Arc<Mutex<Tables>>,
     recent: Vec<Recent>,
+    /// What has been worked out of [`Pace::drain`] and [`Pace::data_phase`].
+    drains: Lately,
+    data_phases: Lately,
+}
+
+/// Cycles by the address and the word that they were worked out for, the latest ones.
+#[derive(Debug, Default)]
+struct Lately(Vec<(u64, u32)>);
+
+impl Lately {
+    fn get(&mut self, key: u64, work_out: impl FnOnce() -> u32) -> u64 {
+        if self.0.is_empty() {
+            self.0 = vec![(NOTHING.key, 0); LATELY];
+        }
+        let entry = &mut self.0[place(key) % LATELY];
+        if entry.0 != key {
+            *entry = (key, work_out());
+        }
+        entry.1.into()
+    }
 }
 
 impl Clone for Pace {
@@ -120,6 +142,8 @@ impl Clone for Pace {
             slow: self.slow,
             tables: Arc::clone(&self.tables),
             recent: Vec::new(),
+            drains: Lately::default(),
+            data_phases: Lately::default(),
         }
     }
 }
@@ -318,16 +342,27 @@ const fn place(key: u64) -> usize {
     (key.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40) as usize % RECENT
 }
 
+fn lock(tables: &Mutex<Tables>) -> MutexGuard<'_, Tables> {
+    // Whoever panicked left no state half numbered.
+    tables.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 impl Pace {
     /// Of a core, and the memory whose lines its pipeline waits for.
     pub fn new(core: Core, slow: SlowMemory) -> Self {
         let tables = Arc::new(Mutex::new(Tables::new(core, slow)));
-        Self { core, slow, tables, recent: Vec::new() }
+        Self {
+            core,
+            slow,
+            tables,
+            recent: Vec::new(),
+            drains: Lately::default(),
+            data_phases: Lately::default(),
+        }
     }
 
     fn tables(&self) -> MutexGuard<'_, Tables> {
-        // Whoever panicked left no state half numbered.
-        self.tables.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.tables)
     }
 
     /// Lets nothing more be remembered.
@@ -393,18 +428,24 @@ impl Pace {
 
     /// Cycles from the newest instruction's entry until it has left the execute stage, where
     /// the next one would be at `pc`.
-    pub fn drain(&self, pc: u32, word: u32) -> u64 {
-        let mut pipeline = self.tables().stage(word).next.clone();
-        pipeline.continue_at(pc, word);
-        u64::from(pipeline.drain())
+    pub fn drain(&mut self, pc: u32, word: u32) -> u64 {
+        let tables = &self.tables;
+        self.drains.get(key(pc, word), || {
+            let mut pipeline = lock(tables).stage(word).next.clone();
+            pipeline.continue_at(pc, word);
+            pipeline.drain()
+        })
     }
 
     /// Cycles from the newest instruction's entry to the cycle in which its access to the
     /// core's own registers takes place.
-    pub fn data_phase(&self, pc: u32, word: u32) -> u64 {
-        let mut pipeline = self.tables().stage(word).next.clone();
-        pipeline.continue_at(pc, word & !FACTS | with_bus(0, Bus::Private));
-        u64::from(pipeline.data_phase())
+    pub fn data_phase(&mut self, pc: u32, word: u32) -> u64 {
+        let tables = &self.tables;
+        self.data_phases.get(key(pc, word), || {
+            let mut pipeline = lock(tables).stage(word).next.clone();
+            pipeline.continue_at(pc, word & !FACTS | with_bus(0, Bus::Private));
+            pipeline.data_phase()
+        })
     }
 }
 

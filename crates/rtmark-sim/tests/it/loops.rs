@@ -1,6 +1,6 @@
 //! Loops, calls and jumps, which are executed many at a time: as if one by one.
 
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 
 use rtmark_sim::{CoreKind, Cycles, Machine, MemoryTiming, Observer, Register};
 
@@ -8,11 +8,12 @@ use crate::support::{self, BX_LR, FOREVER, NOP, Random};
 
 /// How slow flash is: not at all, with few or many kept lines, with a read buffer, without even
 /// that, with a cache.
-fn timings() -> [MemoryTiming; 6] {
+fn timings() -> [MemoryTiming; 7] {
     let slow = MemoryTiming { wait_states: 3, line_bytes: 8, ..MemoryTiming::default() };
     [
         MemoryTiming::default(),
         MemoryTiming { prefetch: true, instruction_lines: 2, ..slow },
+        MemoryTiming { prefetch: true, instruction_lines: 4, data_lines: 1, ..slow },
         MemoryTiming { prefetch: true, instruction_lines: 64, line_bytes: 16, ..slow },
         slow,
         MemoryTiming { line_buffer: false, line_bytes: 4, ..slow },
@@ -25,18 +26,32 @@ struct Code {
     random: Random,
     core: CoreKind,
     halves: Vec<u16>,
+    /// Where its functions begin.
+    functions: Vec<i32>,
 }
+
+/// How often the loops of a program go round, at most.
+#[derive(Clone, Copy)]
+struct Rounds {
+    outer: u16,
+    inner: u16,
+}
+
+/// So that little is known of the code yet, and so that its commonest ways are.
+const FEW: Rounds = Rounds { outer: 5, inner: 40 };
+const MANY: Rounds = Rounds { outer: 255, inner: 60 };
 
 impl Code {
     fn at(&self) -> i32 {
         self.halves.len() as i32
     }
 
-    /// Up to six instructions that go nowhere, on R0 to R3 and a word in RAM at R6.
+    /// Up to six instructions that go nowhere, on R0 to R3, a word in RAM at R6 and one in flash
+    /// at R7.
     fn body(&mut self) {
         for _ in 0..self.random.below(7) {
             let (d, n) = (self.random.half(4), self.random.half(4));
-            let halves: &[u16] = match self.random.below(10) {
+            let halves: &[u16] = match self.random.below(16) {
                 0 => &[0x3001 | d << 8],                                   // ADDS Rd, #1
                 1 => &[0x0080 | n << 3 | d],                               // LSLS Rd, Rn, #2
                 2 => &[0x4040 | n << 3 | d],                               // EORS Rd, Rn
@@ -47,6 +62,26 @@ impl Code {
                 7 if self.core.is_mainline() => &[0xF100 | n, d << 8 | 1], // ADD.W Rd, Rn, #1
                 8 if self.core.is_mainline() => &[0xFBB0 | n, 0xF0F0 | d << 8 | d], // UDIV
                 9 if self.core.is_mainline() => &[0xBF08, 0x1C40 | n << 3 | d], // IT EQ; ADDEQ
+                10 => &[0x4800 | d << 8 | n],                              // LDR Rd, [PC, #4n]
+                11 => &[0x6838 | n << 6 | d],                              // LDR Rd, [R7, #4n]
+                // ITE; ADD; EOR, and ITT; MUL; LDR [R6], on any condition
+                12 if self.core.is_mainline() => {
+                    let condition = self.random.half(14) << 4;
+                    &[
+                        0xBF04 | condition | (!condition >> 1 & 8),
+                        0x3001 | d << 8,
+                        0x4040 | n << 3 | d,
+                    ]
+                }
+                13 if self.core.is_mainline() => {
+                    let condition = self.random.half(14) << 4;
+                    &[0xBF04 | condition | (condition >> 1 & 8), 0x4340 | n << 3 | d, 0x6830 | d]
+                }
+                // IT; MLA
+                14 if self.core.is_mainline() => {
+                    let condition = self.random.half(14) << 4;
+                    &[0xBF08 | condition, 0xFB00 | n, 0x1000 | d << 8 | d]
+                }
                 _ => &[NOP],
             };
             self.halves.extend(halves);
@@ -80,25 +115,44 @@ impl Code {
         }
     }
 
-    /// A function and, behind it, loops that may call it; answers where those begin.
-    fn program(&mut self) -> u32 {
+    /// A function that calls none, and one that may call it.
+    fn functions(&mut self) {
+        self.functions.push(self.at());
         self.body();
         self.halves.push(BX_LR);
+        self.functions.push(self.at());
+        self.halves.push(0xB500); // PUSH {LR}
+        self.body();
+        self.maybe_call();
+        self.body();
+        self.halves.push(0xBD00); // POP {PC}
+    }
+
+    fn maybe_call(&mut self) {
+        let chosen = self.random.below(2 * self.functions.len() as u32) as usize;
+        if let Some(&target) = self.functions.get(chosen) {
+            self.call(target);
+        }
+    }
+
+    /// Functions and, behind them, loops that may call them; answers where those begin.
+    fn program(&mut self, rounds: Rounds) -> u32 {
+        self.functions();
         // So that pages end in other places.
         self.halves.extend(vec![NOP; self.random.below(80) as usize]);
         let start = self.at();
-        let outer_count = 1 + self.random.half(5);
+        let outer_count = 1 + self.random.half(rounds.outer);
         self.halves.push(0x2400 | outer_count);
         let outer = self.at();
         self.body();
-        let inner_count = 1 + self.random.half(40);
+        let inner_count = 1 + self.random.half(rounds.inner);
         self.halves.push(0x2500 | inner_count);
         let inner = self.at();
         self.body();
-        if self.random.below(2) == 0 {
-            self.call(0);
+        for _ in 0..=self.random.below(7) {
+            self.maybe_call();
+            self.body();
         }
-        self.body();
         self.again(5, inner);
         self.body();
         self.again(4, outer);
@@ -108,12 +162,12 @@ impl Code {
 }
 
 /// A machine before such a program, with interrupts to come.
-fn machine(core: CoreKind, timing: MemoryTiming, seed: u64) -> Machine {
+fn machine(core: CoreKind, timing: MemoryTiming, seed: u64, rounds: Rounds) -> Machine {
     let mut soc = support::soc(core);
     soc.memories[0].timing = timing;
-    let mut code = Code { random: Random(seed), core, halves: Vec::new() };
+    let mut code = Code { random: Random(seed), core, halves: Vec::new(), functions: Vec::new() };
     let base = 0x200 + 2 * code.random.below(64);
-    let start = base + code.program();
+    let start = base + code.program(rounds);
     let mut machine = Machine::new(&soc);
     let bytes: Vec<u8> = code.halves.iter().flat_map(|half| half.to_le_bytes()).collect();
     machine.poke(base, &bytes).expect("flash");
@@ -125,10 +179,11 @@ fn machine(core: CoreKind, timing: MemoryTiming, seed: u64) -> Machine {
     }
     machine.reset().expect("vectors");
     machine.set_register(Register::R(6), support::RAM + 0x100);
+    machine.set_register(Register::R(7), 0x180 + 4 * code.random.below(80));
     machine.set_register(Register::Pc, start);
     machine.store_word(support::NVIC_ISER, 0xFF).expect("NVIC");
     for interrupt in 0..8 {
-        let at = code.random.below(1500);
+        let at = code.random.below(100 * u32::from(rounds.outer));
         machine.pend_interrupt(interrupt, Cycles(at.into()));
     }
     machine
@@ -153,18 +208,19 @@ fn state(machine: &Machine) -> (u64, u64, u64, Vec<u32>, Vec<u8>) {
     )
 }
 
-#[test]
-fn loops_are_their_instructions_one_by_one() {
+/// Runs such programs, many instructions at a time and one by one, in pieces of up to `most`
+/// cycles; answers how many instructions that were.
+fn compare(seeds: Range<u64>, rounds: Rounds, most: u32) -> u64 {
     let mut executed = 0;
     for &core in CoreKind::ALL {
         for timing in timings() {
-            for seed in 1..60 {
-                let mut one = machine(core, timing, seed);
+            for seed in seeds.clone() {
+                let mut one = machine(core, timing, seed, rounds);
                 let mut other = one.clone();
                 let mut random = Random(seed * 11);
                 let mut limit = Cycles(0);
                 for _ in 0..24 {
-                    limit.0 += 1 + u64::from(random.below(200));
+                    limit.0 += 1 + u64::from(random.below(most));
                     let stop = one.run(limit);
                     assert_eq!(stop, other.run_observed(limit, &mut Watcher));
                     let (one, other) = (state(&one), state(&other));
@@ -174,5 +230,17 @@ fn loops_are_their_instructions_one_by_one() {
             }
         }
     }
+    executed
+}
+
+#[test]
+fn loops_are_their_instructions_one_by_one() {
+    let executed = compare(1..60, FEW, 200);
     assert!(executed > 1_000_000, "too few instructions to tell: {executed}");
+}
+
+#[test]
+fn loops_are_so_when_they_have_gone_round_often() {
+    let executed = compare(1..40, MANY, 4000);
+    assert!(executed > 8_000_000, "too few instructions to tell: {executed}");
 }
