@@ -211,6 +211,8 @@ pub struct Memory {
 pub enum Contents {
     /// The boot ROM of RP2040: its tables and the routines that firmware calls.
     Rp2040Bootrom,
+    /// That of RP2350, of which most routines have nothing to do here.
+    Rp2350Bootrom,
 }
 
 impl Contents {
@@ -218,6 +220,7 @@ impl Contents {
     pub const fn bytes(self) -> &'static [u8] {
         match self {
             Self::Rp2040Bootrom => include_bytes!("soc/rp2040_rom.bin"),
+            Self::Rp2350Bootrom => include_bytes!("soc/rp2350_rom.bin"),
         }
     }
 }

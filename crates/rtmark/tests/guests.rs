@@ -138,19 +138,25 @@ fn bare_c_on_an_mps2() {
 }
 
 #[test]
-fn the_boot_rom_is_made_from_its_source() {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../rtmark-sim/src/soc/rp2040_rom.s");
-    let (elf, binary) = (scratch("rom.elf"), scratch("rom.bin"));
+fn boot_roms_are_made_from_their_sources() {
+    let float = ["-mcpu=cortex-m0plus", "-mthumb", "-O2", "-ffreestanding"];
+    made_from("rp2040_rom", &float, &["rp2040_rom.s", "rp2040_float.c"]);
+    made_from("rp2350_rom", &["-mcpu=cortex-m33", "-mthumb"], &["rp2350_rom.s"]);
+}
+
+fn made_from(rom: &str, options: &[&str], sources: &[&str]) {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../rtmark-sim/src/soc");
+    let (elf, binary) = (scratch(&format!("{rom}.elf")), scratch(&format!("{rom}.bin")));
     succeed(
         Command::new("arm-none-eabi-gcc")
-            .args(["-mcpu=cortex-m0plus", "-mthumb", "-O2", "-ffreestanding", "-nostdlib"])
-            .arg("-Wl,-Ttext=0,-e0")
-            .args([&source, &source.with_file_name("rp2040_float.c")])
+            .args(options)
+            .args(["-nostdlib", "-Wl,-Ttext=0,-e0"])
+            .args(sources.iter().map(|source| folder.join(source)))
             .arg("-o")
             .arg(&elf),
     );
     succeed(Command::new("arm-none-eabi-objcopy").args(["-O", "binary"]).arg(&elf).arg(&binary));
     let made = std::fs::read(binary).expect("made");
-    let kept = std::fs::read(source.with_extension("bin")).expect("kept");
-    assert!(made == kept, "rp2040_rom.bin is not what its sources give: see its head");
+    let kept = std::fs::read(folder.join(format!("{rom}.bin"))).expect("kept");
+    assert!(made == kept, "{rom}.bin is not what its sources give: see the head of {rom}.s");
 }

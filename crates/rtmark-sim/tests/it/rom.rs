@@ -210,3 +210,29 @@ fn functions_are_near() {
     assert_eq!(rom.float(DIV, &[1.0, -0.0]), f32::NEG_INFINITY);
     assert_eq!(rom.float(MUL, &[1e-30, 1e-30]), 0.0);
 }
+
+#[test]
+fn what_start_up_code_calls_in_the_rom_of_rp2350_is_there() {
+    let soc = Soc::from_toml(include_str!("../../../../socs/rp2350.toml")).expect("good");
+    let mut machine = Machine::new(&soc);
+    let vectors = [0x2008_0000_u32, 0x1000_0009].map(u32::to_le_bytes).concat();
+    let image = Image::from_raw(&vectors, 0x1000_0000).expect("an image");
+    machine.load_and_call(&image, 0x1000_0008).expect("it fits");
+    let mut rom = Rom { machine, tables: [0; 2] };
+    assert_eq!(rom.peek(0x10), *b"Mu\x02\x02");
+    let lookup = u32::from(u16::from_le_bytes(rom.peek(0x16)));
+    let find = |rom: &mut Rom, code: &[u8; 2], flags| {
+        rom.call(lookup, &[u16::from_le_bytes(*code).into(), flags]) as u32
+    };
+    let (secure, data) = (0x4, 0x40);
+    assert_eq!([find(&mut rom, b"SR", data), find(&mut rom, b"??", secure)], [0, 0]);
+    let reset_state = find(&mut rom, b"SR", secure);
+    rom.call(reset_state, &[4]);
+    let flash = find(&mut rom, b"FO", secure);
+    assert_eq!(rom.call(flash, &[0, 0x1000_0000, 4096, 0]) as i32, -4, "not permitted");
+    let info = find(&mut rom, b"GS", secure);
+    assert_eq!(rom.call(info, &[0x2000_0000, 9, 1]) as i32, 4);
+    assert_eq!(rom.peek(0x2000_0000), 1_u32.to_le_bytes());
+    let revision = find(&mut rom, b"GR", data);
+    assert_eq!(rom.peek(revision), *b"rtm\0");
+}

@@ -456,3 +456,13 @@ fn what_defmt_logs_is_kept_apart() {
     let said = scratch.sim("app.bin", &["--defmt", "--trace"]);
     assert!(said.code == 2 && said.stderr.contains("--defmt=FILE"), "{said:#?}");
 }
+
+#[test]
+fn a_program_that_waits_for_what_is_not_there_is_told_so() {
+    let scratch = Scratch::new();
+    // ldr r1, =an ADC's status; loop: ldr r0, [r1]; lsls r0, r0, #31; bpl loop
+    let code = [0x4902, 0x6808, 0x07C0, 0xD5FC, 0xE7FE, 0x46C0, 0x2400, 0x4001];
+    let said = scratch.run_code(&code, &["--max-cycles", "100000"]);
+    assert_eq!(said.code, 12, "{said:#?}");
+    assert!(said.stderr.contains("waiting for 0x40012400"), "{said:#?}");
+}

@@ -388,7 +388,11 @@ impl Arguments {
                     ));
                 }
             }
-            match ending::hint(&end) {
+            let waits_for = match &end {
+                End::Other(Ending::Limit) => outcome.waits_for(),
+                _ => None,
+            };
+            match waits_for.as_deref().or_else(|| ending::hint(&end)) {
                 Some(hint) => {
                     let _ = Trouble::new(ending::exit(&end), &outcome.message, hint).show();
                 }

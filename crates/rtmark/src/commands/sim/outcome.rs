@@ -96,6 +96,9 @@ impl Unmodelled {
 /// How many registers without a model are named one by one when nobody asked.
 const NAMED_UNMODELLED: usize = 8;
 
+/// Reads of a register without a model that look like waiting.
+const MANY_READS: u64 = 1_000;
+
 /// A piece of memory after the run.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -159,14 +162,30 @@ impl Outcome<'_> {
     /// Which registers the program has used that have no model, in a line.
     pub fn without_model(&self) -> String {
         let mut text = String::from("no model, read as zero: ");
-        let named: Vec<_> =
-            self.unmodelled.iter().take(NAMED_UNMODELLED).map(Unmodelled::text).collect();
+        // What was read most comes first: the program may have waited for it.
+        let mut busiest: Vec<_> = self.unmodelled.iter().collect();
+        busiest.sort_by_key(|register| std::cmp::Reverse(register.reads));
+        let busiest = busiest.into_iter().take(NAMED_UNMODELLED);
+        let named: Vec<_> = busiest.map(Unmodelled::text).collect();
         text.push_str(&named.join(", "));
         let more = self.unmodelled.len() - named.len();
         if more > 0 {
             let _ = write!(text, ", and {more} more (--stats shows all)");
         }
         text
+    }
+
+    /// The register without a model that the program seems to have waited for.
+    pub fn waits_for(&self) -> Option<String> {
+        let busiest = self.unmodelled.iter().max_by_key(|register| register.reads)?;
+        (busiest.reads >= MANY_READS).then(|| {
+            let Unmodelled { address, reads, .. } = busiest;
+            format!(
+                "it may be waiting for {address:#010x}, which has no model and was read {reads} \
+                 times: give the soc file a [[peripheral]] there (docs/socs.md), or allow more \
+                 with --max-cycles"
+            )
+        })
     }
 
     /// What `--stats` shows.

@@ -1,0 +1,127 @@
+@ What rtmark puts in the place of RP2350's boot ROM (datasheet, 5.4.1 and 5.5).
+@
+@ The function that looks others up is where firmware finds it, and those that start-up
+@ code and drivers call are there: they return at once, with an error where they would have
+@ to do something that is not simulated (flash, one-time programmable memory, partitions).
+@ All of it is written for this file alone.
+@
+@ To change it: arm-none-eabi-gcc -mcpu=cortex-m33 -mthumb -nostdlib -Wl,-Ttext=0,-e0
+@ rp2350_rom.s -o rom.elf, then arm-none-eabi-objcopy -O binary rom.elf rp2350_rom.bin;
+@ a test compares the two.
+
+    .syntax unified
+    .thumb
+    .text
+
+    .word   0x20081000          @ stack pointer
+    .word   stop + 1            @ reset
+    .word   stop + 1            @ NMI
+    .word   stop + 1            @ HardFault
+    .byte   'M', 'u', 2, 2      @ magic, and the version of chip revision A2
+    .hword  table
+    .hword  lookup + 1
+    .hword  lookup_entry + 1
+
+    .equ    ARM_SECURE, 0x4
+    .equ    ARM_BOTH, 0x14
+    .equ    DATA, 0x40
+    .equ    NOT_PERMITTED, -4
+    .equ    PRECONDITION_NOT_MET, -14
+    .equ    CHIP_INFO, 1
+
+@ Searches for a code (r0) with one of some flags (r1): the entry's value, or 0.
+lookup:
+    movs    r3, #1
+    b       1f
+@ The same: where the entry's value stands, or 0.
+lookup_entry:
+    movs    r3, #0
+1:  push    {r4, lr}
+    ldr     r2, =table
+2:  ldrh    r4, [r2]
+    cbz     r4, 5f
+    cmp     r4, r0
+    bne     3f
+    ldrh    r4, [r2, #2]
+    tst     r4, r1
+    bne     4f
+3:  adds    r2, #6
+    b       2b
+4:  adds    r0, r2, #4
+    cbz     r3, 6f
+    ldrh    r0, [r0]
+6:  pop     {r4, pc}
+5:  movs    r0, #0
+    pop     {r4, pc}
+
+@ What it is asked about (r2) into so many words (r1) at r0: of the chip its package and a
+@ number, which is rtmark's own. Answers how many words.
+system_info:
+    tst     r2, #CHIP_INFO
+    beq     1f
+    cmp     r1, #4
+    blo     1f
+    movs    r1, #CHIP_INFO
+    str     r1, [r0]
+    movs    r1, #1              @ QFN-60
+    str     r1, [r0, #4]
+    ldr     r1, =0x3033510D
+    str     r1, [r0, #8]
+    ldr     r1, =0x39363434
+    str     r1, [r0, #12]
+    movs    r0, #4
+    bx      lr
+1:  cbz     r1, nothing
+    movs    r1, #0
+    str     r1, [r0]
+    movs    r0, #1
+    bx      lr
+
+@ What has nothing to do here.
+nothing:
+    bx      lr
+
+not_permitted:
+    mvn     r0, #~NOT_PERMITTED
+    bx      lr
+
+not_set_up:
+    mvn     r0, #~PRECONDITION_NOT_MET
+    bx      lr
+
+@ Where the chip would start anew: a breakpoint ends the run.
+stop:
+    bkpt    #0
+    b       stop
+
+    .pool
+
+    .macro  entry code, flags, value
+    .ascii  "\code"
+    .hword  \flags, \value
+    .endm
+
+    .balign 4
+table:
+    entry   SR, ARM_SECURE, nothing + 1
+    entry   IF, ARM_SECURE, nothing + 1
+    entry   EX, ARM_SECURE, nothing + 1
+    entry   RE, ARM_SECURE, nothing + 1
+    entry   RP, ARM_SECURE, nothing + 1
+    entry   FC, ARM_SECURE, nothing + 1
+    entry   CX, ARM_SECURE, nothing + 1
+    entry   XM, ARM_SECURE, nothing + 1
+    entry   RA, ARM_SECURE, nothing + 1
+    entry   FA, ARM_BOTH, nothing + 1
+    entry   FO, ARM_BOTH, not_permitted + 1
+    entry   OA, ARM_BOTH, not_permitted + 1
+    entry   GS, ARM_BOTH, system_info + 1
+    entry   GP, ARM_BOTH, not_set_up + 1
+    entry   LP, ARM_SECURE, not_set_up + 1
+    entry   RB, ARM_BOTH, stop + 1
+    entry   GR, DATA, revision
+    .hword  0
+
+    .balign 4
+revision:
+    .asciz  "rtm"
