@@ -12,6 +12,7 @@ use rtmark_runner::recording::{self, Recorded, RecordingError};
 use rtmark_runner::{Bench, BoardFile, Platform, Rehearsal, Selection, boards, socs};
 
 use crate::exit::Exit;
+use crate::output::GENERATOR;
 use crate::trouble::Trouble;
 
 /// How a board is reached.
@@ -175,10 +176,9 @@ pub struct Recorder {
 
 impl Recorder {
     fn new(path: PathBuf) -> Result<Self, Trouble> {
-        let generator = concat!("rtmark ", env!("CARGO_PKG_VERSION"));
         let begun = File::create(&path).and_then(|file| {
             let mut file = BufWriter::new(file);
-            recording::begin(&mut file, generator)?;
+            recording::begin(&mut file, GENERATOR)?;
             Ok(file)
         });
         match begun {

@@ -2,6 +2,16 @@
 
 use std::io::{self, IsTerminal, Write};
 
+use serde::Serialize;
+
+/// The program that writes a document, with its version.
+pub const GENERATOR: &str = concat!("rtmark ", env!("CARGO_PKG_VERSION"));
+
+/// A document as JSON.
+pub fn json(document: &impl Serialize) -> io::Result<String> {
+    Ok(serde_json::to_string_pretty(document)? + "\n")
+}
+
 /// Writes data to stdout, colours only where they are wanted. Whoever reads may
 /// stop at any time: a closed pipe is no error.
 pub fn data(text: &str) -> io::Result<()> {

@@ -9,7 +9,7 @@ use crate::cause;
 use crate::cli::Talk;
 use crate::config::Config;
 use crate::exit::Exit;
-use crate::output::{self, say};
+use crate::output::{self, GENERATOR, say};
 use crate::shelf::{self, Filter, StoreFlag, answers, run_of};
 use crate::trouble::Trouble;
 
@@ -128,8 +128,7 @@ impl Shared {
         let text = match self.format {
             Format::Table => rtmark_compare::table(comparison, gate, rows),
             Format::Json => {
-                let generator = concat!("rtmark ", env!("CARGO_PKG_VERSION"));
-                rtmark_compare::json(generator, comparison, gate).map_err(std::io::Error::from)?
+                rtmark_compare::json(GENERATOR, comparison, gate).map_err(std::io::Error::from)?
             }
             Format::Md => rtmark_compare::markdown(comparison, gate, rows),
             Format::Junit => rtmark_compare::junit(comparison, gate),

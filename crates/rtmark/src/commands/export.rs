@@ -10,7 +10,7 @@ use rtmark_store::bundle::{self, BundleError, Packing};
 use crate::cli::Talk;
 use crate::config::Config;
 use crate::exit::Exit;
-use crate::output::{count, say};
+use crate::output::{GENERATOR, count, say};
 use crate::shelf::{StoreFlag, run_of};
 use crate::trouble::Trouble;
 
@@ -43,10 +43,9 @@ impl Arguments {
                 runs.push(run);
             }
         }
-        let generator = concat!("rtmark ", env!("CARGO_PKG_VERSION"));
         let answers = match &self.output {
             None => {
-                match bundle::export(&store, &runs, generator, Packing::Plain, io::stdout().lock())
+                match bundle::export(&store, &runs, GENERATOR, Packing::Plain, io::stdout().lock())
                 {
                     // Whoever reads may stop at any time.
                     Err(BundleError::Io(error)) if error.kind() == io::ErrorKind::BrokenPipe => {
@@ -65,7 +64,7 @@ impl Arguments {
                     Trouble::new(Exit::Usage, message, "check the path")
                 };
                 let file = File::create(&part).map_err(refuse)?;
-                let written = bundle::export(&store, &runs, generator, packing, &file);
+                let written = bundle::export(&store, &runs, GENERATOR, packing, &file);
                 let kept = written.and_then(|answers| {
                     file.sync_all()?;
                     std::fs::rename(&part, path)?;

@@ -11,7 +11,7 @@ use crate::cli::Talk;
 use crate::commands::run::{Keeper, command_line, show_failures, suite};
 use crate::config::Config;
 use crate::exit::Exit;
-use crate::output;
+use crate::output::{self, GENERATOR};
 use crate::shelf::StoreFlag;
 use crate::sources::{Found, Sources};
 use crate::tools::refuse_without_tools;
@@ -119,7 +119,7 @@ impl Arguments {
         keeper.finish()?;
         let result = Fairness {
             schema_version: FAIRNESS_VERSION,
-            generator: concat!("rtmark ", env!("CARGO_PKG_VERSION")).to_owned(),
+            generator: GENERATOR.to_owned(),
             soc: soc.soc.name.clone(),
             subjects: self.subjects.iter().map(ToString::to_string).collect(),
             differences,
@@ -127,9 +127,7 @@ impl Arguments {
         };
         let text = match self.format {
             Format::Table => rtmark_report::fairness(&result, output::width()),
-            Format::Json => {
-                serde_json::to_string_pretty(&result).map_err(std::io::Error::from)? + "\n"
-            }
+            Format::Json => output::json(&result)?,
         };
         output::data(&text)?;
         Ok(failed)

@@ -13,7 +13,7 @@ use super::run::{show_failures, simulated, suite};
 use crate::cli::Talk;
 use crate::config::Config;
 use crate::exit::Exit;
-use crate::output;
+use crate::output::{self, GENERATOR};
 use crate::progress::Progress;
 use crate::sources::{Found, Sources};
 use crate::tools::refuse_without_tools;
@@ -169,12 +169,11 @@ impl Arguments {
                 });
                 let document = Document {
                     schema_version: SCHEMA_VERSION,
-                    generator: concat!("rtmark ", env!("CARGO_PKG_VERSION")),
+                    generator: GENERATOR,
                     footprints: footprints.collect(),
                     objects: objects.iter().map(OneMore::from).collect(),
                 };
-                let json = serde_json::to_string_pretty(&document).map_err(std::io::Error::from)?;
-                output::data(&(json + "\n"))?;
+                output::data(&output::json(&document)?)?;
             }
             Format::Table => output::data(&(table(&found) + &objects_table(&objects)))?,
         }

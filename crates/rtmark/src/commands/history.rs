@@ -13,8 +13,7 @@ use crate::cli::Talk;
 use crate::commands::compare::label;
 use crate::config::Config;
 use crate::exit::Exit;
-use crate::output;
-use crate::output::say;
+use crate::output::{self, say};
 use crate::shelf::{StoreFlag, moment};
 use crate::trouble::Trouble;
 
@@ -140,7 +139,7 @@ impl Arguments {
                     measure: self.measure,
                     points,
                 };
-                serde_json::to_string_pretty(&history).map_err(std::io::Error::from)? + "\n"
+                output::json(&history)?
             }
         };
         output::data(&text)?;

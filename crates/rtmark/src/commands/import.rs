@@ -18,7 +18,7 @@ use crate::cli::Talk;
 use crate::commands::run;
 use crate::config::Config;
 use crate::exit::Exit;
-use crate::output::{self, say};
+use crate::output::{self, GENERATOR, say};
 use crate::shelf::{self, StoreFlag};
 use crate::trouble::Trouble;
 
@@ -312,8 +312,7 @@ impl Arguments {
         Ok(match self.show {
             Show::Table => rtmark_report::imported(answers, catalogue, output::width()),
             Show::Json => {
-                let generator = concat!("rtmark ", env!("CARGO_PKG_VERSION"));
-                rtmark_report::json(generator, answers).map_err(|error| failed(&error))?
+                rtmark_report::json(GENERATOR, answers).map_err(|error| failed(&error))?
             }
             Show::Csv => rtmark_report::csv(answers).map_err(|error| failed(&error))?,
         })

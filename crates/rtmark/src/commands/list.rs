@@ -100,10 +100,7 @@ impl Arguments {
                 table(&entries, talk.verbose > 0, output::width())
             }
             Format::Table => table(&entries, talk.verbose > 0, usize::MAX),
-            Format::Json => {
-                let json = serde_json::to_string_pretty(&entries).map_err(std::io::Error::from)?;
-                json + "\n"
-            }
+            Format::Json => output::json(&entries)?,
         };
         output::data(&text)?;
         Ok(Exit::Fine)

@@ -106,7 +106,7 @@ impl Arguments {
             Format::Table => table(&runs, hidden),
             Format::Json => {
                 let log = Log { schema_version: 1, runs: runs.iter().map(Entry::of).collect() };
-                serde_json::to_string_pretty(&log).map_err(std::io::Error::from)? + "\n"
+                output::json(&log)?
             }
         };
         output::data(&text)?;

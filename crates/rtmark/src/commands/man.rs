@@ -4,7 +4,7 @@ use clap::{Args, CommandFactory};
 
 use crate::cli::Cli;
 use crate::exit::Exit;
-use crate::output;
+use crate::output::{self, GENERATOR};
 use crate::trouble::Trouble;
 
 /// Print the manual page (roff), of rtmark or of one command
@@ -28,8 +28,7 @@ impl Arguments {
                 Trouble::new(Exit::Usage, message, "`rtmark help` shows the commands")
             })?;
         }
-        let page =
-            clap_mangen::Man::new(command).source(concat!("rtmark ", env!("CARGO_PKG_VERSION")));
+        let page = clap_mangen::Man::new(command).source(GENERATOR);
         let mut roff = Vec::new();
         page.render(&mut roff)?;
         roff.extend(b".SH \"EXIT STATUS\"\n");

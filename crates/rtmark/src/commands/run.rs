@@ -15,7 +15,7 @@ use crate::boards::{self, BoardFlags, Prints, Recorder};
 use crate::cli::Talk;
 use crate::config::Config;
 use crate::exit::Exit;
-use crate::output::{self, say};
+use crate::output::{self, GENERATOR, say};
 use crate::progress::Progress;
 use crate::shelf::{self, StoreFlag};
 use crate::sources::{Found, Sources};
@@ -497,10 +497,7 @@ pub fn render(format: Format, answers: &[Answer]) -> Result<String, Trouble> {
     };
     Ok(match format {
         Format::Table => rtmark_report::table(answers, output::width()),
-        Format::Json => {
-            let generator = concat!("rtmark ", env!("CARGO_PKG_VERSION"));
-            rtmark_report::json(generator, answers).map_err(|error| failed(&error))?
-        }
+        Format::Json => rtmark_report::json(GENERATOR, answers).map_err(|error| failed(&error))?,
         Format::Csv => rtmark_report::csv(answers).map_err(|error| failed(&error))?,
         Format::Md => rtmark_report::markdown(answers),
         Format::BenchmarkAction => rtmark_report::benchmark_action(answers),

@@ -19,7 +19,7 @@ use super::worst::{INJECTED, Subject, What, Wish};
 use crate::cli::Talk;
 use crate::config::Config;
 use crate::exit::Exit;
-use crate::output::{self, say};
+use crate::output::{self, GENERATOR, say};
 use crate::progress::Progress;
 use crate::shelf::{self, StoreFlag};
 use crate::sources::{Found, Sources};
@@ -75,8 +75,6 @@ enum Format {
     /// For pages: GitHub's Markdown
     Md,
 }
-
-const GENERATOR: &str = concat!("rtmark ", env!("CARGO_PKG_VERSION"));
 
 /// What is measured with.
 struct Bench<'a> {
@@ -176,13 +174,9 @@ fn list(studies: &[Study], format: Format) -> Result<String, Trouble> {
             let rows: Vec<_> = rows
                 .map(|(id, question)| serde_json::json!({ "id": id, "question": question }))
                 .collect();
-            json(&rows)?
+            output::json(&rows)?
         }
     })
-}
-
-fn json(value: &impl serde::Serialize) -> Result<String, Trouble> {
-    Ok(serde_json::to_string_pretty(value).map_err(std::io::Error::from)? + "\n")
 }
 
 fn document(studies: Vec<Report>) -> Document {
@@ -193,7 +187,7 @@ fn shown(reports: Vec<Report>, format: Format) -> Result<String, Trouble> {
     let width = output::width();
     let joined = |texts: Vec<String>| texts.join("\n");
     Ok(match format {
-        Format::Json => json(&document(reports))?,
+        Format::Json => output::json(&document(reports))?,
         Format::Text => joined(reports.iter().map(|report| report.text(width)).collect()),
         Format::Md => joined(reports.iter().map(|report| report.page(GENERATOR).0).collect()),
     })
@@ -208,7 +202,7 @@ fn write(folder: &Path, report: &Report) -> Result<(), Trouble> {
     std::fs::create_dir_all(folder).map_err(|error| failed(folder, error))?;
     let (page, mut files) = report.page(GENERATOR);
     files.push((format!("{}.md", report.id), page));
-    files.push((format!("{}.json", report.id), json(&document(vec![report.clone()]))?));
+    files.push((format!("{}.json", report.id), output::json(&document(vec![report.clone()]))?));
     for (name, text) in files {
         let path = folder.join(name);
         std::fs::write(&path, text).map_err(|error| failed(&path, error))?;

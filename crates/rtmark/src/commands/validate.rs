@@ -4,7 +4,7 @@ use std::convert::Infallible;
 
 use clap::{Args, ValueEnum};
 use rtmark_board::PrintsBy;
-use rtmark_compare::{Validation, validate};
+use rtmark_compare::validate;
 use rtmark_firmware::{DEFAULT_PROFILE, Kernel, Variant};
 use rtmark_model::{Answer, Basis, Catalogue, Pattern, ScenarioId};
 use rtmark_runner::recording::Recorded;
@@ -15,7 +15,7 @@ use crate::cli::Talk;
 use crate::commands::run::{show_failures, suite};
 use crate::config::Config;
 use crate::exit::Exit;
-use crate::output::{self, say};
+use crate::output::{self, GENERATOR, say};
 use crate::progress::Progress;
 use crate::sources::{Found, Sources};
 use crate::tools::refuse_without_tools;
@@ -187,22 +187,16 @@ impl Arguments {
             let platform = Platform::Sim(Box::new(socs::find(&soc)?), Basis::Cycles);
             plain = setting.answers(platform, &variants, &selection, None)?;
         }
-        let generator = concat!("rtmark ", env!("CARGO_PKG_VERSION"));
-        let found = validate(generator, rtmark_sim::TIMING_MODEL, &board, &here, &plain);
+        let found = validate(GENERATOR, rtmark_sim::TIMING_MODEL, &board, &here, &plain);
         output::data(&match self.format {
             Format::Table => found.table(),
-            Format::Json => json(&found)?,
+            Format::Json => output::json(&found)?,
         })?;
         Ok(match (show_failures(&board), found.score) {
             (Exit::Fine, None) => Exit::Incomparable,
             (exit, _) => exit,
         })
     }
-}
-
-fn json(found: &Validation) -> Result<String, Trouble> {
-    let text = serde_json::to_string_pretty(found).map_err(std::io::Error::from)?;
-    Ok(text + "\n")
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use super::run::{show_failures, suite};
 use crate::cli::Talk;
 use crate::config::Config;
 use crate::exit::Exit;
-use crate::output::{self, say};
+use crate::output::{self, GENERATOR, say};
 use crate::progress::Progress;
 use crate::sources::{Found, Sources};
 use crate::tools::refuse_without_tools;
@@ -183,14 +183,13 @@ impl Arguments {
             Format::Json => {
                 let document = Document {
                     schema_version: SCHEMA_VERSION,
-                    generator: concat!("rtmark ", env!("CARGO_PKG_VERSION")),
+                    generator: GENERATOR,
                     a: Side::of(a),
                     b: Side::of(b),
                     spans_are_equal,
                     difference: &difference,
                 };
-                let json = serde_json::to_string_pretty(&document).map_err(std::io::Error::from)?;
-                output::data(&(json + "\n"))?;
+                output::data(&output::json(&document)?)?;
             }
             Format::Text => {
                 output::data(&text(&names, [&a.cost, &b.cost], &difference))?;

@@ -360,8 +360,7 @@ impl Arguments {
             masked: gathered.masked.as_deref(),
         };
         if self.format == Format::Json {
-            let json = serde_json::to_string_pretty(&outcome).map_err(std::io::Error::from)?;
-            output::data(&(json + "\n"))?;
+            output::data(&output::json(&outcome)?)?;
         } else {
             let mut text = outcome.dumps.iter().map(Dumped::text).collect::<String>();
             if self.stats {

@@ -13,7 +13,7 @@ use rtmark_worst::{
 
 use crate::cli::Talk;
 use crate::exit::Exit;
-use crate::output::{self, say};
+use crate::output::{self, GENERATOR, say};
 use crate::trouble::Trouble;
 
 mod choice;
@@ -192,10 +192,12 @@ pub fn show(found: Vec<Found>, format: Format, picture: Option<&FilePath>) -> Re
             output::data(&texts.join("\n"))?;
         }
         Format::Json => {
-            let generator = concat!("rtmark ", env!("CARGO_PKG_VERSION")).to_owned();
-            let document = Document { schema_version: SCHEMA_VERSION, generator, results: found };
-            let json = serde_json::to_string_pretty(&document).map_err(std::io::Error::from)?;
-            output::data(&(json + "\n"))?;
+            let document = Document {
+                schema_version: SCHEMA_VERSION,
+                generator: GENERATOR.to_owned(),
+                results: found,
+            };
+            output::data(&output::json(&document)?)?;
         }
     }
     Ok(())
