@@ -79,8 +79,14 @@ pub fn one_board(asked: &[String]) -> Result<BoardFile, Trouble> {
     if let [one] = asked {
         return Ok(boards::find(one)?);
     }
-    let message = "a board is one: name its soc, itself or its file with --soc";
-    Err(Trouble::new(Exit::Usage, message, format!("there are {}", known())))
+    Err(one_is_wanted())
+}
+
+/// What is wrong where no board is named, or several are.
+pub fn one_is_wanted() -> Trouble {
+    let message = "only one board can be measured at a time";
+    let hint = format!("name it, its soc or its file with --soc; there are {}", known());
+    Trouble::new(Exit::Usage, message, hint)
 }
 
 /// What a board would run, on the simulator in its place.

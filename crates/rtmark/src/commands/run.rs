@@ -182,9 +182,7 @@ impl Runs {
         match self {
             Self::Sim => Ok(on_sim(socs::builtin()?, basis)),
             Self::Qemu => Ok(machines::builtin()?.into_iter().map(Platform::from).collect()),
-            Self::Board => Err(boards::one_board(&[]).err().unwrap_or_else(|| {
-                Trouble::new(Exit::Internal, "no board", "report this as a defect of rtmark")
-            })),
+            Self::Board => Err(boards::one_is_wanted()),
         }
     }
 
@@ -192,7 +190,7 @@ impl Runs {
         match self {
             Self::Sim => Ok(Platform::Sim(Box::new(socs::find(name)?), basis)),
             Self::Qemu => Ok(Platform::from(machines::find(name)?)),
-            Self::Board => self.builtin(basis).map(|mut all| all.remove(0)),
+            Self::Board => Err(boards::one_is_wanted()),
         }
     }
 
@@ -403,10 +401,13 @@ impl Arguments {
     fn platforms(&self, socs: &[String], basis: Basis) -> Result<Vec<Platform>, Trouble> {
         let refuse = |message: &str, hint: &str| Err(Trouble::new(Exit::Usage, message, hint));
         if self.backend != Runs::Board && self.board.name_a_board() {
-            return refuse("a board is named, and the backend is none", "add --backend board");
+            let message =
+                "--port, --probe, --chip and --from are for boards, and this runs elsewhere";
+            return refuse(message, "add --backend board");
         }
         if self.backend != Runs::Board && self.clocked.is_none() && self.board.keep() {
-            let message = "--record keeps what clocked firmware prints, and this prints none of it";
+            let message =
+                "--record keeps what clocked firmware prints, and this one is not clocked";
             return refuse(message, "add --backend board, or --clocked for the simulator");
         }
         match (self.backend, self.clocked) {
@@ -442,7 +443,7 @@ impl Arguments {
     ) -> Result<Exit, Trouble> {
         if self.backend != Runs::Board {
             let hint = "add --backend board";
-            return Err(Trouble::new(Exit::Usage, "a recording is a board's", hint));
+            return Err(Trouble::new(Exit::Usage, "--from reads what a board printed", hint));
         }
         let selection =
             Selection { kernels: self.kernel.clone(), scenarios: self.scenario.clone() };

@@ -73,7 +73,7 @@ impl Arguments {
         let subjects = self.choice.subjects(talk)?;
         let [subject] = subjects.as_slice() else {
             let message = format!("{} runs were asked for", subjects.len());
-            let hint = "a timeline is of one: name one kernel, scenario and soc";
+            let hint = "a timeline shows one run: name one kernel, scenario and soc";
             return Err(Trouble::new(Exit::Usage, message, hint));
         };
         let budget = self.max_cycles.unwrap_or(10 * u64::from(subject.soc.soc.clock.0));

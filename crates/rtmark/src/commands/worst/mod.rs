@@ -216,7 +216,7 @@ impl Arguments {
         let one_only = self.state.is_some() || self.snapshot.is_some();
         if one_only && subjects.len() != 1 {
             let message = format!("{} searches were asked for", subjects.len());
-            let hint = "--state and --snapshot are about one: name one kernel, scenario and soc";
+            let hint = "--state and --snapshot take one search: name one kernel, scenario and soc";
             return Err(Trouble::new(Exit::Usage, message, hint));
         }
         let cancelled = AtomicBool::new(false);
