@@ -60,6 +60,23 @@ const WRITABLE: [u32; 16] = {
     mask
 };
 
+/// With which flags each condition holds: a bit for each value of N, Z, C and V.
+const HOLDS: [u16; 16] = {
+    let mut holds = [0; 16];
+    let mut cpu = Cpu::new();
+    let mut flags = 0;
+    while flags < 16 {
+        cpu.set_flags(flags << 28);
+        let mut condition = 0;
+        while condition < 16 {
+            holds[condition] |= (cpu.condition(condition as u8) as u16) << flags;
+            condition += 1;
+        }
+        flags += 1;
+    }
+    holds
+};
+
 /// The state of a core's registers.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Cpu {
@@ -73,12 +90,12 @@ pub struct Cpu {
     /// Below these the stack pointers must not go (ARMv8-M; else zero).
     pub main_limit: u32,
     pub process_limit: u32,
-    /// Bit 31 is the N flag.
-    pub n: u32,
-    /// The Z flag is set when this is zero.
-    pub z: u32,
+    /// The N and Z flags: as a rule the latest result. Z is set when its lower half is zero,
+    /// N when bit 31 or the upper half is not.
+    pub nz: u64,
     pub c: bool,
-    pub v: bool,
+    /// Bit 31 is the V flag.
+    pub v: u32,
     pub q: bool,
     /// GE flags of the DSP extension, one bit a byte lane.
     pub ge: u8,
@@ -106,10 +123,9 @@ impl Cpu {
             other_sp: 0,
             main_limit: 0,
             process_limit: 0,
-            n: 0,
-            z: 1,
+            nz: 1,
             c: false,
-            v: false,
+            v: 0,
             q: false,
             ge: 0,
             arm: false,
@@ -144,8 +160,7 @@ impl Cpu {
 
     #[inline(always)]
     pub const fn set_nz(&mut self, result: u32) {
-        self.n = result;
-        self.z = result;
+        self.nz = result as u64;
     }
 
     /// AddWithCarry (DDI 0403, A2.2.1) that sets all four flags.
@@ -155,7 +170,7 @@ impl Cpu {
         let result = wide as u32;
         self.set_nz(result);
         self.c = wide >> 32 != 0;
-        self.v = ((x ^ result) & (y ^ result)) >> 31 != 0;
+        self.v = (x ^ result) & (y ^ result);
         result
     }
 
@@ -165,43 +180,59 @@ impl Cpu {
         let result = x.wrapping_sub(y);
         self.set_nz(result);
         self.c = x >= y;
-        self.v = ((x ^ y) & (x ^ result)) >> 31 != 0;
+        self.v = (x ^ y) & (x ^ result);
         result
     }
 
     /// Whether a condition holds (DDI 0403, A7.3).
     #[inline(always)]
     pub const fn condition(&self, condition: u8) -> bool {
-        let negative = self.n >> 31 != 0;
-        let zero = self.z == 0;
+        let (negative, zero, overflow) = (self.is_negative(), self.is_zero(), self.v >> 31 != 0);
         let holds = match condition >> 1 {
             0 => zero,
             1 => self.c,
             2 => negative,
-            3 => self.v,
+            3 => overflow,
             4 => self.c && !zero,
-            5 => negative == self.v,
-            6 => negative == self.v && !zero,
+            5 => negative == overflow,
+            6 => negative == overflow && !zero,
             _ => return true,
         };
         holds != (condition & 1 == 1)
     }
 
+    /// The same of a condition that is not known beforehand, for which to look in a table is
+    /// quicker.
+    #[inline(always)]
+    pub const fn condition_of(&self, it: u8) -> bool {
+        HOLDS[(it >> 4) as usize] >> (self.apsr() >> 28) & 1 == 1
+    }
+
+    #[inline(always)]
+    pub const fn is_zero(&self) -> bool {
+        self.nz as u32 == 0
+    }
+
+    #[inline(always)]
+    const fn is_negative(&self) -> bool {
+        self.nz > i32::MAX as u64
+    }
+
     /// The flags as APSR shows them.
     pub const fn apsr(&self) -> u32 {
-        (self.n & 1 << 31)
-            | ((self.z == 0) as u32) << 30
+        (self.is_negative() as u32) << 31
+            | (self.is_zero() as u32) << 30
             | (self.c as u32) << 29
-            | (self.v as u32) << 28
+            | (self.v >> 31) << 28
             | (self.q as u32) << 27
             | (self.ge as u32) << 16
     }
 
     pub const fn set_flags(&mut self, apsr: u32) {
-        self.n = apsr;
-        self.z = !apsr & 1 << 30;
+        let (negative, zero) = (apsr >> 31, apsr >> 30 & 1);
+        self.nz = (negative as u64) << 32 | (zero ^ 1) as u64;
         self.c = apsr >> 29 & 1 == 1;
-        self.v = apsr >> 28 & 1 == 1;
+        self.v = apsr << 3;
     }
 
     /// The whole program status register: flags, ITSTATE, Thumb bit and exception number.

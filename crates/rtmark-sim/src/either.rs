@@ -54,7 +54,7 @@ impl Machine {
         let count = behind.iter().take_while(is_conditional).count();
         let (group, others) = behind.split_at(count);
         let expects_to_hold = it.slot.aux == 1;
-        let condition = it.slot.imm >> 4 ^ u32::from(!expects_to_hold);
+        let condition = it.slot.imm ^ u32::from(!expects_to_hold) << 4;
         let (mut then, mut otherwise) = (Vec::new(), Vec::new());
         for step in group {
             let slot = self.code.slot(&mut self.bus, step.address(base))?.inside_it().quick();

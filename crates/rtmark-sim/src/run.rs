@@ -259,7 +259,7 @@ impl Machine {
     /// The block behind an IT, as its condition holds or not.
     #[inline(always)]
     fn fork<'a>(&mut self, page: &'a Page, offset: u32, pc: u32, it: u8) -> Option<&'a Block> {
-        let holds = self.cpu.condition(it >> 4);
+        let holds = self.cpu.condition_of(it);
         let known = page.fork(offset, holds);
         if known.is_some() || !self.code.make_fork(&mut self.bus, pc, it) {
             return known;

@@ -130,7 +130,7 @@ macro_rules! both {
 }
 
 both! {
-    CmpI CmpR SubsI SubsR AddsI AddsR TstI TstR MovsI MovsR;
+    CmpI CmpR SubsI SubsR AddsI AddsR TstI TstR MovsI MovsR MovsLsl MovsLsr;
     Beq Bne Bcs Bcc Bhi Bls Bge Blt Bgt Ble
     FollowEq FollowNe FollowCs FollowCc FollowHi FollowLs FollowGe FollowLt FollowGt FollowLe
     FollowIt EitherIt

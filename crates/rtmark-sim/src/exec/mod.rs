@@ -81,7 +81,9 @@ impl Machine {
         }
         /// A second operand: immediate, register, or shifted register with its carry.
         macro_rules! op2 {
-            (I) => {{ (s.imm, if s.aux == 1 { s.imm >> 31 != 0 } else { self.cpu.c }) }};
+            (I) => {
+                (s.imm, self.cpu.c)
+            };
             (R) => {
                 (self.cpu.get(s.m), self.cpu.c)
             };
@@ -107,17 +109,23 @@ impl Machine {
                 self.cpu.set(s.d, $function(self.cpu.get(s.n), operand));
             }};
             (s $kind:tt, $function:expr) => {{
-                let (operand, carry) = op2!($kind);
-                let result = $function(self.cpu.get(s.n), operand);
+                let result = logical!(test $kind, $function);
                 self.cpu.set(s.d, result);
+            }};
+            (test I, $function:expr) => {{
+                let result = $function(self.cpu.get(s.n), s.imm);
                 self.cpu.set_nz(result);
-                self.cpu.c = carry;
+                if s.aux == 1 {
+                    self.cpu.c = s.imm >> 31 != 0;
+                }
+                result
             }};
             (test $kind:tt, $function:expr) => {{
                 let (operand, carry) = op2!($kind);
                 let result = $function(self.cpu.get(s.n), operand);
                 self.cpu.set_nz(result);
                 self.cpu.c = carry;
+                result
             }};
         }
         macro_rules! sum {
@@ -338,8 +346,12 @@ impl Machine {
             Op::MovsI => logical!(s I, logic::mov),
             Op::MvnI => logical!(I, logic::mvn),
             Op::MvnsI => logical!(s I, logic::mvn),
-            Op::TstI => logical!(test I, logic::and),
-            Op::TeqI => logical!(test I, logic::eor),
+            Op::TstI => {
+                logical!(test I, logic::and);
+            }
+            Op::TeqI => {
+                logical!(test I, logic::eor);
+            }
             Op::AndR => logical!(R, logic::and),
             Op::AndsR => logical!(s R, logic::and),
             Op::OrrR => logical!(R, logic::orr),
@@ -354,8 +366,12 @@ impl Machine {
             Op::MovsR => logical!(s R, logic::mov),
             Op::MvnR => logical!(R, logic::mvn),
             Op::MvnsR => logical!(s R, logic::mvn),
-            Op::TstR => logical!(test R, logic::and),
-            Op::TeqR => logical!(test R, logic::eor),
+            Op::TstR => {
+                logical!(test R, logic::and);
+            }
+            Op::TeqR => {
+                logical!(test R, logic::eor);
+            }
             Op::AndX => logical!(X, logic::and),
             Op::AndsX => logical!(s X, logic::and),
             Op::OrrX => logical!(X, logic::orr),
@@ -376,8 +392,12 @@ impl Machine {
             Op::MovsLsl => logical!(s Lsl, logic::mov),
             Op::MovsLsr => logical!(s Lsr, logic::mov),
             Op::MovsAsr => logical!(s Asr, logic::mov),
-            Op::TstX => logical!(test X, logic::and),
-            Op::TeqX => logical!(test X, logic::eor),
+            Op::TstX => {
+                logical!(test X, logic::and);
+            }
+            Op::TeqX => {
+                logical!(test X, logic::eor);
+            }
 
             Op::AddI => sum!(I, arithmetic::add),
             Op::AddsI => sum!(s I, arithmetic::add),
@@ -514,8 +534,8 @@ impl Machine {
             }
 
             Op::B => return Ok(self.branch(at.pass(), s.imm)),
-            Op::Beq => branch_if!(self.cpu.z == 0),
-            Op::Bne => branch_if!(self.cpu.z != 0),
+            Op::Beq => branch_if!(self.cpu.is_zero()),
+            Op::Bne => branch_if!(!self.cpu.is_zero()),
             Op::Bcs => branch_if!(self.cpu.c),
             Op::Bcc => branch_if!(!self.cpu.c),
             Op::Bmi => branch_if!(self.cpu.condition(4)),
@@ -535,8 +555,8 @@ impl Machine {
                 return Ok(self.branch(at.pass(), s.imm));
             }
             Op::FollowB => follow_if!(true),
-            Op::FollowEq => follow_if!(self.cpu.z == 0),
-            Op::FollowNe => follow_if!(self.cpu.z != 0),
+            Op::FollowEq => follow_if!(self.cpu.is_zero()),
+            Op::FollowNe => follow_if!(!self.cpu.is_zero()),
             Op::FollowCs => follow_if!(self.cpu.c),
             Op::FollowCc => follow_if!(!self.cpu.c),
             Op::FollowMi => follow_if!(self.cpu.condition(4)),
@@ -713,12 +733,12 @@ impl Machine {
                 }
             }
             Op::FollowIt => {
-                if !self.cpu.condition((s.imm >> 4) as u8) {
+                if !self.cpu.condition_of(s.imm as u8) {
                     return Ok(Flow::Leave);
                 }
             }
             Op::EitherIt => {
-                if !self.cpu.condition(s.imm as u8) {
+                if !self.cpu.condition_of(s.imm as u8) {
                     at.hop(s.aux);
                 }
             }

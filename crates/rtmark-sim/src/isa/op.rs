@@ -169,7 +169,7 @@ operations! {
     /// as expected, the condition in the upper half of `imm` holds;
     /// `Skip`, one in an IT block whose condition does not hold. Where it makes no difference to
     /// anything else which instructions of an IT block are executed, `EitherIt` leads past `aux`
-    /// slots unless the condition in `imm` holds, and `Hop` always does.
+    /// slots unless the condition in the upper half of `imm` holds, and `Hop` always does.
     Prepared { Line, FollowIt, Skip, EitherIt, Hop, }
     /// The same of a [`Shifted`](Self::Shifted) operation whose shift is of a known type.
     Quick { MovLsl, MovLsr, MovAsr, MovsLsl, MovsLsr, MovsAsr, AddLsl, }
