@@ -173,6 +173,8 @@ pub struct Machine {
     pub(crate) clock: Hertz,
     pub(crate) fault_policy: FaultPolicy,
     pub(crate) file_calls: FileCalls,
+    /// How far the program has read what semihosting offers.
+    pub(crate) features_read: u32,
     pub(crate) watches: Watches,
     pub(crate) devices: Devices,
     pub(crate) rtt: Rtt,
@@ -296,6 +298,7 @@ impl Machine {
             clock: soc.clock,
             fault_policy: FaultPolicy::default(),
             file_calls: FileCalls::default(),
+            features_read: 0,
             watches: Watches::default(),
             devices: Devices::new(soc),
             rtt: Rtt::default(),

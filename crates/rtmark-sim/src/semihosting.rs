@@ -16,6 +16,11 @@ const FAILURE: u32 = u32::MAX;
 const APPLICATION_EXIT: u32 = 0x20026;
 /// The one open file: the console.
 const CONSOLE_HANDLE: u32 = 1;
+/// The special file that tells of extensions (2.4 of the specification): SYS_EXIT_EXTENDED,
+/// without which a C library cannot tell what `main` has returned, and an error output.
+const FEATURES: &[u8; 5] = b"SHFB\x03";
+const FEATURES_NAME: &[u8] = b":semihosting-features";
+const FEATURES_HANDLE: u32 = 2;
 /// The handle of a host's file 0; below are those that mean the console to programs.
 const FIRST_FILE: u32 = 3;
 /// The most that one call prints, so that a hostile length cannot exhaust the host.
@@ -82,6 +87,10 @@ impl Machine {
             // SYS_OPEN: only the console's special name.
             0x01 => match argument(self, 0).map(|name| self.peek_string(name)) {
                 Some(name) if name == b":tt" => CONSOLE_HANDLE,
+                Some(name) if name == FEATURES_NAME => {
+                    self.features_read = 0;
+                    FEATURES_HANDLE
+                }
                 _ => FAILURE,
             },
             // SYS_CLOSE, SYS_ISERROR
@@ -109,6 +118,29 @@ impl Machine {
                 }
                 _ => FAILURE,
             },
+            // SYS_READ, SYS_SEEK, SYS_FLEN
+            0x06 if argument(self, 0) == Some(FEATURES_HANDLE) => {
+                let rest = FEATURES.get(self.features_read as usize..).unwrap_or_default();
+                let (to, length) = (argument(self, 1), argument(self, 2).unwrap_or(0));
+                let mut read = 0;
+                for (at, byte) in (0..length).zip(rest) {
+                    let Some(to) = to.map(|to| to.wrapping_add(at)) else { break };
+                    if self.bus.store(to, [*byte]).is_none() {
+                        break;
+                    }
+                    if self.bus.code_writes.dirty {
+                        self.forget_overwritten_code(to);
+                    }
+                    read += 1;
+                }
+                self.features_read += read;
+                length - read
+            }
+            0x0A if argument(self, 0) == Some(FEATURES_HANDLE) => {
+                self.features_read = argument(self, 1).unwrap_or(0).min(FEATURES.len() as u32);
+                0
+            }
+            0x0C if argument(self, 0) == Some(FEATURES_HANDLE) => FEATURES.len() as u32,
             // SYS_READ: the console never has input.
             0x06 => argument(self, 2).unwrap_or(FAILURE),
             // SYS_ISTTY
@@ -151,7 +183,8 @@ impl Machine {
         let (operation, parameter) = (self.cpu.r[0], self.cpu.r[1]);
         match operation {
             0x01 => {
-                self.peek_word(parameter).map(|name| self.peek_string(name)) != Some(b":tt".into())
+                let name = self.peek_word(parameter).map(|name| self.peek_string(name));
+                !name.is_some_and(|name| name == b":tt" || name == FEATURES_NAME)
             }
             0x02 | 0x05 | 0x06 | 0x09 | 0x0A | 0x0C => {
                 self.peek_word(parameter).is_some_and(|handle| handle >= FIRST_FILE)
@@ -242,5 +275,34 @@ impl Machine {
             bytes.push(byte[0]);
         }
         bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Soc;
+
+    #[test]
+    fn a_library_finds_that_a_status_can_be_told() {
+        let text = include_str!("../../../socs/stm32f405.toml");
+        let mut machine = Machine::new(&Soc::from_toml(text).expect("good"));
+        let (block, name, buffer) = (0x2000_0000, 0x2000_0100, 0x2000_0200);
+        machine.poke(name, b":semihosting-features\0").expect("RAM");
+        let mut call = |operation, words: [u32; 3]| {
+            machine.poke(block, &words.map(u32::to_le_bytes).concat()).expect("RAM");
+            (machine.cpu.r[0], machine.cpu.r[1]) = (operation, block);
+            let Reply::Value(value) = machine.semihosting() else { panic!("a value") };
+            (value, machine.peek(buffer, 4))
+        };
+        // As newlib does it: open, length, the magic, then the byte behind it.
+        let (file, _) = call(0x01, [name, 0, 21]);
+        assert_eq!(call(0x0C, [file, 0, 0]).0, 5);
+        assert_eq!(call(0x06, [file, buffer, 4]), (0, b"SHFB".to_vec()));
+        assert_eq!(call(0x0A, [file, 4, 0]).0, 0);
+        let (left, read) = call(0x06, [file, buffer, 1]);
+        assert_eq!((left, read[0]), (0, 3));
+        assert_eq!(call(0x06, [file, buffer, 1]).0, 1, "the end");
+        assert_eq!(call(0x02, [file, 0, 0]).0, 0);
     }
 }
