@@ -27,7 +27,7 @@ const PAGE_HALFWORDS: usize = 1 << (PAGE_SHIFT - 1);
 /// The most instructions in a block: blocks may overlap.
 const BLOCK_SLOTS: usize = 32;
 /// The same of one that is executed often, of which there are few.
-const OFTEN_SLOTS: usize = 128;
+const OFTEN_SLOTS: usize = 192;
 
 /// What is known of a piece of code: what begins at each halfword.
 #[derive(Debug)]

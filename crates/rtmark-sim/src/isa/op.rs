@@ -172,7 +172,10 @@ operations! {
     /// slots unless the condition in the upper half of `imm` holds, and `Hop` always does.
     Prepared { Line, FollowIt, Skip, EitherIt, Hop, }
     /// The same of a [`Shifted`](Self::Shifted) operation whose shift is of a known type.
-    Quick { MovLsl, MovLsr, MovAsr, MovsLsl, MovsLsr, MovsAsr, AddLsl, }
+    Quick {
+        MovLsl, MovLsr, MovAsr, MovsLsl, MovsLsr, MovsAsr, AddLsl, AddLsr, AddAsr, SubLsl, OrrLsl,
+        OrrLsr, EorLsl, EorLsr,
+    }
     /// Branches that are expected to be taken, or to lead to a target that only execution can
     /// tell, `imm` or, of a list of registers, `aux`: behind one, a block goes on at its target.
     Followed {
@@ -221,6 +224,13 @@ impl Op {
             (Self::MovsX, 1) => Self::MovsLsr,
             (Self::MovsX, 2) => Self::MovsAsr,
             (Self::AddX, 0) => Self::AddLsl,
+            (Self::AddX, 1) => Self::AddLsr,
+            (Self::AddX, 2) => Self::AddAsr,
+            (Self::SubX, 0) => Self::SubLsl,
+            (Self::OrrX, 0) => Self::OrrLsl,
+            (Self::OrrX, 1) => Self::OrrLsr,
+            (Self::EorX, 0) => Self::EorLsl,
+            (Self::EorX, 1) => Self::EorLsr,
             _ => self,
         }
     }

@@ -15,7 +15,7 @@
 //!
 //! | | published | here |
 //! |---|---|---|
-//! | interrupt to handler, memories without wait states | 12 cycles | 12 (`tests/exceptions.rs`) |
+//! | interrupt to handler, memories without wait states | 12 cycles | 12 (`tests/it/exceptions.rs`) |
 //! | cycles for those of a Cortex-M4 | 0.846, CoreMark | 0.845, the bench's `integer.mixed` |
 //! | FreeRTOS on an RP2350, 150 MHz: yield to another thread | 160 cycles | 145, `thread.yield` |
 //! | the same: semaphore given, its thread runs | 367 | 444, `semaphore.give.wake+ctx` |
