@@ -54,7 +54,7 @@ impl Machine {
         let count = behind.iter().take_while(is_conditional).count();
         let (group, others) = behind.split_at(count);
         let expects_to_hold = it.slot.aux == 1;
-        let condition = it.slot.imm ^ u32::from(!expects_to_hold) << 4;
+        let condition = (it.slot.imm >> 4) as u8 ^ u8::from(!expects_to_hold);
         let (mut then, mut otherwise) = (Vec::new(), Vec::new());
         for step in group {
             let slot = self.code.slot(&mut self.bus, step.address(base))?.inside_it().quick();
@@ -71,15 +71,12 @@ impl Machine {
             None if others.is_empty() => return None,
             None => {}
         }
-        let past = |op, imm, steps: &[Step]| {
-            let slot = Slot { op, imm, aux: steps.len() as u32, ..it.slot };
-            it.with(slot)
-        };
+        let past = |op, steps: &[Step]| it.with(Slot { op, aux: steps.len() as u32, ..it.slot });
         if !otherwise.is_empty() {
-            then.push(past(Op::Hop, 0, &otherwise));
+            then.push(past(Op::Hop, &otherwise));
         }
         let mut either = Vec::with_capacity(1 + then.len() + otherwise.len());
-        either.push(past(Op::EitherIt, condition, &then));
+        either.push(past(Op::either(condition)?, &then));
         either.extend(then);
         either.extend(otherwise);
         Some((either, others))

@@ -133,7 +133,8 @@ both! {
     CmpI CmpR SubsI SubsR AddsI AddsR TstI TstR MovsI MovsR MovsLsl MovsLsr;
     Beq Bne Bcs Bcc Bhi Bls Bge Blt Bgt Ble
     FollowEq FollowNe FollowCs FollowCc FollowHi FollowLs FollowGe FollowLt FollowGt FollowLe
-    FollowIt EitherIt
+    FollowIt EitherEq EitherNe EitherCs EitherCc EitherMi EitherPl EitherHi EitherLs
+    EitherGe EitherLt EitherGt EitherLe
 }
 
 fn run_two<'a, const FIRST: u16, const SECOND: u16>(

@@ -195,6 +195,14 @@ impl Machine {
                 }
             }};
         }
+        /// An IT whose condition leads past some slots, or not.
+        macro_rules! either_if {
+            ($condition:expr) => {{
+                if !$condition {
+                    at.hop(s.aux);
+                }
+            }};
+        }
         /// What the quick way does not lead through.
         macro_rules! seldom {
             ($act:expr) => {{
@@ -744,11 +752,20 @@ impl Machine {
                     return Ok(Flow::Leave);
                 }
             }
-            Op::EitherIt => {
-                if !self.cpu.condition_of(s.imm as u8) {
-                    at.hop(s.aux);
-                }
-            }
+            Op::EitherEq => either_if!(self.cpu.is_zero()),
+            Op::EitherNe => either_if!(!self.cpu.is_zero()),
+            Op::EitherCs => either_if!(self.cpu.c),
+            Op::EitherCc => either_if!(!self.cpu.c),
+            Op::EitherMi => either_if!(self.cpu.condition(4)),
+            Op::EitherPl => either_if!(self.cpu.condition(5)),
+            Op::EitherVs => either_if!(self.cpu.condition(6)),
+            Op::EitherVc => either_if!(self.cpu.condition(7)),
+            Op::EitherHi => either_if!(self.cpu.condition(8)),
+            Op::EitherLs => either_if!(self.cpu.condition(9)),
+            Op::EitherGe => either_if!(self.cpu.condition(10)),
+            Op::EitherLt => either_if!(self.cpu.condition(11)),
+            Op::EitherGt => either_if!(self.cpu.condition(12)),
+            Op::EitherLe => either_if!(self.cpu.condition(13)),
             Op::Hop => at.hop(s.aux),
             Op::Guarded => {
                 seldom!(flow!(self.aside(at.pass(), |machine| machine.execute_guarded(s))));

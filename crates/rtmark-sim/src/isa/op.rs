@@ -168,9 +168,13 @@ operations! {
     /// `FollowIt`, an IT whose condition is expected to hold (`aux` = 1) or not to hold: to be
     /// as expected, the condition in the upper half of `imm` holds;
     /// `Skip`, one in an IT block whose condition does not hold. Where it makes no difference to
-    /// anything else which instructions of an IT block are executed, `EitherIt` leads past `aux`
-    /// slots unless the condition in the upper half of `imm` holds, and `Hop` always does.
-    Prepared { Line, FollowIt, Skip, EitherIt, Hop, }
+    /// anything else which instructions of an IT block are executed, `EitherEq` and its kin
+    /// lead past `aux` slots unless their condition holds, and `Hop` always does.
+    Prepared {
+        Line, FollowIt, Skip, Hop,
+        EitherEq, EitherNe, EitherCs, EitherCc, EitherMi, EitherPl, EitherVs, EitherVc,
+        EitherHi, EitherLs, EitherGe, EitherLt, EitherGt, EitherLe,
+    }
     /// The same of a [`Shifted`](Self::Shifted) operation whose shift is of a known type.
     Quick {
         MovLsl, MovLsr, MovAsr, MovsLsl, MovsLsr, MovsAsr, AddLsl, AddLsr, AddAsr, SubLsl, OrrLsl,
@@ -212,6 +216,27 @@ impl Op {
             Self::Pop | Self::Ldm => Self::FollowPop,
             _ => return None,
         })
+    }
+
+    /// What leads either way where a condition other than AL holds or not.
+    pub fn either(condition: u8) -> Option<Self> {
+        const BY_CONDITION: [Op; 14] = [
+            Op::EitherEq,
+            Op::EitherNe,
+            Op::EitherCs,
+            Op::EitherCc,
+            Op::EitherMi,
+            Op::EitherPl,
+            Op::EitherVs,
+            Op::EitherVc,
+            Op::EitherHi,
+            Op::EitherLs,
+            Op::EitherGe,
+            Op::EitherLt,
+            Op::EitherGt,
+            Op::EitherLe,
+        ];
+        BY_CONDITION.get(usize::from(condition)).copied()
     }
 
     /// What it is done by where the second operand's shift is known to be LSL, LSR or ASR.
