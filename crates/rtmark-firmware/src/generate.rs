@@ -133,7 +133,7 @@ mod tests {
 
     #[test]
     fn a_soc_without_flash_is_refused() {
-        let text = include_str!("../../../socs/stm32c031.toml")
+        let text = include_str!("../../../socs/generic-cortex-m0plus.toml")
             .replace("\"flash\"", "\"ram\"")
             .replace("\"FLASH\"", "\"ROM\"");
         let soc = Soc::from_toml(&text).expect("a soc still");
