@@ -254,7 +254,7 @@ fn far_pages(address: u32, steps: &[Step]) -> Box<[u32]> {
     let page_of = |address: u32| address & !(PAGE_BYTES - 1);
     let mut pages: Vec<u32> = Vec::new();
     for step in steps {
-        let first = address.wrapping_add_signed(step.begin.offset.into());
+        let first = step.address(address);
         for at in [first, first.wrapping_add(u32::from(step.slot.size()) - 2)] {
             if page_of(at) != page_of(address) && !pages.contains(&page_of(at)) {
                 pages.push(page_of(at));

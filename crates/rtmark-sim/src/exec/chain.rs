@@ -140,36 +140,37 @@ both! {
 fn run_two<'a, const FIRST: u16, const SECOND: u16>(
     machine: &mut Machine,
     pass: &mut Pass<'a>,
-    mut rest: Iter<'a, Step>,
+    rest: Iter<'a, Step>,
 ) -> Ending {
-    let all = rest.clone();
-    let Some(step) = rest.next() else { return end(machine, pass, rest) };
-    let mut at = Turn { pass, step, rest };
-    match machine.perform(const { Op::ALL[FIRST as usize] }, Way::Quick, false, &mut at) {
-        Ok(Flow::Next) => run_one::<SECOND, false>(machine, at.pass, at.rest),
-        _ => run_whole::<FIRST, false>(machine, at.pass, all),
-    }
+    run_before::<FIRST, false>(machine, pass, rest, |machine, at| {
+        run::<SECOND, false>(machine, at.pass, at.rest)
+    })
 }
 
+#[inline(always)]
 fn run<'a, const OP: u16, const SP: bool>(
     machine: &mut Machine,
     pass: &mut Pass<'a>,
     rest: Iter<'a, Step>,
 ) -> Ending {
-    run_one::<OP, SP>(machine, pass, rest)
+    run_before::<OP, SP>(machine, pass, rest, |machine, at| {
+        (at.step.next)(machine, at.pass, at.rest)
+    })
 }
 
+/// Executes an operation the quick way, and goes on by `next` where it leads to the end.
 #[inline(always)]
-fn run_one<'a, const OP: u16, const SP: bool>(
+fn run_before<'a, const OP: u16, const SP: bool>(
     machine: &mut Machine,
     pass: &mut Pass<'a>,
     mut rest: Iter<'a, Step>,
+    next: impl FnOnce(&mut Machine, Turn<'_, 'a>) -> Ending,
 ) -> Ending {
     let all = rest.clone();
     let Some(step) = rest.next() else { return end(machine, pass, rest) };
     let mut at = Turn { pass, step, rest };
     match machine.perform(const { Op::ALL[OP as usize] }, Way::Quick, SP, &mut at) {
-        Ok(Flow::Next) => (at.step.next)(machine, at.pass, at.rest),
+        Ok(Flow::Next) => next(machine, at),
         Ok(Flow::Aside) => run_whole::<OP, SP>(machine, at.pass, all),
         outcome => {
             at.pass();
