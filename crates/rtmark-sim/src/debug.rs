@@ -6,6 +6,7 @@
 use crate::image::Image;
 use crate::isa::{Disassembly, is_wide};
 use crate::machine::{LoadError, Machine, NoMemory, Register};
+use crate::stop::InternalError;
 use crate::timing::pace::FACTS;
 
 /// The link register of a function that [`Machine::load_and_call`] has called: as
@@ -60,6 +61,21 @@ impl Machine {
             stops.remove(at);
             self.code.forget_all();
         }
+    }
+
+    /// The mistake of the simulator that was met, if one was: see
+    /// [`Stop::Internal`](crate::Stop::Internal).
+    pub fn internal_error(&self) -> Option<&InternalError> {
+        self.failed.as_deref()
+    }
+
+    /// Has the pipeline's model of this machine and its clones stall at the instruction at an
+    /// address. For tests of what becomes of a mistake of the simulator's, which cannot be had
+    /// otherwise; of cores without such a model nothing comes of it.
+    #[doc(hidden)]
+    pub fn sabotage(&mut self, address: u32) {
+        self.pace.sabotage(address);
+        self.code.forget_all();
     }
 
     /// Stores a word as privileged code would, in no time: also to the core's own

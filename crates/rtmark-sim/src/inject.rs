@@ -100,6 +100,11 @@ impl Machine {
     /// # Errors
     /// Whatever would have ended a run.
     pub fn advance(&mut self, until: Cycles) -> Result<Advance, Stop> {
+        let result = self.advance_once(until);
+        self.unless_failed(result)
+    }
+
+    fn advance_once(&mut self, until: Cycles) -> Result<Advance, Stop> {
         if self.limit != until.0 {
             self.limit = until.0;
             self.attend_soon();
@@ -385,6 +390,9 @@ impl Kept {
         let went = std::mem::take(&mut machine.trial) == Trial::Goes;
         if !went {
             machine.renew_pace();
+        }
+        if machine.failed.is_some() {
+            machine.attend_soon();
         }
         went
     }

@@ -108,6 +108,6 @@ pub use soc::{
     MemoryKind, MemoryTiming, Peripheral, PeripheralClock, PeripheralKind, Program, Scale, Soc,
     SocError,
 };
-pub use stop::{ExitStatus, FaultKind, FaultPolicy, FaultReport, Stop, Transfer};
+pub use stop::{ExitStatus, FaultKind, FaultPolicy, FaultReport, InternalError, Stop, Transfer};
 pub use timing::{Score, TIMING_MODEL};
 pub use watch::{Hit, Watch, WatchId};

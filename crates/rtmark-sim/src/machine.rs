@@ -22,7 +22,7 @@ use crate::rtt::Rtt;
 use crate::semihosting::FileCalls;
 use crate::slow::SlowLines;
 use crate::soc::Soc;
-use crate::stop::FaultPolicy;
+use crate::stop::{FaultPolicy, InternalError};
 use crate::system::System;
 use crate::timing::pace::{self, Pace};
 use crate::timing::pipeline;
@@ -135,6 +135,8 @@ pub struct Machine {
     pub(crate) gave_way: u64,
     /// Whether all of this is about to be taken back.
     pub(crate) trial: Trial,
+    /// The mistake of the simulator that ends the run.
+    pub(crate) failed: Option<Box<InternalError>>,
     /// How the pipeline stands: see [`crate::timing::pace`].
     pub(crate) word: u32,
     pub(crate) pace: Pace,
@@ -274,6 +276,7 @@ impl Machine {
             lead: Self::lead(soc, rules),
             gave_way: 0,
             trial: Trial::No,
+            failed: None,
             word: pace::refilling(true),
             pace: Pace::new(rules.pipeline, slow.memory()),
             slow,
@@ -393,6 +396,7 @@ impl Machine {
         self.slow.reset();
         (self.cycles, self.instructions, self.deadline) = (0, 0, 0);
         self.gave_way = 0;
+        self.failed = None;
         self.word = self.refilling();
         (self.exclusive, self.event, self.reset_requested) = (false, false, false);
         self.watches.masking.reset();

@@ -90,6 +90,11 @@ impl Machine {
     /// As [`Machine::run`], with everything told to an observer on the way. Between two
     /// calls of the observer's methods lies whatever the core waited for.
     pub fn run_observed(&mut self, until: Cycles, observer: &mut impl Observer) -> Stop {
+        let stop = self.run_on_observed(until, observer);
+        self.reason(stop)
+    }
+
+    fn run_on_observed(&mut self, until: Cycles, observer: &mut impl Observer) -> Stop {
         self.limit = until.0;
         self.deadline = 0;
         loop {
@@ -144,6 +149,11 @@ impl Machine {
     /// Whatever would have ended a run, with no instruction executed unless it is the
     /// instruction that ends it.
     pub fn step(&mut self, until: Cycles) -> Result<(), Stop> {
+        let result = self.step_once(until);
+        self.unless_failed(result)
+    }
+
+    fn step_once(&mut self, until: Cycles) -> Result<(), Stop> {
         self.limit = until.0;
         loop {
             self.reach_next();

@@ -41,6 +41,25 @@ impl Machine {
     ///
     /// The count may pass `until` by what the last instruction or exception took.
     pub fn run(&mut self, until: Cycles) -> Stop {
+        let stop = self.run_on(until);
+        self.reason(stop)
+    }
+
+    /// Why a run really ends: a mistake of the simulator goes before whatever else is seen in
+    /// the same instruction.
+    pub(crate) fn reason(&self, stop: Stop) -> Stop {
+        self.failed.clone().map_or(stop, Stop::Internal)
+    }
+
+    /// The same for what may end a run.
+    pub(crate) fn unless_failed<T>(&self, result: Result<T, Stop>) -> Result<T, Stop> {
+        match &self.failed {
+            None => result,
+            Some(error) => Err(Stop::Internal(error.clone())),
+        }
+    }
+
+    fn run_on(&mut self, until: Cycles) -> Stop {
         self.limit = until.0;
         self.deadline = 0;
         // Held apart from the machine, so that slots can be borrowed while it changes.
@@ -494,6 +513,9 @@ impl Machine {
 
     /// Lets one thing happen that is no instruction, if one is due; answers what is due then.
     pub(crate) fn attend_once(&mut self) -> Result<Due, Stop> {
+        if let Some(error) = &self.failed {
+            return Err(Stop::Internal(error.clone()));
+        }
         self.pass_time(self.cycles);
         if self.cycles >= self.rtt.next() {
             self.serve_rtt();

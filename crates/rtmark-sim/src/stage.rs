@@ -5,6 +5,8 @@
 //! execution shows: conditions, waits of memories, accesses in parts, slow operations,
 //! and when the pipeline runs empty or begins anew. Other cores pass by.
 
+use rtmark_units::Cycles;
+
 use crate::block::{Block, Course, Pass, Step};
 use crate::bus::Place;
 use crate::cpu::is_ici;
@@ -12,9 +14,10 @@ use crate::exec::partial::rest;
 use crate::inject::Trial;
 use crate::isa::{Op, Slot};
 use crate::machine::{Machine, NOT_FETCHED, Progress};
+use crate::stop::InternalError;
 use crate::timing::Describe;
 use crate::timing::pace::{self, ENTERED, Entered, Incoming, TAKEN};
-use crate::timing::pipeline::{Bus, Condition};
+use crate::timing::pipeline::{Bus, Condition, Stalled};
 
 impl Machine {
     /// Notes the bus of a data access, unless it is the one that most accesses take.
@@ -158,10 +161,35 @@ impl Machine {
             step.bus = if slot.op.is_literal() { Bus::of(slot.imm) } else { self.data_bus };
         }
         let incoming = Incoming { step, size: slot.size().into(), target: slot.imm };
-        match ici {
+        let entered = match ici {
             None => self.pace.enter(pc, word, &incoming),
             Some(_) => self.pace.enter_rest(pc, word, &incoming),
+        };
+        entered.unwrap_or_else(|stalled| {
+            self.fail(pc, &stalled);
+            None
+        })
+    }
+
+    /// Notes that the pipeline cannot go on, whose figures are of no use from now on: the run
+    /// ends at the next look at anything but instructions, which is due at once.
+    #[cold]
+    #[inline(never)]
+    fn fail(&mut self, pc: u32, stalled: &Stalled) {
+        if self.trial != Trial::No {
+            self.trial = Trial::Failed;
         }
+        if self.failed.is_none() {
+            self.failed = Some(Box::new(InternalError {
+                pc,
+                instruction: self.disassembly(pc).map(|text| {
+                    format!("{} {}", text.mnemonic, text.operands).trim_end().to_owned()
+                }),
+                cycle: Cycles(self.cycles),
+                state: stalled.to_string(),
+            }));
+        }
+        self.attend_soon();
     }
 
     /// Lets the next instruction enter the execute stage, wherever it is from.
@@ -186,8 +214,8 @@ impl Machine {
         let entered = self.enter(describe, pc, word).unwrap_or_else(|| {
             self.renew_pace();
             let word = pace::with_condition(self.word, condition);
-            // Nothing is full that has just been emptied, and what a trial comes to where it
-            // fails is of no use.
+            // Nothing is full that has just been emptied, and what a trial or a run comes to
+            // where it fails is of no use.
             self.enter(describe, pc, word).unwrap_or(Entered { word, cost: 1 })
         });
         self.cycles += u64::from(entered.cost);
@@ -197,6 +225,9 @@ impl Machine {
     /// Begins to number the pipeline's states anew, and forgets the courses that have the
     /// old numbers.
     pub(crate) fn renew_pace(&mut self) {
+        if self.failed.is_some() {
+            return;
+        }
         if self.trial != Trial::No {
             // What it began with has an old number, too.
             self.trial = Trial::Failed;
@@ -226,17 +257,27 @@ impl Machine {
     /// Lets the newest instruction leave the execute stage before an exception.
     pub(crate) fn drain(&mut self) {
         if self.rules.describe.is_some() {
-            self.cycles += self.pace.drain(self.cpu.pc, self.word);
+            let pc = self.cpu.pc;
+            match self.pace.drain(pc, self.word) {
+                Ok(cycles) => self.cycles += cycles,
+                Err(stalled) => self.fail(pc, &stalled),
+            }
         }
     }
 
     /// The cycle in which the executing instruction's data access takes place.
     #[inline(always)]
     pub(crate) fn data_phase(&mut self) -> u64 {
-        match self.rules.describe {
-            Some(_) => self.cycles + self.pace.data_phase(self.cpu.pc, self.word),
-            None => self.cycles + 1,
-        }
+        let pc = self.cpu.pc;
+        let taken = match self.rules.describe {
+            Some(_) => self.pace.data_phase(pc, self.word),
+            None => Ok(1),
+        };
+        self.cycles
+            + taken.unwrap_or_else(|stalled| {
+                self.fail(pc, &stalled);
+                1
+            })
     }
 
     /// Brings the cycle count to where the next instruction enters the execute stage.

@@ -144,6 +144,31 @@ impl fmt::Display for FaultReport {
     }
 }
 
+/// A mistake of the simulator, by which no figure of the run can be trusted: the pipeline's
+/// model never lets an instruction go on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InternalError {
+    /// The instruction at which it was seen: the next one, or one that the program may come to
+    /// soon, as pieces of code are worked out in advance.
+    pub pc: u32,
+    /// Its disassembly, where there is an instruction.
+    pub instruction: Option<String>,
+    /// When it was seen.
+    pub cycle: Cycles,
+    /// How the pipeline stood.
+    pub state: String,
+}
+
+impl fmt::Display for InternalError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the pipeline's model cannot go on at pc {:#010x}", self.pc)?;
+        if let Some(instruction) = &self.instruction {
+            write!(f, " `{instruction}`")?;
+        }
+        write!(f, ", as seen in cycle {}: {}", self.cycle.0, self.state)
+    }
+}
+
 /// Why [`Machine::run`](crate::Machine::run) came back.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -169,6 +194,9 @@ pub enum Stop {
     /// The program asked for a system reset; [`Machine::reset`](crate::Machine::reset)
     /// performs it.
     ResetRequested,
+    /// The simulator is wrong, so that no figure of this run counts. Every further run ends
+    /// with it, too, until a reset.
+    Internal(Box<InternalError>),
 }
 
 /// What happens when a fault would enter HardFault.

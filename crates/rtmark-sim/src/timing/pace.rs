@@ -14,7 +14,7 @@ use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::pipeline::{
-    Bus, Condition, Core, Facts, Far, Pipeline, Reads, SlowMemory, Step, Unit, has,
+    Bus, Condition, Core, Facts, Far, Pipeline, Reads, SlowMemory, Stalled, Step, Unit, has,
 };
 
 /// Facts of the instruction that executes, in a word's low bits: the bus of its data access
@@ -116,6 +116,8 @@ pub struct Pace {
     /// What has been worked out of [`Pace::drain`] and [`Pace::data_phase`].
     drains: Lately,
     data_phases: Lately,
+    /// The address of an instruction that is never let enter.
+    sabotaged: Option<u32>,
 }
 
 /// Cycles by the address and the word that they were worked out for, the latest ones.
@@ -123,15 +125,19 @@ pub struct Pace {
 struct Lately(Vec<(u64, u32)>);
 
 impl Lately {
-    fn get(&mut self, key: u64, work_out: impl FnOnce() -> u32) -> u64 {
+    fn get(
+        &mut self,
+        key: u64,
+        work_out: impl FnOnce() -> Result<u32, Stalled>,
+    ) -> Result<u64, Stalled> {
         if self.0.is_empty() {
             self.0 = vec![(NOTHING.key, 0); LATELY];
         }
         let entry = &mut self.0[place(key) % LATELY];
         if entry.0 != key {
-            *entry = (key, work_out());
+            *entry = (key, work_out()?);
         }
-        entry.1.into()
+        Ok(entry.1.into())
     }
 }
 
@@ -144,6 +150,7 @@ impl Clone for Pace {
             recent: Vec::new(),
             drains: Lately::default(),
             data_phases: Lately::default(),
+            sabotaged: self.sabotaged,
         }
     }
 }
@@ -358,7 +365,14 @@ impl Pace {
             recent: Vec::new(),
             drains: Lately::default(),
             data_phases: Lately::default(),
+            sabotaged: None,
         }
+    }
+
+    /// Lets the pipeline stall at an instruction, for tests of what becomes of that.
+    pub fn sabotage(&mut self, pc: u32) {
+        self.sabotaged = Some(pc);
+        self.forget();
     }
 
     fn tables(&self) -> MutexGuard<'_, Tables> {
@@ -379,7 +393,7 @@ impl Pace {
     /// Forgets all states but the one of a word: answers its new word.
     pub fn renew(&mut self, word: u32) -> u32 {
         let stage = self.tables().stage(word).clone();
-        *self = Self::new(self.core, self.slow);
+        *self = Self { sabotaged: self.sabotaged, ..Self::new(self.core, self.slow) };
         self.tables().numbered(word, stage)
     }
 
@@ -394,20 +408,42 @@ impl Pace {
 
     /// Lets the instruction at `pc` enter the execute stage, and remembers what comes of it;
     /// `None` when the tables are full.
-    pub fn enter(&mut self, pc: u32, word: u32, incoming: &Incoming) -> Option<Entered> {
-        let entered = self.enter_rest(pc, word, incoming)?;
+    ///
+    /// # Errors
+    /// When the pipeline never lets it enter.
+    pub fn enter(
+        &mut self,
+        pc: u32,
+        word: u32,
+        incoming: &Incoming,
+    ) -> Result<Option<Entered>, Stalled> {
+        let Some(entered) = self.enter_rest(pc, word, incoming)? else { return Ok(None) };
         if self.recent.is_empty() {
             self.recent = vec![NOTHING; RECENT];
         }
         let key = key(pc, word);
         self.recent[place(key)] = Recent { key, entered };
-        Some(entered)
+        Ok(Some(entered))
     }
 
     /// The same for an instruction that is only gone on with, which is not remembered.
-    pub fn enter_rest(&self, pc: u32, word: u32, incoming: &Incoming) -> Option<Entered> {
+    ///
+    /// # Errors
+    /// When the pipeline never lets it enter.
+    pub fn enter_rest(
+        &self,
+        pc: u32,
+        word: u32,
+        incoming: &Incoming,
+    ) -> Result<Option<Entered>, Stalled> {
+        if self.sabotaged == Some(pc) {
+            return Err(Stalled { state: "sabotaged".into() });
+        }
         let mut tables = self.tables();
-        if tables.are_full() { None } else { Some(tables.work_out(pc, word, incoming)) }
+        if tables.are_full() {
+            return Ok(None);
+        }
+        tables.work_out(pc, word, incoming).map(Some)
     }
 
     /// The word with the write buffer switched on or off.
@@ -428,7 +464,10 @@ impl Pace {
 
     /// Cycles from the newest instruction's entry until it has left the execute stage, where
     /// the next one would be at `pc`.
-    pub fn drain(&mut self, pc: u32, word: u32) -> u64 {
+    ///
+    /// # Errors
+    /// When it never leaves.
+    pub fn drain(&mut self, pc: u32, word: u32) -> Result<u64, Stalled> {
         let tables = &self.tables;
         self.drains.get(key(pc, word), || {
             let mut pipeline = lock(tables).stage(word).next.clone();
@@ -439,7 +478,10 @@ impl Pace {
 
     /// Cycles from the newest instruction's entry to the cycle in which its access to the
     /// core's own registers takes place.
-    pub fn data_phase(&mut self, pc: u32, word: u32) -> u64 {
+    ///
+    /// # Errors
+    /// When its access never takes place.
+    pub fn data_phase(&mut self, pc: u32, word: u32) -> Result<u64, Stalled> {
         let tables = &self.tables;
         self.data_phases.get(key(pc, word), || {
             let mut pipeline = lock(tables).stage(word).next.clone();
@@ -517,7 +559,7 @@ impl Tables {
     }
 
     /// Works out one step, cycle by cycle.
-    fn work_out(&mut self, pc: u32, word: u32, incoming: &Incoming) -> Entered {
+    fn work_out(&mut self, pc: u32, word: u32, incoming: &Incoming) -> Result<Entered, Stalled> {
         let facts = facts(word);
         let stage = self.stage(word);
         let mut pipeline = match &stage.taken {
@@ -536,11 +578,11 @@ impl Tables {
             _ => (target, false),
         };
         let mut other = (step.unit == Unit::Conditional).then(|| Box::new(pipeline.clone()));
-        let cost = pipeline.advance(pc, &step, condition, always, target);
+        let cost = pipeline.advance(pc, &step, condition, always, target)?;
         if step.is(has::AIMED) {
             other = Some(Box::new(pipeline.clone()));
         } else if let Some(other) = &mut other {
-            other.advance(pc, &step, condition, true, target);
+            other.advance(pc, &step, condition, true, target)?;
         }
         let jumps = always && condition != Condition::Failed;
         pipeline.leave_from(
@@ -552,6 +594,6 @@ impl Tables {
         }
         self.steps += 1;
         let number = self.number(Stage { next: pipeline, taken: other });
-        Entered { word: number << STATE_SHIFT, cost }
+        Ok(Entered { word: number << STATE_SHIFT, cost })
     }
 }

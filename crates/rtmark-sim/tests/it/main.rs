@@ -12,6 +12,7 @@ mod float_stacking;
 mod give_way;
 mod hostile;
 mod inject;
+mod internal_error;
 mod loops;
 mod masking;
 mod mpu;

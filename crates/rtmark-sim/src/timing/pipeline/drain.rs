@@ -1,13 +1,19 @@
 //! The pipeline with nothing more to decode: before exceptions, and up to a data access.
 
-use super::{Decoding, Pipeline, Step};
+use super::{Decoding, LONGEST_WAIT, Pipeline, Stalled, Step};
 
 impl Pipeline {
     /// Runs without anything more to decode until the execute stage is empty: how long.
-    pub fn drain(&mut self) -> u32 {
+    ///
+    /// # Errors
+    /// When it never is, which is a mistake of this model.
+    pub fn drain(&mut self) -> Result<u32, Stalled> {
         let (mut jump, mut disable) = (None, false);
         let mut cycles = 0;
-        while self.main.is_some() && cycles < 100 {
+        while self.main.is_some() {
+            if cycles > LONGEST_WAIT {
+                return Err(self.stalled("the execute stage is to become empty"));
+            }
             for piped in [false, true] {
                 let slot = if piped { self.piped } else { self.main };
                 if let Some(mut at) = slot.filter(|at| !at.done) {
@@ -20,19 +26,22 @@ impl Pipeline {
             self.edge(outcome);
             cycles += 1;
         }
-        cycles
+        Ok(cycles)
     }
 
     /// When the last data transfer that the newest instruction asked for is in its data phase,
     /// in cycles from its entry: for reading counters.
-    pub fn data_phase(&self) -> u32 {
+    ///
+    /// # Errors
+    /// When it never is, which is a mistake of this model.
+    pub fn data_phase(&self) -> Result<u32, Stalled> {
         let mut later = self.clone();
         later.wait_for_data()
     }
 
-    fn wait_for_data(&mut self) -> u32 {
+    fn wait_for_data(&mut self) -> Result<u32, Stalled> {
         // The newest instruction has entered; the address goes out now.
-        let Some(mut newest) = self.piped.or(self.main) else { return 0 };
+        let Some(mut newest) = self.piped.or(self.main) else { return Ok(0) };
         let mut cycles = 0;
         let mut out = false;
         loop {
@@ -44,8 +53,11 @@ impl Pipeline {
             let outcome = self.run_buses(0, &mut decoding, &Step::default(), 0);
             self.edge(outcome);
             cycles += 1;
-            if self.data_address.is_none() || cycles > 40 {
-                return cycles;
+            if self.data_address.is_none() {
+                return Ok(cycles);
+            }
+            if cycles > LONGEST_WAIT {
+                return Err(self.stalled("an address is to go out on the data bus"));
             }
         }
     }

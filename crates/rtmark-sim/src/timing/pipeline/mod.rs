@@ -22,9 +22,11 @@ mod edge;
 mod execute;
 mod fetch;
 mod lines;
+mod stalled;
 mod step;
 
 pub use lines::{Far, Reads, SlowMemory};
+pub use stalled::{LONGEST_WAIT, Stalled};
 pub use step::{Bus, Condition, Facts, Step, Unit, has};
 
 use lines::Buffered;
@@ -371,6 +373,9 @@ impl Pipeline {
 
     /// Runs until `step`, at `pc`, enters the execute stage: the cycles from the entry of
     /// the one before.
+    ///
+    /// # Errors
+    /// When it never does, which is a mistake of this model.
     pub fn advance(
         &mut self,
         pc: u32,
@@ -378,11 +383,11 @@ impl Pipeline {
         condition: Condition,
         taken: bool,
         target: u32,
-    ) -> u32 {
+    ) -> Result<u32, Stalled> {
         let skipped = condition == Condition::Failed;
         let taken = taken && !skipped;
         if step.is(has::IT) && std::mem::take(&mut self.folded) {
-            return 0;
+            return Ok(0);
         }
         self.folded = false;
         let mut decoding = Decoding::Waiting;
@@ -393,8 +398,8 @@ impl Pipeline {
         let mut cycles = 0;
         loop {
             cycles += 1;
-            if cycles > 400 {
-                return cycles;
+            if cycles > LONGEST_WAIT {
+                return Err(self.stalled(format_args!("{decoding:?} to decode {step:?}")));
             }
             let mut jump = None;
             let mut speculative = None;
@@ -578,7 +583,7 @@ impl Pipeline {
             self.shift(shift);
             if moved {
                 self.folded = folded;
-                return cycles - u32::from(std::mem::take(&mut self.paid));
+                return Ok(cycles - u32::from(std::mem::take(&mut self.paid)));
             }
         }
     }
