@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use rtmark_sim::{Cycles, FaultPolicy, Machine, Observer, Soc};
+use rtmark_sim::{Bound, Cycles, FaultPolicy, Machine, Observer, Soc, Stop, Taken};
 
 struct Nobody;
 
@@ -36,4 +36,7 @@ fuzz_target!(|input: (u8, u32, u32, &[u8])| {
     assert_eq!(stop, told);
     assert_eq!(machine.cycles(), observed.cycles());
     let _ = machine.step(Cycles(30_000));
+    assert!(!matches!(stop, Stop::Internal(_)), "{stop:?}");
+    assert_eq!(machine.internal_error(), None);
+    assert_eq!(Bound::of(&soc).excess(&Taken::from(&machine)), None);
 });

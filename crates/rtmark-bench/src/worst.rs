@@ -34,7 +34,7 @@ pub fn points_per_second(soc: &Soc, elf: &[u8]) -> Result<(f64, f64), Box<dyn Er
     let (mut points, mut tries) = (0.0_f64, 0.0_f64);
     for _ in 0..ROUNDS {
         let start = Instant::now();
-        let found = pool.install(|| search(&path, &control, Findings::default(), |_| {}));
+        let found = pool.install(|| search(&path, &control, Findings::default(), |_| {}))?;
         let seconds = start.elapsed().as_secs_f64();
         points = points.max(found.points as f64 / seconds);
         tries = tries.max((found.tried + found.followed) as f64 / seconds);

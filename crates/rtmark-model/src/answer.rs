@@ -53,6 +53,8 @@ impl Answer {
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum FailureKind {
+    /// The simulator was wrong, or brought a figure that no core could take.
+    Internal,
     /// A compiler, a linker or a board is missing.
     ToolMissing,
     /// The firmware could not be built, or does not hold what the catalogue asks for.
@@ -70,6 +72,7 @@ pub enum FailureKind {
 impl fmt::Display for FailureKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
+            Self::Internal => "rtmark itself is wrong",
             Self::ToolMissing => "a tool or device is missing",
             Self::Build => "the firmware was not built",
             Self::Load => "the firmware does not fit the soc",

@@ -11,6 +11,7 @@ use rtmark_units::{Cycles, Hertz};
 use crate::described::{self, Described, FileError, FileKind};
 use crate::judge::{Clocked, Ended, judge};
 use crate::measure::Measured;
+use crate::mistake;
 use crate::run::{Ending, SLICE, Session};
 use crate::socs::{self, SocFile};
 
@@ -257,6 +258,7 @@ pub fn rehearse(
             let ended = Ended { told, well: true, place: &place };
             judge(&console, ended, image, scenario)
         }
+        Ending::Internal(_) => Err(fail(FailureKind::Internal, told, &mistake::hint(), &console)),
         Ending::Limit => {
             let hint = "see whether the firmware without clocked probes ends";
             Err(fail(FailureKind::Budget, told, hint, &[]))

@@ -11,7 +11,8 @@ use rtmark_sim::Soc;
 use rtmark_units::Cycles;
 
 use crate::measure::{Manner, Measured, Notes, Probed, measure_noting};
-use crate::run::Session;
+use crate::mistake;
+use crate::run::{Ending, Session};
 
 /// Cycles before a span from which on the run is observed, to know where it is when the
 /// span begins. The run may pass a limit by an instruction or the entry of an exception.
@@ -75,9 +76,16 @@ pub fn explain(
     });
     let symbols = probed.image.symbols();
     let mut attribution = Attribution::new(&session.machine, symbols, from, to);
-    session.run_observed(to.saturating_add(LEAD), &mut attribution, |machine| {
+    let ending = session.run_observed(to.saturating_add(LEAD), &mut attribution, |machine| {
         machine.take_console();
     });
+    if let Ending::Internal(error) = ending {
+        return Err(Failure {
+            kind: FailureKind::Internal,
+            hint: mistake::hint(),
+            ..fail(mistake::told(&error, &probed.image, &probed.elf))
+        });
+    }
     let cost = attribution.cost();
     Ok(Explained { measured, sample: sample as u64, began: from, cost })
 }

@@ -9,6 +9,7 @@ use rtmark_units::Cycles;
 
 use crate::images::failure_of;
 use crate::measure::Probed;
+use crate::mistake;
 use crate::run::{Ending, Session};
 
 /// Runs a scenario to its end and tells how much of their stacks its tasks and interrupts
@@ -38,6 +39,10 @@ pub fn stacks(
     });
     match ending {
         Ending::Exit(_) => Ok(stacks.uses()),
+        Ending::Internal(error) => Err(Failure {
+            hint: mistake::hint(),
+            ..fail(FailureKind::Internal, mistake::told(&error, &probed.image, &probed.elf))
+        }),
         other => Err(fail(FailureKind::Budget, session.tell(&other))),
     }
 }

@@ -28,6 +28,7 @@ mod judge;
 mod ledger;
 pub mod machines;
 mod measure;
+pub mod mistake;
 mod pair;
 mod plan;
 mod platform;

@@ -7,9 +7,10 @@ use rtmark_firmware::select;
 use rtmark_model::{
     Basis, Exact, Failure, FailureKind, Samples, Scenario, ScenarioId, Unpaired, visible,
 };
-use rtmark_sim::{Image, Machine, MaskedInterval, Soc, Watch, WatchId};
+use rtmark_sim::{Bound, Hit, Image, Machine, MaskedInterval, Soc, Taken, Watch, WatchId};
 use rtmark_units::Cycles;
 
+use crate::mistake;
 use crate::pair::{Edge, Moment, Pairing};
 use crate::run::{Ending, Session};
 
@@ -79,6 +80,11 @@ struct Watching<'a> {
     /// From when to when each sample took, where that is wanted.
     spans: Option<Vec<(Cycles, Cycles)>>,
     console: Vec<u8>,
+    bound: Bound,
+    /// What the span took by when it began that is open.
+    began: Option<Taken>,
+    /// What was wrong with the first sample that no core could take.
+    impossible: Option<String>,
 }
 
 impl<'a> Watching<'a> {
@@ -113,7 +119,26 @@ impl<'a> Watching<'a> {
             pairing: Pairing::default(),
             spans: (manner.notes == Notes::Spans).then(Vec::new),
             console: Vec::new(),
+            bound: Bound::of(machine.soc()),
+            began: None,
+            impossible: None,
         })
+    }
+
+    /// Compares a span with what it can take at most.
+    fn check(&mut self, edge: Edge, hit: &Hit) {
+        let now = Taken::from(hit);
+        let began = self.began.take();
+        match (edge, began) {
+            (Edge::Begin, _) => self.began = Some(now),
+            (Edge::End, Some(began)) if self.impossible.is_none() => {
+                let excess = self.bound.excess(&now.since(began));
+                self.impossible = excess.map(|excess| {
+                    format!("in the span that ends in cycle {} {excess}", hit.cycle.0)
+                });
+            }
+            (Edge::End, _) => {}
+        }
     }
 
     fn look(&mut self, machine: &mut Machine) {
@@ -123,6 +148,7 @@ impl<'a> Watching<'a> {
                 Basis::Instructions => hit.instructions.0,
                 Basis::Cycles | Basis::Ns => hit.cycle.0,
             };
+            self.check(edge, &hit);
             let at = Moment { count, ticks: hit.ticks, interrupts: hit.interrupts };
             let began = self.pairing.hit(&self.scenario.span, edge, at);
             if let (Some(began), Some(spans)) = (began, &mut self.spans) {
@@ -234,7 +260,7 @@ pub(crate) fn measure_noting(
     let fail = |kind, message: String, hint: &str, console: &[u8]| Failure {
         kind,
         message: format!("{message} [{}]", probed.path),
-        hint: hint.replace("{again}", &again),
+        hint: hint.replace("{again}", &again).replace("{mistake}", &mistake::hint()),
         console: visible(console),
     };
     let build = |message: String| {
@@ -260,12 +286,23 @@ pub(crate) fn measure_noting(
         advanced(machine.cycles());
     });
 
-    let told = session.tell(&ending);
+    let told = match &ending {
+        Ending::Internal(error) => mistake::told(error, &probed.image, &probed.elf),
+        other => session.tell(other),
+    };
+    let impossible = watching.impossible.take().or_else(|| {
+        let taken = Taken::from(&session.machine);
+        watching.bound.excess(&taken).map(|excess| format!("in the whole run {excess}"))
+    });
     let (hits, (samples, unpaired)) = (watching.pairing.hits(), watching.pairing.finish());
     let (console, spans) = (watching.console, watching.spans);
     let progress = progress(hits, samples.len());
     if let Some((kind, hint)) = cut_short(&ending) {
         return Err(fail(kind, format!("{told}; {progress}"), hint, &console));
+    }
+    if let Some(impossible) = impossible {
+        let message = format!("a figure of {} that no core could take: {impossible}", scenario.id);
+        return Err(fail(FailureKind::Internal, message, "{mistake}", &console));
     }
     let check = |message, hint| fail(FailureKind::Check, message, hint, &console);
     let verdict = verdict(id, point, &console)
@@ -306,6 +343,7 @@ fn cut_short(ending: &Ending) -> Option<(FailureKind, &'static str)> {
         Ending::Fault(_) | Ending::Lockup(_) | Ending::Breakpoint(_) | Ending::Reset => {
             Some((FailureKind::Fault, "`{again}` shows the same run by itself"))
         }
+        Ending::Internal(_) => Some((FailureKind::Internal, "{mistake}")),
         Ending::Asleep => Some((FailureKind::Budget, "see what it waits for with `{again}`")),
         Ending::Limit | Ending::Observer | Ending::Other(_) => Some((
             FailureKind::Budget,

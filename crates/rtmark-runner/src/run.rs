@@ -1,10 +1,12 @@
 //! Runs an image in the simulator and tells how that ended.
 
 use rtmark_sim::{
-    ExitStatus, FaultReport, FileCalls, Host, Image, LoadError, Machine, Observer, Register, Soc,
-    Stop,
+    ExitStatus, FaultReport, FileCalls, Host, Image, InternalError, LoadError, Machine, Observer,
+    Register, Soc, Stop,
 };
 use rtmark_units::Cycles;
+
+use crate::mistake;
 
 /// How many cycles the simulator runs before it is asked what has happened:
 /// often enough for progress to move, seldom enough to cost nothing.
@@ -30,6 +32,8 @@ pub enum Ending {
     Reset,
     /// Whoever observed the run ended it.
     Observer,
+    /// The simulator is wrong: no figure of the run counts.
+    Internal(Box<InternalError>),
     /// Something that this rtmark has no word for.
     Other(String),
 }
@@ -45,6 +49,7 @@ impl From<Stop> for Ending {
             Stop::Asleep => Self::Asleep,
             Stop::ResetRequested => Self::Reset,
             Stop::Observer => Self::Observer,
+            Stop::Internal(error) => Self::Internal(error),
             other => Self::Other(format!("{other:?}")),
         }
     }
@@ -170,6 +175,7 @@ impl<'a> Session<'a> {
                 )
             }
             Ending::Observer => format!("ended from outside at {}", self.here()),
+            Ending::Internal(error) => mistake::told(error, self.image, &[]),
             Ending::Other(text) => text.clone(),
         }
     }

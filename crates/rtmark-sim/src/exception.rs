@@ -213,7 +213,7 @@ impl Machine {
             self.cycles += u64::from(self.rules.tail_chain);
             self.spent.exceptions += u64::from(self.rules.tail_chain);
             let next = self.late_arrival(next, self.masks());
-            self.watches.returned(returning, self.cycles, self.instructions);
+            self.watches.returned(returning, self.counts());
             return self.begin_handler(next, exc_return);
         }
         let began = self.cycles;
@@ -228,7 +228,7 @@ impl Machine {
         }
         self.cycles += u64::from(self.rules.exit);
         self.spent.exceptions += (self.cycles - began).saturating_sub(UNCOUNTED);
-        self.watches.returned(returning, self.cycles, self.instructions);
+        self.watches.returned(returning, self.counts());
         self.refill();
         if to_thread && !nested && self.system.sleep_control & 2 != 0 {
             self.fall_asleep(Sleep::Interrupt);

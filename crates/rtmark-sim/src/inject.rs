@@ -236,6 +236,10 @@ impl Machine {
             let mut copy = self.clone();
             copy.pend_interrupt(interrupt, at);
             let _ = copy.advance(Cycles(u64::MAX));
+            if copy.failed.is_some() {
+                self.failed = copy.failed.take();
+                self.attend_soon();
+            }
             return (copy.gave_way != before).then_some(Tried::Unclear);
         };
         let kept = Kept::of(self);

@@ -53,6 +53,7 @@
 
 mod bit_band;
 mod block;
+mod bound;
 mod bus;
 mod code;
 mod cpu;
@@ -93,6 +94,7 @@ mod systick;
 mod timing;
 mod watch;
 
+pub use bound::{Bound, Taken};
 pub use devices::{Strictness, Unmodelled};
 pub use image::{Image, ImageError, ImageFormat, Location, Segment, Symbols};
 pub use inject::{Advance, Holder, Tried};
@@ -110,4 +112,4 @@ pub use soc::{
 };
 pub use stop::{ExitStatus, FaultKind, FaultPolicy, FaultReport, InternalError, Stop, Transfer};
 pub use timing::{Score, TIMING_MODEL};
-pub use watch::{Hit, Watch, WatchId};
+pub use watch::{Besides, Hit, Watch, WatchId};

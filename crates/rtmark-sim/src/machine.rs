@@ -27,7 +27,7 @@ use crate::system::System;
 use crate::timing::pace::{self, Pace};
 use crate::timing::pipeline;
 use crate::timing::{LineMemories, LineMemory, Rules};
-use crate::watch::{Hit, Watch, WatchId, Watches};
+use crate::watch::{Besides, Counts, Hit, Watch, WatchId, Watches};
 
 /// Why an image was not loaded.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -471,6 +471,20 @@ impl Machine {
         Cycles(self.lines.iter().map(LineMemory::waited).sum())
     }
 
+    /// What has taken cycles besides the execution of instructions, since reset.
+    pub fn besides(&self) -> Besides {
+        Besides {
+            waited: Cycles(self.waited().0 + self.devices.waited),
+            asleep: Cycles(self.spent.sleep),
+            exceptions: self.watches.taken,
+        }
+    }
+
+    /// The counts of this moment, for what is watched.
+    pub(crate) fn counts(&self) -> Counts {
+        Counts { cycle: self.cycles, instructions: self.instructions, besides: self.besides() }
+    }
+
     /// Empties the buffers and caches of all memories, as if nothing had been read yet.
     pub fn empty_caches(&mut self) {
         self.lines.for_each(LineMemory::empty);
@@ -589,7 +603,7 @@ impl Machine {
         if self.system.nvic.pend(exception, true) {
             // SCR.SEVONPEND: what becomes pending is an event (DDI 0403, B1.5.18).
             self.event |= self.system.sleep_control & 0x10 != 0;
-            self.watches.pend(exception, at, self.instructions);
+            self.watches.pend(exception, Counts { cycle: at, ..self.counts() });
             self.empty_caches_if_asked();
         }
     }
@@ -597,7 +611,7 @@ impl Machine {
     /// Falls asleep, now.
     pub(crate) fn fall_asleep(&mut self, sleep: Sleep) {
         self.sleeping = Some(sleep);
-        self.watches.asleep(self.cycles, self.instructions);
+        self.watches.asleep(self.counts());
     }
 
     #[inline(never)]

@@ -401,7 +401,7 @@ impl Machine {
 
     /// Notes that a watched address is reached; answers the real instruction there.
     pub(crate) fn pass_watch(&mut self, pc: u32) -> Slot {
-        self.watches.reach(pc, self.cycles, self.instructions);
+        self.watches.reach(pc, self.counts());
         self.empty_caches_if_asked();
         self.code.decoder.decode_guarded(&self.bus, pc).unwrap_or(Slot::undefined(2))
     }

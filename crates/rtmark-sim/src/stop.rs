@@ -169,6 +169,8 @@ impl fmt::Display for InternalError {
     }
 }
 
+impl std::error::Error for InternalError {}
+
 /// Why [`Machine::run`](crate::Machine::run) came back.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]

@@ -38,6 +38,28 @@ pub struct Hit {
     pub ticks: u64,
     /// Handlers of external interrupts entered before it.
     pub interrupts: u64,
+    /// What cycles went by for besides instructions, up to it.
+    pub besides: Besides,
+}
+
+/// What takes cycles besides the execution of instructions, since reset.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Besides {
+    /// Cycles for which memories and devices have made the core wait; a pipeline may have hidden
+    /// some, and what its fetches wait for a slow memory is not among them.
+    pub waited: Cycles,
+    /// Cycles slept.
+    pub asleep: Cycles,
+    /// Handlers of any exception entered.
+    pub exceptions: u64,
+}
+
+/// The counts of a moment.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Counts {
+    pub cycle: u64,
+    pub instructions: u64,
+    pub besides: Besides,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -77,35 +99,36 @@ impl Watches {
         addresses
     }
 
-    fn note(&mut self, happened: Watch, cycle: u64, instructions: u64) {
+    fn note(&mut self, happened: Watch, now: Counts) {
         for (at, _) in self.wanted.iter().enumerate().filter(|(_, watch)| **watch == happened) {
             self.hits.push(Hit {
                 watch: WatchId(at as u32),
-                cycle: Cycles(cycle),
-                instructions: Instructions(instructions),
+                cycle: Cycles(now.cycle),
+                instructions: Instructions(now.instructions),
                 ticks: self.ticks,
                 interrupts: self.interrupts,
+                besides: now.besides,
             });
             self.masking.watch_hit();
             self.empty |= self.empties.contains(&WatchId(at as u32));
         }
     }
 
-    pub fn reach(&mut self, address: u32, cycle: u64, instructions: u64) {
-        self.note(Watch::Execute(address), cycle, instructions);
+    pub fn reach(&mut self, address: u32, now: Counts) {
+        self.note(Watch::Execute(address), now);
     }
 
-    pub fn pend(&mut self, exception: u16, cycle: u64, instructions: u64) {
-        self.note(Watch::Pend(exception), cycle, instructions);
+    pub fn pend(&mut self, exception: u16, now: Counts) {
+        self.note(Watch::Pend(exception), now);
     }
 
-    pub fn returned(&mut self, exception: u16, cycle: u64, instructions: u64) {
+    pub fn returned(&mut self, exception: u16, now: Counts) {
         self.left += 1;
-        self.note(Watch::Return(exception), cycle, instructions);
+        self.note(Watch::Return(exception), now);
     }
 
-    pub fn asleep(&mut self, cycle: u64, instructions: u64) {
-        self.note(Watch::Sleep, cycle, instructions);
+    pub fn asleep(&mut self, now: Counts) {
+        self.note(Watch::Sleep, now);
     }
 
     /// Counts a handler's entry.

@@ -43,6 +43,11 @@ impl Seeker for Alone<'_> {
         self.path.question().interrupt
     }
 
+    fn has_failed(&self, machine: &Machine) -> bool {
+        self.path.look_at(machine);
+        self.path.has_failed()
+    }
+
     fn patience(&self) -> u64 {
         self.path.question().patience
     }

@@ -168,6 +168,7 @@ pub fn follow(path: &Path, machine: &Machine, at: u64) -> Outcome {
         // To the end of the program: the run without the interrupt says how long that is.
         let until = path.ended().max(at).saturating_add(path.question().patience);
         let stop = copy.run(Cycles(until));
+        path.look_at(&copy);
         let entered = path.served(&copy, at);
         let unserved = || Unserved::of(&copy, &stop, path.question().interrupt);
         return Outcome {
@@ -190,6 +191,7 @@ pub fn follow(path: &Path, machine: &Machine, at: u64) -> Outcome {
     let until = at.saturating_add(path.question().patience);
     // However the run ends: what has not come by then has not come.
     let stop = copy.run_observed(Cycles(until), &mut eye);
+    path.look_at(&copy);
     let Some(since) = path.served(&copy, at) else {
         return Outcome::never(Unserved::of(&copy, &stop, path.question().interrupt));
     };

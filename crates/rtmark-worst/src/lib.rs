@@ -46,7 +46,7 @@
 //! let path = Path::new(machine, question)?;
 //! let cancelled = AtomicBool::new(false);
 //! let control = Control { cancelled: &cancelled, share: Share::WHOLE, budget: u64::MAX };
-//! let found = search(&path, &control, Findings::default(), |_| ());
+//! let found = search(&path, &control, Findings::default(), |_| ())?;
 //! let latencies = &found.aspects[&Aspect::Handler];
 //! println!("{:?} to {:?} cycles", latencies.least(), latencies.worst());
 //! # assert!(latencies.worst().is_some_and(|worst| worst.cycles > 16));

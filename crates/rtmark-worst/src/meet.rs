@@ -130,6 +130,7 @@ pub fn meet(
             }
         }
     };
+    path.look_at(&copy);
     let why = |which: usize| Unserved::of(&copy, &stop, lines[which].interrupt);
     Met {
         earlier: served[0].ok_or_else(|| why(0)),

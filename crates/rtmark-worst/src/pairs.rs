@@ -113,6 +113,11 @@ impl Seeker for Earlier<'_> {
         self.lines[0].interrupt
     }
 
+    fn has_failed(&self, machine: &Machine) -> bool {
+        self.path.look_at(machine);
+        self.path.has_failed()
+    }
+
     fn patience(&self) -> u64 {
         self.path.question().patience
     }
@@ -165,6 +170,11 @@ impl Seeker for Later<'_> {
 
     fn interrupt(&self) -> u16 {
         self.lines[1].interrupt
+    }
+
+    fn has_failed(&self, machine: &Machine) -> bool {
+        self.path.look_at(machine);
+        self.path.has_failed()
     }
 
     fn patience(&self) -> u64 {

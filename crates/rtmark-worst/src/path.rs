@@ -3,7 +3,9 @@
 //! Knows nothing of interrupts but which one it is. Pieces depend on the question alone,
 //! so that every computer cuts a search at the same places.
 
-use rtmark_sim::{Cycles, Hit, Machine, Stop, Watch, WatchId};
+use std::sync::OnceLock;
+
+use rtmark_sim::{Cycles, Hit, InternalError, Machine, Stop, Watch, WatchId};
 use serde::{Deserialize, Serialize};
 
 /// The most cycles of one piece: long enough that a copy of the machine costs nothing
@@ -111,6 +113,9 @@ pub enum PathError {
     /// There is no point to search.
     #[error("no window to search: {0}")]
     NoWindow(String),
+    /// The simulator is wrong on the way there.
+    #[error("internal error: {0}")]
+    Internal(Box<InternalError>),
 }
 
 /// The run without the interrupt, ready to be searched.
@@ -127,6 +132,8 @@ pub struct Path {
     ends: Vec<u64>,
     /// When the program ends, where that is wanted to know.
     ended: u64,
+    /// The mistake of the simulator that was met first.
+    failed: OnceLock<Box<InternalError>>,
 }
 
 /// A part of a path, with the machine that is about to go along it.
@@ -204,6 +211,7 @@ impl Path {
             pieces: Vec::new(),
             ends: Vec::new(),
             ended: 0,
+            failed: OnceLock::new(),
             question,
         };
         path.pieces = path.question.windows.iter().flat_map(|window| cut(*window)).collect();
@@ -215,8 +223,31 @@ impl Path {
             let last = path.question.windows.last().map_or(0, |window| window.to);
             let _ = machine.run(Cycles(last.saturating_add(path.question.patience)));
             path.ended = machine.cycles().0;
+            path.look_at(&machine);
         }
-        Ok(path)
+        path.look_at(&there);
+        match path.failure() {
+            None => Ok(path),
+            Some(error) => Err(PathError::Internal(error)),
+        }
+    }
+
+    /// Notes that the simulator was wrong in a machine that has gone along the path, if it was:
+    /// nothing that is found counts then.
+    pub(crate) fn look_at(&self, machine: &Machine) {
+        if let Some(error) = machine.internal_error() {
+            let _ = self.failed.set(Box::new(error.clone()));
+        }
+    }
+
+    /// Whether the simulator was wrong anywhere on the way.
+    pub(crate) fn has_failed(&self) -> bool {
+        self.failed.get().is_some()
+    }
+
+    /// The mistake of the simulator that was met, if one was.
+    pub(crate) fn failure(&self) -> Option<Box<InternalError>> {
+        self.failed.get().cloned()
     }
 
     /// Runs along the windows once to see when spans end.
@@ -226,6 +257,7 @@ impl Path {
         // Long enough that the span of the last point ends, too.
         let until = last.saturating_add(self.question.patience);
         let _ = machine.run(Cycles(until));
+        self.look_at(&machine);
         let hits = machine.take_hits();
         let ends = hits.iter().filter(|hit| self.end_watches.contains(&hit.watch));
         ends.map(|hit| hit.cycle.0).collect()
@@ -304,6 +336,7 @@ impl Path {
     pub fn at(&self, cycle: u64) -> Machine {
         let mut machine = self.start.clone();
         let _ = machine.run(Cycles(cycle));
+        self.look_at(&machine);
         machine.take_hits();
         machine
     }
@@ -322,6 +355,7 @@ impl Path {
             // A path that has ended has no more boundaries.
             ended =
                 machine.cycles().0 < window.from && machine.run(Cycles(window.from)) != Stop::Limit;
+            self.look_at(&machine);
             machine.take_hits();
             machine.take_console();
             let before = index.checked_sub(1).and_then(|before| self.pieces.get(before));

@@ -4,6 +4,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use rayon::prelude::*;
+use rtmark_sim::InternalError;
 
 use crate::alone::alone;
 use crate::findings::{Findings, Scale};
@@ -43,12 +44,15 @@ pub struct Control<'a> {
 
 /// Searches the pieces of a path that `found` does not hold yet. `advanced` is told of the
 /// findings whenever a piece is done.
+///
+/// # Errors
+/// When the simulator is wrong anywhere on the way, so that nothing that was found counts.
 pub fn search(
     path: &Path,
     control: &Control<'_>,
     found: Findings,
     advanced: impl Fn(&Findings) + Sync,
-) -> Findings {
+) -> Result<Findings, Box<InternalError>> {
     let mut before = Vec::with_capacity(path.len());
     let mut total = 0;
     for piece in 0..path.len() {
@@ -64,11 +68,11 @@ pub fn search(
         // By the pieces' sizes, so that the same ones are searched on every computer.
         let within = given < control.budget;
         given += path.cycles_of(piece);
-        within && !control.cancelled.load(Ordering::Relaxed)
+        within && !path.has_failed() && !control.cancelled.load(Ordering::Relaxed)
     };
     let found = Mutex::new(found);
     path.pieces(wanted).par_bridge().for_each(|piece| {
-        if control.cancelled.load(Ordering::Relaxed) {
+        if control.cancelled.load(Ordering::Relaxed) || path.has_failed() {
             return;
         }
         let index = piece.index;
@@ -85,11 +89,17 @@ pub fn search(
             Some(second) => pairs(path, &piece, scale, second),
             None => alone(path, piece, scale),
         };
+        if path.has_failed() {
+            return;
+        }
         findings.pieces.insert(index);
         // A thread that panicked has found nothing; what others have found stays whole.
         let mut all = found.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         all.absorb(findings);
         advanced(&all);
     });
-    found.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner)
+    match path.failure() {
+        Some(error) => Err(error),
+        None => Ok(found.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner)),
+    }
 }

@@ -27,6 +27,9 @@ pub trait Seeker {
     /// The interrupt.
     fn interrupt(&self) -> u16;
 
+    /// Looks whether the simulator was wrong in a machine; answers whether it was in any.
+    fn has_failed(&self, machine: &Machine) -> bool;
+
     /// Cycles after which points are given up.
     fn patience(&self) -> u64;
 
@@ -172,6 +175,9 @@ pub fn walk<S: Seeker>(seeker: &mut S, machine: Machine, window: Window) {
         if is_free && !looks {
             walk.enter_within(now);
         }
+        if walk.has_failed() {
+            return;
+        }
         // Sleep is cut where the piece ends: the next one begins there.
         let until = if boundary.asleep && now < to { to } else { u64::MAX };
         match walk.machine.advance(Cycles(until)) {
@@ -181,6 +187,10 @@ pub fn walk<S: Seeker>(seeker: &mut S, machine: Machine, window: Window) {
                 }
             }
             Ok(_) => walk.look_inside(boundary),
+            Err(Stop::Internal(_)) => {
+                walk.has_failed();
+                return;
+            }
             Err(Stop::Asleep) => {
                 // Nothing but the interrupt will ever wake it.
                 walk.answer_waiting(now);
@@ -199,11 +209,19 @@ pub fn walk<S: Seeker>(seeker: &mut S, machine: Machine, window: Window) {
             held.sleep(walk.machine.cycles().0 - now);
         }
     }
+    if walk.has_failed() {
+        return;
+    }
     let end = walk.last.map_or(walk.seen, |last| last.min(walk.seen));
     debug_assert_eq!(walk.answered, end.saturating_sub(window.from), "points without an answer");
 }
 
 impl<'a, S: Seeker> Walk<'a, S> {
+    /// Whether the simulator was wrong: then points have no answer.
+    fn has_failed(&self) -> bool {
+        [&self.machine, &self.kept].into_iter().any(|machine| self.seeker.has_failed(machine))
+    }
+
     /// Begins where a machine stands.
     fn new(seeker: &'a mut S, mut machine: Machine, window: Window) -> Self {
         machine.settle();
@@ -303,6 +321,7 @@ impl<'a, S: Seeker> Walk<'a, S> {
                 let end = *end.get_or_insert_with(|| {
                     let mut copy = self.machine.clone();
                     let _ = copy.advance(Cycles(u64::MAX));
+                    self.seeker.has_failed(&copy);
                     copy.cycles().0
                 });
                 if at > end {
@@ -436,6 +455,7 @@ impl<'a, S: Seeker> Walk<'a, S> {
         let mut copy = self.kept.clone();
         copy.pend_interrupt(interrupt, Cycles(at));
         let _ = copy.advance(Cycles(u64::MAX));
+        self.seeker.has_failed(&copy);
         copy.is_under_way(interrupt)
     }
 

@@ -85,6 +85,7 @@ impl Exit {
 impl From<FailureKind> for Exit {
     fn from(kind: FailureKind) -> Self {
         match kind {
+            FailureKind::Internal => Self::Internal,
             FailureKind::ToolMissing => Self::Missing,
             FailureKind::Build => Self::BuildFailed,
             FailureKind::Load => Self::Usage,

@@ -129,7 +129,7 @@ fn searched(machine: &Machine, priority: u8, window: Window) -> (Findings, rtmar
     let path = rtmark_worst::Path::new(machine.clone(), question).expect("a path");
     let control =
         Control { cancelled: &AtomicBool::new(false), share: Share::WHOLE, budget: u64::MAX };
-    (search(&path, &control, Findings::default(), |_| ()), path)
+    (search(&path, &control, Findings::default(), |_| ()).expect("no mistake"), path)
 }
 
 fn by_masks(found: &Findings) -> Summary {

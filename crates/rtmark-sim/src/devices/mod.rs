@@ -176,6 +176,8 @@ pub struct Devices {
     strictness: Strictness,
     /// The flash memories that stores reach, by their place in the soc file.
     open: Vec<usize>,
+    /// Cycles for which accesses have waited for the way to a device.
+    pub waited: u64,
 }
 
 /// What becomes of accesses to registers without a model.
@@ -262,6 +264,7 @@ impl Devices {
             attached,
             next: u64::MAX,
             core: soc.clock,
+            waited: 0,
             divisors: [1; CLOCKS],
             unmodelled: BTreeMap::new(),
             strictness: Strictness::default(),
@@ -465,6 +468,7 @@ impl Machine {
     fn reach(&mut self, at: usize, direction: Direction) -> u64 {
         let extra = self.devices.attached[at].extra_cycles[direction as usize];
         self.cycles = self.cycles.saturating_add_signed(extra.into());
+        self.devices.waited += u64::try_from(extra).unwrap_or(0);
         let now = self.data_phase();
         self.pass_time(now);
         now

@@ -17,6 +17,7 @@ mod loops;
 mod masking;
 mod mpu;
 mod observe;
+mod pipeline_bounds;
 mod robustness;
 mod rom;
 mod sleep;

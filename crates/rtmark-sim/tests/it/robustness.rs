@@ -1,6 +1,6 @@
 //! Firmware is not trusted: whatever it is, the simulator neither panics nor hangs.
 
-use rtmark_sim::{CoreKind, Cycles, FaultPolicy, Image, Machine, Stop, Watch};
+use rtmark_sim::{Bound, CoreKind, Cycles, FaultPolicy, Image, Machine, Stop, Taken, Watch};
 
 use crate::support::{self, Random, soc};
 
@@ -13,6 +13,7 @@ fn run_on(machine: &mut Machine, cycles: u64) {
             Stop::ResetRequested => {
                 let _ = machine.reset();
             }
+            Stop::Internal(error) => panic!("{error}"),
             Stop::Fault(report) => {
                 assert!(!report.to_string().is_empty());
                 break;
@@ -51,6 +52,8 @@ fn try_firmware(
         run_on(&mut machine, 20_000);
         let cycles = machine.cycles().0;
         assert!(cycles < 200_000, "{core} seed {seed}: ran to cycle {cycles}");
+        let excess = Bound::of(machine.soc()).excess(&Taken::from(&machine));
+        assert_eq!(excess, None, "{core} seed {seed}");
     }
 }
 

@@ -67,7 +67,7 @@ fn question(priorities: [u8; 2], window: Window, distance: Option<u64>) -> Quest
 fn all(path: &Path, share: Share) -> Findings {
     let cancelled = AtomicBool::new(false);
     let control = Control { cancelled: &cancelled, share, budget: u64::MAX };
-    search(path, &control, Findings::default(), |_| {})
+    search(path, &control, Findings::default(), |_| {}).expect("no mistake")
 }
 
 /// What happens to both in a run, told by an observer.

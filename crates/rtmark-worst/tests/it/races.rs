@@ -39,7 +39,7 @@ fn check(core: CoreKind, name: &str, corrected: bool) -> Findings {
     let path = Path::new(machine, question).expect("fine");
     let cancelled = AtomicBool::new(false);
     let control = Control { cancelled: &cancelled, share: Share::WHOLE, budget: u64::MAX };
-    search(&path, &control, Findings::default(), |_| {})
+    search(&path, &control, Findings::default(), |_| {}).expect("no mistake")
 }
 
 #[test]

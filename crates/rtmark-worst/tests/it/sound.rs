@@ -86,7 +86,7 @@ fn question(firmware: &Firmware, reach: Reach, window: Window) -> Question {
 fn all(path: &Path) -> Findings {
     let cancelled = AtomicBool::new(false);
     let control = Control { cancelled: &cancelled, share: Share::WHOLE, budget: u64::MAX };
-    search(path, &control, Findings::default(), |_| {})
+    search(path, &control, Findings::default(), |_| {}).expect("no mistake")
 }
 
 /// When marks are first reached after the interrupt, run from reset.
@@ -169,7 +169,7 @@ fn pieces_shares_and_threads_make_no_difference() {
     let part = |number, found, budget| {
         let share = Share { number, of: 3 };
         let control = Control { cancelled: &cancelled, share, budget };
-        search(&path, &control, found, |_| {})
+        search(&path, &control, found, |_| {}).expect("no mistake")
     };
     let mut joined = Findings::default();
     for number in [3, 1, 2] {

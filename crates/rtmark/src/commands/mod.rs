@@ -1,5 +1,11 @@
 //! One file for each command: its arguments and what it does.
 
+use rtmark_runner::mistake;
+use rtmark_sim::{Image, InternalError};
+
+use crate::exit::Exit;
+use crate::trouble::Trouble;
+
 pub mod bisect;
 pub mod compare;
 pub mod completions;
@@ -27,3 +33,8 @@ pub mod trace;
 pub mod validate;
 pub mod why;
 pub mod worst;
+
+/// The simulator was wrong in a run of this image.
+fn mistaken(error: &InternalError, image: &Image, elf: &[u8]) -> Trouble {
+    Trouble::new(Exit::Internal, mistake::told(error, image, elf), mistake::hint())
+}

@@ -510,7 +510,7 @@ pub fn render(format: Format, answers: &[Answer]) -> Result<String, Trouble> {
 const SHOWN_FAILURES: usize = 10;
 
 /// Says what went wrong, each thing once, and returns the code of the first
-/// cause: a missing tool before a failed build before a failed run.
+/// cause: a mistake of rtmark's before a missing tool before a failed build before a failed run.
 pub(super) fn show_failures(answers: &[Answer]) -> Exit {
     let failed = |answer: &Answer| match answer {
         Answer::Failed { key, failure } => {

@@ -85,6 +85,9 @@ impl Arguments {
             let window = self.window.unwrap_or(Window { from: 0, to: budget });
             record(subject, &records, start, window)
         };
+        if let Stop::Internal(error) = &ran.stop {
+            return Err(super::mistaken(error, &subject.image, &subject.elf).about(&subject.name()));
+        }
         ran.timeline.tracks.iter_mut().for_each(|track| track.marks.sort_by_key(|mark| mark.at));
         let events: usize =
             ran.timeline.tracks.iter().map(|track| track.slices.len() + track.marks.len()).sum();
@@ -134,7 +137,8 @@ impl Arguments {
         let path = subject.path(&wish)?;
         let cancelled = AtomicBool::new(false);
         let control = Control { cancelled: &cancelled, share: Share::WHOLE, budget: u64::MAX };
-        let found = search(&path, &control, Findings::default(), |_| {});
+        let found = search(&path, &control, Findings::default(), |_| {})
+            .map_err(|error| super::mistaken(&error, &subject.image, &subject.elf))?;
         let worst = found.aspect(Aspect::Handler).and_then(Latencies::worst);
         let witness = worst.and_then(|case| path.witness(Aspect::Handler, case));
         let Some(witness) = witness else {

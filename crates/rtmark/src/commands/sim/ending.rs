@@ -26,6 +26,7 @@ pub const fn word(end: &End) -> &'static str {
         Ending::Asleep => "asleep",
         Ending::Reset => "reset",
         Ending::Limit => "limit",
+        Ending::Internal(_) => "internal",
         Ending::Observer => "observer",
         _ => "other",
     }
@@ -41,6 +42,7 @@ pub fn exit(end: &End) -> Exit {
         | Ending::Lockup(_)
         | Ending::Breakpoint(_)
         | Ending::Reset => Exit::Faulted,
+        Ending::Internal(_) => Exit::Internal,
         _ => Exit::OutOfBudget,
     }
 }

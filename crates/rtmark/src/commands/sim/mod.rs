@@ -312,6 +312,10 @@ impl Arguments {
             }
         }
         written?;
+        if let Ending::Internal(error) = &ended {
+            // What was counted, and all that is made of it, is of no use.
+            return Err(super::mistaken(error, &image, &bytes));
+        }
         frames.write(&session.machine.take_defmt());
         let logged = frames.finish()?;
         let gathered = self.finish(observers, &image, &bytes)?;

@@ -19,6 +19,7 @@ use super::setup::refuse;
 use super::values::Place;
 use super::{Arguments, outcome};
 use crate::cli::Talk;
+use crate::commands::mistaken;
 use crate::exit::Exit;
 use crate::trouble::Trouble;
 
@@ -134,7 +135,10 @@ pub fn keep_moment(
     let talk = Talk { quiet: true, verbose: 0 };
     let loaded = arguments.load(image, &soc.soc, talk)?;
     let (mut session, _, _) = arguments.ready(&soc.soc, &loaded)?;
-    session.run(Cycles(cycle), |machine| drop(machine.take_console()));
+    let ended = session.run(Cycles(cycle), |machine| drop(machine.take_console()));
+    if let Ending::Internal(error) = &ended {
+        return Err(mistaken(error, &loaded, image));
+    }
     arguments.snapshot(&session.machine, Cycles(cycle), image, soc).write(file)
 }
 
@@ -221,7 +225,8 @@ impl Snapshot {
             let hint = "use the rtmark that made it; if that is this one, report a defect";
             return Err(refuse(path, problem, hint));
         }
-        Ok(Some(ended).filter(|ended| matches!(ended, Ending::Exit(_) | Ending::Reset)))
+        Ok(Some(ended)
+            .filter(|ended| matches!(ended, Ending::Exit(_) | Ending::Reset | Ending::Internal(_))))
     }
 }
 

@@ -370,6 +370,7 @@ impl Arguments {
             }
         });
         bar.finish_and_clear();
+        let findings = findings.map_err(|error| subject.mistaken(&error))?;
         if let Some(file) = &self.state {
             Part::new(subject, path.question(), findings.clone()).write(file)?;
         }

@@ -5,10 +5,11 @@ use rtmark_firmware::{Builder, SelectError, select};
 use rtmark_model::ScenarioId;
 use rtmark_runner::Platform;
 use rtmark_runner::socs::SocFile;
-use rtmark_sim::{Image, Machine, Stop, Watch};
+use rtmark_sim::{Image, InternalError, Machine, Stop, Watch};
 use rtmark_units::Cycles;
-use rtmark_worst::{Path, Question, Reach, Second, Window, spans};
+use rtmark_worst::{Path, PathError, Question, Reach, Second, Window, spans};
 
+use crate::commands;
 use crate::exit::Exit;
 use crate::trouble::Trouble;
 
@@ -73,6 +74,11 @@ fn unfit(subject: &Subject, exit: Exit, problem: impl std::fmt::Display, hint: &
 }
 
 impl Subject {
+    /// The simulator was wrong in a run of it.
+    pub fn mistaken(&self, error: &InternalError) -> Trouble {
+        commands::mistaken(error, &self.image, &self.elf).about(&self.name())
+    }
+
     pub fn name(&self) -> String {
         let soc = &self.soc.soc.name;
         match (&self.kernel, &self.scenario) {
@@ -161,6 +167,9 @@ impl Subject {
 
     fn prepare(&self, start: Machine, question: Question) -> Result<Path, Trouble> {
         Path::new(start, question).map_err(|error| {
+            if let PathError::Internal(error) = &error {
+                return self.mistaken(error);
+            }
             let hint =
                 "choose interrupts that the soc has and the firmware handles, with --interrupt \
                  and --second";
@@ -186,6 +195,9 @@ impl Subject {
             Stop::Exit(status) if status.0 == 0 => "it ran to its end".to_owned(),
             other => format!("it ended with {other:?}"),
         };
+        if let Stop::Internal(error) = &run.stop {
+            return Err(self.mistaken(error));
+        }
         let (Some(first), Some(last)) = (run.windows.first(), run.windows.last()) else {
             let exit = match &run.stop {
                 Stop::Fault(_) | Stop::Lockup(_) => Exit::Faulted,

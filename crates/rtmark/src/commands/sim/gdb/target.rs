@@ -168,7 +168,7 @@ impl<'a> Debugged<'a> {
                 let reason = match &stop {
                     Stop::Exit(status) => Reason::Exited(status.0 as u8),
                     Stop::Fault(_) => Reason::Signal(Signal::SIGSEGV),
-                    Stop::Lockup(_) => Reason::Signal(Signal::SIGABRT),
+                    Stop::Lockup(_) | Stop::Internal(_) => Reason::Signal(Signal::SIGABRT),
                     Stop::Limit => Reason::Signal(Signal::SIGXCPU),
                     Stop::Asleep => Reason::Signal(Signal::SIGSTOP),
                     _ => Reason::Signal(Signal::SIGTRAP),
@@ -379,6 +379,7 @@ impl MonitorCmd for Debugged<'_> {
             b"exceptions" => outputln!(out, "{}", machine.exceptions_taken()),
             b"stop" => match &self.stop {
                 Some(Stop::Fault(report) | Stop::Lockup(report)) => outputln!(out, "{report}"),
+                Some(Stop::Internal(error)) => outputln!(out, "internal error: {error}"),
                 Some(stop) => outputln!(out, "{stop:?}"),
                 None => outputln!(out, "stopped by the debugger"),
             },

@@ -1,0 +1,53 @@
+//! What is said when the simulator itself is wrong: where, and what is needed to find the mistake.
+
+use std::fmt::Write as _;
+
+use rtmark_model::visible;
+use rtmark_observe::Lines;
+use rtmark_sim::{Image, InternalError, TIMING_MODEL};
+
+/// A mistake of the simulator in words, with the symbol and the source line where those are known.
+pub fn told(error: &InternalError, image: &Image, elf: &[u8]) -> String {
+    let mut text = format!("internal error: {error}");
+    if let Some(location) = image.symbols().name_at(error.pc & !1) {
+        let _ = write!(text, "; in {location}");
+    }
+    if let Some(line) = Lines::new(elf).and_then(|lines| lines.at(error.pc & !1)) {
+        let _ = write!(text, ", {}:{}", line.file, line.line);
+    }
+    visible(text.as_bytes())
+}
+
+/// What to do about it.
+pub fn hint() -> String {
+    format!(
+        "this is a mistake of rtmark's, and no figure of this run counts: please report it with \
+         this message, the ELF file, the soc file and the command (timing model {TIMING_MODEL})"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rtmark_sim::{Cycles, Machine, Stop};
+
+    #[test]
+    fn a_mistake_is_told_with_its_place_and_what_to_send() {
+        let mut machine =
+            Machine::new(&crate::socs::find("generic-cortex-m3").expect("built in").soc);
+        for (address, word) in [(0, 0x2000_1000), (4, 0x41), (0x40, 0xE7FE_BF00)] {
+            machine.poke_word(address, word).expect("in flash");
+        }
+        machine.reset().expect("vectors");
+        machine.sabotage(0x40);
+        let Stop::Internal(error) = machine.run(Cycles(100)) else { panic!("it goes on") };
+        let image = Image::from_bytes(&[0; 8], 0).expect("raw");
+        let text = told(&error, &image, &[]);
+        for part in ["internal error", "0x00000040", "`nop`", "cycle"] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+        for part in ["mistake of rtmark's", "ELF file", "soc file", "command", TIMING_MODEL] {
+            assert!(hint().contains(part), "{part}: {}", hint());
+        }
+    }
+}
