@@ -54,7 +54,9 @@ impl Exit {
     pub const fn meaning(self) -> &'static str {
         match self {
             Self::Fine => "everything went well",
-            Self::Internal => "an internal error: a defect of rtmark, a full disk, a locked store",
+            Self::Internal => {
+                "an internal error: a mistake of rtmark or its simulator, a full disk, a locked store"
+            }
             Self::Usage => "wrong arguments, or an input file that was refused",
             Self::Regression => {
                 "a regression: something takes longer than it did, or than its budget allows"

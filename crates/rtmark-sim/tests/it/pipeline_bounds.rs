@@ -188,6 +188,8 @@ fn check<'a>(sequences: impl IntoIterator<Item = &'a Vec<Asm>>) {
         wrongs(sequence, &mut wrong);
         count += 1;
     }
+    // Those that go on come first: what is wrong with them is another matter.
+    wrong.sort_by_key(|line| line.contains("cannot go on"));
     let mut shown = String::new();
     for line in wrong.iter().take(12) {
         let _ = writeln!(shown, "{line}");

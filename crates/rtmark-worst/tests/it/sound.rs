@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 
-use rtmark_sim::{CoreKind, Cycles, Machine, Register, Soc, Watch};
+use rtmark_sim::{CoreKind, Cycles, Machine, Register, Soc, Stop, Watch};
 use rtmark_worst::{
-    Aspect, Control, Findings, Held, Path, Question, Reach, Share, Window, search, spans,
+    Aspect, Control, Findings, Held, Path, PathError, Question, Reach, Second, Share, Window,
+    search, spans,
 };
 
 use crate::support::*;
@@ -319,5 +320,38 @@ fn moments_at_random_never_exceed_the_worst() {
         machine.run(Cycles(point + 1_000));
         let served = machine.take_hits()[0].cycle.0 - point;
         assert!(served.cast_signed() <= worst, "{point}: {served}");
+    }
+}
+
+/// A handler, and a program, that the pipeline's model cannot execute.
+#[test]
+fn a_mistake_of_the_simulator_is_the_only_answer() {
+    let window = Window { from: 150, to: 1_100 };
+    for core in [CoreKind::CortexM3, CoreKind::CortexM4F] {
+        let firmware = program(core, PRIORITY);
+        for (reach, second) in [
+            (Reach::Entry, None),
+            (Reach::Whole, None),
+            (Reach::Check, None),
+            (Reach::Entry, Some(Second { interrupt: 0, priority: 0x80, distance: Some(20) })),
+        ] {
+            let mut stuck = machine(&firmware, &soc(core));
+            stuck.sabotage(firmware.address("handler"));
+            let question = Question { second, ..question(&firmware, reach, window) };
+            let path = Path::new(stuck, question).expect("only the handler");
+            let cancelled = AtomicBool::new(false);
+            let control = Control { cancelled: &cancelled, share: Share::WHOLE, budget: u64::MAX };
+            let found = search(&path, &control, Findings::default(), |_| {});
+            let error = found.expect_err("no figure");
+            assert_eq!(error.pc, firmware.address("handler"), "{core}, {reach:?}");
+        }
+        let mut stuck = machine(&firmware, &soc(core));
+        stuck.sabotage(firmware.address("end"));
+        let ends = [Watch::Execute(firmware.address("end"))];
+        let run = spans(&stuck, &ends, &ends, Cycles(10_000));
+        assert!(matches!(run.stop, Stop::Internal(_)), "{:?}", run.stop);
+        let late = Window { from: 3_000, to: 4_000 };
+        let refused = Path::new(stuck, question(&firmware, Reach::Entry, late));
+        assert!(matches!(refused, Err(PathError::Internal(_))), "{refused:?}");
     }
 }

@@ -38,3 +38,30 @@ pub mod worst;
 fn mistaken(error: &InternalError, image: &Image, elf: &[u8]) -> Trouble {
     Trouble::new(Exit::Internal, mistake::told(error, image, elf), mistake::hint())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rtmark_sim::Cycles;
+
+    #[test]
+    fn a_mistake_is_shown_with_its_place_state_and_what_to_send() {
+        let error = InternalError {
+            pc: 0x0800_0124,
+            instruction: Some("str.w r1, [r0, #1]".to_owned()),
+            cycle: Cycles(1_234),
+            state: "data bus empty".to_owned(),
+        };
+        let image = Image::from_bytes(&[0; 8], 0x0800_0000).expect("raw");
+        let trouble = mistaken(&error, &image, &[]);
+        assert_eq!(trouble.exit, Exit::Internal);
+        let shown = format!("{:?}", miette::Report::new(trouble));
+        let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+        for part in ["internal error", "0x08000124", "str.w r1, [r0, #1]", "cycle 1234"] {
+            assert!(shown.contains(part), "{part}: {shown}");
+        }
+        for part in ["data bus empty", "mistake of rtmark's", "ELF file", "timing model"] {
+            assert!(shown.contains(part), "{part}: {shown}");
+        }
+    }
+}

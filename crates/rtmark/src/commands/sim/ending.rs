@@ -72,3 +72,21 @@ pub fn hint(end: &End) -> Option<&'static str> {
         _ => Some("allow more with --max-cycles, or let it end by semihosting SYS_EXIT"),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rtmark_sim::{Cycles, InternalError};
+
+    #[test]
+    fn a_mistake_of_the_simulator_is_no_fault_of_the_firmware() {
+        let error = InternalError {
+            pc: 0x0800_0124,
+            instruction: Some("str.w r1, [r0, #1]".to_owned()),
+            cycle: Cycles(1_234),
+            state: "data bus empty".to_owned(),
+        };
+        let end = End::Other(Ending::Internal(Box::new(error)));
+        assert_eq!((word(&end), exit(&end)), ("internal", Exit::Internal));
+    }
+}

@@ -28,7 +28,8 @@ pub struct Outcome<'a> {
     pub soc: &'a str,
     /// The version of the timing rules: equal versions give equal cycles.
     pub timing_model: &'a str,
-    /// exit, returned, until, fault, lockup, breakpoint, asleep, reset, limit, observer or other.
+    /// exit, returned, until, fault, lockup, breakpoint, asleep, reset, limit, observer or other;
+    /// where the simulator itself is wrong there is no such document, but exit code 1.
     pub ending: &'static str,
     /// The ending in words, with addresses and symbols.
     pub message: String,
