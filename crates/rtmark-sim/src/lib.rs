@@ -109,5 +109,5 @@ pub use soc::{
     SocError,
 };
 pub use stop::{ExitStatus, FaultKind, FaultPolicy, FaultReport, Stop, Transfer};
-pub use timing::{Score, TIMING_MODEL};
+pub use timing::{Rule, Score, TIMING_MODEL};
 pub use watch::{Hit, Watch, WatchId};

@@ -22,9 +22,11 @@ mod edge;
 mod execute;
 mod fetch;
 mod lines;
+mod rule;
 mod step;
 
 pub use lines::{Far, Reads, SlowMemory};
+pub use rule::Rule;
 pub use step::{Bus, Condition, Facts, Step, Unit, has};
 
 use lines::Buffered;
