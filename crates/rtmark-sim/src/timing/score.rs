@@ -35,7 +35,7 @@ const ON: &str = "line buffer on";
 const OFF: &str = "line buffer off";
 
 const CORTEX_M3: &[Score] = &[
-    score("stm32f100", "flash", "", 31_995, 985, 993),
+    score("stm32f100", "flash", "", 31_995, 982, 989),
     score("stm32f100", "sram", "", 8_771, 988, 995),
     score("cc2650", "gpram", ON, 14_399, 991, 995),
     score("cc2650", "gpram", OFF, 3_212, 1000, 1000),
