@@ -1,55 +1,76 @@
-//! The chips that were measured, and how they were set for which test.
-//!
-//! The flash of the CC26xx has a line buffer that some tests switch off. The rows do not say
-//! which; the headers of the tests do (CMEmu, `cmemu-tests/tests`: `lbEn`), and the cycles: code
-//! in flash takes three for each word without the buffer. The lists name the tests'
-//! configurations with the buffer off: by their headers for five tests, for the others by which
-//! of the two fits more of a configuration's rows. Nearly always that is all of them against
-//! none; where the headers were read, they say the same. No row is known that had the cache on.
+//! The chips that were measured, and machines set up as they were.
 
-use std::collections::HashSet;
+use std::collections::BTreeSet;
+use std::path::Path;
 
-use rtmark_sim::{Machine, Soc};
+use rtmark_sim::{Machine, Rule, Soc};
 
 use crate::Failure;
-use crate::corpus::Row;
-use crate::replay;
+use crate::corpus::{self, CorpusError, Row};
+use crate::replay::{self, WriteBuffer};
+use crate::settings::{Part, Setting, Settings};
 
-/// A chip with the file of its measurements.
+/// A chip with the files of its measurements.
 #[derive(Clone, Copy, Debug)]
 pub struct Chip {
-    /// The file's name, without what follows its first point.
     pub name: &'static str,
+    /// The files' names, without what follows their first point.
+    files: &'static [&'static str],
     soc: &'static str,
-    /// Lines of a test and the numbers of its configurations.
-    line_buffer_off: &'static str,
 }
 
 /// All that were measured.
 pub const CHIPS: [Chip; 3] = [
     Chip {
-        name: "stm32f100-cortex-m3",
+        name: "stm32f100",
+        files: &["stm32f100-cortex-m3"],
         soc: include_str!("../socs/stm32f100.toml"),
-        line_buffer_off: "",
     },
     Chip {
-        name: "cc2650-gpram-cortex-m3",
+        name: "cc2650",
+        files: &["cc2650-gpram-cortex-m3", "cc2650-sram-flash-cortex-m3"],
         soc: include_str!("../socs/cc2650.toml"),
-        line_buffer_off: include_str!("../settings/cc2650-line-buffer-off.txt"),
     },
-    Chip {
-        name: "cc2652-cortex-m4",
-        soc: include_str!("../socs/cc2652.toml"),
-        line_buffer_off: include_str!("../settings/cc2652-line-buffer-off.txt"),
-    },
+    Chip { name: "cc2652", files: &["cc2652-cortex-m4"], soc: include_str!("../socs/cc2652.toml") },
 ];
 
-/// Machines that are ready to run the windows of a chip.
+/// A window with what the chip was set to, and how often it was measured so.
+#[derive(Clone, Debug)]
+pub struct Sample {
+    /// Which row of the chip's it is.
+    row: usize,
+    /// The memories that its code lies in.
+    pub place: String,
+    pub setting: Setting,
+    pub count: u64,
+}
+
+/// All that was measured on a chip.
 #[derive(Debug)]
-pub struct Prepared {
-    usual: Machine,
-    without_line_buffer: Machine,
-    line_buffer_off: HashSet<String>,
+pub struct Measured {
+    pub chip: Chip,
+    rows: Vec<Row>,
+    pub samples: Vec<Sample>,
+}
+
+impl Measured {
+    pub fn row(&self, sample: &Sample) -> &Row {
+        &self.rows[sample.row]
+    }
+}
+
+/// The memories that a window's code lies in, by their names in the soc file.
+fn place(soc: &Soc, row: &Row) -> Option<String> {
+    let memories = row.steps()?.into_iter().map(|step| {
+        let address = u64::from(step.address);
+        let found = soc.memories.iter().find(|memory| memory.range().contains(&address));
+        found.map(|memory| match memory.name.as_str() {
+            "RAM" => "sram".to_owned(),
+            name => name.to_lowercase(),
+        })
+    });
+    let memories: BTreeSet<_> = memories.collect::<Option<_>>()?;
+    if memories.len() > 1 { Some("several".to_owned()) } else { memories.into_iter().next() }
 }
 
 impl Chip {
@@ -58,29 +79,92 @@ impl Chip {
         Ok(Soc::from_toml(self.soc)?)
     }
 
-    pub fn prepare(&self) -> Result<Prepared, Failure> {
-        let mut soc = self.soc()?;
-        let usual = replay::prepare(&soc)?;
-        for memory in &mut soc.memories {
-            (memory.timing.line_buffer, memory.timing.line_bytes) = (false, 4);
+    /// Reads the chip's measurements from a directory.
+    pub fn read(self, folder: &Path, settings: &Settings) -> Result<Measured, Failure> {
+        let soc = self.soc()?;
+        let mut measured = Measured { chip: self, rows: Vec::new(), samples: Vec::new() };
+        for name in self.files {
+            let file = format!("{name}.jsonl.xz");
+            for row in corpus::read(&folder.join(&file))? {
+                let said = settings.of(&file, &row).ok_or_else(|| CorpusError::Unset {
+                    file: file.clone(),
+                    test: row.test.clone(),
+                    code: row.code.clone(),
+                })?;
+                let place = place(&soc, &row).unwrap_or_else(|| "nowhere".to_owned());
+                measured.samples.extend(said.into_iter().map(|(setting, count)| Sample {
+                    row: measured.rows.len(),
+                    place: place.clone(),
+                    setting,
+                    count,
+                }));
+                measured.rows.push(row);
+            }
         }
-        let without_line_buffer = replay::prepare(&soc)?;
-        let named = self.line_buffer_off.lines().flat_map(|line| {
-            let mut words = line.split_whitespace();
-            let test = words.next().unwrap_or_default();
-            words.map(move |configuration| format!("{test}#{configuration}"))
-        });
-        Ok(Prepared { usual, without_line_buffer, line_buffer_off: named.collect() })
+        Ok(measured)
+    }
+
+    /// Machines for all settings of the chip, whose timing lacks a rule if one is given.
+    pub fn prepare(&self, without: Option<Rule>) -> Result<Prepared, Failure> {
+        let soc = self.soc()?;
+        let ready = |line_buffer, write_buffer| {
+            replay::prepare(&with_line_buffer(&soc, line_buffer), write_buffer, without)
+        };
+        let mut ideal = soc.clone();
+        for memory in &mut ideal.memories {
+            memory.timing.wait_states = 0;
+        }
+        Ok(Prepared {
+            usual: ready(Part::On, WriteBuffer::Off)?,
+            without_line_buffer: ready(Part::Off, WriteBuffer::Off)?,
+            buffered: ready(Part::On, WriteBuffer::On)?,
+            buffered_without_line_buffer: ready(Part::Off, WriteBuffer::On)?,
+            ideal: replay::prepare(&ideal, WriteBuffer::Off, without)?,
+            ideal_buffered: replay::prepare(&ideal, WriteBuffer::On, without)?,
+        })
     }
 }
 
+/// The soc with its flash's line buffer as a test set it. Without it every word of the flash
+/// takes its wait states.
+fn with_line_buffer(soc: &Soc, part: Part) -> Soc {
+    let mut soc = soc.clone();
+    if part == Part::Off {
+        for memory in &mut soc.memories {
+            (memory.timing.line_buffer, memory.timing.line_bytes) = (false, 4);
+        }
+    }
+    soc
+}
+
+/// Machines that are ready to run the windows of a chip.
+#[derive(Debug)]
+pub struct Prepared {
+    usual: Machine,
+    without_line_buffer: Machine,
+    buffered: Machine,
+    buffered_without_line_buffer: Machine,
+    /// With a cache that holds whatever is asked for.
+    ideal: Machine,
+    ideal_buffered: Machine,
+}
+
 impl Prepared {
-    /// The cycles that the model gives for a window, or `None` where it cannot run it.
-    pub fn cycles(&self, row: &Row) -> Option<u64> {
-        // A test's parts behind its first one have a second number.
-        let (test, number) = row.test.split_once('#').unwrap_or((&row.test, "0"));
-        let test = format!("{test}#{number}");
-        let off = self.line_buffer_off.contains(&test);
-        replay::cycles(if off { &self.without_line_buffer } else { &self.usual }, row)
+    /// The cycles that the model gives for a window, or `None` where it cannot run it. A cache
+    /// is taken to hold nothing.
+    pub fn cycles(&self, row: &Row, setting: Setting) -> Option<u64> {
+        let machine = match (setting.line_buffer, setting.write_buffer) {
+            (Part::Off, Part::On) => &self.buffered_without_line_buffer,
+            (Part::Off, _) => &self.without_line_buffer,
+            (_, Part::On) => &self.buffered,
+            _ => &self.usual,
+        };
+        replay::cycles(machine, row)
+    }
+
+    /// The same with a cache that holds everything: the least that it can take.
+    pub fn least(&self, row: &Row, setting: Setting) -> Option<u64> {
+        let on = setting.write_buffer == Part::On;
+        replay::cycles(if on { &self.ideal_buffered } else { &self.ideal }, row)
     }
 }

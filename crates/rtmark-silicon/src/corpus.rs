@@ -27,6 +27,10 @@ pub struct Row {
     pub regs: String,
     /// What was executed: address, opcode, and the registers that it changed.
     pub steps: Vec<(String, String, String)>,
+    /// What the chip was set to, where the row itself says it.
+    pub line_buffer: Option<bool>,
+    pub cache: Option<bool>,
+    pub write_buffer: Option<bool>,
 }
 
 /// One executed instruction.
@@ -46,6 +50,12 @@ pub enum CorpusError {
     File { path: PathBuf, source: std::io::Error },
     #[error("{path}, line {line}: {source}")]
     Line { path: PathBuf, line: usize, source: serde_json::Error },
+    #[error("{path}, line {line}: a setting that is not known; teach settings.rs about it")]
+    Setting { path: PathBuf, line: usize },
+    #[error(
+        "{file}: nothing says what the chip was set to for {test} in {code}; settings.jsonl is older than the file"
+    )]
+    Unset { file: String, test: String, code: String },
 }
 
 /// Reads a file of measurements, xz-compressed JSON lines.
@@ -113,10 +123,5 @@ impl Row {
     /// Registers at the window's start: R0 to R12, SP, LR, xPSR.
     pub fn registers(&self) -> Option<Vec<u32>> {
         self.regs.split_whitespace().map(hex).collect()
-    }
-
-    /// The kind of test: the first two parts of its name.
-    pub fn class(&self) -> String {
-        self.test.split(['/', '#']).take(2).collect::<Vec<_>>().join("/")
     }
 }

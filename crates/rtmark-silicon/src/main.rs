@@ -1,84 +1,46 @@
 //! Scores the timing models against cycle counts that were measured on real chips.
 //!
 //! Reads the files of the directory named as argument or by `RTMARK_SILICON`
-//! (default `shared/reference/silicon` beside the project), runs every window on the simulator and
-//! prints how many measurements the model gets exactly, how many within a cycle,
-//! and the mean bias, by file, code placement and class, and the causes of what is missed.
-//! With `--missed TEXT` it lists the rows that the model misses and whose test contains the
-//! text. The measurements are not part of the project; without them it says so and ends.
+//! (default `shared/reference/silicon` beside the project), runs every window on the simulator,
+//! set as its test set the chip, and prints how many measurements the model gets exactly, how many
+//! within a cycle, the bias and the mean error, by chip, memory of the code, setting, and kind
+//! of test. Rules are fitted on one half of the tests and scored on the other; both are shown.
+//! Windows that ran with a cache are shown apart, since their cycles depend on what it held.
+//!
+//! `--ablate` leaves out each rule of the pipeline model in turn and shows what changes;
+//! `--missed TEXT` lists the windows that the model misses and whose chip, setting, half or
+//! test contain the text. The measurements are not part of the project; without them it says so
+//! and ends.
 
+mod ablation;
 mod chip;
 mod corpus;
 mod replay;
+mod score;
+mod settings;
+mod test;
 
-use std::collections::BTreeMap;
 use std::error::Error;
 use std::ffi::OsString;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use comfy_table::{CellAlignment, Table, presets};
 use rayon::prelude::*;
 
-use crate::chip::{CHIPS, Chip};
+use crate::chip::{CHIPS, Measured};
+use crate::settings::Settings;
+use crate::test::Half;
 
 type Failure = Box<dyn Error + Send + Sync>;
 
-/// Before a text: lists the rows that are missed, instead of scores.
-const MISSED: &str = "--missed";
+const HELP: &str = "usage: rtmark-silicon [--ablate | --missed TEXT] [FOLDER]";
 
-/// What the models miss, and why.
-const MISSED_BECAUSE: &str = "\
-Missed, and why:
-  flash of cc2652: writes to the bit-band alias (misc/bitbanding), and a branch by a register into
-    a word that is being fetched already.
-  code in -: windows whose code lies in two memories.
-  sram misc/bitbanding, cc2652: a write to the bit-band alias and the fetches beside it on the
-    System bus; how they take turns is not known.
-  sram instructions/memory of cc2652: what is left are accesses across words (ldr_str_unaligned),
-    whose parts and the fetches beside them take turns on the System bus.
-  sram control_flow of cc2652: a branch by a register into a word that is being fetched already
-    finds it; the model fetches it again.";
-
-#[derive(Clone, Copy, Default)]
-struct Score {
-    measurements: u64,
-    exact: u64,
-    within_one: u64,
-    unscored: u64,
-    chip: u64,
-    model: u64,
-}
-
-impl Score {
-    fn add(&mut self, count: u64, chip: u64, model: Option<u64>) {
-        self.measurements += count;
-        let Some(model) = model else {
-            self.unscored += count;
-            return;
-        };
-        self.chip += count * chip;
-        self.model += count * model;
-        if model == chip {
-            self.exact += count;
-        }
-        if model.abs_diff(chip) <= 1 {
-            self.within_one += count;
-        }
-    }
-
-    fn row(&self, name: String) -> Vec<String> {
-        let percent = |part: u64, whole: u64| 100.0 * part as f64 / whole.max(1) as f64;
-        let bias = percent(self.model, self.chip) - 100.0;
-        vec![
-            name,
-            self.measurements.to_string(),
-            format!("{:.1} %", percent(self.exact, self.measurements)),
-            format!("{:.1} %", percent(self.within_one, self.measurements)),
-            format!("{bias:+.1} %"),
-            self.unscored.to_string(),
-        ]
-    }
+/// What is asked for.
+enum Request {
+    Scores,
+    Ablation,
+    /// The windows that are missed, by a text that their description contains.
+    Missed(String),
 }
 
 /// Where the measurements are: as named, else beside the project.
@@ -89,58 +51,80 @@ fn folder(named: Option<OsString>) -> PathBuf {
     )
 }
 
-/// The scores of one file: by code placement, then by class of test.
-fn scores(folder: &Path, chip: &Chip) -> Result<Vec<(String, Score)>, Failure> {
-    let name = chip.name;
-    let rows = corpus::read(&folder.join(format!("{name}.jsonl.xz")))?;
-    let prepared = chip.prepare()?;
-    let modelled: Vec<_> = rows.par_iter().map(|row| prepared.cycles(row)).collect();
-    let mut places: BTreeMap<String, Score> = BTreeMap::new();
-    let mut classes: BTreeMap<String, Score> = BTreeMap::new();
-    for (row, model) in rows.iter().zip(modelled) {
-        let place = places.entry(format!("{name}, code in {}", row.code)).or_default();
-        place.add(row.count, row.cycles, model);
-        let class = classes.entry(format!("  {} {}", row.code, row.class())).or_default();
-        class.add(row.count, row.cycles, model);
+/// What the command line asks for, and where the measurements are.
+fn request() -> Result<(Request, PathBuf), Failure> {
+    let mut arguments = std::env::args_os().skip(1);
+    let Some(first) = arguments.next() else { return Ok((Request::Scores, folder(None))) };
+    match first.to_str() {
+        Some("--ablate") => Ok((Request::Ablation, folder(arguments.next()))),
+        Some("--missed") => {
+            let text =
+                arguments.next().ok_or("--missed lacks a text; give one, even an empty one")?;
+            let text = text.to_string_lossy().into_owned();
+            Ok((Request::Missed(text), folder(arguments.next())))
+        }
+        Some(option) if option.starts_with('-') => {
+            Err(format!("unknown option {option}; {HELP}").into())
+        }
+        _ => Ok((Request::Scores, folder(Some(first)))),
     }
-    Ok(places.into_iter().chain(classes).collect())
 }
 
-/// Writes the rows of a file whose test or code placement contains a text and whose
-/// cycles the model misses: what the chip took, what the model says, and the opcodes.
-fn tell_missed(folder: &Path, chip: &Chip, text: &str) -> Result<(), Failure> {
-    let name = chip.name;
-    let rows = corpus::read(&folder.join(format!("{name}.jsonl.xz")))?;
-    let prepared = chip.prepare()?;
-    let mut out = std::io::stdout().lock();
-    for row in rows.iter().filter(|row| format!("{} {}", row.code, row.test).contains(text)) {
-        let Some(model) = prepared.cycles(row).filter(|model| *model != row.cycles) else {
+fn read(folder: &Path) -> Result<Vec<Measured>, Failure> {
+    let settings = Settings::read(folder)?;
+    CHIPS.par_iter().map(|chip| chip.read(folder, &settings)).collect()
+}
+
+/// Writes the windows whose description contains a text and whose cycles the model misses: what
+/// the chip took, what the model says, and the opcodes.
+fn tell_missed(
+    out: &mut impl std::io::Write,
+    measured: &Measured,
+    text: &str,
+) -> Result<(), Failure> {
+    let prepared = measured.chip.prepare(None)?;
+    for sample in &measured.samples {
+        let row = measured.row(sample);
+        let half = match Half::of(&row.test) {
+            Half::Fitting => "fitting",
+            Half::Scoring => "scoring",
+        };
+        let group = score::Group::of(measured, sample);
+        let described = format!("{half} {group}: {} {}", row.test, row.number);
+        if !described.contains(text) {
+            continue;
+        }
+        let Some(model) = prepared.cycles(row, sample.setting).filter(|&is| is != row.cycles)
+        else {
             continue;
         };
-        let steps: Vec<_> =
-            row.steps.iter().map(|(address, opcode, _)| format!("{address}:{opcode}")).collect();
-        writeln!(
-            out,
-            "{name} {} {} {}: {} measured, {model} modelled, {} times: {}",
-            row.code,
-            row.test,
-            row.number,
-            row.cycles,
-            row.count,
-            steps.join(" ")
-        )?;
+        let steps = row.steps.iter().map(|(address, opcode, _)| format!("{address}:{opcode}"));
+        let steps = steps.collect::<Vec<_>>().join(" ");
+        let (cycles, count) = (row.cycles, sample.count);
+        writeln!(out, "{described}: {cycles} measured, {model} modelled, {count} times: {steps}")?;
     }
     Ok(())
 }
 
-fn main() -> Result<(), Failure> {
-    let mut arguments = std::env::args_os().skip(1).peekable();
-    let missed = arguments.next_if(|argument| argument == MISSED).and_then(|_| arguments.next());
-    let folder = folder(arguments.next());
-    if let Some(text) = missed.filter(|_| folder.is_dir()) {
-        let text = text.to_string_lossy();
-        return CHIPS.iter().try_for_each(|chip| tell_missed(&folder, chip, &text));
+/// Writes all scores.
+fn tell_scores(out: &mut impl std::io::Write, chips: &[Measured]) -> Result<(), Failure> {
+    let (mut scores, mut bounds) = (score::Scores::new(), std::collections::BTreeMap::new());
+    for measured in chips {
+        scores.extend(score::scores(measured)?);
+        bounds.extend(score::bounds(measured)?);
     }
+    writeln!(out, "{}", score::score_table(&scores))?;
+    writeln!(
+        out,
+        "With the cache on: measurements that take as long as, fewer or more cycles than the model\n\
+         gives for a cache that holds everything to one that holds nothing.\n{}",
+        score::bounds_table(&bounds)
+    )?;
+    Ok(())
+}
+
+fn main() -> Result<(), Failure> {
+    let (request, folder) = request()?;
     let mut out = std::io::stdout().lock();
     if !folder.is_dir() {
         writeln!(
@@ -150,28 +134,23 @@ fn main() -> Result<(), Failure> {
         )?;
         return Ok(());
     }
-    let mut table = Table::new();
-    table.load_style(presets::UTF8_HORIZONTAL_ONLY);
-    table.set_header(["measurements of", "number", "exact", "within 1", "bias", "not run"]);
-    for chip in &CHIPS {
-        for (key, score) in scores(&folder, chip)? {
-            table.add_row(score.row(key));
+    let chips = read(&folder)?;
+    match request {
+        Request::Scores => {
+            tell_scores(&mut out, &chips)?;
+            write!(out, "{}", ablation::tell(&chips)?)?;
+        }
+        Request::Ablation => write!(out, "{}", ablation::tell(&chips)?)?,
+        Request::Missed(text) => {
+            chips.iter().try_for_each(|measured| tell_missed(&mut out, measured, &text))?;
         }
     }
-    for column in table.column_iter_mut().skip(1) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    writeln!(out, "{table}\n{MISSED_BECAUSE}")?;
     Ok(())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn percent(part: u64, whole: u64) -> f64 {
-        100.0 * part as f64 / whole as f64
-    }
 
     #[test]
     fn scores_are_what_the_cores_say() {
@@ -181,24 +160,22 @@ mod tests {
             writeln!(say, "not scored: no measurements in {}", folder.display()).expect("told");
             return;
         }
-        for chip in &CHIPS {
-            let name = chip.name;
-            let core = chip.soc().expect("valid").core;
-            let scores = scores(&folder, chip).expect("readable");
-            let of = |place: &str| {
-                let found = scores.iter().find(|(key, _)| key == place);
-                found.map(|(_, score)| {
-                    let all = score.measurements;
-                    (percent(score.exact, all), percent(score.within_one, all), all)
-                })
-            };
-            for said in core.scores().iter().filter(|said| name.contains(said.chip)) {
-                let place = format!("{name}, code in {}", said.code);
-                let (exact, within, all) = of(&place).expect("scored");
-                assert_eq!(all, u64::from(said.measurements), "{place}");
+        for measured in read(&folder).expect("readable") {
+            let core = measured.chip.soc().expect("valid").core;
+            let scores = score::scores(&measured).expect("scored");
+            let said = core.scores().iter().filter(|said| said.chip == measured.chip.name);
+            for said in said {
+                let name = format!("{} {} {}", said.chip, said.code, said.setting);
+                let found = scores.iter().find(|(group, _)| {
+                    group.place == said.code && group.setting.to_string() == said.setting
+                });
+                let (_, (halves, _)) = found.unwrap_or_else(|| panic!("nothing of {name}"));
+                let score = halves.all;
+                assert_eq!(score.measurements, u64::from(said.measurements), "{name}");
                 let near = |said: u16, is: f64| (f64::from(said) / 10.0 - is).abs() < 0.06;
-                assert!(near(said.exact, exact), "{place}: {exact:.2} % exact, not {said:?}");
-                assert!(near(said.within_one, within), "{place}: {within:.2} %, not {said:?}");
+                let (exact, within) = (score.exact_percent(), score.within_one_percent());
+                assert!(near(said.exact, exact), "{name}: {exact:.2} % exact, not {said:?}");
+                assert!(near(said.within_one, within), "{name}: {within:.2} %, not {said:?}");
             }
         }
     }

@@ -1,19 +1,38 @@
 //! Runs one window on the simulator as the chip ran it.
 
-use rtmark_sim::{Access, AccessKind, Cycles, Machine, Register, Soc};
+use rtmark_sim::{Access, AccessKind, Cycles, Machine, Register, Rule, Soc};
 
 use crate::corpus::{Row, Step};
 
-/// Registers of the core that are set before any window: tracing on (DEMCR.TRCENA), the
-/// counter counts (DWT_CTRL.CYCCNTENA), and stores are not buffered (ACTLR.DISDEFWBUF),
-/// as in the programs that were measured.
-const SET_UP: [(u32, u32); 3] = [(0xE000_EDFC, 1 << 24), (0xE000_1000, 1), (0xE000_E008, 2)];
+/// Registers of the core that are set before any window: tracing on (DEMCR.TRCENA), and the
+/// counter counts (DWT_CTRL.CYCCNTENA).
+const SET_UP: [(u32, u32); 2] = [(0xE000_EDFC, 1 << 24), (0xE000_1000, 1)];
+/// ACTLR, whose DISDEFWBUF switches the write buffer off.
+const ACTLR: u32 = 0xE000_E008;
 const ISB: [u8; 4] = [0xBF, 0xF3, 0x6F, 0x8F];
 
-/// A chip ready to run windows.
-pub fn prepare(soc: &Soc) -> Result<Machine, crate::Failure> {
-    let mut machine = Machine::new(soc);
-    for (address, value) in SET_UP {
+/// What a test has set ACTLR to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WriteBuffer {
+    On,
+    Off,
+}
+
+/// A chip ready to run windows, with the whole model of its timing or with one rule left out.
+pub fn prepare(
+    soc: &Soc,
+    buffer: WriteBuffer,
+    without: Option<Rule>,
+) -> Result<Machine, crate::Failure> {
+    let mut machine = match without {
+        None => Machine::new(soc),
+        Some(rule) => Machine::new_without(soc, rule),
+    };
+    let auxiliary = match buffer {
+        WriteBuffer::On => 0,
+        WriteBuffer::Off => 2,
+    };
+    for (address, value) in SET_UP.into_iter().chain([(ACTLR, auxiliary)]) {
         machine
             .store_word(address, value)
             .map_err(|_| format!("{} has no register at {address:#x}", soc.name))?;

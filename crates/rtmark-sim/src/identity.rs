@@ -1,10 +1,10 @@
 //! What cores say of themselves: CPUID and the feature registers (DDI 0403, B4), and
 //! which bits of their auxiliary control there are.
 
-use crate::soc::CoreKind;
+use crate::soc::{CoreKind, Generation, Revision, Soc};
 
 /// The registers by which software tells cores apart.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Identity {
     pub cpuid: u32,
     /// The bits of ACTLR that there are.
@@ -92,16 +92,27 @@ const M33: Identity = Identity {
 };
 
 impl Identity {
-    /// Those of a core.
-    pub const fn of(core: CoreKind) -> &'static Self {
-        match core {
-            CoreKind::CortexM0 => &M0,
-            CoreKind::CortexM0Plus => &M0_PLUS,
-            CoreKind::CortexM3 => &M3,
-            CoreKind::CortexM4 => &M4,
-            CoreKind::CortexM4F => &M4F,
-            CoreKind::CortexM33 => &M33,
-        }
+    /// Those of a soc's core.
+    pub const fn of(soc: &Soc) -> Self {
+        let newest = match soc.core {
+            CoreKind::CortexM0 => M0,
+            CoreKind::CortexM0Plus => M0_PLUS,
+            CoreKind::CortexM3 => M3,
+            CoreKind::CortexM4 => M4,
+            CoreKind::CortexM4F => M4F,
+            CoreKind::CortexM33 => M33,
+        };
+        let auxiliary_control = match soc.generation() {
+            Generation::EarlyCortexM3 => 0,
+            Generation::Current => newest.auxiliary_control,
+        };
+        let cpuid = match soc.revision {
+            Some(Revision { major, patch }) => {
+                newest.cpuid & !0x00F0_000F | (major as u32) << 20 | patch as u32
+            }
+            None => newest.cpuid,
+        };
+        Self { cpuid, auxiliary_control, ..newest }
     }
 
     /// The register at an address, if it is one of these.

@@ -7,6 +7,7 @@
 
 mod check;
 mod peripheral;
+mod revision;
 
 use std::fmt;
 use std::ops::Range;
@@ -18,6 +19,7 @@ pub use peripheral::{
     Act, ActHow, Control, Erase, Follow, FollowHow, Peripheral, PeripheralClock, PeripheralKind,
     Program, Register, Scale,
 };
+pub use revision::{Generation, Revision};
 
 /// The cores that the simulator models.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -288,6 +290,9 @@ pub struct Soc {
     pub description: String,
     /// The core.
     pub core: CoreKind,
+    /// The core's revision (`r2p1`); the newest one when not given.
+    #[serde(default)]
+    pub revision: Option<Revision>,
     /// The core's clock.
     #[serde(rename = "clock_hz", deserialize_with = "clock")]
     pub clock: Hertz,
@@ -355,6 +360,11 @@ impl Soc {
         Ok(soc)
     }
 
+    /// What the core's revision does, where revisions differ.
+    pub const fn generation(&self) -> Generation {
+        Generation::of(self.core, self.revision)
+    }
+
     /// Where the vector table is at reset.
     pub fn vector_base(&self) -> u32 {
         self.vectors.unwrap_or_else(|| self.memories.first().map_or(0, |memory| memory.base))
@@ -401,6 +411,11 @@ mod tests {
                 .contains("expected one of cortex-m0, cortex-m0plus")
         );
         assert!(refusal("interrupts = 32", "interrupts = 33").contains("1 to 32"));
+        let of_revision = |text| refusal("interrupts", &format!("revision = '{text}'\ninterrupts"));
+        assert!(of_revision("2p1").contains("not of the form rNpM"));
+        assert!(of_revision("2p1").contains("line 5"));
+        assert!(of_revision("r2p1").contains("line 5: revision = \"r2p1\""));
+        assert!(of_revision("r2p1").contains("is r0p0 to r0p1"));
         assert!(refusal("base = 0", "base = 0xE0000000").contains("system space"));
         assert!(refusal("size = 64", "size = 62").contains("multiple of 4"));
         assert!(refusal("size = 64", "size = 64\naliases = [32]").contains("overlaps RAM"));

@@ -16,7 +16,7 @@ use crate::nvic::{
     BUS_FAULT, DEBUG_MONITOR, ExceptionSet, FIRST_INTERRUPT, HARD_FAULT, MEM_MANAGE, NMI, Nvic,
     PENDSV, SECURE_FAULT, SVCALL, SYSTICK, USAGE_FAULT,
 };
-use crate::soc::Soc;
+use crate::soc::{Generation, Soc};
 use crate::systick::SysTick;
 
 /// The private peripheral bus; what lies above it belongs to the chip's vendor.
@@ -138,7 +138,7 @@ impl FpControl {
 /// The registers of the system control space.
 #[derive(Clone, Debug)]
 pub struct System {
-    identity: &'static Identity,
+    identity: Identity,
     features: Features,
     pub nvic: Nvic,
     pub systick: SysTick,
@@ -174,13 +174,15 @@ impl System {
     pub fn new(soc: &Soc, features: Features) -> Self {
         let configuration = if features.v8m {
             CCR_V8M_ONES
+        } else if soc.generation() == Generation::EarlyCortexM3 {
+            0
         } else if features.mainline {
             CCR_STKALIGN
         } else {
             CCR_STKALIGN | CCR_UNALIGN_TRP
         };
         Self {
-            identity: Identity::of(soc.core),
+            identity: Identity::of(soc),
             features,
             nvic: Nvic::new(soc.interrupts, soc.priority_bits),
             systick: SysTick::new(soc.systick_reference_divisor),

@@ -5,7 +5,7 @@ use std::ops::Range;
 use toml::de::{DeTable, DeValue};
 
 use super::peripheral::{ActHow, Control, Peripheral, PeripheralClock, PeripheralKind, Register};
-use super::{CoreKind, MemoryKind, Soc};
+use super::{CoreKind, MemoryKind, Revision, Soc};
 use crate::system::VENDORS;
 
 /// Addresses from here on belong to the core itself, most of them.
@@ -141,6 +141,7 @@ impl Soc {
                 ),
             );
         }
+        self.check_revision()?;
         if !matches!(self.mpu_regions(), 0 | 8 | 16) {
             return refuse(
                 &[Key("mpu_regions")],
@@ -165,6 +166,23 @@ impl Soc {
         let mut taken = Vec::new();
         self.check_memories(&mut taken)?;
         self.check_peripherals(&mut taken)
+    }
+
+    fn check_revision(&self) -> Checked {
+        let known = Revision::range(self.core);
+        match self.revision.filter(|revision| !known.contains(revision)) {
+            None => Ok(()),
+            Some(revision) => refuse(
+                &[Step::Key("revision")],
+                format!(
+                    "revision = \"{revision}\": {} is {} to {}; leave it out where it is not known, \
+                     for the newest",
+                    self.core,
+                    known.start(),
+                    known.end()
+                ),
+            ),
+        }
     }
 
     fn check_memories<'a>(&'a self, taken: &mut Vec<(Range<u64>, &'a str)>) -> Checked {

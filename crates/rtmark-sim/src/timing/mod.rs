@@ -22,6 +22,7 @@ mod score;
 pub use kept::Came;
 pub use memory::{Change, Foretold, LineMemory, Setting, Stance, Switch};
 pub use near::LineMemories;
+pub use pipeline::Rule;
 pub use score::Score;
 
 use self::pipeline::Step;

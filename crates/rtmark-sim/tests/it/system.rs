@@ -157,3 +157,49 @@ fn active_state_is_cleared_on_request() {
     assert_eq!(running.names(), ["end"]);
     assert_eq!([4, 5, 6].map(|number| running.r(number)), [1 << 7, 0, 0]);
 }
+
+/// A Cortex-M3 of a revision.
+fn revised(revision: &str) -> rtmark_sim::Soc {
+    let text = include_str!("../../../../socs/generic-cortex-m3.toml");
+    let line = "core = \"cortex-m3\"";
+    let text = text.replace(line, &format!("{line}\nrevision = \"{revision}\""));
+    rtmark_sim::Soc::from_toml(&text).expect("a known revision")
+}
+
+#[test]
+fn revisions_tell_themselves_apart() {
+    // CPUID of r1p1 and r2p1 (DDI 0337, CPUID: variant and revision); ACTLR came with r2p0;
+    // STKALIGN is set at reset from r2p0 on (IHI 0046B, 2.3.3).
+    for (revision, cpuid, auxiliary, configuration) in
+        [("r1p1", 0x411F_C231, 0, 0), ("r2p1", 0x412F_C231, 7, 1 << 9)]
+    {
+        let mut firmware = Firmware::new();
+        firmware.store(ACTLR, 7).load(4, CPUID).load(5, ACTLR).load(6, CCR).mark("end").forever();
+        let mut running = firmware.on_soc(&revised(revision));
+        running.run(1_000);
+        assert_eq!(running.names(), ["end"]);
+        let values = [4, 5, 6].map(|number| running.r(number));
+        assert_eq!(values, [cpuid, auxiliary, configuration], "{revision}");
+    }
+}
+
+#[test]
+fn an_early_core_buffers_stores_whatever_is_asked_for() {
+    // On an STM32F100 (r1p1) programs take the same cycles with ACTLR.DISDEFWBUF as without.
+    // On a CC2650 (r2p1) a store that is not buffered takes longer.
+    let cycles = |revision: &str, auxiliary: u32| {
+        let mut firmware = Firmware::new();
+        firmware.store(ACTLR, auxiliary).set(0, RAM).op(&[0xF3BF, 0x8F6F]).mark("begin");
+        // STR r1, [r0]; ADD r2, r2, #1
+        for _ in 0..4 {
+            firmware.op(&[0x6001, 0xF102, 0x0201]);
+        }
+        firmware.mark("end").forever();
+        let mut running = firmware.on_soc(&revised(revision));
+        running.run(1_000);
+        running.cycle("end") - running.cycle("begin")
+    };
+    assert_eq!(cycles("r1p1", 0), cycles("r1p1", 2));
+    assert_eq!(cycles("r1p1", 0), cycles("r2p1", 0), "the buffer itself is the same");
+    assert!(cycles("r2p1", 0) < cycles("r2p1", 2));
+}

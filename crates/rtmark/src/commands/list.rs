@@ -238,7 +238,9 @@ fn soc_timing(soc: &Soc) -> String {
 fn shown(score: &Score) -> String {
     let share = |thousandths: u16| f64::from(thousandths) / 10.0;
     let (exact, within) = (share(score.exact), share(score.within_one));
-    format!("{} {}: {exact} % exact, {within} % within 1", score.chip, score.code)
+    let Score { chip, code, setting, .. } = score;
+    let comma = if setting.is_empty() { "" } else { ", " };
+    format!("{chip} {code}{comma}{setting}: {exact} % exact, {within} % within 1")
 }
 
 fn cores() -> Vec<Entry> {

@@ -22,10 +22,12 @@ mod edge;
 mod execute;
 mod fetch;
 mod lines;
+mod rule;
 mod stalled;
 mod step;
 
 pub use lines::{Far, Reads, SlowMemory};
+pub use rule::Rule;
 pub use stalled::{LONGEST_WAIT, Stalled};
 pub use step::{Bus, Condition, Facts, Step, Unit, has};
 

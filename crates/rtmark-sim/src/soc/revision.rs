@@ -1,0 +1,105 @@
+//! Revisions of a core, and what they do otherwise than the newest one.
+
+use std::fmt;
+use std::ops::RangeInclusive;
+
+use serde::Deserialize;
+
+use super::CoreKind;
+
+/// A product revision as Arm counts them: `r2p1` is the second patch of the third revision.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Revision {
+    /// Behind the `r`, 0 to 15; CPUID calls it the variant.
+    pub major: u8,
+    /// Behind the `p`, 0 to 15; CPUID calls it the revision.
+    pub patch: u8,
+}
+
+impl Revision {
+    fn parse(text: &str) -> Option<Self> {
+        let (major, patch) = text.strip_prefix('r')?.split_once('p')?;
+        let number = |digits: &str| {
+            let plain = !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit());
+            digits.parse::<u8>().ok().filter(|&number| plain && number < 16)
+        };
+        Some(Self { major: number(major)?, patch: number(patch)? })
+    }
+
+    /// The revisions that a core has been published in, by the manuals named at [`CoreKind`]:
+    /// those that their introductions list under "product revisions".
+    pub const fn range(core: CoreKind) -> RangeInclusive<Self> {
+        let (major, patch) = match core {
+            CoreKind::CortexM0 => (0, 0),
+            CoreKind::CortexM0Plus | CoreKind::CortexM4 | CoreKind::CortexM4F => (0, 1),
+            CoreKind::CortexM3 => (2, 1),
+            CoreKind::CortexM33 => (1, 0),
+        };
+        Self { major: 0, patch: 0 }..=Self { major, patch }
+    }
+}
+
+impl fmt::Display for Revision {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "r{}p{}", self.major, self.patch)
+    }
+}
+
+impl<'de> Deserialize<'de> for Revision {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        Self::parse(&text).ok_or_else(|| {
+            serde::de::Error::custom(format!(
+                "revision = \"{text}\" is not of the form rNpM: write it as the chip's manual does, \
+                 such as \"r2p1\"; CPUID has N in bits 23 to 20 and M in bits 3 to 0"
+            ))
+        })
+    }
+}
+
+/// What revisions of a core do differently, as far as the simulator models it. All that depends
+/// on a revision asks for this.
+///
+/// | | `EarlyCortexM3` | `Current` |
+/// |---|---|---|
+/// | ACTLR | reads as zero and ignores writes: stores are always buffered | as the core's manual says |
+/// | CCR.STKALIGN at reset | 0 | 1 |
+///
+/// Sources: the register came with r2p0 (compare DDI 0337E with DDI 0337G, system control
+/// registers); on an STM32F100 (r1p1) 90 of 90 pairs of programs that differ in ACTLR.DISDEFWBUF
+/// alone take the same cycles. STKALIGN: IHI 0046B (ABI advisory 1), 2.3.3.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Generation {
+    /// Cortex-M3 before r2p0.
+    EarlyCortexM3,
+    /// Every other.
+    Current,
+}
+
+impl Generation {
+    /// That of a core's revision; a revision that is not known is the newest.
+    pub const fn of(core: CoreKind, revision: Option<Revision>) -> Self {
+        match (core, revision) {
+            (CoreKind::CortexM3, Some(Revision { major: 0 | 1, .. })) => Self::EarlyCortexM3,
+            _ => Self::Current,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn revisions_are_written_as_arm_writes_them() {
+        let good = [("r0p0", (0, 0)), ("r2p1", (2, 1)), ("r15p15", (15, 15))];
+        for (text, (major, patch)) in good {
+            let revision = Revision::parse(text).expect("good");
+            assert_eq!(revision, Revision { major, patch });
+            assert_eq!(revision.to_string(), text);
+        }
+        for text in ["", "r", "rp", "r1", "1p1", "r1p", "rp1", "r16p0", "r1p16", "r+1p1", "R1P1"] {
+            assert_eq!(Revision::parse(text), None, "{text}");
+        }
+    }
+}
