@@ -14,6 +14,7 @@ mod hostile;
 mod inject;
 mod loops;
 mod masking;
+mod modes;
 mod mpu;
 mod observe;
 mod robustness;
