@@ -430,12 +430,13 @@ impl Code {
         self.body();
         self.is_leaf = false;
         self.push(&[BX_LR]);
-        self.functions.push(self.at());
+        let second = self.at();
         self.push(&[0xB500]); // push {lr}
         self.body();
         self.maybe_call();
         self.body();
         self.push(&[0xBD00]); // pop {pc}
+        self.functions.push(second);
     }
 
     fn maybe_call(&mut self) {
