@@ -306,7 +306,7 @@ fn assert_no_cost_without_reason(machine: &mut Machine, timing: MemoryTiming, wh
     // A line or two of code, and of data a word each of the longest list, four here.
     let waits = u64::from(timing.wait_states) * 16;
     let mut costs = Costs::default();
-    machine.run_observed(Cycles(30_000), &mut costs);
+    machine.run_observed(Cycles(machine.cycles().0 + 30_000), &mut costs);
     let (most, address) = costs.most;
     let bytes = machine.peek(address, 4);
     assert!(most < LONGEST + waits, "{what}: {most} cycles at {address:#x}, {bytes:02x?}");
@@ -323,6 +323,27 @@ fn no_instruction_takes_more_than_it_waits_and_a_little() {
                     assert_no_cost_without_reason(&mut machine, timing, &what);
                 }
             }
+        }
+    }
+}
+
+/// LDM and STM of no register at all, which the manual calls UNPREDICTABLE (DDI 0403, A7.7.41 and
+/// A7.7.159): whatever they do, they do not keep the core for longer than others.
+#[test]
+fn lists_of_no_registers_take_no_longer() {
+    // ldm and stm in 16 and 32 bits, push, pop, ldmdb, stmdb
+    let narrow: [&[u16]; 4] = [&[0xCE00], &[0xC600], &[0xB400], &[0xBC00]];
+    let wide: [&[u16]; 4] = [&[0xE896, 0], &[0xE886, 0], &[0xE916, 0], &[0xE906, 0]];
+    for &core in CoreKind::ALL {
+        for list in narrow.iter().chain(wide.iter().filter(|_| core.is_mainline())) {
+            let mut firmware = Firmware::new();
+            // Loads and stores before and behind it.
+            firmware.set(6, RAM + 0x100).op(&[0x6830, 0x6071]).op(list);
+            firmware.op(&[0x4630, 0x6030, 0x6871, 0x3101, 0x6031]).forever();
+            firmware.handler(3).op(&[0x6830, 0x6031]).forever();
+            let mut machine = firmware.on(core).machine;
+            let what = format!("{core} {list:04x?}");
+            assert_no_cost_without_reason(&mut machine, MemoryTiming::default(), &what);
         }
     }
 }
