@@ -201,7 +201,7 @@ impl Window {
 
     /// The instructions that an IT instruction right before `address` makes conditional,
     /// each with ITSTATE before it; `None` when they do not all go together: when one is no
-    /// plain instruction, changes the flags, or begins too far away.
+    /// plain instruction, may change the flags, or begins too far away.
     fn it_block(
         &mut self,
         decoder: &Decoder,
@@ -224,7 +224,7 @@ impl Window {
                 _ if decoder.stands_alone(&slot) => (true, true),
                 _ => (op == Op::It, ends_block(&slot)),
             };
-            let changes = may_leave || op.sets_flags() || op == Op::Vmrs;
+            let changes = may_leave || slot.writes_flags();
             if stands_alone || changes && !last_of_block || it >> 5 == 7 {
                 return None;
             }

@@ -43,9 +43,8 @@ impl Machine {
     /// Has [`Machine::run`] come back with
     /// [`Stop::Breakpoint`](crate::Stop::Breakpoint) when the instruction at an
     /// address is about to execute, as if a breakpoint stood in its place, while
-    /// the memory keeps its contents. It goes before a watch of the same address,
-    /// ends nothing where a condition skips the instruction, and wants faults to
-    /// stop the run, as they do by default.
+    /// the memory keeps its contents. It goes before a watch of the same address and
+    /// before observers, and ends nothing where a condition skips the instruction.
     pub fn stop_before(&mut self, address: u32) {
         let stops = &mut self.code.decoder.stops;
         if let Err(at) = stops.binary_search(&(address & !1)) {

@@ -115,11 +115,14 @@ impl Machine {
                 }
                 continue;
             }
+            let slot = match self.next_slot() {
+                Ok(slot) => slot,
+                Err(stop) => return stop,
+            };
             if observer.before(self).is_break() {
                 return Stop::Observer;
             }
             let (address, began, count) = (self.cpu.pc, self.cycles, self.instructions);
-            let slot = self.slot_at(address);
             let told = slot.map(|slot| Instruction {
                 address,
                 size: slot.size(),

@@ -307,18 +307,29 @@ impl Machine {
     /// Executes the next instruction, unless the run is to stop before it.
     fn step_due(&mut self, due: Due) -> Result<(), Stop> {
         let pc = self.cpu.pc;
-        match self.slot_at(pc) {
-            Some(slot) if slot.op == Op::Stop => Err(self.stop_before_next()),
+        match self.next_slot()? {
             Some(slot) if due == Due::Conditional => self.step_in_it_block(pc, slot),
             Some(slot) => self.step_decoded(pc, slot),
             None => self.fetch_fault(pc),
         }
     }
 
-    /// The run stops before an instruction, which has not even been fetched.
-    fn stop_before_next(&mut self) -> Stop {
-        self.stay();
-        Stop::Breakpoint(self.cpu.pc)
+    /// The instruction at the program counter, which has not even been fetched.
+    ///
+    /// # Errors
+    /// When the run is to stop before it, and its condition holds.
+    pub(crate) fn next_slot(&mut self) -> Result<Option<Slot>, Stop> {
+        let pc = self.cpu.pc;
+        match self.slot_at(pc) {
+            Some(slot) if slot.op == Op::Stop => {
+                if self.condition_of_next() != Condition::Failed {
+                    self.stay();
+                    return Err(Stop::Breakpoint(pc));
+                }
+                Ok(self.slot_past_stop(pc))
+            }
+            slot => Ok(slot),
+        }
     }
 
     /// Executes one instruction outside IT blocks, away from the hot path.

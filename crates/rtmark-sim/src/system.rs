@@ -400,8 +400,12 @@ impl Machine {
         let nvic = &self.system.nvic;
         let pending = nvic.pending();
         let external = pending.iter().any(|exception| exception >= FIRST_INTERRUPT);
-        let returns_to_base = nvic.active().iter().count() <= 1;
-        u32::from(self.cpu.ipsr)
+        // Of handler mode alone: "whether there is an active exception other than the exception
+        // indicated by the current value of the IPSR" (DDI 0403, B3.2.4). Thread mode, for which
+        // the manual says nothing, reads zero on chips and in QEMU.
+        let ipsr = self.cpu.ipsr;
+        let returns_to_base = ipsr != 0 && nvic.active().iter().all(|exception| exception == ipsr);
+        u32::from(ipsr)
             | u32::from(self.features.mainline && returns_to_base) << 11
             | u32::from(nvic.vect_pending()) << 12
             | u32::from(external) << 22

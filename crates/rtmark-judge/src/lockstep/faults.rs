@@ -48,6 +48,9 @@ const CONTROL: u16 = 20;
 const PRIVILEGED: u16 = 1 << 5;
 const MOVS: u16 = 0x2000;
 
+/// Stack pointers and masks.
+const PRIVILEGED_REGISTERS: &[u16] = &[8, 9, 16, 17, 18, 19];
+
 /// The handlers' addresses, Thumb bit included.
 #[derive(Clone, Copy, Debug)]
 pub struct Handlers {
@@ -385,12 +388,20 @@ impl Generator {
         self.ask(PRIVILEGED);
     }
 
+    /// CPS and MSR, which do nothing, and MRS, which reads zero.
     fn mask_without_privilege(&mut self) {
-        self.code.half(0xB672); // cpsid i, which does nothing
+        let cps = *self.random.pick(&[0xB672, 0xB671, 0xB673]);
+        self.code.half(cps); // cpsid i, f, if
         self.mrs(16);
         let n = self.source();
         self.msr(n, BASEPRI);
         self.mrs(BASEPRI);
+        self.begin_it_block(4);
+        for _ in 0..2 {
+            let (n, register) = (self.source(), *self.random.pick(PRIVILEGED_REGISTERS));
+            self.msr(n, register);
+            self.mrs(register);
+        }
     }
 
     /// An IT block in which something may fault.

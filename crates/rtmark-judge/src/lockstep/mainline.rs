@@ -30,21 +30,6 @@ impl Generator {
         self.code.fill(hole);
     }
 
-    pub(super) fn it_block(&mut self) {
-        let condition = self.condition();
-        let count = 1 + self.random.below(4) as u16;
-        // Every later instruction's lowest condition bit, then a one that ends the list.
-        let mut mask = 1 << (4 - count);
-        for at in 1..count {
-            let then = self.random.below(2) as u16;
-            mask |= ((condition & 1) ^ then) << (4 - at);
-        }
-        self.code.half(0xBF00 | condition << 4 | mask);
-        for _ in 0..count {
-            self.simple();
-        }
-    }
-
     /// TBB or TBH into one of a few places.
     pub(super) fn table_branch(&mut self) {
         let index = self.low();

@@ -9,6 +9,7 @@ mod code;
 mod faults;
 mod generate;
 mod harness;
+mod it_blocks;
 mod layout;
 mod mainline;
 mod patterns;
@@ -24,6 +25,7 @@ use rtmark_sim::{CoreKind, Cycles, ExitStatus, FaultPolicy, Machine, Stop, Watch
 use crate::qemu::{Qemu, QemuError, Scratch};
 use generate::{Generator, Program};
 pub use harness::Shape;
+use layout::Layout;
 
 /// How long QEMU may take for one program.
 const DEADLINE: Duration = Duration::from_mins(1);
@@ -165,9 +167,17 @@ fn simulate(program: &Program) -> Run {
     Run { console: machine.take_console(), stop, instructions }
 }
 
+/// Starts QEMU with a program, of which it translates an instruction at a time: QEMU 7.2 goes on
+/// within a translated block, and from it to the next one, with the conditions from before an MSR
+/// of the flags in an IT block.
+fn start(program: &Program, image: &Scratch) -> Result<Qemu, QemuError> {
+    let Layout { machine, vectors, .. } = program.layout;
+    Qemu::start(machine, image.path(), vectors, &["-singlestep"])
+}
+
 fn compare(program: &Program, score: &mut Score) -> Result<(), LockstepError> {
     let scratch = Scratch::new(&program.image)?;
-    let qemu = Qemu::start(program.layout.machine, scratch.path(), program.layout.vectors, &[])?;
+    let qemu = start(program, &scratch)?;
     let ours = simulate(program);
     let theirs = qemu.finish(DEADLINE)?;
     if ours.console == theirs.console {
@@ -219,8 +229,7 @@ fn first_exception(program: &Program) -> Result<String, LockstepError> {
     let shape = Shape { notes_each: true, ..program.shape };
     let program = Generator::program(shape, program.seed, program.bytes);
     let scratch = Scratch::new(&program.image)?;
-    let vectors = program.layout.vectors;
-    let qemu = Qemu::start(program.layout.machine, scratch.path(), vectors, &[])?;
+    let qemu = start(&program, &scratch)?;
     let ours = simulate(&program).console;
     let theirs = qemu.finish(DEADLINE)?.console;
     let stride = faults::NAMES.len() * 4;

@@ -104,6 +104,21 @@ const NARROW: &[&str] = &[
     "1011111101000000",
 ];
 
+/// A part of the status register (DDI 0403, B5.1.1).
+const fn names_status(bits: u32) -> bool {
+    bits & 7 != 4
+}
+
+/// A mask or CONTROL.
+const fn names_mask(bits: u32) -> bool {
+    bits & 7 <= 4
+}
+
+/// MSR writes at least one part of APSR.
+const fn writes_part(bits: u32) -> bool {
+    bits >> 10 & 3 != 0
+}
+
 /// CMP of two low registers has an encoding of its own (DDI 0403, A7.7.28).
 const fn has_high_register(bits: u32) -> bool {
     bits >> 8 != 0x45 || bits & 0xC0 != 0
@@ -304,7 +319,20 @@ const FLOAT: &[(&str, Rule)] = &[
     ("11101100_010_1_eeee dddd_1011_0001_iiii", any),
     ("11101110_1111_0001 dddd_1010_0001_0000", any), // VMRS
     ("11101110_1111_0001 1111_1010_0001_0000", any), // VMRS to the flags
+    ("11101110_1111_0001 1111_1010_0001_0000", any),
+    ("11101110_1110_0001 nnnn_1010_0001_0000", any), // VMSR
 ];
+
+/// MRS of everything, and MSR of the flags.
+const SPECIAL: &[(&str, Rule)] = &[
+    ("11110_0_111110_1111 1000_dddd_00000_iii", names_status),
+    ("11110_0_111110_1111 1000_dddd_0000100_i", any), // MSP, PSP
+    ("11110_0_111110_1111 1000_dddd_00010_iii", names_mask),
+    ("11110_0_111000_nnnn 1000_1000_000000_ii", any), // APSR_nzcvq
+    ("11110_0_111000_nnnn 1000_1000_000000_ii", any),
+];
+/// With the DSP extension: any parts of APSR.
+const SPECIAL_DSP: &[(&str, Rule)] = &[("11110_0_111000_nnnn 1000_ii00_000000_ii", writes_part)];
 
 /// What FPv5 adds (DDI 0553, C2.4).
 const FLOAT_V5: &[&str] = &[
@@ -360,12 +388,14 @@ impl Patterns {
         let mut patterns =
             Self { narrow: narrow.collect(), narrow_memory: all(NARROW_MEMORY), ..Self::default() };
         if shape.core.is_mainline() {
-            patterns.wide = [ruled(IMMEDIATE), ruled(REGISTER), all(MULTIPLY)].concat();
+            patterns.wide =
+                [ruled(IMMEDIATE), ruled(REGISTER), all(MULTIPLY), ruled(SPECIAL)].concat();
             patterns.wide_memory = all(WIDE_MEMORY);
             patterns.aligned_memory = all(ALIGNED_MEMORY);
         }
         if shape.has_dsp() {
-            patterns.wide.extend([ruled(DSP), all(PARALLEL), all(DSP_MULTIPLY)].concat());
+            let dsp = [ruled(DSP), all(PARALLEL), all(DSP_MULTIPLY), ruled(SPECIAL_DSP)];
+            patterns.wide.extend(dsp.concat());
         }
         if shape.float {
             patterns.float = ruled(FLOAT);

@@ -5,6 +5,8 @@ use super::generate::Generator;
 /// Conditions that an instruction can have; 14 and 15 are always.
 const CONDITIONS: u32 = 14;
 const MOVS: u16 = 0x2000;
+const MSP: u16 = 8;
+const PSP: u16 = 9;
 
 impl Generator {
     /// Writes one unit.
@@ -32,7 +34,13 @@ impl Generator {
             22 => self.jump(),
             23 => self.special_register(),
             24 => self.mask_interrupts(),
-            25 => self.stack_switch(),
+            25 => {
+                if self.random.chance(1, 3) {
+                    self.stack_pointers()
+                } else {
+                    self.stack_switch()
+                }
+            }
             26 => self.exception(),
             27 => self.barrier(),
             28 | 29 => self.judged_shift(),
@@ -292,7 +300,8 @@ impl Generator {
 
     /// PRIMASK, and on the mainline BASEPRI and FAULTMASK, set and cleared.
     fn mask_interrupts(&mut self) {
-        match self.random.below(if self.is_mainline() { 4 } else { 2 }) {
+        match self.random.below(if self.is_mainline() { 7 } else { 2 }) {
+            4.. => return self.masks_in_it_block(),
             0 => {
                 self.code.half(0xB672); // cpsid i
                 self.mrs(16);
@@ -312,14 +321,16 @@ impl Generator {
                 self.clear_special(17);
             }
             _ => {
-                if self.random.chance(1, 2) {
-                    self.code.half(0xB671); // cpsid f
-                } else {
-                    let n = self.source();
-                    self.msr(n, 19);
+                match self.random.below(4) {
+                    0 => self.code.half(0xB671), // cpsid f
+                    1 => self.code.half(0xB673), // cpsid if
+                    _ => {
+                        let n = self.source();
+                        self.msr(n, 19);
+                    }
                 }
                 self.mrs(19);
-                self.code.half(0xB661); // cpsie f
+                self.code.half(*self.random.pick(&[0xB661, 0xB663])); // cpsie f, cpsie if
             }
         }
         self.code.half(0xB662); // cpsie i
@@ -327,15 +338,19 @@ impl Generator {
     }
 
     /// Writes zero to a special register by way of a register that may change.
-    fn clear_special(&mut self, register: u16) {
+    pub(super) fn clear_special(&mut self, register: u16) {
         let zero = self.low();
         self.code.half(MOVS | u16::from(zero) << 8);
         self.msr(zero, register);
     }
 
-    /// Runs a little on the process stack.
+    /// Runs a little on the process stack, or perhaps not.
     fn stack_switch(&mut self) {
-        self.write_control(2);
+        if self.is_mainline() && self.random.chance(1, 2) {
+            self.write_control_or_not(2);
+        } else {
+            self.write_control(2);
+        }
         self.stack_frame();
         if self.random.chance(1, 2) {
             self.supervisor_call();
@@ -346,10 +361,20 @@ impl Generator {
 
     /// CONTROL, with floating-point state declared live or not where there is any.
     fn write_control(&mut self, stack: u16) {
-        let live = if self.shape.float { self.random.below(2) as u16 * 4 } else { 0 };
+        let live = self.live_or_not();
         let by = self.low();
         self.code.half(MOVS | u16::from(by) << 8 | stack | live);
         self.msr(by, 20);
+        self.follow_control(live);
+    }
+
+    /// CONTROL.FPCA as somebody might write it.
+    pub(super) fn live_or_not(&mut self) -> u16 {
+        if self.shape.float { self.random.below(2) as u16 * 4 } else { 0 }
+    }
+
+    /// What has to stand behind a write of CONTROL.
+    pub(super) fn follow_control(&mut self, live: u16) {
         self.code.halves(&[0xF3BF, 0x8F6F]); // isb
         // On ARMv8-M that ends the Secure program's floating-point state in any case.
         if self.shape.float && (live == 0 || self.shape.is_v8m()) {
@@ -374,13 +399,55 @@ impl Generator {
 
     /// SVC. Its handler changes r0, lr and the flags, so the pointer is taken anew.
     fn supervisor_call(&mut self) {
+        self.bare_supervisor_call();
+        self.take_pointer();
+    }
+
+    /// SVC, behind which the pointer may not be used before it is taken anew.
+    pub(super) fn bare_supervisor_call(&mut self) {
         let number = self.random.below(256) as u16;
         self.code.half(0xDF00 | number);
-        self.take_pointer();
+    }
+
+    /// MSP and PSP written with something whose low bits do not count, and a little done on the
+    /// main stack from there.
+    fn stack_pointers(&mut self) {
+        let saved = self.low();
+        self.code.half(0x4668 | u16::from(saved)); // mov saved, sp
+        self.keeping(saved, |generator| {
+            let (by, saved) = (u16::from(generator.low()), u16::from(saved));
+            let down = generator.random.below(0x80) as u16;
+            generator.code.halves(&[
+                MOVS | by << 8 | down,
+                0x1A00 | by << 6 | saved << 3 | by, // subs by, saved, by
+            ]);
+            if generator.is_mainline() && generator.random.chance(1, 2) {
+                let condition = generator.condition();
+                generator.code.half(0xBF08 | condition << 4);
+            }
+            generator.msr(by as u8, MSP);
+            generator.mrs(MSP);
+            generator.push_and_pop();
+            generator.simples(0, 2);
+            let n = generator.source();
+            generator.msr(n, PSP);
+            generator.mrs(PSP);
+        });
+        self.code.half(0x4685 | u16::from(saved) << 3); // mov sp, saved
+        let by = self.low();
+        self.code.load_literal(by, self.layout.process_stack);
+        self.msr(by, PSP);
     }
 
     /// PendSV becomes pending while masked and is taken at a point that both sides share.
     pub(super) fn pend_with_interrupts_masked(&mut self) {
+        self.pend_behind_primask();
+        self.code.half(0xB662);
+        self.code.halves(&[0xF3BF, 0x8F6F]);
+    }
+
+    /// PRIMASK is set, and PendSV becomes pending.
+    pub(super) fn pend_behind_primask(&mut self) {
         let address = self.low();
         self.code.load_literal(address, 0xE000_ED04);
         self.keeping(address, |generator| {
@@ -389,13 +456,11 @@ impl Generator {
             generator.code.half(0xB672);
             generator.code.half(0x6000 | u16::from(address) << 3 | u16::from(bit));
             generator.code.halves(&[0xF3BF, 0x8F6F]);
-            generator.keeping(bit, |generator| generator.mrs(5));
-            generator.code.half(0xB662);
-            generator.code.halves(&[0xF3BF, 0x8F6F]);
+            generator.mrs(5);
         });
     }
 
-    fn barrier(&mut self) {
+    pub(super) fn barrier(&mut self) {
         let option = *self.random.pick(&[0x8F4F, 0x8F5F, 0x8F6F]);
         self.code.halves(&[0xF3BF, option]);
     }

@@ -11,6 +11,8 @@ mod chain;
 mod datum;
 mod dsp;
 mod fp;
+#[cfg(test)]
+mod knowledge;
 mod memory;
 mod outcome;
 pub mod partial;

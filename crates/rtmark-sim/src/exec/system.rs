@@ -59,11 +59,12 @@ impl Machine {
         match register {
             16 => self.cpu.primask = value & 1 == 1,
             17 | 18 if self.features.mainline => {
-                let wanted = self.system.nvic.mask_priority(value as u8);
-                let current = self.cpu.basepri;
-                // BASEPRI_MAX only becomes more urgent.
+                let (wanted, current) = (value as u8, self.cpu.basepri);
+                // BASEPRI_MAX only becomes more urgent. What is compared is the value as it is
+                // written (DDI 0403, B5.2.3), with the bits that the register does not keep: 1
+                // is more urgent than 0x80, and no mask once it is written.
                 if register == 17 || wanted != 0 && (current == 0 || wanted < current) {
-                    self.cpu.basepri = wanted;
+                    self.cpu.basepri = self.system.nvic.mask_priority(wanted);
                 }
             }
             _ => return false,

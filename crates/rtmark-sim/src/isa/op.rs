@@ -308,8 +308,9 @@ impl Op {
         )
     }
 
-    /// Whether the instruction sets condition flags (its 16-bit form perhaps only outside
-    /// an IT block).
+    /// Whether the operation sets condition flags by its result (its 16-bit form perhaps only
+    /// outside an IT block). What else may change them: see
+    /// [`Slot::writes_flags`](super::Slot::writes_flags).
     pub const fn sets_flags(self) -> bool {
         matches!(
             self,

@@ -137,6 +137,18 @@ impl Slot {
         self.op.group() == Group::Followed
     }
 
+    /// Whether executing it may change N, Z, C or V, so that what is known of conditions ends
+    /// with it: arithmetic that sets flags, MSR of APSR_nzcvq (DDI 0403, B5.2.3), and VMRS to
+    /// APSR_nzcv (A7.7.243). Exception returns do so, too, and are jumps.
+    pub fn writes_flags(&self) -> bool {
+        let slot = self.unguarded();
+        match slot.op {
+            Op::Msr => slot.imm < 4 && slot.aux & 2 != 0,
+            Op::Vmrs => slot.d == 15,
+            op => op.sets_flags(),
+        }
+    }
+
     /// The instruction passed over.
     pub const fn skipped(&self, cost: u8) -> Self {
         Self { op: Op::Skip, cost, ..*self }

@@ -1,7 +1,7 @@
 //! DebugMonitor and the registers of the debug architecture (DDI 0403, C1) as far as a
 //! program without a debugger has to do with them.
 
-use rtmark_sim::{CoreKind, FaultPolicy, Stop};
+use rtmark_sim::{CoreKind, Cycles, FaultPolicy, Observer, Register, Stop};
 
 use crate::support::*;
 
@@ -57,4 +57,46 @@ fn the_monitor_is_pended_by_software() {
     running.run(1_000);
     assert_eq!(running.names(), ["not yet", "monitor", "after"]);
     assert_eq!([4, 5, 6].map(|number| running.r(number)), [MON_PEND, 0, MON_EN]);
+}
+
+struct Nobody;
+
+impl Observer for Nobody {}
+
+/// A stop is no fault: it ends the run also where faults are the program's own to handle, in every
+/// way to run. In an IT block it does so where the instruction would be executed.
+#[test]
+fn runs_stop_whoever_handles_faults() {
+    const PLAIN: &[u16] = &[NOP];
+    const PASSES: &[u16] = &[0x2000, 0x2800, 0xBF04]; // movs r0, #0; cmp r0, #0; itt eq
+    const FAILS: &[u16] = &[0x2000, 0x2800, 0xBF0C]; // ite eq
+    let cases = [
+        (CoreKind::CortexM0Plus, PLAIN, true),
+        (CoreKind::CortexM3, PLAIN, true),
+        (CoreKind::CortexM3, PASSES, true),
+        (CoreKind::CortexM3, FAILS, false),
+        (CoreKind::CortexM33, PASSES, true),
+        (CoreKind::CortexM33, FAILS, false),
+    ];
+    for policy in [FaultPolicy::Stop, FaultPolicy::Deliver] {
+        for (core, before, stops) in cases {
+            let what = format!("{core} {before:04x?} {policy:?}");
+            let mut firmware = Firmware::new();
+            // nop; movs r1, #3
+            firmware.op(before).op(&[NOP]).mark("there").op(&[0x2103]).forever();
+            firmware.handler(3).forever();
+            let there = firmware.address("there");
+            let mut machine = firmware.on(core).machine;
+            machine.set_fault_policy(policy);
+            machine.stop_before(there);
+            let mut observed = machine.clone();
+            let stop = machine.run(Cycles(100));
+            let expected = if stops { Stop::Breakpoint(there) } else { Stop::Limit };
+            assert_eq!(stop, expected, "{what}");
+            assert_eq!(observed.run_observed(Cycles(100), &mut Nobody), expected, "{what}");
+            assert_eq!(machine.cycles(), observed.cycles(), "{what}");
+            let executed = if stops { 0 } else { machine.register(Register::R(1)) };
+            assert_eq!(machine.register(Register::R(1)), executed, "{what}");
+        }
+    }
 }

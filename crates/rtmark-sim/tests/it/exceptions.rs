@@ -365,3 +365,48 @@ fn a_program_may_ask_for_a_reset() {
         assert_eq!(running.names(), ["start", "start"], "{core}");
     }
 }
+
+/// BASEPRI, and BASEPRI_MAX behind it, as a program reads the mask in the end.
+fn basepri_of(core: CoreKind, first: u32, then: u32) -> u32 {
+    let mut firmware = Firmware::new();
+    firmware.set(0, first).msr(17, 0).set(0, then).msr(18, 0).mrs(4, 17).mark("end").forever();
+    let mut running = firmware.on(core);
+    running.run(1_000);
+    assert_eq!(running.names(), ["end"]);
+    running.r(4)
+}
+
+#[test]
+fn basepri_max_compares_what_is_written() {
+    // DDI 0403, B5.2.3: UInt(R[n]<7:0>) < UInt(BASEPRI<7:0>), before the bits are lost that the
+    // soc has no priorities for: 1 becomes 0, which masks nothing. A CC2650 says so.
+    for core in [CoreKind::CortexM3, CoreKind::CortexM4F, CoreKind::CortexM33] {
+        assert_eq!(basepri_of(core, 0x80, 1), 0, "{core}");
+        assert_eq!(basepri_of(core, 0x80, 0), 0x80, "{core}");
+        assert_eq!(basepri_of(core, 0, 0x80), 0x80, "{core}");
+        assert_eq!(basepri_of(core, 1, 0x80), 0x80, "{core}");
+        assert_eq!(basepri_of(core, 0x80, 0xC0), 0x80, "{core}");
+        assert_eq!(basepri_of(core, 0x80, 0x40), 0x40, "{core}");
+        assert_eq!(basepri_of(core, 0x80, 0x8F), 0x80, "{core}");
+        assert_eq!(basepri_of(core, 0x80, 0x17F), 0x70, "{core}: no more than a byte");
+    }
+}
+
+#[test]
+fn returns_to_base_is_told_in_handlers_alone() {
+    // DDI 0403, B3.2.4: whether another exception is active than the one that IPSR tells.
+    const RETTOBASE: u32 = 1 << 11;
+    for core in [CoreKind::CortexM3, CoreKind::CortexM4F, CoreKind::CortexM33] {
+        let mut firmware = Firmware::new();
+        firmware.load(4, ICSR).op(&[0xDF00]).mark("end").forever();
+        // SVC's handler, which UDF interrupts: a HardFault, whose handler returns behind it.
+        firmware.handler(11).load(5, ICSR).op(&[0xDE00, BX_LR]);
+        firmware.handler(3).load(6, ICSR).op(&[0xF3EF, 0x8008]); // mrs r0, msp
+        firmware.op(&[0x6981, 0x3102, 0x6181, BX_LR]);
+        let mut running = firmware.on(core);
+        running.run(1_000);
+        assert_eq!(running.names(), ["end"], "{core}");
+        let told = [4, 5, 6].map(|register| running.r(register) & (RETTOBASE | 0x1FF));
+        assert_eq!(told, [0, RETTOBASE | 11, 3], "{core}");
+    }
+}

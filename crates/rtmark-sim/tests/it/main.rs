@@ -15,6 +15,7 @@ mod inject;
 mod internal_error;
 mod loops;
 mod masking;
+mod modes;
 mod mpu;
 mod observe;
 mod pipeline_bounds;

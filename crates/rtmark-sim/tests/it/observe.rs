@@ -164,9 +164,10 @@ fn observers_end_runs_and_steps_pass_stops() {
     machine.set_register(Register::Pc, 0x400);
     machine.set_register(Register::Primask, 1);
     machine.set_fault_policy(FaultPolicy::Stop);
-    machine.stop_before(0x402);
     assert_eq!(machine.run_observed(Cycles(1000), &mut Until(1)), Stop::Observer);
     assert_eq!(machine.register(Register::Pc), 0x402);
+    machine.stop_before(0x402);
+    assert_eq!(machine.run_observed(Cycles(1000), &mut Until(1)), Stop::Breakpoint(0x402));
     assert_eq!(machine.run(Cycles(1000)), Stop::Breakpoint(0x402));
     assert_eq!(machine.step(Cycles(1000)), Ok(()));
     assert_eq!(machine.register(Register::Pc), 0x404);

@@ -421,7 +421,29 @@ fn a_program_handles_its_own_fault() {
     assert_eq!(scratch.sim("app.bin", &[]).code, 11);
     let said = scratch.sim("app.bin", &["--deliver-faults"]);
     assert_eq!(said.code, 0, "{said:#?}");
+    // Where a run begins and stops is another matter: before the UDF, and in the handler.
+    for stop in [START, START + 4, START + 6] {
+        for trace in [&[][..], &["--trace"]] {
+            let until = format!("--until={stop:#x}");
+            let more = ["--deliver-faults", &until, "--entry=0x08000041"];
+            let said = scratch.sim("app.bin", &[&more, trace].concat());
+            assert_eq!(said.code, 0, "{said:#?}");
+            assert!(said.stderr.contains(&format!("stopped before {stop:#010x}")), "{said:#?}");
+        }
+    }
+    // What is called returns, whoever handles faults: udf is gone on behind by the handler.
+    let code = [&[0xDE00, 0x4770][..], RETURN_BEHIND].concat();
+    let mut image = raw(&code);
+    image[12..16].copy_from_slice(&(START + 4 + 1).to_le_bytes());
+    std::fs::write(scratch.path("app.bin"), image).expect("writable");
+    let called = ["--entry=0x08000041", "--deliver-faults", "--set", "r0=7"];
+    let said = scratch.sim("app.bin", &called);
+    assert!(said.code == 0 && said.stderr.contains("r0 = 0x00000007"), "{said:#?}");
 }
+
+/// A handler that goes on behind the 16-bit instruction that faulted: mrs r0, msp;
+/// ldr r1, [r0, #24]; adds r1, #2; str r1, [r0, #24]; bx lr.
+const RETURN_BEHIND: &[u16] = &[0xF3EF, 0x8008, 0x6981, 0x3102, 0x6181, 0x4770];
 
 #[test]
 fn what_defmt_logs_is_kept_apart() {

@@ -7,6 +7,7 @@
     reason = "each test file uses a part of what is here, and which part differs"
 )]
 
+pub mod programs;
 mod random;
 
 pub use random::Random;

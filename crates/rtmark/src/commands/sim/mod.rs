@@ -126,7 +126,7 @@ pub struct Arguments {
     ///
     /// Without it a fault that no handler but HardFault would take ends the run, with the
     /// faulting place and state in view; so does a breakpoint.
-    #[arg(long, conflicts_with_all = ["until", "entry", "gdb"])]
+    #[arg(long, conflicts_with = "gdb")]
     deliver_faults: bool,
     /// Show cycles, instructions, exceptions, devices without a model, and registers
     #[arg(long)]

@@ -1,0 +1,586 @@
+//! Programs by chance: nested loops that call functions, with everything in them that a block
+//! of prepared code might get wrong. They run from flash of any kind or from RAM, where they
+//! write over their own code, among exceptions whose handlers change the flags of what they
+//! interrupt.
+
+use rtmark_sim::{CoreKind, Cycles, FaultPolicy, Machine, MemoryTiming, Register};
+
+use super::{
+    BX_LR, CPACR, CPSID_I, CPSIE_I, DEMCR, FOREVER, ICSR, NOP, NVIC_IPR, NVIC_ISER, NVIC_ISPR, RAM,
+    Random, SEV, SHPR2, SHPR3, STACK, SYST_CSR, SYST_CVR, SYST_RVR, WFE, WFI,
+};
+
+/// What a program may contain besides arithmetic, loads and stores, branches and calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Contents {
+    /// Nothing else.
+    Plain,
+    /// Reads and writes of special registers, masks, privilege, the other stack, exceptions
+    /// that it asks for, faults, sleep, and writes over its own code.
+    Everything,
+}
+
+/// How often the loops of a program go round, at most.
+#[derive(Clone, Copy, Debug)]
+pub struct Rounds {
+    pub outer: u16,
+    pub inner: u16,
+}
+
+/// So that little is known of the code yet, and so that its commonest ways are.
+pub const FEW: Rounds = Rounds { outer: 5, inner: 40 };
+pub const MANY: Rounds = Rounds { outer: 255, inner: 60 };
+
+/// Where the handlers are, what they count, the code that is written over, and the other stack.
+const HANDLER: u32 = 0x180;
+const FAULT_HANDLER: u32 = 0x1C0;
+const CALL_HANDLER: u32 = 0x200;
+const COUNTER: u32 = RAM + 0x80;
+const DATA: u32 = RAM + 0x100;
+const OVERWRITTEN: u32 = RAM + 0x800;
+const CODE_IN_RAM: u32 = RAM + 0x1000;
+const PROCESS_STACK: u32 = RAM + 0x3400;
+/// Words at R7, by their numbers.
+const TABLE: u32 = 0x240;
+const AT_ICSR: u16 = 0;
+const AT_PENDSV: u16 = 1;
+const AT_ISPR: u16 = 2;
+const AT_CLOCK: u16 = 3;
+const AT_OVERWRITTEN: u16 = 4;
+const CODE_IN_FLASH: u32 = 0x280;
+
+/// An interrupt that no program asks for, for those that try one out.
+pub const SPARE_INTERRUPT: u16 = 20;
+
+const APSR: u16 = 0;
+const MSP: u16 = 8;
+const PSP: u16 = 9;
+const PRIMASK: u16 = 16;
+const BASEPRI: u16 = 17;
+const BASEPRI_MAX: u16 = 18;
+const FAULTMASK: u16 = 19;
+const CONTROL: u16 = 20;
+
+/// What enters and leaves handlers: r0 becomes the frame.
+const FIND_FRAME: &[u16] = &[
+    0x4670, 0x2104, 0x4208, // mov r0, lr; movs r1, #4; tst r0, r1
+    0xD102, // bne: the process stack
+    0xF3EF, 0x8008, 0xE001, // mrs r0, msp; b
+    0xF3EF, 0x8009, // mrs r0, psp
+];
+
+/// How slow flash is: not at all, with few or many kept lines, with a read buffer, without even
+/// that, with a cache.
+pub fn timings() -> [MemoryTiming; 7] {
+    let slow = MemoryTiming { wait_states: 3, line_bytes: 8, ..MemoryTiming::default() };
+    [
+        MemoryTiming::default(),
+        MemoryTiming { prefetch: true, instruction_lines: 2, ..slow },
+        MemoryTiming { prefetch: true, instruction_lines: 4, data_lines: 1, ..slow },
+        MemoryTiming { prefetch: true, instruction_lines: 64, line_bytes: 16, ..slow },
+        slow,
+        MemoryTiming { line_buffer: false, line_bytes: 4, ..slow },
+        MemoryTiming { cache_lines: 8, cache_ways: 2, ..slow },
+    ]
+}
+
+/// A program in the making: halfwords from an address on.
+struct Code {
+    random: Random,
+    core: CoreKind,
+    contents: Contents,
+    base: u32,
+    halves: Vec<u16>,
+    /// Where its functions begin.
+    functions: Vec<i32>,
+    /// Whether it is in a function that returns by a link register that nothing has saved.
+    is_leaf: bool,
+}
+
+impl Code {
+    fn at(&self) -> i32 {
+        self.halves.len() as i32
+    }
+
+    fn chance(&mut self, whole: u32) -> bool {
+        self.random.below(whole) == 0
+    }
+
+    fn push(&mut self, halves: &[u16]) {
+        self.halves.extend(halves);
+    }
+
+    fn wide(&mut self, bits: u32) {
+        self.push(&[(bits >> 16) as u16, bits as u16]);
+    }
+
+    const fn is_mainline(&self) -> bool {
+        self.core.is_mainline()
+    }
+
+    fn is_in_ram(&self) -> bool {
+        self.base >= RAM
+    }
+
+    /// One instruction that may stand anywhere, on R0 to R3, words in RAM at R6 and in flash at
+    /// R7.
+    fn plain(&mut self) {
+        let kinds = match (self.is_mainline(), self.core.has_fpu()) {
+            (false, _) => 16,
+            (true, false) => 34,
+            (true, true) => 46,
+        };
+        match self.random.below(kinds) {
+            kind @ 0..16 => self.narrow(kind),
+            kind @ 16..34 => self.wide_integer(kind),
+            kind => self.float(kind),
+        }
+    }
+
+    fn narrow(&mut self, kind: u32) {
+        let (d, n, word) = (self.random.half(4), self.random.half(4), self.random.half(8));
+        let half = match kind {
+            0 => 0x3001 | d << 8,            // adds d, #1
+            1 => 0x0080 | n << 3 | d,        // lsls d, n, #2
+            2 => 0x4040 | n << 3 | d,        // eors d, n
+            3 => 0x6830 | word << 6 | d,     // ldr d, [r6, #]
+            4 => 0x6030 | word << 6 | d,     // str d, [r6, #]
+            5 => 0x4340 | n << 3 | d,        // muls d, n
+            6 => 0x4140 | n << 3 | d,        // adcs d, n
+            7 => 0x4280 | n << 3 | d,        // cmp d, n
+            8 => 0x4800 | d << 8 | n,        // ldr d, [pc, #]
+            9 => 0x6838 | word % 4 << 6 | d, // ldr d, [r7, #]
+            10 => 0x7830 | word << 6 | d,    // ldrb d, [r6, #]
+            11 => 0x8030 | word << 6 | d,    // strh d, [r6, #]
+            12 => 0x4200 | n << 3 | d,       // tst d, n
+            13 => 0xB2C0 | n << 3 | d,       // uxtb d, n
+            _ => NOP,
+        };
+        self.push(&[half]);
+    }
+
+    fn wide_integer(&mut self, kind: u32) {
+        let (d, n, m) = (self.random.below(4), self.random.below(4), self.random.below(4));
+        let (other, offset) = ((d + 1 + n % 3) % 4, self.random.below(8));
+        let dsp = self.core.has_dsp();
+        self.wide(match kind {
+            16 => 0xF100_0001 | n << 16 | d << 8,     // add.w d, n, #1
+            17 => 0xF110_0001 | n << 16 | d << 8,     // adds.w d, n, #1
+            18 => 0xFBB0_F0F0 | n << 16 | d << 8 | m, // udiv d, n, m
+            19 => 0xFB00_0000 | n << 16 | other << 12 | d << 8 | m, // mla
+            20 => 0xFBA0_0000 | n << 16 | other << 12 | d << 8 | m, // umull
+            21 => 0xF3C0_1007 | n << 16 | d << 8,     // ubfx d, n, #4, #8
+            22 => 0xFAB0_F080 | m << 16 | d << 8 | m, // clz d, m
+            23 => 0xF8D6_0000 | d << 12 | offset,     // ldr.w d, [r6, #]
+            24 => 0xF8C6_0000 | d << 12 | offset,     // str.w d, [r6, #]
+            25 => 0xF8A6_0000 | d << 12 | offset,     // strh.w d, [r6, #]
+            26 => 0xE9D6_0000 | d << 12 | other << 8 | offset, // ldrd
+            27 => 0xE9C6_0000 | d << 12 | m << 8 | offset, // strd
+            28 => 0xE896_0000 | 3 << (n & 2),         // ldm.w r6, {r0, r1} or {r2, r3}
+            29 => 0xE886_000F,                        // stm.w r6, {r0-r3}
+            30 => 0xE856_0F00 | d << 12 | offset,     // ldrex d, [r6, #]
+            31 => 0xE846_0000 | d << 12 | other << 8 | offset, // strex other, d, [r6, #]
+            32 if dsp => 0xFA80_F040 | n << 16 | d << 8 | m, // uadd8 d, n, m
+            33 if dsp => 0xFAA0_F080 | n << 16 | d << 8 | m, // sel d, n, m
+            _ => 0xEB10_0000 | n << 16 | d << 8 | m,  // adds.w d, n, m
+        });
+    }
+
+    fn float(&mut self, kind: u32) {
+        let (d, n, m) = (self.random.below(4), self.random.below(4), self.random.below(4));
+        let (vd, vn) = ((d & 1) << 22 | (d >> 1) << 12, (n & 1) << 7 | (n >> 1) << 16);
+        let vm = (m & 1) << 5 | m >> 1;
+        let offset = self.random.below(8);
+        self.wide(match kind {
+            34 => 0xEE30_0A00 | vd | vn | vm, // vadd
+            35 => 0xEE20_0A00 | vd | vn | vm, // vmul
+            36 => 0xEE80_0A00 | vd | vn | vm, // vdiv
+            37 => 0xEEB4_0A40 | vd | vm,      // vcmp
+            38 | 39 => 0xEEF1_FA10,           // vmrs apsr_nzcv, fpscr
+            40 => 0xEEF1_0A10 | m << 12,      // vmrs m, fpscr
+            41 => 0xEEE1_0A10 | m << 12,      // vmsr fpscr, m
+            42 => 0xEE00_0A10 | vn | m << 12, // vmov sn, m
+            43 => 0xED96_0A00 | vd | offset,  // vldr sd, [r6, #]
+            44 => 0xED86_0A00 | vd | offset,  // vstr sd, [r6, #]
+            _ => 0xEC96_0A04,                 // vldm r6, {s0-s3}
+        });
+    }
+
+    /// MRS of anything, or MSR of what a program may write without being lost.
+    fn special(&mut self) {
+        let (d, n) = (self.random.half(4), self.random.half(4));
+        let mut readable = vec![APSR, 1, 3, 5, 7, MSP, PSP, PRIMASK, CONTROL];
+        let mut writable = vec![APSR; 4];
+        writable.push(PRIMASK);
+        if self.is_mainline() {
+            readable.extend([BASEPRI, BASEPRI_MAX, FAULTMASK]);
+            writable.extend([BASEPRI, BASEPRI_MAX]);
+        }
+        if self.chance(3) {
+            let register = readable[self.random.below(readable.len() as u32) as usize];
+            self.push(&[0xF3EF, 0x8000 | d << 8 | register]);
+        } else {
+            let register = writable[self.random.below(writable.len() as u32) as usize];
+            let parts = match (register, self.core.has_dsp()) {
+                (APSR, true) => [0x8800, 0x8400, 0x8C00][usize::from(d % 3)],
+                _ => 0x8800,
+            };
+            self.push(&[0xF380 | n, parts | register]);
+        }
+    }
+
+    /// What may stand in an IT block besides its end.
+    fn conditional(&mut self) {
+        if self.contents == Contents::Plain {
+            return self.plain();
+        }
+        match self.random.below(24) {
+            0..=5 => self.special(),
+            6 => self.push(&[SEV]),
+            7 => self.push(&[0xDF00]), // svc #0
+            8 => self.push(&[0xDE00]), // udf #0
+            _ => self.plain(),
+        }
+    }
+
+    /// An IT block, whose last instruction may be a branch.
+    fn it_block(&mut self) {
+        let (condition, count) = (self.random.half(14), 1 + self.random.half(4));
+        // Of each later instruction whether it is of the same condition or of the opposite one;
+        // then the one that ends the list.
+        let mask = (self.random.half(1 << (count - 1)) << 1 | 1) << (4 - count);
+        self.push(&[0xBF00 | condition << 4 | mask]);
+        for _ in 1..count {
+            self.conditional();
+        }
+        if self.chance(6) {
+            self.push(&[0xE000, 0x3201]); // b over adds r2, #1
+        } else {
+            self.conditional();
+        }
+    }
+
+    /// Up to six instructions, or what belongs together, that go nowhere.
+    fn body(&mut self) {
+        for _ in 0..self.random.below(7) {
+            let several = self.contents == Contents::Everything && self.chance(4);
+            match self.random.below(8) {
+                _ if several => self.several(),
+                0..=2 if self.is_mainline() => self.it_block(),
+                _ => self.plain(),
+            }
+        }
+        // CMP R0, R1 and any condition, over one instruction, or B over it.
+        match self.random.below(3) {
+            0 => {
+                let condition = self.random.half(14) << 8;
+                self.push(&[0x4288, 0xD000 | condition, 0x3201]);
+            }
+            1 => self.push(&[0xE000, 0x3201]),
+            _ => {}
+        }
+    }
+
+    /// Instructions that belong together, of which R2 and R3 bear what they need.
+    fn several(&mut self) {
+        let (k, bit) = (self.random.half(8), self.random.half(4));
+        match self.random.below(12) {
+            0 | 1 => self.special(),
+            2 => {
+                self.mask();
+                self.plain();
+                self.unmask();
+            }
+            3 => {
+                self.unmask();
+                match k {
+                    0 => self.push(&[WFI]),
+                    1 => self.push(&[WFE]),
+                    _ => {}
+                }
+            }
+            4 => self.load_and(&[(2, AT_ICSR), (3, AT_PENDSV)], &[0x6013]),
+            5 => self.load_and(&[(2, AT_ISPR)], &[0x2300 | 1 << bit, 0x6013]),
+            6 => self.load_and(&[(2, AT_CLOCK)], &[0x6813, 0x6033 | k << 6]),
+            7 => self.unprivileged(),
+            8 => self.overwrite_function(),
+            9 if self.is_in_ram() => self.overwrite_own(),
+            10 => self.push(&[SEV]),
+            11 => {
+                // STMIA R6!; SUBS R6; PUSH; POP: all of R0 to R3.
+                self.push(&[0xC60F, 0x3E10, 0xB40F]);
+                self.plain();
+                self.push(&[0xBC0F]);
+            }
+            _ => self.push(&[0xF3BF, [0x8F4F, 0x8F5F, 0x8F6F][usize::from(k % 3)]]),
+        }
+    }
+
+    /// Everything or nearly so is masked, whether it stands in an IT block or not.
+    fn mask(&mut self) {
+        if !self.is_mainline() {
+            return self.push(&[CPSID_I]);
+        }
+        let (n, condition) = (self.random.half(4), self.random.half(14));
+        match self.random.below(4) {
+            0 => self.push(&[CPSID_I]),
+            1 => self.push(&[0xB673]), // cpsid if
+            _ => {
+                // itt or ite
+                let other = self.random.half(2) << 3;
+                self.push(&[0xBF04 | condition << 4 | other, 0xF380 | n, 0x8800 | FAULTMASK]);
+                self.push(&[0xF380 | n, 0x8800 | PRIMASK]);
+            }
+        }
+    }
+
+    /// Nothing is masked any more.
+    fn unmask(&mut self) {
+        if self.is_mainline() {
+            self.push(&[0xB663, 0x2300, 0xF383, 0x8800 | BASEPRI]); // cpsie if
+        } else {
+            self.push(&[CPSIE_I]);
+        }
+    }
+
+    /// Loads words of the table into registers; goes on with some instructions.
+    fn load_and(&mut self, words: &[(u16, u16)], then: &[u16]) {
+        for &(register, at) in words {
+            self.push(&[0x6838 | at << 6 | register]);
+        }
+        self.push(then);
+    }
+
+    /// CONTROL written, perhaps by an IT block, and back to what it was by SVC.
+    fn unprivileged(&mut self) {
+        let live = if self.core.has_fpu() { 4 } else { 0 };
+        let control = self.random.half(4) | live;
+        self.push(&[0x2300 | control]);
+        if self.is_mainline() && self.chance(2) {
+            let condition = self.random.half(14);
+            self.push(&[0xBF00 | condition << 4 | 4 | condition % 2 << 3]); // itt
+            self.push(&[0xF383, 0x8800 | CONTROL]);
+        } else {
+            self.push(&[0xF383, 0x8800 | CONTROL]);
+        }
+        self.conditional();
+        if self.is_mainline() {
+            self.it_block();
+        }
+        self.push(&[0xB407]); // push {r0-r2}
+        self.special();
+        self.push(&[0xBC07]);
+        self.push(&[CPSID_I, CPSIE_I, 0xDF00]);
+        self.push(&[0x2300, 0xF383, 0x8800 | CONTROL, 0xF3BF, 0x8F6F]);
+    }
+
+    /// Another condition or operand for the function in RAM, which is called then.
+    fn overwrite_function(&mut self) {
+        if self.is_leaf {
+            return self.plain();
+        }
+        self.load_and(&[(2, AT_OVERWRITTEN)], &[0x3A01]); // without the Thumb bit
+        if self.is_mainline() {
+            // The condition is the inner loop's count: any even one, AL too.
+            self.push(&[0x016B, 0x3308, 0x7013]); // lsls r3, r5, #5; adds r3, #8; strb r3, [r2]
+        } else {
+            self.push(&[0x7015]); // strb r5, [r2]
+        }
+        if self.chance(2) {
+            self.push(&[0xF3BF, 0x8F4F, 0xF3BF, 0x8F6F]);
+        }
+        self.load_and(&[(2, AT_OVERWRITTEN)], &[0x4790]); // blx r2
+    }
+
+    /// One more in the operand of an instruction that follows soon.
+    fn overwrite_own(&mut self) {
+        if self.at() % 2 == 1 {
+            self.push(&[NOP]);
+        }
+        // adr r2, there; ldrb r3, [r2]; adds r3, #1; strb r3, [r2]
+        self.push(&[0xA201, 0x7813, 0x3301, 0x7013]);
+        self.push(&[0x3000, 0x3100]); // adds r0, #; adds r1, #
+    }
+
+    /// BL to a place of the program.
+    fn call(&mut self, target: i32) {
+        let offset = ((target - self.at() - 2) * 2) as u32;
+        let (high, low) = ((offset >> 12 & 0x3FF) as u16, (offset >> 1 & 0x7FF) as u16);
+        // So near that all bits above are the sign.
+        let sign = (offset >> 31) as u16;
+        self.push(&[0xF000 | sign << 10 | high, 0xF800 | low]);
+    }
+
+    /// SUBS of a counter and a jump back to a place while it is not zero.
+    fn again(&mut self, counter: u16, to: i32) {
+        self.push(&[0x3801 | counter << 8]);
+        let back = to - self.at() - 2;
+        if back < -126 || self.chance(3) {
+            // BEQ over a B back.
+            self.push(&[0xD000, 0xE000 | (back - 1) as u16 & 0x7FF]);
+        } else {
+            self.push(&[0xD100 | back as u16 & 0xFF]);
+        }
+    }
+
+    /// A function that calls none, and one that may call it.
+    fn write_functions(&mut self) {
+        self.functions.push(self.at());
+        self.is_leaf = true;
+        self.body();
+        self.is_leaf = false;
+        self.push(&[BX_LR]);
+        let second = self.at();
+        self.push(&[0xB500]); // push {lr}
+        self.body();
+        self.maybe_call();
+        self.body();
+        self.push(&[0xBD00]); // pop {pc}
+        self.functions.push(second);
+    }
+
+    fn maybe_call(&mut self) {
+        let chosen = self.random.below(2 * self.functions.len() as u32) as usize;
+        if let Some(&target) = self.functions.get(chosen) {
+            self.call(target);
+        }
+    }
+
+    /// Functions and, behind them, loops that may call them; answers where those begin.
+    fn program(&mut self, rounds: Rounds) -> u32 {
+        self.write_functions();
+        // So that pages end in other places.
+        for _ in 0..self.random.below(80) {
+            self.push(&[NOP]);
+        }
+        let start = self.at();
+        let outer_count = 1 + self.random.half(rounds.outer);
+        self.push(&[0x2400 | outer_count]);
+        let outer = self.at();
+        self.body();
+        let inner_count = 1 + self.random.half(rounds.inner);
+        self.push(&[0x2500 | inner_count]);
+        let inner = self.at();
+        self.body();
+        for _ in 0..=self.random.below(7) {
+            self.maybe_call();
+            self.body();
+        }
+        self.again(5, inner);
+        self.body();
+        self.again(4, outer);
+        self.push(&[FOREVER]);
+        start as u32 * 2
+    }
+}
+
+fn bytes(halves: &[u16]) -> Vec<u8> {
+    halves.iter().flat_map(|half| half.to_le_bytes()).collect()
+}
+
+/// Handlers that count, change the flags of what they interrupt, go on behind what faults, and
+/// give privilege back.
+fn write_handlers(machine: &mut Machine, core: CoreKind) {
+    // r1: the status; its flags are changed by the exception's number.
+    let flags = [0x69C1, 0xF3EF, 0x8205, 0x0712, 0x4051, 0x61C1];
+    // ldr r3, =COUNTER; ldr r1, [r3]; adds r1, #1; str r1, [r3]; bx lr
+    let count = [0x4B02, 0x6819, 0x3101, 0x6019, BX_LR];
+    let mut handler = [FIND_FRAME, &flags].concat();
+    if handler.len() % 2 == 1 {
+        handler.push(NOP);
+    }
+    handler.extend(count);
+    handler.push(NOP);
+    handler.extend([COUNTER as u16, (COUNTER >> 16) as u16]);
+    // ldr r1, [r0, #24]; adds r1, #2; str; nothing masked, privileged
+    let on = [0x6981, 0x3102, 0x6181, 0x2100, 0xF381, 0x8800 | CONTROL, CPSIE_I];
+    let unmask: &[u16] = if core.is_mainline() { &[0xF381, 0x8800 | BASEPRI] } else { &[] };
+    let fault = [FIND_FRAME, &on, unmask, &[BX_LR]].concat();
+    let call = [0x2000, 0xF380, 0x8800 | CONTROL, 0xF3BF, 0x8F6F, BX_LR];
+    for (at, code) in [(HANDLER, &handler[..]), (FAULT_HANDLER, &fault), (CALL_HANDLER, &call)] {
+        machine.poke(at, &bytes(code)).expect("flash");
+    }
+    for exception in 1..64 {
+        let handler = match exception {
+            3..=7 => FAULT_HANDLER,
+            11 => CALL_HANDLER,
+            _ => HANDLER,
+        };
+        machine.poke(4 * exception, &(handler | 1).to_le_bytes()).expect("flash");
+    }
+}
+
+/// Memory, registers and units as a program wants them.
+fn prepare(machine: &mut Machine, random: &mut Random, core: CoreKind, rounds: Rounds) {
+    let clock = if core.is_mainline() { 0xE000_1004 } else { SYST_CVR };
+    let words = [ICSR, 1 << 28, NVIC_ISPR, clock, OVERWRITTEN | 1, random.word(), 7, 0x8000_0001];
+    for (at, word) in (0..).zip(words) {
+        machine.poke_word(TABLE + 4 * at, word).expect("flash");
+    }
+    machine.reset().expect("vectors");
+    // it; adds.n r0, #1; eors r1, r0; bx lr
+    let function: &[u16] =
+        if core.is_mainline() { &[0xBF08, 0x3001, 0x4041, BX_LR] } else { &[0x2000, BX_LR] };
+    machine.poke(OVERWRITTEN, &bytes(function)).expect("RAM");
+    machine.poke_word(COUNTER, 0).expect("RAM");
+    for at in 0..64 {
+        machine.poke_word(DATA + 4 * at, random.word()).expect("RAM");
+    }
+    for register in 0..4 {
+        machine.set_register(Register::R(register), random.word());
+    }
+    machine.set_register(Register::R(6), DATA);
+    machine.set_register(Register::R(7), TABLE);
+    machine.set_register(Register::Psp, PROCESS_STACK);
+    let mut store = |address, value| machine.store_word(address, value).expect("a register");
+    store(NVIC_ISER, 0xFF);
+    for at in 0..2 {
+        store(NVIC_IPR + 4 * at, random.word());
+    }
+    store(SHPR2, random.word() & 0xC000_0000);
+    store(SHPR3, random.word() & 0xC0C0_0000);
+    if core.is_mainline() {
+        // The cycle counter, in the place of which others have SysTick's.
+        store(DEMCR, 1 << 24);
+        store(0xE000_1000, 1);
+    }
+    if core.has_fpu() {
+        store(CPACR, 0x00F0_0000);
+    }
+    store(SYST_RVR, [60, 1000, 30_000][random.below(3) as usize] + random.below(1000));
+    store(SYST_CVR, 0);
+    store(SYST_CSR, 7);
+    for interrupt in 0..8 {
+        let at = random.below(100 * u32::from(rounds.outer));
+        machine.pend_interrupt(interrupt, Cycles(at.into()));
+    }
+}
+
+/// A machine before such a program.
+pub fn machine(
+    core: CoreKind,
+    timing: MemoryTiming,
+    seed: u64,
+    rounds: Rounds,
+    contents: Contents,
+) -> Machine {
+    let mut soc = super::soc(core);
+    soc.memories[0].timing = timing;
+    let mut random = Random::new(seed);
+    let in_ram = contents == Contents::Everything && seed % 4 == 3;
+    let place = if in_ram { CODE_IN_RAM } else { CODE_IN_FLASH };
+    let base = place + 4 * random.below(32);
+    let (halves, functions, is_leaf) = (Vec::new(), Vec::new(), false);
+    let mut code = Code { random, core, contents, base, halves, functions, is_leaf };
+    let start = base + code.program(rounds);
+    let Code { halves, mut random, .. } = code;
+    let mut machine = Machine::new(&soc);
+    machine.set_fault_policy(FaultPolicy::Deliver);
+    machine.poke(0, &STACK.to_le_bytes()).expect("flash");
+    write_handlers(&mut machine, core);
+    prepare(&mut machine, &mut random, core, rounds);
+    assert!(machine.arm_interrupt(SPARE_INTERRUPT, random.word() as u8));
+    machine.poke(base, &bytes(&halves)).expect("it fits");
+    machine.set_register(Register::Pc, start);
+    machine
+}
