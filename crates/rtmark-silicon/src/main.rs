@@ -9,6 +9,7 @@
 
 mod chip;
 mod corpus;
+mod exceptions;
 mod replay;
 
 use std::collections::BTreeMap;
@@ -135,6 +136,9 @@ fn tell_missed(folder: &Path, chip: &Chip, text: &str) -> Result<(), Failure> {
 
 fn main() -> Result<(), Failure> {
     let mut arguments = std::env::args_os().skip(1).peekable();
+    if arguments.next_if(|argument| argument == exceptions::WORD).is_some() {
+        return exceptions::tell(&folder(None), exceptions::missed(arguments).as_deref());
+    }
     let missed = arguments.next_if(|argument| argument == MISSED).and_then(|_| arguments.next());
     let folder = folder(arguments.next());
     if let Some(text) = missed.filter(|_| folder.is_dir()) {
