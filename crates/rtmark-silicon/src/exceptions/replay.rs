@@ -368,3 +368,55 @@ pub fn run_moment(prepared: &Prepared, row: &Row, moment: &Moment) -> Option<Sho
     let last = (Part::Handler(0), handlers.first()?.steps.len() - 1);
     run_behind(machine, row, &lead, &thread, &handlers, last)
 }
+
+/// DEBUG
+pub fn dump(prepared: &Prepared, row: &Row) -> Option<String> {
+    let one = |moment: Option<&Moment>| -> Option<String> {
+        let (mut thread, mut lead, handlers) = (row.thread()?, row.lead()?, row.handlers()?);
+        if let Some(moment) = moment {
+            let by = moment.address.wrapping_sub(thread.first()?.address);
+            for step in thread.iter_mut().chain(&mut lead) {
+                step.address = step.address.wrapping_add(by);
+            }
+        }
+        let mut machine = prepared.machine(row);
+        let all = handlers.iter().flat_map(|handler| &handler.steps);
+        for step in lead.iter().chain(&thread).chain(all) {
+            machine.poke(step.address, &step.bytes).ok()?;
+        }
+        prepare(&mut machine, row, &handlers)?;
+        if let Some(moment) = moment {
+            machine.store_word(SYST_RVR, moment.reload).ok()?;
+            machine.store_word(SYST_CVR, 0).ok()?;
+        }
+        machine.watch(rtmark_sim::Watch::Pend(handlers[0].exception as u16));
+        machine.set_register(Register::Pc, lead.first().or(thread.first())?.address);
+        for _ in &lead { machine.advance(Cycles(u64::MAX)).ok()?; }
+        set_registers(&mut machine, &row.registers()?)?;
+        if handlers[0].exception == 2 { machine.set_register(Register::Faultmask, 1); } else { machine.set_register(Register::Primask, 1); }
+        machine.set_register(Register::Faultmask, 1);
+        let handlers = Vec::new();
+        let mut run = Run { machine, thread: &thread, handlers: &handlers, parts: vec![Part::Thread], entered: 0, shown: Shown::default() };
+        let mut entries = Vec::new();
+        let mut reads = Vec::new();
+        run.machine.settle();
+        let mut last = 0;
+        for (at, _) in thread.iter().enumerate() {
+            let here = run.here()?;
+            entries.push(format!("[{}, {}]", here.1, run.machine.cycles().0));
+            let access = run.machine.next_access();
+            run.machine.advance(Cycles(u64::MAX)).ok()?;
+            run.note(here, access);
+            if let Some(value) = run.shown.readings.get(&here) { reads.push(format!("[{}, {}]", here.1, value)); }
+            last = at;
+        }
+        let _ = last;
+        let pend = run.machine.hits().first().map_or(0, |hit| hit.cycle.0);
+        Some(format!("{{\"test\": \"{}\", \"run\": {}, \"reload\": {}, \"pend\": {}, \"e\": [{}], \"reads\": [{}]}}", row.test, row.run, moment.map_or(0, |m| m.reload), pend, entries.join(", "), reads.join(", ")))
+    };
+    if row.kind == Kind::Sweep {
+        let lines: Vec<_> = row.moments()?.iter().filter_map(|m| one(Some(m))).collect();
+        return Some(lines.join("\n"));
+    }
+    one(None)
+}
