@@ -15,6 +15,7 @@
 mod ablation;
 mod chip;
 mod corpus;
+mod exceptions;
 mod replay;
 mod score;
 mod settings;
@@ -124,6 +125,10 @@ fn tell_scores(out: &mut impl std::io::Write, chips: &[Measured]) -> Result<(), 
 }
 
 fn main() -> Result<(), Failure> {
+    let mut arguments = std::env::args_os().skip(1).peekable();
+    if arguments.next_if(|argument| argument == exceptions::WORD).is_some() {
+        return exceptions::tell(&folder(None), exceptions::missed(arguments).as_deref());
+    }
     let (request, folder) = request()?;
     let mut out = std::io::stdout().lock();
     if !folder.is_dir() {

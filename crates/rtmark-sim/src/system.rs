@@ -27,6 +27,7 @@ pub const VENDORS: [std::ops::Range<u64>; 2] =
     [0xE004_2000..0xE00F_F000, 0xE010_0000..0x1_0000_0000];
 const ITM: std::ops::Range<u32> = 0xE000_0000..0xE000_1000;
 const DWT: std::ops::Range<u32> = 0xE000_1000..0xE000_2000;
+const SYSTICK_REGISTERS: std::ops::Range<u32> = 0xE000_E010..0xE000_E020;
 /// CCR bits that matter here.
 const CCR_UNALIGN_TRP: u32 = 1 << 3;
 const CCR_DIV_0_TRP: u32 = 1 << 4;
@@ -430,6 +431,10 @@ impl Machine {
         let now = self.data_phase();
         let mainline = self.features.mainline;
         let spent = self.spent(now);
+        if SYSTICK_REGISTERS.contains(&address) {
+            // What it has counted to by then is told first.
+            self.pass_time(now + 1);
+        }
         let system = &mut self.system;
         match address {
             0xE000_0000..=0xE000_0FFF if mainline => {
@@ -456,9 +461,9 @@ impl Machine {
                 self.update_write_buffer();
             }
             0xE000_ED30 if mainline => system.debug_status &= !value,
-            0xE000_E010 => system.systick.write_control(value, now),
-            0xE000_E014 => system.systick.write_reload(value, now),
-            0xE000_E018 => system.systick.write_value(now),
+            0xE000_E010 => system.systick.write_control(value, now + 1),
+            0xE000_E014 => system.systick.write_reload(value, now + 1),
+            0xE000_E018 => system.systick.write_value(now + 1),
             0xE000_E100..=0xE000_E11C => self.for_each_bit(address, value, Self::enable_interrupt),
             0xE000_E180..=0xE000_E19C => self.for_each_bit(address, value, Self::disable_interrupt),
             0xE000_E200..=0xE000_E21C => self.for_each_bit(address, value, Self::pend_soon),

@@ -1,0 +1,234 @@
+//! Scores the timing of exceptions against what the counters of a CC2650 showed.
+//!
+//! Every row is run on the simulator as the chip ran it, and each of its values is compared:
+//! what a counter advanced between two readings, how many instructions the core executed
+//! between the pend and the entry, and of a sweep, at each moment, which instruction was the
+//! first not to be executed, and when the handler ran. A row has one vote, however often it was
+//! measured, which its values share.
+
+mod replay;
+mod row;
+
+use std::collections::BTreeMap;
+use std::io::Write as _;
+use std::path::Path;
+
+use comfy_table::{CellAlignment, Table, presets};
+use rayon::prelude::*;
+use rtmark_sim::Soc;
+
+use self::replay::Prepared;
+use self::row::{Kind, Row};
+use crate::Failure;
+
+/// The word that asks for this score, alone.
+pub const WORD: &str = "exceptions";
+
+/// Before a text: tells each value that is missed, of rows whose test or group contains it.
+const MISSED: &str = "--missed";
+
+const FILE: &str = "exceptions-cortex-m3.jsonl.xz";
+const SOC: &str = include_str!("../socs/cc2650.toml");
+
+/// One value that was measured, and what the model gives.
+#[derive(Clone, Debug)]
+struct Value {
+    what: String,
+    /// What is counted.
+    counter: String,
+    chip: u64,
+    /// `None` where the row cannot be run.
+    model: Option<u64>,
+}
+
+/// How well rows do, one vote each.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Score {
+    pub rows: u32,
+    /// Rows whose values are all exact.
+    pub whole: u32,
+    pub exact: f64,
+    pub within_one: f64,
+    chip: f64,
+    model: f64,
+}
+
+impl Score {
+    fn add<'a>(&mut self, values: impl IntoIterator<Item = &'a Value>) {
+        let values: Vec<_> = values.into_iter().collect();
+        if values.is_empty() {
+            return;
+        }
+        let share = 1.0 / values.len() as f64;
+        self.rows += 1;
+        self.whole += u32::from(values.iter().all(|value| value.model == Some(value.chip)));
+        for value in values {
+            let Some(model) = value.model else { continue };
+            self.exact += if model == value.chip { share } else { 0.0 };
+            self.within_one += if model.abs_diff(value.chip) <= 1 { share } else { 0.0 };
+            self.chip += share * value.chip as f64;
+            self.model += share * model as f64;
+        }
+    }
+
+    fn percent(&self, part: f64) -> f64 {
+        100.0 * part / f64::from(self.rows.max(1))
+    }
+
+    fn row(&self, name: String) -> Vec<String> {
+        let bias = 100.0 * (self.model / self.chip.max(f64::MIN_POSITIVE) - 1.0);
+        vec![
+            name,
+            self.rows.to_string(),
+            format!("{:.1} %", self.percent(self.exact)),
+            format!("{:.1} %", self.percent(self.within_one)),
+            if self.chip > 0.0 { format!("{bias:+.1} %") } else { String::new() },
+            format!("{:.1} %", self.percent(self.whole.into())),
+        ]
+    }
+}
+
+/// What a row is counted with: its kind, what interrupts, and where code, handler and vectors
+/// lay.
+fn group(row: &Row) -> String {
+    let cause = row.cause.split([',', ':']).next().unwrap_or_default();
+    let cause = cause.split(" pended").next().unwrap_or_default();
+    let handler = row.handler.as_deref().unwrap_or("none");
+    let vectors = row.vectors.as_deref().unwrap_or("-");
+    let buffer = if row.line_buffer { "" } else { ", line buffer off" };
+    format!("{} {cause}: {}/{handler}, vectors {vectors}{buffer}", row.kind.name(), row.code)
+}
+
+/// What a row's bar is about: its kind and placement.
+fn placement(row: &Row) -> String {
+    let handler = row.handler.as_deref().unwrap_or("none");
+    let buffer = if row.line_buffer { "" } else { ", line buffer off" };
+    format!("{} {}/{handler}{buffer}", row.kind.name(), row.code)
+}
+
+fn values(prepared: &Prepared, row: &Row) -> Vec<Value> {
+    if row.kind == Kind::Sweep {
+        return values_of_sweep(prepared, row);
+    }
+    let shown = replay::run(prepared, row);
+    let mut values: Vec<_> = row
+        .measured
+        .iter()
+        .map(|it| Value {
+            what: format!("{} to {}", it.from, it.to),
+            counter: row.counter.clone(),
+            chip: it.value,
+            model: shown
+                .as_ref()
+                .and_then(|shown| shown.difference(&it.from, &it.to, &row.counter)),
+        })
+        .collect();
+    let instructions =
+        [row.instructions_between_pend_and_entry, row.instructions_between_second_pend_and_entry];
+    for (exception, count) in instructions.into_iter().enumerate() {
+        let Some(chip) = count else { continue };
+        let model = shown.as_ref().and_then(|shown| replay::between(row, shown, exception));
+        let what = format!("instructions before exception {exception}");
+        values.push(Value { what, counter: "instructions".to_owned(), chip, model });
+    }
+    for (register, chip) in row.values.iter().flat_map(|values| values.by_register()) {
+        let Some(model) = shown.as_ref().and_then(|shown| shown.loaded(register)) else { continue };
+        let (what, counter) = (format!("SysTick in r{register}"), "SysTick".to_owned());
+        values.push(Value { what, counter, chip: chip.into(), model: Some(model.into()) });
+    }
+    values
+}
+
+fn values_of_sweep(prepared: &Prepared, row: &Row) -> Vec<Value> {
+    let mut values = Vec::new();
+    for moment in row.moments().unwrap_or_default() {
+        let shown = replay::run_moment(prepared, row, &moment);
+        let difference = |from: &str, to: &str, counter| {
+            shown.as_ref().and_then(|shown| shown.difference(from, to, counter))
+        };
+        let mut add = |counter: &str, chip, model| {
+            let what = format!("at {}: {counter}", moment.reload);
+            values.push(Value { what, counter: counter.to_owned(), chip, model });
+        };
+        add("next", moment.next, shown.as_ref().and_then(replay::Shown::next));
+        let from = format!("thread {}", moment.from);
+        add("CYCCNT", moment.cycles, difference(&from, "handler0 0", "CYCCNT"));
+        if let Some(chip) = moment.cpicnt {
+            add("CPICNT", chip, difference("thread 4", "handler0 1", "CPICNT"));
+        }
+        if let Some(chip) = moment.lsucnt {
+            add("LSUCNT", chip, difference("thread 3", "handler0 2", "LSUCNT"));
+        }
+    }
+    values
+}
+
+/// Rows with their values, in the file's order.
+fn compare(folder: &Path) -> Result<Vec<(Row, Vec<Value>)>, Failure> {
+    let rows = row::read(&folder.join(FILE))?;
+    let prepared = Prepared::of(&Soc::from_toml(SOC)?)?;
+    let values: Vec<_> = rows.par_iter().map(|row| values(&prepared, row)).collect();
+    Ok(rows.into_iter().zip(values).collect())
+}
+
+/// Prints the scores; `arguments` may ask for what is missed instead.
+///
+/// # Errors
+/// When the measurements cannot be read.
+pub fn tell(folder: &Path, missed: Option<&str>) -> Result<(), Failure> {
+    if missed == Some("DUMP") {
+        let rows = row::read(&folder.join(FILE))?;
+        let prepared = Prepared::of(&Soc::from_toml(SOC)?)?;
+        let mut out = std::io::stdout().lock();
+        for row in rows.iter().filter(|row| !row.cause.starts_with("none") && row.kind != Kind::Handler) {
+            if let Some(text) = replay::dump(&prepared, row) { writeln!(out, "{text}")?; }
+        }
+        return Ok(());
+    }
+    let compared = compare(folder)?;
+    let mut out = std::io::stdout().lock();
+    if let Some(text) = missed {
+        for (row, values) in &compared {
+            let name = format!("{} {} {}", group(row), row.test, row.run);
+            if !name.contains(text) {
+                continue;
+            }
+            for value in values.iter().filter(|value| value.model != Some(value.chip)) {
+                let model = value.model.map_or("none".to_owned(), |model| model.to_string());
+                let (what, counter, chip) = (&value.what, &value.counter, value.chip);
+                writeln!(out, "{name}: {counter} {what}: {chip} measured, {model} modelled")?;
+            }
+        }
+        return Ok(());
+    }
+    let mut groups: BTreeMap<String, Score> = BTreeMap::new();
+    for (row, values) in &compared {
+        let of = |counters: &[&str]| -> Vec<&Value> {
+            values.iter().filter(|it| counters.contains(&it.counter.as_str())).collect()
+        };
+        groups.entry(format!("  {}", group(row))).or_default().add(values);
+        groups.entry(placement(row)).or_default().add(values);
+        for counter in ["CYCCNT", "EXCCNT", "CPICNT", "LSUCNT", "instructions", "next", "SysTick"] {
+            let key = format!("{} {counter}", row.kind.name());
+            let score = groups.entry(format!("    {key}")).or_default();
+            score.add(of(&[counter]));
+        }
+    }
+    let mut table = Table::new();
+    table.load_style(presets::UTF8_HORIZONTAL_ONLY);
+    table.set_header(["exceptions", "rows", "exact", "within 1", "bias", "wholly exact"]);
+    for (key, score) in groups.into_iter().filter(|(_, score)| score.rows > 0) {
+        table.add_row(score.row(key));
+    }
+    for column in table.column_iter_mut().skip(1) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    writeln!(out, "{table}")?;
+    Ok(())
+}
+
+/// The text behind the word that asks for what is missed.
+pub fn missed(arguments: impl IntoIterator<Item = std::ffi::OsString>) -> Option<String> {
+    let mut arguments = arguments.into_iter().skip_while(|argument| argument != MISSED).skip(1);
+    arguments.next().map(|text| text.to_string_lossy().into_owned())
+}

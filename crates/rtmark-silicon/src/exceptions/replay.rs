@@ -1,0 +1,422 @@
+//! Runs one row on the simulator as the chip ran it.
+
+use std::collections::HashMap;
+
+use rtmark_sim::{Access, AccessKind, Cycles, Machine, Register, Soc};
+
+use super::row::{Handler, Kind, Moment, Row, Step};
+use crate::Failure;
+
+/// Registers of the core that are set before any row: tracing on (DEMCR.TRCENA), all counters
+/// count (DWT_CTRL), and stores are not buffered (ACTLR.DISDEFWBUF), as in the programs that
+/// were measured.
+const SET_UP: [(u32, u32); 3] =
+    [(0xE000_EDFC, 1 << 24), (0xE000_1000, 0x003E_0001), (0xE000_E008, 2)];
+const VTOR: u32 = 0xE000_ED08;
+const AIRCR: u32 = 0xE000_ED0C;
+const AIRCR_KEY: u32 = 0x05FA_0000;
+const SYST_RVR: u32 = 0xE000_E014;
+const SYST_CVR: u32 = 0xE000_E018;
+const DWT: std::ops::Range<u32> = 0xE000_1004..0xE000_101C;
+/// Where vector tables lie, and an endless loop that is interrupted for what is measured inside
+/// a handler: nothing of a row does.
+const VECTORS_IN_SRAM: u32 = 0x2000_0000;
+const VECTORS_IN_GPRAM: u32 = 0x1100_1F00;
+const LOOP: u32 = 0x1100_1E00;
+const B_SELF: [u8; 2] = [0xFE, 0xE7];
+const BX_LR: [u8; 2] = [0x70, 0x47];
+/// More steps than any row takes.
+const STEPS: usize = 2_000;
+
+/// Machines that are ready to run rows.
+#[derive(Debug)]
+pub struct Prepared {
+    usual: Machine,
+    without_line_buffer: Machine,
+}
+
+impl Prepared {
+    pub fn of(soc: &Soc) -> Result<Self, Failure> {
+        let machine = |soc: &Soc| -> Result<Machine, Failure> {
+            let mut machine = Machine::new(soc);
+            for (address, value) in SET_UP {
+                machine
+                    .store_word(address, value)
+                    .map_err(|_| format!("{} has no register at {address:#x}", soc.name))?;
+            }
+            Ok(machine)
+        };
+        let mut plain = soc.clone();
+        for memory in &mut plain.memories {
+            (memory.timing.line_buffer, memory.timing.line_bytes) = (false, 4);
+        }
+        Ok(Self { usual: machine(soc)?, without_line_buffer: machine(&plain)? })
+    }
+
+    fn machine(&self, row: &Row) -> Machine {
+        if row.line_buffer { self.usual.clone() } else { self.without_line_buffer.clone() }
+    }
+}
+
+/// Where an instruction is: in the program, or in a handler, and at which step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Part {
+    Thread,
+    Handler(usize),
+}
+
+impl Part {
+    /// As a row names a step.
+    fn parse(text: &str) -> Option<(Self, usize)> {
+        let (part, step) = text.split_once(' ')?;
+        let part = match part.strip_prefix("handler") {
+            Some(number) => Self::Handler(number.parse().ok()?),
+            None => Self::Thread,
+        };
+        Some((part, step.parse().ok()?))
+    }
+}
+
+/// What a run of a row has shown.
+#[derive(Debug, Default)]
+pub struct Shown {
+    /// What counters held when they were read.
+    readings: HashMap<(Part, usize), u32>,
+    /// Registers that were loaded last, by number.
+    loaded: HashMap<u8, u32>,
+    /// What each exception interrupted: the first step that was not executed.
+    interrupted: Vec<(Part, usize)>,
+}
+
+impl Default for Part {
+    fn default() -> Self {
+        Self::Thread
+    }
+}
+
+impl Shown {
+    /// What a counter, of so many bits, advanced between two steps that read it.
+    pub fn difference(&self, from: &str, to: &str, counter: &str) -> Option<u64> {
+        let reading = |text| self.readings.get(&Part::parse(text)?).copied();
+        let passed = reading(to)?.wrapping_sub(reading(from)?);
+        Some(u64::from(if counter == "CYCCNT" { passed } else { passed & 0xFF }))
+    }
+
+    pub fn loaded(&self, register: u8) -> Option<u32> {
+        self.loaded.get(&register).copied()
+    }
+
+    /// The first step that was not executed before the first exception.
+    pub fn next(&self) -> Option<u64> {
+        self.interrupted.first().map(|&(_, step)| step as u64)
+    }
+}
+
+/// A row that is being run.
+struct Run<'a> {
+    machine: Machine,
+    thread: &'a [Step],
+    handlers: &'a [Handler],
+    /// What is executed, interrupted first.
+    parts: Vec<Part>,
+    entered: usize,
+    shown: Shown,
+}
+
+impl Run<'_> {
+    fn steps(&self, part: Part) -> &[Step] {
+        match part {
+            Part::Thread => self.thread,
+            Part::Handler(number) => self.handlers.get(number).map_or(&[], |it| &it.steps),
+        }
+    }
+
+    fn pc(&self) -> u32 {
+        self.machine.register(Register::Pc)
+    }
+
+    /// Where the next instruction is.
+    fn here(&self) -> Option<(Part, usize)> {
+        let part = *self.parts.last()?;
+        let pc = self.pc();
+        let step = self.steps(part).iter().position(|step| step.address == pc)?;
+        Some((part, step))
+    }
+
+    /// Executes until a step has been, or all; `None` where the program goes another way.
+    fn go(&mut self, last: (Part, usize)) -> Option<()> {
+        for _ in 0..STEPS {
+            let (before, pc) = (self.here(), self.pc());
+            let access = self.machine.next_access();
+            let count = self.machine.instructions();
+            let active = self.machine.register(Register::Xpsr) & 0x1FF;
+            self.machine.advance(Cycles(u64::MAX)).ok()?;
+            let executed = self.machine.instructions() != count;
+            if executed {
+                let at = before?;
+                self.note(at, access);
+                let (part, step) = at;
+                if part != Part::Thread && step + 1 == self.steps(part).len() {
+                    self.parts.pop();
+                }
+                if at == last {
+                    return Some(());
+                }
+            }
+            let now = self.machine.register(Register::Xpsr) & 0x1FF;
+            let next =
+                self.handlers.get(self.entered).map(|it| (it.exception, it.steps[0].address));
+            if next == Some((now, self.pc())) && (now != active || self.pc() != pc) {
+                // What was left is where the return, if it was one, would have led.
+                let left = self.parts.last().copied()?;
+                let step = match before {
+                    Some((part, step)) if part == left => step + usize::from(executed),
+                    _ => 0,
+                };
+                self.shown.interrupted.push((left, step));
+                self.parts.push(Part::Handler(self.entered));
+                self.entered += 1;
+            }
+        }
+        None
+    }
+
+    /// After an instruction: notes what it loaded, and corrects what memory holds otherwise
+    /// than on the chip.
+    fn note(&mut self, at: (Part, usize), access: Option<Access>) {
+        let Some(access) = access.filter(|access| access.kind == AccessKind::Read) else { return };
+        let step = &self.steps(at.0)[at.1];
+        let Some(register) = loaded_register(&step.bytes) else { return };
+        let value = self.machine.register(Register::R(register));
+        if access.address >> 29 == 7 {
+            self.shown.loaded.insert(register, value);
+            if DWT.contains(&access.address) {
+                self.shown.readings.insert(at, value);
+            }
+            return;
+        }
+        for (number, value) in step.changes.clone() {
+            if number < 15 {
+                self.machine.set_register(Register::R(number), value);
+            }
+        }
+    }
+}
+
+/// The register that a load of a single word names.
+fn loaded_register(bytes: &[u8]) -> Option<u8> {
+    let half = |at: usize| Some(u16::from_le_bytes([*bytes.get(at)?, *bytes.get(at + 1)?]));
+    let first = half(0)?;
+    match half(2) {
+        Some(second)
+            if first >> 7 == 0b1_1111_0000 || first >> 4 == 0xF85 || first >> 4 == 0xF8D =>
+        {
+            Some((second >> 12) as u8)
+        }
+        Some(_) => None,
+        None if first >> 11 == 0b01001 => Some((first >> 8 & 7) as u8),
+        None => Some((first & 7) as u8),
+    }
+}
+
+/// Puts the vector table and the priorities in place.
+fn prepare(machine: &mut Machine, row: &Row, handlers: &[Handler]) -> Option<()> {
+    let table = match row.vectors.as_deref() {
+        Some("gpram") => VECTORS_IN_GPRAM,
+        _ => VECTORS_IN_SRAM,
+    };
+    machine.store_word(VTOR, table).ok()?;
+    for handler in handlers {
+        let first = handler.steps.first()?.address;
+        machine.poke_word(table + 4 * handler.exception, first | 1).ok()?;
+        if let Some(interrupt) = handler.exception.checked_sub(16) {
+            machine.arm_interrupt(interrupt as u16, 0);
+        }
+    }
+    if let Some(priorities) = &row.priorities {
+        let handler = handlers.first()?.steps.first()?.address;
+        for (interrupt, priority) in (0..).zip(priorities) {
+            machine.arm_interrupt(interrupt, u8::from_str_radix(priority, 16).ok()?);
+            let vector = table + 4 * (16 + u32::from(interrupt));
+            if handlers.iter().all(|it| it.exception != 16 + u32::from(interrupt)) {
+                machine.poke_word(vector, handler | 1).ok()?;
+            }
+        }
+    }
+    if let Some(group) = row.prigroup {
+        machine.store_word(AIRCR, AIRCR_KEY | group << 8).ok()?;
+    }
+    Some(())
+}
+
+fn set_registers(machine: &mut Machine, registers: &[u32]) -> Option<()> {
+    for (number, &value) in registers.iter().enumerate().take(15) {
+        machine.set_register(Register::R(number as u8), value);
+    }
+    machine.set_register(Register::Xpsr, *registers.get(15)?);
+    Some(())
+}
+
+/// Runs a row that is no sweep; `None` where it cannot be run.
+pub fn run(prepared: &Prepared, row: &Row) -> Option<Shown> {
+    let (thread, handlers) = (row.thread()?, row.handlers()?);
+    let mut machine = prepared.machine(row);
+    let inside = row.kind == Kind::Handler;
+    let lead = if inside { Vec::new() } else { row.lead()? };
+    let all = handlers.iter().flat_map(|handler| &handler.steps);
+    for step in lead.iter().chain(&thread).chain(all) {
+        machine.poke(step.address, &step.bytes).ok()?;
+    }
+    prepare(&mut machine, row, &handlers)?;
+    if let Some(reload) = row.reload {
+        machine.store_word(SYST_RVR, reload).ok()?;
+        machine.store_word(SYST_CVR, 0).ok()?;
+    }
+    if inside {
+        return run_inside(machine, row, &handlers);
+    }
+    let last = (Part::Thread, thread.len().checked_sub(1)?);
+    run_behind(machine, row, &lead, &thread, &handlers, last)
+}
+
+/// Runs a program behind what comes before it.
+fn run_behind(
+    mut machine: Machine,
+    row: &Row,
+    lead: &[Step],
+    thread: &[Step],
+    handlers: &[Handler],
+    last: (Part, usize),
+) -> Option<Shown> {
+    let first = lead.first().or(thread.first())?.address;
+    machine.set_register(Register::Pc, first);
+    for _ in lead {
+        machine.advance(Cycles(u64::MAX)).ok()?;
+    }
+    set_registers(&mut machine, &row.registers()?)?;
+    let parts = vec![Part::Thread];
+    let mut run = Run { machine, thread, handlers, parts, entered: 0, shown: Shown::default() };
+    run.go(last)?;
+    Some(run.shown)
+}
+
+/// Runs what is measured inside a handler.
+fn run_inside(mut machine: Machine, row: &Row, handlers: &[Handler]) -> Option<Shown> {
+    let handler = handlers.first()?;
+    machine.poke(LOOP, &B_SELF).ok()?;
+    machine.set_register(Register::R(13), 0x2000_5000);
+    machine.set_register(Register::Pc, LOOP);
+    match handler.exception.checked_sub(16) {
+        Some(interrupt) => machine.pend_interrupt(interrupt as u16, machine.cycles()),
+        None => machine.store_word(0xE000_ED04, 1 << 31).ok()?,
+    }
+    let first = handler.steps.first()?.address;
+    for _ in 0..STEPS {
+        machine.advance(Cycles(u64::MAX)).ok()?;
+        if machine.register(Register::Pc) == first {
+            break;
+        }
+    }
+    for (number, &value) in row.registers()?.iter().enumerate().take(13) {
+        machine.set_register(Register::R(number as u8), value);
+    }
+    let parts = vec![Part::Thread, Part::Handler(0)];
+    let shown = Shown::default();
+    let mut run = Run { machine, thread: &[], handlers, parts, entered: 1, shown };
+    run.go((Part::Handler(0), handler.steps.len() - 1))?;
+    Some(run.shown)
+}
+
+/// Whether it is a wide STR with an immediate offset.
+fn is_store(step: &Step) -> bool {
+    matches!(*step.bytes, [low, 0xF8, _, _] if low >> 4 == 0xC)
+}
+
+/// How many instructions behind the store that pends were executed before an exception.
+pub fn between(row: &Row, shown: &Shown, exception: usize) -> Option<u64> {
+    let &(part, step) = shown.interrupted.get(exception)?;
+    let (handlers, thread) = (row.handlers()?, row.thread()?);
+    let (steps, store) = match part {
+        Part::Thread => (&thread, row.pend?),
+        Part::Handler(number) => {
+            let steps = &handlers.get(number)?.steps;
+            (steps, steps.iter().position(is_store)?)
+        }
+    };
+    let counted = &steps.get(store + 1)?.bytes;
+    let done = steps.get(store + 1..step)?;
+    Some(done.iter().filter(|step| step.bytes == *counted).count() as u64)
+}
+
+/// Runs one moment of a sweep.
+pub fn run_moment(prepared: &Prepared, row: &Row, moment: &Moment) -> Option<Shown> {
+    let (mut thread, mut lead, handlers) = (row.thread()?, row.lead()?, row.handlers()?);
+    let by = moment.address.wrapping_sub(thread.first()?.address);
+    for step in thread.iter_mut().chain(&mut lead) {
+        step.address = step.address.wrapping_add(by);
+    }
+    let mut machine = prepared.machine(row);
+    let all = handlers.iter().flat_map(|handler| &handler.steps);
+    for step in lead.iter().chain(&thread).chain(all) {
+        machine.poke(step.address, &step.bytes).ok()?;
+    }
+    let behind = handlers.first()?.steps.last()?;
+    machine.poke(behind.address + behind.bytes.len() as u32, &BX_LR).ok()?;
+    prepare(&mut machine, row, &handlers)?;
+    machine.store_word(SYST_RVR, moment.reload).ok()?;
+    machine.store_word(SYST_CVR, 0).ok()?;
+    let last = (Part::Handler(0), handlers.first()?.steps.len() - 1);
+    run_behind(machine, row, &lead, &thread, &handlers, last)
+}
+
+/// DEBUG
+pub fn dump(prepared: &Prepared, row: &Row) -> Option<String> {
+    let one = |moment: Option<&Moment>| -> Option<String> {
+        let (mut thread, mut lead, handlers) = (row.thread()?, row.lead()?, row.handlers()?);
+        if let Some(moment) = moment {
+            let by = moment.address.wrapping_sub(thread.first()?.address);
+            for step in thread.iter_mut().chain(&mut lead) {
+                step.address = step.address.wrapping_add(by);
+            }
+        }
+        let mut machine = prepared.machine(row);
+        let all = handlers.iter().flat_map(|handler| &handler.steps);
+        for step in lead.iter().chain(&thread).chain(all) {
+            machine.poke(step.address, &step.bytes).ok()?;
+        }
+        prepare(&mut machine, row, &handlers)?;
+        if let Some(moment) = moment {
+            machine.store_word(SYST_RVR, moment.reload).ok()?;
+            machine.store_word(SYST_CVR, 0).ok()?;
+        }
+        machine.watch(rtmark_sim::Watch::Pend(handlers[0].exception as u16));
+        machine.set_register(Register::Pc, lead.first().or(thread.first())?.address);
+        for _ in &lead { machine.advance(Cycles(u64::MAX)).ok()?; }
+        set_registers(&mut machine, &row.registers()?)?;
+        if handlers[0].exception == 2 { machine.set_register(Register::Faultmask, 1); } else { machine.set_register(Register::Primask, 1); }
+        machine.set_register(Register::Faultmask, 1);
+        let handlers = Vec::new();
+        let mut run = Run { machine, thread: &thread, handlers: &handlers, parts: vec![Part::Thread], entered: 0, shown: Shown::default() };
+        let mut entries = Vec::new();
+        let mut reads = Vec::new();
+        run.machine.settle();
+        let mut last = 0;
+        for (at, _) in thread.iter().enumerate() {
+            let here = run.here()?;
+            entries.push(format!("[{}, {}]", here.1, run.machine.cycles().0));
+            let access = run.machine.next_access();
+            run.machine.advance(Cycles(u64::MAX)).ok()?;
+            run.note(here, access);
+            if let Some(value) = run.shown.readings.get(&here) { reads.push(format!("[{}, {}]", here.1, value)); }
+            last = at;
+        }
+        let _ = last;
+        let pend = run.machine.hits().first().map_or(0, |hit| hit.cycle.0);
+        Some(format!("{{\"test\": \"{}\", \"run\": {}, \"reload\": {}, \"pend\": {}, \"e\": [{}], \"reads\": [{}]}}", row.test, row.run, moment.map_or(0, |m| m.reload), pend, entries.join(", "), reads.join(", ")))
+    };
+    if row.kind == Kind::Sweep {
+        let lines: Vec<_> = row.moments()?.iter().filter_map(|m| one(Some(m))).collect();
+        return Some(lines.join("\n"));
+    }
+    one(None)
+}

@@ -1,0 +1,250 @@
+//! The measurements: programs with exceptions, and what a chip's counters showed of them.
+
+use std::fs::File;
+use std::io::{BufRead as _, BufReader};
+use std::path::Path;
+
+use lzma_rust2::XzReader;
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::corpus::CorpusError;
+
+/// One instruction as the file has it: address, opcode, and the registers that it changed.
+type Written = (String, String, String);
+
+/// One row of the file.
+#[derive(Debug, Deserialize)]
+pub struct Row {
+    pub kind: Kind,
+    /// Which test it comes from, and its number there.
+    pub test: String,
+    pub run: u64,
+    pub cause: String,
+    /// Where the interrupted code, the handler and the vector table lay.
+    pub code: String,
+    pub handler: Option<String>,
+    pub vectors: Option<String>,
+    pub line_buffer: bool,
+    /// The DWT counter that was read.
+    pub counter: String,
+    #[serde(default)]
+    pub measured: Vec<Difference>,
+    /// Instructions executed behind the store that pends, before the handler of the first
+    /// exception and that of the second one.
+    pub instructions_between_pend_and_entry: Option<u64>,
+    pub instructions_between_second_pend_and_entry: Option<u64>,
+    /// The priorities of interrupts 0 and 1, in hexadecimal.
+    pub priorities: Option<Vec<String>>,
+    pub prigroup: Option<u32>,
+    /// Instructions before the program.
+    #[serde(default)]
+    pub lead: String,
+    regs: String,
+    /// The index of the store that pends.
+    pub pend: Option<usize>,
+    #[serde(default)]
+    thread: Vec<Written>,
+    #[serde(default)]
+    handlers: Vec<WrittenHandler>,
+    /// What registers of SysTick held when they were read.
+    pub values: Option<Values>,
+    pub reload: Option<u32>,
+    #[serde(default)]
+    columns: Vec<String>,
+    #[serde(default)]
+    moments: Vec<Vec<Value>>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// A store pends, or SysTick counts and interrupts nothing.
+    Single,
+    /// SysTick interrupts one program at many moments.
+    Sweep,
+    /// Instructions inside a handler.
+    Handler,
+}
+
+impl Kind {
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Single => "single",
+            Self::Sweep => "sweep",
+            Self::Handler => "handler",
+        }
+    }
+}
+
+/// What a counter advanced between two of its readings.
+#[derive(Debug, Deserialize)]
+pub struct Difference {
+    pub from: String,
+    pub to: String,
+    pub value: u64,
+}
+
+#[derive(Debug, Deserialize)]
+struct WrittenHandler {
+    exc: String,
+    steps: Vec<Written>,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct Values {
+    csr_first_read: u32,
+    csr_second_read: u32,
+    cvr_r6: u32,
+    cvr_r7: u32,
+}
+
+impl Values {
+    /// The registers that they were read into, with them.
+    pub const fn by_register(&self) -> [(u8, u32); 4] {
+        [(3, self.csr_first_read), (4, self.csr_second_read), (6, self.cvr_r6), (7, self.cvr_r7)]
+    }
+}
+
+/// One instruction.
+#[derive(Clone, Debug)]
+pub struct Step {
+    pub address: u32,
+    /// The opcode's bytes as memory holds them.
+    pub bytes: Vec<u8>,
+    /// Registers by number with the values that they have after it.
+    pub changes: Vec<(u8, u32)>,
+}
+
+/// An exception's handler.
+#[derive(Clone, Debug)]
+pub struct Handler {
+    /// The exception's number.
+    pub exception: u32,
+    pub steps: Vec<Step>,
+}
+
+/// One moment of a sweep.
+#[derive(Debug)]
+pub struct Moment {
+    pub reload: u32,
+    /// Where the program lay.
+    pub address: u32,
+    /// The index of the first instruction that was not executed.
+    pub next: u64,
+    /// Cycles from the program's instruction of this index to the handler.
+    pub from: u64,
+    pub cycles: u64,
+    pub cpicnt: Option<u64>,
+    pub lsucnt: Option<u64>,
+}
+
+fn hex(text: &str) -> Option<u32> {
+    u32::from_str_radix(text, 16).ok()
+}
+
+/// The opcode's halfwords, each little-endian.
+fn bytes(opcode: &str) -> Option<Vec<u8>> {
+    let halves = match opcode.len() {
+        1..=4 => vec![hex(opcode)?],
+        _ => vec![hex(opcode.get(..opcode.len() - 4)?)?, hex(opcode.get(opcode.len() - 4..)?)?],
+    };
+    Some(halves.into_iter().flat_map(|half| (half as u16).to_le_bytes()).collect())
+}
+
+fn register(name: &str) -> Option<u8> {
+    match name {
+        "sp" => Some(13),
+        "lr" => Some(14),
+        _ => name.strip_prefix('r')?.parse().ok(),
+    }
+}
+
+fn step((address, opcode, changes): &Written) -> Option<Step> {
+    let changes = changes.split_whitespace().filter_map(|change| {
+        let (name, value) = change.split_once('=')?;
+        Some((register(name)?, hex(value)?))
+    });
+    Some(Step { address: hex(address)?, bytes: bytes(opcode)?, changes: changes.collect() })
+}
+
+/// The number of an exception by its name.
+fn exception(name: &str) -> Option<u32> {
+    match name {
+        "NMI" => Some(2),
+        "SysTick" => Some(15),
+        _ => Some(16 + name.strip_prefix("IRQ ")?.parse::<u32>().ok()?),
+    }
+}
+
+impl Row {
+    /// The interrupted program; `None` for a row out of form.
+    pub fn thread(&self) -> Option<Vec<Step>> {
+        self.thread.iter().map(step).collect()
+    }
+
+    pub fn handlers(&self) -> Option<Vec<Handler>> {
+        let handlers = self.handlers.iter().map(|handler| {
+            let steps = handler.steps.iter().map(step).collect::<Option<_>>()?;
+            Some(Handler { exception: exception(&handler.exc)?, steps })
+        });
+        handlers.collect()
+    }
+
+    /// What was executed right before the program, without a branch between.
+    pub fn lead(&self) -> Option<Vec<Step>> {
+        let lead = self.lead.split_whitespace().map(|text| {
+            let (address, opcode) = text.split_once(':')?;
+            Some(Step { address: hex(address)?, bytes: bytes(opcode)?, changes: Vec::new() })
+        });
+        let lead: Vec<_> = lead.collect::<Option<_>>()?;
+        let mut next = hex(&self.thread.first()?.0)?;
+        let behind = lead.iter().rev().take_while(|step| {
+            let leads_here = step.address + step.bytes.len() as u32 == next;
+            next = step.address;
+            leads_here
+        });
+        let count = behind.count();
+        Some(lead[lead.len() - count..].to_vec())
+    }
+
+    /// Registers where the program begins: R0 to R12, SP, LR, xPSR.
+    pub fn registers(&self) -> Option<Vec<u32>> {
+        self.regs.split_whitespace().map(hex).collect()
+    }
+
+    /// The moments of a sweep; `None` for a row out of form.
+    pub fn moments(&self) -> Option<Vec<Moment>> {
+        let at = |name: &str| self.columns.iter().position(|column| column == name);
+        let moments = self.moments.iter().map(|cells| {
+            let number = |name| cells.get(at(name)?)?.as_u64();
+            Some(Moment {
+                reload: number("reload")? as u32,
+                address: hex(cells.get(at("address")?)?.as_str()?)?,
+                next: number("next")?,
+                from: number("from")?,
+                cycles: number("cycles")?,
+                cpicnt: number("cpicnt"),
+                lsucnt: number("lsucnt"),
+            })
+        });
+        moments.collect()
+    }
+}
+
+/// Reads the file of measurements, xz-compressed JSON lines.
+pub fn read(path: &Path) -> Result<Vec<Row>, CorpusError> {
+    let failed = |source| CorpusError::File { path: path.to_owned(), source };
+    let file = File::open(path).map_err(failed)?;
+    let lines = BufReader::new(XzReader::new(file, true)).lines();
+    lines
+        .enumerate()
+        .map(|(at, line)| {
+            serde_json::from_str(&line.map_err(failed)?).map_err(|source| CorpusError::Line {
+                path: path.to_owned(),
+                line: at + 1,
+                source,
+            })
+        })
+        .collect()
+}
