@@ -275,7 +275,7 @@ impl Machine {
             gave_way: 0,
             trial: Trial::No,
             word: pace::refilling(true),
-            pace: Pace::new(rules.pipeline, slow.memory()),
+            pace: Pace::new(rules, slow.memory()),
             slow,
             data_bus,
             line: NO_LINE,
