@@ -33,6 +33,7 @@ const UNCOUNTED: u64 = 1;
 impl Machine {
     /// Takes a pending exception: stacks, looks which is most urgent by now, jumps.
     pub(crate) fn take(&mut self, exception: u16) -> Result<(), Stop> {
+        self.finish_first();
         let masks = self.masks();
         let (began, spent) = (self.cycles, self.spent.exceptions);
         let (return_address, sp) = (self.cpu.pc, self.cpu.r[13]);

@@ -283,7 +283,7 @@ impl Machine {
             trial: Trial::No,
             failed: None,
             word: pace::refilling(true),
-            pace: Pace::new(rules.pipeline, slow.memory()),
+            pace: Pace::new(rules, slow.memory()),
             slow,
             data_bus,
             line: NO_LINE,

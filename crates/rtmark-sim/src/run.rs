@@ -210,7 +210,7 @@ impl Machine {
         let until_first = if PIPELINED { u64::from(course.first) } else { 0 };
         let end = pc.wrapping_add(block.first_reach);
         // The target of a jump is fetched while the pipeline is refilled.
-        let is_target = PIPELINED && at.from.word & TAKEN != 0;
+        let is_target = PIPELINED && at.from.word & TAKEN != 0 && self.rules.fetches_targets();
         let is_fetched = !self.is_elsewhere(pc, end)
             || PIPELINED && at.from.word & ENTERED != 0 && self.fetched == pc;
         if is_target && self.is_elsewhere(pc, end) {

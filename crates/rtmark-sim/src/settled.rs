@@ -197,8 +197,9 @@ impl Machine {
         let now = from.cycles;
         let mask = self.line_mask;
         let memory = self.lines.near().foretell(now);
-        let pipelined = self.rules.describe.is_some();
-        let until_first = if pipelined && from.word & TAKEN == 0 { course.first } else { 0 };
+        let pipelined = self.rules.model_buses();
+        let is_fetched_before = self.rules.fetches_targets() && from.word & TAKEN != 0;
+        let until_first = if is_fetched_before { 0 } else { course.first };
         let mut walk = Walk::from(memory, now, self.line);
         walk.enter_first(from.pc, block, mask, until_first).ok()?;
         for step in &course.steps {

@@ -52,7 +52,7 @@ impl SlowLines {
     /// The first plain memory of the Code region, where the core is modelled cycle by cycle.
     pub fn of(soc: &Soc, rules: &Rules) -> Self {
         let mut memories = soc.memories.iter().enumerate();
-        let found = memories.find(|(_, it)| rules.describe.is_some() && is_plain(soc, it));
+        let found = memories.find(|(_, it)| rules.model_buses() && is_plain(soc, it));
         let Some((at, memory)) = found else {
             return Self { at: NONE, memory: SlowMemory::default(), data_line: NO_LINE };
         };

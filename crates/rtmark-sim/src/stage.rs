@@ -16,21 +16,21 @@ use crate::isa::{Op, Slot};
 use crate::machine::{Machine, NOT_FETCHED, Progress};
 use crate::stop::InternalError;
 use crate::timing::Describe;
-use crate::timing::pace::{self, ENTERED, Entered, Incoming, TAKEN};
+use crate::timing::pace::{self, Comes, EMPTY, ENTERED, Entered, Incoming, TAKEN};
 use crate::timing::pipeline::{Bus, Condition, Stalled};
 
 impl Machine {
     /// Notes the bus of a data access, unless it is the one that most accesses take.
     pub(crate) fn note_bus(&mut self, address: u32) {
         let bus = Bus::of(address);
-        if self.rules.describe.is_some() && bus != self.data_bus {
+        if self.rules.model_buses() && bus != self.data_bus {
             self.word = pace::with_bus(self.word, bus);
         }
     }
 
     /// Notes that a data access writes to the bit-band alias.
     pub(crate) fn note_bit_band_write(&mut self) {
-        if self.rules.describe.is_some() {
+        if self.rules.model_buses() {
             self.word = pace::with_bit_band_write(self.word);
         }
     }
@@ -56,7 +56,7 @@ impl Machine {
     fn wait_at(&mut self, place: Place, waits: u64) {
         if self.slow.is_at(place) {
             self.note_read(place);
-        } else if self.rules.describe.is_some() {
+        } else if self.rules.model_buses() {
             let (word, rest) = pace::with_waits(self.word, waits);
             self.word = word;
             self.cycles += rest;
@@ -67,7 +67,7 @@ impl Machine {
 
     /// An access that is not aligned goes over the bus in parts (DDI 0337, 12.7).
     pub(crate) fn pass_in_parts(&mut self, address: u32, size: u32) {
-        if self.rules.describe.is_some() {
+        if self.rules.model_buses() {
             let parts = if size == 4 && address & 1 != 0 { 2 } else { 1 };
             self.word = pace::with_parts(self.word, parts);
         }
@@ -79,7 +79,7 @@ impl Machine {
         if cycles == 0 {
             return;
         }
-        if self.rules.describe.is_some() {
+        if self.rules.model_buses() {
             at.deviate(pace::with_longer(at.progress().word, cycles));
         } else {
             at.take_longer(cycles.into(), self.deadline);
@@ -95,6 +95,7 @@ impl Machine {
         from: Progress,
     ) -> Option<&'a Course> {
         let describe = self.rules.describe?;
+        let fetches_targets = self.rules.fetches_targets();
         let mut steps = block.outline.steps.to_vec();
         let mut entered = Entered { word: from.word, cost: 0 };
         let mut cycles = 0;
@@ -102,7 +103,7 @@ impl Machine {
         let mut count = 0;
         for (at, Step { slot, begin, .. }) in steps.iter_mut().enumerate() {
             let line = slot.op == Op::Line;
-            if line && entered.word & TAKEN != 0 {
+            if line && fetches_targets && entered.word & TAKEN != 0 {
                 // The target of a jump is fetched while the pipeline is refilled.
                 (begin.cycles, begin.word, begin.cost) = (cycles, entered.word, 0);
                 // Nothing has been executed since the branch.
@@ -154,16 +155,29 @@ impl Machine {
         if let Some(ici) = ici {
             slot = rest(&slot, ici);
         }
-        let mut behind = [0; 2];
-        bus.peek(pc.wrapping_add(slot.size().into()), &mut behind);
-        let mut step = describe(&slot, u16::from_le_bytes(behind));
-        if step.is_transfer() {
-            step.bus = if slot.op.is_literal() { Bus::of(slot.imm) } else { self.data_bus };
-        }
-        let incoming = Incoming { step, size: slot.size().into(), target: slot.imm };
+        let half = |offset: u32| {
+            let mut half = [0; 2];
+            bus.peek(pc.wrapping_add(offset), &mut half);
+            u16::from_le_bytes(half)
+        };
+        let comes = match describe {
+            Describe::Pipeline(describe) => {
+                let mut step = describe(&slot, half(slot.size().into()));
+                if step.is_transfer() {
+                    step.bus = if slot.op.is_literal() { Bus::of(slot.imm) } else { self.data_bus };
+                }
+                Comes::Step(Incoming { step, size: slot.size().into(), target: slot.imm })
+            }
+            Describe::Issue(describe) => {
+                if pace::is_in_it_block(word) {
+                    slot = slot.inside_it();
+                }
+                Comes::Instruction(describe(&slot, [half(0), half(2)]))
+            }
+        };
         let entered = match ici {
-            None => self.pace.enter(pc, word, &incoming),
-            Some(_) => self.pace.enter_rest(pc, word, &incoming),
+            None => self.pace.enter(pc, word, &comes),
+            Some(_) => self.pace.enter_rest(pc, word, &comes),
         };
         entered.unwrap_or_else(|stalled| {
             self.fail(pc, &stalled);
@@ -205,6 +219,7 @@ impl Machine {
         // The target of a jump is fetched while the pipeline is refilled.
         self.fetched = NOT_FETCHED;
         if self.word & TAKEN != 0
+            && self.rules.fetches_targets()
             && let Some(slot) = self.code.slot(&mut self.bus, pc)
         {
             self.fetch(pc, slot.size());
@@ -249,7 +264,8 @@ impl Machine {
 
     /// The instruction that has entered is to wait there.
     pub(crate) fn stay(&mut self) {
-        if self.rules.describe.is_some() {
+        let has_entered = self.rules.model_buses() || self.word != EMPTY;
+        if self.rules.describe.is_some() && has_entered {
             self.word |= ENTERED;
         }
     }
@@ -262,6 +278,16 @@ impl Machine {
                 Ok(cycles) => self.cycles += cycles,
                 Err(stalled) => self.fail(pc, &stalled),
             }
+            if !self.rules.model_buses() {
+                self.word = EMPTY;
+            }
+        }
+    }
+
+    /// Lets the first instruction of a pair end when an exception comes before the second.
+    pub(crate) fn finish_first(&mut self) {
+        if self.rules.describe.is_some() && self.word & ENTERED != 0 {
+            self.cycles += self.pace.rest_of_first(self.word);
         }
     }
 
@@ -290,7 +316,11 @@ impl Machine {
 
     /// The word of a pipeline that begins to be refilled.
     pub(crate) const fn refilling(&self) -> u32 {
-        pace::refilling(!self.system.has_no_write_buffer())
+        if self.rules.fetches_targets() {
+            pace::refilling(!self.system.has_no_write_buffer())
+        } else {
+            EMPTY
+        }
     }
 
     /// After ACTLR.DISDEFWBUF has been written.

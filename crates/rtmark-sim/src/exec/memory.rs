@@ -74,7 +74,7 @@ impl Machine {
         address: u32,
     ) -> Option<u32> {
         let (bytes, place) = self.bus.near_code(address)?;
-        let (deadline, has_pipeline) = (self.deadline, self.rules.describe.is_some());
+        let (deadline, has_pipeline) = (self.deadline, self.rules.model_buses());
         let near = self.lines.near_mut();
         let is_read = !self.protected
             && !self.slow.is_at(place)

@@ -6,11 +6,13 @@
 
 use super::describe::{Multiplier, describe};
 use super::pipeline::Core;
-use super::{GivesWay, Rules};
+use super::{Describe, GivesWay, Rules};
 use crate::isa::{Group, Op, Slot};
 
 pub const RULES: Rules = Rules {
-    describe: Some(|slot, behind| describe(slot, behind, Multiplier::Iterative)),
+    describe: Some(Describe::Pipeline(|slot, behind| {
+        describe(slot, behind, Multiplier::Iterative)
+    })),
     pipeline: Core::CortexM3,
     cost: |_| 0,
     skip: 0,

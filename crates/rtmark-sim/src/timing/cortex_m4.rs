@@ -5,13 +5,13 @@
 
 use super::describe::{Multiplier, describe};
 use super::pipeline::Core;
-use super::{GivesWay, Rules, cortex_m3};
+use super::{Describe, GivesWay, Rules, cortex_m3};
 use crate::isa::{Group, Op, Slot};
 
 /// The pipeline, its divider (measured on a CC2652) and its exceptions (DDI 0439, 3.9)
 /// are the Cortex-M3's; its multiplier takes one cycle.
 pub const RULES: Rules = Rules {
-    describe: Some(|slot, behind| describe(slot, behind, Multiplier::Single)),
+    describe: Some(Describe::Pipeline(|slot, behind| describe(slot, behind, Multiplier::Single))),
     pipeline: Core::CortexM4,
     long_multiply: |_, _, _| 0,
     // 29 in and 27 back with the floating-point registers.

@@ -12,6 +12,7 @@ mod cortex_m3;
 mod cortex_m33;
 mod cortex_m4;
 mod describe;
+mod issue;
 mod kept;
 mod memory;
 mod near;
@@ -25,6 +26,7 @@ pub use near::LineMemories;
 pub use pipeline::Rule;
 pub use score::Score;
 
+use self::issue::Instruction;
 use self::pipeline::Step;
 
 use crate::isa::{Op, Slot};
@@ -33,8 +35,14 @@ use crate::soc::CoreKind;
 /// The version of the timing rules. Equal versions give equal cycles for ever.
 pub const TIMING_MODEL: &str = "7";
 
-/// What an instruction means for a pipeline, given the halfword behind it.
-pub type Describe = fn(&Slot, u16) -> Step;
+/// What an instruction means for the model of a core.
+#[derive(Clone, Copy, Debug)]
+pub enum Describe {
+    /// For one of its pipeline, cycle by cycle, given the halfword behind the instruction.
+    Pipeline(fn(&Slot, u16) -> Step),
+    /// For one of what is issued when, given the instruction's own halfwords.
+    Issue(fn(&Slot, [u16; 2]) -> Instruction),
+}
 
 /// What becomes of an instruction of several cycles into which an interrupt comes. Where the
 /// manuals say no more than that, the core is taken to leave off at once: an interrupt then
@@ -59,8 +67,8 @@ pub enum GivesWay {
 /// The timing rules of one core. All figures are cycles on memories without wait states.
 #[derive(Debug)]
 pub struct Rules {
-    /// What instructions mean for the pipeline of a core that is modelled cycle by cycle,
-    /// given the halfword behind them. The table's costs and refills are nothing then.
+    /// What instructions mean for a core that is modelled by more than a table, whose costs and
+    /// refills are nothing then.
     pub describe: Option<Describe>,
     /// Which pipeline that is, where they differ.
     pub pipeline: pipeline::Core,
@@ -93,6 +101,18 @@ pub struct Rules {
 }
 
 impl Rules {
+    /// Whether the model has the core's buses in it, and is told what happens on them. What
+    /// memories wait for is added to what others say.
+    pub const fn model_buses(&self) -> bool {
+        matches!(self.describe, Some(Describe::Pipeline(_)))
+    }
+
+    /// Whether the target of a jump is fetched while the pipeline is refilled, rather than when
+    /// its turn comes.
+    pub const fn fetches_targets(&self) -> bool {
+        self.model_buses()
+    }
+
     /// The rules of a core.
     pub const fn of(core: CoreKind) -> &'static Self {
         match core {

@@ -1,6 +1,6 @@
-//! The pipeline at the speed of a table.
+//! A core's model at the speed of a table.
 //!
-//! What an instruction costs depends on the pipeline's state when it comes, on the
+//! What an instruction costs depends on the state of the core's pipeline when it comes, on the
 //! instruction, and on few facts of the one before it that only its execution could
 //! tell. All three repeat: so states are numbered, and what was once worked out cycle by
 //! cycle is kept, a block of code at a time ([`crate::block`]). Only a pure function is
@@ -13,9 +13,11 @@ use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use super::issue::{Instruction, Issue};
 use super::pipeline::{
     Bus, Condition, Core, Facts, Far, Pipeline, Reads, SlowMemory, Stalled, Step, Unit, has,
 };
+use super::{Describe, Rules};
 
 /// Facts of the instruction that executes, in a word's low bits: the bus of its data access
 /// if that is not the expected one, further parts of an unaligned access, wait states, cycles
@@ -54,6 +56,9 @@ pub const fn refilling(buffers: bool) -> u32 {
     TAKEN | (buffers as u32) << STATE_SHIFT
 }
 
+/// The word of a core into which nothing has entered, where nothing but [`Issue`] models it.
+pub const EMPTY: u32 = 0;
+
 /// A single step that was worked out.
 #[derive(Clone, Copy, Debug)]
 struct Recent {
@@ -88,7 +93,22 @@ impl Stage {
     }
 }
 
-/// What the instruction at an address means for the pipeline.
+/// What a core is modelled by.
+#[derive(Clone, Copy, Debug)]
+enum Model {
+    /// Its pipeline, and the memory whose lines that waits for.
+    Pipeline(Core, SlowMemory),
+    Issue,
+}
+
+/// A numbered state of either.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum State {
+    Pipeline(Box<Stage>),
+    Issue(Issue),
+}
+
+/// What the instruction at an address means for a pipeline.
 #[derive(Clone, Copy, Debug)]
 pub struct Incoming {
     pub step: Step,
@@ -97,11 +117,18 @@ pub struct Incoming {
     pub target: u32,
 }
 
+/// The same for either model.
+#[derive(Clone, Copy, Debug)]
+pub enum Comes {
+    Step(Incoming),
+    Instruction(Instruction),
+}
+
 /// The numbered states.
 #[derive(Debug)]
 struct Tables {
-    stages: Vec<Stage>,
-    numbers: Map<Stage, u32>,
+    states: Vec<State>,
+    numbers: Map<State, u32>,
     steps: usize,
 }
 
@@ -109,8 +136,7 @@ struct Tables {
 /// whose courses have them; and the latest single steps, which are each machine's own.
 #[derive(Debug)]
 pub struct Pace {
-    core: Core,
-    slow: SlowMemory,
+    model: Model,
     tables: Arc<Mutex<Tables>>,
     recent: Vec<Recent>,
     /// What has been worked out of [`Pace::drain`] and [`Pace::data_phase`].
@@ -144,8 +170,7 @@ impl Lately {
 impl Clone for Pace {
     fn clone(&self) -> Self {
         Self {
-            core: self.core,
-            slow: self.slow,
+            model: self.model,
             tables: Arc::clone(&self.tables),
             recent: Vec::new(),
             drains: Lately::default(),
@@ -223,6 +248,11 @@ pub const fn with_condition(word: u32, condition: Condition) -> u32 {
         Condition::Passed => word | CONDITIONAL,
         Condition::Failed => word | CONDITIONAL | SKIPPED,
     }
+}
+
+/// Whether that is inside of one.
+pub const fn is_in_it_block(word: u32) -> bool {
+    word & CONDITIONAL != 0
 }
 
 /// Adds the bus of a data access.
@@ -356,11 +386,17 @@ fn lock(tables: &Mutex<Tables>) -> MutexGuard<'_, Tables> {
 
 impl Pace {
     /// Of a core, and the memory whose lines its pipeline waits for.
-    pub fn new(core: Core, slow: SlowMemory) -> Self {
-        let tables = Arc::new(Mutex::new(Tables::new(core, slow)));
+    pub fn new(rules: &Rules, slow: SlowMemory) -> Self {
+        Self::of(match rules.describe {
+            Some(Describe::Issue(_)) => Model::Issue,
+            _ => Model::Pipeline(rules.pipeline, slow),
+        })
+    }
+
+    fn of(model: Model) -> Self {
+        let tables = Arc::new(Mutex::new(Tables::new(model)));
         Self {
-            core,
-            slow,
+            model,
             tables,
             recent: Vec::new(),
             drains: Lately::default(),
@@ -392,9 +428,9 @@ impl Pace {
 
     /// Forgets all states but the one of a word: answers its new word.
     pub fn renew(&mut self, word: u32) -> u32 {
-        let stage = self.tables().stage(word).clone();
-        *self = Self { sabotaged: self.sabotaged, ..Self::new(self.core, self.slow) };
-        self.tables().numbered(word, stage)
+        let state = self.tables().state(word).clone();
+        *self = Self { sabotaged: self.sabotaged, ..Self::of(self.model) };
+        self.tables().numbered(word, state)
     }
 
     /// What comes of letting the instruction at `pc` enter the execute stage, if that is
@@ -415,9 +451,9 @@ impl Pace {
         &mut self,
         pc: u32,
         word: u32,
-        incoming: &Incoming,
+        comes: &Comes,
     ) -> Result<Option<Entered>, Stalled> {
-        let Some(entered) = self.enter_rest(pc, word, incoming)? else { return Ok(None) };
+        let Some(entered) = self.enter_rest(pc, word, comes)? else { return Ok(None) };
         if self.recent.is_empty() {
             self.recent = vec![NOTHING; RECENT];
         }
@@ -434,7 +470,7 @@ impl Pace {
         &self,
         pc: u32,
         word: u32,
-        incoming: &Incoming,
+        comes: &Comes,
     ) -> Result<Option<Entered>, Stalled> {
         if self.sabotaged == Some(pc) {
             return Err(Stalled { state: "sabotaged".into() });
@@ -443,23 +479,17 @@ impl Pace {
         if tables.are_full() {
             return Ok(None);
         }
-        tables.work_out(pc, word, incoming).map(Some)
+        tables.work_out(pc, word, comes).map(Some)
     }
 
     /// The word with the write buffer switched on or off.
     pub fn with_buffer(&self, word: u32, buffers: bool) -> u32 {
-        let mut tables = self.tables();
-        let mut stage = tables.stage(word).clone();
-        stage.for_each(|pipeline| pipeline.buffers = buffers);
-        tables.numbered(word, stage)
+        self.tables().with(word, |pipeline| pipeline.buffers = buffers)
     }
 
     /// The word with nothing in the buffer of a slow memory.
     pub fn with_empty_lines(&self, word: u32) -> u32 {
-        let mut tables = self.tables();
-        let mut stage = tables.stage(word).clone();
-        stage.for_each(Pipeline::empty_lines);
-        tables.numbered(word, stage)
+        self.tables().with(word, Pipeline::empty_lines)
     }
 
     /// Cycles from the newest instruction's entry until it has left the execute stage, where
@@ -469,10 +499,13 @@ impl Pace {
     /// When it never leaves.
     pub fn drain(&mut self, pc: u32, word: u32) -> Result<u64, Stalled> {
         let tables = &self.tables;
-        self.drains.get(key(pc, word), || {
-            let mut pipeline = lock(tables).stage(word).next.clone();
-            pipeline.continue_at(pc, word);
-            pipeline.drain()
+        self.drains.get(key(pc, word), || match lock(tables).state(word) {
+            State::Pipeline(stage) => {
+                let mut pipeline = stage.next.clone();
+                pipeline.continue_at(pc, word);
+                pipeline.drain()
+            }
+            State::Issue(issue) => Ok(issue.rest()),
         })
     }
 
@@ -483,11 +516,23 @@ impl Pace {
     /// When its access never takes place.
     pub fn data_phase(&mut self, pc: u32, word: u32) -> Result<u64, Stalled> {
         let tables = &self.tables;
-        self.data_phases.get(key(pc, word), || {
-            let mut pipeline = lock(tables).stage(word).next.clone();
-            pipeline.continue_at(pc, word & !FACTS | with_bus(0, Bus::Private));
-            pipeline.data_phase()
+        self.data_phases.get(key(pc, word), || match lock(tables).state(word) {
+            State::Pipeline(stage) => {
+                let mut pipeline = stage.next.clone();
+                pipeline.continue_at(pc, word & !FACTS | with_bus(0, Bus::Private));
+                pipeline.data_phase()
+            }
+            // Nobody has told: taken to be the cycle behind that of its issue.
+            State::Issue(_) => Ok(1),
         })
+    }
+
+    /// Cycles that the first instruction of a pair still takes whose second one has entered.
+    pub fn rest_of_first(&self, word: u32) -> u64 {
+        match self.tables().state(word) {
+            State::Pipeline(_) => 0,
+            State::Issue(issue) => issue.rest_of_first().into(),
+        }
     }
 }
 
@@ -527,44 +572,86 @@ impl Pipeline {
 }
 
 impl Tables {
-    fn new(core: Core, slow: SlowMemory) -> Self {
-        let mut tables = Self { stages: Vec::new(), numbers: Map::default(), steps: 0 };
+    fn new(model: Model) -> Self {
+        let mut tables = Self { states: Vec::new(), numbers: Map::default(), steps: 0 };
         for buffers in [false, true] {
-            tables.number(Stage { next: Pipeline::refilling(core, buffers, slow), taken: None });
+            tables.add(match model {
+                Model::Pipeline(core, slow) => {
+                    let next = Pipeline::refilling(core, buffers, slow);
+                    State::Pipeline(Box::new(Stage { next, taken: None }))
+                }
+                Model::Issue => State::Issue(Issue::default()),
+            });
         }
         tables
     }
 
     fn are_full(&self) -> bool {
-        self.stages.len() >= STATES / 2 || self.steps >= STEPS
+        self.states.len() >= STATES / 2 || self.steps >= STEPS
     }
 
-    fn stage(&self, word: u32) -> &Stage {
-        &self.stages[(word >> STATE_SHIFT) as usize]
+    fn state(&self, word: u32) -> &State {
+        &self.states[(word >> STATE_SHIFT) as usize]
     }
 
-    fn number(&mut self, stage: Stage) -> u32 {
-        if let Some(&number) = self.numbers.get(&stage) {
-            return number;
-        }
-        let number = self.stages.len() as u32;
-        self.stages.push(stage.clone());
-        self.numbers.insert(stage, number);
+    fn add(&mut self, state: State) -> u32 {
+        let number = self.states.len() as u32;
+        self.states.push(state.clone());
+        self.numbers.entry(state).or_insert(number);
         number
     }
 
-    /// The word with another state.
-    fn numbered(&mut self, word: u32, stage: Stage) -> u32 {
-        word & FACTS | self.number(stage) << STATE_SHIFT
+    fn number(&mut self, state: State) -> u32 {
+        if let Some(&number) = self.numbers.get(&state) {
+            return number;
+        }
+        self.add(state)
     }
 
+    /// The word with another state.
+    fn numbered(&mut self, word: u32, state: State) -> u32 {
+        word & FACTS | self.number(state) << STATE_SHIFT
+    }
+
+    /// The word with something changed that a pipeline knows.
+    fn with(&mut self, word: u32, change: impl Fn(&mut Pipeline)) -> u32 {
+        match self.state(word) {
+            State::Pipeline(stage) => {
+                let mut stage = stage.clone();
+                stage.for_each(change);
+                self.numbered(word, State::Pipeline(stage))
+            }
+            State::Issue(_) => word,
+        }
+    }
+
+    /// Works out one step.
+    fn work_out(&mut self, pc: u32, word: u32, comes: &Comes) -> Result<Entered, Stalled> {
+        let (state, cost) = match (self.state(word), comes) {
+            (State::Pipeline(stage), Comes::Step(incoming)) => {
+                let (stage, cost) = stage.work_out(pc, word, incoming)?;
+                (State::Pipeline(Box::new(stage)), cost)
+            }
+            (State::Issue(issue), Comes::Instruction(instruction)) => {
+                let mut issue = issue.clone();
+                let cost = issue.issue(instruction, condition(word), word & TAKEN != 0);
+                (State::Issue(issue), cost)
+            }
+            // A core has one model only.
+            (state, _) => (state.clone(), 1),
+        };
+        self.steps += 1;
+        Ok(Entered { word: self.number(state) << STATE_SHIFT, cost })
+    }
+}
+
+impl Stage {
     /// Works out one step, cycle by cycle.
-    fn work_out(&mut self, pc: u32, word: u32, incoming: &Incoming) -> Result<Entered, Stalled> {
+    fn work_out(&self, pc: u32, word: u32, incoming: &Incoming) -> Result<(Self, u32), Stalled> {
         let facts = facts(word);
-        let stage = self.stage(word);
-        let mut pipeline = match &stage.taken {
+        let mut pipeline = match &self.taken {
             Some(taken) if facts.taken => taken.as_ref().clone(),
-            _ => stage.next.clone(),
+            _ => self.next.clone(),
         };
         pipeline.continue_at(pc, word);
         let Incoming { step, size, target } = *incoming;
@@ -592,8 +679,6 @@ impl Tables {
         if let Some(other) = &mut other {
             other.leave_from(target, target);
         }
-        self.steps += 1;
-        let number = self.number(Stage { next: pipeline, taken: other });
-        Ok(Entered { word: number << STATE_SHIFT, cost })
+        Ok((Self { next: pipeline, taken: other }, cost))
     }
 }

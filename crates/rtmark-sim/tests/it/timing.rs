@@ -1,8 +1,11 @@
-//! Every row of the manuals' cycle tables, from the files in `timing/`.
+//! Every row of the manuals' cycle tables, from the files in `timing/`; of the Cortex-M33, which
+//! has none, what was measured: see [`rounds`].
 //!
 //! A line is `assembly | opcodes | cycles`. Each case runs from a fresh reset with
 //! the registers that the file's head explains; its cycles are counted from its
 //! first instruction to the one that follows its last, wherever that is.
+
+mod rounds;
 
 use std::fmt::Write as _;
 

@@ -1,0 +1,227 @@
+//! A core that issues instructions in their order, one or two in a cycle, and what the next one
+//! may have to wait for.
+//!
+//! The first of three stages is not seen here; the second and the third execute. What is done in
+//! the second is there for the next instruction, what takes the third, too, one cycle later
+//! ([`Instruction::late`]). Only the newest instruction can have such results: whatever is issued
+//! behind it waits for no older one. Floating-point results take longer, so [`Registers`] counts
+//! the cycles for each.
+//!
+//! What this does not know: how instructions are fetched. The second of a pair is taken to be
+//! there always. While a memory makes the core wait, or a division takes its time, all of this
+//! stands still.
+
+mod instruction;
+
+pub use instruction::{Adds, Flags, Float, Instruction, Leads, Second, Source, Takes};
+
+use super::pipeline::Condition;
+
+/// Floating-point results that are still to come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+struct Registers {
+    /// By the cycles until they are there, from two on: sooner than that nobody asks.
+    to_come: [u32; Self::LONGEST as usize - 1],
+    /// Those of them that are sums of products.
+    sums: u32,
+}
+
+impl Registers {
+    /// More cycles than any takes, one that is issued a cycle early included.
+    const LONGEST: u8 = 5;
+
+    /// Cycles until registers are there.
+    fn ready(&self, registers: u32) -> u8 {
+        let last = self.to_come.iter().rposition(|to_come| to_come & registers != 0);
+        last.map_or(0, |at| at as u8 + 2)
+    }
+
+    /// The same for what products are added to.
+    fn ready_to_add(&self, registers: u32) -> u8 {
+        let early = self.ready(registers & self.sums).saturating_sub(1);
+        self.ready(registers & !self.sums).max(early)
+    }
+
+    fn pass(&mut self, cycles: u8) {
+        let cycles = usize::from(cycles).min(self.to_come.len());
+        self.to_come.copy_within(cycles.., 0);
+        let left = self.to_come.len() - cycles;
+        self.to_come[left..].fill(0);
+        self.sums &= self.to_come.iter().fold(0, |all, to_come| all | to_come);
+    }
+
+    fn write(&mut self, registers: u32, cycles: u8, is_sum: bool) {
+        for to_come in &mut self.to_come {
+            *to_come &= !registers;
+        }
+        self.sums &= !registers;
+        let at = usize::from(cycles.min(Self::LONGEST)).checked_sub(2);
+        if let Some(to_come) = at.and_then(|at| self.to_come.get_mut(at)) {
+            *to_come |= registers;
+            self.sums |= if is_sum { registers } else { 0 };
+        }
+    }
+}
+
+/// What the next instruction meets. Cycles count from the issue of the newest one.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Issue {
+    /// Until the next one may be issued in the first slot.
+    next: u8,
+    /// More than that where the newest one leads away.
+    refill: u8,
+    /// What may be issued in the second slot behind it.
+    takes: Takes,
+    /// It sets flags.
+    sets_flags: bool,
+    /// It is in the second slot itself.
+    is_second: bool,
+    /// Core registers that are not there for what is in the second slot.
+    unready: u16,
+    /// Core registers that are there one cycle after `next` only.
+    late: u16,
+    source: Source,
+    /// Until the flags are there.
+    flags: u8,
+    /// Until a floating-point instruction may be issued.
+    float: u8,
+    registers: Registers,
+}
+
+impl Issue {
+    /// Issues an instruction behind the newest one, which has led away if `taken`: the cycles
+    /// from one to the other.
+    pub fn issue(&mut self, instruction: &Instruction, condition: Condition, taken: bool) -> u32 {
+        if taken && self.refill > 0 {
+            self.next += self.refill;
+            (self.takes, self.late, self.refill) = (Takes::Nothing, 0, 0);
+        }
+        let instruction = match condition {
+            Condition::Failed => instruction.skipped(),
+            _ => *instruction,
+        };
+        let is_conditional = condition != Condition::None;
+        let cycles = if self.pairs_with(&instruction) {
+            self.issue_second(&instruction, is_conditional)
+        } else {
+            self.issue_first(&instruction, is_conditional)
+        };
+        cycles.into()
+    }
+
+    /// Whether an instruction may be in the second slot behind the newest one.
+    const fn pairs_with(&self, instruction: &Instruction) -> bool {
+        let fits = match self.takes {
+            Takes::Nothing => false,
+            Takes::BranchOrIt => matches!(instruction.second, Second::BranchOrIt),
+            Takes::Any => !matches!(instruction.second, Second::Never),
+        };
+        fits && instruction.reads & self.unready == 0
+    }
+
+    /// It goes along with the last cycle of the one in the first slot.
+    fn issue_second(&mut self, instruction: &Instruction, is_conditional: bool) -> u8 {
+        let cycles = self.next.saturating_sub(1);
+        self.pass(cycles);
+        self.next = 1;
+        let waits_for_flags = u8::from(self.sets_flags);
+        self.refill = self.refill_behind(instruction.leads, is_conditional);
+        if self.refill > 0 {
+            self.refill = self.refill.max(1 + waits_for_flags);
+        }
+        (self.takes, self.unready) = (Takes::Nothing, 0);
+        (self.sets_flags, self.is_second) = (false, true);
+        cycles
+    }
+
+    fn issue_first(&mut self, instruction: &Instruction, is_conditional: bool) -> u8 {
+        let branches = matches!(instruction.leads, Leads::ByFlags(_))
+            || instruction.second == Second::BranchOrIt;
+        let mut at = self.next;
+        if self.comes_late_for(instruction) {
+            at += 1;
+        }
+        if instruction.reads_carry || is_conditional && !branches {
+            at = at.max(self.flags);
+        }
+        let mut float_begins = at;
+        if let Some(float) = &instruction.float {
+            let operands = self.registers.ready(float.operands);
+            at = at
+                .max(self.float)
+                .max(self.registers.ready(float.moved))
+                .max(self.registers.ready_to_add(float.addend))
+                .max(operands.saturating_sub(1));
+            float_begins = at.max(operands);
+        }
+        let still_late = if at == self.next && instruction.cycles == 1 { self.late } else { 0 };
+        self.pass(at);
+        let cycles = instruction.cycles;
+        self.next = cycles;
+        if let Some(float) = &instruction.float {
+            let early = float_begins - at;
+            self.float = early + cycles + float.holds;
+            self.registers.write(float.writes, early + float.latency, float.is_sum);
+        }
+        self.flags = match instruction.flags {
+            Flags::Kept => self.flags,
+            Flags::Set => cycles,
+            Flags::SetLate => cycles + 1,
+        };
+        self.refill = self.refill_behind(instruction.leads, is_conditional);
+        self.takes = instruction.takes;
+        self.unready = match instruction.takes {
+            Takes::Nothing => 0,
+            _ => still_late | instruction.writes,
+        };
+        (self.late, self.source) = (instruction.late, instruction.source);
+        if self.late == 0 {
+            self.source = Source::default();
+        }
+        self.sets_flags = instruction.takes != Takes::Nothing && instruction.flags != Flags::Kept;
+        self.is_second = false;
+        at
+    }
+
+    /// Whether an instruction reads what is one cycle late.
+    const fn comes_late_for(&self, instruction: &Instruction) -> bool {
+        let Instruction { reads, moved, addend, adds, .. } = *instruction;
+        let mut needed = reads;
+        if !matches!(
+            (self.source, adds),
+            (Source::Load, Adds::Product) | (Source::Sum, Adds::Product | Adds::Extended)
+        ) {
+            needed |= addend;
+        }
+        if matches!(self.source, Source::Load) {
+            needed |= moved;
+        }
+        self.late & needed != 0
+    }
+
+    /// Cycles without an instruction where one leads away that is issued now.
+    fn refill_behind(&self, leads: Leads, is_conditional: bool) -> u8 {
+        let by_flags = |refill: u8| refill.max((self.flags + 2).saturating_sub(self.next));
+        match leads {
+            Leads::On => 0,
+            Leads::Away(refill) if !is_conditional => refill,
+            Leads::Away(refill) | Leads::ByFlags(refill) => by_flags(refill),
+        }
+    }
+
+    fn pass(&mut self, cycles: u8) {
+        self.flags = self.flags.saturating_sub(cycles);
+        self.float = self.float.saturating_sub(cycles);
+        self.registers.pass(cycles);
+    }
+
+    /// Cycles from the issue of the newest instruction until the next one could be issued.
+    pub const fn rest(&self) -> u32 {
+        self.next as u32
+    }
+
+    /// Cycles that the first of a pair still takes when the second one has been issued.
+    pub const fn rest_of_first(&self) -> u32 {
+        if self.is_second { self.next as u32 } else { 0 }
+    }
+}

@@ -1,0 +1,176 @@
+//! The Cortex-M33's measured rules, each as loops whose rounds take a known number of cycles:
+//! `cortex-m33.txt`, a line for each. And what holds whatever the program.
+
+use std::fmt::Write as _;
+use std::ops::ControlFlow;
+
+use rtmark_sim::{CoreKind, Cycles, Instruction, Machine, Observer, Register, Stop};
+
+use super::{Case, START, parse};
+use crate::support::{self, RAM, Random, soc};
+
+const BKPT: u16 = 0xBE00;
+
+/// A machine before a case, which is to go round so often.
+fn machine(opcodes: &[u16], rounds: u32) -> Machine {
+    let mut machine = Machine::new(&soc(CoreKind::CortexM33));
+    machine.poke_word(0, support::STACK - 0x100).expect("in flash");
+    machine.poke_word(4, START | 1).expect("in flash");
+    let halves = opcodes.iter().chain([&BKPT]);
+    let bytes: Vec<u8> = halves.flat_map(|half| half.to_le_bytes()).collect();
+    machine.poke(START, &bytes).expect("in flash");
+    machine.reset().expect("vectors");
+    for address in (RAM..RAM + 0x3000).step_by(4) {
+        machine.poke_word(address, RAM + 0x300).expect("in RAM");
+    }
+    machine.store_word(support::CPACR, 0x00F0_0000).expect("CPACR");
+    let values = [3, 5, 2, 7, 1, RAM + 0x200, RAM + 0x100, rounds];
+    for (register, value) in (0..).zip(values) {
+        machine.set_register(Register::R(register), value);
+    }
+    machine
+}
+
+/// How a case is run.
+#[derive(Clone, Copy, Debug)]
+enum Way {
+    AtOnce,
+    Observed,
+    Stepped,
+    /// In pieces of a few cycles.
+    InPieces,
+}
+
+const WAYS: [Way; 4] = [Way::AtOnce, Way::Observed, Way::Stepped, Way::InPieces];
+
+struct Watcher;
+
+impl Observer for Watcher {
+    fn before(&mut self, _: &Machine) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+}
+
+/// Runs to the breakpoint behind a case; answers the cycles.
+fn finish(mut machine: Machine, way: Way) -> u64 {
+    const LIMIT: Cycles = Cycles(100_000);
+    let stop = match way {
+        Way::AtOnce => machine.run(LIMIT),
+        Way::Observed => machine.run_observed(LIMIT, &mut Watcher),
+        Way::Stepped => loop {
+            if let Err(stop) = machine.step(LIMIT) {
+                break stop;
+            }
+        },
+        Way::InPieces => loop {
+            let stop = machine.run(Cycles(machine.cycles().0 + 7));
+            if stop != Stop::Limit || machine.cycles() >= LIMIT {
+                break stop;
+            }
+        },
+    };
+    assert!(matches!(stop, Stop::Breakpoint(_)), "{way:?}: {stop:?}");
+    machine.cycles().0
+}
+
+/// What a hundred rounds take beyond twenty.
+fn hundred_rounds(case: &Case<'_>, way: Way) -> u64 {
+    let after = |rounds| finish(machine(&case.opcodes, rounds), way);
+    after(120) - after(20)
+}
+
+#[test]
+fn cortex_m33_takes_the_cycles_that_were_measured() {
+    let cases = parse(include_str!("cortex-m33.txt"));
+    assert!(cases.len() >= 190, "{} cases", cases.len());
+    let mut wrong = String::new();
+    for case in &cases {
+        for way in WAYS {
+            let cycles = hundred_rounds(case, way);
+            if cycles != 100 * case.cycles {
+                let (line, assembly) = (case.line, case.assembly);
+                let _ = writeln!(
+                    wrong,
+                    "line {line}: {assembly}: {cycles} cycles in 100 rounds of {}, {way:?}",
+                    case.cycles
+                );
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+}
+
+/// No more than any instruction takes here by itself, the others' results included: 16 registers,
+/// a division or VDIV, and the longest result.
+const MOST: u64 = 24;
+
+/// Counts instructions and the cycles of each.
+#[derive(Default)]
+struct Bounds {
+    last: Option<Instruction>,
+    executed: u64,
+    /// Instructions that took no cycle, one behind the other.
+    free: u32,
+    wrong: Option<String>,
+}
+
+impl Observer for Bounds {
+    fn before(&mut self, machine: &Machine) -> ControlFlow<()> {
+        let Some(last) = self.last.take() else { return ControlFlow::Continue(()) };
+        self.executed += 1;
+        let cycles = machine.cycles().0 - last.began.0;
+        self.free = if cycles == 0 { self.free + 1 } else { 0 };
+        if cycles > MOST || self.free > 1 {
+            self.wrong = Some(format!("{:#x} took {cycles} cycles", last.address));
+            return ControlFlow::Break(());
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn executed(&mut self, _: &Machine, instruction: &Instruction) {
+        self.last = Some(*instruction);
+    }
+}
+
+/// Any halfwords that follow each other, of those from the cases: instructions as they come, and
+/// such as begin in the middle of others.
+fn program(random: &mut Random, cases: &[Case<'_>]) -> Vec<u16> {
+    let mut halves = Vec::new();
+    while halves.len() < 200 {
+        let case = &cases[random.below(cases.len() as u32) as usize].opcodes;
+        let from = random.below(case.len() as u32) as usize;
+        let to = from + 1 + random.below((case.len() - from) as u32) as usize;
+        halves.extend(&case[from..to]);
+    }
+    halves
+}
+
+#[test]
+fn of_two_instructions_one_takes_a_cycle_and_none_takes_many() {
+    let cases = parse(include_str!("cortex-m33.txt"));
+    let mut executed = 0;
+    for seed in 1..400 {
+        let mut random = Random::new(seed);
+        let halves = program(&mut random, &cases);
+        let one = machine(&halves, 1 + random.below(50));
+        let (mut all, mut pieces) = (one.clone(), one.clone());
+        let mut observed = one;
+        let limit = Cycles(2_000);
+        let mut bounds = Bounds::default();
+        let stop = observed.run_observed(limit, &mut bounds);
+        assert_eq!(bounds.wrong, None, "seed {seed}");
+        assert_eq!(all.run(limit), stop, "seed {seed}");
+        let mut other = Stop::Limit;
+        while other == Stop::Limit && pieces.cycles() < limit {
+            let until = pieces.cycles().0 + 1 + u64::from(random.below(30));
+            other = pieces.run(Cycles(until.min(limit.0)));
+        }
+        assert_eq!(other, stop, "seed {seed}");
+        for machine in [&all, &pieces] {
+            assert_eq!(machine.cycles(), observed.cycles(), "seed {seed}");
+            assert_eq!(machine.instructions(), observed.instructions(), "seed {seed}");
+        }
+        executed += bounds.executed;
+    }
+    assert!(executed > 50_000, "too few instructions to tell: {executed}");
+}
