@@ -253,18 +253,29 @@ impl Machine {
         result
     }
 
-    /// A machine whose timing lacks a rule, to see what the rule is worth.
-    pub fn new_without(_soc: &Soc, rule: Rule) -> Self {
-        match rule {}
-    }
-
     /// A machine with empty memories.
     pub fn new(soc: &Soc) -> Self {
+        Self::with_rules(soc, pipeline::LeftOut::default())
+    }
+
+    /// A machine whose timing lacks a rule, to see what the rule is worth. Its cycles are no
+    /// figures.
+    pub fn new_without(soc: &Soc, rule: Rule) -> Self {
+        Self::with_rules(soc, pipeline::LeftOut::one(rule))
+    }
+
+    fn with_rules(soc: &Soc, left_out: pipeline::LeftOut) -> Self {
         let features = Features::of(soc.core);
         let rules = Rules::of(soc.core);
         let bus = Bus::new(soc);
         let data_bus = pipeline::Bus::of(bus.main_ram_base());
         let slow = SlowLines::of(soc, rules);
+        let setup = pipeline::Setup {
+            generation: soc.generation(),
+            matrix: soc.bus_matrix,
+            slow: slow.memory(),
+            left_out,
+        };
         let (watched, stops, tells_leaps) = (Vec::new(), Vec::new(), slow.exists());
         let decoder = Decoder { rules, features, watched, stops, tells_leaps };
         Self {
@@ -283,7 +294,7 @@ impl Machine {
             trial: Trial::No,
             failed: None,
             word: pace::refilling(true),
-            pace: Pace::new(rules, slow.memory()),
+            pace: Pace::new(rules, setup),
             slow,
             data_bus,
             line: NO_LINE,

@@ -5,6 +5,7 @@
 //! it makes sense; it does not know how a memory's timing is played out, which
 //! is the business of the timing models.
 
+mod bus_matrix;
 mod check;
 mod peripheral;
 mod revision;
@@ -15,6 +16,7 @@ use std::ops::Range;
 use rtmark_units::Hertz;
 use serde::Deserialize;
 
+pub use bus_matrix::BusMatrix;
 pub use peripheral::{
     Act, ActHow, Control, Erase, Follow, FollowHow, Peripheral, PeripheralClock, PeripheralKind,
     Program, Register, Scale,
@@ -293,6 +295,9 @@ pub struct Soc {
     /// The core's revision (`r2p1`); the newest one when not given.
     #[serde(default)]
     pub revision: Option<Revision>,
+    /// How the buses behind the core take turns.
+    #[serde(default)]
+    pub bus_matrix: BusMatrix,
     /// The core's clock.
     #[serde(rename = "clock_hz", deserialize_with = "clock")]
     pub clock: Hertz,

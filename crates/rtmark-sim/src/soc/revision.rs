@@ -64,15 +64,21 @@ impl<'de> Deserialize<'de> for Revision {
 /// |---|---|---|
 /// | ACTLR | reads as zero and ignores writes: stores are always buffered | as the core's manual says |
 /// | CCR.STKALIGN at reset | 0 | 1 |
+/// | IT folding behind 16-bit instructions on SP | yes | no |
+/// | IT folding behind MULS | no | yes |
+/// | prefetch beside CBZ and CBNZ | yes | no |
+/// | prefetch beside a load, store or long operation that is passed over | no | yes |
 ///
 /// Sources: the register came with r2p0 (compare DDI 0337E with DDI 0337G, system control
 /// registers); on an STM32F100 (r1p1) 90 of 90 pairs of programs that differ in ACTLR.DISDEFWBUF
-/// alone take the same cycles. STKALIGN: IHI 0046B (ABI advisory 1), 2.3.3.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+/// alone take the same cycles. Folding and prefetch: measured on an STM32F100, and on CC2650 (r2p1)
+/// and CC2652. STKALIGN: IHI 0046B (ABI advisory 1), 2.3.3.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Generation {
     /// Cortex-M3 before r2p0.
     EarlyCortexM3,
     /// Every other.
+    #[default]
     Current,
 }
 

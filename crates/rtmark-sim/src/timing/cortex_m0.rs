@@ -3,13 +3,11 @@
 //! After the instruction set summary of the Cortex-M0 Technical Reference Manual
 //! (DDI 0432, 3.3) for the single-cycle multiplier.
 
-use super::pipeline::Core;
 use super::{GivesWay, Rules};
 use crate::isa::{Group, Slot};
 
 pub const RULES: Rules = Rules {
     describe: None,
-    pipeline: Core::CortexM3,
     cost: |slot| cost(slot, 4),
     skip: 1,
     divide: |_, _, _| 0,

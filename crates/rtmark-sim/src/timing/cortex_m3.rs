@@ -4,16 +4,14 @@
 //! (DDI 0337, 3.3), and, where it gives ranges, after measurements on a CC2650
 //! (code in zero-wait RAM of the Code region) and an STM32F100.
 
-use super::describe::{Multiplier, describe};
-use super::pipeline::Core;
+use super::classify::{Multiplier, classify};
 use super::{Describe, GivesWay, Rules};
 use crate::isa::{Group, Op, Slot};
 
 pub const RULES: Rules = Rules {
     describe: Some(Describe::Pipeline(|slot, behind| {
-        describe(slot, behind, Multiplier::Iterative)
+        classify(slot, behind, Multiplier::Iterative)
     })),
-    pipeline: Core::CortexM3,
     cost: |_| 0,
     skip: 0,
     divide,

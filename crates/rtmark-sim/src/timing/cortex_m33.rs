@@ -33,13 +33,11 @@
 //! for the next instruction; Arm publishes no rule for either, and neither is modelled.
 
 use super::issue::{Adds, Flags, Float, Instruction, Leads, Second, Source, Takes};
-use super::pipeline::Core;
 use super::{Describe, Rules, cortex_m3, cortex_m4};
 use crate::isa::{Group, Op, Slot};
 
 pub const RULES: Rules = Rules {
     describe: Some(Describe::Issue(describe)),
-    pipeline: Core::CortexM3,
     cost: |_| 0,
     skip: 0,
     // Two cycles and these. Nobody has told a figure: taken to be the Cortex-M3's divider.

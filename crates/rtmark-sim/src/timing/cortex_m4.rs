@@ -3,16 +3,14 @@
 //! After the instruction set summary and the load/store timings of the Cortex-M4
 //! Technical Reference Manual (DDI 0439, 3.3 and 3.3.3).
 
-use super::describe::{Multiplier, describe};
-use super::pipeline::Core;
+use super::classify::{Multiplier, classify};
 use super::{Describe, GivesWay, Rules, cortex_m3};
 use crate::isa::{Group, Op, Slot};
 
 /// The pipeline, its divider (measured on a CC2652) and its exceptions (DDI 0439, 3.9)
 /// are the Cortex-M3's; its multiplier takes one cycle.
 pub const RULES: Rules = Rules {
-    describe: Some(Describe::Pipeline(|slot, behind| describe(slot, behind, Multiplier::Single))),
-    pipeline: Core::CortexM4,
+    describe: Some(Describe::Pipeline(|slot, behind| classify(slot, behind, Multiplier::Single))),
     long_multiply: |_, _, _| 0,
     // 29 in and 27 back with the floating-point registers.
     fp_frame: 17,

@@ -6,12 +6,12 @@
 //!
 //! A change here changes published figures: raise [`TIMING_MODEL`] with it.
 
+mod classify;
 mod cortex_m0;
 mod cortex_m0plus;
 mod cortex_m3;
 mod cortex_m33;
 mod cortex_m4;
-mod describe;
 mod issue;
 mod kept;
 mod memory;
@@ -70,8 +70,6 @@ pub struct Rules {
     /// What instructions mean for a core that is modelled by more than a table, whose costs and
     /// refills are nothing then.
     pub describe: Option<Describe>,
-    /// Which pipeline that is, where they differ.
-    pub pipeline: pipeline::Core,
     /// What an instruction takes at least, branches not taken.
     pub cost: fn(&Slot) -> u8,
     /// What an instruction takes whose condition in an IT block fails.

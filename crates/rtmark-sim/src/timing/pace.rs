@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::issue::{Instruction, Issue};
 use super::pipeline::{
-    Bus, Condition, Core, Facts, Far, Pipeline, Reads, SlowMemory, Stalled, Step, Unit, has,
+    Bus, Condition, Facts, Far, Pipeline, Reads, Setup, Stalled, Step, Unit, has,
 };
 use super::{Describe, Rules};
 
@@ -96,8 +96,8 @@ impl Stage {
 /// What a core is modelled by.
 #[derive(Clone, Copy, Debug)]
 enum Model {
-    /// Its pipeline, and the memory whose lines that waits for.
-    Pipeline(Core, SlowMemory),
+    /// Its pipeline, in its chip.
+    Pipeline(Setup),
     Issue,
 }
 
@@ -385,11 +385,11 @@ fn lock(tables: &Mutex<Tables>) -> MutexGuard<'_, Tables> {
 }
 
 impl Pace {
-    /// Of a core, and the memory whose lines its pipeline waits for.
-    pub fn new(rules: &Rules, slow: SlowMemory) -> Self {
+    /// Of a core in its chip.
+    pub fn new(rules: &Rules, setup: Setup) -> Self {
         Self::of(match rules.describe {
             Some(Describe::Issue(_)) => Model::Issue,
-            _ => Model::Pipeline(rules.pipeline, slow),
+            _ => Model::Pipeline(setup),
         })
     }
 
@@ -447,12 +447,7 @@ impl Pace {
     ///
     /// # Errors
     /// When the pipeline never lets it enter.
-    pub fn enter(
-        &mut self,
-        pc: u32,
-        word: u32,
-        comes: &Comes,
-    ) -> Result<Option<Entered>, Stalled> {
+    pub fn enter(&mut self, pc: u32, word: u32, comes: &Comes) -> Result<Option<Entered>, Stalled> {
         let Some(entered) = self.enter_rest(pc, word, comes)? else { return Ok(None) };
         if self.recent.is_empty() {
             self.recent = vec![NOTHING; RECENT];
@@ -551,7 +546,11 @@ impl Pipeline {
             *address = address.wrapping_add(pc & !3);
         }
         let returning = self.is_returning();
-        self.move_addresses(if returning { pc & !3 } else { pc });
+        let fetched_from = if returning { Some(pc & !3) } else { from };
+        self.move_addresses(fetched_from.unwrap_or(pc));
+        if fetched_from.is_none() {
+            self.lose_fetches();
+        }
         match from {
             Some(from) => self.move_lines(from),
             None => self.lose_lines(),
@@ -576,8 +575,8 @@ impl Tables {
         let mut tables = Self { states: Vec::new(), numbers: Map::default(), steps: 0 };
         for buffers in [false, true] {
             tables.add(match model {
-                Model::Pipeline(core, slow) => {
-                    let next = Pipeline::refilling(core, buffers, slow);
+                Model::Pipeline(setup) => {
+                    let next = Pipeline::refilling(setup, buffers);
                     State::Pipeline(Box::new(Stage { next, taken: None }))
                 }
                 Model::Issue => State::Issue(Issue::default()),

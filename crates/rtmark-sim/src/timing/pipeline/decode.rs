@@ -1,91 +1,163 @@
-//! The decode stage: whether its instruction may go on.
+//! The decode stage: when an instruction is there, has its address, knows where it branches.
 
-use super::{Pipeline, Piping, Step, Unit, has};
+use super::execute::InFlight;
+use super::fetch::{Guess, ToFetch};
+use super::{Condition, Pipeline, Rule, Step, Unit, has};
+use crate::soc::Generation;
+
+/// What an instruction in the decode stage waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// Its halfwords.
+    Fetching,
+    /// The registers that its address is made of: they are read here, and nothing but a load
+    /// forwards to them (DDI 0337G, 18.3).
+    Address,
+    Ready,
+}
+
+/// The instruction in the decode stage.
+#[derive(Clone, Debug)]
+pub(super) struct Decoding<'a> {
+    pub pc: u32,
+    pub step: &'a Step,
+    condition: Condition,
+    /// A branch that the decode stage makes is taken.
+    taken: bool,
+    target: u32,
+    phase: Phase,
+    /// The execute stage is to make the branch.
+    branches_late: bool,
+    /// It takes the IT behind it along.
+    folds: bool,
+}
+
+impl<'a> Decoding<'a> {
+    pub fn new(pc: u32, step: &'a Step, condition: Condition, taken: bool, target: u32) -> Self {
+        Self {
+            pc,
+            step,
+            condition,
+            taken: taken && condition != Condition::Failed,
+            target,
+            phase: Phase::Fetching,
+            branches_late: false,
+            folds: false,
+        }
+    }
+
+    pub fn is_skipped(&self) -> bool {
+        self.condition == Condition::Failed
+    }
+
+    pub fn is_ready(&self) -> bool {
+        self.phase == Phase::Ready
+    }
+
+    pub fn waits_for_address(&self) -> bool {
+        self.phase == Phase::Address
+    }
+
+    /// Halfwords that leave the instruction register with it.
+    pub fn leaving(&self) -> u8 {
+        match self.phase {
+            Phase::Fetching => 0,
+            _ if self.folds => 2,
+            _ => self.step.length(),
+        }
+    }
+
+    /// What its address is made of has arrived.
+    pub fn address_is_known(&mut self) {
+        if self.phase == Phase::Address {
+            self.phase = Phase::Ready;
+        }
+    }
+
+    /// The latch between decode and execute: the instruction as it enters.
+    fn to_execute(&self) -> InFlight {
+        let passes =
+            self.is_skipped() || self.step.is_branch() && !self.taken && !self.branches_late;
+        let mut entering = InFlight::entering(*self.step, self.condition, self.taken);
+        entering.pending = if passes { 0 } else { self.step.writes };
+        entering.branches_late = self.branches_late;
+        entering
+    }
+}
 
 impl Pipeline {
-    pub(super) fn empty(&mut self) {
-        self.flush_queue();
-        self.emptied = true;
-        self.head = 0;
+    /// One cycle of the decode stage.
+    pub(super) fn decode(&mut self, it: &mut Decoding<'_>, to_fetch: &mut ToFetch) {
+        if self.execute.branches() {
+            // What is decoded is not what comes next.
+            *it = Decoding::new(it.pc, it.step, it.condition, it.taken, it.target);
+            return;
+        }
+        let register = self.prefetch.to_decode.register;
+        let arrives = it.phase == Phase::Fetching && register >= it.step.length();
+        if arrives {
+            let has_address = it.step.address != 0 && !it.is_skipped();
+            it.phase = if has_address { Phase::Address } else { Phase::Ready };
+            it.branches_late = it.step.is_branch();
+        }
+        if it.phase == Phase::Fetching {
+            return;
+        }
+        it.folds |= register == 2 && self.folds_it(it.step);
+        if it.step.address & self.execute.pending() == 0 {
+            it.address_is_known();
+        }
+        if arrives && matches!(it.step.unit, Unit::Branch | Unit::Conditional | Unit::Return) {
+            self.branch(it, to_fetch);
+        }
     }
 
-    pub(super) fn may_pipe(&self, next: &Step, skipped: bool, folds: bool) -> Piping {
-        let Some(pre) = self.piped.as_ref().or(self.main.as_ref()).or(self.last.as_ref()) else {
-            return Piping::No;
-        };
-        if !pre.is_transfer() {
-            return Piping::No;
+    /// Makes a branch whose target is known here, or fetches its target for the case that it
+    /// is taken (DDI 0337G, 15.3).
+    fn branch(&mut self, it: &mut Decoding<'_>, to_fetch: &mut ToFetch) {
+        let returns = it.step.unit == Unit::Return;
+        if returns && self.execute.writes_link && self.setup.follows(Rule::LinkRegisterLate) {
+            return;
         }
-        let unaligned = self.unaligned_now;
-        // `unaligned_now` was set in the cycle before; the transfer's own first data cycle blocks.
-        let open = if self.data_advanced && self.data_data.is_some_and(|data| data.unaligned) {
-            false
-        } else if unaligned {
-            true
+        it.branches_late = false;
+        self.returns_unseen = returns;
+        if it.step.unit == Unit::Conditional || it.condition != Condition::None {
+            to_fetch.guess = Some(Guess { target: it.target, taken: it.taken });
         } else {
-            self.data_advanced
-                || (self.data_ready && self.data_data.is_none() && self.data_address.is_none())
-        };
-        if !open || matches!(pre.step.unit, Unit::LoadMany | Unit::StoreMany) {
-            return Piping::No;
+            to_fetch.branch = Some(it.target);
         }
-        let store = pre.step.unit == Unit::Store;
-        let nop = next.unit == Unit::Nop;
-        let idle = nop || skipped;
-        let next_transfer = next.is_transfer();
-        let late = self.main.is_none();
-        let stack = pre.step.first == 13 || pre.step.first == 15 || pre.step.unit == Unit::Table;
-        let writeback = pre.step.is(has::WRITEBACK);
-        let indexed = pre.step.is(has::INDEXED);
-        let before = (store && (writeback || indexed)) || (!store && stack);
-        let after = !next_transfer
-            || matches!(next.unit, Unit::LoadMany | Unit::StoreMany | Unit::Table)
-            || next.is(has::WRITEBACK)
-            || next.address & pre.dirty != 0;
-        let blocked = before || after;
-        let gated = next_transfer && late;
-        if (!nop && store && indexed)
-            || (store && writeback && unaligned)
-            || (!gated && blocked && folds)
-            || (gated && idle && store && after && stack)
-            || (late && idle && store && !next_transfer && stack)
-        {
-            return Piping::No;
-        }
-        if idle && !nop && store && late {
-            return if self.idle { Piping::No } else { Piping::Late };
-        }
-        if (stack || !idle) && blocked {
-            return Piping::No;
-        }
-        Piping::Yes
     }
 
-    pub(super) fn ready(&self, next: &Step, skipped: bool, folds: bool) -> bool {
-        if self.piped.is_some() {
-            return false;
-        }
-        let Some(main) = &self.main else { return true };
-        if !skipped && next.is(has::MLA) && !main.is_skipped() {
-            let addend = next.high;
-            let clear = next.factors & (1 << addend) == 0;
-            if main.step.is(has::MULL)
-                && main.step.high == addend
-                && clear
-                && main.cycle + 1 == main.cycles()
-            {
-                return true;
-            }
-            if main.step.is(has::MLA)
-                && main.was_piped
-                && !main.done
-                && self.last.is_some_and(|last| last.step.is(has::MULL))
-                && main.step.first == addend
-                && clear
-            {
-                return true;
-            }
-        }
-        self.may_pipe(next, skipped, folds) == Piping::Yes
+    /// Whether an instruction takes an IT along that lies behind it in the instruction register.
+    fn folds_it(&self, step: &Step) -> bool {
+        let by_revision = match self.setup.generation {
+            Generation::EarlyCortexM3 => has::FOLDS_EARLY,
+            Generation::Current => has::FOLDS_LATE,
+        };
+        step.is(has::IT_FOLLOWS)
+            && step.is(has::FOLDS | by_revision)
+            && self.setup.follows(Rule::ItFolding)
+    }
+
+    /// Whether the execute stage takes the instruction at the clock's edge.
+    pub(super) fn accepts(&self, it: &Decoding<'_>) -> bool {
+        it.is_ready()
+            && (self.execute.older.is_none() || self.execute.younger.is_none() && self.overlaps(it))
+    }
+
+    /// The instruction enters the execute stage.
+    pub(super) fn enter(&mut self, it: &Decoding<'_>) {
+        let follows = self.execute.last_transfer.is_some_and(|last| self.follows(&last, it));
+        let passes = it.is_skipped() || it.step.unit == Unit::Nop;
+        let stays_late = follows && self.setup.follows(Rule::LinkRegisterStaysLate);
+        self.folded = it.folds;
+        let execute = &mut self.execute;
+        execute.writes_link =
+            !it.is_skipped() && it.step.writes_link() || stays_late && execute.writes_link;
+        execute.trails = follows && passes && self.setup.follows(Rule::TrailingNopIsBusy);
+        execute.last_transfer =
+            Some(*it.step).filter(|step| step.is_single_transfer() && !it.is_skipped());
+        let slot = if execute.older.is_none() { &mut execute.older } else { &mut execute.younger };
+        *slot = Some(it.to_execute());
     }
 }

@@ -1,6 +1,6 @@
 //! The pipeline with nothing more to decode: before exceptions, and up to a data access.
 
-use super::{Decoding, LONGEST_WAIT, Pipeline, Stalled, Step};
+use super::{LONGEST_WAIT, Pipeline, Stalled};
 
 impl Pipeline {
     /// Runs without anything more to decode until the execute stage is empty: how long.
@@ -8,25 +8,8 @@ impl Pipeline {
     /// # Errors
     /// When it never is, which is a mistake of this model.
     pub fn drain(&mut self) -> Result<u32, Stalled> {
-        let (mut jump, mut disable) = (None, false);
-        let mut cycles = 0;
-        while self.main.is_some() {
-            if cycles > LONGEST_WAIT {
-                return Err(self.stalled("the execute stage is to become empty"));
-            }
-            for piped in [false, true] {
-                let slot = if piped { self.piped } else { self.main };
-                if let Some(mut at) = slot.filter(|at| !at.done) {
-                    self.execute(&mut at, 0, &mut jump, &mut disable);
-                    *(if piped { &mut self.piped } else { &mut self.main }) = Some(at);
-                }
-            }
-            let mut decoding = Decoding::Waiting;
-            let outcome = self.run_buses(0, &mut decoding, &Step::default(), 0);
-            self.edge(outcome);
-            cycles += 1;
-        }
-        Ok(cycles)
+        let empties = |pipeline: &Self| pipeline.execute.older.is_none();
+        self.run_until(empties, "the execute stage is to become empty")
     }
 
     /// When the last data transfer that the newest instruction asked for is in its data phase,
@@ -36,29 +19,24 @@ impl Pipeline {
     /// When it never is, which is a mistake of this model.
     pub fn data_phase(&self) -> Result<u32, Stalled> {
         let mut later = self.clone();
-        later.wait_for_data()
+        let begins = |pipeline: &Self| {
+            let asks = pipeline.execute.newest().is_some_and(|it| it.has_more());
+            pipeline.data_port.address.is_none() && !asks
+        };
+        later.run_until(begins, "an address is to go out on the data bus")
     }
 
-    fn wait_for_data(&mut self) -> Result<u32, Stalled> {
-        // The newest instruction has entered; the address goes out now.
-        let Some(mut newest) = self.piped.or(self.main) else { return Ok(0) };
-        let mut cycles = 0;
-        let mut out = false;
-        loop {
-            let mut decoding = Decoding::Waiting;
-            if !out {
-                self.data_address = Some(newest.transfer(self.slow.line_bytes));
-                out = true;
-            }
-            let outcome = self.run_buses(0, &mut decoding, &Step::default(), 0);
-            self.edge(outcome);
-            cycles += 1;
-            if self.data_address.is_none() {
+    fn run_until(
+        &mut self,
+        reached: impl Fn(&Self) -> bool,
+        awaited: &str,
+    ) -> Result<u32, Stalled> {
+        for cycles in 0..LONGEST_WAIT {
+            if reached(self) {
                 return Ok(cycles);
             }
-            if cycles > LONGEST_WAIT {
-                return Err(self.stalled("an address is to go out on the data bus"));
-            }
+            self.cycle(None);
         }
+        Err(self.stalled(awaited))
     }
 }

@@ -1,95 +1,258 @@
-//! The execute stage.
+//! The execute stage: one instruction, or a load or store with one behind it.
 
-use super::{Executing, Pipeline, Unit, has};
+use super::fetch::ToFetch;
+use super::setup::Setup;
+use super::{Condition, Facts, Pipeline, Reads, Rule, Step, Unit, has};
+
+/// An instruction in the execute stage.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct InFlight {
+    pub step: Step,
+    pub condition: Condition,
+    pub facts: Facts,
+    /// Cycles that it has been there.
+    pub cycle: u8,
+    /// It leaves at the clock's edge.
+    done: bool,
+    /// Registers that it will write, of which no address can be made yet.
+    pub pending: u16,
+    /// Those of them that are written at the clock's edge.
+    written: u16,
+    /// Words whose address has been presented.
+    pub asked: u8,
+    /// Words that have arrived.
+    arrived: u8,
+    /// It makes its branch here.
+    pub branches_late: bool,
+    /// A distance that has been loaded from a table is being added.
+    adds_distance: bool,
+    /// What it is still to read of a slow memory.
+    pub reads: Reads,
+}
+
+impl InFlight {
+    /// An instruction that enters. `taken` is told of branches that the decode stage makes.
+    pub fn entering(step: Step, condition: Condition, taken: bool) -> Self {
+        Self { step, condition, facts: Facts { taken, ..Facts::default() }, ..Self::default() }
+    }
+
+    pub fn is_skipped(&self) -> bool {
+        self.condition == Condition::Failed
+    }
+
+    pub fn is_transfer(&self) -> bool {
+        !self.is_skipped() && self.step.is_transfer()
+    }
+
+    /// Whether it has another word to transfer whose address has not been presented.
+    pub fn has_more(&self) -> bool {
+        self.is_transfer() && !self.done && self.asked < self.step.words
+    }
+
+    /// Cycles in the execute stage, of `Unit::Long`.
+    pub fn cycles(&self) -> u8 {
+        self.step.cycles.saturating_add(self.facts.longer).max(1)
+    }
+
+    pub fn finish(&mut self) {
+        self.done = true;
+        self.written = self.pending;
+    }
+
+    /// The bus has taken the address of a word.
+    pub fn address_is_taken(&mut self, setup: &Setup) {
+        if self.step.is(has::WRITEBACK)
+            && self.step.is_single_transfer()
+            && setup.follows(Rule::BaseEarly)
+        {
+            self.written |= self.step.address;
+        }
+    }
+
+    /// Whether it branches, so that what is decoded is not what comes next.
+    fn branches(&self) -> bool {
+        let step = &self.step;
+        !self.done
+            && !self.is_skipped()
+            && step.is_branch()
+            && (self.facts.taken
+                || step.is(has::TO_PC)
+                || matches!(step.unit, Unit::Barrier | Unit::Table | Unit::Computed))
+    }
+}
+
+/// The execute stage.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct Execute {
+    pub older: Option<InFlight>,
+    /// It has followed a load or store there before that was through.
+    pub younger: Option<InFlight>,
+    /// The instruction that entered last writes the link register.
+    pub writes_link: bool,
+    /// The load or store that entered last, unless something else has entered since.
+    pub last_transfer: Option<Step>,
+    /// What entered last passes through behind a load or store.
+    pub trails: bool,
+}
+
+impl Execute {
+    fn slots(&self) -> impl Iterator<Item = &InFlight> {
+        self.older.iter().chain(&self.younger)
+    }
+
+    pub fn newest(&self) -> Option<&InFlight> {
+        self.younger.as_ref().or(self.older.as_ref())
+    }
+
+    pub fn newest_mut(&mut self) -> Option<&mut InFlight> {
+        self.younger.as_mut().or(self.older.as_mut())
+    }
+
+    /// The instruction whose next word's address is to be presented.
+    pub fn next_transfer(&mut self) -> Option<&mut InFlight> {
+        [&mut self.older, &mut self.younger].into_iter().flatten().find(|it| it.has_more())
+    }
+
+    /// The instruction whose word's address was presented last.
+    pub fn last_asking(&mut self) -> Option<&mut InFlight> {
+        let younger = self.younger.as_mut().filter(|it| it.asked > 0);
+        younger.or(self.older.as_mut())
+    }
+
+    pub fn branches(&self) -> bool {
+        self.slots().any(InFlight::branches)
+    }
+
+    /// Registers that will be written, of which no address can be made yet.
+    pub fn pending(&self) -> u16 {
+        self.slots().fold(0, |all, it| all | it.pending)
+    }
+
+    /// Whether the stage is expected to stay occupied.
+    pub fn is_busy(&self, setup: &Setup) -> bool {
+        let holds = self.older.is_some_and(|it| {
+            it.step.is(has::HOLDS)
+                && (!it.is_skipped() || setup.follows(Rule::SkippedIsBusy))
+                && (!it.step.is(has::AIMED) || setup.follows(Rule::CompareBranchIsBusy))
+        });
+        (self.trails || holds) && setup.follows(Rule::NoCreditBehindBusy)
+    }
+
+    /// The clock's edge.
+    pub fn clock(&mut self) {
+        for at in [&mut self.older, &mut self.younger].into_iter().flatten() {
+            at.pending &= !std::mem::take(&mut at.written);
+            at.cycle = at.cycle.saturating_add(1);
+        }
+        self.older = self.older.filter(|it| !it.done);
+        if self.older.is_none() {
+            self.older = self.younger.take().filter(|it| !it.done);
+        }
+    }
+}
 
 impl Pipeline {
-    /// One cycle of an instruction; answers whether the decode stage is to forget its own.
-    pub(super) fn execute(
-        &mut self,
-        at: &mut Executing,
-        pc: u32,
-        jump: &mut Option<u32>,
-        disable: &mut bool,
-    ) -> bool {
-        let first = at.cycle == 0;
-        if at.is_skipped() {
-            at.next_dirty = 0;
-            at.done = true;
-            return false;
+    /// One cycle of the execute stage, where the next instruction is at `next`.
+    pub(super) fn execute(&mut self, next: u32, to_fetch: &mut ToFetch) {
+        let Execute { older, younger, .. } = &mut self.execute;
+        for at in [older, younger].into_iter().flatten().filter(|it| !it.done) {
+            at.execute(next, to_fetch, &self.setup);
         }
-        let step = at.step;
-        match step.unit {
-            Unit::Alu | Unit::Nop => {
-                at.next_dirty = 0;
-                at.done = true;
-                false
+    }
+
+    /// A transfer that an instruction waited for is through.
+    pub(super) fn complete(&mut self, decoding: Option<&mut super::decode::Decoding<'_>>) {
+        let Some(at) = &mut self.execute.older else { return };
+        let register = at.step.register(at.arrived);
+        at.arrived += 1;
+        let is_last = at.arrived == at.step.words;
+        match at.step.unit {
+            Unit::Table => return,
+            Unit::Store | Unit::StoreMany => {
+                if is_last {
+                    at.finish();
+                }
+                return;
             }
+            _ => {}
+        }
+        at.written |= register;
+        at.done = is_last;
+        if register == 1 << 15 {
+            at.finish();
+            let target = decoding.map_or(0, |it| it.pc);
+            self.prefetch.branch_late(target);
+            return;
+        }
+        let setup = &self.setup;
+        let late = at.step.is(has::WRITEBACK) && setup.follows(Rule::NoForwardingFromWriteBack)
+            || at.step.is(has::NARROW_LDM) && setup.follows(Rule::NoForwardingFromNarrowLdm);
+        let pending = at.pending & !register | self.execute.younger.map_or(0, |it| it.pending);
+        if let Some(it) = decoding
+            && it.step.address & pending == 0
+            && !late
+            && setup.follows(Rule::LoadForwarding)
+        {
+            it.address_is_known();
+        }
+    }
+}
+
+impl InFlight {
+    fn execute(&mut self, next: u32, to_fetch: &mut ToFetch, setup: &Setup) {
+        if self.is_skipped() {
+            self.finish();
+            return;
+        }
+        let begins = self.cycle == 0;
+        match self.step.unit {
+            Unit::Alu | Unit::Nop => self.finish(),
             Unit::Long => {
-                let last = at.cycles() - 1;
-                if step.is(has::MULL | has::MLAL) && at.cycle + 1 == last {
-                    at.next_dirty &= !(1 << step.low);
+                let last = self.cycles() - 1;
+                if self.step.is(has::MULL | has::MLAL)
+                    && self.cycle + 1 == last
+                    && setup.follows(Rule::LowWordEarly)
+                {
+                    self.written |= 1 << self.step.low;
                 }
-                if at.cycle >= last {
-                    at.next_dirty = 0;
-                    at.done = true;
+                if self.cycle >= last {
+                    self.finish();
                 }
-                false
             }
             Unit::Branch | Unit::Conditional | Unit::Return | Unit::Late | Unit::Barrier => {
-                at.next_dirty = 0;
-                at.done = true;
-                if !at.facts.taken && step.unit != Unit::Barrier {
-                    return false;
+                if self.branches() {
+                    to_fetch.clear = true;
+                    to_fetch.branch = Some(next).filter(|_| self.branches_late);
                 }
-                if at.table == 1 || matches!(step.unit, Unit::Late | Unit::Barrier) {
-                    *jump = Some(pc);
-                }
-                true
+                self.finish();
             }
             Unit::Computed => {
-                at.next_dirty = 0;
-                at.done = true;
-                *disable = true;
-                self.delayed = Some(pc);
-                true
+                to_fetch.late_branch = Some(next);
+                self.finish();
             }
             Unit::Table => {
-                if first {
-                    *disable = true;
-                    self.data_address = Some(at.transfer(self.slow.line_bytes));
-                    at.table = 0;
-                } else if at.table == 1 {
-                    at.table = 2;
-                } else if at.table == 2 {
-                    at.next_dirty = 0;
-                    at.done = true;
-                    *jump = Some(pc);
+                to_fetch.stop |= begins;
+                if self.adds_distance {
+                    to_fetch.clear = true;
+                    to_fetch.branch = Some(next);
+                    self.finish();
                 }
-                true
+                self.adds_distance = self.arrived > 0;
             }
-            Unit::Load | Unit::Store => {
-                if first {
-                    if step.is(has::TO_PC) {
-                        *disable = true;
-                    }
-                    self.data_address = Some(at.transfer(self.slow.line_bytes));
+            Unit::Load | Unit::Store | Unit::LoadMany | Unit::StoreMany => {
+                to_fetch.stop |= begins && self.step.is(has::TO_PC);
+                let many = matches!(self.step.unit, Unit::LoadMany | Unit::StoreMany);
+                if begins
+                    && many
+                    && self.step.is(has::WRITEBACK)
+                    && setup.follows(Rule::ListBaseEarly)
+                {
+                    self.written |= self.step.address;
                 }
-                step.is(has::TO_PC)
-            }
-            Unit::LoadMany | Unit::StoreMany => {
-                if first {
-                    if step.is(has::TO_PC) {
-                        *disable = true;
-                    }
-                    if step.is(has::WRITEBACK) {
-                        at.next_dirty &= !step.address;
-                    }
+                if self.step.words == 0 {
+                    // An empty list, which no manual defines: it does nothing.
+                    self.finish();
                 }
-                if self.data_address.is_none() && at.issued < at.step.words {
-                    at.issued += 1;
-                    self.data_address = Some(at.transfer(self.slow.line_bytes));
-                }
-                step.is(has::TO_PC)
             }
         }
     }

@@ -1,249 +1,230 @@
-//! The prefetch queue: which words are asked for, and what arrives.
+//! The fetch stage: which word is asked for next, and what has been fetched.
+//!
+//! It knows no opcode: the queue counts halfwords, and the decode stage says how many leave it.
 
-use super::{Aim, Core, Decoding, Fetch, Pipeline, Shift, on_system_bus};
+use super::decode::Decoding;
+use super::ports::{Fetch, Path};
+use super::{Pipeline, Rule};
+
+/// Halfwords of a word.
+const WORD: u8 = 2;
+/// Halfwords of the instruction register and of the two words behind it: the prefetch unit holds
+/// three words (DDI 0337G, 1.2.1).
+const CAPACITY: u8 = 3 * WORD;
+
+/// What the later stages ask of the fetch stage in a cycle.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct ToFetch {
+    /// Go on at this address.
+    pub branch: Option<u32>,
+    /// Go on at this address in the next cycle; meanwhile stop.
+    pub late_branch: Option<u32>,
+    /// Fetch the target of a branch before it is known whether it is taken.
+    pub guess: Option<Guess>,
+    /// Stop: where to go on is not known yet.
+    pub stop: bool,
+    /// A branch has been executed: what is in the instruction register is not to be.
+    pub clear: bool,
+}
+
+/// A branch that may be taken.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Guess {
+    pub target: u32,
+    /// What will turn out in the next cycle.
+    pub taken: bool,
+}
+
+/// The latch between fetch and decode: what has been fetched and not been passed on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct FetchToDecode {
+    /// Halfwords in the instruction register, which the decode stage reads.
+    pub register: u8,
+    /// Halfwords in the two words behind it.
+    pub behind: u8,
+    /// The register keeps a taken branch until that has been executed.
+    keeps_branch: bool,
+}
+
+impl FetchToDecode {
+    fn occupied(self) -> u8 {
+        WORD * u8::from(self.register > 0) + self.behind
+    }
+
+    /// The clock's edge: halfwords leave the register, others arrive, and all move up.
+    pub fn clock(&mut self, leaving: u8, arriving: u8) {
+        self.behind += arriving;
+        if self.keeps_branch {
+            return;
+        }
+        self.register = self.register.saturating_sub(leaving);
+        let moving = (WORD - self.register).min(self.behind);
+        self.register += moving;
+        self.behind -= moving;
+    }
+
+    /// Drops what lies behind a taken branch, which stays in the register for now.
+    fn branch(&mut self) {
+        self.behind = 0;
+        self.keeps_branch = true;
+    }
+
+    /// Lets go of a taken branch.
+    pub fn clear(&mut self) {
+        if std::mem::take(&mut self.keeps_branch) {
+            self.register = 0;
+        }
+    }
+}
+
+/// Where fetching goes on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+enum Plan {
+    #[default]
+    Stopped,
+    Sequential(u32),
+    /// At a target that the execute stage finds in this cycle.
+    Late(u32),
+    /// Behind the target of a branch that was guessed at, or behind the branch.
+    Guessed {
+        target: u32,
+        sequential: u32,
+        taken: bool,
+    },
+}
+
+/// The fetch stage.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct Prefetch {
+    pub to_decode: FetchToDecode,
+    plan: Plan,
+}
+
+impl Prefetch {
+    pub fn move_addresses(&mut self, by: u32) {
+        match &mut self.plan {
+            Plan::Stopped => {}
+            Plan::Sequential(next) | Plan::Late(next) => *next = next.wrapping_add(by),
+            Plan::Guessed { target, sequential, .. } => {
+                *target = target.wrapping_add(by);
+                *sequential = sequential.wrapping_add(by);
+            }
+        }
+    }
+
+    /// A word that has arrived holds one wanted halfword less.
+    pub fn drop_half(&mut self) {
+        self.to_decode.behind = self.to_decode.behind.saturating_sub(1);
+    }
+
+    /// The execute stage has loaded the program counter.
+    pub fn branch_late(&mut self, target: u32) {
+        self.plan = Plan::Late(target);
+    }
+}
 
 impl Pipeline {
-    pub(super) fn slots(&self) -> u8 {
-        2 * (u8::from(self.head > 0) + self.in_flight) + self.queue
-    }
-
-    pub(super) fn fits(&self, shift: Shift) -> bool {
-        let slots = self.slots();
-        let slots = match shift {
-            Shift::Half => slots.saturating_sub(if self.head == 1 { 2 } else { 1 }),
-            Shift::Full | Shift::Complete => slots.saturating_sub(2),
-            Shift::Populate => slots.saturating_sub(2 - self.head),
-            Shift::Hold => slots,
-        };
-        slots <= 4
-    }
-
-    pub(super) fn fill_head(&mut self) {
-        let moved = (2 - self.head).min(self.queue);
-        self.head += moved;
-        self.queue -= moved;
-    }
-
-    pub(super) fn shift(&mut self, shift: Shift) {
-        if self.emptied {
-            self.incoming = 0;
+    /// One cycle of the fetch stage.
+    pub(super) fn fetch(&mut self, asked: ToFetch, decoding: Option<&Decoding<'_>>) {
+        if let Some(target) = asked.branch {
+            self.branch_to(target);
+            if asked.clear {
+                self.prefetch.to_decode.clear();
+            }
             return;
         }
-        match shift {
-            Shift::Half => self.head = self.head.saturating_sub(1),
-            Shift::Full | Shift::Complete => self.head = 0,
-            Shift::Populate | Shift::Hold => {}
-        }
-        if shift != Shift::Hold {
-            self.fill_head();
-        }
-        self.queue += self.incoming;
-        self.incoming = 0;
-        if shift != Shift::Hold {
-            self.fill_head();
-        }
-    }
-
-    pub(super) fn flush_queue(&mut self) {
-        self.queue = 0;
-        self.in_flight = 0;
-        self.emptied = false;
-    }
-
-    pub(super) fn ignore_fetches(&mut self) {
-        if let Some(fetch) = &mut self.fetch_address {
-            fetch.wanted = 0;
-        }
-        if let Some(fetch) = &mut self.fetch_data {
-            fetch.wanted = 0;
-        }
-    }
-
-    pub(super) fn try_fetch(&mut self, address: u32) -> u32 {
-        let word = address & !3;
-        let wanted = if address & 2 == 0 { 2 } else { 1 };
-        // Measured on an STM32F100: one that has been given up before the register of the System
-        // bus took its address makes way there. On a CC2652 the address stays.
-        let yields = |given_up: u32| {
-            self.core == Core::CortexM3 && on_system_bus(given_up) && on_system_bus(word)
-        };
-        match &mut self.fetch_address {
-            Some(fetch) if fetch.wanted == 0 && (fetch.word == word || yields(fetch.word)) => {
-                *fetch = Fetch { word, wanted, waits: 0 };
-                self.in_flight += 1;
-                word.wrapping_add(4)
-            }
-            Some(_) => address,
-            None => {
-                self.fetch_address = Some(Fetch { word, wanted, waits: 0 });
-                self.in_flight += 1;
-                word.wrapping_add(4)
-            }
-        }
-    }
-
-    pub(super) fn request(&mut self, address: u32) {
-        let next = if self.slots() <= 4 { self.try_fetch(address) } else { address };
-        self.aim = Aim::Next(next);
-    }
-
-    /// Gives up the fetch that is in its address phase; answers what it wanted.
-    pub(super) fn withdraw(&mut self) -> Option<u32> {
-        // The instruction bus keeps to AHB-Lite: the address stays, its data is ignored.
-        let fetch = self.fetch_address.as_mut().filter(|fetch| fetch.wanted > 0)?;
-        let address = fetch.word + if fetch.wanted == 1 { 2 } else { 0 };
-        fetch.wanted = 0;
-        self.in_flight = self.in_flight.saturating_sub(1);
-        Some(address)
-    }
-
-    pub(super) fn ignore_previous(&mut self) {
-        if self.fetch_advanced {
-            if let Some(fetch) = &mut self.fetch_data {
-                fetch.wanted = 0;
-            }
-        } else if let Some(fetch) = &mut self.fetch_address {
-            fetch.wanted = 0;
-        }
-    }
-
-    pub(super) fn guesses(&self, decoding: Decoding, length: u8) -> bool {
-        let shift = match (decoding, length) {
-            (Decoding::Waiting, _) => Shift::Populate,
-            (_, 1) => Shift::Half,
-            _ => Shift::Full,
-        };
-        !self.busy
-            && !self.branching
-            && !self.stalled
-            && !self.fits(Shift::Hold)
-            && self.fits(shift)
-    }
-
-    pub(super) fn guess(&mut self, address: u32, branch: bool, may: bool) {
-        let following = if branch {
-            match self.aim {
-                Aim::Guess { cancelled, confirmed, presented, branch, .. } => {
-                    if presented {
-                        if branch {
-                            self.ignore_previous();
-                            self.in_flight = self.in_flight.saturating_sub(1);
-                            cancelled
-                        } else {
-                            self.withdraw().unwrap_or(confirmed)
-                        }
-                    } else {
-                        self.withdraw().unwrap_or(cancelled)
-                    }
-                }
-                Aim::Next(next) => self.withdraw().unwrap_or(next),
-                Aim::Nothing | Aim::Branch(_) => address,
-            }
-        } else {
-            match self.aim {
-                Aim::Next(next) => next,
-                Aim::Guess { cancelled, confirmed, branch, .. } => {
-                    if branch {
-                        cancelled
-                    } else {
-                        confirmed
-                    }
-                }
-                Aim::Nothing | Aim::Branch(_) => address,
-            }
-        };
-        let confirmed = if branch || may { self.try_fetch(address) } else { address };
-        self.aim = Aim::Guess {
-            guess: address,
-            confirmed,
-            presented: address != confirmed,
-            cancelled: following,
-            branch,
-        };
-    }
-
-    pub(super) fn run_fetch(
-        &mut self,
-        jump: Option<u32>,
-        speculative: Option<u32>,
-        disable: bool,
-        decoding: Decoding,
-        length: u8,
-    ) {
-        if let Some(target) = jump {
-            self.ignore_fetches();
-            self.branching = true;
-            self.flush_queue();
-            self.request(target);
+        if let Some(guess) = asked.guess {
+            self.guess(guess);
             return;
         }
-        if let Some(target) = speculative {
-            self.guess(target, true, true);
+        if asked.stop || asked.late_branch.is_some() {
+            self.fetch_port.give_up();
+            let plan = asked.late_branch.map_or(Plan::Stopped, Plan::Late);
+            self.prefetch = Prefetch { plan, ..Prefetch::default() };
             return;
         }
-        if let (Some(false), Aim::Guess { cancelled, presented, branch: true, .. }) =
-            (self.verdict, self.aim)
+        match self.prefetch.plan {
+            Plan::Stopped => return,
+            Plan::Late(target) => {
+                self.branch_to(target);
+                self.prefetch.to_decode.clear();
+                return;
+            }
+            Plan::Guessed { target, taken: true, .. } => {
+                self.fetch_port.keep(Path::Guessed);
+                self.prefetch.to_decode.branch();
+                self.prefetch.plan = Plan::Sequential(target);
+            }
+            Plan::Guessed { sequential, .. } => {
+                self.fetch_port.keep(Path::Sequential);
+                self.prefetch.plan = Plan::Sequential(sequential);
+            }
+            Plan::Sequential(_) => self.withdraw_credit(),
+        }
+        let waiting = WORD * self.fetch_port.wanted_words();
+        let to_decode = self.prefetch.to_decode;
+        if to_decode.occupied() + waiting + WORD <= CAPACITY {
+            self.present_next(Path::Sequential);
+        } else if self.setup.follows(Rule::FetchOnCredit) && self.will_have_room(waiting, decoding)
         {
-            if presented {
-                self.ignore_previous();
-                self.in_flight = self.in_flight.saturating_sub(1);
-            }
-            if self.guesses(decoding, length) {
-                self.guess(cancelled, false, true);
-            } else {
-                self.request(cancelled);
-            }
-            return;
+            self.present_next(Path::OnCredit);
         }
-        if disable {
-            self.ignore_fetches();
-            self.empty();
-            self.aim = Aim::Nothing;
-            return;
+    }
+
+    fn branch_to(&mut self, target: u32) {
+        self.fetch_port.give_up();
+        self.prefetch.to_decode.branch();
+        self.prefetch.plan = Plan::Sequential(target);
+        self.present_next(Path::Sequential);
+    }
+
+    /// Asks for a branch's target, and for what lies behind the branch another time.
+    fn guess(&mut self, Guess { target, taken }: Guess) {
+        let next = match self.prefetch.plan {
+            Plan::Sequential(next) => next,
+            _ => target,
+        };
+        let sequential = self.fetch_port.withdraw().unwrap_or(next);
+        self.prefetch.plan = Plan::Sequential(target);
+        self.present_next(Path::Guessed);
+        if let Plan::Sequential(target) = self.prefetch.plan {
+            self.prefetch.plan = Plan::Guessed { target, sequential, taken };
         }
-        match self.aim {
-            Aim::Nothing => {}
-            Aim::Next(address) => {
-                if self.guesses(decoding, length) {
-                    self.guess(address, false, true);
-                } else {
-                    self.request(address);
-                }
-            }
-            Aim::Branch(target) => {
-                self.ignore_fetches();
-                self.branching = true;
-                self.flush_queue();
-                self.request(target);
-            }
-            Aim::Guess { confirmed, presented, cancelled, branch, .. } => {
-                if branch {
-                    self.flush_queue();
-                    if presented {
-                        if !self.fetch_advanced
-                            && let Some(fetch) = &mut self.fetch_data
-                        {
-                            fetch.wanted = 0;
-                        }
-                        self.in_flight += 1;
-                    } else {
-                        self.ignore_fetches();
-                    }
-                    self.branching = true;
-                }
-                let overcommitted = self.slots() + self.incoming > 6;
-                if presented && overcommitted {
-                    if self.withdraw().is_some() {
-                        self.aim = Aim::Next(cancelled);
-                    } else {
-                        self.aim = Aim::Next(confirmed);
-                    }
-                } else if self.guesses(decoding, length) {
-                    self.guess(confirmed, false, true);
-                } else {
-                    self.request(confirmed);
-                }
-            }
+    }
+
+    /// Gives up what was asked for ahead of room that has not come about.
+    fn withdraw_credit(&mut self) {
+        let occupied = self.prefetch.to_decode.occupied() + WORD * self.fetch_port.wanted_words();
+        if self.setup.follows(Rule::CreditWithdrawn)
+            && self.fetch_port.waits_on_credit()
+            && occupied > CAPACITY
+            && let Some(address) = self.fetch_port.withdraw()
+        {
+            self.prefetch.plan = Plan::Sequential(address);
+        }
+    }
+
+    /// Whether there will be room for another word once the decode stage has passed its
+    /// instruction on, which it is expected to do.
+    fn will_have_room(&self, waiting: u8, decoding: Option<&Decoding<'_>>) -> bool {
+        if self.execute.is_busy(&self.setup)
+            || self.decode_waits && self.setup.follows(Rule::NoCreditForAddress)
+        {
+            return false;
+        }
+        let mut to_decode = self.prefetch.to_decode;
+        to_decode.clock(decoding.map_or(0, Decoding::leaving), 0);
+        to_decode.occupied() + waiting + WORD <= CAPACITY
+    }
+
+    /// Presents the address of the next word, if the port is free.
+    fn present_next(&mut self, path: Path) {
+        let Plan::Sequential(next) = self.prefetch.plan else { return };
+        let word = next & !3;
+        let wanted = if next & 2 == 0 { 2 } else { 1 };
+        let yields = self.setup.follows(Rule::GivenUpFetchYields);
+        if self.fetch_port.present(Fetch { word, wanted, waits: 0, path }, yields) {
+            self.prefetch.plan = Plan::Sequential(word.wrapping_add(4));
         }
     }
 }

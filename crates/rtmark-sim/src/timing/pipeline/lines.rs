@@ -8,7 +8,8 @@
 //! Addresses are absolute while the pipeline advances, and count from the next instruction
 //! in between, where what lies far away is not told apart.
 
-use super::{Executing, Fetch, Pipeline, Unit, has};
+use super::ports::Fetch;
+use super::{Pipeline, Unit, has};
 
 /// Bytes from an instruction within which lines are told apart between two instructions.
 const NEAR: u32 = 1 << 10;
@@ -105,7 +106,7 @@ impl Reads {
 impl Pipeline {
     /// Whether a jump of the newest instruction leads to where nobody knew before.
     pub fn jumps_unforeseen(&self) -> bool {
-        self.newest().is_some_and(|newest| {
+        self.execute.newest().is_some_and(|newest| {
             newest.step.is(has::TO_PC)
                 || matches!(
                     newest.step.unit,
@@ -114,21 +115,16 @@ impl Pipeline {
         })
     }
 
-    fn newest(&self) -> Option<&Executing> {
-        self.piped.as_ref().or(self.main.as_ref())
-    }
-
     /// What lies near counts from `from` on instead of from 0, or back again.
     pub fn move_lines(&mut self, by: u32) {
         if let Buffered::Line(line) = &mut self.buffered {
             *line = line.wrapping_add(by);
         }
-        for executing in [&mut self.main, &mut self.piped].into_iter().flatten() {
+        for executing in [&mut self.execute.older, &mut self.execute.younger].into_iter().flatten()
+        {
             executing.reads.move_by(by);
         }
-        for transfer in [&mut self.data_address, &mut self.data_data].into_iter().flatten() {
-            transfer.reads.move_by(by);
-        }
+        self.data_port.transfers().for_each(|it| it.reads.move_by(by));
     }
 
     /// It is not known from where what lies near is counted.
@@ -136,9 +132,14 @@ impl Pipeline {
         if let Buffered::Line(_) = self.buffered {
             self.buffered = Buffered::Unknown;
         }
-        if let Some(fetch) = &mut self.fetch_address {
+        if let Some(fetch) = &mut self.fetch_port.address {
             fetch.waits = LOST;
         }
+    }
+
+    /// It is not known which words were asked for: none is equal to one that is wanted now.
+    pub fn lose_fetches(&mut self) {
+        self.fetch_port.fetches().for_each(|it| it.word |= 1);
     }
 
     /// Lines that are too far away from 0 are not told apart any more.
@@ -161,14 +162,12 @@ impl Pipeline {
         if !std::mem::take(&mut self.asked_unseen) {
             return;
         }
-        let there = self.slow.contains(target);
-        let line = Buffered::Line(self.slow.line(target));
-        if !there || self.slow.line_buffer && self.buffered == line {
-            for fetch in [&mut self.fetch_address, &mut self.fetch_data].into_iter().flatten() {
-                fetch.waits = 0;
-            }
+        let there = self.setup.slow.contains(target);
+        let line = Buffered::Line(self.setup.slow.line(target));
+        if !there || self.setup.slow.line_buffer && self.buffered == line {
+            self.fetch_port.fetches().for_each(|it| it.waits = 0);
         }
-        if there && self.slow.line_buffer {
+        if there && self.setup.slow.line_buffer {
             self.buffered = line;
         }
     }
@@ -176,25 +175,29 @@ impl Pipeline {
     /// Cycles that a fetch waits whose data phase begins.
     pub(super) fn fetch_waits(&mut self, fetch: Fetch) -> u8 {
         let word = fetch.word;
-        if self.slow.wait_states == 0 || !self.slow.contains(word) {
+        if self.setup.slow.wait_states == 0 || !self.setup.slow.contains(word) {
             return 0;
         }
         if fetch.waits == LOST {
             self.buffered = Buffered::Unknown;
-            return self.slow.wait_states;
+            return self.setup.slow.wait_states;
         }
         if self.returns_unseen {
             let asked = std::mem::replace(&mut self.asked_unseen, true);
-            return if asked && self.slow.line_buffer { 0 } else { self.slow.wait_states };
+            return if asked && self.setup.slow.line_buffer {
+                0
+            } else {
+                self.setup.slow.wait_states
+            };
         }
-        self.read_line(Buffered::Line(self.slow.line(word)))
+        self.read_line(Buffered::Line(self.setup.slow.line(word)))
     }
 
     fn read_line(&mut self, line: Buffered) -> u8 {
-        if self.slow.line_buffer && std::mem::replace(&mut self.buffered, line) == line {
+        if self.setup.slow.line_buffer && std::mem::replace(&mut self.buffered, line) == line {
             0
         } else {
-            self.slow.wait_states
+            self.setup.slow.wait_states
         }
     }
 
@@ -202,11 +205,11 @@ impl Pipeline {
     pub(super) fn data_waits(&mut self, reads: Reads) -> u8 {
         match reads {
             Reads::Nothing => 0,
-            Reads::Near(address) => self.read_line(Buffered::Line(self.slow.line(address))),
+            Reads::Near(address) => self.read_line(Buffered::Line(self.setup.slow.line(address))),
             Reads::Far { line: Far::Same, .. } => self.read_line(Buffered::Data),
             Reads::Far { line: Far::Other, .. } => {
                 self.buffered = Buffered::Data;
-                self.slow.wait_states
+                self.setup.slow.wait_states
             }
         }
     }

@@ -40,15 +40,12 @@ impl Pipeline {
     /// How it stands, as an error. `waiting` is what it was to do.
     #[cold]
     pub(super) fn stalled(&self, waiting: impl fmt::Display) -> Stalled {
-        let Self { main, piped, head, queue, aim, fetch_address, fetch_data, .. } = self;
-        let Self { data_address, data_data, register, buffers, .. } = self;
+        let Self { prefetch, execute, fetch_port, data_port, buffers, .. } = self;
+        let buffer = if *buffers { "on" } else { "off" };
         Stalled {
             state: format!(
-                "{waiting}; execute {main:?}, behind it {piped:?}; \
-                 {head} + {queue} halfwords fetched, {aim:?}; \
-                 instruction bus {fetch_address:?} then {fetch_data:?}, register {register:?}; \
-                 data bus {data_address:?} then {data_data:?}; write buffer {}",
-                if *buffers { "on" } else { "off" },
+                "{waiting}; {execute:?}; {prefetch:?}; {fetch_port:?}; {data_port:?}; \
+                 write buffer {buffer}"
             ),
         }
     }
@@ -67,7 +64,7 @@ mod tests {
             .advance(0x100, &Step::default(), Condition::None, false, 0)
             .expect_err("nothing can enter");
         let text = stalled.to_string();
-        for part in ["decode", "execute None", "0 + 0 halfwords", "instruction bus", "data bus"] {
+        for part in ["Decoding", "Execute { older: None", "register: 0", "FetchPort", "DataPort"] {
             assert!(text.contains(part), "{part}: {text}");
         }
     }

@@ -7,7 +7,7 @@ use super::Reads;
 pub enum Unit {
     #[default]
     Alu,
-    /// NOP: the only instruction that a load or store lets pass without a bus of its own.
+    /// NOP, which passes through beside a load or store.
     Nop,
     /// Several cycles in the execute stage.
     Long,
@@ -15,47 +15,52 @@ pub enum Unit {
     Store,
     LoadMany,
     StoreMany,
-    /// The target is known while it is decoded.
+    /// The decode stage branches.
     Branch,
-    /// The same, speculatively.
+    /// The decode stage fetches the target, taken or not.
     Conditional,
-    /// To the link register: while decoded, unless the register is just being written.
+    /// To the link register: the decode stage branches, unless the register is being written.
     Return,
-    /// The target is known in the execute stage.
+    /// The execute stage branches.
     Late,
     /// What follows is fetched anew.
     Barrier,
-    /// An addition to the program counter: one cycle later still.
+    /// An addition to the program counter: the execute stage branches a cycle later.
     Computed,
+    /// Loads a distance from a table and branches.
     Table,
 }
 
 /// Traits of a step, as bits.
 pub mod has {
     pub const WIDE: u16 = 1 << 0;
-    /// The next instruction leaves the prefetch queue only when this one is through.
+    /// It keeps the execute stage for several cycles.
     pub const HOLDS: u16 = 1 << 1;
     pub const WRITEBACK: u16 = 1 << 2;
     /// A register as offset.
     pub const INDEXED: u16 = 1 << 3;
-    pub const SETS_FLAGS: u16 = 1 << 4;
-    pub const NARROW_LDM: u16 = 1 << 5;
+    /// LDM of 16 bits.
+    pub const NARROW_LDM: u16 = 1 << 4;
     /// The halfword behind it looks like IT.
-    pub const IT_FOLLOWS: u16 = 1 << 6;
-    /// May be folded over by an IT behind it.
-    pub const FOLDS: u16 = 1 << 7;
+    pub const IT_FOLLOWS: u16 = 1 << 5;
+    /// May take an IT behind it along, on every revision.
+    pub const FOLDS: u16 = 1 << 6;
+    /// The same before r2p0 only.
+    pub const FOLDS_EARLY: u16 = 1 << 7;
+    /// The same from r2p0 on.
+    pub const FOLDS_LATE: u16 = 1 << 8;
     /// Is IT.
-    pub const IT: u16 = 1 << 8;
-    /// MUL: conditional branches behind it wait.
-    pub const MUL: u16 = 1 << 9;
+    pub const IT: u16 = 1 << 9;
     /// UMULL, SMULL.
     pub const MULL: u16 = 1 << 10;
     pub const MLA: u16 = 1 << 11;
-    pub const LINKS: u16 = 1 << 12;
+    /// UMLAL, SMLAL.
+    pub const MLAL: u16 = 1 << 12;
+    /// BL, BLX.
+    pub const LINKS: u16 = 1 << 13;
     /// Loads the program counter.
-    pub const TO_PC: u16 = 1 << 13;
-    pub const MLAL: u16 = 1 << 14;
-    /// Jumps when it executes, to where it is known to beforehand.
+    pub const TO_PC: u16 = 1 << 14;
+    /// CBZ, CBNZ: the execute stage branches, to where it is known to beforehand.
     pub const AIMED: u16 = 1 << 15;
 }
 
@@ -63,6 +68,7 @@ pub mod has {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Step {
     pub unit: Unit,
+    /// See [`has`].
     pub traits: u16,
     /// Registers that its address is made of.
     pub address: u16,
@@ -70,9 +76,11 @@ pub struct Step {
     /// Transferred registers, in their order.
     pub first: u8,
     pub second: u8,
-    /// MLA's addend; xMULL's high result.
+    /// MLA's addend; the high result of a long product.
     pub high: u8,
+    /// The low result of a long product.
     pub low: u8,
+    /// Factors of a product; registers of a list.
     pub factors: u16,
     /// Words that it transfers.
     pub words: u8,
@@ -88,27 +96,52 @@ impl Step {
     }
 
     pub const fn is_transfer(&self) -> bool {
-        matches!(
-            self.unit,
-            Unit::Load | Unit::Store | Unit::LoadMany | Unit::StoreMany | Unit::Table
-        )
+        self.is_single_transfer()
+            || matches!(self.unit, Unit::LoadMany | Unit::StoreMany | Unit::Table)
+    }
+
+    /// A load or store of one register.
+    pub(super) const fn is_single_transfer(&self) -> bool {
+        matches!(self.unit, Unit::Load | Unit::Store)
     }
 
     pub(super) const fn is_branch(&self) -> bool {
-        matches!(
-            self.unit,
-            Unit::Branch
-                | Unit::Conditional
-                | Unit::Return
-                | Unit::Late
-                | Unit::Barrier
-                | Unit::Computed
-                | Unit::Table
-        ) || self.is(has::TO_PC)
+        self.is(has::TO_PC)
+            || matches!(
+                self.unit,
+                Unit::Branch
+                    | Unit::Conditional
+                    | Unit::Return
+                    | Unit::Late
+                    | Unit::Barrier
+                    | Unit::Computed
+                    | Unit::Table
+            )
     }
 
+    /// Halfwords of the encoding.
     pub(super) const fn length(&self) -> u8 {
         if self.is(has::WIDE) { 2 } else { 1 }
+    }
+
+    pub(super) const fn writes_link(&self) -> bool {
+        self.writes >> 14 & 1 == 1 && !self.is(has::LINKS)
+    }
+
+    /// The register of the word that comes behind so many, as a bit; none for those of the FPU.
+    pub(super) fn register(&self, behind: u8) -> u16 {
+        let number = match self.unit {
+            Unit::LoadMany if self.factors != 0 => {
+                let mut list = self.factors;
+                for _ in 0..behind {
+                    list &= list.wrapping_sub(1);
+                }
+                list.trailing_zeros() as u8
+            }
+            _ if behind == 0 => self.first,
+            _ => self.second,
+        };
+        (1u32 << (number & 31)) as u16
     }
 }
 
@@ -122,7 +155,7 @@ pub enum Bus {
 }
 
 impl Bus {
-    /// The bus of a data access (DDI 0337, 12.1).
+    /// The bus of a data access (DDI 0337G, 12.1).
     pub const fn of(address: u32) -> Self {
         match address >> 29 {
             0 => Self::Code,
@@ -158,30 +191,4 @@ pub enum Condition {
     None,
     Passed,
     Failed,
-}
-
-/// A register as a bit; none for those of the FPU.
-pub(super) const fn mask(register: u8) -> u16 {
-    (1u32 << (register & 31)) as u16
-}
-
-impl Step {
-    pub(super) const fn address_base(&self) -> u16 {
-        self.address
-    }
-
-    /// The register of the nth transferred word.
-    pub(super) fn nth(&self, at: u8) -> u8 {
-        match self.unit {
-            Unit::LoadMany if self.factors != 0 => {
-                let mut list = self.factors;
-                for _ in 0..at {
-                    list &= list - 1;
-                }
-                list.trailing_zeros() as u8 & 15
-            }
-            _ if at == 0 => self.first,
-            _ => self.second,
-        }
-    }
 }

@@ -1,0 +1,60 @@
+//! Which instruction follows a load or store into the execute stage before that is through.
+
+use super::decode::Decoding;
+use super::{Pipeline, Rule, Step, Unit, has};
+
+impl Pipeline {
+    /// Whether an instruction may enter beside the one that is there.
+    pub(super) fn overlaps(&self, next: &Decoding<'_>) -> bool {
+        let Some(older) = &self.execute.older else { return false };
+        let waits = self.data_port.waits && self.setup.follows(Rule::WaitingBusBlocks);
+        self.accumulates(next)
+            || older.is_transfer()
+                && self.data_port.address.is_none()
+                && !waits
+                && self.follows(&older.step, next)
+    }
+
+    /// Whether an instruction may follow a load or store of one register while that is under way:
+    /// the data of one passes while the address of the next goes out (DDI 0337G, 18.3).
+    pub(super) fn follows(&self, first: &Step, next: &Decoding<'_>) -> bool {
+        let rule = |rule| self.setup.follows(rule);
+        if !first.is_single_transfer() {
+            return false;
+        }
+        if next.step.unit == Unit::Nop && rule(Rule::NopOverlaps) {
+            let folds = next.step.is(has::IT_FOLLOWS) && next.leaving() == 2;
+            return !(folds && !next.step.is(has::WIDE) && rule(Rule::FoldingNopWaits));
+        }
+        let blocks = if first.unit == Unit::Store {
+            first.is(has::WRITEBACK | has::INDEXED) && rule(Rule::IndexedStoreBlocks)
+        } else {
+            first.first == 13 && rule(Rule::StackLoadBlocks)
+        };
+        if blocks {
+            return false;
+        }
+        if next.is_skipped() && rule(Rule::SkippedOverlaps) {
+            return true;
+        }
+        next.step.is_single_transfer()
+            && !(next.step.is(has::WRITEBACK) && rule(Rule::WriteBackWaits))
+            && rule(Rule::TransfersOverlap)
+    }
+
+    /// Whether it is a multiply-accumulate that takes its addend, a cycle later than its factors,
+    /// from the long product in its last cycle.
+    fn accumulates(&self, next: &Decoding<'_>) -> bool {
+        let addend = next.step.high;
+        next.step.is(has::MLA)
+            && !next.is_skipped()
+            && next.step.factors >> addend & 1 == 0
+            && self.setup.follows(Rule::AccumulatorForwarding)
+            && self.execute.older.is_some_and(|older| {
+                !older.is_skipped()
+                    && older.step.is(has::MULL)
+                    && older.step.high == addend
+                    && older.cycle + 1 == older.cycles()
+            })
+    }
+}

@@ -1,0 +1,351 @@
+//! The ports of the core and how the buses behind them take turns.
+//!
+//! Each port has an address phase and a data phase, as AHB-Lite has (IHI 0033): while the data
+//! of one transfer passes, the address of the next one is on the bus. An address that the bus has
+//! not taken stays. Code of the Code region comes by the ICode bus, its data by DCode; all else
+//! comes by the System bus, which fetches reach through a register (DDI 0337G, 12.2 to 12.5).
+
+use super::decode::Decoding;
+use super::{Bus, Pipeline, Reads, Rule, Unit, has, is_on_system_bus};
+
+/// What a write to the bit-band alias takes longer: the bus reads, changes and writes, and the
+/// core waits where it wants the bus meanwhile (DDI 0337G, 12.10). Measured on a CC2650.
+pub(super) const READ_FIRST: u8 = 3;
+
+/// Why a word is fetched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Path {
+    Sequential,
+    /// The target of a branch that may not be taken.
+    Guessed,
+    /// Ahead of room for it.
+    OnCredit,
+}
+
+/// A fetch of a word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Fetch {
+    pub word: u32,
+    /// Halfwords of it that are wanted; 0: it has been given up.
+    pub wanted: u8,
+    /// Cycles that its data phase waits.
+    pub waits: u8,
+    pub path: Path,
+}
+
+/// A data transfer: a word, or an aligned part of one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Transfer {
+    bus: Bus,
+    store: bool,
+    /// Parts that follow it (DDI 0337G, 12.7).
+    parts: u8,
+    /// Cycles that its data phase waits.
+    waits: u8,
+    /// A write to the bit-band alias: a read, and in the last cycle a write.
+    reads_first: bool,
+    /// In the write buffer: no instruction waits for it.
+    buffered: bool,
+    /// The data has been written, and the data phase goes on.
+    written: bool,
+    /// What it reads of a slow memory.
+    pub reads: Reads,
+}
+
+/// The port that fetches code.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct FetchPort {
+    pub address: Option<Fetch>,
+    pub data: Option<Fetch>,
+    /// The System bus sees the address of the fetch in its data phase only now.
+    registered: bool,
+    /// The address has been there while its memory waited.
+    waited: bool,
+}
+
+impl FetchPort {
+    pub fn fetches(&mut self) -> impl Iterator<Item = &mut Fetch> {
+        self.data.iter_mut().chain(&mut self.address)
+    }
+
+    pub fn wanted_words(&self) -> u8 {
+        self.data.iter().chain(&self.address).map(|it| u8::from(it.wanted > 0)).sum()
+    }
+
+    /// Nothing of what has been asked for is wanted any more.
+    pub fn give_up(&mut self) {
+        self.fetches().for_each(|it| it.wanted = 0);
+    }
+
+    /// Gives up what has been asked for on the other path of a branch.
+    pub fn keep(&mut self, path: Path) {
+        for fetch in self.fetches() {
+            if (fetch.path == Path::Guessed) != (path == Path::Guessed) {
+                fetch.wanted = 0;
+            }
+            fetch.path = Path::Sequential;
+        }
+    }
+
+    /// Whether a word that was asked for ahead of room has no bus yet.
+    pub fn waits_on_credit(&self) -> bool {
+        self.address.is_some_and(|it| it.path == Path::OnCredit)
+    }
+
+    /// Gives up the word that has no bus yet; answers the address that it was asked for by.
+    pub fn withdraw(&mut self) -> Option<u32> {
+        let fetch = self.address.as_mut().filter(|it| it.wanted > 0)?;
+        let address = fetch.word.wrapping_add(if fetch.wanted == 1 { 2 } else { 0 });
+        fetch.wanted = 0;
+        Some(address)
+    }
+
+    /// Presents an address, unless another one is there that stays; answers whether it could.
+    pub fn present(&mut self, fetch: Fetch, yields: bool) -> bool {
+        let on_system = is_on_system_bus(fetch.word);
+        let free = self.address.is_none_or(|old| {
+            let makes_way = yields && is_on_system_bus(old.word) && on_system;
+            old.wanted == 0 && (old.word == fetch.word || makes_way)
+        });
+        if free {
+            self.address = Some(fetch);
+        }
+        free
+    }
+
+    /// Only the second half of a word is wanted; answers whether it is still to come.
+    pub fn narrow(&mut self, word: u32) -> bool {
+        let fetch = self.fetches().find(|it| it.wanted == 2 && it.word == word);
+        if let Some(fetch) = fetch {
+            fetch.wanted = 1;
+            return true;
+        }
+        false
+    }
+
+    pub fn move_addresses(&mut self, by: u32) {
+        self.fetches().for_each(|it| it.word = it.word.wrapping_add(by));
+    }
+}
+
+/// The port that loads and stores.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct DataPort {
+    pub address: Option<Transfer>,
+    pub data: Option<Transfer>,
+    /// It waited in the cycle before.
+    pub waits: bool,
+}
+
+impl DataPort {
+    pub fn transfers(&mut self) -> impl Iterator<Item = &mut Transfer> {
+        self.data.iter_mut().chain(&mut self.address)
+    }
+
+    /// Whether a store's data is on a bus.
+    fn writes(&self, bus: Bus) -> bool {
+        self.data.is_some_and(|it| it.store && it.bus == bus && it.waits == 0 && !it.written)
+    }
+}
+
+/// What is on the buses when a cycle begins.
+#[derive(Clone, Copy, Debug)]
+struct OnBuses {
+    /// A fetch's address is on the System bus.
+    fetch_on_system: bool,
+    writes_system: bool,
+    writes_code: bool,
+}
+
+/// Who waits in a cycle.
+#[derive(Clone, Copy, Debug, Default)]
+struct Waiting {
+    /// The fetch in its data phase.
+    fetch: bool,
+    /// The same, for its memory in the Code region.
+    fetch_memory: bool,
+    /// The transfer in its data phase.
+    data: bool,
+    /// The same, for a slow memory in the Code region.
+    data_memory: bool,
+}
+
+/// What becomes of the data port's address in a cycle.
+#[derive(Clone, Copy, Debug, Default)]
+struct DataAddress {
+    /// It is for the Code region, and no data on another bus holds it back.
+    asks_code: bool,
+    /// It has the Code bus.
+    has_code: bool,
+    /// The bus takes it at the clock's edge.
+    is_taken: bool,
+}
+
+impl Pipeline {
+    /// A cycle of ports and buses with the edge that ends it; answers the halfwords that have
+    /// arrived.
+    pub(super) fn run_ports(&mut self, decoding: Option<&mut Decoding<'_>>) -> u8 {
+        self.present_data();
+        let on_buses = OnBuses {
+            fetch_on_system: self.fetch_port.registered,
+            writes_system: self.data_port.writes(Bus::System),
+            writes_code: self.data_port.writes(Bus::Code),
+        };
+        let waiting = self.wait(on_buses);
+        let waited = std::mem::take(&mut self.fetch_port.waited)
+            && self.fetch_port.address.is_some()
+            && self.setup.follows(Rule::WaitingFetchFirst);
+        let address = self.arbitrate_data(on_buses, waiting, waited);
+        let memory_waits = waiting.fetch_memory || waiting.data_memory;
+        self.fetch_port.waited =
+            memory_waits && (waited || self.fetch_port.address.is_some() && !address.asks_code);
+        let fetch_is_taken = self.fetch_port.address.is_some_and(|fetch| {
+            let data_first = address.has_code && self.setup.follows(Rule::DataBeforeCode);
+            let free = is_on_system_bus(fetch.word) || !data_first && !waiting.data_memory;
+            free && !waiting.fetch
+        });
+        // The clock's edge.
+        let arrived = if waiting.fetch { None } else { self.fetch_port.data.take() };
+        let through = if waiting.data { None } else { self.data_port.data.take() };
+        if self.fetch_port.registered {
+            self.fetch_port.registered =
+                on_buses.writes_system && self.setup.follows(Rule::FetchBehindStore);
+        }
+        if fetch_is_taken {
+            self.take_fetch(on_buses);
+        }
+        if address.is_taken {
+            self.take_data(on_buses);
+        }
+        self.data_port.waits = waiting.data;
+        if through.is_some_and(|it| it.parts == 0 && !it.buffered) {
+            self.complete(decoding);
+        }
+        arrived.map_or(0, |fetch| fetch.wanted)
+    }
+
+    /// The execute stage presents the address of its next word.
+    fn present_data(&mut self) {
+        if self.data_port.address.is_some() {
+            return;
+        }
+        let Some(at) = self.execute.next_transfer() else { return };
+        let facts = at.facts;
+        // What all words of a list wait for is known in sum.
+        let waits = if at.asked == 0 { facts.waits } else { 0 };
+        at.asked += 1;
+        let reads = at.reads;
+        at.reads =
+            if at.has_more() { reads.next(self.setup.slow.line_bytes) } else { Reads::Nothing };
+        self.data_port.address = Some(Transfer {
+            bus: facts.bus.unwrap_or(at.step.bus),
+            store: matches!(at.step.unit, Unit::Store | Unit::StoreMany),
+            parts: facts.extra_parts,
+            waits: waits.saturating_add(if facts.reads_first { READ_FIRST } else { 0 }),
+            reads_first: facts.reads_first,
+            buffered: false,
+            written: false,
+            reads,
+        });
+    }
+
+    /// Lets the data phases wait.
+    fn wait(&mut self, on_buses: OnBuses) -> Waiting {
+        let mut waiting = Waiting { fetch: on_buses.fetch_on_system, ..Waiting::default() };
+        if let Some(fetch) = &mut self.fetch_port.data
+            && fetch.waits > 0
+        {
+            fetch.waits -= 1;
+            (waiting.fetch, waiting.fetch_memory) = (true, true);
+        }
+        let Some(data) = &mut self.data_port.data else { return waiting };
+        if data.waits > 0 {
+            let writes_now = data.reads_first && data.waits == 1;
+            let gives_way = writes_now
+                && on_buses.fetch_on_system
+                && self.setup.follows(Rule::BitBandWriteWaits);
+            if !gives_way {
+                data.waits -= 1;
+            }
+            let slow = data.bus == Bus::Code && data.reads != Reads::Nothing;
+            waiting.data = true;
+            waiting.data_memory = slow && self.setup.follows(Rule::SlowReadKeepsBus);
+        } else if on_buses.writes_system
+            && on_buses.fetch_on_system
+            && self.setup.follows(Rule::StoreWaitsForFetch)
+        {
+            data.written = true;
+            waiting.data = true;
+        }
+        waiting
+    }
+
+    /// Whether the data port's address gets a bus.
+    fn arbitrate_data(
+        &self,
+        on_buses: OnBuses,
+        waiting: Waiting,
+        fetch_first: bool,
+    ) -> DataAddress {
+        let Some(address) = self.data_port.address else { return DataAddress::default() };
+        let elsewhere = self.data_port.data.is_some_and(|it| it.bus != address.bus)
+            && self.setup.follows(Rule::BusSwitchWaits);
+        let behind_store =
+            on_buses.writes_system && !address.store && self.setup.follows(Rule::LoadBehindStore);
+        let free = !elsewhere
+            && match address.bus {
+                Bus::Code => !fetch_first && !waiting.fetch_memory,
+                Bus::System => !on_buses.fetch_on_system && !behind_store,
+                Bus::Private => true,
+            };
+        let on_code = address.bus == Bus::Code;
+        DataAddress {
+            asks_code: on_code && !elsewhere,
+            has_code: on_code && free,
+            is_taken: free && !waiting.data,
+        }
+    }
+
+    /// The data phase of a fetch begins.
+    fn take_fetch(&mut self, on_buses: OnBuses) {
+        let Some(fetch) = self.fetch_port.address.take() else { return };
+        let on_system = is_on_system_bus(fetch.word);
+        let behind_write =
+            on_buses.writes_code && !on_system && self.setup.follows(Rule::CodeReadBehindWrite);
+        let waits = self.fetch_waits(fetch).saturating_add(behind_write.into());
+        self.fetch_port.registered = on_system;
+        self.fetch_port.data = Some(Fetch { waits, ..fetch });
+    }
+
+    /// The data phase of a transfer begins, and the next part of it is presented.
+    fn take_data(&mut self, on_buses: OnBuses) {
+        let Some(mut transfer) = self.data_port.address.take() else { return };
+        if !transfer.buffered
+            && let Some(asking) = self.execute.last_asking()
+        {
+            asking.address_is_taken(&self.setup);
+            // A store with an immediate offset is through as soon as the bus has its address
+            // (DDI 0337G, 18.3): the write buffer does the rest. What belongs to the core itself
+            // is Strongly-ordered, and not buffered (DDI 0403, B3.1).
+            if self.buffers
+                && asking.step.unit == Unit::Store
+                && !asking.step.is(has::INDEXED | has::WRITEBACK)
+                && transfer.bus != Bus::Private
+            {
+                transfer.buffered = true;
+                asking.finish();
+            }
+        }
+        if let Some(parts) = transfer.parts.checked_sub(1) {
+            let reads = transfer.reads.next_part(parts, self.setup.slow.line_bytes);
+            self.data_port.address = Some(Transfer { parts, reads, waits: 0, ..transfer });
+        }
+        let behind_write = on_buses.writes_code
+            && transfer.bus == Bus::Code
+            && !transfer.store
+            && self.setup.follows(Rule::CodeReadBehindWrite);
+        let waits = self.data_waits(transfer.reads).saturating_add(behind_write.into());
+        transfer.waits = transfer.waits.saturating_add(waits);
+        self.data_port.data = Some(transfer);
+    }
+}
