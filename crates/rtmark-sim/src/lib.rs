@@ -106,7 +106,7 @@ pub use soc::Register as PeripheralRegister;
 pub use soc::{
     Act, ActHow, Contents, Control, CoreKind, Erase, Follow, FollowHow, Generation, InitWrite,
     Memory, MemoryKind, MemoryTiming, Peripheral, PeripheralClock, PeripheralKind, Program,
-    Revision, Scale, Soc, SocError,
+    Revision, Scale, Soc, SocError, Tier, TimingBasis,
 };
 pub use stop::{ExitStatus, FaultKind, FaultPolicy, FaultReport, Stop, Transfer};
 pub use timing::{Rule, Score, TIMING_MODEL};
