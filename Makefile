@@ -55,7 +55,7 @@ soak:
 # The timing models beside cycles measured on chips (RTMARK_SILICON names the folder).
 silicon:
 	$(CARGO) build --quiet --release -p rtmark-silicon
-	@target/release/rtmark-silicon
+	@target/release/rtmark-silicon $(ARGS)
 
 # The pictures of README.md, from results measured here.
 pictures:

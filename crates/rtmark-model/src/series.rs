@@ -1,6 +1,7 @@
 //! Series: what was measured, of what, and what produced it.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use rtmark_units::Hertz;
 use schemars::JsonSchema;
@@ -156,8 +157,8 @@ pub enum Setting {
     Text(String),
 }
 
-impl std::fmt::Display for Setting {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Display for Setting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Switch(on) => f.write_str(if *on { "on" } else { "off" }),
             Self::Number(number) => number.fmt(f),
@@ -208,6 +209,9 @@ pub struct Provenance {
     /// Version of the simulator's timing model, where one was used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timing_model: Option<String>,
+    /// What the simulator's cycles rest on, where it counted them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timing_basis: Option<TimingBasis>,
     /// The emulator in its own words, where one ran the firmware.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub emulator: Option<String>,
@@ -234,6 +238,47 @@ pub struct Provenance {
     /// The board that ran the firmware, where one did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub board: Option<Board>,
+}
+
+/// What simulated cycles rest on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TimingBasis {
+    /// What instructions take where no memory makes them wait.
+    pub core: Tier,
+    /// What memories add, by the one that is known least of.
+    pub memory: Tier,
+    /// What it takes to enter handlers and to leave them.
+    pub exceptions: Tier,
+}
+
+impl fmt::Display for TimingBasis {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { core, memory, exceptions } = self;
+        write!(f, "core {core}, memory {memory}, exceptions {exceptions}")
+    }
+}
+
+/// What shows that cycles are what a chip takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Tier {
+    /// Cycle counts of real chips.
+    Measured,
+    /// A manual.
+    Documented,
+    /// Nothing but what is known of similar parts.
+    Estimated,
+}
+
+impl fmt::Display for Tier {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Measured => "measured",
+            Self::Documented => "documented",
+            Self::Estimated => "estimated",
+        })
+    }
 }
 
 /// A board on which firmware ran.

@@ -6,7 +6,7 @@ use rtmark_model::{Answer, Masked, Series};
 
 use crate::growth;
 use crate::matrix::{Block, blocks, grouped, short_time};
-use crate::notes::{Notes, oddity, one_line, summary, where_masked, without_figures};
+use crate::notes::{Notes, oddity, one_line, rests_on, summary, where_masked, without_figures};
 use crate::report::label;
 use crate::table::{aside, multiple};
 use crate::unequal::unequal;
@@ -109,9 +109,11 @@ fn whole(block: &Block<'_>, cells: Cells) -> String {
         .profile()
         .map(|profile| format!("profile {}, ", escaped(profile)))
         .unwrap_or_default();
+    let rests_on = block.any_series().and_then(|series| rests_on(&series.provenance));
+    let rests_on = rests_on.map(|basis| format!("; {basis}")).unwrap_or_default();
     let _ = writeln!(
         text,
-        "\n\nMedian {basis}, multiple of the floor{}; {profile}backend {}.\n",
+        "\n\nMedian {basis}, multiple of the floor{}; {profile}backend {}{rests_on}.\n",
         if cells == Cells::Full { ", time" } else { "" },
         block.backend
     );

@@ -1,6 +1,6 @@
 //! Notes below a table: why a kernel has no answer, what went wrong.
 
-use rtmark_model::{Answer, Masked, Series, visible};
+use rtmark_model::{Answer, Masked, Provenance, Series, visible};
 
 use crate::matrix::grouped;
 
@@ -28,6 +28,11 @@ impl Notes {
 /// Text from outside as one harmless line.
 pub fn one_line(text: &str) -> String {
     visible(text.as_bytes()).split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// What a model's cycles rest on, a word for each part of it.
+pub fn rests_on(provenance: &Provenance) -> Option<String> {
+    provenance.timing_basis.map(|basis| format!("timing: {basis}"))
 }
 
 /// What a table says in place of figures: the word, and the note that explains it.

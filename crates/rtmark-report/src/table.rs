@@ -8,7 +8,7 @@ use rtmark_model::{Answer, Basis, KernelId, Overhead, Series};
 
 use crate::growth;
 use crate::matrix::{Block, Column, FLOOR, Figures, blocks, grouped, short_count, short_time};
-use crate::notes::{Notes, oddity, one_line, summary, where_masked, without_figures};
+use crate::notes::{Notes, oddity, one_line, rests_on, summary, where_masked, without_figures};
 use crate::unequal::unequal;
 
 const HEADING: Style = Style::new().bold();
@@ -128,6 +128,7 @@ fn title(block: &Block<'_>, layout: Layout) -> String {
         (None, Some(board)) => format!("backend {}, {}", block.backend, one_line(&board.name)),
         (None, None) => format!("backend {}", block.backend),
     });
+    parts.extend(provenance.and_then(rests_on));
     let by_counter = |series: &Series| series.span.overhead == Overhead::Subtracted;
     if block.basis == Some(Basis::Cycles) && block.any_series().is_some_and(by_counter) {
         parts.push("by probes that read a counter, less their cost".to_owned());

@@ -1,7 +1,7 @@
 //! Where firmware runs, and what is counted there.
 
 use rtmark_firmware::Target;
-use rtmark_model::{Backend, Basis, ScenarioId};
+use rtmark_model::{Backend, Basis, ScenarioId, Tier, TimingBasis};
 use rtmark_units::Hertz;
 
 use crate::boards::{Bench, Rehearsal};
@@ -101,6 +101,22 @@ impl Platform {
             Self::Qemu(_) => Backend::Qemu,
             Self::Board(_) => Backend::Board,
         }
+    }
+
+    /// What cycles rest on that are counted there; none where no model counts them.
+    pub fn timing_basis(&self) -> Option<TimingBasis> {
+        let soc = match self {
+            Self::Sim(file, Basis::Cycles) => &file.soc,
+            Self::Rehearsal(rehearsal) => &rehearsal.file.soc,
+            Self::Sim(..) | Self::Qemu(_) | Self::Board(_) => return None,
+        };
+        let tier = |tier| match tier {
+            rtmark_sim::Tier::Measured => Tier::Measured,
+            rtmark_sim::Tier::Documented => Tier::Documented,
+            rtmark_sim::Tier::Estimated => Tier::Estimated,
+        };
+        let rtmark_sim::TimingBasis { core, memory, exceptions } = soc.timing_basis();
+        Some(TimingBasis { core: tier(core), memory: tier(memory), exceptions: tier(exceptions) })
     }
 
     /// What is counted.

@@ -438,6 +438,7 @@ impl Suite {
             rtmark: self.rtmark.clone(),
             rtmark_sha256: self.rtmark_sha256.clone(),
             timing_model: modelled.then(|| rtmark_sim::TIMING_MODEL.to_owned()),
+            timing_basis: platform.timing_basis(),
             emulator: task.image.emulator.clone(),
             soc_sha256: platform.sha256().to_owned(),
             core: platform.core().to_owned(),

@@ -95,14 +95,15 @@ fn tell_missed(
         if !described.contains(text) {
             continue;
         }
-        let Some(model) = prepared.cycles(row, sample.setting).filter(|&is| is != row.cycles)
-        else {
-            continue;
+        let model = match prepared.cycles(row, sample.setting) {
+            Some(model) if model == row.cycles => continue,
+            Some(model) => format!("{model} modelled"),
+            None => "not run".to_owned(),
         };
         let steps = row.steps.iter().map(|(address, opcode, _)| format!("{address}:{opcode}"));
         let steps = steps.collect::<Vec<_>>().join(" ");
         let (cycles, count) = (row.cycles, sample.count);
-        writeln!(out, "{described}: {cycles} measured, {model} modelled, {count} times: {steps}")?;
+        writeln!(out, "{described}: {cycles} measured, {model}, {count} times: {steps}")?;
     }
     Ok(())
 }

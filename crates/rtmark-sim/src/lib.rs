@@ -108,7 +108,7 @@ pub use soc::Register as PeripheralRegister;
 pub use soc::{
     Act, ActHow, BusMatrix, Contents, Control, CoreKind, Erase, Follow, FollowHow, Generation,
     InitWrite, Memory, MemoryKind, MemoryTiming, Peripheral, PeripheralClock, PeripheralKind,
-    Program, Revision, Scale, Soc, SocError,
+    Program, Revision, Scale, Soc, SocError, Tier, TimingBasis,
 };
 pub use stop::{ExitStatus, FaultKind, FaultPolicy, FaultReport, InternalError, Stop, Transfer};
 pub use timing::{Rule, Score, TIMING_MODEL};

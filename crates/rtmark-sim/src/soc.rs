@@ -5,6 +5,7 @@
 //! it makes sense; it does not know how a memory's timing is played out, which
 //! is the business of the timing models.
 
+mod basis;
 mod bus_matrix;
 mod check;
 mod peripheral;
@@ -16,6 +17,7 @@ use std::ops::Range;
 use rtmark_units::Hertz;
 use serde::Deserialize;
 
+pub use basis::{Tier, TimingBasis};
 pub use bus_matrix::BusMatrix;
 pub use peripheral::{
     Act, ActHow, Control, Erase, Follow, FollowHow, Peripheral, PeripheralClock, PeripheralKind,
@@ -109,7 +111,7 @@ impl CoreKind {
                 "measured: a model of its pipeline, scored on silicon; floating point after the manual (DDI 0439)"
             }
             Self::CortexM33 => {
-                "estimated: no cycle table is published; after Arm's description of the pipeline, without dual issue; checked against published interrupt latency (12 of 12 cycles), CoreMark/MHz (0.845 of a Cortex-M4's cycles for 0.846) and FreeRTOS on an RP2350 (a yield in 145 for 160)"
+                "measured: rules of dual issue, load-to-use, multiplication and floating point that an RP2350 shows; no cycle table is published; not scored instruction by instruction"
             }
         }
     }
@@ -204,6 +206,9 @@ pub struct Memory {
     /// How long it takes to answer.
     #[serde(default)]
     pub timing: MemoryTiming,
+    /// What is known of its timing; where it is not given, [`Memory::tier`] says.
+    #[serde(default)]
+    pub timing_basis: Option<Tier>,
     /// What it holds before an image is loaded, where the chip comes with it.
     #[serde(default)]
     pub contents: Option<Contents>,

@@ -17,7 +17,7 @@ use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use crate::matrix::{Block, Column, FLOOR, blocks_by_profile, grouped};
-use crate::notes::{Notes, one_line};
+use crate::notes::{Notes, one_line, rests_on};
 use crate::report::{Report, label, of_block};
 use crate::sections::curves;
 use crate::sheet::{Chart, Sheet};
@@ -246,10 +246,10 @@ fn about(block: &Block<'_>) -> String {
     let Some(series) = block.any_series() else { return about + "." };
     let core = one_line(&series.provenance.core);
     let about = format!("{core} at {}. {about}", series.clock);
-    match &series.provenance.timing_model {
-        Some(model) => format!("{about}, timing model {}.", one_line(model)),
-        None => about + ".",
-    }
+    let model = series.provenance.timing_model.as_deref();
+    let model = model.map(|model| format!(", timing model {}", one_line(model)));
+    let basis = rests_on(&series.provenance).map(|basis| format!("; {basis}"));
+    format!("{about}{}{}.", model.unwrap_or_default(), basis.unwrap_or_default())
 }
 
 /// What measures a row of a block again.

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use rtmark_model::{Answer, Series};
 
+use crate::notes::rests_on;
 use crate::report::Report;
 use crate::sheet::{Column, Row, Sheet};
 
@@ -38,7 +39,9 @@ pub fn environment(report: &Report<'_>) -> Sheet {
     let soc = |s: &Series| {
         let (p, clock) = (&s.provenance, s.clock);
         let sha = p.soc_sha256.get(..16).unwrap_or(&p.soc_sha256);
-        Some(format!("{}: {} at {clock}, SHA-256 {sha}\u{2026}", s.key.soc, p.core))
+        let basis = rests_on(p).map(|basis| format!(", {basis}")).unwrap_or_default();
+        let soc = &s.key.soc;
+        Some(format!("{soc}: {} at {clock}{basis}, SHA-256 {sha}\u{2026}", p.core))
     };
     tell("socs", each(&soc));
     tell("report", report.generator.to_owned());

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use rtmark_model::{
     Answer, Backend, Basis, Compiler, Disturbance, Exact, Expected, Failure, FailureKind, Firmware,
     Key, LogSource, MaskRegister, Masked, Overhead, Place, Provenance, Readings, Samples, Series,
-    Span, Suite, Summarised, Unpaired,
+    Span, Suite, Summarised, Tier, TimingBasis, Unpaired,
 };
 use rtmark_units::Hertz;
 
@@ -48,6 +48,11 @@ fn series(kernel: &str, scenario: &str, values: &[u64]) -> Series {
             rtmark: "0.1.0".into(),
             rtmark_sha256: None,
             timing_model: Some("1".into()),
+            timing_basis: Some(TimingBasis {
+                core: Tier::Documented,
+                memory: Tier::Estimated,
+                exceptions: Tier::Measured,
+            }),
             emulator: None,
             soc_sha256: "00".into(),
             core: "cortex-m0plus".into(),
@@ -104,6 +109,10 @@ fn the_table_reads_as_promised() {
         text.starts_with("stm32c031 \u{b7} cortex-m0plus at 48 MHz \u{b7} profile default"),
         "{text}"
     );
+    // Headings are folded.
+    let head = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let basis = "timing: core documented, memory estimated, exceptions measured";
+    assert!(head.contains(basis), "{text}");
     assert!(text.contains("240  4.0\u{d7} 5.00 \u{b5}s"), "{text}");
     assert!(text.contains("first 310 \u{b7} max 250\n"), "{text}");
     assert!(text.contains("1 hit, max 1412\n"), "{text}");

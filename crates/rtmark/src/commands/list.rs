@@ -194,10 +194,16 @@ fn published_entries(catalogue: &Catalogue) -> Result<Vec<Entry>, Trouble> {
 fn socs() -> Result<Vec<Entry>, Trouble> {
     let entry = |file: socs::SocFile| {
         let soc = file.soc;
-        let timing = soc_timing(&soc);
-        let description = format!("{}; timing {timing}", soc.description);
-        entry!(soc.name, description, "core": soc.core.name(), "clock_hz": soc.clock,
-            "timing": timing, "sha256": file.sha256)
+        let (timing, scores) = (soc.timing_basis(), own_scores(&soc));
+        let description = format!("{}; timing: {timing}", soc.description);
+        let rtmark_sim::TimingBasis { core, memory, exceptions } = timing;
+        let basis = serde_json::json!({ "core": core.name(), "memory": memory.name(),
+            "exceptions": exceptions.name() });
+        let mut entry = entry!(soc.name, description, "core": soc.core.name(),
+            "revision": soc.revision.map(|revision| revision.to_string()), "clock_hz": soc.clock,
+            "timing": basis, "scores": scores, "sha256": file.sha256);
+        entry.details = scores;
+        entry
     };
     Ok(socs::builtin()?.into_iter().map(entry).collect())
 }
@@ -222,17 +228,9 @@ fn boards() -> Result<Vec<Entry>, Trouble> {
     Ok(rtmark_runner::boards::builtin()?.into_iter().map(entry).collect())
 }
 
-/// What a soc's cycles rest on: measurements of the chip itself, or its core's tier and what
-/// is told of its memories.
-fn soc_timing(soc: &Soc) -> String {
-    let own: Vec<_> = soc.core.scores().iter().filter(|score| score.chip == soc.name).collect();
-    if !own.is_empty() {
-        return format!("measured: {}", own.into_iter().map(shown).collect::<Vec<_>>().join("; "));
-    }
-    let basis = soc.core.timing_basis();
-    let tier = basis.split(':').next().unwrap_or(basis);
-    let waits = soc.memories.iter().any(|memory| memory.timing.wait_states > 0);
-    format!("{tier} for the core{}", if waits { ", documented for the memories" } else { "" })
+/// What has been measured of a soc itself, if anything has.
+fn own_scores(soc: &Soc) -> Vec<String> {
+    soc.core.scores().iter().filter(|score| score.chip == soc.name).map(shown).collect()
 }
 
 fn shown(score: &Score) -> String {

@@ -19,7 +19,26 @@ fn lists_show_what_there_is() {
     let json = here(&["list", "socs", "--format", "json"]).stdout;
     let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
     assert_eq!(json[0]["core"], "cortex-m0plus");
+    assert_eq!(json[0]["timing"]["core"], "documented");
     assert_eq!(here(&["list", "nothing"]).code, 2);
+}
+
+#[test]
+fn socs_say_what_their_timing_rests_on() {
+    let socs = here(&["list", "socs", "-v"]).stdout;
+    let line = |soc: &str| {
+        let found = socs.lines().find(|line| line.split(' ').next() == Some(soc));
+        found.unwrap_or_else(|| panic!("{soc} in {socs}")).to_owned()
+    };
+    for (soc, basis) in [
+        ("stm32f100", "core measured, memory measured, exceptions measured"),
+        ("stm32f405", "core measured, memory estimated, exceptions documented"),
+        ("mps2-an385", "core measured, memory documented, exceptions measured"),
+        ("rp2040", "core documented, memory estimated, exceptions documented"),
+    ] {
+        assert!(line(soc).ends_with(&format!("timing: {basis}")), "{}", line(soc));
+    }
+    assert!(socs.contains("stm32f100 flash: "), "the chip's own scores: {socs}");
 }
 
 #[test]
