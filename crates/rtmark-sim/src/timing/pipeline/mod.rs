@@ -399,7 +399,7 @@ impl Pipeline {
         loop {
             cycles += 1;
             if cycles > LONGEST_WAIT {
-                return Err(self.stalled(format_args!("{decoding:?} to decode {step:?}")));
+                return Err(self.stalled(format_args!("decode {:?}: {decoding:?}", step.unit)));
             }
             let mut jump = None;
             let mut speculative = None;

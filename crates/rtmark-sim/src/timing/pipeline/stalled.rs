@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Pipeline, READ_FIRST, REFILL};
+use super::{Executing, Pipeline, READ_FIRST, REFILL, Transfer};
 
 /// Words that an instruction transfers at most: VLDM of S0 to S31 (DDI 0403, A7.7.256).
 const MOST_WORDS: u32 = 32;
@@ -36,6 +36,28 @@ impl fmt::Display for Stalled {
     }
 }
 
+/// An instruction in the execute stage, in few words.
+fn told(at: Option<&Executing>) -> String {
+    at.map_or("nothing".to_owned(), |at| {
+        let Executing { step, cycle, issued, arrived, done, .. } = at;
+        let end = if *done { ", done" } else { "" };
+        let unit = step.unit;
+        format!("{unit:?} in cycle {cycle}, {issued} and {arrived} of {} words{end}", step.words)
+    })
+}
+
+/// A transfer on the data bus, in few words.
+fn carried(transfer: Option<&Transfer>) -> String {
+    transfer.map_or(
+        "nothing".to_owned(),
+        |Transfer { bus, store, parts, waits, buffered, .. }| {
+            let kind = if *store { "store" } else { "load" };
+            let end = if *buffered { ", buffered" } else { "" };
+            format!("{kind} on {bus:?}, {parts} parts more, {waits} waits{end}")
+        },
+    )
+}
+
 impl Pipeline {
     /// How it stands, as an error. `waiting` is what it was to do.
     #[cold]
@@ -44,10 +66,13 @@ impl Pipeline {
         let Self { data_address, data_data, register, buffers, .. } = self;
         Stalled {
             state: format!(
-                "{waiting}; execute {main:?}, behind it {piped:?}; \
-                 {head} + {queue} halfwords fetched, {aim:?}; \
-                 instruction bus {fetch_address:?} then {fetch_data:?}, register {register:?}; \
-                 data bus {data_address:?} then {data_data:?}; write buffer {}",
+                "{waiting}; execute: {}, behind it {}; fetched: {head} + {queue} halfwords, {aim:?}; \
+                 instruction bus: {fetch_address:?} then {fetch_data:?}, register {register:?}; \
+                 data bus: {} then {}; write buffer {}",
+                told(main.as_ref()),
+                told(piped.as_ref()),
+                carried(data_address.as_ref()),
+                carried(data_data.as_ref()),
                 if *buffers { "on" } else { "off" },
             ),
         }
@@ -67,7 +92,8 @@ mod tests {
             .advance(0x100, &Step::default(), Condition::None, false, 0)
             .expect_err("nothing can enter");
         let text = stalled.to_string();
-        for part in ["decode", "execute None", "0 + 0 halfwords", "instruction bus", "data bus"] {
+        for part in ["decode", "execute: nothing", "0 + 0 halfwords", "instruction bus", "data bus"]
+        {
             assert!(text.contains(part), "{part}: {text}");
         }
     }
