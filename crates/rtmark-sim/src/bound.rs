@@ -155,6 +155,16 @@ mod tests {
         }
     }
 
+    /// What timing model 7 printed for Embassy's queue.send.immediate and for the first sample of
+    /// RTIC's queue.handover, built with `--opt 2`.
+    #[test]
+    fn figures_that_were_printed_once_are_refused() {
+        let bound = Bound::of(&soc("stm32f405"));
+        assert!(bound.excess(&taken(19_649, 49)).is_some());
+        assert!(bound.excess(&taken(135_643, 338)).is_some());
+        assert_eq!(bound.excess(&taken(585, 347)), None);
+    }
+
     #[test]
     fn what_a_core_can_take_is_accepted() {
         let bound = Bound::of(&soc("stm32f405"));

@@ -106,6 +106,8 @@ fn costs(
     if stores == Stores::Unbuffered {
         firmware.store(ACTLR, 2);
     }
+    // The table that TBB reads.
+    firmware.store(RAM + 0x200, 0);
     firmware.set(0, RAM + 0x100).set(1, 0).set(6, 0).set(7, RAM + 0x201);
     if !(firmware.here().is_multiple_of(4) ^ (place == Place::Second)) {
         firmware.nops(1);

@@ -341,7 +341,8 @@ impl Bench<'_> {
             let path = subject.path(&wish)?;
             let cancelled = AtomicBool::new(false);
             let control = Control { cancelled: &cancelled, share: Share::WHOLE, budget: u64::MAX };
-            let findings = search(&path, &control, Findings::default(), |_| {});
+            let findings = search(&path, &control, Findings::default(), |_| {})
+                .map_err(|error| subject.mistaken(&error))?;
             let of = |aspect| {
                 let found = findings.aspect(aspect)?;
                 Some((Latencies::least(found)?, Latencies::worst(found)?.cycles))
