@@ -105,7 +105,7 @@ impl CoreKind {
                 "measured: a model of its pipeline, scored on silicon; floating point after the manual (DDI 0439)"
             }
             Self::CortexM33 => {
-                "estimated: no cycle table is published; after Arm's description of the pipeline, without dual issue; checked against published interrupt latency (12 of 12 cycles), CoreMark/MHz (0.845 of a Cortex-M4's cycles for 0.846) and FreeRTOS on an RP2350 (a yield in 145 for 160)"
+                "measured rules: no cycle table is published; what others measured on an RP2350, each rule with loops that show it; divisions and exceptions estimated; beside published interrupt latency (12 of 12 cycles), CoreMark/MHz (0.837 of a Cortex-M4's cycles for 0.846) and FreeRTOS on an RP2350 (a yield in 158 for 160)"
             }
         }
     }
