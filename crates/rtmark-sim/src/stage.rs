@@ -1,9 +1,10 @@
-//! The pipeline of a core that is modelled cycle by cycle, as the machine drives it.
+//! The pipeline of a core that is modelled by more than a table, as the machine drives it.
 //!
 //! Instructions enter the execute stage one after the other, and what each costs is known
 //! when the next one enters ([`crate::timing::pace`]). Here the machine tells what only
 //! execution shows: conditions, waits of memories, accesses in parts, slow operations,
-//! and when the pipeline runs empty or begins anew. Other cores pass by.
+//! and when the pipeline runs empty or begins anew. A model without buses is told conditions
+//! and jumps alone. Other cores pass by.
 
 use rtmark_units::Cycles;
 

@@ -1,36 +1,60 @@
-//! Cortex-M33: a small table of costs. Estimated throughout.
+//! Cortex-M33: instructions are issued in their order, now and then two in a cycle, and some
+//! results come late.
 //!
-//! Arm publishes no instruction timings for it (100230 has none). What the rules rest on:
+//! Arm publishes no instruction timings for it (100230 has none). These rules were measured on an
+//! RP2350 (r1p0) by others: jnk0le/random, "pipeline cycle test", `doc/cortex_m33.md`. Each is a
+//! section of loops in `tests/it/timing/cortex-m33.txt`, and stands here where it is made of:
 //!
-//! - simple instructions, branches and the addresses of loads are done in the second
-//!   of three stages, one earlier than in the Cortex-M4 (Arm's presentation of the
-//!   core, as told by Elektronik 2016, "Cortex-M23 und -M33"): so a load takes one
-//!   cycle, and a branch to a register no more than one to a label;
-//! - 12 cycles from an interrupt to its handler, as published for it; what else there
-//!   is to exceptions, and the floating-point unit, are the Cortex-M4's (DDI 0439);
-//! - 4.02 CoreMark/MHz where the Cortex-M4 has 3.40 (Arm's pages of both cores): 0.846 of its
-//!   cycles.
+//! | rule | here |
+//! |---|---|
+//! | two 16-bit instructions go together if the second is NOP, IT or a branch | [`takes`], [`second`] |
+//! | a taken branch takes 2 cycles, 1 in the second slot, unless the first sets flags | [`REFILL`], `Issue::issue_second` |
+//! | load to use 2; to the data of a store and to an accumulator 1 | [`describe`], `Issue::comes_late_for` |
+//! | shifted operands and constants, extend-and-add, products, DSP: a result one cycle late; sums of products take it in time | [`calculation`], [`multiplication`] |
+//! | MULS and flag-setting shifted constants 2 | the same |
+//! | flags of a shifted register a cycle late | `Flags::SetLate` |
+//! | skipped in an IT block: a NOP | `Instruction::skipped` |
+//! | several registers: one cycle each | [`list`], [`describe`], [`float`] |
+//! | floating point: latencies, VFMA that holds the unit for 2 cycles, operands a cycle late | [`float`], `Issue::issue_first` |
+//! | VMOV between core and floating-point registers | [`transfer`] |
+//! | POP {pc} against POP {lr} and BX LR | [`REFILL_LOADED`] |
 //!
-//! What comes of it, beside what is published:
+//! What nobody has told:
+//!
+//! - divisions, VDIV, VSQRT, exclusives, special registers, barriers and TBB take as long as in
+//!   the Cortex-M4 (DDI 0439), and their results are there with the next instruction;
+//! - loads of the program counter are taken to lead there as POP does; the last register of a list
+//!   and of a pair to be as late as that of a single load;
+//! - of two NOPs none is taken to go along with the other, of a skipped instruction its encoding
+//!   to decide on pairs, and neither NOP, IT nor a branch to go along with a branch;
+//! - the second of a pair is taken to have been fetched, wherever it stands;
+//! - unaligned accesses are taken to cost nothing, and flags of a VCMP to be there for VMRS;
+//! - 12 cycles from an interrupt to its handler, as published for it; what else there is to
+//!   exceptions is the Cortex-M4's. An exception that comes between two instructions that go
+//!   together waits for the end of the first.
+//!
+//! One anomaly that was seen is left out: LDM and STM between a POP {lr} and its BX LR may cost a
+//! few cycles more.
+//!
+//! What comes of it, beside what is published, to which nothing here is tuned:
 //!
 //! | | published | here |
 //! |---|---|---|
 //! | interrupt to handler, memories without wait states | 12 cycles | 12 (`tests/it/exceptions.rs`) |
-//! | cycles for those of a Cortex-M4 | 0.846, CoreMark | 0.845, the bench's `integer.mixed` |
-//! | FreeRTOS on an RP2350, 150 MHz: yield to another thread | 160 cycles | 145, `thread.yield` |
-//! | the same: semaphore given, its thread runs | 367 | 444, `semaphore.give.wake+ctx` |
-//! | the same: semaphore given, nobody waits | 98 | 139, `semaphore.give.immediate` |
-//! | the same: semaphore taken | 94 | 112, `semaphore.take.immediate` |
+//! | cycles for those of a Cortex-M4 | 0.846, CoreMark | 0.837, the bench's `integer.mixed` |
+//! | FreeRTOS on an RP2350, 150 MHz: yield to another thread | 160 cycles | 158, `thread.yield` |
+//! | the same: semaphore given, its thread runs | 367 | 478, `semaphore.give.wake+ctx` |
+//! | the same: semaphore given, nobody waits | 98 | 152, `semaphore.give.immediate` |
+//! | the same: semaphore taken | 94 | 122, `semaphore.take.immediate` |
 //! | the same: interrupt latency | 21 | 12, `isr.entry` |
 //!
-//! The second is the same bytes on the models of both cores, as CoreMark's two figures are not.
+//! The second is the same bytes on the models of both cores, as CoreMark's two figures (4.02 and
+//! 3.40 per MHz, Arm's pages of both cores) are not: a build for the Cortex-M4, without wait states;
+//! of a build for the Cortex-M33 it is 0.859.
 //! The others are a report of rtos-benchmark (`data/published.toml`) beside rtmark's scenarios on
 //! the soc `rp2350`, FreeRTOS 11.2 by its port ARM_CM33_NTZ, medians of warm caches: another
 //! version, compiler and span, and how the report's was configured is not known. Its latency ends
 //! with a reading of a clock in the handler; `isr.entry` ends with the handler's first instruction.
-//!
-//! Two 16-bit instructions now and then go together (dual issue), and a load's result can be late
-//! for the next instruction; Arm publishes no rule for either, and neither is modelled.
 
 use super::issue::{Adds, Flags, Float, Instruction, Leads, Second, Source, Takes};
 use super::{Describe, Rules, cortex_m3, cortex_m4};

@@ -127,7 +127,7 @@ fn lists_and_divisions_hold_no_interrupt_up() {
         (C::CortexM33, PUSH, row(12, 8, &[])),
         (C::CortexM33, LDM, row(12, 7, &[])),
         (C::CortexM33, LDM_BASE, row(12, 8, &[])),
-        (C::CortexM33, POP_PC, row(12, 7, &[14, 13, 12])),
+        (C::CortexM33, POP_PC, row(12, 7, &[15, 14, 13, 12])),
         (C::CortexM33, UDIV, row(12, 10, &[])),
         (C::CortexM33, VLDM, row(12, 8, &[])),
         (C::CortexM33, VPUSH, row(12, 8, &[])),

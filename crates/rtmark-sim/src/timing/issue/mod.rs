@@ -119,15 +119,16 @@ impl Issue {
         fits && instruction.reads & self.unready == 0
     }
 
-    /// It goes along with the last cycle of the one in the first slot.
+    /// It goes along with the last cycle of the one in the first slot. A branch takes no cycle of
+    /// its own then; where it leads away behind what sets flags, what it leads to comes a cycle
+    /// later.
     fn issue_second(&mut self, instruction: &Instruction, is_conditional: bool) -> u8 {
         let cycles = self.next.saturating_sub(1);
         self.pass(cycles);
         self.next = 1;
-        let waits_for_flags = u8::from(self.sets_flags);
         self.refill = self.refill_behind(instruction.leads, is_conditional);
-        if self.refill > 0 {
-            self.refill = self.refill.max(1 + waits_for_flags);
+        if self.sets_flags && self.refill > 0 {
+            self.refill = self.refill.max(2);
         }
         (self.takes, self.unready) = (Takes::Nothing, 0);
         (self.sets_flags, self.is_second) = (false, true);
@@ -138,14 +139,18 @@ impl Issue {
         let branches = matches!(instruction.leads, Leads::ByFlags(_))
             || instruction.second == Second::BranchOrIt;
         let mut at = self.next;
+        // Load to use, and whatever else the third stage does: a cycle late.
         if self.comes_late_for(instruction) {
             at += 1;
         }
+        // A branch leads on before its flags are there.
         if instruction.reads_carry || is_conditional && !branches {
             at = at.max(self.flags);
         }
         let mut float_begins = at;
         if let Some(float) = &instruction.float {
+            // It may be issued a cycle before an operand is there, and waits for it then in the
+            // unit, which takes nothing else meanwhile.
             let operands = self.registers.ready(float.operands);
             at = at
                 .max(self.float)
@@ -183,7 +188,9 @@ impl Issue {
         at
     }
 
-    /// Whether an instruction reads what is one cycle late.
+    /// Whether an instruction reads what is one cycle late. A product takes what is added to it
+    /// from a load or another sum in time; what is extended and added to only from a sum; what is
+    /// moved to the floating-point unit may come from anywhere but memory.
     const fn comes_late_for(&self, instruction: &Instruction) -> bool {
         let Instruction { reads, moved, addend, adds, .. } = *instruction;
         let mut needed = reads;
@@ -199,7 +206,9 @@ impl Issue {
         self.late & needed != 0
     }
 
-    /// Cycles without an instruction where one leads away that is issued now.
+    /// Cycles without an instruction where one leads away that is issued now. What flags lead to
+    /// is issued two cycles after these are there, at the earliest: those of the instruction before
+    /// are there when a branch is issued in a cycle of its own.
     fn refill_behind(&self, leads: Leads, is_conditional: bool) -> u8 {
         let by_flags = |refill: u8| refill.max((self.flags + 2).saturating_sub(self.next));
         match leads {

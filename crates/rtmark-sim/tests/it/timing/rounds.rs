@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 use rtmark_sim::{CoreKind, Cycles, Instruction, Machine, Observer, Register, Stop};
 
 use super::{Case, START, parse};
-use crate::support::{self, RAM, Random, soc};
+use crate::support::{self, BX_LR, Firmware, RAM, Random, soc};
 
 const BKPT: u16 = 0xBE00;
 
@@ -173,4 +173,39 @@ fn of_two_instructions_one_takes_a_cycle_and_none_takes_many() {
         executed += bounds.executed;
     }
     assert!(executed > 50_000, "too few instructions to tell: {executed}");
+}
+
+#[test]
+fn an_exception_between_two_that_go_together_waits_for_the_first() {
+    let latency = |behind: &[u16]| {
+        let mut firmware = Firmware::new();
+        // An interrupt that is pending is enabled by what may take a second one along: str r1, [r0]
+        firmware.set(0, support::NVIC_ISER).set(1, 1).op(&[0x46C0, 0x46C0]);
+        firmware.mark("store").op(&[0x6001]).mark("behind").op(behind).forever();
+        firmware.handler(16).mark("handler").op(&[BX_LR]);
+        let mut running = firmware.on(CoreKind::CortexM33);
+        running.machine.pend_interrupt(0, Cycles(0));
+        running.run(200);
+        assert_eq!(running.names(), ["store", "handler", "behind"]);
+        running.cycle("handler") - running.cycle("store")
+    };
+    // Its own cycle, and 12 until the handler begins (see `exceptions.rs`).
+    let alone = latency(&[0x46C0]); // mov r8, r8
+    assert_eq!(alone, 13);
+    assert_eq!(latency(&[support::NOP]), alone);
+    assert_eq!(latency(&[0xE7FF]), alone); // b to the next one
+}
+
+#[test]
+fn behind_sleep_the_next_instruction_is_issued_as_ever() {
+    let mut firmware = Firmware::new();
+    firmware.enable(1).set(0, RAM + 0x200).op(&[support::CPSID_I, support::WFI]);
+    // ldm.w r0, {r1-r4}: four cycles
+    firmware.mark("list").op(&[0xE890, 0x001E]).mark("behind").op(&[0x46C0]).forever();
+    firmware.handler(16).op(&[BX_LR]);
+    let mut running = firmware.on(CoreKind::CortexM33);
+    running.machine.pend_interrupt(0, Cycles(150));
+    running.run(300);
+    assert_eq!(running.cycle("list"), 150);
+    assert_eq!(running.cycle("behind"), 154);
 }
