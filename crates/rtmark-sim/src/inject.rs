@@ -8,7 +8,7 @@
 
 use rtmark_units::Cycles;
 
-use crate::isa::Op;
+use crate::isa::{Group, Op};
 use crate::machine::Machine;
 use crate::nvic::{FIRST_INTERRUPT, Masks};
 use crate::observe::{Access, AccessKind};
@@ -62,8 +62,11 @@ pub(crate) enum Trial {
     #[default]
     No,
     Goes,
-    /// It came to where it could not have been taken back, and has gone no further.
+    /// It came to where it could not have been taken back, and has gone no further: the states of
+    /// the pipeline are to be numbered anew.
     Failed,
+    /// The same, since an instruction has trapped.
+    Trapped,
 }
 
 /// What trying an entry out has shown.
@@ -222,8 +225,11 @@ impl Machine {
         // A return from an exception could not be taken back: it is one that loads the program
         // counter last of all.
         let may_return = self.cpu.ipsr != 0 && slot.imm & 1 << 15 != 0;
-        let clear =
-            !self.is_unclear(exception, next, lowest) && slot.op != Op::Watch && !may_return;
+        // Registers that exception entry has left to be saved are saved far from here.
+        let group = slot.unguarded().op.group();
+        let saves = matches!(group, Group::FloatMemory | Group::FloatDivide) && !self.has_live_fp();
+        let is_plain = slot.op != Op::Watch && !may_return && !saves;
+        let clear = is_plain && !self.is_unclear(exception, next, lowest);
         let stack = if clear { self.copy_words(lowest, LONGEST_FRAME + MOST_WORDS) } else { None };
         let accessed = match self.next_access() {
             None => Some((lowest, Vec::new())),
@@ -391,14 +397,14 @@ impl Kept {
         machine.exclusive = self.exclusive;
         machine.event = self.event;
         machine.bus.code_writes = self.code_writes;
-        let went = std::mem::take(&mut machine.trial) == Trial::Goes;
-        if !went {
+        let trial = std::mem::take(&mut machine.trial);
+        if trial == Trial::Failed {
             machine.renew_pace();
         }
         if machine.failed.is_some() {
             machine.attend_soon();
         }
-        went
+        trial == Trial::Goes
     }
 }
 

@@ -14,6 +14,7 @@ use crate::code::{Flash, PAGE_BYTES, Page};
 use crate::cpu::after_it;
 use crate::exec::{Ending, Flow, Trap};
 use crate::give_way::Stand;
+use crate::inject::Trial;
 use crate::isa::{Op, Slot};
 use crate::machine::{Machine, NOT_FETCHED, Progress, Sleep};
 use crate::nvic::{Masks, SYSTICK};
@@ -103,8 +104,8 @@ impl Machine {
         }
     }
 
-    /// Executes from one page, and from those of flash to which that leads, until the program
-    /// leaves them or something else is due.
+    /// Executes from one page, and if that is of flash from those to which it leads, until the
+    /// program leaves them or something else is due.
     #[inline(always)]
     fn run_in_pages<'a, const PIPELINED: bool>(
         &mut self,
@@ -115,13 +116,15 @@ impl Machine {
         if let Some(place) = self.bus.code_place(self.cpu.pc) {
             self.lines.approach(place.memory);
         }
+        // From RAM nothing leads on to flash, which is another memory to fetch from.
+        let is_in_flash = flash.page(self.cpu.pc).is_some();
         let mut at = Pass::from(self.progress());
         // ITSTATE before the next block.
         let mut it = 0;
         while at.from.cycles < self.deadline {
             let pc = at.from.pc;
             if pc.wrapping_sub(base) >= PAGE_BYTES {
-                let Some(next) = flash.page(pc) else { break };
+                let Some(next) = flash.page(pc).filter(|_| is_in_flash) else { break };
                 if !self.may_execute_page(pc) {
                     break;
                 }
@@ -420,6 +423,10 @@ impl Machine {
     /// Ends an instruction that did not simply complete.
     #[inline(never)]
     pub(crate) fn end_trapped(&mut self, trap: Trap, pc: u32, slot: Slot) -> Result<(), Stop> {
+        if self.trial != Trial::No {
+            self.trial = Trial::Trapped;
+            return Ok(());
+        }
         match trap {
             Trap::Watched => {
                 let slot = self.pass_watch(pc);

@@ -347,3 +347,27 @@ fn lists_of_no_registers_take_no_longer() {
         }
     }
 }
+
+/// Flash makes the core wait again behind the return from a function in RAM.
+#[test]
+fn flash_is_waited_for_behind_calls_of_ram() {
+    for &core in CoreKind::ALL {
+        for timing in timings() {
+            let mut soc = soc(core);
+            soc.memories[0].timing = timing;
+            let mut firmware = Firmware::new();
+            firmware.set(2, RAM + 0x101).op(&[0x2432]); // movs r4, #50
+            let top = firmware.here();
+            // blx r2; adds r3, #1, over some lines; subs r4, #1; bne
+            firmware.op(&[0x4790]).op(&[0x3301; 20]).op(&[0x3C01]);
+            let back = (i64::from(top) - i64::from(firmware.here()) - 4) / 2;
+            firmware.op(&[0xD100 | back as u16 & 0xFF]).forever();
+            let mut machine = firmware.on_soc(&soc).machine;
+            machine.poke(RAM + 0x100, &[0x01, 0x31, 0x70, 0x47]).expect("RAM"); // adds r1, #1; bx lr
+            let mut observed = machine.clone();
+            machine.run(Cycles(3_000));
+            observed.run_observed(Cycles(3_000), &mut Nobody);
+            assert_same(&machine, &observed, &format!("{core} {timing:?}"));
+        }
+    }
+}

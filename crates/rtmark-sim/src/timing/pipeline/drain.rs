@@ -23,7 +23,8 @@ impl Pipeline {
             let asks = pipeline.execute.newest().is_some_and(|it| it.has_more());
             pipeline.data_port.address.is_none() && !asks
         };
-        later.run_until(begins, "an address is to go out on the data bus")
+        let cycles = later.run_until(begins, "an address is to go out on the data bus")?;
+        Ok(cycles.max(1))
     }
 
     fn run_until(

@@ -1,100 +1,24 @@
-//! Programs by chance: nested loops that call functions, with everything in them that a block
-//! of prepared code might get wrong. They run from flash of any kind or from RAM, where they
-//! write over their own code, among exceptions whose handlers change the flags of what they
-//! interrupt.
+//! What a program by chance consists of.
 
-use rtmark_sim::{CoreKind, Cycles, FaultPolicy, Machine, MemoryTiming, Register};
+use rtmark_sim::CoreKind;
 
 use super::{
-    BX_LR, CPACR, CPSID_I, CPSIE_I, DEMCR, FOREVER, ICSR, NOP, NVIC_IPR, NVIC_ISER, NVIC_ISPR, RAM,
-    Random, SEV, SHPR2, SHPR3, STACK, SYST_CSR, SYST_CVR, SYST_RVR, WFE, WFI,
+    APSR, AT_CLOCK, AT_ICSR, AT_ISPR, AT_OVERWRITTEN, AT_PENDSV, BASEPRI, BASEPRI_MAX, CONTROL,
+    Contents, FAULTMASK, MSP, PRIMASK, PSP, Rounds,
 };
-
-/// What a program may contain besides arithmetic, loads and stores, branches and calls.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Contents {
-    /// Nothing else.
-    Plain,
-    /// Reads and writes of special registers, masks, privilege, the other stack, exceptions
-    /// that it asks for, faults, sleep, and writes over its own code.
-    Everything,
-}
-
-/// How often the loops of a program go round, at most.
-#[derive(Clone, Copy, Debug)]
-pub struct Rounds {
-    pub outer: u16,
-    pub inner: u16,
-}
-
-/// So that little is known of the code yet, and so that its commonest ways are.
-pub const FEW: Rounds = Rounds { outer: 5, inner: 40 };
-pub const MANY: Rounds = Rounds { outer: 255, inner: 60 };
-
-/// Where the handlers are, what they count, the code that is written over, and the other stack.
-const HANDLER: u32 = 0x180;
-const FAULT_HANDLER: u32 = 0x1C0;
-const CALL_HANDLER: u32 = 0x200;
-const COUNTER: u32 = RAM + 0x80;
-const DATA: u32 = RAM + 0x100;
-const OVERWRITTEN: u32 = RAM + 0x800;
-const CODE_IN_RAM: u32 = RAM + 0x1000;
-const PROCESS_STACK: u32 = RAM + 0x3400;
-/// Words at R7, by their numbers.
-const TABLE: u32 = 0x240;
-const AT_ICSR: u16 = 0;
-const AT_PENDSV: u16 = 1;
-const AT_ISPR: u16 = 2;
-const AT_CLOCK: u16 = 3;
-const AT_OVERWRITTEN: u16 = 4;
-const CODE_IN_FLASH: u32 = 0x280;
-
-/// An interrupt that no program asks for, for those that try one out.
-pub const SPARE_INTERRUPT: u16 = 20;
-
-const APSR: u16 = 0;
-const MSP: u16 = 8;
-const PSP: u16 = 9;
-const PRIMASK: u16 = 16;
-const BASEPRI: u16 = 17;
-const BASEPRI_MAX: u16 = 18;
-const FAULTMASK: u16 = 19;
-const CONTROL: u16 = 20;
-
-/// What enters and leaves handlers: r0 becomes the frame.
-const FIND_FRAME: &[u16] = &[
-    0x4670, 0x2104, 0x4208, // mov r0, lr; movs r1, #4; tst r0, r1
-    0xD102, // bne: the process stack
-    0xF3EF, 0x8008, 0xE001, // mrs r0, msp; b
-    0xF3EF, 0x8009, // mrs r0, psp
-];
-
-/// How slow flash is: not at all, with few or many kept lines, with a read buffer, without even
-/// that, with a cache.
-pub fn timings() -> [MemoryTiming; 7] {
-    let slow = MemoryTiming { wait_states: 3, line_bytes: 8, ..MemoryTiming::default() };
-    [
-        MemoryTiming::default(),
-        MemoryTiming { prefetch: true, instruction_lines: 2, ..slow },
-        MemoryTiming { prefetch: true, instruction_lines: 4, data_lines: 1, ..slow },
-        MemoryTiming { prefetch: true, instruction_lines: 64, line_bytes: 16, ..slow },
-        slow,
-        MemoryTiming { line_buffer: false, line_bytes: 4, ..slow },
-        MemoryTiming { cache_lines: 8, cache_ways: 2, ..slow },
-    ]
-}
+use crate::support::{BX_LR, CPSID_I, CPSIE_I, FOREVER, NOP, RAM, Random, SEV, WFE, WFI};
 
 /// A program in the making: halfwords from an address on.
-struct Code {
-    random: Random,
-    core: CoreKind,
-    contents: Contents,
-    base: u32,
-    halves: Vec<u16>,
+pub struct Code {
+    pub random: Random,
+    pub core: CoreKind,
+    pub contents: Contents,
+    pub base: u32,
+    pub halves: Vec<u16>,
     /// Where its functions begin.
-    functions: Vec<i32>,
+    pub functions: Vec<i32>,
     /// Whether it is in a function that returns by a link register that nothing has saved.
-    is_leaf: bool,
+    pub is_leaf: bool,
 }
 
 impl Code {
@@ -239,7 +163,20 @@ impl Code {
             6 => self.push(&[SEV]),
             7 => self.push(&[0xDF00]), // svc #0
             8 => self.push(&[0xDE00]), // udf #0
+            9 if self.chance(4) => self.anywhere(),
             _ => self.plain(),
+        }
+    }
+
+    /// A load or store of a word or of several where a register leads, which may be nowhere.
+    fn anywhere(&mut self) {
+        let (d, n) = (self.random.half(4), self.random.half(4));
+        match self.random.below(4) {
+            0 => self.push(&[0x6800 | n << 3 | d]), // ldr d, [n]
+            1 => self.push(&[0x6000 | n << 3 | d]), // str d, [n]
+            _ if !self.is_mainline() => self.push(&[0x8800 | n << 3 | d]), // ldrh d, [n]
+            2 => self.push(&[0xE890 | n, 0xC]),     // ldm.w n, {r2, r3}
+            _ => self.push(&[0xE880 | n, 0x5]),     // stm.w n, {r0, r2}
         }
     }
 
@@ -303,7 +240,7 @@ impl Code {
             5 => self.load_and(&[(2, AT_ISPR)], &[0x2300 | 1 << bit, 0x6013]),
             6 => self.load_and(&[(2, AT_CLOCK)], &[0x6813, 0x6033 | k << 6]),
             7 => self.unprivileged(),
-            8 => self.overwrite_function(),
+            8 => self.call_ram(),
             9 if self.is_in_ram() => self.overwrite_own(),
             10 => self.push(&[SEV]),
             11 => {
@@ -374,20 +311,23 @@ impl Code {
         self.push(&[0x2300, 0xF383, 0x8800 | CONTROL, 0xF3BF, 0x8F6F]);
     }
 
-    /// Another condition or operand for the function in RAM, which is called then.
-    fn overwrite_function(&mut self) {
+    /// A call of the function in RAM, perhaps with another condition or operand than before.
+    fn call_ram(&mut self) {
         if self.is_leaf {
             return self.plain();
         }
-        self.load_and(&[(2, AT_OVERWRITTEN)], &[0x3A01]); // without the Thumb bit
-        if self.is_mainline() {
-            // The condition is the inner loop's count: any even one, AL too.
-            self.push(&[0x016B, 0x3308, 0x7013]); // lsls r3, r5, #5; adds r3, #8; strb r3, [r2]
-        } else {
-            self.push(&[0x7015]); // strb r5, [r2]
-        }
         if self.chance(2) {
-            self.push(&[0xF3BF, 0x8F4F, 0xF3BF, 0x8F6F]);
+            self.load_and(&[(2, AT_OVERWRITTEN)], &[0x3A01]); // without the Thumb bit
+            if self.is_mainline() {
+                // The condition is the inner loop's count: any even one, AL too.
+                // lsls r3, r5, #5; adds r3, #8; strb r3, [r2]
+                self.push(&[0x016B, 0x3308, 0x7013]);
+            } else {
+                self.push(&[0x7015]); // strb r5, [r2]
+            }
+            if self.chance(2) {
+                self.push(&[0xF3BF, 0x8F4F, 0xF3BF, 0x8F6F]);
+            }
         }
         self.load_and(&[(2, AT_OVERWRITTEN)], &[0x4790]); // blx r2
     }
@@ -447,7 +387,7 @@ impl Code {
     }
 
     /// Functions and, behind them, loops that may call them; answers where those begin.
-    fn program(&mut self, rounds: Rounds) -> u32 {
+    pub fn program(&mut self, rounds: Rounds) -> u32 {
         self.write_functions();
         // So that pages end in other places.
         for _ in 0..self.random.below(80) {
@@ -472,115 +412,4 @@ impl Code {
         self.push(&[FOREVER]);
         start as u32 * 2
     }
-}
-
-fn bytes(halves: &[u16]) -> Vec<u8> {
-    halves.iter().flat_map(|half| half.to_le_bytes()).collect()
-}
-
-/// Handlers that count, change the flags of what they interrupt, go on behind what faults, and
-/// give privilege back.
-fn write_handlers(machine: &mut Machine, core: CoreKind) {
-    // r1: the status; its flags are changed by the exception's number.
-    let flags = [0x69C1, 0xF3EF, 0x8205, 0x0712, 0x4051, 0x61C1];
-    // ldr r3, =COUNTER; ldr r1, [r3]; adds r1, #1; str r1, [r3]; bx lr
-    let count = [0x4B02, 0x6819, 0x3101, 0x6019, BX_LR];
-    let mut handler = [FIND_FRAME, &flags].concat();
-    if handler.len() % 2 == 1 {
-        handler.push(NOP);
-    }
-    handler.extend(count);
-    handler.push(NOP);
-    handler.extend([COUNTER as u16, (COUNTER >> 16) as u16]);
-    // ldr r1, [r0, #24]; adds r1, #2; str; nothing masked, privileged
-    let on = [0x6981, 0x3102, 0x6181, 0x2100, 0xF381, 0x8800 | CONTROL, CPSIE_I];
-    let unmask: &[u16] = if core.is_mainline() { &[0xF381, 0x8800 | BASEPRI] } else { &[] };
-    let fault = [FIND_FRAME, &on, unmask, &[BX_LR]].concat();
-    let call = [0x2000, 0xF380, 0x8800 | CONTROL, 0xF3BF, 0x8F6F, BX_LR];
-    for (at, code) in [(HANDLER, &handler[..]), (FAULT_HANDLER, &fault), (CALL_HANDLER, &call)] {
-        machine.poke(at, &bytes(code)).expect("flash");
-    }
-    for exception in 1..64 {
-        let handler = match exception {
-            3..=7 => FAULT_HANDLER,
-            11 => CALL_HANDLER,
-            _ => HANDLER,
-        };
-        machine.poke(4 * exception, &(handler | 1).to_le_bytes()).expect("flash");
-    }
-}
-
-/// Memory, registers and units as a program wants them.
-fn prepare(machine: &mut Machine, random: &mut Random, core: CoreKind, rounds: Rounds) {
-    let clock = if core.is_mainline() { 0xE000_1004 } else { SYST_CVR };
-    let words = [ICSR, 1 << 28, NVIC_ISPR, clock, OVERWRITTEN | 1, random.word(), 7, 0x8000_0001];
-    for (at, word) in (0..).zip(words) {
-        machine.poke_word(TABLE + 4 * at, word).expect("flash");
-    }
-    machine.reset().expect("vectors");
-    // it; adds.n r0, #1; eors r1, r0; bx lr
-    let function: &[u16] =
-        if core.is_mainline() { &[0xBF08, 0x3001, 0x4041, BX_LR] } else { &[0x2000, BX_LR] };
-    machine.poke(OVERWRITTEN, &bytes(function)).expect("RAM");
-    machine.poke_word(COUNTER, 0).expect("RAM");
-    for at in 0..64 {
-        machine.poke_word(DATA + 4 * at, random.word()).expect("RAM");
-    }
-    for register in 0..4 {
-        machine.set_register(Register::R(register), random.word());
-    }
-    machine.set_register(Register::R(6), DATA);
-    machine.set_register(Register::R(7), TABLE);
-    machine.set_register(Register::Psp, PROCESS_STACK);
-    let mut store = |address, value| machine.store_word(address, value).expect("a register");
-    store(NVIC_ISER, 0xFF);
-    for at in 0..2 {
-        store(NVIC_IPR + 4 * at, random.word());
-    }
-    store(SHPR2, random.word() & 0xC000_0000);
-    store(SHPR3, random.word() & 0xC0C0_0000);
-    if core.is_mainline() {
-        // The cycle counter, in the place of which others have SysTick's.
-        store(DEMCR, 1 << 24);
-        store(0xE000_1000, 1);
-    }
-    if core.has_fpu() {
-        store(CPACR, 0x00F0_0000);
-    }
-    store(SYST_RVR, [60, 1000, 30_000][random.below(3) as usize] + random.below(1000));
-    store(SYST_CVR, 0);
-    store(SYST_CSR, 7);
-    for interrupt in 0..8 {
-        let at = random.below(100 * u32::from(rounds.outer));
-        machine.pend_interrupt(interrupt, Cycles(at.into()));
-    }
-}
-
-/// A machine before such a program.
-pub fn machine(
-    core: CoreKind,
-    timing: MemoryTiming,
-    seed: u64,
-    rounds: Rounds,
-    contents: Contents,
-) -> Machine {
-    let mut soc = super::soc(core);
-    soc.memories[0].timing = timing;
-    let mut random = Random::new(seed);
-    let in_ram = contents == Contents::Everything && seed % 4 == 3;
-    let place = if in_ram { CODE_IN_RAM } else { CODE_IN_FLASH };
-    let base = place + 4 * random.below(32);
-    let (halves, functions, is_leaf) = (Vec::new(), Vec::new(), false);
-    let mut code = Code { random, core, contents, base, halves, functions, is_leaf };
-    let start = base + code.program(rounds);
-    let Code { halves, mut random, .. } = code;
-    let mut machine = Machine::new(&soc);
-    machine.set_fault_policy(FaultPolicy::Deliver);
-    machine.poke(0, &STACK.to_le_bytes()).expect("flash");
-    write_handlers(&mut machine, core);
-    prepare(&mut machine, &mut random, core, rounds);
-    assert!(machine.arm_interrupt(SPARE_INTERRUPT, random.word() as u8));
-    machine.poke(base, &bytes(&halves)).expect("it fits");
-    machine.set_register(Register::Pc, start);
-    machine
 }
