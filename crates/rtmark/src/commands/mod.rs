@@ -56,7 +56,9 @@ mod tests {
         let trouble = mistaken(&error, &image, &[]);
         assert_eq!(trouble.exit, Exit::Internal);
         let shown = format!("{:?}", miette::Report::new(trouble));
-        let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+        // Long lines are broken, and drawn beside a bar.
+        let words = shown.split_whitespace().filter(|word| *word != "│");
+        let shown = words.collect::<Vec<_>>().join(" ");
         for part in ["internal error", "0x08000124", "str.w r1, [r0, #1]", "cycle 1234"] {
             assert!(shown.contains(part), "{part}: {shown}");
         }
