@@ -71,7 +71,7 @@ fn sleep_is_counted_as_sleep() {
         });
         firmware.handler(15).store(SYST_CSR, 0).op(&[BX_LR]);
         let [cycles, _, _, sleep, ..] = counts(&firmware, core);
-        assert!((60..100).contains(&sleep), "{core}: {sleep} of {cycles}");
+        assert!((60..=100).contains(&sleep), "{core}: {sleep} of {cycles}");
     }
 }
 

@@ -52,6 +52,13 @@ pub(super) struct Transfer {
     pub reads: Reads,
 }
 
+impl Transfer {
+    /// Whether it begins with a read.
+    const fn reads(&self) -> bool {
+        !self.store || self.reads_first
+    }
+}
+
 /// The port that fetches code.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct FetchPort {
@@ -291,7 +298,7 @@ impl Pipeline {
         let elsewhere = self.data_port.data.is_some_and(|it| it.bus != address.bus)
             && self.setup.follows(Rule::BusSwitchWaits);
         let behind_store =
-            on_buses.writes_system && !address.store && self.setup.follows(Rule::LoadBehindStore);
+            on_buses.writes_system && address.reads() && self.setup.follows(Rule::LoadBehindStore);
         let free = !elsewhere
             && match address.bus {
                 Bus::Code => !fetch_first && !waiting.fetch_memory,
