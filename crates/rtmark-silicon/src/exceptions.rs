@@ -180,8 +180,12 @@ pub fn tell(folder: &Path, missed: Option<&str>) -> Result<(), Failure> {
         let rows = row::read(&folder.join(FILE))?;
         let prepared = Prepared::of(&Soc::from_toml(SOC)?)?;
         let mut out = std::io::stdout().lock();
-        for row in rows.iter().filter(|row| !row.cause.starts_with("none") && row.kind != Kind::Handler) {
-            if let Some(text) = replay::dump(&prepared, row) { writeln!(out, "{text}")?; }
+        for row in
+            rows.iter().filter(|row| !row.cause.starts_with("none") && row.kind != Kind::Handler)
+        {
+            if let Some(text) = replay::dump(&prepared, row) {
+                writeln!(out, "{text}")?;
+            }
         }
         return Ok(());
     }

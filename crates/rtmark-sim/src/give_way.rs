@@ -21,7 +21,7 @@ use crate::machine::Machine;
 use crate::nvic::SYSTICK;
 use crate::soc::Soc;
 use crate::stop::{FaultKind, Stop};
-use crate::timing::{GivesWay, Rules};
+use crate::timing::{GivesWay, Rules, exceptions};
 
 /// Where an instruction stands that executes.
 #[derive(Clone, Copy, Debug)]
@@ -44,7 +44,13 @@ impl Machine {
         let zero = systick.next_zero().filter(|_| systick.is_armed()).unwrap_or(u64::MAX);
         let device = self.devices.next();
         let heard = device != u64::MAX && self.system.nvic.enables_interrupts();
-        zero.min(self.next_scheduled()).min(if heard { device } else { u64::MAX })
+        let first = zero.min(self.next_scheduled()).min(self.next_arrival());
+        first.min(if heard { device } else { u64::MAX })
+    }
+
+    /// Cycles from a signal to where the core can take its exception.
+    fn way_to_core(&self) -> u64 {
+        if self.rules.describe.is_some() { exceptions::FROM_SIGNAL } else { 0 }
     }
 
     /// The cycle from which on instructions are looked at one by one.
@@ -61,24 +67,32 @@ impl Machine {
     }
 
     /// The first cycle from `from` on and before `to` in which an exception would be taken, as
-    /// far as the clocks and devices know by themselves.
-    fn taken_within(&self, from: u64, to: u64) -> Option<u64> {
+    /// far as the core, the clocks and devices know by themselves.
+    pub(crate) fn taken_within(&self, from: u64, to: u64) -> Option<u64> {
         let (nvic, masks) = (&self.system.nvic, self.masks());
         let takes =
             |exception| nvic.enabled().contains(exception) && nvic.could_take(exception, masks);
         let systick = &self.system.systick;
+        if nvic.to_take(masks).is_some() {
+            return (from < to).then_some(from);
+        }
+        let way = self.way_to_core();
         let zero = systick.next_zero().filter(|_| systick.is_armed() && takes(SYSTICK));
         let mut scheduled = self.scheduled.iter();
         let scheduled = scheduled.find(|&&(_, exception)| takes(exception)).map(|&(at, _)| at);
-        let mut first = zero.unwrap_or(to).min(scheduled.unwrap_or(to)).min(to);
-        if self.devices.next() < first && nvic.enables_interrupts() {
+        let signal = zero.into_iter().chain(scheduled).min();
+        let mut arrivals = self.arrivals.iter();
+        let arrival = arrivals.find(|&&(_, exception)| takes(exception)).map(|&(at, _)| at);
+        let mut first = signal.map_or(to, |at| at + way).min(arrival.unwrap_or(to)).min(to);
+        if self.devices.next().saturating_add(way) < first && nvic.enables_interrupts() {
             // What a device will do is seen by letting it.
             let mut ahead = self.clone();
-            while ahead.devices.next() < first {
+            while ahead.devices.next().saturating_add(way) < first {
                 let at = ahead.devices.next();
                 ahead.pass_time(at);
+                ahead.receive(at + way);
                 if ahead.system.nvic.to_take(masks).is_some() {
-                    first = at;
+                    first = at + way;
                 }
             }
         }

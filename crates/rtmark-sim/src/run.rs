@@ -527,7 +527,7 @@ impl Machine {
             return Ok(Due::Conditional);
         }
         let systick = self.system.systick.next_zero().unwrap_or(u64::MAX);
-        let devices = self.devices.next().min(self.rtt.next());
+        let devices = self.devices.next().min(self.rtt.next()).min(self.next_arrival());
         let due = systick.min(self.next_scheduled()).min(devices).min(self.limit);
         self.deadline = due.min(self.alert());
         Ok(Due::Instruction)
@@ -540,17 +540,18 @@ impl Machine {
             let (scheduled, device) = (self.next_scheduled(), self.devices.next());
             let first = zero.min(scheduled).min(device);
             if first > now {
+                self.receive(now);
                 return;
             }
             if first == device {
                 self.pass_devices(device);
             } else if zero <= scheduled {
                 if self.system.systick.pass_zero(zero) {
-                    self.pend(SYSTICK, zero);
+                    self.signal(SYSTICK, zero);
                 }
             } else {
                 let (at, exception) = self.scheduled.remove(0);
-                self.pend(exception, at);
+                self.signal(exception, at);
             }
         }
     }
@@ -564,7 +565,7 @@ impl Machine {
         let systick = &self.system.systick;
         let zero = systick.next_zero().filter(|_| systick.is_armed()).unwrap_or(u64::MAX);
         let first = zero.min(self.next_scheduled()).min(self.devices.next());
-        Some(first).filter(|&at| at != u64::MAX)
+        Some(first.min(self.next_arrival())).filter(|&at| at != u64::MAX)
     }
 
     fn wakes(&mut self, sleep: Sleep) -> bool {

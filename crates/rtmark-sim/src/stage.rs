@@ -13,6 +13,7 @@ use crate::inject::Trial;
 use crate::isa::{Op, Slot};
 use crate::machine::{Machine, NOT_FETCHED, Progress};
 use crate::timing::Describe;
+use crate::timing::exceptions::Schedule;
 use crate::timing::pace::{self, ENTERED, Entered, Incoming, TAKEN};
 use crate::timing::pipeline::{Bus, Condition};
 
@@ -146,6 +147,15 @@ impl Machine {
         word: u32,
         ici: Option<u8>,
     ) -> Option<Entered> {
+        let incoming = self.incoming(describe, pc, ici);
+        match ici {
+            None => self.pace.enter(pc, word, &incoming),
+            Some(_) => self.pace.enter_rest(pc, word, &incoming),
+        }
+    }
+
+    /// What the instruction at `pc` means for the pipeline.
+    fn incoming(&self, describe: Describe, pc: u32, ici: Option<u8>) -> Incoming {
         let (decoder, bus) = (&self.code.decoder, &self.bus);
         let mut slot = decoder.decode(bus, pc).unwrap_or(Slot::undefined(2));
         if let Some(ici) = ici {
@@ -157,11 +167,7 @@ impl Machine {
         if step.is_transfer() {
             step.bus = if slot.op.is_literal() { Bus::of(slot.imm) } else { self.data_bus };
         }
-        let incoming = Incoming { step, size: slot.size().into(), target: slot.imm };
-        match ici {
-            None => self.pace.enter(pc, word, &incoming),
-            Some(_) => self.pace.enter_rest(pc, word, &incoming),
-        }
+        Incoming { step, size: slot.size().into(), target: slot.imm }
     }
 
     /// Lets the next instruction enter the execute stage, wherever it is from.
@@ -173,8 +179,15 @@ impl Machine {
             self.word &= !ENTERED;
             return;
         }
+        self.fetch_target();
+        let entered = self.enter_next(describe, condition);
+        self.cycles += u64::from(entered.cost);
+        self.word = entered.word;
+    }
+
+    /// The target of a jump is fetched while the pipeline is refilled.
+    fn fetch_target(&mut self) {
         let pc = self.cpu.pc;
-        // The target of a jump is fetched while the pipeline is refilled.
         self.fetched = NOT_FETCHED;
         if self.word & TAKEN != 0
             && let Some(slot) = self.code.slot(&mut self.bus, pc)
@@ -182,16 +195,19 @@ impl Machine {
             self.fetch(pc, slot.size());
             self.fetched = pc;
         }
+    }
+
+    /// What comes of letting the next instruction enter.
+    fn enter_next(&mut self, describe: Describe, condition: Condition) -> Entered {
+        let pc = self.cpu.pc;
         let word = pace::with_condition(self.word, condition);
-        let entered = self.enter(describe, pc, word).unwrap_or_else(|| {
+        self.enter(describe, pc, word).unwrap_or_else(|| {
             self.renew_pace();
             let word = pace::with_condition(self.word, condition);
             // Nothing is full that has just been emptied, and what a trial comes to where it
             // fails is of no use.
             self.enter(describe, pc, word).unwrap_or(Entered { word, cost: 1 })
-        });
-        self.cycles += u64::from(entered.cost);
-        self.word = entered.word;
+        })
     }
 
     /// Begins to number the pipeline's states anew, and forgets the courses that have the
@@ -241,9 +257,45 @@ impl Machine {
 
     /// Brings the cycle count to where the next instruction enters the execute stage.
     pub(crate) fn reach_next(&mut self) {
-        if self.rules.describe.is_some() && self.word & ENTERED == 0 && self.sleeping.is_none() {
-            self.enter_under(self.condition_of_next());
-            self.word |= ENTERED;
+        let Some(describe) = self.rules.describe else { return };
+        if self.word & ENTERED != 0 || self.sleeping.is_some() {
+            return;
+        }
+        let condition = self.condition_of_next();
+        if self.may_be_interrupted() {
+            self.reach_interrupted(describe, condition);
+        } else {
+            self.enter_under(condition);
+        }
+        self.word |= ENTERED;
+    }
+
+    /// Whether an exception might be taken before the next instruction enters. One that becomes
+    /// pending while an instruction executes that began long before waits for the next one to
+    /// enter: see [`crate::give_way`].
+    fn may_be_interrupted(&self) -> bool {
+        self.expects_pend() || self.system.nvic.to_take(self.masks()).is_some()
+    }
+
+    /// The same as [`Machine::enter_under`], or no further than to the cycle in which an
+    /// exception begins in place of the next instruction.
+    #[inline(never)]
+    fn reach_interrupted(&mut self, describe: Describe, condition: Condition) {
+        let free = self.cycles + self.pace.drain(self.cpu.pc, self.word);
+        self.fetch_target();
+        let (began, word) = (self.cycles, pace::with_condition(self.word, condition));
+        let entered = self.enter_next(describe, condition);
+        self.word = entered.word;
+        self.cycles += u64::from(entered.cost);
+        let Some(at) = self.taken_within(free.min(self.cycles), self.cycles + 1) else { return };
+        self.cycles = at;
+        self.code_free = 0;
+        let pc = self.cpu.pc;
+        if self.trial != Trial::Failed && Bus::of(pc) == Bus::Code {
+            let incoming = self.incoming(describe, pc, self.cpu.ici());
+            let clocks = at.saturating_sub(began + 1) as u32;
+            let left = self.pace.fetches_left(pc, word, &incoming, clocks);
+            self.code_free = began + u64::from(clocks + left);
         }
     }
 
@@ -259,9 +311,24 @@ impl Machine {
         }
     }
 
-    /// After an exception has been entered or left, whose figures end with the first
-    /// instruction's execution.
-    pub(crate) fn refill(&mut self) {
-        self.word = self.refilling();
+    /// After an exception has been entered or left that began in a cycle: the first instruction
+    /// enters.
+    pub(crate) fn refill(&mut self, began: u64, schedule: Schedule) {
+        if self.rules.describe.is_none() {
+            return;
+        }
+        let pc = self.cpu.pc;
+        self.cycles = began + schedule.through;
+        let mut refilled = schedule.refilled();
+        if let Some(slot) = self.code.slot(&mut self.bus, pc) {
+            let asked = began + schedule.asked;
+            let waits = self.wait_for_code(pc, slot.size(), asked) - asked;
+            self.cycles += waits.saturating_sub(refilled);
+            refilled = refilled.saturating_sub(waits);
+        }
+        let buffers = !self.system.has_no_write_buffer();
+        self.word = self.pace.refilled(buffers, refilled.min(u8::MAX.into()) as u8);
+        self.enter_under(self.condition_of_next());
+        self.word |= ENTERED;
     }
 }

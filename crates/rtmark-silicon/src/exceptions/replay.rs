@@ -391,12 +391,25 @@ pub fn dump(prepared: &Prepared, row: &Row) -> Option<String> {
         }
         machine.watch(rtmark_sim::Watch::Pend(handlers[0].exception as u16));
         machine.set_register(Register::Pc, lead.first().or(thread.first())?.address);
-        for _ in &lead { machine.advance(Cycles(u64::MAX)).ok()?; }
+        for _ in &lead {
+            machine.advance(Cycles(u64::MAX)).ok()?;
+        }
         set_registers(&mut machine, &row.registers()?)?;
-        if handlers[0].exception == 2 { machine.set_register(Register::Faultmask, 1); } else { machine.set_register(Register::Primask, 1); }
+        if handlers[0].exception == 2 {
+            machine.set_register(Register::Faultmask, 1);
+        } else {
+            machine.set_register(Register::Primask, 1);
+        }
         machine.set_register(Register::Faultmask, 1);
         let handlers = Vec::new();
-        let mut run = Run { machine, thread: &thread, handlers: &handlers, parts: vec![Part::Thread], entered: 0, shown: Shown::default() };
+        let mut run = Run {
+            machine,
+            thread: &thread,
+            handlers: &handlers,
+            parts: vec![Part::Thread],
+            entered: 0,
+            shown: Shown::default(),
+        };
         let mut entries = Vec::new();
         let mut reads = Vec::new();
         run.machine.settle();
@@ -407,12 +420,22 @@ pub fn dump(prepared: &Prepared, row: &Row) -> Option<String> {
             let access = run.machine.next_access();
             run.machine.advance(Cycles(u64::MAX)).ok()?;
             run.note(here, access);
-            if let Some(value) = run.shown.readings.get(&here) { reads.push(format!("[{}, {}]", here.1, value)); }
+            if let Some(value) = run.shown.readings.get(&here) {
+                reads.push(format!("[{}, {}]", here.1, value));
+            }
             last = at;
         }
         let _ = last;
         let pend = run.machine.hits().first().map_or(0, |hit| hit.cycle.0);
-        Some(format!("{{\"test\": \"{}\", \"run\": {}, \"reload\": {}, \"pend\": {}, \"e\": [{}], \"reads\": [{}]}}", row.test, row.run, moment.map_or(0, |m| m.reload), pend, entries.join(", "), reads.join(", ")))
+        Some(format!(
+            "{{\"test\": \"{}\", \"run\": {}, \"reload\": {}, \"pend\": {}, \"e\": [{}], \"reads\": [{}]}}",
+            row.test,
+            row.run,
+            moment.map_or(0, |m| m.reload),
+            pend,
+            entries.join(", "),
+            reads.join(", ")
+        ))
     };
     if row.kind == Kind::Sweep {
         let lines: Vec<_> = row.moments()?.iter().filter_map(|m| one(Some(m))).collect();

@@ -12,6 +12,7 @@ mod cortex_m3;
 mod cortex_m33;
 mod cortex_m4;
 mod describe;
+pub mod exceptions;
 mod kept;
 mod memory;
 mod near;

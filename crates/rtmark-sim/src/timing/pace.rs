@@ -426,6 +426,28 @@ impl Pace {
         tables.numbered(word, stage)
     }
 
+    /// The word of a pipeline that is being refilled, so many cycles of which have been counted.
+    pub fn refilled(&self, buffers: bool, paid: u8) -> u32 {
+        let next = Pipeline::refilled(self.core, buffers, self.slow, paid);
+        self.tables().numbered(TAKEN, Stage { next, taken: None })
+    }
+
+    /// Cycles until no fetch is on the bus any more, where the one at `pc` does not enter: it
+    /// asks for more code for so many clocks.
+    pub fn fetches_left(&self, pc: u32, word: u32, incoming: &Incoming, clocks: u32) -> u32 {
+        let facts = facts(word);
+        let mut pipeline = {
+            let tables = self.tables();
+            let stage = tables.stage(word);
+            match &stage.taken {
+                Some(taken) if facts.taken => taken.as_ref().clone(),
+                _ => stage.next.clone(),
+            }
+        };
+        pipeline.continue_at(pc, word);
+        pipeline.fetches_left(pc, &incoming.step, condition(word), clocks)
+    }
+
     /// Cycles from the newest instruction's entry until it has left the execute stage, where
     /// the next one would be at `pc`.
     pub fn drain(&mut self, pc: u32, word: u32) -> u64 {

@@ -1,6 +1,6 @@
 //! The pipeline with nothing more to decode: before exceptions, and up to a data access.
 
-use super::{Decoding, Pipeline, Step};
+use super::{Condition, Decoding, Pipeline, Step};
 
 impl Pipeline {
     /// Runs without anything more to decode until the execute stage is empty: how long.
@@ -21,6 +21,22 @@ impl Pipeline {
             cycles += 1;
         }
         cycles
+    }
+
+    /// Runs for so many clocks towards an instruction, and on without asking for any more code:
+    /// how many more until no fetch is on the bus.
+    pub fn fetches_left(&mut self, pc: u32, step: &Step, condition: Condition, clocks: u32) -> u32 {
+        if clocks > 0 {
+            self.clocks = clocks;
+            self.advance(pc, step, condition, false, pc);
+        }
+        let mut left = 0;
+        while (self.fetch_address.is_some() || self.fetch_data.is_some()) && left < 100 {
+            let outcome = self.run_buses(0, &mut Decoding::Waiting, &Step::default(), 0);
+            self.edge(outcome);
+            left += 1;
+        }
+        left
     }
 
     /// When the last data transfer that the newest instruction asked for is in its data phase,

@@ -262,8 +262,10 @@ pub struct Pipeline {
     writes_link: bool,
     /// An instruction in the execute stage is MUL, whose flags come late.
     multiplied: bool,
-    /// Cycles of a refill that have been counted already.
+    /// Cycles of a refill that have been counted already, within which no instruction enters.
     paid: u8,
+    /// Clocks after which [`Pipeline::advance`] leaves off; 0: none.
+    clocks: u32,
     core: Core,
     /// The write buffer is on: a store is through when its address is.
     pub buffers: bool,
@@ -296,20 +298,17 @@ impl Pipeline {
     /// without wait states the next instruction enters it at once, as far as cycles are
     /// counted: what leads here has counted the refill.
     pub fn refilling(core: Core, buffers: bool, slow: SlowMemory) -> Self {
+        Self::refilled(core, buffers, slow, REFILL)
+    }
+
+    /// The same where so many cycles of it have been counted, within which nothing enters.
+    pub fn refilled(core: Core, buffers: bool, slow: SlowMemory, paid: u8) -> Self {
         let isb = Executing {
             step: Step { unit: Unit::Barrier, traits: has::WIDE, ..Step::default() },
             facts: Facts { taken: true, ..Facts::default() },
             ..Executing::default()
         };
-        Self {
-            main: Some(isb),
-            data_ready: true,
-            paid: REFILL,
-            core,
-            buffers,
-            slow,
-            ..Self::default()
-        }
+        Self { main: Some(isb), data_ready: true, paid, core, buffers, slow, ..Self::default() }
     }
 
     /// Learns what only the execution of the newest instruction could tell.
@@ -392,6 +391,9 @@ impl Pipeline {
         let mut folded = false;
         let mut cycles = 0;
         loop {
+            if self.clocks > 0 && cycles == self.clocks {
+                return cycles;
+            }
             cycles += 1;
             if cycles > 400 {
                 return cycles;
@@ -502,7 +504,8 @@ impl Pipeline {
             // Move.
             let taints = step.is(has::IT_FOLLOWS) && !step.is(has::WIDE) && self.head == 2;
             let mut moved = false;
-            if decoding == Decoding::Ready && self.ready(step, skipped, taints) {
+            let is_open = cycles >= u32::from(self.paid);
+            if is_open && decoding == Decoding::Ready && self.ready(step, skipped, taints) {
                 moved = true;
             }
             let mut busy = self.main.is_some_and(|main| {
