@@ -222,6 +222,7 @@ fn loaded_register(bytes: &[u8]) -> Option<u8> {
 /// Puts the vector table and the priorities in place.
 fn prepare(machine: &mut Machine, row: &Row, handlers: &[Handler]) -> Option<()> {
     let table = match row.vectors.as_deref() {
+        _ if row.kind == Kind::Sweep => 0,
         Some("gpram") => VECTORS_IN_GPRAM,
         _ => VECTORS_IN_SRAM,
     };
