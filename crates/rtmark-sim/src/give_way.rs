@@ -29,6 +29,8 @@ pub(crate) struct Stand {
     pub pc: u32,
     /// ITSTATE before it.
     pub it: u8,
+    /// The cycle in which it began.
+    pub began: u64,
 }
 
 impl Machine {
@@ -138,7 +140,10 @@ impl Machine {
             GivesWay::Restarted(cycles) => {
                 let more = match real.op {
                     Op::Udiv | Op::Sdiv => (self.rules.divide)(n, m, real.op == Op::Sdiv),
-                    _ => (self.rules.long_multiply)(real.op, n, m),
+                    Op::Umull | Op::Smull | Op::Umlal | Op::Smlal => {
+                        (self.rules.long_multiply)(real.op, n, m)
+                    }
+                    _ => 0,
                 };
                 now + u64::from(cycles) + u64::from(more)
             }
@@ -160,7 +165,7 @@ impl Machine {
                 if slot.op == Op::Watch {
                     self.pass_watch(pc);
                 }
-                let behind = Stand { pc: self.cpu.pc, it: self.cpu.it };
+                let behind = Stand { pc: self.cpu.pc, it: self.cpu.it, ..stand };
                 // It has no reason to trap.
                 let flow = self.execute_alone(&real).unwrap_or(Flow::Next);
                 self.complete(&real, flow);
@@ -179,6 +184,7 @@ impl Machine {
 
     /// Stands before an instruction in a cycle, for an exception to be taken.
     fn leave(&mut self, stand: Stand, cycle: u64) {
+        self.note_fetches((stand.began, self.word), cycle);
         (self.cpu.pc, self.cpu.it) = (stand.pc, stand.it);
         self.cycles = cycle;
         self.gave_way += 1;
@@ -197,7 +203,7 @@ impl Machine {
         real: &Slot,
         (until, then): (u64, Rest),
     ) -> Result<(), Stop> {
-        let Stand { pc, it } = stand;
+        let Stand { pc, it, .. } = stand;
         let (hits, word) = (self.watches.hits.len(), self.word);
         let ici = if is_ici(it) { it >> 4 } else { 0 };
         if slot.op == Op::Watch && ici == 0 {
@@ -216,7 +222,7 @@ impl Machine {
                 }
                 self.word = word;
                 let it = if then == Rest::Continued { ici << 4 } else { it };
-                self.leave(Stand { pc, it }, cycle);
+                self.leave(Stand { it, ..stand }, cycle);
                 Ok(())
             }
             Err(trap) => {
@@ -244,7 +250,8 @@ impl Machine {
         let beginning = self.begin_instruction(pc);
         let to = self.cycles + self.lead;
         let taken = if alert { self.taken_within(self.cycles + 1, to) } else { None };
-        let stand = Stand { pc, it: std::mem::take(&mut self.cpu.it) };
+        let it = std::mem::take(&mut self.cpu.it);
+        let stand = Stand { pc, it, began: self.cycles };
         let until = taken.unwrap_or(u64::MAX);
         let result = self.move_until(stand, slot, &real, (until, Rest::Continued));
         self.end_instruction(beginning, slot, result)

@@ -14,11 +14,12 @@ use crate::code::{Flash, PAGE_BYTES, Page};
 use crate::cpu::after_it;
 use crate::exec::{Ending, Flow, Trap};
 use crate::give_way::Stand;
-use crate::isa::{Op, Slot};
+use crate::isa::{Group, Op, Slot};
 use crate::machine::{Machine, NOT_FETCHED, Progress, Sleep};
 use crate::nvic::{Masks, SYSTICK};
 use crate::semihosting::Reply;
 use crate::stop::{FaultKind, Stop};
+use crate::timing::exceptions;
 use crate::timing::pace::{ENTERED, TAKEN};
 use crate::timing::pipeline::Condition;
 
@@ -309,7 +310,8 @@ impl Machine {
         self.fetch(pc, slot.size());
         self.cpu.pc = pc.wrapping_add(u32::from(slot.size()));
         let beginning = self.begin_instruction(pc);
-        if alert && let Some(result) = self.give_way(Stand { pc, it: 0 }, &slot) {
+        if alert && let Some(result) = self.give_way(Stand { pc, it: 0, began: self.cycles }, &slot)
+        {
             return self.end_instruction(beginning, &slot, result);
         }
         let result = self.finish(pc, &slot);
@@ -336,7 +338,7 @@ impl Machine {
             return self.end_instruction(beginning, &Slot::undefined(slot.size()), Ok(()));
         }
         let slot = slot.inside_it();
-        if alert && let Some(result) = self.give_way(Stand { pc, it }, &slot) {
+        if alert && let Some(result) = self.give_way(Stand { pc, it, began: self.cycles }, &slot) {
             return self.end_instruction(beginning, &slot, result);
         }
         let result = match self.execute_alone(&slot) {
@@ -420,6 +422,11 @@ impl Machine {
             Trap::ExceptionReturn => {
                 self.retire(&slot);
                 self.drain();
+                if self.rules.describe.is_some()
+                    && matches!(slot.op.group(), Group::LoadPc | Group::List)
+                {
+                    self.cycles += exceptions::LOADED;
+                }
                 return self.return_from_exception(self.trap_value, pc);
             }
             Trap::InvalidState => {

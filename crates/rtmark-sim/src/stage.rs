@@ -289,13 +289,23 @@ impl Machine {
         self.cycles += u64::from(entered.cost);
         let Some(at) = self.taken_within(free.min(self.cycles), self.cycles + 1) else { return };
         self.cycles = at;
-        self.code_free = 0;
+        self.note_fetches((began, word), at);
+    }
+
+    /// Notes what fetches there are on the Code bus where an exception begins in a cycle, in
+    /// place of the next instruction; the one before entered the pipeline with a word, in an
+    /// earlier cycle. No more is asked for from the cycle before on: measured on a CC2650.
+    pub(crate) fn note_fetches(&mut self, (entered, word): (u64, u32), at: u64) {
         let pc = self.cpu.pc;
-        if self.trial != Trial::Failed && Bus::of(pc) == Bus::Code {
+        self.code_free = 0;
+        if let Some(describe) = self.rules.describe
+            && self.trial != Trial::Failed
+            && Bus::of(pc) == Bus::Code
+        {
             let incoming = self.incoming(describe, pc, self.cpu.ici());
-            let clocks = at.saturating_sub(began + 1) as u32;
+            let clocks = at.saturating_sub(entered + 1) as u32;
             let left = self.pace.fetches_left(pc, word, &incoming, clocks);
-            self.code_free = began + u64::from(clocks + left);
+            self.code_free = entered + u64::from(clocks + left);
         }
     }
 

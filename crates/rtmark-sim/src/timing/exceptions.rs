@@ -23,6 +23,10 @@ pub const FROM_STORE: u64 = 2;
 /// states (DDI 0337, 5.2; measured with DWT_EXCCNT).
 const TAIL_CHAIN: u64 = 6;
 
+/// What a return takes longer whose EXC_RETURN value is loaded (POP, LDM and LDR to the program
+/// counter): measured, before the first cycle that DWT_EXCCNT counts.
+pub const LOADED: u64 = 1;
+
 /// Eight words behind the first one's address: nine cycles (measured with DWT_EXCCNT).
 const FRAME_WORDS: u64 = 8;
 const FRAME: u64 = 1 + FRAME_WORDS;
