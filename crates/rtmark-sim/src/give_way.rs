@@ -50,8 +50,8 @@ impl Machine {
         first.min(if heard { device } else { u64::MAX })
     }
 
-    /// Cycles from a signal to where the core can take its exception.
-    fn way_to_core(&self) -> u64 {
+    /// Cycles from an interrupt becoming pending to where the core can take its exception.
+    pub fn way_to_core(&self) -> u64 {
         if self.rules.describe.is_some() { exceptions::FROM_SIGNAL } else { 0 }
     }
 

@@ -181,8 +181,8 @@ impl Machine {
         self.system.nvic.active().contains(FIRST_INTERRUPT.saturating_add(interrupt))
     }
 
-    /// Makes an external interrupt pending now, lets its handler be entered, and takes all
-    /// of that back. Wants a machine that is settled and an interrupt that nothing
+    /// Lets an external interrupt come to the core now, and its handler be entered, and takes
+    /// all of that back. It has become pending [`Machine::way_to_core`] cycles before. Wants a machine that is settled and an interrupt that nothing
     /// [holds back](Machine::holds_back).
     pub fn try_entry(&mut self, interrupt: u16) -> Tried {
         let exception = FIRST_INTERRUPT.saturating_add(interrupt);
@@ -261,7 +261,8 @@ impl Machine {
     /// The next cycle in which anything happens by itself.
     fn next_of_all(&self) -> u64 {
         let next = self.system.systick.next_zero().unwrap_or(u64::MAX);
-        next.min(self.devices.next()).min(self.rtt.next()).min(self.next_scheduled())
+        let next = next.min(self.devices.next()).min(self.rtt.next());
+        next.min(self.next_scheduled()).min(self.next_arrival())
     }
 
     /// Whether the first instruction of a handler, which begins in a cycle, is sure to execute
