@@ -283,8 +283,10 @@ impl Machine {
     fn reach_interrupted(&mut self, describe: Describe, condition: Condition) {
         let free = self.cycles + self.pace.drain(self.cpu.pc, self.word);
         self.fetch_target();
-        let (began, word) = (self.cycles, pace::with_condition(self.word, condition));
+        let began = self.cycles;
         let entered = self.enter_next(describe, condition);
+        // States may have been numbered anew on the way.
+        let word = pace::with_condition(self.word, condition);
         self.word = entered.word;
         self.cycles += u64::from(entered.cost);
         let Some(at) = self.taken_within(free.min(self.cycles), self.cycles + 1) else { return };
