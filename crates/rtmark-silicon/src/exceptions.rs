@@ -176,19 +176,6 @@ fn compare(folder: &Path) -> Result<Vec<(Row, Vec<Value>)>, Failure> {
 /// # Errors
 /// When the measurements cannot be read.
 pub fn tell(folder: &Path, missed: Option<&str>) -> Result<(), Failure> {
-    if missed == Some("DUMP") {
-        let rows = row::read(&folder.join(FILE))?;
-        let prepared = Prepared::of(&Soc::from_toml(SOC)?)?;
-        let mut out = std::io::stdout().lock();
-        for row in
-            rows.iter().filter(|row| !row.cause.starts_with("none") && row.kind != Kind::Handler)
-        {
-            if let Some(text) = replay::dump(&prepared, row) {
-                writeln!(out, "{text}")?;
-            }
-        }
-        return Ok(());
-    }
     let compared = compare(folder)?;
     let mut out = std::io::stdout().lock();
     if let Some(text) = missed {

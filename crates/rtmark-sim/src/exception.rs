@@ -10,6 +10,8 @@ use crate::machine::{Machine, Sleep};
 use crate::mpu::Access;
 use crate::nvic::{HARD_FAULT, Masks, NMI, SVCALL};
 use crate::stop::{FaultKind, Stop};
+use crate::timing::exceptions::{self, Entry, Memory};
+use crate::timing::pipeline::Bus;
 
 /// Bytes of the frame that every exception stacks.
 const BASIC_FRAME: u32 = 8 * 4;
@@ -25,9 +27,17 @@ const ALWAYS_SET: u32 = 0xFFFF_FFE1;
 const ALIGNED: u32 = 1 << 9;
 const SECURE_FP: u32 = 1 << 20;
 
+/// How a handler is come to.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Way {
+    /// With a frame, from a cycle on; floating-point registers have taken so many more.
+    Entry { began: u64, more: u64 },
+    /// Behind another handler, or on a frame that has been left.
+    Chain(u64),
+}
+
 /// The cycle of an entry or a return that DWT_EXCCNT leaves out, in which the next
-/// instruction is fetched: measured on a Cortex-M3, it counts 11, 9, and 6 from handler
-/// to handler.
+/// instruction is fetched, on a core whose rules are constants.
 const UNCOUNTED: u64 = 1;
 
 impl Machine {
@@ -36,15 +46,18 @@ impl Machine {
         self.finish_first();
         let masks = self.masks();
         let (began, spent) = (self.cycles, self.spent.exceptions);
+        let overlaps = self.rules.model_buses();
         let (return_address, sp) = (self.cpu.pc, self.cpu.r[13]);
         let exc_return = self.exception_return_value();
         if let Err(trap) = self.stack_frame(return_address) {
             self.stacking_failed(trap, sp)?;
         }
+        let more = self.cycles - began;
         self.cycles += u64::from(self.rules.entry);
         let exception = self.late_arrival(exception, masks);
-        let result = self.begin_handler(exception, exc_return);
-        self.spent.exceptions = spent + (self.cycles - began).saturating_sub(UNCOUNTED);
+        let result = self.begin_handler(exception, exc_return, Way::Entry { began, more });
+        let uncounted = if overlaps { 0 } else { UNCOUNTED };
+        self.spent.exceptions = spent + (self.cycles - began).saturating_sub(uncounted);
         result
     }
 
@@ -57,16 +70,23 @@ impl Machine {
     /// Takes an exception without stacking a frame: one has been left, or will be used
     /// again.
     pub(crate) fn chain(&mut self, exception: u16, exc_return: u32) -> Result<(), Stop> {
+        let (began, spent) = (self.cycles, self.spent.exceptions);
         self.cycles += u64::from(self.rules.tail_chain);
         let exception = self.late_arrival(exception, self.masks());
-        self.spent.exceptions += u64::from(self.rules.tail_chain);
-        self.begin_handler(exception, exc_return)
+        let result = self.begin_handler(exception, exc_return, Way::Chain(began));
+        self.spent.exceptions = spent + (self.cycles - began);
+        result
     }
 
-    pub(crate) fn begin_handler(&mut self, exception: u16, exc_return: u32) -> Result<(), Stop> {
+    pub(crate) fn begin_handler(
+        &mut self,
+        exception: u16,
+        exc_return: u32,
+        way: Way,
+    ) -> Result<(), Stop> {
         let address = self.system.vector_table.wrapping_add(u32::from(exception) * 4);
         let Some(vector) = self.vector(address) else {
-            return self.vector_failed(exception, address, exc_return);
+            return self.vector_failed(exception, address, exc_return, way);
         };
         self.system.nvic.activate(exception);
         self.watches.enter(exception);
@@ -78,14 +98,36 @@ impl Machine {
         self.cpu.r[14] = exc_return;
         self.cpu.it = 0;
         self.exclusive = false;
-        self.refill();
         self.event = true;
         self.attend_soon();
         self.cpu.pc = vector & !1;
+        self.refill_behind(way, address);
         if self.cpu.arm {
             return self.fault(FaultKind::InvalidState, None, vector);
         }
         Ok(())
+    }
+
+    /// Lets a handler's first instruction enter, whose vector was read at an address.
+    fn refill_behind(&mut self, way: Way, address: u32) {
+        let vector = self.as_met(address);
+        match way {
+            Way::Entry { began, more } => {
+                let stack = self.as_met(self.cpu.r[13]);
+                let handler = Bus::of(self.cpu.pc);
+                let code_free = self.code_free.saturating_sub(began);
+                let entry = Entry { stack, vector, handler, code_free };
+                self.refill(began, exceptions::enter(&entry).behind(more));
+            }
+            Way::Chain(began) => self.refill(began, exceptions::chain(vector)),
+        }
+    }
+
+    /// The memory of an address as an exception meets it.
+    fn as_met(&self, address: u32) -> Memory {
+        let place = self.bus.place(address);
+        let waits = place.map_or(0, |place| self.soc().memories[place.memory].timing.wait_states);
+        Memory { bus: Bus::of(address), waits: waits.into() }
     }
 
     /// Reads a vector, waiting for its memory.
@@ -211,14 +253,17 @@ impl Machine {
         self.event = true;
         self.pass_time(self.cycles);
         if let Some(next) = self.system.nvic.to_take(self.masks()) {
+            let (began, spent) = (self.cycles, self.spent.exceptions);
             self.cycles += u64::from(self.rules.tail_chain);
-            self.spent.exceptions += u64::from(self.rules.tail_chain);
             let next = self.late_arrival(next, self.masks());
             self.watches.returned(returning, self.counts());
-            return self.begin_handler(next, exc_return);
+            let result = self.begin_handler(next, exc_return, Way::Chain(began));
+            self.spent.exceptions = spent + (self.cycles - began);
+            return result;
         }
         let began = self.cycles;
         self.update_protection();
+        let stack = self.as_met(self.frame_of(exc_return));
         let user = to_thread && self.cpu.control & CONTROL_NPRIV != 0;
         match self.access_as(user, |machine| machine.unstack_frame(exc_return)) {
             Ok(()) => {}
@@ -227,10 +272,13 @@ impl Machine {
             }
             Err(trap) => return self.unstacking_failed(trap, exc_return, pc),
         }
+        let more = self.cycles - began;
         self.cycles += u64::from(self.rules.exit);
-        self.spent.exceptions += (self.cycles - began).saturating_sub(UNCOUNTED);
+        let code = Bus::of(self.cpu.pc);
+        self.refill(began, exceptions::leave(stack, code).behind(more));
+        let uncounted = if self.rules.model_buses() { 0 } else { UNCOUNTED };
+        self.spent.exceptions += (self.cycles - began).saturating_sub(uncounted);
         self.watches.returned(returning, self.counts());
-        self.refill();
         if to_thread && !nested && self.system.sleep_control & 2 != 0 {
             self.fall_asleep(Sleep::Interrupt);
         }
@@ -265,12 +313,18 @@ impl Machine {
         nvic.set_active(ends, false);
     }
 
+    /// Where the frame is that a return takes back.
+    fn frame_of(&self, exc_return: u32) -> u32 {
+        let on_process_stack = exc_return & TO_THREAD != 0 && exc_return & TO_PROCESS_STACK != 0;
+        if on_process_stack { self.cpu.psp() } else { self.cpu.msp() }
+    }
+
     /// PopStack. Nothing changes when it fails.
     fn unstack_frame(&mut self, exc_return: u32) -> Done {
         let to_thread = exc_return & TO_THREAD != 0;
         let on_process_stack = to_thread && exc_return & TO_PROCESS_STACK != 0;
         let with_fp = exc_return & BASIC == 0;
-        let frame = if on_process_stack { self.cpu.psp() } else { self.cpu.msp() };
+        let frame = self.frame_of(exc_return);
         let [r0, r1, r2, r3, r12, lr, pc, xpsr] = self.load_frame(frame)?;
         let handler = (xpsr & 0x1FF) as u16;
         if to_thread != (handler == 0) {

@@ -4,6 +4,7 @@
 
 use rtmark_units::Cycles;
 
+use crate::exception::Way;
 use crate::exec::{Done, Trap};
 use crate::isa::Slot;
 use crate::machine::Machine;
@@ -193,6 +194,7 @@ impl Machine {
         exception: u16,
         address: u32,
         exc_return: u32,
+        way: Way,
     ) -> Result<(), Stop> {
         self.system.hard_fault_status |= VECTTBL;
         let report = self.report(FaultKind::Vector, Some(address), self.cpu.pc);
@@ -203,7 +205,7 @@ impl Machine {
             return Err(Stop::Fault(report));
         }
         self.pend(HARD_FAULT, self.cycles);
-        self.begin_handler(HARD_FAULT, exc_return)
+        self.begin_handler(HARD_FAULT, exc_return, way)
     }
 
     /// Lazily kept floating-point registers could not be stored for the instruction at

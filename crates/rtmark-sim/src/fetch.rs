@@ -25,6 +25,13 @@ impl Machine {
         self.fetched = NOT_FETCHED;
     }
 
+    /// Fetches an instruction, whose address is on the bus in a cycle: the one in which it has
+    /// come.
+    pub(crate) fn wait_for_code(&mut self, pc: u32, size: u8, asked: u64) -> u64 {
+        let last = pc.wrapping_add(u32::from(size) - 2);
+        if self.is_elsewhere(pc, last) { self.fetch_lines(pc, last, asked) } else { asked }
+    }
+
     /// Fetches the next instruction of a block, which enters a line, if one look shows how;
     /// answers whether it has.
     #[inline(always)]

@@ -21,7 +21,7 @@ use crate::machine::Machine;
 use crate::nvic::SYSTICK;
 use crate::soc::Soc;
 use crate::stop::{FaultKind, Stop};
-use crate::timing::{GivesWay, Rules};
+use crate::timing::{GivesWay, Rules, exceptions};
 
 /// Where an instruction stands that executes.
 #[derive(Clone, Copy, Debug)]
@@ -29,6 +29,8 @@ pub(crate) struct Stand {
     pub pc: u32,
     /// ITSTATE before it.
     pub it: u8,
+    /// The cycle in which it began.
+    pub began: u64,
 }
 
 impl Machine {
@@ -44,7 +46,13 @@ impl Machine {
         let zero = systick.next_zero().filter(|_| systick.is_armed()).unwrap_or(u64::MAX);
         let device = self.devices.next();
         let heard = device != u64::MAX && self.system.nvic.enables_interrupts();
-        zero.min(self.next_scheduled()).min(if heard { device } else { u64::MAX })
+        let first = zero.min(self.next_scheduled()).min(self.next_arrival());
+        first.min(if heard { device } else { u64::MAX })
+    }
+
+    /// Cycles from an interrupt becoming pending to where the core can take its exception.
+    pub fn way_to_core(&self) -> u64 {
+        if self.rules.model_buses() { exceptions::FROM_SIGNAL } else { 0 }
     }
 
     /// The cycle from which on instructions are looked at one by one.
@@ -61,24 +69,32 @@ impl Machine {
     }
 
     /// The first cycle from `from` on and before `to` in which an exception would be taken, as
-    /// far as the clocks and devices know by themselves.
-    fn taken_within(&self, from: u64, to: u64) -> Option<u64> {
+    /// far as the core, the clocks and devices know by themselves.
+    pub(crate) fn taken_within(&self, from: u64, to: u64) -> Option<u64> {
         let (nvic, masks) = (&self.system.nvic, self.masks());
         let takes =
             |exception| nvic.enabled().contains(exception) && nvic.could_take(exception, masks);
         let systick = &self.system.systick;
+        if nvic.to_take(masks).is_some() {
+            return (from < to).then_some(from);
+        }
+        let way = self.way_to_core();
         let zero = systick.next_zero().filter(|_| systick.is_armed() && takes(SYSTICK));
         let mut scheduled = self.scheduled.iter();
         let scheduled = scheduled.find(|&&(_, exception)| takes(exception)).map(|&(at, _)| at);
-        let mut first = zero.unwrap_or(to).min(scheduled.unwrap_or(to)).min(to);
-        if self.devices.next() < first && nvic.enables_interrupts() {
+        let signal = zero.into_iter().chain(scheduled).min();
+        let mut arrivals = self.arrivals.iter();
+        let arrival = arrivals.find(|&&(_, exception)| takes(exception)).map(|&(at, _)| at);
+        let mut first = signal.map_or(to, |at| at + way).min(arrival.unwrap_or(to)).min(to);
+        if self.devices.next().saturating_add(way) < first && nvic.enables_interrupts() {
             // What a device will do is seen by letting it.
             let mut ahead = self.clone();
-            while ahead.devices.next() < first {
+            while ahead.devices.next().saturating_add(way) < first {
                 let at = ahead.devices.next();
                 ahead.pass_time(at);
+                ahead.receive(at + way);
                 if ahead.system.nvic.to_take(masks).is_some() {
-                    first = at;
+                    first = at + way;
                 }
             }
         }
@@ -124,7 +140,10 @@ impl Machine {
             GivesWay::Restarted(cycles) => {
                 let more = match real.op {
                     Op::Udiv | Op::Sdiv => (self.rules.divide)(n, m, real.op == Op::Sdiv),
-                    _ => (self.rules.long_multiply)(real.op, n, m),
+                    Op::Umull | Op::Smull | Op::Umlal | Op::Smlal => {
+                        (self.rules.long_multiply)(real.op, n, m)
+                    }
+                    _ => 0,
                 };
                 now + u64::from(cycles) + u64::from(more)
             }
@@ -146,7 +165,7 @@ impl Machine {
                 if slot.op == Op::Watch {
                     self.pass_watch(pc);
                 }
-                let behind = Stand { pc: self.cpu.pc, it: self.cpu.it };
+                let behind = Stand { pc: self.cpu.pc, it: self.cpu.it, ..stand };
                 // It has no reason to trap.
                 let flow = self.execute_alone(&real).unwrap_or(Flow::Next);
                 self.complete(&real, flow);
@@ -165,6 +184,7 @@ impl Machine {
 
     /// Stands before an instruction in a cycle, for an exception to be taken.
     fn leave(&mut self, stand: Stand, cycle: u64) {
+        self.note_fetches((stand.began, self.word), cycle);
         (self.cpu.pc, self.cpu.it) = (stand.pc, stand.it);
         self.cycles = cycle;
         self.gave_way += 1;
@@ -183,7 +203,7 @@ impl Machine {
         real: &Slot,
         (until, then): (u64, Rest),
     ) -> Result<(), Stop> {
-        let Stand { pc, it } = stand;
+        let Stand { pc, it, .. } = stand;
         let (hits, word) = (self.watches.hits.len(), self.word);
         let ici = if is_ici(it) { it >> 4 } else { 0 };
         if slot.op == Op::Watch && ici == 0 {
@@ -202,7 +222,7 @@ impl Machine {
                 }
                 self.word = word;
                 let it = if then == Rest::Continued { ici << 4 } else { it };
-                self.leave(Stand { pc, it }, cycle);
+                self.leave(Stand { it, ..stand }, cycle);
                 Ok(())
             }
             Err(trap) => {
@@ -230,7 +250,8 @@ impl Machine {
         let beginning = self.begin_instruction(pc);
         let to = self.cycles + self.lead;
         let taken = if alert { self.taken_within(self.cycles + 1, to) } else { None };
-        let stand = Stand { pc, it: std::mem::take(&mut self.cpu.it) };
+        let it = std::mem::take(&mut self.cpu.it);
+        let stand = Stand { pc, it, began: self.cycles };
         let until = taken.unwrap_or(u64::MAX);
         let result = self.move_until(stand, slot, &real, (until, Rest::Continued));
         self.end_instruction(beginning, slot, result)

@@ -103,6 +103,17 @@ impl Machine {
     /// # Errors
     /// Whatever would have ended a run.
     pub fn advance(&mut self, until: Cycles) -> Result<Advance, Stop> {
+        let result = self.advance_open(until);
+        self.reach_next();
+        self.unless_failed(result)
+    }
+
+    /// The same, but that the next instruction has not entered the pipeline yet, and an
+    /// interrupt may still be taken before: see [`Machine::try_entry_early`].
+    ///
+    /// # Errors
+    /// Whatever would have ended a run.
+    pub fn advance_open(&mut self, until: Cycles) -> Result<Advance, Stop> {
         let result = self.advance_once(until);
         self.unless_failed(result)
     }
@@ -116,7 +127,6 @@ impl Machine {
         self.reach_next();
         let due = if self.cycles >= self.deadline { self.attend_once()? } else { Due::Instruction };
         if due == Due::Attention {
-            self.reach_next();
             return Ok(Advance::Other);
         }
         let pc = self.cpu.pc;
@@ -125,7 +135,6 @@ impl Machine {
             (_, Some(slot)) => self.step_decoded(pc, slot)?,
             (_, None) => self.fetch_fault(pc)?,
         }
-        self.reach_next();
         let plain = (taken, left) == (self.watches.taken, self.watches.left);
         Ok(if plain { Advance::Instruction } else { Advance::Other })
     }
@@ -189,8 +198,8 @@ impl Machine {
         self.system.nvic.active().contains(FIRST_INTERRUPT.saturating_add(interrupt))
     }
 
-    /// Makes an external interrupt pending now, lets its handler be entered, and takes all
-    /// of that back. Wants a machine that is settled and an interrupt that nothing
+    /// Lets an external interrupt come to the core now, and its handler be entered, and takes
+    /// all of that back. It has become pending [`Machine::way_to_core`] cycles before. Wants a machine that is settled and an interrupt that nothing
     /// [holds back](Machine::holds_back).
     pub fn try_entry(&mut self, interrupt: u16) -> Tried {
         let exception = FIRST_INTERRUPT.saturating_add(interrupt);
@@ -201,6 +210,42 @@ impl Machine {
         let Some(stack) = self.copy_words(lowest, LONGEST_FRAME) else { return Tried::Unclear };
         let kept = Kept::of(self);
         self.system.nvic.pend(exception, true);
+        let entered = self.take(exception).is_ok() && self.cpu.ipsr == exception;
+        let begun = entered && self.reach_first();
+        let (cycle, dirty) = (self.cycles, self.bus.code_writes.dirty);
+        self.store_words(lowest, &stack);
+        let went = kept.put_back(self);
+        self.system.nvic.withdraw(exception);
+        let clear = went && begun && !dirty && self.stays_in_handler(cycle, next);
+        if clear { Tried::Entered(Cycles(cycle)) } else { Tried::Unclear }
+    }
+
+    /// When the next instruction enters, of a machine that has advanced openly.
+    pub fn next_entry(&mut self) -> Cycles {
+        let kept = Kept::of(self);
+        self.reach_next();
+        let at = self.cycles;
+        kept.put_back(self);
+        Cycles(at)
+    }
+
+    /// As [`Machine::try_entry`] of a machine that has advanced openly, with the interrupt
+    /// becoming pending in a cycle, so that it comes to the core no later than the next
+    /// instruction would enter.
+    pub fn try_entry_early(&mut self, interrupt: u16, at: Cycles) -> Tried {
+        let exception = FIRST_INTERRUPT.saturating_add(interrupt);
+        let (next, lowest) = (self.next_of_all(), self.below_stack(LONGEST_FRAME));
+        if self.is_unclear(exception, next, lowest) || self.sleeping.is_some() {
+            return Tried::Unclear;
+        }
+        let Some(stack) = self.copy_words(lowest, LONGEST_FRAME) else { return Tried::Unclear };
+        let kept = Kept::of(self);
+        self.system.nvic.pend(exception, true);
+        self.system.nvic.send(exception);
+        self.arrivals.push((at.0 + self.way_to_core(), exception));
+        self.reach_next();
+        self.arrivals.clear();
+        self.system.nvic.arrive(exception);
         let entered = self.take(exception).is_ok() && self.cpu.ipsr == exception;
         let begun = entered && self.reach_first();
         let (cycle, dirty) = (self.cycles, self.bus.code_writes.dirty);
@@ -276,7 +321,8 @@ impl Machine {
     /// The next cycle in which anything happens by itself.
     fn next_of_all(&self) -> u64 {
         let next = self.system.systick.next_zero().unwrap_or(u64::MAX);
-        next.min(self.devices.next()).min(self.rtt.next()).min(self.next_scheduled())
+        let next = next.min(self.devices.next()).min(self.rtt.next());
+        next.min(self.next_scheduled()).min(self.next_arrival())
     }
 
     /// Whether the first instruction of a handler, which begins in a cycle, is sure to execute
@@ -294,6 +340,7 @@ impl Machine {
     fn is_unclear(&self, exception: u16, next: u64, lowest: u32) -> bool {
         let vector = self.system.vector_table.wrapping_add(u32::from(exception) * 4);
         next <= self.cycles + LONGEST_ENTRY + self.lead
+            || !self.arrivals.is_empty()
             || self.reset_requested
             || self.protected
             || self.system.nvic.pending().contains(exception)

@@ -24,6 +24,7 @@ use crate::slow::SlowLines;
 use crate::soc::Soc;
 use crate::stop::{FaultPolicy, InternalError};
 use crate::system::System;
+use crate::timing::exceptions;
 use crate::timing::pace::{self, Pace};
 use crate::timing::pipeline;
 use crate::timing::{LineMemories, LineMemory, Rule, Rules};
@@ -169,6 +170,12 @@ pub struct Machine {
     pub(crate) reset_requested: bool,
     /// Exceptions that will become pending, with the cycle, the earliest first.
     pub(crate) scheduled: Vec<(u64, u16)>,
+    /// Exceptions on their way to the core, with the cycle in which they come there, the
+    /// earliest first.
+    pub(crate) arrivals: Vec<(u64, u16)>,
+    /// The first cycle in which the Code bus has no fetch left for the program that an exception
+    /// is about to interrupt; past, where that is of no interest.
+    pub(crate) code_free: u64,
     /// What a trap is about: the address of an access, or an EXC_RETURN value.
     pub(crate) trap_value: u32,
     pub(crate) console: Vec<u8>,
@@ -312,6 +319,8 @@ impl Machine {
             sleeping: None,
             reset_requested: false,
             scheduled: Vec::new(),
+            arrivals: Vec::new(),
+            code_free: 0,
             trap_value: 0,
             console: Vec::new(),
             clock: soc.clock,
@@ -418,6 +427,8 @@ impl Machine {
         self.watches.masking.reset();
         self.sleeping = None;
         self.scheduled.clear();
+        self.arrivals.clear();
+        self.code_free = 0;
         let word = |bus: &Bus, address| {
             let mut bytes = [0; 4];
             bus.peek(address, &mut bytes);
@@ -604,7 +615,30 @@ impl Machine {
     /// address phase, is over. A core that stores in one cycle is already executing
     /// the next instruction then.
     pub(crate) fn pend_soon(&mut self, exception: u16) {
-        self.schedule(exception, self.cycles + 2);
+        let at = self.cycles + 2;
+        self.schedule(exception, at);
+        if self.rules.model_buses() {
+            self.send(exception, at + exceptions::FROM_STORE);
+        }
+    }
+
+    /// Has an exception come to the core in a cycle.
+    fn send(&mut self, exception: u16, at: u64) {
+        let position = self.arrivals.partition_point(|&(earlier, _)| earlier <= at);
+        self.arrivals.insert(position, (at, exception));
+        self.deadline = 0;
+    }
+
+    /// Lets exceptions come to the core that are there by a cycle.
+    pub(crate) fn receive(&mut self, now: u64) {
+        while self.next_arrival() <= now {
+            let (_, exception) = self.arrivals.remove(0);
+            self.system.nvic.arrive(exception);
+        }
+    }
+
+    pub(crate) fn next_arrival(&self) -> u64 {
+        self.arrivals.first().map_or(u64::MAX, |&(at, _)| at)
     }
 
     /// Has an exception become pending at a cycle to come.
@@ -614,7 +648,20 @@ impl Machine {
         self.deadline = 0;
     }
 
-    /// Makes an exception pending at a cycle.
+    /// Makes an exception pending that a clock, a device or a store of earlier asks for.
+    pub(crate) fn signal(&mut self, exception: u16, at: u64) {
+        let news = !self.system.nvic.pending().contains(exception);
+        self.pend(exception, at);
+        if !news || !self.rules.model_buses() {
+            return;
+        }
+        self.system.nvic.send(exception);
+        if !self.arrivals.iter().any(|&(_, arrives)| arrives == exception) {
+            self.send(exception, at + exceptions::FROM_SIGNAL);
+        }
+    }
+
+    /// Makes an exception pending at a cycle that the core itself asks for, and knows of.
     pub(crate) fn pend(&mut self, exception: u16, at: u64) {
         if self.system.nvic.pend(exception, true) {
             // SCR.SEVONPEND: what becomes pending is an event (DDI 0403, B1.5.18).

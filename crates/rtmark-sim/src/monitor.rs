@@ -22,6 +22,7 @@ pub(crate) struct Beginning {
     pc: u32,
     cycles: u64,
     exceptions: u64,
+    gave_way: u64,
     steps: bool,
 }
 
@@ -71,6 +72,7 @@ impl Machine {
             pc,
             cycles: self.cycles,
             exceptions: self.spent.exceptions,
+            gave_way: self.gave_way,
             steps: self.system.steps_by_monitor() && self.monitor_can_run(),
         })
     }
@@ -88,6 +90,9 @@ impl Machine {
             let taken = self.spent.exceptions - beginning.exceptions;
             let cycles = self.cycles.saturating_sub(beginning.cycles + taken);
             match slot.op.group() {
+                // It has not been executed: measured on a Cortex-M3, CPICNT does not count its
+                // first cycle.
+                _ if self.gave_way != beginning.gave_way => self.spent.exceptions += 1,
                 _ if cycles == 0 => self.spent.folded += 1,
                 Group::Load
                 | Group::StoreImmediate

@@ -49,6 +49,12 @@ impl ExceptionSet {
         self.0[0] | self.0[1] | self.0[2] | self.0[3] == 0
     }
 
+    /// The members that another set does not have.
+    pub const fn without(self, other: Self) -> Self {
+        let ([a, b, c, d], [e, f, g, h]) = (self.0, other.0);
+        Self([a & !e, b & !f, c & !g, d & !h])
+    }
+
     /// The members in ascending order.
     pub fn iter(self) -> impl Iterator<Item = u16> {
         (0u16..4).flat_map(move |at| {
@@ -76,6 +82,8 @@ impl ExceptionSet {
 pub struct Nvic {
     enabled: ExceptionSet,
     pending: ExceptionSet,
+    /// Those of them that are still on their way to the core.
+    arriving: ExceptionSet,
     active: ExceptionSet,
     /// Interrupts whose input is high. They stay pending, and become so again when
     /// their handler returns (DDI 0403, B3.4.1).
@@ -107,6 +115,7 @@ impl Nvic {
         Self {
             enabled,
             pending: ExceptionSet::default(),
+            arriving: ExceptionSet::default(),
             active: ExceptionSet::default(),
             high: ExceptionSet::default(),
             priority: [0; 256],
@@ -147,11 +156,23 @@ impl Nvic {
             return false;
         }
         self.pending.set(exception, on);
+        self.arriving.set(exception, false);
         true
+    }
+
+    /// Has an exception that has just become pending be on its way to the core.
+    pub const fn send(&mut self, exception: u16) {
+        self.arriving.set(exception, self.pending.contains(exception));
+    }
+
+    /// Has an exception come to the core, which may take it from now on.
+    pub const fn arrive(&mut self, exception: u16) {
+        self.arriving.set(exception, false);
     }
 
     pub const fn activate(&mut self, exception: u16) {
         self.pending.set(exception, false);
+        self.arriving.set(exception, false);
         self.active.set(exception, true);
     }
 
@@ -222,7 +243,11 @@ impl Nvic {
 
     /// The most urgent pending and enabled exception.
     fn first_pending(&self) -> Option<u16> {
-        self.pending
+        self.first_of(self.pending)
+    }
+
+    fn first_of(&self, exceptions: ExceptionSet) -> Option<u16> {
+        exceptions
             .iter()
             .filter(|&exception| self.enabled.contains(exception))
             .min_by_key(|&exception| (self.priority_of(exception), exception))
@@ -233,7 +258,7 @@ impl Nvic {
         if self.pending.is_empty() {
             return None;
         }
-        let exception = self.first_pending()?;
+        let exception = self.first_of(self.pending.without(self.arriving))?;
         let group = self.group_of(self.priority_of(exception));
         (group < self.execution_priority(masks)).then_some(exception)
     }
@@ -247,6 +272,7 @@ impl Nvic {
     /// Makes an exception neither pending nor active, as if it had never been.
     pub const fn withdraw(&mut self, exception: u16) {
         self.pending.set(exception, false);
+        self.arriving.set(exception, false);
         self.active.set(exception, false);
     }
 

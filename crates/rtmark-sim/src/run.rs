@@ -15,11 +15,12 @@ use crate::cpu::after_it;
 use crate::exec::{Ending, Flow, Trap};
 use crate::give_way::Stand;
 use crate::inject::Trial;
-use crate::isa::{Op, Slot};
+use crate::isa::{Group, Op, Slot};
 use crate::machine::{Machine, NOT_FETCHED, Progress, Sleep};
 use crate::nvic::{Masks, SYSTICK};
 use crate::semihosting::Reply;
 use crate::stop::{FaultKind, Stop};
+use crate::timing::exceptions;
 use crate::timing::pace::{ENTERED, TAKEN};
 use crate::timing::pipeline::Condition;
 
@@ -342,7 +343,8 @@ impl Machine {
         self.fetch(pc, slot.size());
         self.cpu.pc = pc.wrapping_add(u32::from(slot.size()));
         let beginning = self.begin_instruction(pc);
-        if alert && let Some(result) = self.give_way(Stand { pc, it: 0 }, &slot) {
+        if alert && let Some(result) = self.give_way(Stand { pc, it: 0, began: self.cycles }, &slot)
+        {
             return self.end_instruction(beginning, &slot, result);
         }
         let result = self.finish(pc, &slot);
@@ -369,7 +371,7 @@ impl Machine {
             return self.end_instruction(beginning, &Slot::undefined(slot.size()), Ok(()));
         }
         let slot = slot.inside_it();
-        if alert && let Some(result) = self.give_way(Stand { pc, it }, &slot) {
+        if alert && let Some(result) = self.give_way(Stand { pc, it, began: self.cycles }, &slot) {
             return self.end_instruction(beginning, &slot, result);
         }
         let result = match self.execute_alone(&slot) {
@@ -457,6 +459,11 @@ impl Machine {
             Trap::ExceptionReturn => {
                 self.retire(&slot);
                 self.drain();
+                if self.rules.model_buses()
+                    && matches!(slot.op.group(), Group::LoadPc | Group::List)
+                {
+                    self.cycles += exceptions::LOADED;
+                }
                 return self.return_from_exception(self.trap_value, pc);
             }
             Trap::InvalidState => {
@@ -567,7 +574,7 @@ impl Machine {
             return Ok(Due::Conditional);
         }
         let systick = self.system.systick.next_zero().unwrap_or(u64::MAX);
-        let devices = self.devices.next().min(self.rtt.next());
+        let devices = self.devices.next().min(self.rtt.next()).min(self.next_arrival());
         let due = systick.min(self.next_scheduled()).min(devices).min(self.limit);
         self.deadline = due.min(self.alert());
         Ok(Due::Instruction)
@@ -580,17 +587,18 @@ impl Machine {
             let (scheduled, device) = (self.next_scheduled(), self.devices.next());
             let first = zero.min(scheduled).min(device);
             if first > now {
+                self.receive(now);
                 return;
             }
             if first == device {
                 self.pass_devices(device);
             } else if zero <= scheduled {
                 if self.system.systick.pass_zero(zero) {
-                    self.pend(SYSTICK, zero);
+                    self.signal(SYSTICK, zero);
                 }
             } else {
                 let (at, exception) = self.scheduled.remove(0);
-                self.pend(exception, at);
+                self.signal(exception, at);
             }
         }
     }
@@ -604,7 +612,7 @@ impl Machine {
         let systick = &self.system.systick;
         let zero = systick.next_zero().filter(|_| systick.is_armed()).unwrap_or(u64::MAX);
         let first = zero.min(self.next_scheduled()).min(self.devices.next());
-        Some(first).filter(|&at| at != u64::MAX)
+        Some(first.min(self.next_arrival())).filter(|&at| at != u64::MAX)
     }
 
     fn wakes(&mut self, sleep: Sleep) -> bool {

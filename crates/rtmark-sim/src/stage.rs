@@ -17,6 +17,7 @@ use crate::isa::{Op, Slot};
 use crate::machine::{Machine, NOT_FETCHED, Progress};
 use crate::stop::InternalError;
 use crate::timing::Describe;
+use crate::timing::exceptions::Schedule;
 use crate::timing::pace::{self, Comes, EMPTY, ENTERED, Entered, Incoming, TAKEN};
 use crate::timing::pipeline::{Bus, Condition, Stalled};
 
@@ -151,6 +152,19 @@ impl Machine {
         word: u32,
         ici: Option<u8>,
     ) -> Option<Entered> {
+        let comes = self.comes(describe, pc, word, ici);
+        let entered = match ici {
+            None => self.pace.enter(pc, word, &comes),
+            Some(_) => self.pace.enter_rest(pc, word, &comes),
+        };
+        entered.unwrap_or_else(|stalled| {
+            self.fail(pc, &stalled);
+            None
+        })
+    }
+
+    /// What the instruction at `pc` means for the core's model.
+    fn comes(&self, describe: Describe, pc: u32, word: u32, ici: Option<u8>) -> Comes {
         let (decoder, bus) = (&self.code.decoder, &self.bus);
         let mut slot = decoder.decode(bus, pc).unwrap_or(Slot::undefined(2));
         if let Some(ici) = ici {
@@ -161,7 +175,7 @@ impl Machine {
             bus.peek(pc.wrapping_add(offset), &mut half);
             u16::from_le_bytes(half)
         };
-        let comes = match describe {
+        match describe {
             Describe::Pipeline(describe) => {
                 let mut step = describe(&slot, half(slot.size().into()));
                 if step.is_transfer() {
@@ -175,15 +189,7 @@ impl Machine {
                 }
                 Comes::Instruction(describe(&slot, [half(0), half(2)]))
             }
-        };
-        let entered = match ici {
-            None => self.pace.enter(pc, word, &comes),
-            Some(_) => self.pace.enter_rest(pc, word, &comes),
-        };
-        entered.unwrap_or_else(|stalled| {
-            self.fail(pc, &stalled);
-            None
-        })
+        }
     }
 
     /// Notes that the pipeline cannot go on, whose figures are of no use from now on: the run
@@ -207,6 +213,15 @@ impl Machine {
         self.attend_soon();
     }
 
+    /// The cycles that something takes, unless the pipeline cannot go on.
+    #[inline(always)]
+    fn or_fail(&mut self, pc: u32, cycles: Result<u64, Stalled>) -> u64 {
+        cycles.unwrap_or_else(|stalled| {
+            self.fail(pc, &stalled);
+            0
+        })
+    }
+
     /// Lets the next instruction enter the execute stage, wherever it is from.
     pub(crate) fn enter_under(&mut self, condition: Condition) {
         let Some(describe) = self.rules.describe else {
@@ -216,8 +231,15 @@ impl Machine {
             self.word &= !ENTERED;
             return;
         }
+        self.fetch_target();
+        let entered = self.enter_next(describe, condition);
+        self.cycles += u64::from(entered.cost);
+        self.word = entered.word;
+    }
+
+    /// The target of a jump is fetched while the pipeline is refilled.
+    fn fetch_target(&mut self) {
         let pc = self.cpu.pc;
-        // The target of a jump is fetched while the pipeline is refilled.
         self.fetched = NOT_FETCHED;
         if self.word & TAKEN != 0
             && self.rules.fetches_targets()
@@ -226,16 +248,19 @@ impl Machine {
             self.fetch(pc, slot.size());
             self.fetched = pc;
         }
+    }
+
+    /// What comes of letting the next instruction enter.
+    fn enter_next(&mut self, describe: Describe, condition: Condition) -> Entered {
+        let pc = self.cpu.pc;
         let word = pace::with_condition(self.word, condition);
-        let entered = self.enter(describe, pc, word).unwrap_or_else(|| {
+        self.enter(describe, pc, word).unwrap_or_else(|| {
             self.renew_pace();
             let word = pace::with_condition(self.word, condition);
             // Nothing is full that has just been emptied, and what a trial or a run comes to
             // where it fails is of no use.
             self.enter(describe, pc, word).unwrap_or(Entered { word, cost: 1 })
-        });
-        self.cycles += u64::from(entered.cost);
-        self.word = entered.word;
+        })
     }
 
     /// Begins to number the pipeline's states anew, and forgets the courses that have the
@@ -275,10 +300,8 @@ impl Machine {
     pub(crate) fn drain(&mut self) {
         if self.rules.describe.is_some() {
             let pc = self.cpu.pc;
-            match self.pace.drain(pc, self.word) {
-                Ok(cycles) => self.cycles += cycles,
-                Err(stalled) => self.fail(pc, &stalled),
-            }
+            let drained = self.pace.drain(pc, self.word);
+            self.cycles += self.or_fail(pc, drained);
             if !self.rules.model_buses() {
                 self.word = EMPTY;
             }
@@ -300,18 +323,64 @@ impl Machine {
             Some(_) => self.pace.data_phase(pc, self.word),
             None => Ok(1),
         };
-        self.cycles
-            + taken.unwrap_or_else(|stalled| {
-                self.fail(pc, &stalled);
-                1
-            })
+        self.cycles + self.or_fail(pc, taken)
     }
 
     /// Brings the cycle count to where the next instruction enters the execute stage.
     pub(crate) fn reach_next(&mut self) {
-        if self.rules.describe.is_some() && self.word & ENTERED == 0 && self.sleeping.is_none() {
-            self.enter_under(self.condition_of_next());
-            self.word |= ENTERED;
+        let Some(describe) = self.rules.describe else { return };
+        if self.word & ENTERED != 0 || self.sleeping.is_some() {
+            return;
+        }
+        let condition = self.condition_of_next();
+        if self.rules.model_buses() && self.may_be_interrupted() {
+            self.reach_interrupted(describe, condition);
+        } else {
+            self.enter_under(condition);
+        }
+        self.word |= ENTERED;
+    }
+
+    /// Whether an exception might be taken before the next instruction enters. One that becomes
+    /// pending while an instruction executes that began long before waits for the next one to
+    /// enter: see [`crate::give_way`].
+    fn may_be_interrupted(&self) -> bool {
+        self.expects_pend() || self.system.nvic.to_take(self.masks()).is_some()
+    }
+
+    /// The same as [`Machine::enter_under`], or no further than to the cycle in which an
+    /// exception begins in place of the next instruction.
+    #[inline(never)]
+    fn reach_interrupted(&mut self, describe: Describe, condition: Condition) {
+        let pc = self.cpu.pc;
+        let drained = self.pace.drain(pc, self.word);
+        let free = self.cycles + self.or_fail(pc, drained);
+        self.fetch_target();
+        let began = self.cycles;
+        let entered = self.enter_next(describe, condition);
+        // States may have been numbered anew on the way.
+        let word = pace::with_condition(self.word, condition);
+        self.word = entered.word;
+        self.cycles += u64::from(entered.cost);
+        let Some(at) = self.taken_within(free.min(self.cycles), self.cycles + 1) else { return };
+        self.cycles = at;
+        self.note_fetches((began, word), at);
+    }
+
+    /// Notes what fetches there are on the Code bus where an exception begins in a cycle, in
+    /// place of the next instruction; the one before entered the pipeline with a word, in an
+    /// earlier cycle. No more is asked for from the cycle before on: measured on a CC2650.
+    pub(crate) fn note_fetches(&mut self, (entered, word): (u64, u32), at: u64) {
+        let pc = self.cpu.pc;
+        self.code_free = 0;
+        if let Some(describe) = self.rules.describe
+            && self.trial != Trial::Failed
+            && Bus::of(pc) == Bus::Code
+        {
+            let comes = self.comes(describe, pc, word, self.cpu.ici());
+            let clocks = at.saturating_sub(entered + 1) as u32;
+            let left = self.pace.fetches_left(pc, word, &comes, clocks);
+            self.code_free = entered + u64::from(clocks) + self.or_fail(pc, left);
         }
     }
 
@@ -331,9 +400,25 @@ impl Machine {
         }
     }
 
-    /// After an exception has been entered or left, whose figures end with the first
-    /// instruction's execution.
-    pub(crate) fn refill(&mut self) {
-        self.word = self.refilling();
+    /// After an exception has been entered or left that began in a cycle: the first instruction
+    /// enters.
+    pub(crate) fn refill(&mut self, began: u64, schedule: Schedule) {
+        if !self.rules.model_buses() {
+            self.word = self.refilling();
+            return;
+        }
+        let pc = self.cpu.pc;
+        self.cycles = began + schedule.through;
+        let mut refilled = schedule.refilled();
+        if let Some(slot) = self.code.slot(&mut self.bus, pc) {
+            let asked = began + schedule.asked;
+            let waits = self.wait_for_code(pc, slot.size(), asked) - asked;
+            self.cycles += waits.saturating_sub(refilled);
+            refilled = refilled.saturating_sub(waits);
+        }
+        let buffers = !self.system.has_no_write_buffer();
+        self.word = self.pace.refilled(buffers, refilled.min(u8::MAX.into()) as u8);
+        self.enter_under(self.condition_of_next());
+        self.word |= ENTERED;
     }
 }

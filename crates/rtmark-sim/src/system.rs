@@ -540,6 +540,7 @@ impl Machine {
         let now = self.data_phase();
         self.pass_time(now);
         self.system.nvic.pend(exception, false);
+        self.arrivals.retain(|&(_, arrives)| arrives != exception);
     }
 
     fn set_priorities(&mut self, first: u16, value: u32, size: u32) {

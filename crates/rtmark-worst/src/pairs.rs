@@ -73,7 +73,8 @@ impl Earlier<'_> {
         let (first, last) = (*points.start(), *points.end());
         let mut copy = machine.clone();
         copy.take_hits();
-        let at = first.max(copy.cycles().0);
+        // It comes to the core no sooner than the machine stands there.
+        let at = first.max(copy.cycles().0.saturating_sub(copy.way_to_core()));
         copy.pend_interrupt(self.lines[0].interrupt, Cycles(at));
         let patience = self.path.question().patience;
         let to = match self.most {

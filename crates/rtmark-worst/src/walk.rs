@@ -121,6 +121,8 @@ struct Walk<'a, S> {
     last: Option<u64>,
     /// Points that have got an answer.
     answered: u64,
+    /// Cycles from a point to where the core can take the interrupt.
+    way: u64,
     /// How long before its end the last step that was no plain instruction did not look any
     /// more.
     unseen: u64,
@@ -151,11 +153,14 @@ pub fn walk<S: Seeker>(seeker: &mut S, machine: Machine, window: Window) {
         if !boundary.asleep {
             match holder {
                 None => walk.enter(now),
-                Some(_) if looks => walk.answer_waiting(now),
+                Some(_) if looks => walk.answer_pending(now),
                 Some(_) => {}
             }
         }
-        if walk.last.is_some() && walk.waiting.is_none() && !walk.is_held() {
+        if walk.last.is_some_and(|last| walk.seen >= last)
+            && walk.waiting.is_none()
+            && !walk.is_held()
+        {
             break;
         }
         if walk.last.is_some_and(|last| now > last.saturating_add(walk.seeker.patience())) {
@@ -178,15 +183,22 @@ pub fn walk<S: Seeker>(seeker: &mut S, machine: Machine, window: Window) {
         if walk.has_failed() {
             return;
         }
+        // It has given way to what came to the core up to there.
+        let began = now.max(walk.seen + walk.way);
         // Sleep is cut where the piece ends: the next one begins there.
         let until = if boundary.asleep && now < to { to } else { u64::MAX };
-        match walk.machine.advance(Cycles(until)) {
+        match walk.machine.advance_open(Cycles(until)) {
             Ok(Advance::Instruction) if !looks => {
+                walk.enter_early(boundary);
+                walk.machine.settle();
                 if is_free {
-                    walk.note_instruction(pc, now);
+                    walk.note_instruction(pc, began);
                 }
             }
-            Ok(_) => walk.look_inside(boundary),
+            Ok(_) => {
+                walk.machine.settle();
+                walk.look_inside(boundary);
+            }
             Err(Stop::Internal(_)) => {
                 walk.has_failed();
                 return;
@@ -225,14 +237,16 @@ impl<'a, S: Seeker> Walk<'a, S> {
     /// Begins where a machine stands.
     fn new(seeker: &'a mut S, mut machine: Machine, window: Window) -> Self {
         machine.settle();
-        let now = machine.cycles().0;
+        let way = machine.way_to_core();
+        let come = machine.cycles().0.saturating_sub(way);
         Self {
             seeker,
             kept: machine.clone(),
             machine,
-            waiting: (window.from < now).then_some(window.from + 1),
+            waiting: (window.from < come).then_some(window.from + 1),
             first: None,
-            seen: now.max(window.from),
+            seen: come.max(window.from),
+            way,
             last: None,
             answered: 0,
             unseen: 0,
@@ -247,11 +261,16 @@ impl<'a, S: Seeker> Walk<'a, S> {
         if now >= to && self.last.is_none() {
             self.last = Some(now);
         }
-        if self.last.is_none_or(|last| self.seen < last) && self.seen < now {
-            self.waiting = self.waiting.or(Some(self.seen + 1));
-            self.seen = now;
-        }
+        self.see(now.saturating_sub(self.way));
         belongs
+    }
+
+    /// Has the points up to a cycle wait for their answer.
+    fn see(&mut self, cycle: u64) {
+        if self.last.is_none_or(|last| self.seen < last) && self.seen < cycle {
+            self.waiting = self.waiting.or(Some(self.seen + 1));
+            self.seen = cycle;
+        }
     }
 
     /// Keeps the machine to go back to.
@@ -268,7 +287,7 @@ impl<'a, S: Seeker> Walk<'a, S> {
     fn keep_first(&mut self, last: Boundary) {
         if self.seeker.needs_first()
             && self.first.is_none()
-            && self.waiting.is_some_and(|from| from > last.cycle)
+            && self.waiting.is_some_and(|from| from + self.way > last.cycle)
             && self.go_back(last)
         {
             self.first = Some(self.kept.clone());
@@ -278,7 +297,8 @@ impl<'a, S: Seeker> Walk<'a, S> {
     /// The points that wait at a boundary's cycle, which have an answer now.
     fn take_waiting(&mut self, now: u64) -> Option<RangeInclusive<u64>> {
         let from = self.waiting.take()?;
-        Some(from..=self.last.map_or(now, |last| last.min(now)))
+        let come = now.saturating_sub(self.way);
+        Some(from..=self.last.map_or(come, |last| last.min(come)).max(from))
     }
 
     /// Whether the interrupt is held back since a moment in the piece.
@@ -303,13 +323,64 @@ impl<'a, S: Seeker> Walk<'a, S> {
         self.answer_waiting(now);
     }
 
+    /// Answers for the points that come to the core before the next instruction enters, of a
+    /// machine that has advanced openly from a boundary.
+    fn enter_early(&mut self, before: Boundary) {
+        let interrupt = self.seeker.interrupt();
+        if self.way == 0 || self.machine.holds_back(interrupt).is_some() {
+            return;
+        }
+        if self.waiting.is_some() {
+            // They have come to the core before the last instruction.
+            self.see_early(before, before.cycle.saturating_sub(self.way));
+        }
+        let next = self.machine.next_entry().0.saturating_sub(self.way);
+        while self.seen < self.last.unwrap_or(u64::MAX).min(next) {
+            let at = self.seen + 1;
+            self.see(at);
+            self.see_early(before, at);
+        }
+    }
+
+    /// Answers for what waits up to a point, which comes to the core before the next
+    /// instruction enters.
+    fn see_early(&mut self, before: Boundary, at: u64) {
+        let Some(from) = self.waiting.take() else { return };
+        let points = from..=self.last.map_or(at, |last| last.min(at)).max(from);
+        if self.seeker.tries()
+            && let Tried::Entered(cycle) =
+                self.machine.try_entry_early(self.seeker.interrupt(), Cycles(*points.end()))
+            && let Some(answer) = self.seeker.entered(&self.machine, cycle.0)
+        {
+            return self.add(points, answer);
+        }
+        if !self.go_back(before) {
+            self.waiting = Some(from);
+            return;
+        }
+        let first = self.first.take();
+        let answer = self.seeker.follow(points.clone(), first.as_ref().unwrap_or(&self.kept));
+        self.add(points, answer);
+    }
+
+    /// Answers for what is pending at a boundary whose instruction sees that.
+    fn answer_pending(&mut self, now: u64) {
+        self.answer_waiting(now);
+        while self.seen < self.last.unwrap_or(u64::MAX).min(now) {
+            let at = self.seen + 1;
+            self.seen = at;
+            let answer = self.seeker.follow(at..=at, &self.machine);
+            self.add(at..=at, answer);
+        }
+    }
+
     /// Answers for the points inside the next instruction, as far as it gives way to an
     /// interrupt there.
     fn enter_within(&mut self, now: u64) {
         let interrupt = self.seeker.interrupt();
         // It may give way to something else by itself, whatever becomes pending then.
         let mut end = None;
-        let mut at = now.max(self.seen) + 1;
+        let mut at = now.saturating_sub(self.way).max(self.seen) + 1;
         while let Some(tried) = self.machine.try_entry_within(interrupt, Cycles(at)) {
             let known = match tried {
                 Tried::Entered(cycle) => self.seeker.entered(&self.machine, cycle.0),
@@ -324,7 +395,7 @@ impl<'a, S: Seeker> Walk<'a, S> {
                     self.seeker.has_failed(&copy);
                     copy.cycles().0
                 });
-                if at > end {
+                if at + self.way > end {
                     return;
                 }
                 self.seeker.follow(at..=at, &self.machine)
@@ -347,6 +418,9 @@ impl<'a, S: Seeker> Walk<'a, S> {
 
     /// What waits is not served.
     fn give_up(&mut self, now: u64, why: Unserved) {
+        // Also what has not come to the core.
+        self.see(now);
+        let now = now + self.way;
         if let Some(points) = self.take_waiting(now) {
             let first = self.first.take();
             let machine = first.as_ref().unwrap_or(&self.machine);
@@ -368,9 +442,7 @@ impl<'a, S: Seeker> Walk<'a, S> {
     }
 
     /// Notes an instruction that began here, with nothing to hold the interrupt back.
-    fn note_instruction(&mut self, pc: u32, now: u64) {
-        // It has given way to what was pending up to there.
-        let began = self.seen.max(now);
+    fn note_instruction(&mut self, pc: u32, began: u64) {
         let (to, next) = (self.machine.cycles().0, self.machine.register(Register::Pc));
         if let Some(held) = self.seeker.held() {
             held.execute(pc, next, began, to.saturating_sub(began));
@@ -399,8 +471,9 @@ impl<'a, S: Seeker> Walk<'a, S> {
     /// waited before it.
     fn look_inside(&mut self, before: Boundary) {
         let (from, to) = (before.cycle, self.machine.cycles().0);
-        let belongs = self.last.is_none();
-        if self.waiting.is_none() && (!belongs || from == to) {
+        let come = from.saturating_sub(self.way);
+        let to = self.last.map_or(to, |last| last.min(to));
+        if self.waiting.is_none() && come.max(self.seen) >= to {
             return;
         }
         if !self.go_back(before) {
@@ -408,13 +481,13 @@ impl<'a, S: Seeker> Walk<'a, S> {
         }
         if let Some(waiting) = self.waiting.take() {
             let first = self.first.take();
-            let points = waiting..=self.last.map_or(from, |last| last.min(from));
+            let points = waiting..=self.last.map_or(come, |last| last.min(come)).max(waiting);
             let answer = self.seeker.follow(points.clone(), first.as_ref().unwrap_or(&self.kept));
             self.add(points, answer);
         }
         // What the walk began with in the middle of this step belongs to nobody here.
-        let begin = from.max(self.seen);
-        if !belongs || begin >= to {
+        let begin = come.max(self.seen);
+        if begin >= to {
             return;
         }
         if before.asleep {

@@ -18,8 +18,10 @@ const AIRCR_KEY: u32 = 0x05FA_0000;
 const SYST_RVR: u32 = 0xE000_E014;
 const SYST_CVR: u32 = 0xE000_E018;
 const DWT: std::ops::Range<u32> = 0xE000_1004..0xE000_101C;
+const BASEPRI_MAX: &str = "basepri_max";
 /// Where vector tables lie, and an endless loop that is interrupted for what is measured inside
 /// a handler: nothing of a row does.
+const VECTORS_IN_FLASH: u32 = 0;
 const VECTORS_IN_SRAM: u32 = 0x2000_0000;
 const VECTORS_IN_GPRAM: u32 = 0x1100_1F00;
 const LOOP: u32 = 0x1100_1E00;
@@ -167,13 +169,10 @@ impl Run<'_> {
             let next =
                 self.handlers.get(self.entered).map(|it| (it.exception, it.steps[0].address));
             if next == Some((now, self.pc())) && (now != active || self.pc() != pc) {
-                // What was left is where the return, if it was one, would have led.
-                let left = self.parts.last().copied()?;
-                let step = match before {
-                    Some((part, step)) if part == left => step + usize::from(executed),
-                    _ => 0,
-                };
-                self.shown.interrupted.push((left, step));
+                // Of a handler that is followed by the next one, where it ends.
+                let &left = self.parts.last()?;
+                let (part, step) = before.unwrap_or((left, 0));
+                self.shown.interrupted.push((part, step + usize::from(executed)));
                 self.parts.push(Part::Handler(self.entered));
                 self.entered += 1;
             }
@@ -222,6 +221,8 @@ fn loaded_register(bytes: &[u8]) -> Option<u8> {
 /// Puts the vector table and the priorities in place.
 fn prepare(machine: &mut Machine, row: &Row, handlers: &[Handler]) -> Option<()> {
     let table = match row.vectors.as_deref() {
+        // The rows say SRAM, since a word with the handler's address is there, too.
+        _ if row.kind == Kind::Sweep => VECTORS_IN_FLASH,
         Some("gpram") => VECTORS_IN_GPRAM,
         _ => VECTORS_IN_SRAM,
     };
@@ -320,6 +321,10 @@ fn run_inside(mut machine: Machine, row: &Row, handlers: &[Handler]) -> Option<S
     for (number, &value) in row.registers()?.iter().enumerate().take(13) {
         machine.set_register(Register::R(number as u8), value);
     }
+    if let (Some(BASEPRI_MAX), Some(0)) = (row.special.as_deref(), row.first_written) {
+        // It only becomes more urgent, and holds what earlier runs have left.
+        machine.set_register(Register::Basepri, row.read_back.unwrap_or_default());
+    }
     let parts = vec![Part::Thread, Part::Handler(0)];
     let shown = Shown::default();
     let mut run = Run { machine, thread: &[], handlers, parts, entered: 1, shown };
@@ -367,79 +372,4 @@ pub fn run_moment(prepared: &Prepared, row: &Row, moment: &Moment) -> Option<Sho
     machine.store_word(SYST_CVR, 0).ok()?;
     let last = (Part::Handler(0), handlers.first()?.steps.len() - 1);
     run_behind(machine, row, &lead, &thread, &handlers, last)
-}
-
-/// DEBUG
-pub fn dump(prepared: &Prepared, row: &Row) -> Option<String> {
-    let one = |moment: Option<&Moment>| -> Option<String> {
-        let (mut thread, mut lead, handlers) = (row.thread()?, row.lead()?, row.handlers()?);
-        if let Some(moment) = moment {
-            let by = moment.address.wrapping_sub(thread.first()?.address);
-            for step in thread.iter_mut().chain(&mut lead) {
-                step.address = step.address.wrapping_add(by);
-            }
-        }
-        let mut machine = prepared.machine(row);
-        let all = handlers.iter().flat_map(|handler| &handler.steps);
-        for step in lead.iter().chain(&thread).chain(all) {
-            machine.poke(step.address, &step.bytes).ok()?;
-        }
-        prepare(&mut machine, row, &handlers)?;
-        if let Some(moment) = moment {
-            machine.store_word(SYST_RVR, moment.reload).ok()?;
-            machine.store_word(SYST_CVR, 0).ok()?;
-        }
-        machine.watch(rtmark_sim::Watch::Pend(handlers[0].exception as u16));
-        machine.set_register(Register::Pc, lead.first().or(thread.first())?.address);
-        for _ in &lead {
-            machine.advance(Cycles(u64::MAX)).ok()?;
-        }
-        set_registers(&mut machine, &row.registers()?)?;
-        if handlers[0].exception == 2 {
-            machine.set_register(Register::Faultmask, 1);
-        } else {
-            machine.set_register(Register::Primask, 1);
-        }
-        machine.set_register(Register::Faultmask, 1);
-        let handlers = Vec::new();
-        let mut run = Run {
-            machine,
-            thread: &thread,
-            handlers: &handlers,
-            parts: vec![Part::Thread],
-            entered: 0,
-            shown: Shown::default(),
-        };
-        let mut entries = Vec::new();
-        let mut reads = Vec::new();
-        run.machine.settle();
-        let mut last = 0;
-        for (at, _) in thread.iter().enumerate() {
-            let here = run.here()?;
-            entries.push(format!("[{}, {}]", here.1, run.machine.cycles().0));
-            let access = run.machine.next_access();
-            run.machine.advance(Cycles(u64::MAX)).ok()?;
-            run.note(here, access);
-            if let Some(value) = run.shown.readings.get(&here) {
-                reads.push(format!("[{}, {}]", here.1, value));
-            }
-            last = at;
-        }
-        let _ = last;
-        let pend = run.machine.hits().first().map_or(0, |hit| hit.cycle.0);
-        Some(format!(
-            "{{\"test\": \"{}\", \"run\": {}, \"reload\": {}, \"pend\": {}, \"e\": [{}], \"reads\": [{}]}}",
-            row.test,
-            row.run,
-            moment.map_or(0, |m| m.reload),
-            pend,
-            entries.join(", "),
-            reads.join(", ")
-        ))
-    };
-    if row.kind == Kind::Sweep {
-        let lines: Vec<_> = row.moments()?.iter().filter_map(|m| one(Some(m))).collect();
-        return Some(lines.join("\n"));
-    }
-    one(None)
 }

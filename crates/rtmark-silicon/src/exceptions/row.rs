@@ -47,6 +47,10 @@ pub struct Row {
     thread: Vec<Written>,
     #[serde(default)]
     handlers: Vec<WrittenHandler>,
+    /// The special register that a handler writes, with what it held before and then.
+    pub special: Option<String>,
+    pub first_written: Option<u32>,
+    pub read_back: Option<u32>,
     /// What registers of SysTick held when they were read.
     pub values: Option<Values>,
     pub reload: Option<u32>,

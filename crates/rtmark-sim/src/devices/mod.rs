@@ -559,7 +559,7 @@ impl Machine {
             let exception = FIRST_INTERRUPT + irq;
             self.system.nvic.drive(exception, high);
             if high {
-                self.pend(exception, now);
+                self.signal(exception, now);
             }
             self.attend_soon();
         }

@@ -639,8 +639,14 @@ impl Machine {
             Op::Nop | Op::Yield | Op::Pld | Op::Skip | Op::Dmb | Op::Dsb | Op::Isb => {}
             Op::Mrs => self.cpu.set(s.d, self.read_special(s.imm)),
             Op::Msr => {
+                let longer = self.raises_priority(s.imm, self.cpu.get(s.n));
                 if !self.write_mask_at_once(s.imm, self.cpu.get(s.n)) {
-                    seldom!(flow!(self.aside(at.pass(), |machine| machine.execute_rare(s))));
+                    seldom!(flow!(self.aside(at.pass(), |machine| {
+                        machine.cycles += u64::from(longer);
+                        machine.execute_rare(s)
+                    })));
+                } else if longer {
+                    at.pass().take_longer(1, self.deadline);
                 }
             }
             Op::Cps => {

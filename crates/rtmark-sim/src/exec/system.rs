@@ -72,6 +72,25 @@ impl Machine {
         true
     }
 
+    /// Whether an MSR gives one of the registers that raise the execution priority a value that
+    /// is not zero. Measured on a Cortex-M3, in handlers: it takes a cycle more, whether or not
+    /// the value's bits exist or are news; not so where BASEPRI_MAX and FAULTMASK stay.
+    #[inline(always)]
+    pub(super) fn raises_priority(&self, register: u32, value: u32) -> bool {
+        matches!(register, 16..=19) && self.rules.model_buses() && self.may_raise(register, value)
+    }
+
+    fn may_raise(&self, register: u32, value: u32) -> bool {
+        let (priority, current) = (value as u8, self.cpu.basepri);
+        self.cpu.privileged()
+            && match register {
+                16 => value & 1 == 1,
+                17 => priority != 0,
+                18 => priority != 0 && (current == 0 || priority < current),
+                _ => value & 1 == 1 && self.above_hard_fault(),
+            }
+    }
+
     fn change_state(&mut self, s: &Slot) {
         if !self.cpu.privileged() {
             return;

@@ -12,6 +12,7 @@ mod cortex_m0plus;
 mod cortex_m3;
 mod cortex_m33;
 mod cortex_m4;
+pub mod exceptions;
 mod issue;
 mod kept;
 mod memory;

@@ -445,6 +445,35 @@ impl Pace {
         self.tables().with(word, Pipeline::empty_lines)
     }
 
+    /// The word of a pipeline that is being refilled, so many cycles of which have been counted.
+    pub fn refilled(&self, buffers: bool, paid: u8) -> u32 {
+        let Model::Pipeline(setup) = self.model else { return EMPTY };
+        let next = Pipeline::refilled(setup, buffers, paid);
+        self.tables().numbered(TAKEN, State::Pipeline(Box::new(Stage { next, taken: None })))
+    }
+
+    /// Cycles until no fetch is on the bus any more, where the instruction at `pc` does not
+    /// enter: it asks for more code for so many clocks.
+    ///
+    /// # Errors
+    /// When fetches never end.
+    pub fn fetches_left(
+        &self,
+        pc: u32,
+        word: u32,
+        comes: &Comes,
+        clocks: u32,
+    ) -> Result<u64, Stalled> {
+        let state = self.tables().state(word).clone();
+        match (state, comes) {
+            (State::Pipeline(stage), Comes::Step(incoming)) => {
+                let mut pipeline = stage.now(pc, word);
+                pipeline.fetches_left(pc, &incoming.step, condition(word), clocks).map(u64::from)
+            }
+            _ => Ok(0),
+        }
+    }
+
     /// Cycles from the newest instruction's entry until it has left the execute stage, where
     /// the next one would be at `pc`.
     ///
@@ -603,14 +632,20 @@ impl Tables {
 }
 
 impl Stage {
-    /// Works out one step, cycle by cycle.
-    fn work_out(&self, pc: u32, word: u32, incoming: &Incoming) -> Result<(Self, u32), Stalled> {
-        let facts = facts(word);
+    /// The pipeline where the instruction at `pc` comes next, after the one before has told what
+    /// a word holds.
+    fn now(&self, pc: u32, word: u32) -> Pipeline {
         let mut pipeline = match &self.taken {
-            Some(taken) if facts.taken => taken.as_ref().clone(),
+            Some(taken) if word & TAKEN != 0 => taken.as_ref().clone(),
             _ => self.next.clone(),
         };
         pipeline.continue_at(pc, word);
+        pipeline
+    }
+
+    /// Works out one step, cycle by cycle.
+    fn work_out(&self, pc: u32, word: u32, incoming: &Incoming) -> Result<(Self, u32), Stalled> {
+        let mut pipeline = self.now(pc, word);
         let Incoming { step, size, target } = *incoming;
         let condition = condition(word);
         let behind = pc.wrapping_add(size);

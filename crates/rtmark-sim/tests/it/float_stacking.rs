@@ -103,8 +103,9 @@ fn lazy_saving_shows_while_it_is_pending() {
 
 #[test]
 fn a_handler_without_floating_point_costs_no_more() {
-    // DDI 0439, 3.9: lazy stacking keeps the latency of 12 cycles; at once it takes 29.
-    for (control, entry) in [(LAZY, 12), (AT_ONCE, 29)] {
+    // DDI 0439, 3.9: lazy stacking keeps the latency of 12 cycles; at once it takes 29. Three of
+    // them are an interrupt's way to the core, which SVC does not go.
+    for (control, entry) in [(LAZY, 9), (AT_ONCE, 26)] {
         let mut running = firmware(control, false).on(M4F);
         running.run(1_000);
         let taken = running.cycle("handler") - running.cycle("call");

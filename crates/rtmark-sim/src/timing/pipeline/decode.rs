@@ -30,6 +30,8 @@ pub(super) struct Decoding<'a> {
     branches_late: bool,
     /// It takes the IT behind it along.
     folds: bool,
+    /// It does not enter the execute stage in this cycle, whatever happens.
+    pub is_held: bool,
 }
 
 impl<'a> Decoding<'a> {
@@ -43,6 +45,7 @@ impl<'a> Decoding<'a> {
             phase: Phase::Fetching,
             branches_late: false,
             folds: false,
+            is_held: false,
         }
     }
 
@@ -90,7 +93,8 @@ impl Pipeline {
     pub(super) fn decode(&mut self, it: &mut Decoding<'_>, to_fetch: &mut ToFetch) {
         if self.execute.branches() {
             // What is decoded is not what comes next.
-            *it = Decoding::new(it.pc, it.step, it.condition, it.taken, it.target);
+            let begun = Decoding::new(it.pc, it.step, it.condition, it.taken, it.target);
+            *it = Decoding { is_held: it.is_held, ..begun };
             return;
         }
         let register = self.prefetch.to_decode.register;
@@ -142,6 +146,7 @@ impl Pipeline {
     /// Whether the execute stage takes the instruction at the clock's edge.
     pub(super) fn accepts(&self, it: &Decoding<'_>) -> bool {
         it.is_ready()
+            && !it.is_held
             && (self.execute.older.is_none() || self.execute.younger.is_none() && self.overlaps(it))
     }
 

@@ -1,6 +1,7 @@
 //! The pipeline with nothing more to decode: before exceptions, and up to a data access.
 
-use super::{LONGEST_WAIT, Pipeline, Stalled};
+use super::decode::Decoding;
+use super::{Condition, LONGEST_WAIT, Pipeline, Stalled, Step};
 
 impl Pipeline {
     /// Runs without anything more to decode until the execute stage is empty: how long.
@@ -10,6 +11,28 @@ impl Pipeline {
     pub fn drain(&mut self) -> Result<u32, Stalled> {
         let empties = |pipeline: &Self| pipeline.execute.older.is_none();
         self.run_until(empties, "the execute stage is to become empty")
+    }
+
+    /// Runs for so many clocks towards an instruction, and on without asking for any more code:
+    /// how many more until no fetch is on the bus.
+    ///
+    /// # Errors
+    /// When there always is one, which is a mistake of this model.
+    pub fn fetches_left(
+        &mut self,
+        pc: u32,
+        step: &Step,
+        condition: Condition,
+        clocks: u32,
+    ) -> Result<u32, Stalled> {
+        let mut decoding = Decoding::new(pc, step, condition, false, pc);
+        for _ in 0..clocks {
+            if self.cycle(Some(&mut decoding)) {
+                break;
+            }
+        }
+        self.prefetch.stop();
+        self.run_until(|it| it.fetch_port.is_idle(), "fetches are to end")
     }
 
     /// When the last data transfer that the newest instruction asked for is in its data phase,

@@ -72,7 +72,7 @@ pub struct Pipeline {
     decode_waits: bool,
     /// The instruction that has just entered took an IT behind it along.
     folded: bool,
-    /// Cycles of a refill that have been counted already.
+    /// Cycles of a refill that have been counted already, within which no instruction enters.
     paid: u8,
     /// The write buffer is on.
     pub buffers: bool,
@@ -89,13 +89,18 @@ impl Pipeline {
     /// without wait states the next instruction enters it at once, as far as cycles are
     /// counted: what leads here has counted the refill.
     pub fn refilling(setup: Setup, buffers: bool) -> Self {
+        Self::refilled(setup, buffers, REFILL)
+    }
+
+    /// The same where so many cycles of it have been counted, within which nothing enters.
+    pub fn refilled(setup: Setup, buffers: bool, paid: u8) -> Self {
         let isb = Step { unit: Unit::Barrier, traits: has::WIDE, ..Step::default() };
         let mut isb = InFlight::entering(isb, Condition::None, true);
         isb.branches_late = true;
         Self {
             setup,
             execute: Execute { older: Some(isb), ..Execute::default() },
-            paid: REFILL,
+            paid,
             buffers,
             ..Self::default()
         }
@@ -149,6 +154,7 @@ impl Pipeline {
         }
         let mut decoding = Decoding::new(pc, step, condition, taken, target);
         for cycles in 1..=LONGEST_WAIT {
+            decoding.is_held = cycles < u32::from(self.paid);
             if self.cycle(Some(&mut decoding)) {
                 return Ok(cycles - u32::from(std::mem::take(&mut self.paid)));
             }

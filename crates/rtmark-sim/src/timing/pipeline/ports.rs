@@ -79,6 +79,10 @@ impl FetchPort {
         self.data.iter().chain(&self.address).map(|it| u8::from(it.wanted > 0)).sum()
     }
 
+    pub const fn is_idle(&self) -> bool {
+        self.address.is_none() && self.data.is_none()
+    }
+
     /// Nothing of what has been asked for is wanted any more.
     pub fn give_up(&mut self) {
         self.fetches().for_each(|it| it.wanted = 0);

@@ -285,3 +285,12 @@ impl Running {
         self.machine.register(Register::R(number))
     }
 }
+
+/// Cycles from an interrupt becoming pending to where a core can take it: those which the
+/// twelve of the Cortex-M3 and M4 hold besides the nine of the frame (DDI 0337, 12.2).
+pub const fn way(core: CoreKind) -> u64 {
+    match core {
+        CoreKind::CortexM3 | CoreKind::CortexM4 | CoreKind::CortexM4F => 3,
+        _ => 0,
+    }
+}

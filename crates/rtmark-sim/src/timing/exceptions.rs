@@ -1,0 +1,170 @@
+//! What entering and leaving exceptions comes to on Cortex-M3 and M4: transfers on buses.
+//!
+//! An entry stores the frame over the stack's bus while it reads the vector and fetches the
+//! handler, each over the bus of its memory (DDI 0337, 5.2 and 12.2: the twelve cycles of an
+//! interrupt's way to its handler hold "a nine-cycle push in parallel with a six-cycle vector
+//! read and fetch"). What shares a bus takes turns, and what does not is hidden. All of it was
+//! measured on a CC2650 (`rtmark-silicon exceptions`), with the vectors in SRAM and in the Code
+//! region, handlers and code in three memories, and an interrupt at each cycle of programs.
+//!
+//! Values only: nothing here knows a machine. Cycles count from the first one that the core
+//! spends on the exception, in which an instruction would have entered the execute stage.
+
+use super::pipeline::Bus;
+
+/// From the cycle in which an interrupt's input rises, or SysTick's counter is zero, to the
+/// first one in which its exception can begin: three, which with the nine of the frame are the
+/// manual's twelve. Measured with SysTick at each cycle of 832 programs.
+pub const FROM_SIGNAL: u64 = 3;
+/// From the cycle behind the data phase of a store that pends. Measured with stores to ISPR,
+/// STIR and ICSR: programs in three memories execute what enters the execute stage before.
+pub const FROM_STORE: u64 = 2;
+/// From the first cycle of one handler's end to the next handler, on memories without wait
+/// states (DDI 0337, 5.2; measured with DWT_EXCCNT).
+const TAIL_CHAIN: u64 = 6;
+
+/// What a return takes longer whose EXC_RETURN value is loaded (POP, LDM and LDR to the program
+/// counter): measured, before the first cycle that DWT_EXCCNT counts.
+pub const LOADED: u64 = 1;
+
+/// Eight words behind the first one's address: nine cycles (measured with DWT_EXCCNT).
+const FRAME_WORDS: u64 = 8;
+const FRAME: u64 = 1 + FRAME_WORDS;
+/// Words that are fetched before the first instruction can execute: the prefetch unit's three
+/// (DDI 0337, 1.2).
+const PREFETCHED: u64 = 3;
+/// What a read among the stores of a frame takes, which are held up before and behind it; and
+/// among its loads. Measured: 11 in place of 9 with the vectors in the stack's memory, 17 with
+/// the handler there too; 12 in place of 9 on the way back to code there.
+const READ_AMONG_STORES: u64 = 2;
+const READ_AMONG_LOADS: u64 = 1;
+/// When a vector is read that has to be let in between the frame's words. Measured: a handler
+/// in flash is fetched just in time, so that its third word comes a cycle late.
+const VECTOR_AMONG_STORES: u64 = 5;
+/// The cycles between the address of a branch target on the bus and its execution, at least.
+const REFILL: u64 = 3;
+/// The prefetch queue is full.
+const FULL: u64 = 12;
+
+/// A memory as an exception meets it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Memory {
+    pub bus: Bus,
+    /// Wait states of the access.
+    pub waits: u64,
+}
+
+/// An exception that is about to be entered.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry {
+    pub stack: Memory,
+    pub vector: Memory,
+    /// The bus of the handler's code.
+    pub handler: Bus,
+    /// The first cycle in which the Code bus has no fetch for the interrupted program left.
+    pub code_free: u64,
+}
+
+/// When the parts of an entry or a return come to their end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Schedule {
+    /// The first cycle in which an instruction can execute.
+    pub through: u64,
+    /// The cycle in which the address of the first instruction is on its bus.
+    pub asked: u64,
+}
+
+impl Schedule {
+    /// Cycles of the pipeline's refill that have passed when all else is through.
+    pub const fn refilled(self) -> u64 {
+        self.through.saturating_sub(self.asked)
+    }
+
+    /// The same with so many cycles more that registers are moved.
+    pub const fn behind(self, more: u64) -> Self {
+        Self { through: self.through + more, ..self }
+    }
+
+    /// An instruction that is asked for after all else waits for that.
+    const fn when_asked(self) -> Self {
+        if self.asked > self.through { Self { through: self.asked, ..self } } else { self }
+    }
+}
+
+/// An entry with a frame.
+pub const fn enter(entry: &Entry) -> Schedule {
+    let Entry { stack, vector, handler, code_free } = *entry;
+    let among = vector.bus as u8 == stack.bus as u8;
+    let read = if among {
+        VECTOR_AMONG_STORES + vector.waits
+    } else {
+        (if code_free > 1 { code_free } else { 1 }) + vector.waits
+    };
+    let reads = if among { READ_AMONG_STORES + vector.waits } else { 0 };
+    let frame = FRAME + FRAME_WORDS * stack.waits + reads;
+    if handler as u8 == stack.bus as u8 {
+        let through = frame + PREFETCHED * READ_AMONG_STORES;
+        return Schedule { through, asked: through - FULL };
+    }
+    Schedule { through: frame, asked: read + 1 }.when_asked()
+}
+
+/// A return to code behind a bus, which takes a frame back. The return address comes first.
+pub const fn leave(stack: Memory, code: Bus) -> Schedule {
+    let frame = FRAME + FRAME_WORDS * stack.waits;
+    if code as u8 == stack.bus as u8 {
+        let through = frame + PREFETCHED * READ_AMONG_LOADS;
+        return Schedule { through, asked: through - FULL };
+    }
+    Schedule { through: frame, asked: 2 + stack.waits }
+}
+
+/// From one handler to the next without a frame.
+pub const fn chain(vector: Memory) -> Schedule {
+    let through = TAIL_CHAIN + vector.waits;
+    Schedule { through, asked: through - REFILL }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn at(bus: Bus, waits: u64) -> Memory {
+        Memory { bus, waits }
+    }
+
+    const fn entry(vector: Memory, handler: Bus, code_free: u64) -> Schedule {
+        enter(&Entry { stack: at(Bus::System, 0), vector, handler, code_free })
+    }
+
+    #[test]
+    fn a_frame_hides_what_other_buses_carry() {
+        // DWT_EXCCNT of a CC2650 with vectors in GPRAM.
+        assert_eq!(entry(at(Bus::Code, 0), Bus::Code, 0).through, 9);
+        assert_eq!(leave(at(Bus::System, 0), Bus::Code).through, 9);
+    }
+
+    #[test]
+    fn what_shares_the_stacks_bus_is_let_in_between() {
+        // The same with vectors in SRAM, with the handler there too, and back to code there.
+        assert_eq!(entry(at(Bus::System, 0), Bus::Code, 0).through, 11);
+        assert_eq!(entry(at(Bus::System, 0), Bus::System, 0).through, 17);
+        assert_eq!(leave(at(Bus::System, 0), Bus::System).through, 12);
+    }
+
+    #[test]
+    fn a_vector_waits_for_the_fetches_that_are_under_way() {
+        // Vector and handler in flash with two wait states: measured 9 cycles with the bus
+        // free, and up to 12 while code is fetched. Here the handler's own waits are left out.
+        let free = entry(at(Bus::Code, 2), Bus::Code, 0);
+        assert_eq!((free.asked, free.refilled()), (4, 5));
+        assert_eq!(entry(at(Bus::Code, 2), Bus::Code, 4).asked, 7);
+    }
+
+    #[test]
+    fn chaining_takes_six_cycles_and_the_vectors_waits() {
+        assert_eq!(chain(at(Bus::Code, 0)).through, 6);
+        assert_eq!(chain(at(Bus::Code, 2)).through, 8);
+        assert_eq!(chain(at(Bus::Code, 2)).refilled(), 3);
+    }
+}
