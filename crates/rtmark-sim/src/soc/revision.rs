@@ -67,7 +67,6 @@ impl<'de> Deserialize<'de> for Revision {
 /// | IT folding behind 16-bit instructions on SP | yes | no |
 /// | IT folding behind MULS | no | yes |
 /// | prefetch beside CBZ and CBNZ | yes | no |
-/// | prefetch beside a load, store or long operation that is passed over | no | yes |
 ///
 /// Sources: the register came with r2p0 (compare DDI 0337E with DDI 0337G, system control
 /// registers); on an STM32F100 (r1p1) 90 of 90 pairs of programs that differ in ACTLR.DISDEFWBUF

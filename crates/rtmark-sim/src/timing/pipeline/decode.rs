@@ -152,16 +152,9 @@ impl Pipeline {
 
     /// The instruction enters the execute stage.
     pub(super) fn enter(&mut self, it: &Decoding<'_>) {
-        let follows = self.execute.last_transfer.is_some_and(|last| self.follows(&last, it));
-        let passes = it.is_skipped() || it.step.unit == Unit::Nop;
-        let stays_late = follows && self.setup.follows(Rule::LinkRegisterStaysLate);
         self.folded = it.folds;
         let execute = &mut self.execute;
-        execute.writes_link =
-            !it.is_skipped() && it.step.writes_link() || stays_late && execute.writes_link;
-        execute.trails = follows && passes && self.setup.follows(Rule::TrailingNopIsBusy);
-        execute.last_transfer =
-            Some(*it.step).filter(|step| step.is_single_transfer() && !it.is_skipped());
+        execute.writes_link = !it.is_skipped() && it.step.writes_link();
         let slot = if execute.older.is_none() { &mut execute.older } else { &mut execute.younger };
         *slot = Some(it.to_execute());
     }

@@ -89,10 +89,6 @@ pub(super) struct Execute {
     pub younger: Option<InFlight>,
     /// The instruction that entered last writes the link register.
     pub writes_link: bool,
-    /// The load or store that entered last, unless something else has entered since.
-    pub last_transfer: Option<Step>,
-    /// What entered last passes through behind a load or store.
-    pub trails: bool,
 }
 
 impl Execute {
@@ -132,10 +128,10 @@ impl Execute {
     pub fn is_busy(&self, setup: &Setup) -> bool {
         let holds = self.older.is_some_and(|it| {
             it.step.is(has::HOLDS)
-                && (!it.is_skipped() || setup.follows(Rule::SkippedIsBusy))
+                && !it.is_skipped()
                 && (!it.step.is(has::AIMED) || setup.follows(Rule::CompareBranchIsBusy))
         });
-        (self.trails || holds) && setup.follows(Rule::NoCreditBehindBusy)
+        holds && setup.follows(Rule::NoCreditBehindBusy)
     }
 
     /// The clock's edge.

@@ -164,15 +164,14 @@ impl Pipeline {
                 self.fetch_port.keep(Path::Sequential);
                 self.prefetch.plan = Plan::Sequential(sequential);
             }
-            Plan::Sequential(_) => self.withdraw_credit(),
+            Plan::Sequential(_) => {}
         }
         let waiting = WORD * self.fetch_port.wanted_words();
         let to_decode = self.prefetch.to_decode;
-        if to_decode.occupied() + waiting + WORD <= CAPACITY {
+        let has_room = to_decode.occupied() + waiting + WORD <= CAPACITY;
+        let on_credit = self.setup.follows(Rule::FetchOnCredit);
+        if has_room || on_credit && self.will_have_room(waiting, decoding) {
             self.present_next(Path::Sequential);
-        } else if self.setup.follows(Rule::FetchOnCredit) && self.will_have_room(waiting, decoding)
-        {
-            self.present_next(Path::OnCredit);
         }
     }
 
@@ -194,18 +193,6 @@ impl Pipeline {
         self.present_next(Path::Guessed);
         if let Plan::Sequential(target) = self.prefetch.plan {
             self.prefetch.plan = Plan::Guessed { target, sequential, taken };
-        }
-    }
-
-    /// Gives up what was asked for ahead of room that has not come about.
-    fn withdraw_credit(&mut self) {
-        let occupied = self.prefetch.to_decode.occupied() + WORD * self.fetch_port.wanted_words();
-        if self.setup.follows(Rule::CreditWithdrawn)
-            && self.fetch_port.waits_on_credit()
-            && occupied > CAPACITY
-            && let Some(address) = self.fetch_port.withdraw()
-        {
-            self.prefetch.plan = Plan::Sequential(address);
         }
     }
 

@@ -18,8 +18,6 @@ pub(super) enum Path {
     Sequential,
     /// The target of a branch that may not be taken.
     Guessed,
-    /// Ahead of room for it.
-    OnCredit,
 }
 
 /// A fetch of a word.
@@ -36,12 +34,12 @@ pub(super) struct Fetch {
 /// A data transfer: a word, or an aligned part of one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Transfer {
-    bus: Bus,
-    store: bool,
+    pub bus: Bus,
+    pub store: bool,
     /// Parts that follow it (DDI 0337G, 12.7).
-    parts: u8,
+    pub parts: u8,
     /// Cycles that its data phase waits.
-    waits: u8,
+    pub waits: u8,
     /// A write to the bit-band alias: a read, and in the last cycle a write.
     reads_first: bool,
     /// In the write buffer: no instruction waits for it.
@@ -96,11 +94,6 @@ impl FetchPort {
             }
             fetch.path = Path::Sequential;
         }
-    }
-
-    /// Whether a word that was asked for ahead of room has no bus yet.
-    pub fn waits_on_credit(&self) -> bool {
-        self.address.is_some_and(|it| it.path == Path::OnCredit)
     }
 
     /// Gives up the word that has no bus yet; answers the address that it was asked for by.
@@ -271,13 +264,7 @@ impl Pipeline {
         }
         let Some(data) = &mut self.data_port.data else { return waiting };
         if data.waits > 0 {
-            let writes_now = data.reads_first && data.waits == 1;
-            let gives_way = writes_now
-                && on_buses.fetch_on_system
-                && self.setup.follows(Rule::BitBandWriteWaits);
-            if !gives_way {
-                data.waits -= 1;
-            }
+            data.waits -= 1;
             let slow = data.bus == Bus::Code && data.reads != Reads::Nothing;
             waiting.data = true;
             waiting.data_memory = slow && self.setup.follows(Rule::SlowReadKeepsBus);

@@ -42,14 +42,8 @@ rules! {
     NoCreditBehindBusy: "no fetch ahead of a busy stage", "CC2650, CC2652, STM32F100";
     /// It does not while the decode stage waits for a register that an address is made of.
     NoCreditForAddress: "no fetch ahead of a waiting address", "CC2650, CC2652, STM32F100";
-    /// A NOP, or an instruction passed over, right behind a load or store keeps the stage busy.
-    TrailingNopIsBusy: "NOP behind a transfer is busy", "CC2650, CC2652";
-    /// Before r2p0, an instruction passed over counts as busy by its kind.
-    SkippedIsBusy: "skipped instruction is busy (r1)", "STM32F100";
     /// Before r2p0, CBZ and CBNZ do not keep the stage busy.
     CompareBranchIsBusy: "CBZ is busy (r2)", "CC2650, CC2652 against STM32F100";
-    /// What was asked for ahead, found no room and has no bus yet is given up.
-    CreditWithdrawn: "fetch ahead given up", "CC2650, CC2652";
     /// A fetch that has been given up before its bus took the address makes way for another.
     GivenUpFetchYields: "given-up fetch makes way", "STM32F100; not so on CC2650, CC2652";
 
@@ -58,8 +52,6 @@ rules! {
     ItFolding: "IT folding", "DDI 0337G, 18.2; CC2650, CC2652, STM32F100";
     /// BX LR and its kin branch in the execute stage when the instruction before writes LR.
     LinkRegisterLate: "branch to LR behind its write", "DDI 0337G, 15.3; CC2650, CC2652";
-    /// Loads and stores in between do not change that.
-    LinkRegisterStaysLate: "branch to LR behind transfers", "CC2650, CC2652";
     /// A loaded register is there for an address in the cycle in which it arrives.
     LoadForwarding: "load to address", "DDI 0337G, 18.3; CC2650, CC2652, STM32F100";
     /// It is a cycle later when the load writes its base back.
@@ -108,8 +100,6 @@ rules! {
     FetchBehindStore: "fetch behind store, System", "CC2650, CC2652, STM32F100";
     /// The store waits for the fetch in turn.
     StoreWaitsForFetch: "store before a waiting fetch", "CC2650, CC2652; not so on STM32F100";
-    /// The write that ends a bit-band access waits for a fetch.
-    BitBandWriteWaits: "bit-band write waits", "CC2650, CC2652";
 }
 
 /// The rules that are left out.

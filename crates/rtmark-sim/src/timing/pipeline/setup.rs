@@ -20,12 +20,10 @@ pub struct Setup {
 impl Setup {
     /// Whether a rule is followed, where it is left in.
     pub(super) fn follows(&self, rule: Rule) -> bool {
-        let early = self.generation == Generation::EarlyCortexM3;
         let applies = match rule {
             Rule::GivenUpFetchYields => !self.matrix.given_up_fetches_stay,
             Rule::StoreWaitsForFetch => self.matrix.stores_wait_for_fetches,
-            Rule::SkippedIsBusy => early,
-            Rule::CompareBranchIsBusy => !early,
+            Rule::CompareBranchIsBusy => self.generation != Generation::EarlyCortexM3,
             _ => true,
         };
         applies && self.left_out.leaves(rule)

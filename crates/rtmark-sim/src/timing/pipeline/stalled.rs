@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use super::execute::{Execute, InFlight};
+use super::ports::{DataPort, Fetch, FetchPort, Transfer};
 use super::{Pipeline, READ_FIRST, REFILL};
 
 /// Words that an instruction transfers at most: VLDM of S0 to S31 (DDI 0403, A7.7.256).
@@ -44,10 +46,56 @@ impl Pipeline {
         let buffer = if *buffers { "on" } else { "off" };
         Stalled {
             state: format!(
-                "{waiting}; {execute:?}; {prefetch:?}; {fetch_port:?}; {data_port:?}; \
-                 write buffer {buffer}"
+                "{waiting}; execute: {execute}; fetched: {} + {} halfwords; \
+                 fetch port: {fetch_port}; data port: {data_port}; write buffer {buffer}",
+                prefetch.to_decode.register, prefetch.to_decode.behind,
             ),
         }
+    }
+}
+
+/// What is in a place, or that nothing is.
+fn told<T: fmt::Display>(what: Option<&T>) -> String {
+    what.map_or("nothing".to_owned(), T::to_string)
+}
+
+impl fmt::Display for Execute {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}, behind it {}", told(self.older.as_ref()), told(self.younger.as_ref()))
+    }
+}
+
+impl fmt::Display for InFlight {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { step, cycle, asked, .. } = self;
+        write!(f, "{:?} in cycle {cycle}, {asked} of {} words asked", step.unit, step.words)
+    }
+}
+
+impl fmt::Display for FetchPort {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} then {}", told(self.data.as_ref()), told(self.address.as_ref()))
+    }
+}
+
+impl fmt::Display for Fetch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { word, wanted, waits, .. } = self;
+        write!(f, "{word:#x}, {wanted} halfwords wanted, {waits} waits")
+    }
+}
+
+impl fmt::Display for DataPort {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} then {}", told(self.data.as_ref()), told(self.address.as_ref()))
+    }
+}
+
+impl fmt::Display for Transfer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { bus, store, parts, waits, .. } = self;
+        let kind = if *store { "store" } else { "load" };
+        write!(f, "{kind} on {bus:?}, {parts} parts more, {waits} waits")
     }
 }
 
@@ -64,7 +112,7 @@ mod tests {
             .advance(0x100, &Step::default(), Condition::None, false, 0)
             .expect_err("nothing can enter");
         let text = stalled.to_string();
-        for part in ["Decoding", "Execute { older: None", "register: 0", "FetchPort", "DataPort"] {
+        for part in ["Decoding", "execute: nothing", "0 + 0 halfwords", "fetch port", "data port"] {
             assert!(text.contains(part), "{part}: {text}");
         }
     }
