@@ -163,7 +163,7 @@ impl Code {
             6 => self.push(&[SEV]),
             7 => self.push(&[0xDF00]), // svc #0
             8 => self.push(&[0xDE00]), // udf #0
-            9 if self.chance(4) => self.anywhere(),
+            9 => self.anywhere(),
             _ => self.plain(),
         }
     }
