@@ -2,16 +2,31 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use rtmark_sim::{Bound, Cycles, FaultPolicy, Machine, Observer, Soc, Stop, Taken};
+use rtmark_sim::{
+    Bound, Cycles, FaultPolicy, Machine, Observer, Register, Soc, Stop, Taken,
+};
 
 struct Nobody;
 
 impl Observer for Nobody {}
 
-const SOCS: [&str; 3] = [
+const REGISTERS: [Register; 9] = [
+    Register::R(0),
+    Register::R(1),
+    Register::R(13),
+    Register::R(14),
+    Register::Pc,
+    Register::Xpsr,
+    Register::Primask,
+    Register::Basepri,
+    Register::Control,
+];
+
+const SOCS: [&str; 4] = [
     include_str!("../../socs/stm32c031.toml"),
     include_str!("../../socs/stm32f100.toml"),
     include_str!("../../socs/stm32f405.toml"),
+    include_str!("../../socs/mps2-an505.toml"),
 ];
 
 fuzz_target!(|input: (u8, u32, u32, &[u8])| {
@@ -31,10 +46,27 @@ fuzz_target!(|input: (u8, u32, u32, &[u8])| {
         machine.pend_interrupt(interrupt, Cycles(u64::from(reset >> 16)));
     }
     let mut observed = machine.clone();
-    let stop = machine.run(Cycles(20_000));
-    let told = observed.run_observed(Cycles(20_000), &mut Nobody);
-    assert_eq!(stop, told);
-    assert_eq!(machine.cycles(), observed.cycles());
+    let mut stepped = machine.clone();
+    let until = Cycles(20_000);
+    let stop = machine.run(until);
+    let told = observed.run_observed(until, &mut Nobody);
+    let last = loop {
+        if let Err(stop) = stepped.step(until) {
+            break stop;
+        }
+    };
+    for (other, ended) in [(&observed, told), (&stepped, last)] {
+        assert_eq!(stop, ended);
+        assert_eq!(machine.cycles(), other.cycles());
+        assert_eq!(machine.instructions(), other.instructions());
+        for register in REGISTERS {
+            assert_eq!(machine.register(register), other.register(register), "{register:?}");
+        }
+        for memory in &soc.memories {
+            let size = memory.size as usize;
+            assert!(machine.peek(memory.base, size) == other.peek(memory.base, size));
+        }
+    }
     let _ = machine.step(Cycles(30_000));
     assert!(!matches!(stop, Stop::Internal(_)), "{stop:?}");
     assert_eq!(machine.internal_error(), None);

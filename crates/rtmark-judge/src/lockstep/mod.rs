@@ -2,7 +2,8 @@
 //!
 //! Both sides run the same image and print the same log, if they agree: after
 //! every dozen instructions all registers and flags, after every pass the memory
-//! that the program works on. Where the logs part, the program is run again
+//! that the program works on. The simulator runs each program once more with every
+//! instruction told to an observer, which must change nothing. Where the logs part, the program is run again
 //! instruction by instruction to show the one that did it.
 
 mod code;
@@ -20,7 +21,7 @@ mod v8m;
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use rtmark_sim::{CoreKind, Cycles, ExitStatus, FaultPolicy, Machine, Stop, Watch};
+use rtmark_sim::{CoreKind, Cycles, ExitStatus, FaultPolicy, Machine, Observer, Stop, Watch};
 
 use crate::qemu::{Qemu, QemuError, Scratch};
 use generate::{Generator, Program};
@@ -87,6 +88,14 @@ pub enum LockstepError {
         /// How it stopped.
         stop: String,
     },
+    /// The simulator does something else when it is observed.
+    #[error("{core} seed {seed}: an observed run of the simulator is not the one at full speed")]
+    Modes {
+        /// The core.
+        core: CoreKind,
+        /// The program's seed.
+        seed: u64,
+    },
     /// The sides disagree.
     #[error("{0}")]
     Diverged(String),
@@ -130,6 +139,19 @@ struct Run {
     console: Vec<u8>,
     stop: Stop,
     instructions: u64,
+    cycles: Cycles,
+}
+
+struct Nobody;
+
+impl Observer for Nobody {}
+
+/// Whether a run of which each instruction is told to an observer is the one at full speed, in
+/// what it prints and in cycles.
+fn is_told_alike(program: &Program, ours: &Run) -> bool {
+    let mut machine = machine(program);
+    let stop = machine.run_observed(MOST_CYCLES, &mut Nobody);
+    stop == ours.stop && machine.cycles() == ours.cycles && machine.take_console() == ours.console
 }
 
 /// Runs a program on the simulator; counts what lies between its checkpoints.
@@ -164,7 +186,7 @@ fn simulate(program: &Program) -> Run {
             in_handlers += if depth == 0 { now - entered } else { 0 };
         }
     }
-    Run { console: machine.take_console(), stop, instructions }
+    Run { console: machine.take_console(), stop, instructions, cycles: machine.cycles() }
 }
 
 /// Starts QEMU with a program, of which it translates an instruction at a time: QEMU 7.2 goes on
@@ -179,7 +201,12 @@ fn compare(program: &Program, score: &mut Score) -> Result<(), LockstepError> {
     let scratch = Scratch::new(&program.image)?;
     let qemu = start(program, &scratch)?;
     let ours = simulate(program);
+    let alike = is_told_alike(program, &ours);
     let theirs = qemu.finish(DEADLINE)?;
+    if !alike {
+        let (core, seed) = (program.shape.core, program.seed);
+        return Err(LockstepError::Modes { core, seed });
+    }
     if ours.console == theirs.console {
         if ours.stop != Stop::Exit(ExitStatus(0)) || !theirs.success {
             let stop = match &ours.stop {

@@ -34,13 +34,7 @@ impl Generator {
             22 => self.jump(),
             23 => self.special_register(),
             24 => self.mask_interrupts(),
-            25 => {
-                if self.random.chance(1, 3) {
-                    self.stack_pointers()
-                } else {
-                    self.stack_switch()
-                }
-            }
+            25 => self.stacks(),
             26 => self.exception(),
             27 => self.barrier(),
             28 | 29 => self.judged_shift(),
@@ -342,6 +336,10 @@ impl Generator {
         let zero = self.low();
         self.code.half(MOVS | u16::from(zero) << 8);
         self.msr(zero, register);
+    }
+
+    fn stacks(&mut self) {
+        if self.random.chance(1, 3) { self.stack_pointers() } else { self.stack_switch() }
     }
 
     /// Runs a little on the process stack, or perhaps not.

@@ -79,12 +79,21 @@ fn executed(machine: &mut Machine, slot: &Slot, random: &mut Random) -> (Cpu, Ou
     (before, outcome)
 }
 
+/// A second halfword that is any, but rather for the FPU and the program counter's number where
+/// those make another instruction.
+fn second(first: u16, random: &mut Random) -> u16 {
+    let second = random.word() as u16;
+    let second = if random.word() & 3 == 0 { second | 0xF000 } else { second };
+    let is_coprocessor = first >> 13 == 0b111 && first >> 10 & 3 == 0b11;
+    if is_coprocessor { second & 0xF0FF | 0x0A00 } else { second }
+}
+
 /// Every encoding of 16 bits and some of each 32-bit one's first halfword.
 fn slots(machine: &Machine, random: &mut Random, mut see: impl FnMut(Slot, &mut Random)) {
     let features = machine.features;
     for first in 0..=u16::MAX {
         for _ in 0..if is_wide(first) { 96 } else { 1 } {
-            let second = random.word() as u16;
+            let second = second(first, random);
             let slot = decode(0x100, first, second, |isa| isa.is_part_of(features));
             if slot.op != Op::Undefined {
                 see(slot, random);

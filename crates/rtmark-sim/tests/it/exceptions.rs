@@ -433,6 +433,6 @@ fn returns_to_base_is_told_in_handlers_alone() {
         running.run(1_000);
         assert_eq!(running.names(), ["end"], "{core}");
         let told = [4, 5, 6].map(|register| running.r(register) & (RETTOBASE | 0x1FF));
-        assert_eq!(told, [0, RETTOBASE | 11, 3], "{core}");
+        assert_eq!(told, [0, RETTOBASE | 0xB, 3], "{core}");
     }
 }

@@ -1,6 +1,7 @@
 //! The pipeline with nothing more to decode: before exceptions, and up to a data access.
 
 use super::decode::Decoding;
+use super::execute::InFlight;
 use super::{Condition, LONGEST_WAIT, Pipeline, Stalled, Step};
 
 impl Pipeline {
@@ -43,7 +44,7 @@ impl Pipeline {
     pub fn data_phase(&self) -> Result<u32, Stalled> {
         let mut later = self.clone();
         let begins = |pipeline: &Self| {
-            let asks = pipeline.execute.newest().is_some_and(|it| it.has_more());
+            let asks = pipeline.execute.newest().is_some_and(InFlight::has_more);
             pipeline.data_port.address.is_none() && !asks
         };
         let cycles = later.run_until(begins, "an address is to go out on the data bus")?;

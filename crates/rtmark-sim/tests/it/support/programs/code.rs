@@ -64,20 +64,20 @@ impl Code {
     fn narrow(&mut self, kind: u32) {
         let (d, n, word) = (self.random.half(4), self.random.half(4), self.random.half(8));
         let half = match kind {
-            0 => 0x3001 | d << 8,            // adds d, #1
-            1 => 0x0080 | n << 3 | d,        // lsls d, n, #2
-            2 => 0x4040 | n << 3 | d,        // eors d, n
-            3 => 0x6830 | word << 6 | d,     // ldr d, [r6, #]
-            4 => 0x6030 | word << 6 | d,     // str d, [r6, #]
-            5 => 0x4340 | n << 3 | d,        // muls d, n
-            6 => 0x4140 | n << 3 | d,        // adcs d, n
-            7 => 0x4280 | n << 3 | d,        // cmp d, n
-            8 => 0x4800 | d << 8 | n,        // ldr d, [pc, #]
-            9 => 0x6838 | word % 4 << 6 | d, // ldr d, [r7, #]
-            10 => 0x7830 | word << 6 | d,    // ldrb d, [r6, #]
-            11 => 0x8030 | word << 6 | d,    // strh d, [r6, #]
-            12 => 0x4200 | n << 3 | d,       // tst d, n
-            13 => 0xB2C0 | n << 3 | d,       // uxtb d, n
+            0 => 0x3001 | d << 8,              // adds d, #1
+            1 => 0x0080 | n << 3 | d,          // lsls d, n, #2
+            2 => 0x4040 | n << 3 | d,          // eors d, n
+            3 => 0x6830 | word << 6 | d,       // ldr d, [r6, #]
+            4 => 0x6030 | word << 6 | d,       // str d, [r6, #]
+            5 => 0x4340 | n << 3 | d,          // muls d, n
+            6 => 0x4140 | n << 3 | d,          // adcs d, n
+            7 => 0x4280 | n << 3 | d,          // cmp d, n
+            8 => 0x4800 | d << 8 | n,          // ldr d, [pc, #]
+            9 => 0x6838 | (word & 3) << 6 | d, // ldr d, [r7, #]
+            10 => 0x7830 | word << 6 | d,      // ldrb d, [r6, #]
+            11 => 0x8030 | word << 6 | d,      // strh d, [r6, #]
+            12 => 0x4200 | n << 3 | d,         // tst d, n
+            13 => 0xB2C0 | n << 3 | d,         // uxtb d, n
             _ => NOP,
         };
         self.push(&[half]);
@@ -163,7 +163,7 @@ impl Code {
             6 => self.push(&[SEV]),
             7 => self.push(&[0xDF00]), // svc #0
             8 => self.push(&[0xDE00]), // udf #0
-            9 if self.chance(4) => self.anywhere(),
+            9 => self.anywhere(),
             _ => self.plain(),
         }
     }
@@ -295,7 +295,7 @@ impl Code {
         self.push(&[0x2300 | control]);
         if self.is_mainline() && self.chance(2) {
             let condition = self.random.half(14);
-            self.push(&[0xBF00 | condition << 4 | 4 | condition % 2 << 3]); // itt
+            self.push(&[0xBF00 | condition << 4 | 4 | (condition & 1) << 3]); // itt
             self.push(&[0xF383, 0x8800 | CONTROL]);
         } else {
             self.push(&[0xF383, 0x8800 | CONTROL]);
