@@ -174,7 +174,8 @@ pub fn walk<S: Seeker>(seeker: &mut S, machine: Machine, window: Window) {
             _ => walk.keep(),
         }
         previous = Some((boundary, holder));
-        if is_free && !looks {
+        let is_over = walk.last.is_some_and(|last| walk.seen >= last);
+        if !is_over && !boundary.asleep && holder.is_none() && !looks {
             walk.enter_within(now);
         }
         // It has given way to what came to the core up to there.
@@ -363,7 +364,10 @@ impl<'a, S: Seeker> Walk<'a, S> {
         // It may give way to something else by itself, whatever becomes pending then.
         let mut end = None;
         let mut at = now.saturating_sub(self.way).max(self.seen) + 1;
-        while let Some(tried) = self.machine.try_entry_within(interrupt, Cycles(at)) {
+        let last = self.last.unwrap_or(u64::MAX);
+        while at <= last
+            && let Some(tried) = self.machine.try_entry_within(interrupt, Cycles(at))
+        {
             let known = match tried {
                 Tried::Entered(cycle) => self.seeker.entered(&self.machine, cycle.0),
                 Tried::Unclear => None,
