@@ -185,6 +185,12 @@ impl Machine {
         nvic.pending().contains(exception) || nvic.active().contains(exception)
     }
 
+    /// Whether an external interrupt is pending and has come to the core, which notices one
+    /// only some cycles after it became pending: see [`Machine::way_to_core`].
+    pub fn has_come(&self, interrupt: u16) -> bool {
+        self.system.nvic.has_come(FIRST_INTERRUPT.saturating_add(interrupt))
+    }
+
     /// Whether the handler of an external interrupt has been entered and not left.
     pub fn is_active(&self, interrupt: u16) -> bool {
         self.system.nvic.active().contains(FIRST_INTERRUPT.saturating_add(interrupt))

@@ -270,6 +270,11 @@ impl Nvic {
         first.filter(|&first| rank(first) < rank(exception)).unwrap_or(exception)
     }
 
+    /// Whether an exception is pending and not on its way to the core any more.
+    pub const fn has_come(&self, exception: u16) -> bool {
+        self.pending.contains(exception) && !self.arriving.contains(exception)
+    }
+
     /// Makes an exception neither pending nor active, as if it had never been.
     pub const fn withdraw(&mut self, exception: u16) {
         self.pending.set(exception, false);

@@ -174,12 +174,13 @@ pub fn walk<S: Seeker>(seeker: &mut S, machine: Machine, window: Window) {
             _ => walk.keep(),
         }
         previous = Some((boundary, holder));
+        let seen = walk.seen;
         let is_over = walk.last.is_some_and(|last| walk.seen >= last);
         if !is_over && !boundary.asleep && holder.is_none() && !looks {
             walk.enter_within(now);
         }
         // It has given way to what came to the core up to there.
-        let began = now.max(walk.seen + walk.way);
+        let began = if walk.seen > seen { walk.seen + walk.way } else { now };
         // Sleep is cut where the piece ends: the next one begins there.
         let until = if boundary.asleep && now < to { to } else { u64::MAX };
         match walk.machine.advance_open(Cycles(until)) {
@@ -196,7 +197,7 @@ pub fn walk<S: Seeker>(seeker: &mut S, machine: Machine, window: Window) {
             }
             Err(Stop::Asleep) => {
                 // Nothing but the interrupt will ever wake it.
-                walk.answer_waiting(now);
+                walk.answer_pending(now);
                 break;
             }
             Err(stop) => {
