@@ -220,11 +220,15 @@ impl Machine {
 
     /// When the next instruction enters, of a machine that has advanced openly.
     pub fn next_entry(&mut self) -> Cycles {
-        let kept = Kept::of(self);
-        self.reach_next();
-        let at = self.cycles;
-        kept.put_back(self);
-        Cycles(at)
+        loop {
+            let kept = Kept::of(self);
+            self.reach_next();
+            let at = self.cycles;
+            // If it could not be worked out, there is room now.
+            if kept.put_back(self) {
+                return Cycles(at);
+            }
+        }
     }
 
     /// As [`Machine::try_entry`] of a machine that has advanced openly, with the interrupt
