@@ -193,6 +193,12 @@ impl Machine {
         nvic.pending().contains(exception) || nvic.active().contains(exception)
     }
 
+    /// Whether an external interrupt is pending and has come to the core, which notices one
+    /// only some cycles after it became pending: see [`Machine::way_to_core`].
+    pub fn has_come(&self, interrupt: u16) -> bool {
+        self.system.nvic.has_come(FIRST_INTERRUPT.saturating_add(interrupt))
+    }
+
     /// Whether the handler of an external interrupt has been entered and not left.
     pub fn is_active(&self, interrupt: u16) -> bool {
         self.system.nvic.active().contains(FIRST_INTERRUPT.saturating_add(interrupt))
@@ -222,11 +228,15 @@ impl Machine {
 
     /// When the next instruction enters, of a machine that has advanced openly.
     pub fn next_entry(&mut self) -> Cycles {
-        let kept = Kept::of(self);
-        self.reach_next();
-        let at = self.cycles;
-        kept.put_back(self);
-        Cycles(at)
+        loop {
+            let kept = Kept::of(self);
+            self.reach_next();
+            let at = self.cycles;
+            // If it could not be worked out, there is room now.
+            if kept.put_back(self) {
+                return Cycles(at);
+            }
+        }
     }
 
     /// As [`Machine::try_entry`] of a machine that has advanced openly, with the interrupt

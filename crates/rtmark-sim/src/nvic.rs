@@ -263,10 +263,16 @@ impl Nvic {
         (group < self.execution_priority(masks)).then_some(exception)
     }
 
-    /// The most urgent of what is pending and enabled, and this exception.
+    /// The most urgent of what is enabled and has come to the core, and this exception.
     pub fn first_pending_with(&self, exception: u16) -> u16 {
         let rank = |exception: u16| (self.priority_of(exception), exception);
-        self.first_pending().filter(|&first| rank(first) < rank(exception)).unwrap_or(exception)
+        let first = self.first_of(self.pending.without(self.arriving));
+        first.filter(|&first| rank(first) < rank(exception)).unwrap_or(exception)
+    }
+
+    /// Whether an exception is pending and not on its way to the core any more.
+    pub const fn has_come(&self, exception: u16) -> bool {
+        self.pending.contains(exception) && !self.arriving.contains(exception)
     }
 
     /// Makes an exception neither pending nor active, as if it had never been.

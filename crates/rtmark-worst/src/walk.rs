@@ -177,14 +177,15 @@ pub fn walk<S: Seeker>(seeker: &mut S, machine: Machine, window: Window) {
             _ => walk.keep(),
         }
         previous = Some((boundary, holder));
-        if is_free && !looks {
-            walk.enter_within(now);
+        // An instruction that gives way holds the interrupt back from then on.
+        let mut began = now;
+        let is_over = walk.last.is_some_and(|last| walk.seen >= last);
+        if !is_over && !boundary.asleep && holder.is_none() && !looks {
+            began = walk.enter_within(now);
         }
         if walk.has_failed() {
             return;
         }
-        // It has given way to what came to the core up to there.
-        let began = now.max(walk.seen + walk.way);
         // Sleep is cut where the piece ends: the next one begins there.
         let until = if boundary.asleep && now < to { to } else { u64::MAX };
         match walk.machine.advance_open(Cycles(until)) {
@@ -205,7 +206,7 @@ pub fn walk<S: Seeker>(seeker: &mut S, machine: Machine, window: Window) {
             }
             Err(Stop::Asleep) => {
                 // Nothing but the interrupt will ever wake it.
-                walk.answer_waiting(now);
+                walk.answer_pending(now);
                 break;
             }
             Err(stop) => {
@@ -375,13 +376,22 @@ impl<'a, S: Seeker> Walk<'a, S> {
     }
 
     /// Answers for the points inside the next instruction, as far as it gives way to an
-    /// interrupt there.
-    fn enter_within(&mut self, now: u64) {
+    /// interrupt there: until when it does.
+    fn enter_within(&mut self, now: u64) -> u64 {
         let interrupt = self.seeker.interrupt();
         // It may give way to something else by itself, whatever becomes pending then.
         let mut end = None;
-        let mut at = now.saturating_sub(self.way).max(self.seen) + 1;
-        while let Some(tried) = self.machine.try_entry_within(interrupt, Cycles(at)) {
+        let mut at = (now + 1).saturating_sub(self.way);
+        let mut until = now;
+        let last = self.last.unwrap_or(u64::MAX);
+        while at <= last
+            && let Some(tried) = self.machine.try_entry_within(interrupt, Cycles(at))
+        {
+            if at <= self.seen {
+                // It belongs to the piece before.
+                (until, at) = (at + self.way, at + 1);
+                continue;
+            }
             let known = match tried {
                 Tried::Entered(cycle) => self.seeker.entered(&self.machine, cycle.0),
                 Tried::Unclear => None,
@@ -396,14 +406,15 @@ impl<'a, S: Seeker> Walk<'a, S> {
                     copy.cycles().0
                 });
                 if at + self.way > end {
-                    return;
+                    return until;
                 }
                 self.seeker.follow(at..=at, &self.machine)
             };
             self.add(at..=at, answer);
             self.seen = at;
-            at += 1;
+            (until, at) = (at + self.way, at + 1);
         }
+        until
     }
 
     /// Answers for what waits by a copy of the machine.

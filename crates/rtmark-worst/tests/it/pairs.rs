@@ -133,13 +133,13 @@ fn brute(start: &Machine, pended: [u64; 2]) -> ([u64; 2], Meeting) {
     let mut alone = start.clone();
     alone.pend_interrupt(INTERRUPTS[other], Cycles(pended[other]));
     let mut overtaken = false;
-    while alone.cycles().0 < pended[first] {
+    let comes = pended[first] + start.way_to_core();
+    while alone.cycles().0 < comes {
         alone.settle();
         let held = alone.holds_back(INTERRUPTS[other]).is_some();
-        let about = alone.is_under_way(INTERRUPTS[other])
-            && !alone.is_active(INTERRUPTS[other])
+        let about = alone.has_come(INTERRUPTS[other])
             && !held
-            && alone.cycles().0 < pended[first]
+            && alone.cycles().0 < comes
             && !alone.is_asleep();
         let taken = alone.exceptions_taken();
         alone.advance(Cycles(u64::MAX)).expect("it runs on");
