@@ -646,7 +646,7 @@ impl Machine {
                         machine.execute_rare(s)
                     })));
                 } else if longer {
-                    at.pass().take_longer(1, self.deadline);
+                    may_halt!(at.pass().take_longer(1, self.deadline));
                 }
             }
             Op::Cps => {
