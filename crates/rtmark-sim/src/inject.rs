@@ -394,6 +394,7 @@ struct Kept {
     slow: crate::slow::SlowLines,
     line_mask: u32,
     fetched: u32,
+    code_free: u64,
     deadline: u64,
     trap_value: u32,
     taken: u64,
@@ -422,6 +423,7 @@ impl Kept {
             slow: machine.slow,
             line_mask: machine.line_mask,
             fetched: machine.fetched,
+            code_free: machine.code_free,
             deadline: machine.deadline,
             trap_value: machine.trap_value,
             taken: machine.watches.taken,
@@ -447,6 +449,7 @@ impl Kept {
         machine.slow = self.slow;
         machine.line_mask = self.line_mask;
         machine.fetched = self.fetched;
+        machine.code_free = self.code_free;
         machine.deadline = self.deadline;
         machine.trap_value = self.trap_value;
         machine.watches.taken = self.taken;
