@@ -103,9 +103,9 @@ impl Machine {
     /// # Errors
     /// Whatever would have ended a run.
     pub fn advance(&mut self, until: Cycles) -> Result<Advance, Stop> {
-        let result = self.advance_open(until);
+        let result = self.advance_open(until)?;
         self.reach_next();
-        self.unless_failed(result)
+        self.unless_failed(Ok(result))
     }
 
     /// The same, but that the next instruction has not entered the pipeline yet, and an
@@ -287,11 +287,8 @@ impl Machine {
         let clear = is_plain && !self.is_unclear(exception, next, lowest);
         let stack = if clear { self.copy_words(lowest, LONGEST_FRAME + MOST_WORDS) } else { None };
         let accessed = match self.next_access() {
+            Some(access) => self.copy_accessed(access),
             None => Some((lowest, Vec::new())),
-            Some(access) => {
-                let words = self.copy_words(access.address, access.bytes as usize / 4);
-                words.map(|words| (access.address, words))
-            }
         };
         let (Some(stack), Some((address, words))) = (stack, accessed) else {
             let mut copy = self.clone();
@@ -364,6 +361,20 @@ impl Machine {
         addresses.map(|address| self.bus.ram_load(address)).collect()
     }
 
+    /// The words of memory that an access may change, from the first one's address on; `None`
+    /// where it may do more than that.
+    fn copy_accessed(&self, access: Access) -> Option<(u32, Vec<[u8; 4]>)> {
+        let Access { address, bytes, kind } = access;
+        let last = address.wrapping_add(bytes.saturating_sub(1));
+        let is_memory = [address, last].iter().all(|&at| self.bus.place(at).is_some());
+        if kind == AccessKind::Read && is_memory {
+            return Some((address, Vec::new()));
+        }
+        let first = address & !3;
+        let count = (last & !3).wrapping_sub(first) / 4 + 1;
+        Some((first, self.copy_words(first, count as usize)?))
+    }
+
     fn store_words(&mut self, to: u32, words: &[[u8; 4]]) {
         for (at, word) in (0..).zip(words) {
             self.bus.store(to.wrapping_add(4 * at), *word);
@@ -401,7 +412,7 @@ struct Kept {
     interrupts: u64,
     exclusive: bool,
     event: bool,
-    code_writes: crate::bus::CodeWrites,
+    writes_dirty: bool,
 }
 
 impl Kept {
@@ -430,7 +441,7 @@ impl Kept {
             interrupts: machine.watches.interrupts,
             exclusive: machine.exclusive,
             event: machine.event,
-            code_writes: machine.bus.code_writes,
+            writes_dirty: machine.bus.code_writes.dirty,
         }
     }
 
@@ -456,7 +467,8 @@ impl Kept {
         machine.watches.interrupts = self.interrupts;
         machine.exclusive = self.exclusive;
         machine.event = self.event;
-        machine.bus.code_writes = self.code_writes;
+        // What has been decoded on the way stays known, and is to be noticed when written over.
+        machine.bus.code_writes.dirty = self.writes_dirty;
         let trial = std::mem::take(&mut machine.trial);
         if trial == Trial::Failed {
             machine.renew_pace();

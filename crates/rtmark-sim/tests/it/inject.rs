@@ -1,6 +1,6 @@
 //! Trying an interrupt's entry out says what a copy of the machine does, and leaves nothing.
 
-use rtmark_sim::{Advance, CoreKind, Cycles, Holder, Machine, Soc, Tried, Watch};
+use rtmark_sim::{Advance, CoreKind, Cycles, Holder, Machine, Register, Soc, Tried, Watch};
 
 use crate::support::*;
 
@@ -145,4 +145,62 @@ fn steps_tell_what_is_no_plain_instruction() {
     // Six ticks or so, each entered and left, and sleep before some.
     assert!((10..40).contains(&other), "{other}");
     assert!(plain > 500, "{plain}");
+}
+
+/// A load or store alone gives way, too: what it has done when it does not is taken back, and of a
+/// register, which no trial may touch, nothing is done.
+#[test]
+fn parts_of_words_that_a_trial_has_stored_are_put_back() {
+    for core in [CoreKind::CortexM3, CoreKind::CortexM4F, CoreKind::CortexM33] {
+        let mut firmware = Firmware::new();
+        // Port 0 of the ITM, which prints.
+        firmware.set(6, RAM + 0x102).set(7, 0xE000_0000).op(&[0x2041]).enable(1 << INTERRUPT);
+        let top = firmware.here();
+        // strb r0, [r6, #1]; strh r0, [r6]; strb r0, [r7]; ldrb r1, [r6]; adds r0, #1; b
+        firmware.op(&[0x7070, 0x8030, 0x7038, 0x7831, 0x3001]);
+        let back = (i64::from(top) - i64::from(firmware.here()) - 4) / 2;
+        firmware.op(&[0xE000 | back as u16 & 0x7FF]);
+        firmware.handler(17).op(&[NOP, BX_LR]);
+        let mut machine = firmware.on(core).machine;
+        let mut plain = machine.clone();
+        let (mut printed, mut tried) = (Vec::new(), 0);
+        machine.run(Cycles(100));
+        while machine.advance(Cycles(END)).is_ok() {
+            machine.settle();
+            printed.extend(machine.take_console());
+            let before = machine.peek(RAM + 0x100, 8);
+            let now = machine.cycles().0;
+            let points = (now + 1 - way(core)..now + 4).map(Cycles);
+            tried += points.filter_map(|at| machine.try_entry_within(INTERRUPT, at)).count();
+            assert_eq!(machine.peek(RAM + 0x100, 8), before, "{core} at {now}");
+            assert_eq!(machine.take_console(), [], "{core} at {now}");
+        }
+        assert!(tried > 100, "{core}: {tried} inside of instructions");
+        plain.run(Cycles(END));
+        assert!(printed.len() > 100 && plain.take_console() == printed, "{core}");
+        assert_eq!(plain.cycles(), machine.cycles(), "{core}");
+    }
+}
+
+/// A handler in RAM that nobody but a trial has come to is written over like any other.
+#[test]
+fn code_that_only_a_trial_has_come_to_may_be_written_over() {
+    for &core in CoreKind::ALL {
+        let handler = RAM + 0x200;
+        let mut firmware = Firmware::new();
+        // movs r5, #1; bx lr, and then movs r5, #2; bx lr
+        firmware.store(handler, 0x4770_2501).enable(1 << INTERRUPT).nops(30);
+        firmware.store(handler, 0x4770_2502).store(NVIC_ISPR, 1 << INTERRUPT).forever();
+        firmware.vector(17, handler | 1);
+        let mut machine = firmware.on(core).machine;
+        let mut tried = 0;
+        while machine.advance(Cycles(300)).is_ok() {
+            machine.settle();
+            if machine.cycles().0 >= way(core) && machine.holds_back(INTERRUPT).is_none() {
+                tried += u32::from(machine.try_entry(INTERRUPT) != Tried::Unclear);
+            }
+        }
+        assert!(tried > 10, "{core}: {tried}");
+        assert_eq!(machine.register(Register::R(5)), 2, "{core}");
+    }
 }
