@@ -403,7 +403,9 @@ impl<'a, S: Seeker> Walk<'a, S> {
                     let mut copy = self.machine.clone();
                     let _ = copy.advance(Cycles(u64::MAX));
                     self.seeker.has_failed(&copy);
-                    copy.cycles().0
+                    // Else it would have been over by then: a pair's second one begins with it.
+                    let gave_way = copy.gave_way() != self.machine.gave_way();
+                    if gave_way { copy.cycles().0 } else { u64::MAX - self.way }
                 });
                 if at + self.way > end {
                     return until;
@@ -540,7 +542,8 @@ impl<'a, S: Seeker> Walk<'a, S> {
         copy.pend_interrupt(interrupt, Cycles(at));
         let _ = copy.advance(Cycles(u64::MAX));
         self.seeker.has_failed(&copy);
-        copy.is_under_way(interrupt)
+        // What gives way to it has seen it before it is told to be pending.
+        copy.is_under_way(interrupt) || copy.gave_way() != self.kept.gave_way()
     }
 
     /// Answers for a range of points whose ends are known. A step looks at what is pending
