@@ -15,7 +15,7 @@ use crate::isa::{Group, Op, Slot};
 use crate::machine::Progress;
 use crate::settled::{Settled, SettledCourses, Settling};
 use crate::timing::Rules;
-use crate::timing::pace::TAKEN;
+use crate::timing::pace::{ENTERED, TAKEN};
 
 /// How far the program has come when an instruction of a block begins, counted from the
 /// block's beginning.
@@ -456,6 +456,12 @@ impl<'a> Pass<'a> {
     #[inline(always)]
     pub fn is_behind_it(&self) -> bool {
         self.current.slot.op == Op::FollowIt
+    }
+
+    /// Whether the pass has ended with the fetch of a jump's target, which has not entered the
+    /// pipeline.
+    pub fn has_fetched_target(&self) -> bool {
+        self.current.slot.op == Op::Line && self.from.word & (TAKEN | ENTERED) == TAKEN
     }
 
     /// The jumps up to that slot by their addresses, and what they have done, where that slot

@@ -83,8 +83,15 @@ impl Machine {
         let mut scheduled = self.scheduled.iter();
         let scheduled = scheduled.find(|&&(_, exception)| takes(exception)).map(|&(at, _)| at);
         let signal = zero.into_iter().chain(scheduled).min();
+        // One that is on its way is pending by the time that it comes, unless that has been undone.
+        let pends = |exception| {
+            nvic.pending().contains(exception)
+                || self.scheduled.iter().any(|&(_, scheduled)| scheduled == exception)
+        };
         let mut arrivals = self.arrivals.iter();
-        let arrival = arrivals.find(|&&(_, exception)| takes(exception)).map(|&(at, _)| at);
+        let arrival = arrivals
+            .find(|&&(_, exception)| takes(exception) && pends(exception))
+            .map(|&(at, _)| at);
         let mut first = signal.map_or(to, |at| at + way).min(arrival.unwrap_or(to)).min(to);
         if self.devices.next().saturating_add(way) < first && nvic.enables_interrupts() {
             // What a device will do is seen by letting it.

@@ -189,6 +189,11 @@ impl Machine {
         }
         self.set_progress(at.from);
         self.suspend(it);
+        if PIPELINED && at.has_fetched_target() {
+            // Whether an exception comes before it is a question of when its fetch began.
+            self.enter_under(self.condition_of_next());
+            self.stay();
+        }
         Ok(())
     }
 
@@ -586,8 +591,8 @@ impl Machine {
             let zero = self.system.systick.next_zero().unwrap_or(u64::MAX);
             let (scheduled, device) = (self.next_scheduled(), self.devices.next());
             let first = zero.min(scheduled).min(device);
+            self.receive(first.min(now));
             if first > now {
-                self.receive(now);
                 return;
             }
             if first == device {
