@@ -5,6 +5,7 @@
 mod armv8m;
 mod bit_band;
 mod caches;
+mod cuts;
 mod debug;
 mod exceptions;
 mod faults;
