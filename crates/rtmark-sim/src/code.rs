@@ -16,7 +16,7 @@ use crate::cpu::{Features, after_it};
 use crate::isa::{Group, Op, Slot, decode, is_wide};
 use crate::settled::Ledger;
 use crate::slow::leaps;
-use crate::soc::{Memory, MemoryKind, Soc};
+use crate::soc::{Control, Memory, MemoryKind, Soc};
 use crate::timing::Rules;
 
 const PAGE_SHIFT: u32 = 11;
@@ -127,6 +127,28 @@ impl Pages {
     }
 }
 
+/// Whether a memory ever makes the core wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Waits {
+    Never,
+    /// As its file says, or as a register says that the program writes.
+    Sometimes,
+}
+
+impl Waits {
+    fn of(memory: &Memory, soc: &Soc) -> Self {
+        let registers = soc.peripherals.iter().flat_map(|peripheral| &peripheral.registers);
+        let mut controls = registers.filter_map(|register| register.controls.as_ref());
+        let is_set =
+            |control: &Control| control.memory == memory.name && control.wait_states.is_some();
+        if memory.timing.wait_states > 0 || controls.any(is_set) {
+            Self::Sometimes
+        } else {
+            Self::Never
+        }
+    }
+}
+
 /// A range of addresses that code may run from.
 #[derive(Debug)]
 struct Window {
@@ -140,10 +162,10 @@ struct Window {
 }
 
 impl Window {
-    fn new(base: u32, memory: &Memory) -> Self {
+    fn new(base: u32, memory: &Memory, waits: Waits) -> Self {
         let line_shift = memory.timing.line_bytes.trailing_zeros();
         let line_bytes = u32::from(memory.timing.line_bytes);
-        let line_bytes = Some(line_bytes).filter(|_| memory.timing.wait_states > 0);
+        let line_bytes = Some(line_bytes).filter(|_| waits == Waits::Sometimes);
         let pages = (base % PAGE_BYTES + memory.size).div_ceil(PAGE_BYTES) as usize;
         Self {
             base,
@@ -479,8 +501,9 @@ impl Code {
     pub fn new(soc: &Soc, decoder: Decoder) -> Self {
         let mut code = Self { windows: Vec::new(), decoder, epoch: 0, ledger: Ledger::default() };
         for memory in &soc.memories {
+            let waits = Waits::of(memory, soc);
             for base in std::iter::once(memory.base).chain(memory.aliases.iter().copied()) {
-                code.windows.push(Window::new(base, memory));
+                code.windows.push(Window::new(base, memory, waits));
             }
         }
         code

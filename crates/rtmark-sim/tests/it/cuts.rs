@@ -4,7 +4,7 @@
 //! [`crate::modes`] cuts long runs at moments by chance; here short ones are cut at every cycle,
 //! while interrupts come at any point of what instructions and exceptions do.
 
-use rtmark_sim::{CoreKind, Cycles, Machine, Observer, Register, Stop};
+use rtmark_sim::{CoreKind, Cycles, Machine, Observer, Register, Soc, Stop};
 
 use crate::support::programs::{self, Contents, FEW, timings};
 use crate::support::*;
@@ -16,6 +16,9 @@ const END: u64 = 3_000;
 const WINDOW: u64 = 100;
 const LATER: u64 = 200;
 const SEEDS: u64 = 2;
+
+const CORES: [CoreKind; 4] =
+    [CoreKind::CortexM3, CoreKind::CortexM4F, CoreKind::CortexM33, CoreKind::CortexM0Plus];
 
 struct Nobody;
 
@@ -125,4 +128,52 @@ fn a_cortex_m33_goes_on_wherever_it_is_cut() {
 #[test]
 fn a_cortex_m0plus_goes_on_wherever_it_is_cut() {
     cut_programs(CoreKind::CortexM0Plus, 360);
+}
+
+/// A register says how slow flash is, which the file does not say: the target of a jump takes longer
+/// to be fetched than the time before an interrupt in which instructions are looked at one by one.
+#[test]
+fn a_jump_goes_on_wherever_its_fetch_is_cut() {
+    const ACR: u32 = 0x4000_0000;
+    for core in CORES {
+        let soc = Soc::from_toml(&format!(
+            r#"
+            name = "slowed"
+            description = "a register says how slow flash is"
+            core = "{core}"
+            clock_hz = 1_000_000
+            interrupts = 32
+            priority_bits = {}
+            memory = [
+                {{ name = "FLASH", kind = "flash", base = 0, size = 0x4000 }},
+                {{ name = "RAM", kind = "ram", base = {RAM}, size = 0x4000 }},
+            ]
+            [[peripheral]]
+            name = "FLASH_IF"
+            kind = "registers"
+            base = {ACR}
+            [[peripheral.register]]
+            name = "ACR"
+            offset = 0
+            controls = {{ memory = "FLASH", wait_states = [0, 8] }}
+            "#,
+            if core.is_mainline() { 4 } else { 2 }
+        ))
+        .expect("a soc");
+        for waits in [25, 45] {
+            let mut firmware = Firmware::new();
+            firmware.store(SYST_RVR, 211).store(SYST_CVR, 0).store(SYST_CSR, 7).store(ACR, waits);
+            let top = firmware.here();
+            // adds r0, #1; b over; nop, nop; over: adds r0, #1
+            for _ in 0..8 {
+                firmware.op(&[0x3001, 0xE001, NOP, NOP, 0x3001]);
+            }
+            let back = (i64::from(top) - i64::from(firmware.here()) - 4) / 2;
+            firmware.op(&[0xE000 | back as u16 & 0x7FF]);
+            firmware.handler(15).op(&[NOP, BX_LR]);
+            let exceptions =
+                cut_everywhere(&firmware.on_soc(&soc).machine, &format!("{core} {waits}"));
+            assert!(exceptions > 5, "{core}: {exceptions}");
+        }
+    }
 }
