@@ -166,7 +166,8 @@ fn main() -> Result<(), Failure> {
         column.set_cell_alignment(CellAlignment::Right);
     }
     writeln!(out, "{table}\n{MISSED_BECAUSE}")?;
-    Ok(())
+    drop(out);
+    exceptions::tell(&folder, None)
 }
 
 #[cfg(test)]

@@ -31,7 +31,7 @@ use crate::isa::{Op, Slot};
 use crate::soc::CoreKind;
 
 /// The version of the timing rules. Equal versions give equal cycles for ever.
-pub const TIMING_MODEL: &str = "7";
+pub const TIMING_MODEL: &str = "8";
 
 /// What an instruction means for a pipeline, given the halfword behind it.
 pub type Describe = fn(&Slot, u16) -> Step;
