@@ -90,12 +90,6 @@ pub struct Shown {
     interrupted: Vec<(Part, usize)>,
 }
 
-impl Default for Part {
-    fn default() -> Self {
-        Self::Thread
-    }
-}
-
 impl Shown {
     /// What a counter, of so many bits, advanced between two steps that read it.
     pub fn difference(&self, from: &str, to: &str, counter: &str) -> Option<u64> {

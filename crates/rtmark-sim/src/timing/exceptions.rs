@@ -7,6 +7,12 @@
 //! measured on a CC2650 (`rtmark-silicon exceptions`), with the vectors in SRAM and in the Code
 //! region, handlers and code in three memories, and an interrupt at each cycle of programs.
 //!
+//! What the rows do not show is an estimate by the same rules: vectors and handlers behind other
+//! wait states, stacks in slow memories, floating-point frames (17 cycles more, as DDI 0439, 3.9
+//! has it), SVC and faults (nine cycles from the end of the instruction: the core knows of them
+//! at once) and the Cortex-M4, of which no exception was measured. The Cortex-M0, M0+ and M33
+//! keep to the figures of their manuals, from the cycle in which an exception becomes pending.
+//!
 //! Values only: nothing here knows a machine. Cycles count from the first one that the core
 //! spends on the exception, in which an instruction would have entered the execute stage.
 
