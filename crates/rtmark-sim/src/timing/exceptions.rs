@@ -52,6 +52,11 @@ const REFILL: u64 = 3;
 /// The prefetch queue is full.
 const FULL: u64 = 12;
 
+/// An exception that comes to the core while a return takes its frame back is chained to: what
+/// has been taken back is left there (DDI 0337, 5.1, pop pre-emption). Estimated to hold until
+/// the frame's last word.
+pub const LEFT_OFF: u64 = FRAME;
+
 /// A memory as an exception meets it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Memory {
