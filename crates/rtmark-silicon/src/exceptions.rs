@@ -36,11 +36,12 @@ const COUNTERS: [&str; 7] =
 
 /// What the model leaves, and why.
 const MISSED_BECAUSE: &str = "\
-Missed, and why:
-  sweep: mostly a core window that the pipeline model misses around the moment (BL and a run of
-    wide instructions in flash with its line buffer on); and an instruction of an IT block that
-    is passed over behind a load, which the chip does not let an interrupt come before.
-  sweep LSUCNT, CPICNT: which of both a fetch that comes late behind a load counts for.";
+Missed, and why, as far as single rows show:
+  sweep: when instructions enter around the moment (BL, a run of wide instructions in flash with
+    its line buffer on, and what is passed over in an IT block behind a load).
+  sweep LSUCNT, CPICNT: which of both a fetch that comes late behind a load counts for.
+The sweeps' vectors are taken to lie in flash, which their cycles say; the rows say SRAM, where
+the handler's address stands, too.";
 
 /// One value that was measured, and what the model gives.
 #[derive(Clone, Debug)]

@@ -215,7 +215,8 @@ fn loaded_register(bytes: &[u8]) -> Option<u8> {
 /// Puts the vector table and the priorities in place.
 fn prepare(machine: &mut Machine, row: &Row, handlers: &[Handler]) -> Option<()> {
     let table = match row.vectors.as_deref() {
-        // The rows say SRAM, since a word with the handler's address is there, too.
+        // The rows say SRAM, where a word with the handler's address was found; the cycles are
+        // those of vectors in flash: nine with the bus idle, and more by the phase of its reads.
         _ if row.kind == Kind::Sweep => VECTORS_IN_FLASH,
         Some("gpram") => VECTORS_IN_GPRAM,
         _ => VECTORS_IN_SRAM,

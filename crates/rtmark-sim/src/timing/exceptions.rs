@@ -1,11 +1,12 @@
 //! What entering and leaving exceptions comes to on Cortex-M3 and M4: transfers on buses.
 //!
 //! An entry stores the frame over the stack's bus while it reads the vector and fetches the
-//! handler, each over the bus of its memory (DDI 0337, 5.2 and 12.2: the twelve cycles of an
-//! interrupt's way to its handler hold "a nine-cycle push in parallel with a six-cycle vector
-//! read and fetch"). What shares a bus takes turns, and what does not is hidden. All of it was
-//! measured on a CC2650 (`rtmark-silicon exceptions`), with the vectors in SRAM and in the Code
-//! region, handlers and code in three memories, and an interrupt at each cycle of programs.
+//! handler, each over the bus of its memory (DDI 0337G, chapter 5): nine cycles for the frame, six
+//! beside them for vector and handler, and three before that in which the interrupt comes to the
+//! core, which makes the manual's twelve. What shares a bus takes turns, and what does not is
+//! hidden. All of it was measured on a CC2650 (`rtmark-silicon exceptions`), with the vectors in
+//! SRAM and in the Code region, handlers and code in three memories, and an interrupt at each
+//! cycle of programs. Those programs' vectors are taken to lie in flash, as the cycles say.
 //!
 //! What the rows do not show is an estimate by the same rules: vectors and handlers behind other
 //! wait states, stacks in slow memories, floating-point frames (17 cycles more, as DDI 0439, 3.9
