@@ -8,6 +8,7 @@ use rtmark_sim::Rule;
 use crate::Failure;
 use crate::chip::{Measured, Prepared, Sample};
 use crate::settings::Part;
+use crate::test::Half;
 use crate::{score, test};
 
 /// What becomes of the measurements when a rule is left out.
@@ -86,14 +87,17 @@ pub fn tell(chips: &[Measured]) -> Result<String, Failure> {
         "measurements",
         "right to wrong",
         "wrong to right",
-        "tests that need it",
+        "tests that need it, half fitted on",
+        "other half",
         "source",
     ]);
     for &rule in Rule::ALL {
         let mut change = Change::default();
         whole.iter().try_for_each(|chip| chip.add_change(rule, &mut change))?;
         let Change { rows, measurements, right_to_wrong, wrong_to_right, tests } = &change;
-        let counts = [*rows, *measurements, *right_to_wrong, *wrong_to_right, tests.len() as u64];
+        let needs = |half| tests.iter().filter(|test| Half::of(test) == half).count() as u64;
+        let [fitting, scoring] = [Half::Fitting, Half::Scoring].map(needs);
+        let counts = [*rows, *measurements, *right_to_wrong, *wrong_to_right, fitting, scoring];
         let cells = std::iter::once(rule.name().to_owned())
             .chain(counts.map(|count| count.to_string()))
             .chain(std::iter::once(rule.source().to_owned()));

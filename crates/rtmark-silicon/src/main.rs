@@ -145,6 +145,9 @@ fn main() -> Result<(), Failure> {
         Request::Scores => {
             tell_scores(&mut out, &chips)?;
             write!(out, "{}", ablation::tell(&chips)?)?;
+            out.flush()?;
+            drop(out);
+            return exceptions::tell(&folder, None);
         }
         Request::Ablation => write!(out, "{}", ablation::tell(&chips)?)?,
         Request::Missed(text) => {

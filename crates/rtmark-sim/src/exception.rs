@@ -252,16 +252,22 @@ impl Machine {
         self.exclusive = false;
         self.event = true;
         self.pass_time(self.cycles);
+        let (began, spent) = (self.cycles, self.spent.exceptions);
+        if self.rules.model_buses()
+            && let Some(at) = self.taken_within(began, began + exceptions::LEFT_OFF)
+        {
+            self.cycles = at;
+            self.pass_time(at);
+        }
         if let Some(next) = self.system.nvic.to_take(self.masks()) {
-            let (began, spent) = (self.cycles, self.spent.exceptions);
+            let chained = self.cycles;
             self.cycles += u64::from(self.rules.tail_chain);
             let next = self.late_arrival(next, self.masks());
             self.watches.returned(returning, self.counts());
-            let result = self.begin_handler(next, exc_return, Way::Chain(began));
+            let result = self.begin_handler(next, exc_return, Way::Chain(chained));
             self.spent.exceptions = spent + (self.cycles - began);
             return result;
         }
-        let began = self.cycles;
         self.update_protection();
         let stack = self.as_met(self.frame_of(exc_return));
         let user = to_thread && self.cpu.control & CONTROL_NPRIV != 0;

@@ -80,6 +80,7 @@ mod monitor;
 mod mpu;
 mod nvic;
 mod observe;
+mod pend;
 mod protect;
 mod rtt;
 mod run;

@@ -536,13 +536,6 @@ impl Machine {
         self.system.nvic.enable(exception, false);
     }
 
-    fn unpend(&mut self, exception: u16) {
-        let now = self.data_phase();
-        self.pass_time(now);
-        self.system.nvic.pend(exception, false);
-        self.arrivals.retain(|&(_, arrives)| arrives != exception);
-    }
-
     fn set_priorities(&mut self, first: u16, value: u32, size: u32) {
         for (at, priority) in value.to_le_bytes().into_iter().take(size as usize).enumerate() {
             let exception = first + at as u16;

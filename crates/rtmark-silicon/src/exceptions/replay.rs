@@ -90,12 +90,6 @@ pub struct Shown {
     interrupted: Vec<(Part, usize)>,
 }
 
-impl Default for Part {
-    fn default() -> Self {
-        Self::Thread
-    }
-}
-
 impl Shown {
     /// What a counter, of so many bits, advanced between two steps that read it.
     pub fn difference(&self, from: &str, to: &str, counter: &str) -> Option<u64> {
@@ -221,7 +215,8 @@ fn loaded_register(bytes: &[u8]) -> Option<u8> {
 /// Puts the vector table and the priorities in place.
 fn prepare(machine: &mut Machine, row: &Row, handlers: &[Handler]) -> Option<()> {
     let table = match row.vectors.as_deref() {
-        // The rows say SRAM, since a word with the handler's address is there, too.
+        // The rows say SRAM, where a word with the handler's address was found; the cycles are
+        // those of vectors in flash: nine with the bus idle, and more by the phase of its reads.
         _ if row.kind == Kind::Sweep => VECTORS_IN_FLASH,
         Some("gpram") => VECTORS_IN_GPRAM,
         _ => VECTORS_IN_SRAM,

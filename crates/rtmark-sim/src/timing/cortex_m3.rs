@@ -41,9 +41,8 @@ pub fn gives_way(slot: &Slot) -> GivesWay {
         Group::List => GivesWay::Continued,
         Group::Dual => GivesWay::RestartedAtWord,
         Group::Divide => GivesWay::Restarted(2),
-        // As long as only its address is on the bus. Measured on a CC2650: of 2,500 loads and
-        // stores that entered the execute stage a cycle before an exception began, none was
-        // executed.
+        // As long as only its address is on the bus: measured on a CC2650, where none that had
+        // entered the execute stage a cycle before an exception began was executed.
         Group::Load | Group::Store | Group::StoreImmediate => GivesWay::Restarted(2),
         _ => GivesWay::No,
     }

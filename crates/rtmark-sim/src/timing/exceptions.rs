@@ -1,11 +1,18 @@
 //! What entering and leaving exceptions comes to on Cortex-M3 and M4: transfers on buses.
 //!
 //! An entry stores the frame over the stack's bus while it reads the vector and fetches the
-//! handler, each over the bus of its memory (DDI 0337, 5.2 and 12.2: the twelve cycles of an
-//! interrupt's way to its handler hold "a nine-cycle push in parallel with a six-cycle vector
-//! read and fetch"). What shares a bus takes turns, and what does not is hidden. All of it was
-//! measured on a CC2650 (`rtmark-silicon exceptions`), with the vectors in SRAM and in the Code
-//! region, handlers and code in three memories, and an interrupt at each cycle of programs.
+//! handler, each over the bus of its memory (DDI 0337G, chapter 5): nine cycles for the frame, six
+//! beside them for vector and handler, and three before that in which the interrupt comes to the
+//! core, which makes the manual's twelve. What shares a bus takes turns, and what does not is
+//! hidden. All of it was measured on a CC2650 (`rtmark-silicon exceptions`), with the vectors in
+//! SRAM and in the Code region, handlers and code in three memories, and an interrupt at each
+//! cycle of programs. Those programs' vectors are taken to lie in flash, as the cycles say.
+//!
+//! What the rows do not show is an estimate by the same rules: vectors and handlers behind other
+//! wait states, stacks in slow memories, floating-point frames (17 cycles more, as DDI 0439, 3.9
+//! has it), SVC and faults (nine cycles from the end of the instruction: the core knows of them
+//! at once) and the Cortex-M4, of which no exception was measured. The Cortex-M0, M0+ and M33
+//! keep to the figures of their manuals, from the cycle in which an exception becomes pending.
 //!
 //! Values only: nothing here knows a machine. Cycles count from the first one that the core
 //! spends on the exception, in which an instruction would have entered the execute stage.
@@ -45,6 +52,11 @@ const VECTOR_AMONG_STORES: u64 = 5;
 const REFILL: u64 = 3;
 /// The prefetch queue is full.
 const FULL: u64 = 12;
+
+/// An exception that comes to the core while a return takes its frame back is chained to: what
+/// has been taken back is left there (DDI 0337, 5.1, pop pre-emption). Estimated to hold until
+/// the frame's last word.
+pub const LEFT_OFF: u64 = FRAME;
 
 /// A memory as an exception meets it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -57,8 +57,9 @@ impl<'a> Decoding<'a> {
         self.phase == Phase::Ready
     }
 
-    pub fn waits_for_address(&self) -> bool {
-        self.phase == Phase::Address
+    /// Whether it cannot be passed on for a reason of its own.
+    pub fn waits(&self) -> bool {
+        self.phase == Phase::Address || self.is_held
     }
 
     /// Halfwords that leave the instruction register with it.

@@ -32,8 +32,14 @@ impl Pipeline {
                 break;
             }
         }
-        self.prefetch.stop();
-        self.run_until(|it| it.fetch_port.is_idle(), "fetches are to end")
+        for left in 0..LONGEST_WAIT {
+            if self.fetch_port.is_idle() {
+                return Ok(left);
+            }
+            // The stages stand still, and ask for nothing.
+            self.run_ports(None);
+        }
+        Err(self.stalled("fetches are to end"))
     }
 
     /// When the last data transfer that the newest instruction asked for is in its data phase,

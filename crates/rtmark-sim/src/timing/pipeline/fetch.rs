@@ -117,11 +117,6 @@ impl Prefetch {
         self.to_decode.behind = self.to_decode.behind.saturating_sub(1);
     }
 
-    /// Asks for nothing more.
-    pub fn stop(&mut self) {
-        self.plan = Plan::Stopped;
-    }
-
     /// The execute stage has loaded the program counter.
     pub fn branch_late(&mut self, target: u32) {
         self.plan = Plan::Late(target);

@@ -68,7 +68,8 @@ pub struct Pipeline {
     execute: Execute,
     fetch_port: FetchPort,
     data_port: DataPort,
-    /// The decode stage waited for what an address is made of in the cycle before.
+    /// The instruction in the decode stage could not be passed on in the cycle before, since its
+    /// address is made of what is not there yet, or since an exception is under way.
     decode_waits: bool,
     /// The instruction that has just entered took an IT behind it along.
     folded: bool,
@@ -177,7 +178,7 @@ impl Pipeline {
             self.prefetch.to_decode.clear();
         }
         let decoding = decoding.as_deref();
-        self.decode_waits = decoding.is_some_and(Decoding::waits_for_address);
+        self.decode_waits = decoding.is_some_and(Decoding::waits);
         let entering = decoding.filter(|it| self.accepts(it));
         if let Some(it) = entering {
             self.enter(it);
