@@ -177,3 +177,33 @@ fn a_jump_goes_on_wherever_its_fetch_is_cut() {
         }
     }
 }
+
+/// What a device will do is seen by letting a copy of it: its interrupts come no other way wherever
+/// runs are cut.
+#[test]
+fn a_timers_interrupts_come_wherever_runs_are_cut() {
+    const TIM2: u32 = 0x4000_0000;
+    let socs = [
+        include_str!("../../../../socs/stm32f100.toml"),
+        include_str!("../../../../socs/stm32f405.toml"),
+    ];
+    for soc in socs {
+        let soc = Soc::from_toml(soc).expect("a soc");
+        let mut firmware = Firmware::new();
+        // ARR, DIER.UIE, CR1.CEN
+        firmware.store(TIM2 + 0x2C, 92).store(TIM2 + 0xC, 1).store(TIM2, 1).enable(1 << 28);
+        firmware.set(6, RAM + 0x100).set(4, 0x1_0000);
+        let top = firmware.here();
+        // stmia r6!, {r0-r3}; subs r6, #16; ldmia r6!, {r0-r3}; subs r6, #16; adds r5, #1
+        firmware.op(&[0xC60F, 0x3E10, 0xCE0F, 0x3E10, 0x3501]);
+        // udiv r3, r4, r5; str r3, [r6, #32]; ldr r2, [r6, #32]; b, over two instructions
+        firmware.op(&[0xFBB4, 0xF3F5, 0x6233, 0x6A32, 0xE001, NOP, NOP]);
+        let back = (i64::from(top) - i64::from(firmware.here()) - 4) / 2;
+        firmware.op(&[0xE000 | back as u16 & 0x7FF]);
+        firmware.handler(16 + 28).store(TIM2 + 0x10, 0).op(&[BX_LR]);
+        let mut machine = firmware.on_soc(&soc).machine;
+        machine.set_register(Register::Msp, RAM + 0x1000);
+        let exceptions = cut_everywhere(&machine, &soc.name);
+        assert!(exceptions > 10, "{}: {exceptions}", soc.name);
+    }
+}
