@@ -41,11 +41,14 @@ impl Mode {
                 }
             },
             Self::Tried => loop {
+                if random.below(8) == 0 {
+                    try_early_interrupt(machine, random);
+                }
                 machine.settle();
                 if random.below(8) == 0 {
                     try_interrupt(machine, random);
                 }
-                if let Err(stop) = machine.advance(until) {
+                if let Err(stop) = machine.advance_open(until) {
                     break stop;
                 }
             },
@@ -106,6 +109,15 @@ fn try_interrupt(machine: &mut Machine, random: &mut Random) {
     let _ = machine.try_entry(SPARE_INTERRUPT);
     let within = machine.cycles().0 + 1 + u64::from(random.below(6));
     let _ = machine.try_entry_within(SPARE_INTERRUPT, Cycles(within));
+}
+
+/// The same before the next instruction has entered the pipeline.
+fn try_early_interrupt(machine: &mut Machine, random: &mut Random) {
+    let next = machine.next_entry().0;
+    if !machine.is_asleep() && machine.holds_back(SPARE_INTERRUPT).is_none() {
+        let before = machine.way_to_core() + u64::from(random.below(4));
+        let _ = machine.try_entry_early(SPARE_INTERRUPT, Cycles(next.saturating_sub(before)));
+    }
 }
 
 /// Everything of a machine that a program, its user or a search can tell, by name.
