@@ -35,21 +35,21 @@ const ON: &str = "line buffer on";
 const OFF: &str = "line buffer off";
 
 const CORTEX_M3: &[Score] = &[
-    score("stm32f100", "flash", "", 31_995, 982, 989),
+    score("stm32f100", "flash", "", 31_995, 994, 998),
     score("stm32f100", "sram", "", 8_771, 988, 995),
-    score("cc2650", "gpram", ON, 14_399, 991, 995),
+    score("cc2650", "gpram", ON, 14_399, 994, 995),
     score("cc2650", "gpram", OFF, 3_212, 1000, 1000),
-    score("cc2650", "flash", ON, 9_000, 779, 922),
-    score("cc2650", "flash", OFF, 7_635, 971, 980),
-    score("cc2650", "sram", ON, 9_016, 868, 924),
-    score("cc2650", "sram", OFF, 1_792, 758, 943),
+    score("cc2650", "flash", ON, 9_000, 801, 935),
+    score("cc2650", "flash", OFF, 7_635, 993, 995),
+    score("cc2650", "sram", ON, 9_016, 925, 960),
+    score("cc2650", "sram", OFF, 1_792, 841, 950),
 ];
 
 const CORTEX_M4: &[Score] = &[
     score("cc2652", "flash", ON, 6_879, 917, 973),
-    score("cc2652", "flash", OFF, 6_912, 980, 992),
-    score("cc2652", "sram", ON, 8_204, 968, 980),
-    score("cc2652", "sram", OFF, 923, 964, 984),
+    score("cc2652", "flash", OFF, 6_912, 984, 995),
+    score("cc2652", "sram", ON, 8_204, 965, 983),
+    score("cc2652", "sram", OFF, 923, 947, 987),
 ];
 
 impl CoreKind {
