@@ -268,11 +268,13 @@ impl Machine {
 
     /// As [`Machine::try_entry`] with the interrupt becoming pending in a cycle behind the one
     /// in which the next instruction begins; `None` when that instruction completes first, and
-    /// the interrupt is looked at at the next boundary.
+    /// the interrupt is looked at at the next boundary, or when no instruction begins here, since
+    /// another exception is taken.
     pub fn try_entry_within(&mut self, interrupt: u16, at: Cycles) -> Option<Tried> {
         let exception = FIRST_INTERRUPT.saturating_add(interrupt);
         let slot = self.slot_at(self.cpu.pc)?;
-        if self.sleeping.is_some() || !self.may_give_way(&slot) {
+        let is_taken = self.system.nvic.to_take(self.masks()).is_some();
+        if self.sleeping.is_some() || is_taken || !self.may_give_way(&slot) {
             return None;
         }
         let before = self.gave_way;

@@ -36,6 +36,7 @@ fn program(core: CoreKind, priority: u8) -> Firmware {
     firmware.op(&[CPSIE_I]);
     // PendSV: movs r0, #1; lsls r0, #28; str r0, [r7]
     firmware.op(&[0x2001, 0x0700, 0x6038]).nops(2);
+    firmware.store(NVIC_ISPR, 0);
     if core.is_mainline() {
         firmware.op(&[0x2040]).msr(17, 0).nops(3).op(&[0x2000]).msr(17, 0);
         firmware.op(&[0xBF14, 0x2003, 0x2004, 0xFBB6, 0xF0F0]);
