@@ -204,6 +204,15 @@ impl Machine {
         self.system.nvic.active().contains(FIRST_INTERRUPT.saturating_add(interrupt))
     }
 
+    /// The least cycles from an interrupt becoming pending from outside to the first instruction
+    /// of its handler: it comes to the core, and is entered, chained to, or takes the place of
+    /// another exception that is being entered.
+    pub fn least_latency(&self) -> u64 {
+        let rules = self.rules;
+        let least = rules.entry.min(rules.late_arrival).min(rules.tail_chain);
+        self.way_to_core() + u64::from(least)
+    }
+
     /// Lets an external interrupt come to the core now, and its handler be entered, and takes
     /// all of that back. It has become pending [`Machine::way_to_core`] cycles before. Wants a machine that is settled and an interrupt that nothing
     /// [holds back](Machine::holds_back).
@@ -311,6 +320,8 @@ impl Machine {
         };
         self.scheduled.retain(|scheduled| *scheduled != (at.0, exception));
         let gave_way = step.is_ok() && self.gave_way != before;
+        // Else it has given way to something else.
+        let is_ours = self.cycles >= at.0.saturating_add(self.way_to_core());
         let mut begun = false;
         if gave_way {
             self.system.nvic.pend(exception, true);
@@ -323,7 +334,7 @@ impl Machine {
         let went = kept.put_back(self);
         self.system.nvic.withdraw(exception);
         self.gave_way = before;
-        let clear = went && begun && !dirty && self.stays_in_handler(cycle, next);
+        let clear = went && begun && is_ours && !dirty && self.stays_in_handler(cycle, next);
         gave_way.then_some(if clear { Tried::Entered(Cycles(cycle)) } else { Tried::Unclear })
     }
 

@@ -207,7 +207,7 @@ impl Machine {
                     format!("{} {}", text.mnemonic, text.operands).trim_end().to_owned()
                 }),
                 cycle: Cycles(self.cycles),
-                state: stalled.to_string(),
+                state: format!("the pipeline's model cannot go on, {stalled}"),
             }));
         }
         self.attend_soon();

@@ -145,7 +145,7 @@ impl fmt::Display for FaultReport {
 }
 
 /// A mistake of the simulator, by which no figure of the run can be trusted: the pipeline's
-/// model never lets an instruction go on.
+/// model never lets an instruction go on, or something was found that no core does.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InternalError {
     /// The instruction at which it was seen: the next one, or one that the program may come to
@@ -155,13 +155,13 @@ pub struct InternalError {
     pub instruction: Option<String>,
     /// When it was seen.
     pub cycle: Cycles,
-    /// How the pipeline stood.
+    /// What is wrong, and how the pipeline stood.
     pub state: String,
 }
 
 impl fmt::Display for InternalError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the pipeline's model cannot go on at pc {:#010x}", self.pc)?;
+        write!(f, "the simulation is wrong at pc {:#010x}", self.pc)?;
         if let Some(instruction) = &self.instruction {
             write!(f, " `{instruction}`")?;
         }

@@ -56,17 +56,22 @@ impl Seeker for Alone<'_> {
         self.path.question().reach == Reach::Entry
     }
 
-    fn entered(&mut self, _: &Machine, cycle: u64) -> Option<Outcome> {
+    fn entered(&mut self, last: u64, machine: &Machine, cycle: u64) -> Option<Outcome> {
         if !self.tries() {
             return None;
         }
+        self.path.doubt(self.path.line(), machine, last, cycle);
         self.findings.tried += 1;
         Some(Outcome { entered: Some(cycle), ..Outcome::default() })
     }
 
     fn follow(&mut self, points: RangeInclusive<u64>, machine: &Machine) -> Outcome {
         self.findings.followed += 1;
-        follow(self.path, machine, *points.end())
+        let outcome = follow(self.path, machine, *points.end());
+        if let Some(entered) = outcome.entered {
+            self.path.doubt(self.path.line(), machine, *points.end(), entered);
+        }
+        outcome
     }
 
     fn never(&mut self, _: RangeInclusive<u64>, _: &Machine, why: Unserved) -> Outcome {
@@ -75,7 +80,7 @@ impl Seeker for Alone<'_> {
 
     fn waits(&self, outcome: Outcome, at: u64) -> Option<u64> {
         let entry = self.path.question().reach == Reach::Entry;
-        outcome.entered.filter(|_| entry).map(|entered| entered - at)
+        outcome.entered.filter(|_| entry)?.checked_sub(at)
     }
 
     fn add(&mut self, points: RangeInclusive<u64>, outcome: Outcome, pc: u32) {

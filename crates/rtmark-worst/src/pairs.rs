@@ -99,11 +99,15 @@ impl Earlier<'_> {
                 aspects: self.aspects,
                 pc: machine.register(Register::Pc),
                 run: None,
+                soonest: None,
                 findings: self.findings,
             },
         };
         walk(&mut later, copy, Window { from: first - 1, to });
         later.class.end_run();
+        if let Some(soonest) = later.class.soonest {
+            self.path.doubt(self.lines[0], machine, last, soonest);
+        }
     }
 }
 
@@ -204,8 +208,9 @@ impl Seeker for Later<'_> {
         self.known.served.is_some()
     }
 
-    fn entered(&mut self, machine: &Machine, cycle: u64) -> Option<Met> {
+    fn entered(&mut self, last: u64, machine: &Machine, cycle: u64) -> Option<Met> {
         let earlier = self.known.served?;
+        self.path.doubt(self.lines[1], machine, last, cycle);
         self.class.findings.tried += 1;
         let active = machine.is_active(self.lines[0].interrupt);
         let how = if active { Meeting::Nested } else { Meeting::Apart };
@@ -215,7 +220,11 @@ impl Seeker for Later<'_> {
     fn follow(&mut self, points: RangeInclusive<u64>, machine: &Machine) -> Met {
         self.class.findings.followed += 1;
         let pended = [self.pended, *points.end()];
-        meet(self.path, machine, self.lines, self.known, pended)
+        let met = meet(self.path, machine, self.lines, self.known, pended);
+        if let Ok(later) = met.later {
+            self.path.doubt(self.lines[1], machine, *points.end(), later);
+        }
+        met
     }
 
     fn never(&mut self, _: RangeInclusive<u64>, _: &Machine, why: Unserved) -> Met {
@@ -244,6 +253,8 @@ struct Class<'a> {
     /// The instruction that was interrupted.
     pc: u32,
     run: Option<Run>,
+    /// The first cycle in which the earlier one's handler begins in any pair.
+    soonest: Option<u64>,
     findings: &'a mut Findings,
 }
 
@@ -289,6 +300,9 @@ impl Class<'_> {
     /// Adds what the answers up to here say of the earlier interrupt.
     fn end_run(&mut self) {
         let Some(run) = self.run.take() else { return };
+        if let Ok(served) = run.earlier {
+            self.soonest = Some(self.soonest.map_or(served, |soonest| soonest.min(served)));
+        }
         let last = *self.points.end();
         for at in self.points.clone() {
             let (from, to) = (at.saturating_add(self.least), at.saturating_add(self.most));

@@ -5,7 +5,7 @@
 
 use std::sync::OnceLock;
 
-use rtmark_sim::{Cycles, Hit, InternalError, Machine, Stop, Watch, WatchId};
+use rtmark_sim::{Cycles, Hit, InternalError, Machine, Register, Stop, Watch, WatchId};
 use serde::{Deserialize, Serialize};
 
 /// The most cycles of one piece: long enough that a copy of the machine costs nothing
@@ -292,6 +292,33 @@ impl Path {
     pub fn served(&self, machine: &Machine, since: u64) -> Option<u64> {
         let ours = |hit: &&Hit| hit.watch == self.line.handler_watch && hit.cycle.0 >= since;
         machine.hits().iter().find(ours).map(|hit| hit.cycle.0)
+    }
+
+    /// Looks at when an interrupt's handler begins that becomes pending from outside in a cycle.
+    /// Sooner behind it than the core lets any begin is a mistake of the simulator's, unless it
+    /// begins then all the same: the program may ask for the interrupt itself, or execute the
+    /// handler's code. `machine` has not got there yet, and nothing is pending in it from outside.
+    pub(crate) fn doubt(&self, line: &Line, machine: &Machine, point: u64, served: u64) {
+        let least = machine.least_latency();
+        if served >= point.saturating_add(least) {
+            return;
+        }
+        let mut copy = machine.clone();
+        let _ = copy.run(Cycles(served.saturating_add(1)));
+        let ours = |hit: &Hit| hit.watch == line.handler_watch && hit.cycle.0 == served;
+        if served >= point && copy.hits().iter().any(ours) {
+            return;
+        }
+        let _ = self.failed.set(Box::new(InternalError {
+            pc: machine.register(Register::Pc),
+            instruction: None,
+            cycle: machine.cycles(),
+            state: format!(
+                "the handler of interrupt {} begins in cycle {served}, where it becomes pending in \
+                 cycle {point}, and this core takes {least} cycles at least",
+                line.interrupt
+            ),
+        }));
     }
 
     pub(crate) fn woken_watch(&self) -> Option<WatchId> {

@@ -43,8 +43,9 @@ pub trait Seeker {
         false
     }
 
-    /// Answers for points of which that is known, if it is enough.
-    fn entered(&mut self, _: &Machine, _cycle: u64) -> Option<Self::Answer> {
+    /// Answers for points up to one, of which it is known when the handler begins, if that is
+    /// enough.
+    fn entered(&mut self, _last: u64, _: &Machine, _cycle: u64) -> Option<Self::Answer> {
         None
     }
 
@@ -297,9 +298,15 @@ impl<'a, S: Seeker> Walk<'a, S> {
 
     /// The points that wait at a boundary's cycle, which have an answer now.
     fn take_waiting(&mut self, now: u64) -> Option<RangeInclusive<u64>> {
+        let last = self.last_waiting(now);
         let from = self.waiting.take()?;
+        Some(from..=last.max(from))
+    }
+
+    /// The last point of those that have come to the core at a boundary's cycle.
+    fn last_waiting(&self, now: u64) -> u64 {
         let come = now.saturating_sub(self.way);
-        Some(from..=self.last.map_or(come, |last| last.min(come)).max(from))
+        self.last.map_or(come, |last| last.min(come))
     }
 
     /// Whether the interrupt is held back since a moment in the piece.
@@ -309,12 +316,11 @@ impl<'a, S: Seeker> Walk<'a, S> {
 
     /// Answers for what waits, where the interrupt would be taken now.
     fn enter(&mut self, now: u64) {
-        if self.waiting.is_none() {
-            return;
-        }
+        let Some(from) = self.waiting else { return };
+        let last = self.last_waiting(now).max(from);
         if self.seeker.tries()
             && let Tried::Entered(cycle) = self.machine.try_entry(self.seeker.interrupt())
-            && let Some(answer) = self.seeker.entered(&self.machine, cycle.0)
+            && let Some(answer) = self.seeker.entered(last, &self.machine, cycle.0)
         {
             if let Some(points) = self.take_waiting(now) {
                 self.add(points, answer);
@@ -351,7 +357,7 @@ impl<'a, S: Seeker> Walk<'a, S> {
         if self.seeker.tries()
             && let Tried::Entered(cycle) =
                 self.machine.try_entry_early(self.seeker.interrupt(), Cycles(*points.end()))
-            && let Some(answer) = self.seeker.entered(&self.machine, cycle.0)
+            && let Some(answer) = self.seeker.entered(*points.end(), &self.machine, cycle.0)
         {
             return self.add(points, answer);
         }
@@ -393,7 +399,7 @@ impl<'a, S: Seeker> Walk<'a, S> {
                 continue;
             }
             let known = match tried {
-                Tried::Entered(cycle) => self.seeker.entered(&self.machine, cycle.0),
+                Tried::Entered(cycle) => self.seeker.entered(at, &self.machine, cycle.0),
                 Tried::Unclear => None,
             };
             let answer = if let Some(answer) = known {
