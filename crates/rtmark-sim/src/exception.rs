@@ -85,7 +85,7 @@ impl Machine {
         way: Way,
     ) -> Result<(), Stop> {
         let address = self.system.vector_table.wrapping_add(u32::from(exception) * 4);
-        let Some(vector) = self.vector(address) else {
+        let Some((vector, met)) = self.vector(address) else {
             return self.vector_failed(exception, address, exc_return, way);
         };
         self.system.nvic.activate(exception);
@@ -101,16 +101,15 @@ impl Machine {
         self.event = true;
         self.attend_soon();
         self.cpu.pc = vector & !1;
-        self.refill_behind(way, address);
+        self.refill_behind(way, met);
         if self.cpu.arm {
             return self.fault(FaultKind::InvalidState, None, vector);
         }
         Ok(())
     }
 
-    /// Lets a handler's first instruction enter, whose vector was read at an address.
-    fn refill_behind(&mut self, way: Way, address: u32) {
-        let vector = self.as_met(address);
+    /// Lets a handler's first instruction enter, whose vector was read from a memory.
+    fn refill_behind(&mut self, way: Way, vector: Memory) {
         match way {
             Way::Entry { began, more } => {
                 let stack = self.as_met(self.cpu.r[13]);
@@ -130,11 +129,20 @@ impl Machine {
         Memory { bus: Bus::of(address), waits: waits.into() }
     }
 
-    /// Reads a vector, waiting for its memory.
-    fn vector(&mut self, address: u32) -> Option<u32> {
+    /// Reads a vector; answers it and how its memory was met. Taken to pass the caches of data,
+    /// where there are such: of no chip with caches an exception has been measured.
+    fn vector(&mut self, address: u32) -> Option<(u32, Memory)> {
         let (bytes, place) = self.bus.load::<4>(address)?;
-        self.wait_for_data(place);
-        Some(u32::from_le_bytes(bytes))
+        let waits = self.lines[place.memory].read(place.offset);
+        let met = if self.slow.is_at(place) {
+            self.as_met(address)
+        } else {
+            Memory { bus: Bus::of(address), waits }
+        };
+        if !self.rules.model_buses() {
+            self.cycles += waits;
+        }
+        Some((u32::from_le_bytes(bytes), met))
     }
 
     /// The EXC_RETURN value that undoes an exception taken now.
