@@ -68,6 +68,7 @@
 //! Inside an instruction that gives way to interrupts each point is looked at by itself.
 
 mod alone;
+mod border;
 mod findings;
 mod fork;
 mod held;
