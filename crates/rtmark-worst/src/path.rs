@@ -421,6 +421,48 @@ fn cut(window: Window) -> impl Iterator<Item = Window> {
 mod tests {
     use super::*;
 
+    /// A Cortex-M3 that goes round and round, with a handler for interrupt 0 that never begins by
+    /// itself.
+    fn path() -> Path {
+        let soc = rtmark_sim::Soc::from_toml(include_str!("../../../socs/generic-cortex-m3.toml"));
+        let mut machine = Machine::new(&soc.expect("a soc"));
+        // round: nop; b round. The handler: bx lr
+        let words =
+            [(0, 0x2000_1000), (4, 0x81), (0x40, 0x91), (0x80, 0xE7FD_BF00), (0x90, 0x4770)];
+        for (address, word) in words {
+            machine.poke_word(address, word).expect("in flash");
+        }
+        machine.reset().expect("vectors");
+        let question = Question {
+            interrupt: 0,
+            priority: 0,
+            windows: vec![Window { from: 100, to: 200 }],
+            reach: Reach::Entry,
+            patience: 1_000,
+            woken: None,
+            ends: Vec::new(),
+            second: None,
+        };
+        Path::new(machine, question).expect("fine")
+    }
+
+    #[test]
+    fn no_handler_begins_before_its_interrupt_or_sooner_than_the_core_can() {
+        // A late arrival's six cycles (DDI 0337H, 3.9) behind the three to the core.
+        for (served, refused) in [(0, true), (149, true), (150, true), (158, true), (159, false)] {
+            let path = path();
+            path.doubt(path.line(), &path.at(100), 150, served);
+            let Some(error) = path.failure().filter(|_| refused) else {
+                assert!(!refused && !path.has_failed(), "{served}");
+                continue;
+            };
+            let text = error.to_string();
+            for part in [format!("in cycle {served}"), "in cycle 150".into(), "9 cycles".into()] {
+                assert!(text.contains(&part), "{part}: {text}");
+            }
+        }
+    }
+
     #[test]
     fn pieces_cover_a_window_once() {
         let window = Window { from: 10, to: 10 + 2 * PIECE + 1 };
