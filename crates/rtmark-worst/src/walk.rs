@@ -101,8 +101,7 @@ struct Walk<'a, S> {
     seen: u64,
     /// The last cycle whose point belongs to the piece, once that is known.
     last: Option<u64>,
-    /// The last point at which instructions may have noticed the interrupt, also behind the next
-    /// boundary: those up to it belong to the piece in which they began.
+    /// The last point at which instructions that began in the piece may notice the interrupt.
     noticed: u64,
     /// Points that have got an answer.
     answered: u64,
