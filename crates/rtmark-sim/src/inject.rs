@@ -26,6 +26,9 @@ const MOST_WORDS: usize = 32;
 /// Registers by which a program sees what is pending: ISPR and ICPR, and ICSR.
 const PENDING_REGISTERS: std::ops::Range<u32> = 0xE000_E200..0xE000_E300;
 const ICSR: u32 = 0xE000_ED04;
+/// Cycles from where an instruction enters to the end of its data phase, at most, where no memory
+/// makes it wait.
+const LOOK: u64 = 8;
 /// SCR.SEVONPEND.
 const EVENT_ON_PEND: u32 = 1 << 4;
 
@@ -180,6 +183,14 @@ impl Machine {
         self.sleeping.is_some()
             || self.system.sleep_control & EVENT_ON_PEND != 0
             || self.next_access().is_some_and(told)
+    }
+
+    /// The last cycle in which the instruction that is about to execute might notice what becomes
+    /// pending, if it is one that could: it looks in its data phase, when the next ones may have
+    /// begun, and which other transfers may hold up. Wants a machine that is settled.
+    pub fn looks_until(&self) -> Option<Cycles> {
+        let waits = self.lead - u64::from(self.rules.longest);
+        (self.sees_pending() && !self.is_asleep()).then(|| Cycles(self.cycles + LOOK + waits))
     }
 
     /// Whether the core sleeps, so that an interrupt wakes it.

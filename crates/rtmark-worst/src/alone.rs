@@ -20,19 +20,19 @@ struct Alone<'a> {
 pub fn alone(path: &Path, piece: Piece, scale: Scale) -> Findings {
     let held = Following::new(piece.follows);
     let mut alone = Alone { path, findings: Findings::new(scale), held };
-    let (machine, window) = from_boundary(piece);
+    let (machine, window) = from_boundary(piece, 0);
     walk(&mut alone, machine, window);
     let Alone { mut findings, held, .. } = alone;
     findings.held = held.found();
     findings
 }
 
-/// The machine of a piece, and its points: those that its first boundary has passed belong to
-/// the piece before.
-pub fn from_boundary(piece: Piece) -> (Machine, Window) {
+/// The machine of a piece, and its points for one of two interrupts: those that its first
+/// boundary has passed, or that are noticed before it, belong to the piece before.
+pub fn from_boundary(piece: Piece, which: usize) -> (Machine, Window) {
     let mut machine = piece.machine;
     machine.settle();
-    let window = Window { from: machine.cycles().0, to: piece.window.to };
+    let window = Window { from: machine.cycles().0.max(piece.noticed[which]), to: piece.window.to };
     (machine, window)
 }
 

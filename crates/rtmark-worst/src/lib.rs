@@ -65,9 +65,12 @@
 //! [`Meeting`] says how both met.
 //!
 //! Findings are exact for the path that a program takes. They are no bound over all inputs.
-//! Inside an instruction that gives way to interrupts each point is looked at by itself.
+//! Inside an instruction that gives way to interrupts, or looks at what is pending, each point is
+//! looked at by itself. A handler that begins sooner than the core can let it ends the search with
+//! an error.
 
 mod alone;
+mod border;
 mod findings;
 mod fork;
 mod held;

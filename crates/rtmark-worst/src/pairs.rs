@@ -26,8 +26,8 @@ pub fn pairs(path: &Path, piece: &Piece, scale: Scale, second: (&Second, &Line))
         ([path.line(), line], [Aspect::Handler, Aspect::Second], 0),
         ([line, path.line()], [Aspect::Second, Aspect::Handler], 1),
     ];
-    for (lines, aspects, least) in orders {
-        let (machine, window) = from_boundary(piece.clone());
+    for (which, (lines, aspects, least)) in orders.into_iter().enumerate() {
+        let (machine, window) = from_boundary(piece.clone(), which);
         let most = question.distance;
         let held = Following::new(piece.follows);
         let findings = &mut findings;

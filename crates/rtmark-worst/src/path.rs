@@ -5,8 +5,10 @@
 
 use std::sync::OnceLock;
 
-use rtmark_sim::{Cycles, Hit, InternalError, Machine, Register, Stop, Watch, WatchId};
+use rtmark_sim::{Cycles, Hit, InternalError, Machine, Register, Watch, WatchId};
 use serde::{Deserialize, Serialize};
+
+use crate::border::reach;
 
 /// The most cycles of one piece: long enough that a copy of the machine costs nothing
 /// beside it, short enough that there is work for every core.
@@ -145,6 +147,9 @@ pub struct Piece {
     pub window: Window,
     /// Whether the piece before ends where it begins.
     pub follows: bool,
+    /// The last point at which instructions that have begun before may notice the interrupt, and
+    /// the second one: those up to it belong to the piece before.
+    pub noticed: [u64; 2],
     /// The machine at the first boundary that has reached `window.from`.
     pub machine: Machine,
 }
@@ -368,26 +373,41 @@ impl Path {
         machine
     }
 
+    /// The last cycle before the points of a window that begins in a cycle: that of the first
+    /// boundary which has reached it, or the last point that an instruction might have noticed
+    /// which had begun by then.
+    pub fn begins(&self, from: u64) -> u64 {
+        let (mut machine, mut noticed) = (self.start.clone(), [0; 2]);
+        reach(&mut machine, from, self.interrupts(), &mut noticed);
+        self.look_at(&machine);
+        noticed[0].max(machine.cycles().0)
+    }
+
+    /// The interrupt and the second one, or twice the only one.
+    fn interrupts(&self) -> [u16; 2] {
+        [self.line, self.second.unwrap_or(self.line)].map(|line| line.interrupt)
+    }
+
     /// The pieces that are wanted, in order, each with a machine of its own.
     pub fn pieces<'a>(
         &'a self,
         mut wanted: impl FnMut(usize) -> bool + 'a,
     ) -> impl Iterator<Item = Piece> + 'a {
         let mut machine = self.start.clone();
-        let mut ended = false;
+        let (mut ended, mut noticed) = (false, [0; 2]);
         self.pieces.iter().enumerate().filter_map(move |(index, &window)| {
             if ended || !wanted(index) {
                 return None;
             }
             // A path that has ended has no more boundaries.
-            ended =
-                machine.cycles().0 < window.from && machine.run(Cycles(window.from)) != Stop::Limit;
+            ended = !reach(&mut machine, window.from, self.interrupts(), &mut noticed);
             self.look_at(&machine);
             machine.take_hits();
             machine.take_console();
             let before = index.checked_sub(1).and_then(|before| self.pieces.get(before));
             let follows = before.is_some_and(|before| before.to == window.from);
-            Some(Piece { index, window, follows, machine: machine.clone() }).filter(|_| !ended)
+            Some(Piece { index, window, follows, noticed, machine: machine.clone() })
+                .filter(|_| !ended)
         })
     }
 }
@@ -400,6 +420,48 @@ fn cut(window: Window) -> impl Iterator<Item = Window> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A Cortex-M3 that goes round and round, with a handler for interrupt 0 that never begins by
+    /// itself.
+    fn path() -> Path {
+        let soc = rtmark_sim::Soc::from_toml(include_str!("../../../socs/generic-cortex-m3.toml"));
+        let mut machine = Machine::new(&soc.expect("a soc"));
+        // round: nop; b round. The handler: bx lr
+        let words =
+            [(0, 0x2000_1000), (4, 0x81), (0x40, 0x91), (0x80, 0xE7FD_BF00), (0x90, 0x4770)];
+        for (address, word) in words {
+            machine.poke_word(address, word).expect("in flash");
+        }
+        machine.reset().expect("vectors");
+        let question = Question {
+            interrupt: 0,
+            priority: 0,
+            windows: vec![Window { from: 100, to: 200 }],
+            reach: Reach::Entry,
+            patience: 1_000,
+            woken: None,
+            ends: Vec::new(),
+            second: None,
+        };
+        Path::new(machine, question).expect("fine")
+    }
+
+    #[test]
+    fn no_handler_begins_before_its_interrupt_or_sooner_than_the_core_can() {
+        // A late arrival's six cycles (DDI 0337H, 3.9) behind the three to the core.
+        for (served, refused) in [(0, true), (149, true), (150, true), (158, true), (159, false)] {
+            let path = path();
+            path.doubt(path.line(), &path.at(100), 150, served);
+            let Some(error) = path.failure().filter(|_| refused) else {
+                assert!(!refused && !path.has_failed(), "{served}");
+                continue;
+            };
+            let text = error.to_string();
+            for part in [format!("in cycle {served}"), "in cycle 150".into(), "9 cycles".into()] {
+                assert!(text.contains(&part), "{part}: {text}");
+            }
+        }
+    }
 
     #[test]
     fn pieces_cover_a_window_once() {

@@ -46,7 +46,8 @@ pub struct Control<'a> {
 /// findings whenever a piece is done.
 ///
 /// # Errors
-/// When the simulator is wrong anywhere on the way, so that nothing that was found counts.
+/// When the simulator is wrong anywhere on the way, or a handler begins sooner than the core can
+/// let it, so that nothing that was found counts.
 pub fn search(
     path: &Path,
     control: &Control<'_>,

@@ -9,6 +9,7 @@ use std::ops::RangeInclusive;
 
 use rtmark_sim::{Advance, Cycles, Holder, Machine, Register, Stop, Tried};
 
+use crate::border::{Boundary, gives_way};
 use crate::fork::Unserved;
 use crate::held::{Belongs, Following, Held};
 use crate::path::Window;
@@ -88,26 +89,6 @@ pub trait Seeker {
     fn executed(&mut self, _pc: u32) {}
 }
 
-/// A machine at a boundary, as far as boundaries need to be told apart.
-#[derive(Clone, Copy, PartialEq, Eq)]
-struct Boundary {
-    cycle: u64,
-    instructions: u64,
-    taken: u64,
-    asleep: bool,
-}
-
-impl Boundary {
-    fn of(machine: &Machine) -> Self {
-        Self {
-            cycle: machine.cycles().0,
-            instructions: machine.instructions().0,
-            taken: machine.exceptions_taken(),
-            asleep: machine.is_asleep(),
-        }
-    }
-}
-
 struct Walk<'a, S> {
     seeker: &'a mut S,
     machine: Machine,
@@ -120,6 +101,8 @@ struct Walk<'a, S> {
     seen: u64,
     /// The last cycle whose point belongs to the piece, once that is known.
     last: Option<u64>,
+    /// The last point at which instructions that began in the piece may notice the interrupt.
+    noticed: u64,
     /// Points that have got an answer.
     answered: u64,
     /// Cycles from a point to where the core can take the interrupt.
@@ -146,6 +129,7 @@ pub fn walk<S: Seeker>(seeker: &mut S, machine: Machine, window: Window) {
         let holder = walk.machine.holds_back(interrupt);
         walk.note_holder(holder, now, belongs);
         let looks = walk.machine.sees_pending();
+        let looked = walk.machine.looks_until();
         // Inside an instruction that began with the interrupt held back, another one might
         // have been noticed.
         if let Some((previous, Some(_))) = previous {
@@ -178,11 +162,17 @@ pub fn walk<S: Seeker>(seeker: &mut S, machine: Machine, window: Window) {
             _ => walk.keep(),
         }
         previous = Some((boundary, holder));
+        if let Some(looked) = looked.filter(|_| walk.last.is_none()) {
+            walk.noticed = walk.noticed.max(looked.0);
+        }
         // An instruction that gives way holds the interrupt back from then on.
         let mut began = now;
         let is_over = walk.last.is_some_and(|last| walk.seen >= last);
         if !is_over && !boundary.asleep && holder.is_none() && !looks {
             began = walk.enter_within(now);
+            if walk.last.is_none() {
+                walk.noticed = walk.noticed.max(began.saturating_sub(walk.way));
+            }
         }
         if walk.has_failed() {
             return;
@@ -199,7 +189,7 @@ pub fn walk<S: Seeker>(seeker: &mut S, machine: Machine, window: Window) {
             }
             Ok(_) => {
                 walk.machine.settle();
-                walk.look_inside(boundary);
+                walk.look_inside(boundary, looked);
             }
             Err(Stop::Internal(_)) => {
                 walk.has_failed();
@@ -250,6 +240,7 @@ impl<'a, S: Seeker> Walk<'a, S> {
             seen: come.max(window.from),
             way,
             last: None,
+            noticed: window.from,
             answered: 0,
             unseen: 0,
         }
@@ -261,7 +252,7 @@ impl<'a, S: Seeker> Walk<'a, S> {
     fn reach(&mut self, now: u64, to: u64) -> Belongs {
         let belongs = if self.last.is_none() { Belongs::ToPiece } else { Belongs::ToNext };
         if now >= to && self.last.is_none() {
-            self.last = Some(now);
+            self.last = Some(now.max(self.noticed));
         }
         self.see(now.saturating_sub(self.way));
         belongs
@@ -406,12 +397,9 @@ impl<'a, S: Seeker> Walk<'a, S> {
                 answer
             } else {
                 let end = *end.get_or_insert_with(|| {
-                    let mut copy = self.machine.clone();
-                    let _ = copy.advance(Cycles(u64::MAX));
+                    let (copy, end) = gives_way(&self.machine);
                     self.seeker.has_failed(&copy);
-                    // Else it would have been over by then: a pair's second one begins with it.
-                    let gave_way = copy.gave_way() != self.machine.gave_way();
-                    if gave_way { copy.cycles().0 } else { u64::MAX - self.way }
+                    end
                 });
                 if at + self.way > end {
                     return until;
@@ -488,8 +476,9 @@ impl<'a, S: Seeker> Walk<'a, S> {
 
     /// Answers for the points inside a step that is no plain instruction, and for those that
     /// waited before it.
-    fn look_inside(&mut self, before: Boundary) {
+    fn look_inside(&mut self, before: Boundary, looked: Option<Cycles>) {
         let (from, to) = (before.cycle, self.machine.cycles().0);
+        let to = looked.map_or(to, |looked| looked.0.max(to));
         let come = from.saturating_sub(self.way);
         let to = self.last.map_or(to, |last| last.min(to));
         if self.waiting.is_none() && come.max(self.seen) >= to {
@@ -511,6 +500,15 @@ impl<'a, S: Seeker> Walk<'a, S> {
         }
         if before.asleep {
             self.sleep(begin, to);
+            self.seen = to;
+            return;
+        }
+        if looked.is_some() {
+            // It may withdraw what it sees: what comes of each point is for itself.
+            for at in begin + 1..=to {
+                let answer = self.point(at);
+                self.add(at..=at, answer);
+            }
             self.seen = to;
             return;
         }

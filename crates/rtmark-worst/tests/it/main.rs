@@ -3,6 +3,7 @@
 #[path = "../../../rtmark-sim/tests/it/support/mod.rs"]
 mod support;
 
+mod looks;
 mod pairs;
 mod races;
 mod sound;

@@ -127,7 +127,7 @@ fn the_search_equals_a_run_from_reset_for_each_point() {
                 Path::new(machine(&firmware, &soc), question).expect("fine")
             };
             let found = all(&path(Reach::Entry));
-            let first = path(Reach::Entry).at(window.from).cycles().0 + 1;
+            let first = path(Reach::Entry).begins(window.from) + 1;
             for point in first..first + found.points {
                 let (handler, woken) = brute(&firmware, &soc, priority, point);
                 let latency = (handler - point).cast_signed();

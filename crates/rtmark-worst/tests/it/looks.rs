@@ -1,0 +1,237 @@
+//! Programs that look at what is pending, and ask for exceptions themselves, anywhere: a search
+//! finds what runs from reset find, also in the smallest pieces.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::AtomicBool;
+
+use rtmark_sim::{CoreKind, Cycles, Machine, Soc, Watch};
+use rtmark_worst::{
+    Aspect, Control, Findings, Path, Question, Reach, Second, Share, Window, search,
+};
+
+use crate::support::*;
+
+const INTERRUPT: u16 = 1;
+const PATIENCE: u64 = 1_500;
+/// Programs; sixty of each kind have been tried.
+const SEEDS: u64 = 6;
+
+/// A plain generator, so that programs are the same each time.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, bound: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % bound
+    }
+}
+
+/// Whether a program asks for the interrupt that is searched, or withdraws it, too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Meddles {
+    No,
+    Asks,
+    Withdraws,
+}
+
+fn add(firmware: &mut Firmware, core: CoreKind, dice: &mut Dice, meddles: Meddles) {
+    match dice.below(12) {
+        // stmia r6!, {r0-r3}; subs; ldmia r6!, {r0-r3}; subs
+        0 => firmware.op(&[0xC60F, 0x3E10, 0xCE0F, 0x3E10]),
+        1 => firmware.op(&[CPSID_I]).nops(dice.below(4) as usize),
+        2 | 3 => firmware.op(&[CPSIE_I]),
+        // ldr r0, [r7]; lsls r0, #19; bpl over; nop, nop: ICSR says that something is pending.
+        4 => firmware.op(&[0x6838, 0x04C0, 0xD501, NOP, NOP, NOP]),
+        // The same with ISPR and interrupt 1: lsls r1, #30
+        5 => firmware.load(1, NVIC_ISPR).op(&[0x0789, 0xD501, NOP, NOP, NOP]),
+        6 => firmware.store(NVIC_ISPR, 0),
+        // PendSV: movs r0, #1; lsls r0, #28; str r0, [r7]
+        7 | 8 => firmware.op(&[0x2001, 0x0700, 0x6038]).nops(dice.below(4) as usize),
+        9 => match meddles {
+            Meddles::No => firmware.store(NVIC_ISPR, 1),
+            Meddles::Asks => firmware.store(NVIC_ISPR, 2),
+            Meddles::Withdraws => firmware.store(NVIC_ISPR + 0x80, 2),
+        },
+        // udiv r0, r6, r1
+        10 if core.is_mainline() => firmware.op(&[0xFBB6, 0xF0F1]),
+        10 => firmware.op(&[0x4348]),
+        _ => firmware.nops(dice.below(5) as usize),
+    };
+}
+
+fn program(core: CoreKind, priority: u8, seed: u64, meddles: Meddles) -> Firmware {
+    let mut dice = Dice(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
+    let mut firmware = Firmware::new();
+    firmware.store(SHPR3, 0x80C0_0000).store(NVIC_IPR, u32::from(priority) << 8 | 0x80).enable(1);
+    firmware.store(SYST_RVR, 199).store(SYST_CVR, 0).store(SYST_CSR, 7);
+    firmware.set(6, RAM + 0x100).set(7, ICSR).op(&[NOP]);
+    let top = firmware.here();
+    for _ in 0..16 {
+        add(&mut firmware, core, &mut dice, meddles);
+    }
+    firmware.op(&[CPSIE_I]);
+    let back = (i64::from(top) - i64::from(firmware.here()) - 4) / 2;
+    firmware.op(&[0xE000 | back as u16 & 0x7FF]);
+    firmware.handler(14).nops(2).op(&[BX_LR]);
+    // push {r4, lr}; ldr r4, [r7]; nops; pop {r4, pc}
+    firmware.handler(15).op(&[0xB510, 0x683C]).nops(4).op(&[0xBD10]);
+    firmware.handler(16).nops(3).op(&[BX_LR]);
+    firmware.handler(17).mark("handler").op(&[0xB4FF, NOP, 0xBCFF, BX_LR]);
+    firmware
+}
+
+fn slow(core: CoreKind) -> Soc {
+    let mut soc = soc(core);
+    let timing = &mut soc.memories[0].timing;
+    (timing.wait_states, timing.line_bytes, timing.prefetch) = (2, 8, true);
+    (timing.instruction_lines, timing.data_lines) = (4, 2);
+    soc
+}
+
+fn machine(firmware: &Firmware, soc: &Soc) -> Machine {
+    let mut machine = Machine::new(soc);
+    machine.poke(0, &firmware.image()).expect("in flash");
+    machine.reset().expect("vectors");
+    machine
+}
+
+fn found(
+    firmware: &Firmware,
+    soc: &Soc,
+    priority: u8,
+    reach: Reach,
+    cuts: u64,
+) -> (Path, Findings) {
+    let question = question(priority, reach, cuts);
+    all(Path::new(machine(firmware, soc), question).expect("fine"))
+}
+
+fn all(path: Path) -> (Path, Findings) {
+    let cancelled = AtomicBool::new(false);
+    let control = Control { cancelled: &cancelled, share: Share::WHOLE, budget: u64::MAX };
+    let found = search(&path, &control, Findings::default(), |_| {}).expect("no mistake");
+    (path, found)
+}
+
+const FROM: u64 = 200;
+const TO: u64 = 600;
+
+/// About the cycles of a window in pieces of so many.
+fn question(priority: u8, reach: Reach, cuts: u64) -> Question {
+    let windows = (FROM..TO).step_by(cuts as usize);
+    let windows = windows.map(|from| Window { from, to: (from + cuts).min(TO) }).collect();
+    Question {
+        interrupt: INTERRUPT,
+        priority,
+        windows,
+        reach,
+        patience: PATIENCE,
+        woken: None,
+        ends: vec![],
+        second: None,
+    }
+}
+
+/// When the handler begins, run from reset, if it does.
+fn brute(start: &Machine, firmware: &Firmware, priority: u8, point: u64) -> Option<u64> {
+    let mut machine = start.clone();
+    machine.arm_interrupt(INTERRUPT, priority);
+    machine.watch(Watch::Execute(firmware.address("handler")));
+    machine.pend_interrupt(INTERRUPT, Cycles(point));
+    while machine.cycles().0 < point + PATIENCE {
+        machine.run(Cycles((machine.cycles().0.max(point) + 50).min(point + PATIENCE)));
+        if let Some(hit) = machine.take_hits().iter().find(|hit| hit.cycle.0 >= point) {
+            return Some(hit.cycle.0);
+        }
+    }
+    None
+}
+
+fn compare(seeds: std::ops::Range<u64>, meddles: Meddles) {
+    for seed in seeds {
+        for &core in CoreKind::ALL {
+            let soc = if seed % 2 == 0 { soc(core) } else { slow(core) };
+            let priority = if seed % 3 == 0 { 0xC0 } else { 0x40 };
+            let firmware = program(core, priority, seed, meddles);
+            let what = format!("{core}, seed {seed}, {meddles:?}");
+            let (path, whole) = found(&firmware, &soc, priority, Reach::Entry, TO);
+            let first = path.begins(FROM) + 1;
+            let start = machine(&firmware, &soc);
+            let (mut counts, mut missing) = (BTreeMap::<i64, u64>::new(), 0);
+            for point in first..first + whole.points {
+                match brute(&start, &firmware, priority, point) {
+                    Some(at) => *counts.entry((at - point).cast_signed()).or_default() += 1,
+                    None => missing += 1,
+                }
+            }
+            let told = &whole.aspects[&Aspect::Handler];
+            assert_eq!((&told.counts, told.missing), (&counts, missing), "{what}");
+            let (_, through) = found(&firmware, &soc, priority, Reach::Whole, TO);
+            let told = &through.aspects[&Aspect::Handler];
+            assert_eq!((&told.counts, told.missing), (&counts, missing), "{what}: copies");
+            for cuts in [1, 2, 3, 5, 16] {
+                let (_, parts) = found(&firmware, &soc, priority, Reach::Entry, cuts);
+                let told = &parts.aspects[&Aspect::Handler];
+                assert_eq!(parts.points, whole.points, "{what}: cut each {cuts} cycles");
+                assert_eq!(
+                    (&told.counts, told.missing),
+                    (&counts, missing),
+                    "{what}: cut each {cuts} cycles"
+                );
+                assert_eq!(
+                    told.cases,
+                    whole.aspects[&Aspect::Handler].cases,
+                    "{what}: cut each {cuts} cycles"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn looks_anywhere_change_no_answer_and_no_sum_of_pieces() {
+    compare(0..SEEDS, Meddles::No);
+}
+
+#[test]
+fn a_program_that_asks_for_the_interrupt_itself_is_searched_all_the_same() {
+    // Where the program has asked before, its handler may begin at once: that is no mistake.
+    for seed in 0..SEEDS {
+        for &core in CoreKind::ALL {
+            let firmware = program(core, 0x40, seed, Meddles::Asks);
+            for reach in [Reach::Entry, Reach::Whole] {
+                let (_, whole) = found(&firmware, &soc(core), 0x40, reach, TO);
+                let told = &whole.aspects[&Aspect::Handler];
+                assert_eq!(told.points(), whole.points, "{core}, seed {seed}");
+                assert!(told.least() >= Some(0), "{core}, seed {seed}: {:?}", told.counts);
+            }
+        }
+    }
+}
+
+#[test]
+fn an_interrupt_that_is_withdrawn_on_its_way_is_missing() {
+    compare(0..SEEDS, Meddles::Withdraws);
+}
+
+#[test]
+fn pairs_of_pieces_add_up_to_the_whole() {
+    for (seed, &core) in (0..).zip(CoreKind::ALL) {
+        let firmware = program(core, 0x40, seed, Meddles::No);
+        let second = Some(Second { interrupt: 0, priority: 0x80, distance: Some(5) });
+        let found = |cuts| {
+            let question = Question { second, ..question(0x40, Reach::Entry, cuts) };
+            let path = Path::new(machine(&firmware, &soc(core)), question).expect("fine");
+            let (_, found) = all(path);
+            let of =
+                |aspect| (found.aspects[&aspect].counts.clone(), found.aspects[&aspect].missing);
+            (found.points, found.pairs, of(Aspect::Handler), of(Aspect::Second))
+        };
+        let whole = found(TO);
+        for cuts in [3, 16] {
+            assert_eq!(found(cuts), whole, "{core}: cut each {cuts} cycles");
+        }
+    }
+}
