@@ -377,10 +377,19 @@ impl Machine {
             && self.trial != Trial::Failed
             && Bus::of(pc) == Bus::Code
         {
-            let comes = self.comes(describe, pc, word, self.cpu.ici());
             let clocks = at.saturating_sub(entered + 1) as u32;
-            let left = self.pace.fetches_left(pc, word, &comes, clocks);
-            self.code_free = entered + u64::from(clocks) + self.or_fail(pc, left);
+            let ici = self.cpu.ici();
+            let known = self.pace.recall_fetches_left(pc, word, clocks).filter(|_| ici.is_none());
+            let left = known.unwrap_or_else(|| {
+                let comes = self.comes(describe, pc, word, ici);
+                let left = self.pace.fetches_left(pc, word, &comes, clocks);
+                let left = self.or_fail(pc, left);
+                if ici.is_none() {
+                    self.pace.keep_fetches_left(pc, word, clocks, left);
+                }
+                left
+            });
+            self.code_free = entered + u64::from(clocks) + left;
         }
     }
 

@@ -143,6 +143,10 @@ pub struct Pace {
     /// What has been worked out of [`Pace::drain`] and [`Pace::data_phase`].
     drains: Lately,
     data_phases: Lately,
+    /// The words of refills, by whether stores are buffered and the cycles that are counted.
+    refills: Vec<((bool, u8), u32)>,
+    /// What has been worked out of [`Pace::fetches_left`], by address, word and clocks.
+    fetches_left: Vec<((u64, u32), u64)>,
     /// The address of an instruction that is never let enter.
     sabotaged: Option<u32>,
 }
@@ -176,6 +180,8 @@ impl Clone for Pace {
             recent: Vec::new(),
             drains: Lately::default(),
             data_phases: Lately::default(),
+            refills: Vec::new(),
+            fetches_left: Vec::new(),
             sabotaged: self.sabotaged,
         }
     }
@@ -359,6 +365,8 @@ impl Pace {
             recent: Vec::new(),
             drains: Lately::default(),
             data_phases: Lately::default(),
+            refills: Vec::new(),
+            fetches_left: Vec::new(),
             sabotaged: None,
         }
     }
@@ -382,6 +390,7 @@ impl Pace {
     /// Forgets single steps, after code has changed.
     pub fn forget(&mut self) {
         self.recent.clear();
+        self.fetches_left.clear();
     }
 
     /// Forgets all states but the one of a word: answers its new word.
@@ -446,14 +455,28 @@ impl Pace {
     }
 
     /// The word of a pipeline that is being refilled, so many cycles of which have been counted.
-    pub fn refilled(&self, buffers: bool, paid: u8) -> u32 {
+    pub fn refilled(&mut self, buffers: bool, paid: u8) -> u32 {
         let Model::Pipeline(setup) = self.model else { return EMPTY };
+        let known = self.refills.iter().find(|(refill, _)| *refill == (buffers, paid));
+        if let Some(&(_, word)) = known {
+            return word;
+        }
         let next = Pipeline::refilled(setup, buffers, paid);
-        self.tables().numbered(TAKEN, State::Pipeline(Box::new(Stage { next, taken: None })))
+        let state = State::Pipeline(Box::new(Stage { next, taken: None }));
+        let word = self.tables().numbered(TAKEN, state);
+        self.refills.push(((buffers, paid), word));
+        word
     }
 
     /// Cycles until no fetch is on the bus any more, where the instruction at `pc` does not
-    /// enter: it asks for more code for so many clocks.
+    /// enter: it asks for more code for so many clocks. `None` where that is not remembered.
+    pub fn recall_fetches_left(&self, pc: u32, word: u32, clocks: u32) -> Option<u64> {
+        let key = (key(pc, word), clocks);
+        let kept = self.fetches_left.get(place(key.0) % LATELY)?;
+        (kept.0 == key).then_some(kept.1)
+    }
+
+    /// The same worked out.
     ///
     /// # Errors
     /// When fetches never end.
@@ -472,6 +495,15 @@ impl Pace {
             }
             _ => Ok(0),
         }
+    }
+
+    /// Remembers that.
+    pub fn keep_fetches_left(&mut self, pc: u32, word: u32, clocks: u32, left: u64) {
+        if self.fetches_left.is_empty() {
+            self.fetches_left = vec![((NOTHING.key, 0), 0); LATELY];
+        }
+        let key = (key(pc, word), clocks);
+        self.fetches_left[place(key.0) % LATELY] = (key, left);
     }
 
     /// Cycles from the newest instruction's entry until it has left the execute stage, where
