@@ -75,12 +75,13 @@ pub fn read(path: &Path) -> Result<Vec<Row>, CorpusError> {
         .collect()
 }
 
-fn hex(text: &str) -> Option<u32> {
+/// A number as the rows write it.
+pub fn hex(text: &str) -> Option<u32> {
     u32::from_str_radix(text, 16).ok()
 }
 
 /// The opcode's halfwords, each little-endian.
-fn bytes(opcode: &str) -> Option<Vec<u8>> {
+pub fn bytes(opcode: &str) -> Option<Vec<u8>> {
     let halves = match opcode.len() {
         1..=4 => vec![hex(opcode)?],
         _ => vec![hex(opcode.get(..opcode.len() - 4)?)?, hex(opcode.get(opcode.len() - 4..)?)?],
@@ -88,7 +89,8 @@ fn bytes(opcode: &str) -> Option<Vec<u8>> {
     Some(halves.into_iter().flat_map(|half| (half as u16).to_le_bytes()).collect())
 }
 
-fn register(name: &str) -> Option<u8> {
+/// A register's number.
+pub fn register(name: &str) -> Option<u8> {
     match name {
         "sp" => Some(13),
         "lr" => Some(14),

@@ -8,7 +8,7 @@ use lzma_rust2::XzReader;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::corpus::CorpusError;
+use crate::corpus::{CorpusError, bytes, hex, register};
 
 /// One instruction as the file has it: address, opcode, and the registers that it changed.
 type Written = (String, String, String);
@@ -141,27 +141,6 @@ pub struct Moment {
     pub cycles: u64,
     pub cpicnt: Option<u64>,
     pub lsucnt: Option<u64>,
-}
-
-fn hex(text: &str) -> Option<u32> {
-    u32::from_str_radix(text, 16).ok()
-}
-
-/// The opcode's halfwords, each little-endian.
-fn bytes(opcode: &str) -> Option<Vec<u8>> {
-    let halves = match opcode.len() {
-        1..=4 => vec![hex(opcode)?],
-        _ => vec![hex(opcode.get(..opcode.len() - 4)?)?, hex(opcode.get(opcode.len() - 4..)?)?],
-    };
-    Some(halves.into_iter().flat_map(|half| (half as u16).to_le_bytes()).collect())
-}
-
-fn register(name: &str) -> Option<u8> {
-    match name {
-        "sp" => Some(13),
-        "lr" => Some(14),
-        _ => name.strip_prefix('r')?.parse().ok(),
-    }
 }
 
 fn step((address, opcode, changes): &Written) -> Option<Step> {
