@@ -85,7 +85,7 @@ impl Chip {
         let mut measured = Measured { chip: self, rows: Vec::new(), samples: Vec::new() };
         for name in self.files {
             let file = format!("{name}.jsonl.xz");
-            for row in corpus::read(&folder.join(&file))? {
+            for row in corpus::read::<Row>(&folder.join(&file))? {
                 let said = settings.of(&file, &row).ok_or_else(|| CorpusError::Unset {
                     file: file.clone(),
                     test: row.test.clone(),

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use lzma_rust2::XzReader;
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 
 /// One window, as its line in the file has it.
 #[derive(Debug, Deserialize)]
@@ -59,7 +60,7 @@ pub enum CorpusError {
 }
 
 /// Reads a file of measurements, xz-compressed JSON lines.
-pub fn read(path: &Path) -> Result<Vec<Row>, CorpusError> {
+pub fn read<R: DeserializeOwned>(path: &Path) -> Result<Vec<R>, CorpusError> {
     let failed = |source| CorpusError::File { path: path.to_owned(), source };
     let file = File::open(path).map_err(failed)?;
     let lines = BufReader::new(XzReader::new(file, true)).lines();

@@ -178,7 +178,7 @@ fn values_of_sweep(prepared: &Prepared, row: &Row) -> Vec<Value> {
 
 /// Rows with their values, in the file's order.
 fn compare(folder: &Path) -> Result<Vec<(Row, Vec<Value>)>, Failure> {
-    let rows = row::read(&folder.join(FILE))?;
+    let rows: Vec<Row> = crate::corpus::read(&folder.join(FILE))?;
     let prepared = Prepared::of(&Soc::from_toml(SOC)?)?;
     let values: Vec<_> = rows.par_iter().map(|row| values(&prepared, row)).collect();
     Ok(rows.into_iter().zip(values).collect())

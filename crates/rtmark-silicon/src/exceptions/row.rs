@@ -1,14 +1,9 @@
 //! The measurements: programs with exceptions, and what a chip's counters showed of them.
 
-use std::fs::File;
-use std::io::{BufRead as _, BufReader};
-use std::path::Path;
-
-use lzma_rust2::XzReader;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::corpus::{CorpusError, bytes, hex, register};
+use crate::corpus::{bytes, hex, register};
 
 /// One instruction as the file has it: address, opcode, and the registers that it changed.
 type Written = (String, String, String);
@@ -213,21 +208,4 @@ impl Row {
         });
         moments.collect()
     }
-}
-
-/// Reads the file of measurements, xz-compressed JSON lines.
-pub fn read(path: &Path) -> Result<Vec<Row>, CorpusError> {
-    let failed = |source| CorpusError::File { path: path.to_owned(), source };
-    let file = File::open(path).map_err(failed)?;
-    let lines = BufReader::new(XzReader::new(file, true)).lines();
-    lines
-        .enumerate()
-        .map(|(at, line)| {
-            serde_json::from_str(&line.map_err(failed)?).map_err(|source| CorpusError::Line {
-                path: path.to_owned(),
-                line: at + 1,
-                source,
-            })
-        })
-        .collect()
 }
