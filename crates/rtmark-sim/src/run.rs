@@ -15,7 +15,7 @@ use crate::cpu::after_it;
 use crate::exec::{Ending, Flow, Trap};
 use crate::give_way::Stand;
 use crate::inject::Trial;
-use crate::isa::{Group, Op, Slot};
+use crate::isa::{Op, Slot};
 use crate::machine::{Machine, NOT_FETCHED, Progress, Sleep};
 use crate::nvic::{Masks, SYSTICK};
 use crate::semihosting::Reply;
@@ -464,9 +464,7 @@ impl Machine {
             Trap::ExceptionReturn => {
                 self.retire(&slot);
                 self.drain();
-                if self.rules.model_buses()
-                    && matches!(slot.op.group(), Group::LoadPc | Group::List)
-                {
+                if self.rules.model_buses() && slot.loads_pc() {
                     self.cycles += exceptions::LOADED;
                 }
                 return self.return_from_exception(self.trap_value, pc);

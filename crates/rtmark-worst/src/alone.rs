@@ -43,13 +43,8 @@ impl Seeker for Alone<'_> {
         self.path.question().interrupt
     }
 
-    fn has_failed(&self, machine: &Machine) -> bool {
-        self.path.look_at(machine);
-        self.path.has_failed()
-    }
-
-    fn patience(&self) -> u64 {
-        self.path.question().patience
+    fn path(&self) -> &Path {
+        self.path
     }
 
     fn tries(&self) -> bool {

@@ -1,13 +1,13 @@
 //! Where pieces meet: boundaries, and the points behind one that belong to the piece before.
 
-use rtmark_sim::{Cycles, Machine, Stop, Tried};
+use rtmark_sim::{Cycles, InternalError, Machine, Register, Stop, Tried};
 
 /// Cycles before a piece in which it is looked at what instructions may notice: more than any of
 /// them does behind the next boundary.
 const BEFORE: u64 = 256;
 
 /// A machine at a boundary, as far as boundaries need to be told apart.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Boundary {
     pub cycle: u64,
     pub instructions: u64,
@@ -22,6 +22,23 @@ impl Boundary {
             instructions: machine.instructions().0,
             taken: machine.exceptions_taken(),
             asleep: machine.is_asleep(),
+        }
+    }
+
+    /// The mistake of the simulator that a copy of a machine does not come to a boundary at which
+    /// the machine has been.
+    pub fn missed_by(self, copy: &Machine) -> InternalError {
+        InternalError {
+            pc: copy.register(Register::Pc),
+            instruction: None,
+            cycle: copy.cycles(),
+            state: format!(
+                "a copy of the machine does not come to instruction {} in cycle {}, but to {} in {}",
+                self.instructions,
+                self.cycle,
+                copy.instructions().0,
+                copy.cycles().0
+            ),
         }
     }
 }

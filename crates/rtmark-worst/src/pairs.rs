@@ -118,13 +118,8 @@ impl Seeker for Earlier<'_> {
         self.lines[0].interrupt
     }
 
-    fn has_failed(&self, machine: &Machine) -> bool {
-        self.path.look_at(machine);
-        self.path.has_failed()
-    }
-
-    fn patience(&self) -> u64 {
-        self.path.question().patience
+    fn path(&self) -> &Path {
+        self.path
     }
 
     fn follow(&mut self, points: RangeInclusive<u64>, machine: &Machine) -> Added {
@@ -177,13 +172,8 @@ impl Seeker for Later<'_> {
         self.lines[1].interrupt
     }
 
-    fn has_failed(&self, machine: &Machine) -> bool {
-        self.path.look_at(machine);
-        self.path.has_failed()
-    }
-
-    fn patience(&self) -> u64 {
-        self.path.question().patience
+    fn path(&self) -> &Path {
+        self.path
     }
 
     fn look(&mut self, machine: &mut Machine, to: u64) -> u64 {

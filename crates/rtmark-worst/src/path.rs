@@ -241,8 +241,13 @@ impl Path {
     /// nothing that is found counts then.
     pub(crate) fn look_at(&self, machine: &Machine) {
         if let Some(error) = machine.internal_error() {
-            let _ = self.failed.set(Box::new(error.clone()));
+            self.fail(error.clone());
         }
+    }
+
+    /// Notes a mistake of the simulator's: nothing that is found counts.
+    pub(crate) fn fail(&self, error: InternalError) {
+        let _ = self.failed.set(Box::new(error));
     }
 
     /// Whether the simulator was wrong anywhere on the way.
@@ -314,7 +319,7 @@ impl Path {
         if served >= point && copy.hits().iter().any(ours) {
             return;
         }
-        let _ = self.failed.set(Box::new(InternalError {
+        self.fail(InternalError {
             pc: machine.register(Register::Pc),
             instruction: None,
             cycle: machine.cycles(),
@@ -323,7 +328,7 @@ impl Path {
                  cycle {point}, and this core takes {least} cycles at least",
                 line.interrupt
             ),
-        }));
+        });
     }
 
     pub(crate) fn woken_watch(&self) -> Option<WatchId> {

@@ -12,7 +12,7 @@ use rtmark_sim::{Advance, Cycles, Holder, Machine, Register, Stop, Tried};
 use crate::border::{Boundary, gives_way};
 use crate::fork::Unserved;
 use crate::held::{Belongs, Following, Held};
-use crate::path::Window;
+use crate::path::{Path, Window};
 
 /// Cycles after which a new copy is kept to go back to.
 const KEPT_EACH: u64 = 4096;
@@ -28,11 +28,8 @@ pub trait Seeker {
     /// The interrupt.
     fn interrupt(&self) -> u16;
 
-    /// Looks whether the simulator was wrong in a machine; answers whether it was in any.
-    fn has_failed(&self, machine: &Machine) -> bool;
-
-    /// Cycles after which points are given up.
-    fn patience(&self) -> u64;
+    /// What is searched, and whether the simulator was wrong on the way.
+    fn path(&self) -> &Path;
 
     /// Looks at a boundary, and says where the walk ends by what is known now.
     fn look(&mut self, _: &mut Machine, to: u64) -> u64 {
@@ -148,7 +145,10 @@ pub fn walk<S: Seeker>(seeker: &mut S, machine: Machine, window: Window) {
         {
             break;
         }
-        if walk.last.is_some_and(|last| now > last.saturating_add(walk.seeker.patience())) {
+        if walk
+            .last
+            .is_some_and(|last| now > last.saturating_add(walk.seeker.path().question().patience))
+        {
             walk.give_up(now, Unserved::Late);
             break;
         }
@@ -223,7 +223,10 @@ pub fn walk<S: Seeker>(seeker: &mut S, machine: Machine, window: Window) {
 impl<'a, S: Seeker> Walk<'a, S> {
     /// Whether the simulator was wrong: then points have no answer.
     fn has_failed(&self) -> bool {
-        [&self.machine, &self.kept].into_iter().any(|machine| self.seeker.has_failed(machine))
+        let path = self.seeker.path();
+        path.look_at(&self.machine);
+        path.look_at(&self.kept);
+        path.has_failed()
     }
 
     /// Begins where a machine stands.
@@ -398,7 +401,7 @@ impl<'a, S: Seeker> Walk<'a, S> {
             } else {
                 let end = *end.get_or_insert_with(|| {
                     let (copy, end) = gives_way(&self.machine);
-                    self.seeker.has_failed(&copy);
+                    self.seeker.path().look_at(&copy);
                     end
                 });
                 if at + self.way > end {
@@ -457,7 +460,7 @@ impl<'a, S: Seeker> Walk<'a, S> {
     }
 
     /// Brings the kept machine to a boundary that this one has passed; answers whether it
-    /// stands there.
+    /// stands there. That it does not is a mistake of the simulator's: both are the same machine.
     fn go_back(&mut self, boundary: Boundary) -> bool {
         let kept = &mut self.kept;
         let _ = kept.run(Cycles(boundary.cycle));
@@ -465,6 +468,8 @@ impl<'a, S: Seeker> Walk<'a, S> {
         // Several boundaries may share a cycle.
         while Boundary::of(kept) != boundary {
             if kept.cycles().0 > boundary.cycle || kept.advance(Cycles(u64::MAX)).is_err() {
+                let error = boundary.missed_by(kept);
+                self.seeker.path().fail(error);
                 return false;
             }
             kept.settle();
@@ -545,7 +550,7 @@ impl<'a, S: Seeker> Walk<'a, S> {
         let mut copy = self.kept.clone();
         copy.pend_interrupt(interrupt, Cycles(at));
         let _ = copy.advance(Cycles(u64::MAX));
-        self.seeker.has_failed(&copy);
+        self.seeker.path().look_at(&copy);
         // What gives way to it has seen it before it is told to be pending.
         copy.is_under_way(interrupt) || copy.gave_way() != self.kept.gave_way()
     }

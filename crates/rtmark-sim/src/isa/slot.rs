@@ -132,6 +132,15 @@ impl Slot {
         }
     }
 
+    /// Whether the program counter comes from memory, and from no table of branches.
+    pub fn loads_pc(&self) -> bool {
+        match self.op.group() {
+            Group::LoadPc => true,
+            Group::List => self.imm >> 15 & 1 == 1,
+            _ => self.op == Op::FollowPop,
+        }
+    }
+
     /// Whether a block goes on at the target of this branch.
     pub fn is_followed(&self) -> bool {
         self.op.group() == Group::Followed

@@ -3,8 +3,8 @@
 use rtmark_sim::CoreKind;
 
 use super::{
-    APSR, AT_CLOCK, AT_ICSR, AT_ISPR, AT_OVERWRITTEN, AT_PENDSV, BASEPRI, BASEPRI_MAX, CONTROL,
-    Contents, FAULTMASK, MSP, PRIMASK, PSP, Rounds,
+    APSR, AT_CALLED_HANDLER, AT_CLOCK, AT_ICSR, AT_ISPR, AT_OVERWRITTEN, AT_PENDSV, BASEPRI,
+    BASEPRI_MAX, CONTROL, Contents, FAULTMASK, MSP, PRIMASK, PSP, Rounds,
 };
 use crate::support::{BX_LR, CPSID_I, CPSIE_I, FOREVER, NOP, RAM, Random, SEV, WFE, WFI};
 
@@ -380,9 +380,11 @@ impl Code {
     }
 
     fn maybe_call(&mut self) {
-        let chosen = self.random.below(2 * self.functions.len() as u32) as usize;
+        let chosen = self.random.below(2 * self.functions.len() as u32 + 1) as usize;
         if let Some(&target) = self.functions.get(chosen) {
             self.call(target);
+        } else if chosen == 2 * self.functions.len() {
+            self.load_and(&[(2, AT_CALLED_HANDLER)], &[0x4790]); // blx r2
         }
     }
 

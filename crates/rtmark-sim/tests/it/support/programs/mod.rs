@@ -38,6 +38,8 @@ pub const MANY: Rounds = Rounds { outer: 255, inner: 60 };
 const HANDLER: u32 = 0x180;
 const FAULT_HANDLER: u32 = 0x1C0;
 const CALL_HANDLER: u32 = 0x200;
+/// Programs call it, too, so that its return is taken for one to them.
+const CALLED_HANDLER: u32 = 0x220;
 const COUNTER: u32 = RAM + 0x80;
 const DATA: u32 = RAM + 0x100;
 const OVERWRITTEN: u32 = RAM + 0x800;
@@ -50,6 +52,7 @@ const AT_PENDSV: u16 = 1;
 const AT_ISPR: u16 = 2;
 const AT_CLOCK: u16 = 3;
 const AT_OVERWRITTEN: u16 = 4;
+const AT_CALLED_HANDLER: u16 = 8;
 const CODE_IN_FLASH: u32 = 0x280;
 
 /// An interrupt that no program asks for, for those that try one out.
@@ -116,13 +119,23 @@ fn write_handlers(machine: &mut Machine, core: CoreKind) {
     let unmask: &[u16] = if core.is_mainline() { &[0xF381, 0x8800 | BASEPRI] } else { &[] };
     let fault = [FIND_FRAME, &place, &behind, &unmasked, unmask, &[BX_LR]].concat();
     let call = [0x2000, 0xF380, 0x8800 | CONTROL, 0xF3BF, 0x8F6F, BX_LR];
-    for (at, code) in [(HANDLER, &handler[..]), (FAULT_HANDLER, &fault), (CALL_HANDLER, &call)] {
+    // push {r3, lr}; adds r3, #1; pop {r3, pc}
+    let called = [0xB508, 0x3301, 0xBD08];
+    let handlers = [
+        (HANDLER, &handler[..]),
+        (FAULT_HANDLER, &fault),
+        (CALL_HANDLER, &call),
+        (CALLED_HANDLER, &called),
+    ];
+    for (at, code) in handlers {
         machine.poke(at, &bytes(code)).expect("flash");
     }
     for exception in 1..64 {
         let handler = match exception {
             3..=7 => FAULT_HANDLER,
             11 => CALL_HANDLER,
+            // Two of the interrupts that come from outside.
+            18 | 19 => CALLED_HANDLER,
             _ => HANDLER,
         };
         machine.poke(4 * exception, &(handler | 1).to_le_bytes()).expect("flash");
@@ -161,7 +174,17 @@ fn prepare(
     contents: Contents,
 ) {
     let clock = if core.is_mainline() { 0xE000_1004 } else { SYST_CVR };
-    let words = [ICSR, 1 << 28, NVIC_ISPR, clock, OVERWRITTEN | 1, random.word(), 7, 0x8000_0001];
+    let words = [
+        ICSR,
+        1 << 28,
+        NVIC_ISPR,
+        clock,
+        OVERWRITTEN | 1,
+        random.word(),
+        7,
+        0x8000_0001,
+        CALLED_HANDLER | 1,
+    ];
     for (at, word) in (0..).zip(words) {
         machine.poke_word(TABLE + 4 * at, word).expect("flash");
     }
