@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use crate::id::IdError;
 use crate::span::Expected;
-use crate::{EqualRow, Overhead, ScenarioId, Span, Suite};
+use crate::{EqualRow, Overhead, ScenarioId, Span, Suite, Victim};
 
 /// One scenario's meaning.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,6 +25,8 @@ pub struct Scenario {
     pub equal: Vec<EqualRow>,
     /// Its place on a curve, where the cost of one thing is measured against a count.
     pub point: Option<Point>,
+    /// Whose longest wait in which program is its sample, where no span of a program's is.
+    pub held_back: Option<HeldBack>,
     /// Whether it is one of somebody's own kernel, about which rtmark's kernels say nothing.
     pub own: bool,
 }
@@ -40,10 +42,24 @@ pub struct Point {
     pub n: u32,
 }
 
+/// The longest stretch of a program in which an interrupt would be held back.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HeldBack {
+    /// The interrupt.
+    pub interrupt: Victim,
+    /// The program: the name that firmware knows. It is looked at from its first begin probe to
+    /// its last end probe.
+    pub program: ScenarioId,
+}
+
 impl Scenario {
-    /// The name by which firmware knows it: of a point, the curve's.
+    /// The name by which firmware knows it: of a point, the curve's; of a program that is looked
+    /// at, the program's.
     pub fn in_firmware(&self) -> &ScenarioId {
-        self.point.as_ref().map_or(&self.id, |point| &point.curve)
+        let program = self.held_back.as_ref().map(|held_back| &held_back.program);
+        let curve = self.point.as_ref().map(|point| &point.curve);
+        program.or(curve).unwrap_or(&self.id)
     }
 }
 
@@ -135,6 +151,7 @@ struct Entry {
     grows: Option<String>,
     #[serde(default)]
     points: Vec<u16>,
+    held_back: Option<HeldBack>,
 }
 
 const fn no_overhead() -> Overhead {
@@ -166,6 +183,7 @@ const BUILTIN: &[(&str, &str)] = builtin![
     "notify.toml",
     "async.toml",
     "isr.toml",
+    "load.toml",
     "timer.toml",
     "heap.toml",
     "tm.toml",
@@ -241,6 +259,7 @@ impl Catalogue {
             budget_ms: entry.budget_ms,
             equal: entry.equal,
             point: None,
+            held_back: entry.held_back,
             own: false,
         };
         let points =

@@ -8,7 +8,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::summarised::{Flag, LogSource};
-use crate::{Backend, Basis, KernelId, Masked, Samples, ScenarioId, Span, Statistics, Summarised};
+use crate::{
+    Backend, Basis, HeldInterval, KernelId, Masked, Samples, ScenarioId, Span, Statistics,
+    Summarised,
+};
 
 /// What a series is of.
 #[derive(
@@ -131,6 +134,9 @@ pub struct Series {
     /// where that was looked for and there was any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub masked: Option<Masked>,
+    /// Where the interrupt was held back whose longest wait is the sample, if one's is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held: Option<HeldInterval>,
     /// What produced them.
     pub provenance: Provenance,
 }

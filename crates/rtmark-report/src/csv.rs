@@ -45,6 +45,9 @@ pub const COLUMNS: &[&str] = &[
     "emptied_max",
     "curve",
     "n",
+    "held_by",
+    "held_from",
+    "held_to",
 ];
 
 /// Renders answers as comma-separated values (RFC 4180) with a line of names.
@@ -75,6 +78,7 @@ pub fn csv(answers: &[Answer]) -> Result<String, ::csv::Error> {
         let firmware = provenance.map(|provenance| &provenance.firmware);
         let emptied = figures.and_then(|figures| figures.emptied);
         let masked = series.and_then(|series| series.masked.as_ref());
+        let held = series.and_then(|series| series.held.as_ref());
         let point = key.scenario.point();
         writer.write_record([
             key.soc.clone(),
@@ -115,6 +119,9 @@ pub fn csv(answers: &[Answer]) -> Result<String, ::csv::Error> {
             text(emptied.map(|e| e.largest())),
             text(point.as_ref().map(|(curve, _)| curve)),
             text(point.as_ref().map(|(_, n)| n)),
+            one_line(&text(held.map(|h| h.by.join(", ")))),
+            one_line(&text(held.map(|h| &h.from))),
+            one_line(&text(held.map(|h| &h.to))),
         ])?;
     }
     let bytes = writer.into_inner().map_err(::csv::IntoInnerError::into_error)?;

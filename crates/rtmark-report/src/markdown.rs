@@ -2,11 +2,11 @@
 
 use std::fmt::Write as _;
 
-use rtmark_model::{Answer, Masked, Series};
+use rtmark_model::Answer;
 
 use crate::growth;
 use crate::matrix::{Block, blocks, grouped, short_time};
-use crate::notes::{Notes, oddity, one_line, rests_on, summary, where_masked, without_figures};
+use crate::notes::{Notes, one_line, remarks, rests_on, summary, without_figures};
 use crate::report::label;
 use crate::table::{aside, multiple};
 use crate::unequal::unequal;
@@ -159,16 +159,6 @@ fn rows(block: &Block<'_>, shown: Cells, text: &mut String, notes: &mut Notes) {
         let cells: String = cells.collect();
         let _ = writeln!(text, "| {} |{cells}", escaped(scenario.as_str()));
     }
-    let masked: Vec<_> = block.kernels.iter().map(|k| block.longest_masked(*k)).collect();
-    if masked.iter().any(Option::is_some) {
-        let mut cell = |(series, masked): (&Series, &Masked)| {
-            let note = notes.number(&where_masked(series, masked));
-            format!("{} cycles ({note})", grouped(masked.cycles))
-        };
-        let cells =
-            masked.into_iter().map(|m| format!(" {} |", m.map(&mut cell).unwrap_or_default()));
-        let _ = writeln!(text, "| longest time masked |{}", cells.collect::<String>());
-    }
     for (image, sizes) in firmware(block) {
         let _ = writeln!(text, "| firmware {} |{sizes}", escaped(image));
     }
@@ -194,7 +184,7 @@ fn cell(block: &Block<'_>, answer: &Answer, shown: Cells, notes: &mut Notes) -> 
     if !below.is_empty() {
         parts.push(format!("({})", below.join("; ")));
     }
-    parts.extend(oddity(series).map(|note| format!("({})", notes.number(&note))));
+    parts.extend(remarks(series).map(|note| format!("({})", notes.number(&note))));
     parts.join(" ")
 }
 

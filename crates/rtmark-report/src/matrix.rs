@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use rtmark_model::{
-    Answer, Backend, Basis, Firmware, KernelId, Masked, Samples, ScenarioId, Series, Statistics,
+    Answer, Backend, Basis, Firmware, KernelId, Samples, ScenarioId, Series, Statistics,
 };
 use rtmark_units::{Cycles, Nanoseconds};
 
@@ -152,18 +152,6 @@ impl<'a> Block<'a> {
     /// The scenarios that are no points of a curve: the rows of its table.
     pub fn rows(&self) -> impl Iterator<Item = &'a ScenarioId> {
         self.scenarios.iter().copied().filter(|scenario| scenario.point().is_none())
-    }
-
-    /// The series of a kernel in which interrupts were masked for longest; none where they
-    /// never were or nobody looked.
-    pub fn longest_masked(&self, kernel: Column<'a>) -> Option<(&'a Series, &'a Masked)> {
-        let of_kernel = self.cells.iter().filter(|((_, column), _)| *column == kernel);
-        let masked = |(_, answer): (&_, &&'a Answer)| {
-            let series = answer.series()?;
-            series.masked.as_ref().map(|masked| (series, masked))
-        };
-        // Of equal ones the first.
-        of_kernel.filter_map(masked).rev().max_by_key(|(_, masked)| masked.cycles)
     }
 
     /// The firmware images of a kernel by name.

@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::beside::Beside;
 use crate::markdown::{Cells, Part, code, escaped, fitted, tables};
 use crate::matrix::{Block, blocks_by_profile};
-use crate::sections::{History, cold, environment, histories, made, masked, settings, worst_cases};
+use crate::sections::{History, cold, environment, held, histories, made, settings, worst_cases};
 use crate::sheet::Sheet;
 use crate::worst::Worst;
 
@@ -99,7 +99,7 @@ impl<'a> Report<'a> {
         for block in blocks_by_profile(self.answers) {
             let sheets = of_block(&block, "");
             if !sheets.is_empty() {
-                let name = format!("{}: cold and warm, masked times, settings", label(&block));
+                let name = format!("{}: held back, cold and warm, settings", label(&block));
                 let sheets: String = sheets.iter().map(Sheet::markdown).collect();
                 let text = format!(
                     "<details><summary>{}</summary>\n\n{sheets}</details>\n",
@@ -130,7 +130,7 @@ pub fn label(block: &Block<'_>) -> String {
 /// The sheets of one block, whose ids begin with `id`.
 pub fn of_block(block: &Block<'_>, id: &str) -> Vec<Sheet> {
     let sheets = [
-        masked(block, &format!("masked{id}")),
+        held(block, &format!("longest-held{id}")),
         cold(block, &format!("cold{id}")),
         settings(block, &format!("settings{id}")),
         made(block, &format!("made{id}")),

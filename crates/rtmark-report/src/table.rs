@@ -8,7 +8,7 @@ use rtmark_model::{Answer, Basis, KernelId, Overhead, Series};
 
 use crate::growth;
 use crate::matrix::{Block, Column, FLOOR, Figures, blocks, grouped, short_count, short_time};
-use crate::notes::{Notes, oddity, one_line, rests_on, summary, where_masked, without_figures};
+use crate::notes::{Notes, one_line, remarks, rests_on, summary, without_figures};
 use crate::unequal::unequal;
 
 const HEADING: Style = Style::new().bold();
@@ -180,7 +180,6 @@ fn part(block: &Block<'_>, kernels: &[Column<'_>], layout: Layout, notes: &mut N
         let cells: Vec<_> = cells.collect();
         table.add_row(std::iter::once(Cell::new(scenario)).chain(cells));
     }
-    add_masked(block, kernels, layout, &mut table, notes);
     add_firmware(block, kernels, layout, &mut table);
     let lines: Vec<_> = table.lines().map(|line| line.trim_end().to_owned()).collect();
     lines.join("\n") + "\n"
@@ -200,8 +199,8 @@ fn cell(block: &Block<'_>, answer: Option<&Answer>, layout: Layout, notes: &mut 
     };
     // Where columns are narrow, it goes below.
     let before = if layout == Layout::Compact { '\n' } else { ' ' };
-    let mark = oddity(series).map(|note| format!("{before}[{}]", notes.number(&note)));
-    let mark = mark.unwrap_or_default();
+    let marks = remarks(series).map(|note| format!("{before}[{}]", notes.number(&note)));
+    let mark: String = marks.collect();
     let mut text = headline(series, &figures, room_for_multiple(block, series), layout) + &mark;
     let below = match layout {
         Layout::Whole => aside(&figures),
@@ -275,34 +274,6 @@ pub(crate) fn aside(figures: &Figures) -> Vec<String> {
         lines.push(format!("{} hit, max {}", grouped(hit.count), grouped(hit.max)));
     }
     lines
-}
-
-fn add_masked(
-    block: &Block<'_>,
-    kernels: &[Column<'_>],
-    layout: Layout,
-    table: &mut Table,
-    notes: &mut Notes,
-) {
-    let masked: Vec<_> = kernels.iter().map(|kernel| block.longest_masked(*kernel)).collect();
-    if masked.iter().all(Option::is_none) {
-        return;
-    }
-    let empty = std::iter::repeat_n(Cell::new(""), kernels.len());
-    let heading = styled(ASIDE, "longest time masked");
-    table.add_row(std::iter::once(Cell::new(format!("\n{heading}"))).chain(empty));
-    let cells = masked.into_iter().map(|masked| {
-        let text = masked.map(|(series, masked)| {
-            let note = notes.number(&where_masked(series, masked));
-            match layout {
-                Layout::Whole => format!("{} [{note}]", grouped(masked.cycles)),
-                Layout::Compact => format!("{}\n[{note}]", short_count(masked.cycles)),
-            }
-        });
-        Cell::new(text.unwrap_or_default()).set_alignment(CellAlignment::Right)
-    });
-    let cells: Vec<_> = cells.collect();
-    table.add_row(std::iter::once(Cell::new("cycles")).chain(cells));
 }
 
 fn add_firmware(block: &Block<'_>, kernels: &[Column<'_>], layout: Layout, table: &mut Table) {

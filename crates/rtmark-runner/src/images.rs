@@ -1,17 +1,18 @@
 //! The images of a plan's units: what they are built for; read, checked against what the kernel
 //! says of itself, and ready to be run.
-//! ready to be run.
 
 use std::collections::BTreeMap;
 
 use rtmark_firmware::probes::{Kind, Record};
-use rtmark_firmware::{BuildSystem, BuiltImage, Executable, FirmwareError, Target, probes};
+use rtmark_firmware::{
+    BuildSystem, Builder, BuiltImage, Executable, FirmwareError, Target, probes,
+};
 use rtmark_model::{Failure, FailureKind, Firmware, Setting, Settings};
 use rtmark_sim::Image;
 
 use crate::judge::Clocked;
 use crate::measure::Probed;
-use crate::plan::Unit;
+use crate::plan::{LOAD, Unit};
 use crate::platform::Platform;
 
 /// An image that was built, read and checked.
@@ -50,14 +51,31 @@ pub(crate) fn wanted_of(unit: &Unit) -> Target {
     let mut target = unit.platform.target();
     let manifest = &unit.kernel.manifest;
     if manifest.build == BuildSystem::Cargo {
-        let asked = |image: &String| {
-            let mut asked = unit.scenarios.iter().filter(|(_, excuse)| excuse.is_none());
-            asked.any(|(scenario, _)| scenario.id.group() == image.as_str())
-        };
+        let asked =
+            |image: &String| unit.asked().any(|scenario| scenario.id.group() == image.as_str());
         let unasked = manifest.images.iter().filter(|image| !asked(image));
         target.without.extend(unasked.cloned());
     }
     target
+}
+
+/// Builds the images that a unit's scenarios need.
+///
+/// # Errors
+/// As [`Builder::build`].
+pub(crate) fn build(
+    unit: &Unit,
+    builder: &Builder,
+) -> Result<BTreeMap<String, BuiltImage>, FirmwareError> {
+    let mut images = BTreeMap::new();
+    let asks = |load: bool| unit.asked().any(|scenario| (scenario.id.group() == LOAD) == load);
+    if asks(false) {
+        images = builder.build(&unit.kernel, wanted_of(unit), &unit.switched)?;
+    }
+    if asks(true) {
+        images.extend(builder.build_load(&unit.kernel, unit.platform.target(), &unit.switched)?);
+    }
+    Ok(images)
 }
 
 pub(crate) fn failure_of(error: &FirmwareError) -> Failure {
@@ -72,7 +90,9 @@ pub(crate) fn failure_of(error: &FirmwareError) -> Failure {
 }
 
 pub(crate) fn every_image(unit: &Unit, failure: &Failure) -> Images {
-    unit.kernel.manifest.images.iter().map(|name| (name.clone(), Err(failure.clone()))).collect()
+    let load = std::iter::once(LOAD.to_owned());
+    let names = unit.kernel.manifest.images.iter().cloned().chain(load);
+    names.map(|name| (name, Err(failure.clone()))).collect()
 }
 
 pub(crate) fn check(unit: &Unit, built: BTreeMap<String, BuiltImage>) -> Images {

@@ -131,6 +131,7 @@ pub(crate) fn judge(
         facts,
         declined: None,
         masked: None,
+        held: None,
         ran: Cycles::ZERO,
     })
 }

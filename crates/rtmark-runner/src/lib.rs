@@ -23,6 +23,7 @@ mod emulate;
 mod explain;
 pub mod fairness;
 mod footprint;
+mod held;
 mod images;
 mod judge;
 mod ledger;

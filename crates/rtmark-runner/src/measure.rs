@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, HashMap};
 use rtmark_firmware::probes::{Kind, Record};
 use rtmark_firmware::select;
 use rtmark_model::{
-    Basis, Exact, Failure, FailureKind, Samples, Scenario, ScenarioId, Unpaired, visible,
+    Basis, Exact, Failure, FailureKind, HeldInterval, Samples, Scenario, ScenarioId, Unpaired,
+    visible,
 };
 use rtmark_sim::{Bound, Hit, Image, Machine, MaskedInterval, Soc, Taken, Watch, WatchId};
 use rtmark_units::Cycles;
@@ -41,6 +42,8 @@ pub struct Measured {
     pub facts: BTreeMap<String, String>,
     /// The longest time with interrupts masked, from the first begin to the last end.
     pub masked: Option<MaskedInterval>,
+    /// Where the interrupt was held back whose longest wait was looked for.
+    pub held: Option<Box<HeldInterval>>,
     /// How long the whole run took.
     pub ran: Cycles,
     /// Why the firmware could not measure this point of a curve, and brought nothing: so many
@@ -56,6 +59,7 @@ impl Measured {
             unpaired: Unpaired::default(),
             facts: BTreeMap::new(),
             masked: None,
+            held: None,
             ran: Cycles::ZERO,
             declined: Some(reason),
         }
@@ -320,7 +324,15 @@ pub(crate) fn measure_noting(
     })?;
     let (masked, ran) = (session.machine.longest_masked(), session.machine.cycles());
     Ok((
-        Measured { samples: Exact(samples), unpaired, facts, declined: None, masked, ran },
+        Measured {
+            samples: Exact(samples),
+            unpaired,
+            facts,
+            declined: None,
+            masked,
+            held: None,
+            ran,
+        },
         spans.unwrap_or_default(),
     ))
 }

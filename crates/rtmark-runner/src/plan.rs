@@ -2,7 +2,7 @@
 //! anything runs.
 
 use rtmark_firmware::{Kernel, PROFILES, Switched, Variant};
-use rtmark_model::{Catalogue, Key, Pattern, Scenario};
+use rtmark_model::{Basis, Catalogue, Key, Pattern, Scenario, Victim};
 
 use crate::described::nearest;
 use crate::platform::Platform;
@@ -15,6 +15,9 @@ pub struct Selection {
     /// Scenarios.
     pub scenarios: Vec<Pattern>,
 }
+
+/// The group of scenarios that look at a kernel's mixed load, and the name of its image.
+pub(crate) const LOAD: &str = "load";
 
 /// What [`NothingSelected`] says of settings that no kernel can be built with.
 pub const SETTINGS: &str = "kernel with such settings";
@@ -157,7 +160,8 @@ impl Unit {
                     let own = |name| manifest.not_applicable(name, core, platform.backend());
                     let own = names.iter().find_map(|name| own(name));
                     let platforms = || names.iter().find_map(|name| platform.not_applicable(name));
-                    own.or_else(platforms).map(str::to_owned).or_else(|| absent(kernel, scenario))
+                    let said = own.or_else(platforms).map(str::to_owned);
+                    said.or_else(|| unseen(platform, scenario)).or_else(|| absent(kernel, scenario))
                 }
                 Err(reason) => Some(reason.clone()),
             };
@@ -186,17 +190,42 @@ impl Unit {
 
     /// Whether the firmware has to be built: the kernel answers at least one scenario.
     pub fn needs_firmware(&self) -> bool {
-        self.scenarios.iter().any(|(_, excuse)| excuse.is_none())
+        self.asked().next().is_some()
     }
+
+    /// The scenarios for which the kernel has no excuse.
+    pub(crate) fn asked(&self) -> impl Iterator<Item = &Scenario> {
+        self.scenarios.iter().filter(|(_, excuse)| excuse.is_none()).map(|(scenario, _)| scenario)
+    }
+
+    /// The priority of the interrupt that a scenario looks at, as its register holds it.
+    pub(crate) fn priority_of(&self, victim: Victim) -> u8 {
+        match (victim, &self.platform) {
+            (Victim::MayCall, Platform::Sim(file, _)) => {
+                self.kernel.manifest.most_urgent_caller(&file.soc)
+            }
+            _ => 0,
+        }
+    }
+}
+
+/// Why nobody sees there what a scenario asks for, if that is so.
+fn unseen(platform: &Platform, scenario: &Scenario) -> Option<String> {
+    let sees = matches!(platform, Platform::Sim(_, Basis::Cycles));
+    (scenario.held_back.is_some() && !sees)
+        .then(|| "Only the simulator sees what holds interrupts back, in cycles.".to_owned())
 }
 
 /// Why a kernel is not even asked, where that is plain before anything is built: scenarios of
 /// somebody's own are no business of rtmark's kernels, and such a one's kernel holds what it likes.
 fn absent(kernel: &Kernel, scenario: &Scenario) -> Option<String> {
     let manifest = &kernel.manifest;
-    let has_image = manifest.images.iter().any(|image| image == scenario.id.group());
+    let is_load = scenario.id.group() == LOAD;
+    let has_image = manifest.images.iter().any(|image| image == scenario.id.group())
+        || is_load && manifest.load;
     match (kernel.own, scenario.own) {
         (false, true) => Some("It is a scenario of somebody's own kernel.".to_owned()),
+        _ if is_load && !manifest.load => Some(format!("{} has no mixed load.", manifest.name)),
         (true, _) if !has_image => Some(format!("{} has no such image.", manifest.name)),
         _ => None,
     }

@@ -217,6 +217,7 @@ impl Recorded {
             facts: measured.facts,
             flags: Vec::new(),
             masked: None,
+            held: None,
             emptied: None,
             provenance: self.provenance.clone(),
         }))

@@ -21,7 +21,8 @@ use crate::clocked::can_be_clocked;
 use crate::emulate::{DEADLINE, emulate};
 use crate::explain::{Explained, explain};
 use crate::footprint::stacks;
-use crate::images::{Images, Program, Ready, check, every_image, failure_of, wanted_of};
+use crate::held::held_back;
+use crate::images::{Images, Program, Ready, build, check, every_image, failure_of};
 use crate::ledger::{Event, Ledger, Origin};
 use crate::measure::{Measured, Probed, measure, measure_emptied};
 use crate::plan::{Plan, Unit};
@@ -169,6 +170,7 @@ impl Suite {
             unpaired: known.unpaired,
             facts: known.facts,
             masked: None,
+            held: known.held.map(Box::new),
             ran: Cycles::ZERO,
             declined: None,
         };
@@ -256,6 +258,11 @@ impl Suite {
                 let reason = "Only the simulator can be observed.".to_owned();
                 return Err(Answer::NotApplicable { key, reason });
             };
+            if task.scenario.held_back.is_some() {
+                let reason =
+                    "Its sample is no span: `rtmark worst --load` looks closer.".to_owned();
+                return Err(Answer::NotApplicable { key, reason });
+            }
             watch(&task, &file.soc, image).map_err(|failure| Answer::Failed { key, failure })
         });
         observed.collect()
@@ -300,8 +307,7 @@ impl Suite {
                 units.filter(|(_, unit)| unit.needs_firmware()).for_each_with(
                     sender,
                     |sender, (index, unit)| {
-                        let target = wanted_of(unit);
-                        let built = builder.build(&unit.kernel, target, &unit.switched);
+                        let built = build(unit, &builder);
                         // Nobody listens any more only when everything is over.
                         let _ = sender.send((index, built));
                     },
@@ -387,7 +393,8 @@ impl Suite {
             return None;
         }
         let program = self.rtmark_sha256.as_deref()?;
-        let numbers = format!("{index} {} {}", scenario.samples, budget.0);
+        let priority = scenario.held_back.as_ref().map(|looked| unit.priority_of(looked.interrupt));
+        let numbers = format!("{index} {} {} {priority:?}", scenario.samples, budget.0);
         let span = format!("{:?}", scenario.span);
         let id = scenario.id.as_str();
         let (elf, soc) = (ready.firmware.elf_sha256.as_str(), unit.platform.sha256());
@@ -425,6 +432,7 @@ impl Suite {
             facts: measured.facts,
             flags: Vec::new(),
             masked: None,
+            held: measured.held.map(|held| *held),
             emptied: None,
             provenance: self.provenance(task, commit),
         }
@@ -524,13 +532,21 @@ fn run_all(tasks: &[Task<'_>], sender: &Sender<Message>) {
         let result = match (&task.unit.platform, &task.image.program) {
             (Platform::Sim(file, basis), Program::Watched(image)) => {
                 let (soc, scenario) = (&file.soc, task.scenario);
-                measure(soc, image, scenario, *basis, task.budget, advanced).map(|measured| {
-                    let emptied = match basis {
-                        Basis::Cycles => measure_emptied(soc, image, scenario, &measured),
-                        _ => None,
-                    };
-                    (measured, emptied)
-                })
+                match &scenario.held_back {
+                    Some(looked) => {
+                        let priority = task.unit.priority_of(looked.interrupt);
+                        let looked = (scenario, looked);
+                        held_back(soc, image, looked, priority, task.budget, advanced)
+                            .map(|done| (done, None))
+                    }
+                    None => measure(soc, image, scenario, *basis, task.budget, advanced).map(
+                        |measured| {
+                            let emptied = (*basis == Basis::Cycles)
+                                .then(|| measure_emptied(soc, image, scenario, &measured));
+                            (measured, emptied.flatten())
+                        },
+                    ),
+                }
             }
             (Platform::Qemu(file), Program::Clocked(image)) => {
                 emulate(&file.machine, image, task.scenario, DEADLINE).map(|done| (done, None))

@@ -7,7 +7,8 @@ use std::sync::atomic::AtomicBool;
 
 use rtmark_firmware::probes::{self, SECTION};
 use rtmark_firmware::{Builder, Switched, Tree, select};
-use rtmark_observe::{Held, HeldBack, HeldInterval, Lines, Map};
+use rtmark_model::HeldInterval;
+use rtmark_observe::{Held, HeldBack, Lines, Map};
 use rtmark_runner::socs;
 use rtmark_sim::{Cycles, Image, Machine, Register};
 use rtmark_trace::{Recorder, Tasks};

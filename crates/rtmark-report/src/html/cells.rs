@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::is_floor;
 use crate::matrix::{Block, Column, grouped, short_time};
-use crate::notes::{Notes, oddity, summary, without_figures};
+use crate::notes::{Notes, remarks, summary, without_figures};
 use crate::table::multiple;
 
 /// One kernel's answer to one scenario.
@@ -79,7 +79,8 @@ impl Cell {
         let of = |field: fn(&rtmark_model::Summary) -> u64| {
             steady.as_ref().map(|s| grouped(field(s))).unwrap_or_default()
         };
-        let odd = oddity(series);
+        let remarks: Vec<_> = remarks(series).collect();
+        let odd = (!remarks.is_empty()).then(|| remarks.join(" "));
         Self {
             kind: "measured",
             note: odd.as_ref().map_or(0, |note| notes.number(note)),

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use rtmark_model::{
     Answer, Backend, Basis, Compiler, Disturbance, Exact, Expected, Failure, FailureKind, Firmware,
-    Key, LogSource, MaskRegister, Masked, Overhead, Place, Provenance, Readings, Samples, Series,
-    Span, Suite, Summarised, Tier, TimingBasis, Unpaired,
+    HeldInterval, Key, LogSource, Overhead, Place, Provenance, Readings, Samples, Series, Span,
+    Suite, Summarised, Tier, TimingBasis, Unpaired,
 };
 use rtmark_units::Hertz;
 
@@ -43,6 +43,7 @@ fn series(kernel: &str, scenario: &str, values: &[u64]) -> Series {
         facts: BTreeMap::new(),
         flags: Vec::new(),
         masked: None,
+        held: None,
         emptied: None,
         provenance: Provenance {
             rtmark: "0.1.0".into(),
@@ -227,32 +228,36 @@ fn markdown_escapes_what_would_break_the_table() {
 }
 
 #[test]
-fn the_longest_masked_time_of_a_kernel_has_its_place() {
-    let masked = |cycles, function: &str| {
-        let place = |function: &str, line| Place {
-            address: 0x0800_0100,
-            function: Some(function.into()),
-            line: Some(rtmark_model::Line { file: "tasks.c".into(), line }),
-            inlined: Vec::new(),
-            callers: vec!["xQueueSend".into()],
-        };
-        let (set, cleared) = (place(function, 17), place("leave", 21));
-        Some(Masked { cycles, by: MaskRegister::Basepri, began: 9, set, cleared })
+fn what_holds_an_interrupt_back_for_longest_has_its_place() {
+    let place = |function: &str, line| Place {
+        address: 0x0800_0100,
+        function: Some(function.into()),
+        line: Some(rtmark_model::Line { file: "tasks.c".into(), line }),
+        inlined: Vec::new(),
+        callers: vec!["xQueueSend".into()],
     };
-    let mut short = series("freertos", "thread.yield", &[240; 3]);
-    short.masked = masked(41, "short");
-    let mut long = series("freertos", "queue.send.immediate", &[40; 3]);
-    long.masked = masked(312, "enter");
-    let answers: Vec<_> = [short, long].map(|s| Answer::Measured(Box::new(s))).into();
-    let said = "freertos masks for 312 cycles in queue.send.immediate by BASEPRI: \
-                from xQueueSend > enter (tasks.c:17) to xQueueSend > leave (tasks.c:21)";
+    let mut load = series("freertos", "load.held.may_call", &[312]);
+    load.held = Some(HeldInterval {
+        cycles: 312,
+        began: 9,
+        ended: 321,
+        times: 2,
+        total_cycles: 600,
+        by: vec!["BASEPRI".into(), "SysTick".into()],
+        from: place("enter", 17),
+        to: place("leave", 21),
+    });
+    let answers = [Answer::Measured(Box::new(load))];
+    let said = "freertos load.held.may_call: by BASEPRI and SysTick, from xQueueSend > enter \
+                (tasks.c:17) to xQueueSend > leave (tasks.c:21)";
     let wide = rtmark_report::table(&answers, 200);
-    assert!(wide.contains("longest time masked") && wide.contains("312 [1]"), "{wide}");
-    assert!(wide.contains(said), "{wide}");
+    assert!(wide.contains("312") && wide.contains("[1]") && wide.contains(said), "{wide}");
     let markdown = rtmark_report::markdown(&answers);
-    assert!(markdown.contains("| longest time masked | 312 cycles (1) |"), "{markdown}");
+    assert!(markdown.contains("(1)") && markdown.contains("by BASEPRI and SysTick"), "{markdown}");
     let csv = rtmark_report::csv(&answers).expect("renders");
-    assert!(csv.contains("41,BASEPRI,xQueueSend > short (tasks.c:17)"), "{csv}");
+    let told =
+        "\"BASEPRI, SysTick\",xQueueSend > enter (tasks.c:17),xQueueSend > leave (tasks.c:21)";
+    assert!(csv.contains(told), "{csv}");
 }
 
 #[test]
@@ -418,5 +423,5 @@ fn curves_are_in_every_form() {
     assert!(!markdown.contains("| scenario |"), "no other rows: {markdown}");
 
     let csv = rtmark_report::csv(&answers).expect("rendered");
-    assert!(csv.lines().nth(3).expect("a line").ends_with(",growth.tick.delayed,4"), "{csv}");
+    assert!(csv.lines().nth(3).expect("a line").ends_with(",growth.tick.delayed,4,,,"), "{csv}");
 }
