@@ -39,7 +39,7 @@ pub use held::{HeldInterval, Victim};
 pub use id::{IdError, KernelId, LONGEST_ID, Pattern, PatternError, ScenarioId};
 pub use masked::{MaskRegister, Masked};
 pub use place::{Line, Place};
-pub use samples::{Disturbance, Run, Samples, SamplesError, Statistics, Summary};
+pub use samples::{Disturbance, Mode, Run, Samples, SamplesError, Statistics, Summary};
 pub use series::{
     Board, Compiler, Exact, Firmware, Key, Provenance, Readings, Sampled, Series, Setting, Tier,
     TimingBasis, Unpaired,

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use rtmark_model::{
-    Answer, Backend, Basis, Firmware, KernelId, Samples, ScenarioId, Series, Statistics,
+    Answer, Backend, Basis, Firmware, KernelId, Mode, Samples, ScenarioId, Series, Statistics,
 };
 use rtmark_units::{Cycles, Nanoseconds};
 
@@ -39,10 +39,12 @@ pub fn column(answer: &Answer) -> Column<'_> {
 }
 
 /// The figures of one measured cell.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Figures {
     /// What is to be said about the samples.
     pub statistics: Statistics,
+    /// Their modes.
+    pub modes: Vec<Mode>,
     /// The typical sample as time, where the basis has one.
     pub time: Option<Nanoseconds>,
     /// How many times the floor's typical sample.
@@ -127,7 +129,9 @@ impl<'a> Block<'a> {
             Basis::Instructions => None,
         };
         let emptied = series.emptied.as_ref().and_then(Samples::statistics);
-        Some(Figures { statistics, time, multiple: self.multiple(series, typical), emptied })
+        let modes = series.readings.samples().map(Samples::modes).unwrap_or_default();
+        let multiple = self.multiple(series, typical);
+        Some(Figures { statistics, modes, time, multiple, emptied })
     }
 
     fn multiple(&self, series: &Series, typical: u64) -> Option<f64> {

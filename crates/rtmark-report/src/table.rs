@@ -24,6 +24,9 @@ const HIT: &str = "hit: samples in which a tick or another interrupt came that d
 const EMPTIED: &str = "emptied: the median of another run, in which all caches and buffers of the \
                        memories were emptied when a span began";
 
+/// What another sign means that stands below figures.
+const MODES: &str = "a | b: samples lie about several lengths, and the figure is their mean";
+
 /// What a compact table leaves out, and where it is.
 const MORE: &str = "max: where it is a tenth above the median or more. Times, first samples and \
                     those that an \
@@ -89,9 +92,14 @@ fn whole(block: &Block<'_>, width: usize) -> String {
     let hit = layout == Layout::Whole && any_row && any_hit();
     let any_emptied = || block.series().any(|series| series.emptied.is_some());
     let emptied = layout == Layout::Whole && any_row && any_emptied();
+    let several = |series: &Series| block.figures(series).is_some_and(|f| f.modes.len() > 1);
+    let modes = any_row && block.series().any(several);
     let more = layout == Layout::Compact && any_row;
-    if hit || emptied || more || !growth.is_empty() || notes.iter().next().is_some() {
+    if modes || hit || emptied || more || !growth.is_empty() || notes.iter().next().is_some() {
         text.push('\n');
+    }
+    if modes {
+        text.push_str(&folded(MODES, width));
     }
     if hit {
         text.push_str(&folded(HIT, width));
@@ -204,7 +212,7 @@ fn cell(block: &Block<'_>, answer: Option<&Answer>, layout: Layout, notes: &mut 
     let mut text = headline(series, &figures, room_for_multiple(block, series), layout) + &mark;
     let below = match layout {
         Layout::Whole => aside(&figures),
-        Layout::Compact => far_maximum(&figures).into_iter().collect(),
+        Layout::Compact => modes(&figures).or_else(|| far_maximum(&figures)).into_iter().collect(),
     };
     for line in below {
         let _ = write!(text, "\n{}", styled(ASIDE, &line));
@@ -233,6 +241,12 @@ fn headline(series: &Series, figures: &Figures, room: usize, layout: Layout) -> 
     }
 }
 
+/// The modes, of which the figure above is the mean: `135 | 249`.
+fn modes(figures: &Figures) -> Option<String> {
+    let modes = figures.modes.iter().map(|mode| short_count(mode.value));
+    (figures.modes.len() > 1).then(|| modes.collect::<Vec<_>>().join(" | "))
+}
+
 /// The largest steady sample, where the median does not stand for it.
 fn far_maximum(figures: &Figures) -> Option<String> {
     let typical = figures.statistics.typical();
@@ -257,7 +271,7 @@ pub(crate) fn aside(figures: &Figures) -> Vec<String> {
     if let Some(steady) = statistics.steady.filter(|steady| steady.max != typical) {
         parts.push(format!("max {}", grouped(steady.max)));
     }
-    let mut lines = Vec::new();
+    let mut lines: Vec<_> = modes(figures).into_iter().collect();
     // Long numbers go below each other rather than make the column wide.
     let joined = parts.join(" \u{b7} ");
     if joined.chars().count() > 22 {

@@ -33,7 +33,7 @@ pub struct Explained {
 
 /// The first sample that is as long as is typical, and undisturbed if any is.
 fn representative(samples: &Samples) -> Option<usize> {
-    let typical = samples.statistics()?.typical();
+    let typical = samples.statistics()?.median();
     let fits = |disturbed: bool| {
         let mut samples = samples.iter().enumerate();
         let first_apart = samples.by_ref().take(1).count();

@@ -261,6 +261,20 @@ fn what_holds_an_interrupt_back_for_longest_has_its_place() {
 }
 
 #[test]
+fn of_samples_with_several_modes_the_mean_and_the_modes_are_shown() {
+    let lengths: Vec<u64> = std::iter::once(140).chain([135, 249].repeat(50)).collect();
+    let answers = [Answer::Measured(Box::new(series("lilos", "thread.yield", &lengths)))];
+    for width in [100, 200] {
+        let table = rtmark_report::table(&answers, width);
+        assert!(table.contains("192") && table.contains("135 | 249"), "{table}");
+        assert!(table.contains("a | b: samples lie about several lengths"), "{table}");
+    }
+    let csv = rtmark_report::csv(&answers).expect("renders");
+    assert!(csv.contains("\"135 x 50, 249 x 50\""), "{csv}");
+    assert!(rtmark_report::markdown(&answers).contains("135 | 249"));
+}
+
+#[test]
 fn what_caches_hide_is_shown_apart() {
     let mut cached = series("freertos", "thread.yield", &[310, 240, 240, 240]);
     let mut emptied = Samples::new();
@@ -423,5 +437,5 @@ fn curves_are_in_every_form() {
     assert!(!markdown.contains("| scenario |"), "no other rows: {markdown}");
 
     let csv = rtmark_report::csv(&answers).expect("rendered");
-    assert!(csv.lines().nth(3).expect("a line").ends_with(",growth.tick.delayed,4,,,"), "{csv}");
+    assert!(csv.lines().nth(3).expect("a line").ends_with(",growth.tick.delayed,4,,,,"), "{csv}");
 }
