@@ -208,8 +208,9 @@ pub struct Mode {
     pub times: u64,
 }
 
-/// A mode holds at least so many per cent of the samples.
+/// A mode holds at least so many per cent of the samples, and so many of them.
 const SHARE_OF_MODE: u64 = 20;
+const LEAST_OF_MODE: u64 = 5;
 /// Lengths of which each is longer than the one before by no more than so many per cent, or by
 /// [`NEAR`], belong to one mode.
 const NEAR_PERCENT: u64 = 10;
@@ -235,8 +236,10 @@ fn modes(values: &BTreeMap<u64, u64>) -> Vec<Mode> {
         }
         last = Some(value);
     }
-    let many =
-        |mode: &Mode| u128::from(mode.times) * 100 >= u128::from(total) * u128::from(SHARE_OF_MODE);
+    let many = |mode: &Mode| {
+        let share = u128::from(mode.times) * 100 >= u128::from(total) * u128::from(SHARE_OF_MODE);
+        mode.times >= LEAST_OF_MODE && share
+    };
     modes.retain(many);
     modes
 }
@@ -407,6 +410,7 @@ mod tests {
         assert_eq!(mixed(&[(135, 80), (249, 20)]).modes().len(), 2);
         assert_eq!(mixed(&[(7, 10), (9, 10)]).modes().len(), 1, "two cycles are near");
         assert_eq!(mixed(&[(7, 10), (10, 10)]).modes().len(), 2);
+        assert!(mixed(&[(7, 4), (20, 4)]).modes().is_empty(), "too few to tell");
         assert!(Samples::new().modes().is_empty());
     }
 
