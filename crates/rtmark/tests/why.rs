@@ -54,7 +54,7 @@ fn the_parts_of_a_span_are_the_span_and_the_rows_of_a_difference_the_difference(
     for one in &all {
         let name = name(one);
         let samples = one.series.readings.samples().expect("samples");
-        let typical = samples.statistics().expect("some").typical();
+        let typical = samples.statistics().expect("some").median();
         let cost = &one.cost;
         assert_eq!(cost.whole.cycles, typical, "{name}");
         let sum = cost.parts.iter().map(|part| part.own.cycles).sum::<u64>();
