@@ -94,6 +94,7 @@ fn answer(
         span,
         clock: Hertz(clock.unwrap_or(0)),
         readings,
+        executed: None,
         emptied: None,
         masked: None,
         unpaired: Unpaired::default(),

@@ -36,6 +36,13 @@ pub struct Key {
 #[serde(transparent)]
 pub struct Exact(pub Samples);
 
+/// How many instructions each sample of an exact series executed: one entry a sample, in the same
+/// order. A placement of code moves cycles and not these, so they tell a change of the code from a
+/// change of its addresses. They are no cycles, and stand in no column of them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(transparent)]
+pub struct Executed(pub Samples);
+
 /// Samples of a clock in the world, which are one draw of many: to compare two
 /// takes an estimate and its uncertainty, so they do not implement equality.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -113,6 +120,10 @@ pub struct Series {
     pub clock: Hertz,
     /// The samples.
     pub readings: Readings,
+    /// How many instructions each sample executed, where its basis is another one and the
+    /// machine counted them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub executed: Option<Executed>,
     /// Probe hits that made no sample.
     #[serde(default)]
     pub unpaired: Unpaired,

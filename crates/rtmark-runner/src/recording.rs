@@ -213,6 +213,7 @@ impl Recorded {
             span,
             clock: self.clock,
             readings,
+            executed: measured.executed,
             unpaired: measured.unpaired,
             facts: measured.facts,
             flags: Vec::new(),

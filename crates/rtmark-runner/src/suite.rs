@@ -166,6 +166,7 @@ impl Suite {
         let Readings::Exact(samples) = known.readings else { return None };
         let measured = Measured {
             samples,
+            executed: known.executed,
             unpaired: known.unpaired,
             facts: known.facts,
             masked: None,
@@ -421,6 +422,7 @@ impl Suite {
                 }
                 _ => Readings::Exact(measured.samples),
             },
+            executed: measured.executed,
             unpaired: measured.unpaired,
             facts: measured.facts,
             flags: Vec::new(),

@@ -43,6 +43,7 @@ fn series(kernel: &str, scenario: &str, values: &[u64]) -> Series {
         facts: BTreeMap::new(),
         flags: Vec::new(),
         masked: None,
+        executed: None,
         emptied: None,
         provenance: Provenance {
             rtmark: "0.1.0".into(),
