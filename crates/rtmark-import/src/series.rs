@@ -96,6 +96,7 @@ fn answer(
         readings,
         executed: None,
         emptied: None,
+        placements: Vec::new(),
         masked: None,
         unpaired: Unpaired::default(),
         facts: facts

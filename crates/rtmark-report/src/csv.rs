@@ -45,6 +45,11 @@ pub const COLUMNS: &[&str] = &[
     "emptied_max",
     "curve",
     "n",
+    "placements",
+    "placed_min",
+    "placed_max",
+    "layout",
+    "instructions",
 ];
 
 /// Renders answers as comma-separated values (RFC 4180) with a line of names.
@@ -75,6 +80,7 @@ pub fn csv(answers: &[Answer]) -> Result<String, ::csv::Error> {
         let firmware = provenance.map(|provenance| &provenance.firmware);
         let emptied = figures.and_then(|figures| figures.emptied);
         let masked = series.and_then(|series| series.masked.as_ref());
+        let executed = series.and_then(|series| series.executed.as_ref());
         let point = key.scenario.point();
         writer.write_record([
             key.soc.clone(),
@@ -115,6 +121,11 @@ pub fn csv(answers: &[Answer]) -> Result<String, ::csv::Error> {
             text(emptied.map(|e| e.largest())),
             text(point.as_ref().map(|(curve, _)| curve)),
             text(point.as_ref().map(|(_, n)| n)),
+            text(figures.and_then(|f| f.spread).map(|spread| spread.placements)),
+            text(figures.and_then(|f| f.spread).map(|spread| spread.min)),
+            text(figures.and_then(|f| f.spread).map(|spread| spread.max)),
+            text(firmware.map(|f| f.layout)),
+            text(executed.and_then(|e| e.0.statistics()).map(|s| s.typical())),
         ])?;
     }
     let bytes = writer.into_inner().map_err(::csv::IntoInnerError::into_error)?;

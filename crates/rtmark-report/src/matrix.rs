@@ -4,7 +4,8 @@
 use std::collections::BTreeMap;
 
 use rtmark_model::{
-    Answer, Backend, Basis, Firmware, KernelId, Masked, Samples, ScenarioId, Series, Statistics,
+    Answer, Backend, Basis, Firmware, KernelId, Masked, Samples, ScenarioId, Series, Spread,
+    Statistics,
 };
 use rtmark_units::{Cycles, Nanoseconds};
 
@@ -49,6 +50,8 @@ pub struct Figures {
     pub multiple: Option<f64>,
     /// The same from emptied caches, where that was measured.
     pub emptied: Option<Statistics>,
+    /// How far the layouts of the code lie apart, where several were measured.
+    pub spread: Option<Spread>,
 }
 
 impl<'a> Block<'a> {
@@ -127,7 +130,8 @@ impl<'a> Block<'a> {
             Basis::Instructions => None,
         };
         let emptied = series.emptied.as_ref().and_then(Samples::statistics);
-        Some(Figures { statistics, time, multiple: self.multiple(series, typical), emptied })
+        let multiple = self.multiple(series, typical);
+        Some(Figures { statistics, time, multiple, emptied, spread: series.spread() })
     }
 
     fn multiple(&self, series: &Series, typical: u64) -> Option<f64> {

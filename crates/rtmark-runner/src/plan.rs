@@ -2,7 +2,7 @@
 //! anything runs.
 
 use rtmark_firmware::{Kernel, PROFILES, Switched, Variant};
-use rtmark_model::{Catalogue, Key, Pattern, Scenario};
+use rtmark_model::{Basis, Catalogue, Key, Pattern, Scenario};
 
 use crate::described::nearest;
 use crate::platform::Platform;
@@ -182,6 +182,12 @@ impl Unit {
             scenario: scenario.id.clone(),
             backend: self.platform.backend(),
         }
+    }
+
+    /// Whether it is measured where code may be placed at will: on the simulator, counted in cycles.
+    /// Instructions are the same wherever they lie.
+    pub(crate) fn placeable(&self) -> bool {
+        matches!(self.platform, Platform::Sim(_, Basis::Cycles))
     }
 
     /// Whether the firmware has to be built: the kernel answers at least one scenario.

@@ -219,6 +219,7 @@ impl Recorded {
             flags: Vec::new(),
             masked: None,
             emptied: None,
+            placements: Vec::new(),
             provenance: self.provenance.clone(),
         }))
     }
