@@ -29,6 +29,7 @@
 #   RTMARK_GEN      directory with memory.x and rtmark_soc.h of that soc
 #   RTMARK_CLOCKED  1 for probes that read a counter (see rtmark_clock.h)
 #   RTMARK_WITHOUT  images that are not built
+#   RTMARK_LINKER   directory with what stands in for the linker, if anything does
 #   RTMARK_OBJECT   what there is one more of in the image that the target `object` builds
 #   RTMARK_OUT      directory for the ELFs; use one for each soc and choice of settings
 #   CROSS_COMPILE   prefix of the tools (arm-none-eabi-)
@@ -163,6 +164,12 @@ ELFS := $(IMAGES:%=$(OUT)/%.elf)
 SETTINGS := $(CC) $(CC_VERSION) $(CC_FLAGS) $(CFLAGS) $(LDFLAGS) OPT=$(OPT) \
             $(foreach image,$(IMAGES),$(image)=$(OPT_$(image))) \
             $(addprefix told:,$(TOLD)) $(THIRD_PARTY_SOURCES) $(RTMARK_SOC)
+
+# After the settings, because it changes nothing of what is made.
+ifneq ($(RTMARK_LINKER),)
+LDFLAGS += -B$(RTMARK_LINKER)/
+export RTMARK_LD := $(shell $(GCC) -print-prog-name=ld)
+endif
 
 .DELETE_ON_ERROR:
 .SUFFIXES:

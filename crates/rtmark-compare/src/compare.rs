@@ -9,7 +9,7 @@ use rtmark_model::{Answer, Backend, Basis, KernelId, Key, Readings, ScenarioId, 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::change::{Change, changes};
+use crate::change::{Change, changes, of_instructions};
 use crate::differences::{Aspect, Difference, differences};
 use crate::estimate::{Direction, Estimate};
 
@@ -21,9 +21,12 @@ use crate::estimate::{Direction, Estimate};
 pub enum Verdict {
     /// Nothing changed, or nothing that is more than chance.
     Same,
-    /// It takes less.
+    /// The same instructions take more or less: they stand, or what they use stands, at other
+    /// addresses.
+    Moved,
+    /// It was changed, and takes less.
     Better,
-    /// It takes more, or fails where it did not.
+    /// It was changed, and takes more; or it fails where it did not.
     Worse,
     /// The two cannot be compared.
     Incomparable,
@@ -34,6 +37,7 @@ impl Verdict {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Same => "same",
+            Self::Moved => "moved",
             Self::Better => "better",
             Self::Worse => "worse",
             Self::Incomparable => "incomparable",
@@ -98,9 +102,13 @@ pub struct Pair {
     pub basis: Option<Basis>,
     /// What became of it.
     pub verdict: Verdict,
-    /// Which figures changed; of exact series only.
+    /// Which figures changed, in the basis; of exact series only.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<Change>,
+    /// How the numbers of executed instructions changed, where the basis is another one. Where
+    /// both series tell them and this is empty, the spans execute what they executed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub instructions: Vec<Change>,
     /// How far apart sampled series are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub estimate: Option<Estimate>,
@@ -120,6 +128,14 @@ impl Pair {
     /// the usual ones.
     pub fn title(&self) -> String {
         title(&self.key)
+    }
+}
+
+impl Pair {
+    /// Whether it became worse by failing, not by a figure.
+    pub(crate) fn fails(&self) -> bool {
+        let figures = self.changes.is_empty() && self.instructions.is_empty();
+        self.verdict == Verdict::Worse && figures && self.estimate.is_none()
     }
 }
 
@@ -188,6 +204,7 @@ fn pair(before: &Answer, after: &Answer, across: &[Aspect]) -> Option<Pair> {
         basis: after.series().or(before.series()).map(|series| series.basis),
         verdict: Verdict::Same,
         changes: Vec::new(),
+        instructions: Vec::new(),
         estimate: None,
         differences: Vec::new(),
         notes: Vec::new(),
@@ -245,14 +262,14 @@ fn measured(pair: &mut Pair, before: &Series, after: &Series, across: &[Aspect])
     }
     match (&before.readings, &after.readings) {
         (Readings::Exact(was), Readings::Exact(is)) => {
-            pair.changes = changes(before, after);
-            pair.verdict = pair.changes.first().map_or(Verdict::Same, |change| {
-                if change.by() > 0 { Verdict::Worse } else { Verdict::Better }
-            });
+            pair.changes = changes(&was.0, &is.0);
+            let instructions = of_instructions(before, after);
+            pair.verdict = of_exact(&pair.changes, instructions.as_deref());
+            pair.instructions = instructions.unwrap_or_default();
             let (n, m) = (was.0.len(), is.0.len());
             if n != m {
                 pair.notes.push(format!("{n} samples before, {m} after"));
-            } else if pair.changes.is_empty() && was != is {
+            } else if pair.verdict == Verdict::Same && was != is {
                 pair.notes.push(
                     "the same samples in another order, or other ones with the same figures".into(),
                 );
@@ -275,6 +292,23 @@ fn measured(pair: &mut Pair, before: &Series, after: &Series, across: &[Aspect])
         _ => {
             pair.verdict = Verdict::Incomparable;
             pair.notes.push("summaries without samples: chance cannot be told from change".into());
+        }
+    }
+}
+
+/// What became of an exact series. With other instructions it grew if either its figure or their
+/// number did: which of the two is the change and which the placement, nobody can tell.
+fn of_exact(changes: &[Change], instructions: Option<&[Change]>) -> Verdict {
+    let grown = |changes: &[Change]| changes.first().is_some_and(|change| change.by() > 0);
+    match (changes, instructions) {
+        ([], None | Some([])) => Verdict::Same,
+        (_, Some([])) => Verdict::Moved,
+        (changes, instructions) => {
+            if grown(changes) || instructions.is_some_and(grown) {
+                Verdict::Worse
+            } else {
+                Verdict::Better
+            }
         }
     }
 }

@@ -10,6 +10,7 @@ use std::process::{Command, Stdio};
 use rtmark_model::{Compiler, Setting, Settings};
 use sha2::{Digest, Sha256};
 
+use crate::layout::{self, make_linker};
 use crate::select::tick_in_elf;
 use crate::tools::{Tool, c_tools, clean, rust_target};
 use crate::{
@@ -187,9 +188,8 @@ impl Builder {
                 compiler_version = version;
             }
         }
-        let folder = self.folder.join(target.folder());
-        let generated = folder.join("generated");
-        let out = folder.join(switched.folder()).join(kernel.manifest.id.as_str());
+        let generated = self.folder.join(target.folder()).join("generated");
+        let out = self.out(kernel, target, switched);
         let files = generate::files(target)
             .map_err(|problem| FirmwareError::Soc { soc: target.name.clone(), problem })?;
         for (name, text) in files {
@@ -201,6 +201,7 @@ impl Builder {
         let held = File::create(&lock).and_then(|file| file.lock().map(|()| file));
         let _held = held.map_err(at(&lock))?;
 
+        let linker = if layout::of_target(target) { make_linker(&self.folder)? } else { None };
         let clocked = matches!(target.probes, Probes::Clocked(_));
         let (counter, start, console) = for_rust(target);
         let variables: [(&str, OsString); 12] = [
@@ -218,11 +219,18 @@ impl Builder {
             ("RTMARK_GEN", generated.into()),
         ];
         let mut command = match build {
-            BuildSystem::Make => self.make(kernel, &variables, goal),
+            BuildSystem::Make => self.make(kernel, &variables, linker.as_deref(), goal),
             BuildSystem::Cargo => {
                 // Without it the build only takes longer.
                 let _ = host::take_over(&self.folder, &out);
-                self.cargo(kernel, target, &out, switched, goal)
+                let mut command = self.cargo(kernel, target, &out, switched, goal);
+                // One of somebody's own may be linked by something else.
+                if let (Some(linker), false) = (linker, kernel.own) {
+                    let triple = rust_target(&target.core).unwrap_or_default();
+                    let path = toml::Value::from(linker.join("rust-lld").display().to_string());
+                    command.args(["--config", &format!("target.{triple}.linker={path}")]);
+                }
+                command
             }
         };
         // Cargo looks for its configuration from here upwards.
@@ -265,7 +273,19 @@ impl Builder {
         Ok(images)
     }
 
-    fn make(&self, kernel: &Kernel, variables: &[(&str, OsString)], goal: Goal<'_>) -> Command {
+    /// The folder of a build.
+    pub(crate) fn out(&self, kernel: &Kernel, target: &Target, switched: &Switched) -> PathBuf {
+        let folder = self.folder.join(target.folder()).join(switched.folder());
+        folder.join(kernel.manifest.id.as_str())
+    }
+
+    fn make(
+        &self,
+        kernel: &Kernel,
+        variables: &[(&str, OsString)],
+        linker: Option<&Path>,
+        goal: Goal<'_>,
+    ) -> Command {
         let mut command = Command::new("make");
         command.arg("-C").arg(&kernel.folder).arg("--no-print-directory");
         command.arg(format!("-j{}", self.jobs.max(1)));
@@ -273,6 +293,11 @@ impl Builder {
         for (name, value) in variables {
             let mut assignment = OsString::from(format!("{name}="));
             assignment.push(value);
+            command.arg(assignment);
+        }
+        if let Some(linker) = linker {
+            let mut assignment = OsString::from("RTMARK_LINKER=");
+            assignment.push(linker);
             command.arg(assignment);
         }
         match goal {
@@ -382,12 +407,12 @@ fn for_rust(target: &Target) -> (String, String, String) {
     (counter, start, console)
 }
 
-fn at(path: &Path) -> impl FnOnce(io::Error) -> FirmwareError + use<> {
+pub(crate) fn at(path: &Path) -> impl FnOnce(io::Error) -> FirmwareError + use<> {
     let path = path.to_owned();
     move |source| FirmwareError::Io { path, source }
 }
 
-fn no_image(kernel: &Kernel, path: &Path, source: io::Error) -> FirmwareError {
+pub(crate) fn no_image(kernel: &Kernel, path: &Path, source: io::Error) -> FirmwareError {
     FirmwareError::NoImage { kernel: kernel.manifest.id.clone(), path: path.to_owned(), source }
 }
 
@@ -410,14 +435,14 @@ fn run(kernel: &Kernel, target: &Target, command: &mut Command) -> Result<(), Fi
     })
 }
 
-fn show(command: &Command) -> String {
+pub(crate) fn show(command: &Command) -> String {
     let words = std::iter::once(command.get_program()).chain(command.get_args());
     words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
 }
 
 /// Writes a file by way of another one, so that nobody reads half of it, and
 /// leaves it alone when it holds the same already, so that nothing is rebuilt.
-fn write_if_changed(path: &Path, bytes: &[u8]) -> Result<(), FirmwareError> {
+pub(crate) fn write_if_changed(path: &Path, bytes: &[u8]) -> Result<(), FirmwareError> {
     if std::fs::read(path).is_ok_and(|old| old == bytes) {
         return Ok(());
     }

@@ -10,6 +10,7 @@ mod builder;
 mod generate;
 mod host;
 mod kept;
+mod layout;
 mod manifest;
 pub mod probes;
 mod select;
@@ -25,6 +26,7 @@ use rtmark_model::KernelId;
 pub use builder::{
     BUILD_VARIABLE, Builder, BuiltImage, NOTHING_MORE, sha256, tools_for, tools_for_variant,
 };
+pub use layout::Layouts;
 pub use manifest::{BuildSystem, Choice, Language, Manifest, NotApplicable};
 pub use select::{Executable, NoExecutable, SelectError, select, select_in_elf, select_word};
 pub use target::{Console, Counter, Probes, Region, Target};

@@ -41,8 +41,8 @@ pub use masked::{MaskRegister, Masked};
 pub use place::{Line, Place};
 pub use samples::{Disturbance, Mode, Run, Samples, SamplesError, Statistics, Summary};
 pub use series::{
-    Board, Compiler, Exact, Firmware, Key, Provenance, Readings, Sampled, Series, Setting, Tier,
-    TimingBasis, Unpaired,
+    Board, Compiler, Exact, Executed, Firmware, Key, Placement, Provenance, Readings, Sampled,
+    Series, Setting, Spread, Tier, TimingBasis, Unpaired,
 };
 pub use settings::{
     Difference, Form, SETTINGS, SettingInfo, Settings, Weight, Without, differences, setting_info,

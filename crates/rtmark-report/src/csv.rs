@@ -49,6 +49,11 @@ pub const COLUMNS: &[&str] = &[
     "held_from",
     "held_to",
     "modes",
+    "placements",
+    "placed_min",
+    "placed_max",
+    "layout",
+    "instructions",
 ];
 
 /// Renders answers as comma-separated values (RFC 4180) with a line of names.
@@ -80,6 +85,7 @@ pub fn csv(answers: &[Answer]) -> Result<String, ::csv::Error> {
         let emptied = figures.as_ref().and_then(|figures| figures.emptied);
         let masked = series.and_then(|series| series.masked.as_ref());
         let held = series.and_then(|series| series.held.as_ref());
+        let executed = series.and_then(|series| series.executed.as_ref());
         let point = key.scenario.point();
         writer.write_record([
             key.soc.clone(),
@@ -124,6 +130,11 @@ pub fn csv(answers: &[Answer]) -> Result<String, ::csv::Error> {
             one_line(&text(held.map(|h| &h.from))),
             one_line(&text(held.map(|h| &h.to))),
             text(figures.as_ref().map(|f| modes(&f.modes))),
+            text(figures.as_ref().and_then(|f| f.spread).map(|spread| spread.placements)),
+            text(figures.as_ref().and_then(|f| f.spread).map(|spread| spread.min)),
+            text(figures.as_ref().and_then(|f| f.spread).map(|spread| spread.max)),
+            text(firmware.map(|f| f.layout)),
+            text(executed.and_then(|e| e.0.statistics()).map(|s| s.typical())),
         ])?;
     }
     let bytes = writer.into_inner().map_err(::csv::IntoInnerError::into_error)?;

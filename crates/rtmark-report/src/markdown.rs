@@ -2,13 +2,13 @@
 
 use std::fmt::Write as _;
 
-use rtmark_model::Answer;
+use rtmark_model::{Answer, Series};
 
 use crate::growth;
 use crate::matrix::{Block, blocks, grouped, short_time};
 use crate::notes::{Notes, one_line, remarks, rests_on, summary, without_figures};
 use crate::report::label;
-use crate::table::{aside, multiple};
+use crate::table::{aside, multiple, spread_of};
 use crate::unequal::unequal;
 
 /// Text from outside, as plain text of a table's cell.
@@ -119,6 +119,10 @@ fn whole(block: &Block<'_>, cells: Cells) -> String {
     );
     if block.rows().next().is_some() {
         rows(block, cells, &mut text, &mut notes);
+    }
+    let placements = block.series().filter_map(Series::spread).map(|s| s.placements).max();
+    if let (Some(placements), Cells::Full) = (placements, cells) {
+        let _ = writeln!(text, "\n{}.", escaped(&spread_of(placements)));
     }
     let growth = growth::markdown(block, &mut notes, escaped);
     if !growth.is_empty() {

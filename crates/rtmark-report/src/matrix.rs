@@ -4,7 +4,8 @@
 use std::collections::BTreeMap;
 
 use rtmark_model::{
-    Answer, Backend, Basis, Firmware, KernelId, Mode, Samples, ScenarioId, Series, Statistics,
+    Answer, Backend, Basis, Firmware, KernelId, Mode, Samples, ScenarioId, Series, Spread,
+    Statistics,
 };
 use rtmark_units::{Cycles, Nanoseconds};
 
@@ -51,6 +52,8 @@ pub struct Figures {
     pub multiple: Option<f64>,
     /// The same from emptied caches, where that was measured.
     pub emptied: Option<Statistics>,
+    /// How far the layouts of the code lie apart, where several were measured.
+    pub spread: Option<Spread>,
 }
 
 impl<'a> Block<'a> {
@@ -131,7 +134,8 @@ impl<'a> Block<'a> {
         let emptied = series.emptied.as_ref().and_then(Samples::statistics);
         let modes = series.readings.samples().map(Samples::modes).unwrap_or_default();
         let multiple = self.multiple(series, typical);
-        Some(Figures { statistics, modes, time, multiple, emptied })
+        let spread = series.spread();
+        Some(Figures { statistics, modes, time, multiple, emptied, spread })
     }
 
     fn multiple(&self, series: &Series, typical: u64) -> Option<f64> {

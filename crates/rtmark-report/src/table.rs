@@ -20,6 +20,14 @@ const ABSENT: Style = AnsiColor::Yellow.on_default();
 const HIT: &str = "hit: samples in which a tick or another interrupt came that does not belong there; \
                    they are left out of median and max";
 
+/// What figures with dots between them are.
+pub(crate) fn spread_of(placements: u64) -> String {
+    format!(
+        "a..b: the medians of the best and the worst of {placements} placements of the same code; \
+         the figure is that of the one in the middle"
+    )
+}
+
 /// What another word means that stands below figures.
 const EMPTIED: &str = "emptied: the median of another run, in which all caches and buffers of the \
                        memories were emptied when a span began";
@@ -95,11 +103,23 @@ fn whole(block: &Block<'_>, width: usize) -> String {
     let several = |series: &Series| block.figures(series).is_some_and(|f| f.modes.len() > 1);
     let modes = any_row && block.series().any(several);
     let more = layout == Layout::Compact && any_row;
-    if modes || hit || emptied || more || !growth.is_empty() || notes.iter().next().is_some() {
+    let placements = block.series().filter_map(Series::spread).map(|s| s.placements).max();
+    let placed = placements.filter(|_| any_row);
+    if modes
+        || hit
+        || placed.is_some()
+        || emptied
+        || more
+        || !growth.is_empty()
+        || notes.iter().next().is_some()
+    {
         text.push('\n');
     }
     if modes {
         text.push_str(&folded(MODES, width));
+    }
+    if let Some(placements) = placed {
+        text.push_str(&folded(&spread_of(placements), width));
     }
     if hit {
         text.push_str(&folded(HIT, width));
@@ -212,7 +232,13 @@ fn cell(block: &Block<'_>, answer: Option<&Answer>, layout: Layout, notes: &mut 
     let mut text = headline(series, &figures, room_for_multiple(block, series), layout) + &mark;
     let below = match layout {
         Layout::Whole => aside(&figures),
-        Layout::Compact => modes(&figures).or_else(|| far_maximum(&figures)).into_iter().collect(),
+        Layout::Compact => {
+            let apart = apart(&figures);
+            let apart =
+                apart.map(|(min, max)| format!("{}..{}", short_count(min), short_count(max)));
+            let far = || far_maximum(&figures);
+            apart.into_iter().chain(modes(&figures).or_else(far)).collect()
+        }
     };
     for line in below {
         let _ = write!(text, "\n{}", styled(ASIDE, &line));
@@ -259,7 +285,12 @@ pub(crate) fn multiple(multiple: f64) -> String {
     format!("{multiple:.digits$}\u{d7}")
 }
 
-/// What differs from the median: first and largest sample, and those that
+/// The typical samples of the best and of the worst layout, where they are not the same.
+fn apart(figures: &Figures) -> Option<(u64, u64)> {
+    figures.spread.map(|spread| (spread.min, spread.max)).filter(|(min, max)| min != max)
+}
+
+/// What differs from the median: the layouts' spread, first and largest sample, and those that
 /// something else hit.
 pub(crate) fn aside(figures: &Figures) -> Vec<String> {
     let statistics = figures.statistics;
@@ -272,6 +303,7 @@ pub(crate) fn aside(figures: &Figures) -> Vec<String> {
         parts.push(format!("max {}", grouped(steady.max)));
     }
     let mut lines: Vec<_> = modes(figures).into_iter().collect();
+    lines.extend(apart(figures).map(|(min, max)| format!("{}..{}", grouped(min), grouped(max))));
     // Long numbers go below each other rather than make the column wide.
     let joined = parts.join(" \u{b7} ");
     if joined.chars().count() > 22 {

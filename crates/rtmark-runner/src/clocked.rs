@@ -276,7 +276,7 @@ fn pair(log: &Log, sites: &Sites<'_>, span: &Span, id: &str, cost: Cost) -> (Pai
         now += u64::from(last.map_or(0, |last| count.wrapping_sub(last)));
         last = Some(count);
         let Some((scenario, edge)) = sites.of(site) else { continue };
-        let at = |count| Moment { count, ticks: 0, interrupts: 0 };
+        let at = |count| Moment { count, instructions: 0, ticks: 0, interrupts: 0 };
         match edge {
             _ if scenario.as_str() != id => {
                 spent += if edge == Edge::Begin { cost.begin } else { cost.end };

@@ -127,6 +127,7 @@ pub(crate) fn judge(
     }
     Ok(Measured {
         samples: Exact(samples),
+        executed: None,
         unpaired,
         facts,
         declined: None,

@@ -31,6 +31,7 @@ pub mod machines;
 mod measure;
 pub mod mistake;
 mod pair;
+mod placed;
 mod plan;
 mod platform;
 pub mod recording;

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, HashMap};
 use rtmark_firmware::probes::{Kind, Record};
 use rtmark_firmware::select;
 use rtmark_model::{
-    Basis, Exact, Failure, FailureKind, HeldInterval, Samples, Scenario, ScenarioId, Unpaired,
-    visible,
+    Basis, Exact, Executed, Failure, FailureKind, HeldInterval, Samples, Scenario, ScenarioId,
+    Unpaired, visible,
 };
 use rtmark_sim::{Bound, Hit, Image, Machine, MaskedInterval, Soc, Taken, Watch, WatchId};
 use rtmark_units::Cycles;
@@ -36,6 +36,8 @@ pub struct Probed {
 pub struct Measured {
     /// The samples, in the basis that was asked for.
     pub samples: Exact,
+    /// How many instructions each of them executed, where something else is counted.
+    pub executed: Option<Executed>,
     /// Probe hits that made no sample.
     pub unpaired: Unpaired,
     /// What the firmware said besides `ok`.
@@ -56,6 +58,7 @@ impl Measured {
     pub(crate) fn declined(reason: String) -> Self {
         Self {
             samples: Exact(Samples::new()),
+            executed: None,
             unpaired: Unpaired::default(),
             facts: BTreeMap::new(),
             masked: None,
@@ -153,7 +156,12 @@ impl<'a> Watching<'a> {
                 Basis::Cycles | Basis::Ns => hit.cycle.0,
             };
             self.check(edge, &hit);
-            let at = Moment { count, ticks: hit.ticks, interrupts: hit.interrupts };
+            let at = Moment {
+                count,
+                instructions: hit.instructions.0,
+                ticks: hit.ticks,
+                interrupts: hit.interrupts,
+            };
             let began = self.pairing.hit(&self.scenario.span, edge, at);
             if let (Some(began), Some(spans)) = (began, &mut self.spans) {
                 spans.push((Cycles(began.count), hit.cycle));
@@ -298,6 +306,8 @@ pub(crate) fn measure_noting(
         let taken = Taken::from(&session.machine);
         watching.bound.excess(&taken).map(|excess| format!("in the whole run {excess}"))
     });
+    let counts_others = manner.basis != Basis::Instructions;
+    let executed = counts_others.then(|| Executed(watching.pairing.executed().clone()));
     let (hits, (samples, unpaired)) = (watching.pairing.hits(), watching.pairing.finish());
     let (console, spans) = (watching.console, watching.spans);
     let progress = progress(hits, samples.len());
@@ -326,6 +336,7 @@ pub(crate) fn measure_noting(
     Ok((
         Measured {
             samples: Exact(samples),
+            executed,
             unpaired,
             facts,
             declined: None,

@@ -188,6 +188,12 @@ impl Unit {
         }
     }
 
+    /// Whether it is measured where code may be placed at will: on the simulator, counted in cycles.
+    /// Instructions are the same wherever they lie.
+    pub(crate) fn placeable(&self) -> bool {
+        matches!(self.platform, Platform::Sim(_, Basis::Cycles))
+    }
+
     /// Whether the firmware has to be built: the kernel answers at least one scenario.
     pub fn needs_firmware(&self) -> bool {
         self.asked().next().is_some()

@@ -213,12 +213,14 @@ impl Recorded {
             span,
             clock: self.clock,
             readings,
+            executed: measured.executed,
             unpaired: measured.unpaired,
             facts: measured.facts,
             flags: Vec::new(),
             masked: None,
             held: None,
             emptied: None,
+            placements: Vec::new(),
             provenance: self.provenance.clone(),
         }))
     }

@@ -9,7 +9,7 @@ use rtmark_firmware::Builder;
 use rtmark_firmware::probes::index_of;
 use rtmark_model::{
     Answer, Basis, Board, Failure, FailureKind, Firmware, Key, Overhead, Provenance, Readings,
-    Sampled, Samples, Scenario, Series,
+    Sampled, Scenario, Series,
 };
 use rtmark_observe::{Lines, Map, SpanCost, StackUse};
 use rtmark_sim::Soc;
@@ -21,10 +21,10 @@ use crate::clocked::can_be_clocked;
 use crate::emulate::{DEADLINE, emulate};
 use crate::explain::{Explained, explain};
 use crate::footprint::stacks;
-use crate::held::held_back;
-use crate::images::{Images, Program, Ready, build, check, every_image, failure_of};
+use crate::images::{Images, Program, Ready, build, check, every_image, failure_of, wanted_of};
 use crate::ledger::{Event, Ledger, Origin};
-use crate::measure::{Measured, Probed, measure, measure_emptied};
+use crate::measure::{Measured, Probed};
+use crate::placed::{Asked, Placed, measure_all};
 use crate::plan::{Plan, Unit};
 use crate::platform::Platform;
 use crate::recording::Recorded;
@@ -40,6 +40,8 @@ pub struct Suite {
     pub rtmark_sha256: Option<String>,
     /// A budget for every scenario instead of the catalogue's.
     pub max_cycles: Option<Cycles>,
+    /// In how many layouts of its code each scenario is measured on the simulator; at least one.
+    pub placements: u32,
 }
 
 struct Task<'a> {
@@ -48,6 +50,14 @@ struct Task<'a> {
     image: &'a Ready,
     budget: Cycles,
     question: Option<Fingerprint>,
+}
+
+impl Task<'_> {
+    /// What all its layouts may take together.
+    fn whole_budget(&self) -> Cycles {
+        let layouts = 1 + self.image.placed.len() as u64;
+        Cycles(self.budget.0.saturating_mul(layouts))
+    }
 }
 
 /// Why a clock in the firmware has no answer to a scenario.
@@ -68,8 +78,8 @@ impl Probed {
     }
 }
 
-/// What a run brought, and its samples from emptied caches; or why it brought nothing.
-type Done = Result<(Measured, Option<Samples>), Failure>;
+/// What a run brought, or why it brought nothing.
+type Done = Result<Placed, Failure>;
 
 /// What a run tells while others go on. Numbers are those of tasks.
 enum Message {
@@ -89,7 +99,7 @@ impl Suite {
     /// When the ledger cannot keep an answer. What goes wrong with a scenario is an
     /// answer, not an error.
     pub fn run<L: Ledger>(&self, plan: &Plan, ledger: &mut L) -> Result<Vec<Answer>, L::Error> {
-        let images = self.build(plan, ledger);
+        let images = self.build(plan, ledger, self.placements);
         let commit = self.builder.tree().commit();
         let commit = commit.as_deref();
         let mut answers: Vec<Answer> = Vec::new();
@@ -118,8 +128,9 @@ impl Suite {
         }
 
         // The longest first, so that no processor is left with one of them at the end.
-        tasks.sort_by_key(|task| std::cmp::Reverse(task.budget));
-        ledger.event(Event::Running(tasks.len(), tasks.iter().map(|task| task.budget).sum()));
+        tasks.sort_by_key(|task| std::cmp::Reverse(task.whole_budget()));
+        let budget = tasks.iter().map(Task::whole_budget).sum();
+        ledger.event(Event::Running(tasks.len(), budget));
         let mut lines = LineTables::new();
         let mut chips: BTreeMap<usize, Board> = BTreeMap::new();
         let (sender, receiver) = std::sync::mpsc::channel();
@@ -167,6 +178,7 @@ impl Suite {
         let Readings::Exact(samples) = known.readings else { return None };
         let measured = Measured {
             samples,
+            executed: known.executed,
             unpaired: known.unpaired,
             facts: known.facts,
             masked: None,
@@ -176,6 +188,8 @@ impl Suite {
         };
         let mut series = self.series(task, key, measured, commit);
         (series.masked, series.emptied) = (known.masked, known.emptied);
+        (series.placements, series.provenance.firmware) =
+            (known.placements, known.provenance.firmware);
         Some(Answer::Measured(Box::new(series)))
     }
 
@@ -189,20 +203,23 @@ impl Suite {
         lines: &mut LineTables<'a>,
     ) -> Answer {
         let key = task.unit.key(task.scenario);
-        let (measured, emptied) = match done {
-            Ok((Measured { declined: Some(reason), .. }, _)) => {
-                return Answer::NotApplicable { key, reason };
-            }
-            Ok(brought) => brought,
+        let Placed { measured, emptied, middle, placements } = match done {
+            Ok(placed) => placed,
             Err(failure) => return Answer::Failed { key, failure },
         };
+        if let Some(reason) = measured.declined {
+            return Answer::NotApplicable { key, reason };
+        }
+        let layouts = task.image.layouts();
+        let image = layouts.get(middle).copied().unwrap_or(task.image);
         let masked = measured.masked;
         let mut series = self.series(task, key, measured, commit);
-        if let (Some(masked), Program::Watched(image)) = (masked, &task.image.program) {
-            let map = image.map(&task.image.firmware.elf_sha256, lines);
+        if let (Some(masked), Program::Watched(probed)) = (masked, &image.program) {
+            let map = probed.map(&image.firmware.elf_sha256, lines);
             series.masked = Some(map.masked(&masked));
         }
-        series.emptied = emptied;
+        series.provenance.firmware = image.firmware.clone();
+        (series.emptied, series.placements) = (emptied, placements);
         if chip.is_some() {
             series.provenance.board = chip;
         }
@@ -248,7 +265,7 @@ impl Suite {
         ledger: &mut L,
         watch: impl Fn(&Task<'_>, &Soc, &Probed) -> Result<T, Failure> + Sync,
     ) -> Vec<Result<T, Answer>> {
-        let images = self.build(plan, ledger);
+        let images = self.build(plan, ledger, 1);
         let asked = self.ask_all(plan, &images, ledger);
         let observed = asked.into_par_iter().map(|asked| {
             let (key, task) = asked?;
@@ -292,7 +309,7 @@ impl Suite {
         asked
     }
 
-    fn build<L: Ledger>(&self, plan: &Plan, ledger: &mut L) -> Vec<Images> {
+    fn build<L: Ledger>(&self, plan: &Plan, ledger: &mut L, placements: u32) -> Vec<Images> {
         let wanted = plan.units.iter().filter(|unit| unit.needs_firmware()).count();
         ledger.event(Event::Building(wanted));
         // What builds side by side leaves free.
@@ -307,7 +324,15 @@ impl Suite {
                 units.filter(|(_, unit)| unit.needs_firmware()).for_each_with(
                     sender,
                     |sender, (index, unit)| {
+                        let target = wanted_of(unit);
+                        let kernel = &unit.kernel;
                         let built = build(unit, &builder);
+                        let wanted = if unit.placeable() { placements } else { 1 };
+                        let built = built.and_then(|images| {
+                            let placed =
+                                builder.place(kernel, &target, &unit.switched, &images, wanted)?;
+                            Ok((images, placed))
+                        });
                         // Nobody listens any more only when everything is over.
                         let _ = sender.send((index, built));
                     },
@@ -317,7 +342,7 @@ impl Suite {
                 let unit = &plan.units[index];
                 ledger.event(Event::Built(unit, built.as_ref().map(|_| ())));
                 images[index] = match built {
-                    Ok(built) => check(unit, built),
+                    Ok((built, placed)) => check(unit, built, placed),
                     Err(error) => every_image(unit, &failure_of(&error)),
                 };
             }
@@ -401,7 +426,9 @@ impl Suite {
         let backend = unit.platform.backend().name();
         let basis = unit.platform.basis().name();
         let model = ready.emulator.as_deref().unwrap_or(rtmark_sim::TIMING_MODEL);
-        Some(fingerprint([backend, basis, program, model, elf, soc, id, &span, &numbers]))
+        let common = [backend, basis, program, model, elf, soc, id, &span, &numbers];
+        let placed = ready.placed.iter().map(|layout| layout.firmware.elf_sha256.as_str());
+        Some(fingerprint(common.into_iter().chain(placed)))
     }
 
     fn series(
@@ -428,12 +455,14 @@ impl Suite {
                 }
                 _ => Readings::Exact(measured.samples),
             },
+            executed: measured.executed,
             unpaired: measured.unpaired,
             facts: measured.facts,
             flags: Vec::new(),
             masked: None,
             held: measured.held.map(|held| *held),
             emptied: None,
+            placements: Vec::new(),
             provenance: self.provenance(task, commit),
         }
     }
@@ -530,41 +559,31 @@ fn run_all(tasks: &[Task<'_>], sender: &Sender<Message>) {
             }
         };
         let result = match (&task.unit.platform, &task.image.program) {
-            (Platform::Sim(file, basis), Program::Watched(image)) => {
+            (Platform::Sim(file, basis), Program::Watched(_)) => {
                 let (soc, scenario) = (&file.soc, task.scenario);
-                match &scenario.held_back {
-                    Some(looked) => {
-                        let priority = task.unit.priority_of(looked.interrupt);
-                        let looked = (scenario, looked);
-                        held_back(soc, image, looked, priority, task.budget, advanced)
-                            .map(|done| (done, None))
-                    }
-                    None => measure(soc, image, scenario, *basis, task.budget, advanced).map(
-                        |measured| {
-                            let emptied = (*basis == Basis::Cycles)
-                                .then(|| measure_emptied(soc, image, scenario, &measured));
-                            (measured, emptied.flatten())
-                        },
-                    ),
-                }
+                let layouts = task.image.layouts();
+                let looked = scenario.held_back.as_ref();
+                let looked = looked.map(|looked| (looked, task.unit.priority_of(looked.interrupt)));
+                let asked = Asked { scenario, looked, basis: *basis, budget: task.budget };
+                measure_all(soc, &layouts, asked, advanced)
             }
             (Platform::Qemu(file), Program::Clocked(image)) => {
-                emulate(&file.machine, image, task.scenario, DEADLINE).map(|done| (done, None))
+                emulate(&file.machine, image, task.scenario, DEADLINE).map(Placed::alone)
             }
             (Platform::Rehearsal(rehearsal), Program::Clocked(image)) => {
                 let soc = &rehearsal.file.soc;
                 let (console, result) = rehearse(soc, image, task.scenario, task.budget);
                 heard(console);
-                result.map(|done| (done, None))
+                result.map(Placed::alone)
             }
             (Platform::Board(bench), Program::Clocked(image)) => {
                 let (console, result) = bench.run(image, task.scenario);
                 heard(console);
-                result.map(|done| (done, None))
+                result.map(Placed::alone)
             }
             _ => unreachable!("images are read for the platform that they run on"),
         };
-        sender.send(Message::Done(index, result, task.budget.saturating_sub(before)))
+        sender.send(Message::Done(index, result, task.whole_budget().saturating_sub(before)))
     });
 }
 

@@ -4,7 +4,7 @@
 use rtmark_compare::{Comparison, Measure, Verdict};
 use rtmark_firmware::{Builder, Tree, probes};
 use rtmark_model::{Answer, Backend, Basis, Catalogue, Key, Series};
-use rtmark_observe::Difference;
+use rtmark_observe::{Difference, Row};
 use rtmark_runner::{Explained, Probed, explain, socs};
 use rtmark_sim::Image;
 use rtmark_units::Cycles;
@@ -21,7 +21,9 @@ pub fn note(comparison: &mut Comparison, before: &[Answer], after: &[Answer]) {
     let worse = comparison.pairs.iter_mut().filter(|pair| {
         pair.verdict == Verdict::Worse
             && pair.key.backend == Backend::Sim
-            && pair.changes.iter().any(|change| change.measure == Measure::Median)
+            && [&pair.changes, &pair.instructions]
+                .iter()
+                .any(|changes| changes.iter().any(|change| change.measure == Measure::Median))
     });
     for pair in worse.take(MOST) {
         let of = |answers: &[Answer]| {
@@ -41,12 +43,23 @@ fn same_place(a: &Key, b: &Key) -> bool {
 fn cause(builder: &Builder, catalogue: &Catalogue, was: &Series, is: &Series) -> Option<String> {
     let (was, is) = (again(builder, catalogue, was)?, again(builder, catalogue, is)?);
     let difference = Difference::between(("after", &is.cost), ("before", &was.cost));
-    let grown = difference.rows.iter().filter(|row| row.difference() > 0).take(FUNCTIONS);
-    let named: Vec<_> = grown
+    // Functions that execute other instructions were changed; the cycles of all others were moved
+    // by that. Only where no function has other ones is anybody named by cycles.
+    let executed = |row: &Row| i128::from(row.a.instructions) - i128::from(row.b.instructions);
+    let any_changed = difference.rows.iter().any(|row| executed(row) != 0);
+    let suspect = |row: &&Row| if any_changed { executed(row) != 0 } else { row.difference() > 0 };
+    let named: Vec<_> = difference
+        .rows
+        .iter()
+        .filter(suspect)
+        .take(FUNCTIONS)
         .map(|row| {
             let first = row.function.as_ref().or(row.functions_a.first());
             let name = first.cloned().unwrap_or_else(|| row.role.to_string());
-            format!("{name} ({:+})", row.difference())
+            match executed(row) {
+                0 => format!("{name} ({:+})", row.difference()),
+                more => format!("{name} ({:+}, {more:+} instructions)", row.difference()),
+            }
         })
         .collect();
     (!named.is_empty()).then(|| named.join(", "))

@@ -44,7 +44,9 @@ fn series(kernel: &str, scenario: &str, values: &[u64]) -> Series {
         flags: Vec::new(),
         masked: None,
         held: None,
+        executed: None,
         emptied: None,
+        placements: Vec::new(),
         provenance: Provenance {
             rtmark: "0.1.0".into(),
             rtmark_sha256: None,
@@ -59,6 +61,7 @@ fn series(kernel: &str, scenario: &str, values: &[u64]) -> Series {
             core: "cortex-m0plus".into(),
             firmware: Firmware {
                 image: "thread".into(),
+                layout: 0,
                 elf_sha256: "11".into(),
                 flash_bytes: 8832,
                 ram_bytes: 6048,
