@@ -191,6 +191,13 @@
 #define RTMARK_CLOBBERS_ "memory", "t0"
 #endif
 
+/* A call is three instructions, and so many lines. */
+#if RTMARK_CLOCKED
+#define RTMARK_LINES_ "\n\n"
+#else
+#define RTMARK_LINES_ ""
+#endif
+
 /* Two words make a scenario's entry: a function and a name. */
 #if defined(__aarch64__)
 #define RTMARK_WORD_ ".8byte"
@@ -271,7 +278,7 @@ __asm__(
 #endif
 
 #define RTMARK_PROBE_HERE_(kind, id) \
-    RTMARK_ASM_("rtmark_probe_here " #kind ", \"" id "\"" : : : RTMARK_CLOBBERS_)
+    RTMARK_ASM_("rtmark_probe_here " #kind ", \"" id "\"" RTMARK_LINES_ : : : RTMARK_CLOBBERS_)
 
 #if RTMARK_CLOCKED
 /* A comment, for entry_probes.awk. */

@@ -5,7 +5,9 @@ use std::fmt::Write as _;
 use std::collections::BTreeMap;
 use std::fmt;
 
-use rtmark_model::{Answer, Backend, Basis, KernelId, Key, Readings, ScenarioId, Series};
+use rtmark_model::{
+    Answer, Backend, Basis, DEFAULT_PROFILE, KernelId, Key, Readings, ScenarioId, Series,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -141,7 +143,7 @@ impl Pair {
 
 pub(crate) fn title(key: &Key) -> String {
     let mut text = format!("{} {} on {}", key.kernel, key.scenario, key.soc);
-    if key.profile != "default" {
+    if key.profile != DEFAULT_PROFILE {
         let _ = write!(text, ", profile {}", key.profile);
     }
     if key.backend != Backend::Sim {

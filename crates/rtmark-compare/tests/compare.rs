@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 /// A series as the store would have it, with some of it replaced.
 fn series(scenario: &str, runs: Value, patch: Value) -> Series {
     let mut series = json!({
-        "key": {"soc": "s", "kernel": "k", "version": "1", "profile": "default",
+        "key": {"soc": "s", "kernel": "k", "version": "1", "profile": "product",
                 "scenario": scenario, "backend": "sim"},
         "basis": "cycles",
         "span": {"from": "x", "to": "y", "switches": 1, "overhead": "none",

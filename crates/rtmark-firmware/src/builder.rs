@@ -7,7 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use rtmark_model::{Compiler, Setting, Settings};
+use rtmark_model::{Compiler, Setting, Settings, setting_info};
 use sha2::{Digest, Sha256};
 
 use crate::layout::{self, make_linker};
@@ -259,7 +259,9 @@ impl Builder {
             let elf = std::fs::read(&path).map_err(|source| no_image(kernel, &path, source))?;
             let (flags, mut settings) = match build {
                 BuildSystem::Make => c_flags(&out, &name),
-                BuildSystem::Cargo => rustc_flags(self.workspace(kernel), switched),
+                BuildSystem::Cargo => {
+                    rustc_flags(self.workspace(kernel), &switched.cargo_profile(&kernel.manifest))
+                }
             };
             let named = short_version(&compiler_version);
             settings.insert("compiler".into(), Setting::Text(named));
@@ -470,7 +472,9 @@ fn c_flags(out: &Path, image: &str) -> (Vec<String>, Settings) {
         }
         if let Some((id, value)) = word.strip_prefix("told:").and_then(|word| word.split_once('='))
         {
-            told.insert(id.to_owned(), Setting::Text(value.to_owned()));
+            let known = setting_info(id).and_then(|info| info.parse(value).ok());
+            let value = known.unwrap_or_else(|| Setting::Text(value.to_owned()));
+            told.insert(id.to_owned(), value);
         }
         if let Some(level) = word.strip_prefix("OPT=") {
             optimisation[0] = level;
@@ -495,7 +499,7 @@ fn c_flags(out: &Path, image: &str) -> (Vec<String>, Settings) {
 }
 
 /// The release profile of the firmware's Cargo workspace, and the settings that follow from it.
-fn rustc_flags(root: &Path, switched: &Switched) -> (Vec<String>, Settings) {
+fn rustc_flags(root: &Path, overridden: &[(&str, String)]) -> (Vec<String>, Settings) {
     let text = std::fs::read_to_string(root.join("Cargo.toml")).unwrap_or_default();
     let manifest: toml::Table = text.parse().unwrap_or_default();
     let release = manifest.get("profile").and_then(|p| p.get("release")).and_then(|r| r.as_table());
@@ -509,17 +513,18 @@ fn rustc_flags(root: &Path, switched: &Switched) -> (Vec<String>, Settings) {
         .flatten()
         .filter_map(|(key, value)| Some((key.clone(), plain(value)?)))
         .collect();
-    for (id, key) in RUST_PROFILE {
-        match switched.get(id) {
-            Some(Setting::Switch(on)) => profile.insert(key.to_owned(), on.to_string()),
-            Some(other) => profile.insert(key.to_owned(), other.to_string()),
-            None => None,
-        };
+    for (key, value) in overridden {
+        profile.insert((*key).to_owned(), value.trim_matches('"').to_owned());
     }
     let is_on = |key: &str| Setting::Switch(profile.get(key).is_some_and(|value| value == "true"));
     let settings = RUST_PROFILE.iter().map(|&(id, key)| match id {
         // Cargo's own default.
         "opt" => (id, Setting::Text(profile.get(key).map_or("3", |level| level).to_owned())),
+        // Without the key, or without its value true, one crate at a time.
+        "lto" => {
+            let whole = |value: &String| ["true", "fat", "thin"].contains(&value.as_str());
+            (id, Setting::Switch(profile.get(key).is_some_and(whole)))
+        }
         _ => (id, is_on(key)),
     });
     let settings = settings.map(|(id, value)| (id.to_owned(), value)).collect();
@@ -528,8 +533,9 @@ fn rustc_flags(root: &Path, switched: &Switched) -> (Vec<String>, Settings) {
 }
 
 /// Settings that are keys of Cargo's profile.
-const RUST_PROFILE: [(&str, &str); 3] = [
+const RUST_PROFILE: [(&str, &str); 4] = [
     ("debug_assertions", "debug-assertions"),
+    ("lto", "lto"),
     ("opt", "opt-level"),
     ("overflow_checks", "overflow-checks"),
 ];
@@ -557,7 +563,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a scratch folder");
         std::fs::create_dir(folder.path().join("obj")).expect("made");
         let settings = "arm-none-eabi-gcc 12.2.1 -mthumb -mcpu=cortex-m0plus -g -Wall -DX=1 \
-                        -I/a/b -mthumb OPT=-O2 thread= workload=-O3 SOURCES=/a/-mx.c";
+                        -I/a/b -mthumb OPT=-O2 told:lto=on told:heap=heap_5 thread= workload=-O3 SOURCES=/a/-mx.c";
         std::fs::write(folder.path().join("obj/settings"), settings).expect("written");
         let common = ["-mthumb", "-mcpu=cortex-m0plus", "-DX=1", "-O2"];
         let (flags, settings) = c_flags(folder.path(), "thread");
@@ -565,26 +571,31 @@ mod tests {
             (flags.as_slice(), settings["opt"].to_string()),
             (&common.map(Into::into)[..], "2".into())
         );
+        assert_eq!(settings["lto"], Setting::Switch(true));
+        assert_eq!(settings["heap"], Setting::Text("heap_5".into()));
         let (flags, settings) = c_flags(folder.path(), "workload");
         assert_eq!(flags[4], "-O3 (workload.c)");
         assert_eq!(settings["opt"].to_string(), "2, 3 in workload.c");
 
         let manifest = "[profile.release]\nopt-level = \"s\"\nlto = true\n[profile.release.package.x]\nopt-level = 3\n";
         std::fs::write(folder.path().join("Cargo.toml"), manifest).expect("written");
-        let (flags, settings) = rustc_flags(folder.path(), &Switched::default());
+        let (flags, settings) = rustc_flags(folder.path(), &[]);
         assert_eq!(flags, ["lto=true", "opt-level=s"]);
         assert_eq!(settings["overflow_checks"], Setting::Switch(false));
+        assert_eq!(settings["lto"], Setting::Switch(true));
         let kernel = "id = 'k'\nname = 'K'\nversion = '1'\nlicense = 'MIT'\nsource = 's'\n\
                       language = 'Rust'\nbuild = 'cargo'\npackage = 'k'\nimages = []\n\
                       cores = ['cortex-m3']\n[switches]\nopt = ['s', '3']\n\
-                      overflow_checks = [false, true]\n";
+                      overflow_checks = [false, true]\nlto = [true, false]\n";
         let kernel = crate::Manifest::from_toml(kernel).expect("good");
-        let variant: crate::Variant = "default+opt=3+overflow_checks=on".parse().expect("good");
+        let variant: crate::Variant =
+            "documented+opt=3+overflow_checks=on+lto=off".parse().expect("good");
         let switched = variant.of(&kernel, "cortex-m3").expect("possible");
-        let (flags, settings) = rustc_flags(folder.path(), &switched);
-        assert_eq!(flags, ["lto=true", "opt-level=3", "overflow-checks=true"]);
+        let (flags, settings) = rustc_flags(folder.path(), &switched.cargo_profile(&kernel));
+        assert_eq!(flags, ["codegen-units=16", "lto=false", "opt-level=3", "overflow-checks=true"]);
         assert_eq!(settings["overflow_checks"], Setting::Switch(true));
         assert_eq!(settings["opt"], Setting::Text("3".into()));
+        assert_eq!(settings["lto"], Setting::Switch(false));
     }
 
     #[test]

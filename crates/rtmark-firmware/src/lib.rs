@@ -28,11 +28,12 @@ pub use builder::{
 };
 pub use layout::Layouts;
 pub use manifest::{BuildSystem, Choice, Language, Manifest, NotApplicable};
+pub use rtmark_model::DEFAULT_PROFILE;
 pub use select::{Executable, NoExecutable, SelectError, select, select_in_elf, select_word};
 pub use target::{Console, Counter, Probes, Region, Target};
 pub use tools::{MissingTool, Tool, debian_packages, rust_target};
 pub use tree::{Kernel, OWN_VARIABLE, TREE_VARIABLE, Tree};
-pub use variant::{DEFAULT_PROFILE, PROFILES, Switched, Variant, VariantError, chosen};
+pub use variant::{PROFILES, Switched, Variant, VariantError, chosen, successor};
 
 /// Why there is no firmware.
 #[derive(Debug, thiserror::Error)]

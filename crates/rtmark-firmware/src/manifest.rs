@@ -6,6 +6,8 @@ use rtmark_model::{Backend, KernelId, Pattern, ScenarioId, Setting, Settings, se
 use rtmark_sim::Soc;
 use serde::Deserialize;
 
+use crate::PROFILES;
+
 /// The language that a kernel and its firmware are written in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 pub enum Language {
@@ -82,12 +84,19 @@ pub struct Manifest {
     /// Why it does not support some other cores.
     #[serde(default)]
     pub unsupported: BTreeMap<String, String>,
-    /// What its profiles change of its default settings; those that change nothing need no entry.
+    /// Profiles of its own: what they change of what is documented.
     #[serde(default)]
     pub profiles: BTreeMap<String, Settings>,
     /// The settings that a build can choose.
     #[serde(default)]
     pub switches: BTreeMap<String, Choice>,
+    /// Where the first value of each of them stands: in which template or example of the
+    /// kernel's own, in its words.
+    #[serde(default)]
+    pub documented: BTreeMap<String, String>,
+    /// What its build system can choose where `switches` says nothing.
+    #[serde(skip)]
+    by_build: BTreeMap<String, Vec<Setting>>,
     /// What neither image nor build can tell of its settings.
     #[serde(default)]
     pub settings: Settings,
@@ -132,6 +141,17 @@ impl Choice {
     }
 }
 
+/// What `firmware/c/image.mk` and Cargo's release profile offer, whatever kernel it is. What they
+/// come to when nobody chooses, its own makefile or `Cargo.toml` says.
+fn by_build(build: BuildSystem) -> BTreeMap<String, Vec<Setting>> {
+    let levels = ["s", "2", "3"].map(|level| Setting::Text(level.into())).to_vec();
+    let switch = || vec![Setting::Switch(true), Setting::Switch(false)];
+    let both = [("opt", levels), ("lto", switch())];
+    let rust = [("overflow_checks", switch()), ("debug_assertions", switch())];
+    let rust = rust.into_iter().filter(|_| build == BuildSystem::Cargo);
+    both.into_iter().chain(rust).map(|(id, values)| (id.to_owned(), values)).collect()
+}
+
 impl Manifest {
     /// The most urgent priority at which an interrupt may call the kernel, as the byte that
     /// priority registers hold.
@@ -147,7 +167,7 @@ impl Manifest {
     /// When the text is not TOML, has an unknown key, lacks one, or cannot be;
     /// the message shows the line.
     pub fn from_toml(text: &str) -> Result<Self, String> {
-        let manifest: Self = toml::from_str(text).map_err(|error| error.to_string())?;
+        let mut manifest: Self = toml::from_str(text).map_err(|error| error.to_string())?;
         if manifest.build == BuildSystem::Cargo && manifest.package.is_none() {
             return Err("build = \"cargo\" needs the key `package`".into());
         }
@@ -164,7 +184,14 @@ impl Manifest {
                 return Err(format!("the setting {id} has no value to choose"));
             }
         }
+        if let Some(id) = manifest.documented.keys().find(|id| !manifest.switches.contains_key(*id))
+        {
+            return Err(format!("`documented` has {id}, which `switches` does not offer"));
+        }
         for (profile, settings) in &manifest.profiles {
+            if PROFILES.contains(&profile.as_str()) {
+                return Err(format!("profile {profile} is the same for all kernels"));
+            }
             for (id, value) in settings {
                 if !manifest.switches.get(id).is_some_and(|c| c.values().contains(value)) {
                     return Err(format!(
@@ -173,6 +200,8 @@ impl Manifest {
                 }
             }
         }
+        manifest.by_build = by_build(manifest.build);
+        manifest.by_build.retain(|id, _| !manifest.switches.contains_key(id));
         Ok(manifest)
     }
 
@@ -181,8 +210,11 @@ impl Manifest {
     /// # Errors
     /// When there is nothing to choose, in one sentence.
     pub fn values(&self, id: &str, core: &str) -> Result<&[Setting], String> {
+        let by_build = || self.by_build.get(id).map(Vec::as_slice);
         match self.switches.get(id) {
-            None => Err(format!("{} has no setting {id} to choose.", self.name)),
+            None => {
+                by_build().ok_or_else(|| format!("{} has no setting {id} to choose.", self.name))
+            }
             Some(Choice::Somewhere { cores, reason, .. })
                 if !cores.iter().any(|known| known == core) =>
             {
@@ -192,7 +224,7 @@ impl Manifest {
         }
     }
 
-    /// The value that a setting has when nobody chooses another.
+    /// The value that a setting has when nobody chooses another, where `switches` says it.
     pub fn default_of(&self, id: &str) -> Option<&Setting> {
         self.switches.get(id)?.values().first()
     }
@@ -292,6 +324,8 @@ reason = "It never sleeps there."
         let switches = |text: &str| refusal("[settings]", &format!("{text}\n[settings]"));
         assert!(switches("[switches]\nspeed = [1]").contains("`speed`"));
         assert!(switches("[switches]\nopt = []").contains("no value"));
-        assert!(switches("[profiles.lean]\ntrace = true").contains("`switches` does not offer"));
+        assert!(switches("[profiles.ours]\ntrace = true").contains("`switches` does not offer"));
+        assert!(switches("[profiles.product]\n").contains("same for all kernels"));
+        assert!(switches("[documented]\nopt = 'x'").contains("`switches` does not offer"));
     }
 }

@@ -45,7 +45,8 @@ pub use series::{
     Series, Setting, Spread, Tier, TimingBasis, Unpaired,
 };
 pub use settings::{
-    Difference, Form, SETTINGS, SettingInfo, Settings, Weight, Without, differences, setting_info,
+    DEFAULT_PROFILE, Difference, Form, SETTINGS, SettingInfo, Settings, Weight, Without,
+    differences, setting_info,
 };
 pub use span::{Expected, Overhead, Span};
 pub use summarised::{Bin, Flag, FlagKind, LogSource, Near, Percentile, Statistic, Summarised};

@@ -9,7 +9,7 @@ use crate::matrix::{Block, blocks, grouped, short_time};
 use crate::notes::{Notes, one_line, remarks, rests_on, summary, without_figures};
 use crate::report::label;
 use crate::table::{aside, multiple, spread_of};
-use crate::unequal::unequal;
+use crate::unequal::{built, unequal};
 
 /// Text from outside, as plain text of a table's cell.
 pub fn escaped(text: &str) -> String {
@@ -107,7 +107,7 @@ fn whole(block: &Block<'_>, cells: Cells) -> String {
     let basis = block.basis.map_or("nothing measured", |basis| basis.name());
     let profile = block
         .profile()
-        .map(|profile| format!("profile {}, ", escaped(profile)))
+        .map(|profile| format!("profile {}{}, ", escaped(profile), escaped(&built(block))))
         .unwrap_or_default();
     let rests_on = block.any_series().and_then(|series| rests_on(&series.provenance));
     let rests_on = rests_on.map(|basis| format!("; {basis}")).unwrap_or_default();

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use rtmark_model::{Answer, Catalogue};
+use rtmark_model::{Answer, Catalogue, DEFAULT_PROFILE};
 use serde::Serialize;
 
 use crate::beside::Beside;
@@ -118,7 +118,7 @@ impl<'a> Report<'a> {
 pub fn label(block: &Block<'_>) -> String {
     let mut label = crate::notes::one_line(block.soc);
     let profile = crate::notes::one_line(block.profile().unwrap_or_default());
-    if profile != "default" {
+    if profile != DEFAULT_PROFILE {
         let _ = write!(label, ", profile {profile}");
     }
     if block.backend != rtmark_model::Backend::Sim {

@@ -9,7 +9,7 @@ use rtmark_model::{Answer, Basis, KernelId, Overhead, Series};
 use crate::growth;
 use crate::matrix::{Block, Column, FLOOR, Figures, blocks, grouped, short_count, short_time};
 use crate::notes::{Notes, one_line, remarks, rests_on, summary, without_figures};
-use crate::unequal::unequal;
+use crate::unequal::{built, unequal};
 
 const HEADING: Style = Style::new().bold();
 const ASIDE: Style = Style::new().dimmed();
@@ -148,7 +148,9 @@ fn title(block: &Block<'_>, layout: Layout) -> String {
     if let Some(series) = block.any_series() {
         parts.push(format!("{} at {}", one_line(&series.provenance.core), series.clock));
     }
-    parts.extend(block.profile().map(|profile| format!("profile {}", one_line(profile))));
+    parts.extend(
+        block.profile().map(|profile| format!("profile {}{}", one_line(profile), built(block))),
+    );
     let provenance = block.any_series().map(|series| &series.provenance);
     let board = provenance.and_then(|p| p.board.as_ref());
     parts.push(match (provenance.and_then(|p| p.timing_model.as_deref()), board) {

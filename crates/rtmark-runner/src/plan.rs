@@ -1,7 +1,7 @@
 //! What is to be measured: kernels × variants × scenarios × platforms, resolved before
 //! anything runs.
 
-use rtmark_firmware::{Kernel, PROFILES, Switched, Variant};
+use rtmark_firmware::{Kernel, PROFILES, Switched, Variant, successor};
 use rtmark_model::{Basis, Catalogue, Key, Pattern, Scenario, Victim};
 
 use crate::described::nearest;
@@ -124,7 +124,7 @@ fn possible(
     let own = || kernels.iter().flat_map(|kernel| kernel.manifest.profiles.keys());
     let profiles = || PROFILES.into_iter().chain(own().map(String::as_str));
     if !profiles().any(|known| known == profile) {
-        let near = nearest(profile, profiles()).map(str::to_owned);
+        let near = successor(profile).or_else(|| nearest(profile, profiles())).map(str::to_owned);
         let pattern = profile.escape_debug().to_string();
         return Err(NothingSelected { what: "profile", pattern, near });
     }

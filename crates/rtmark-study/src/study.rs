@@ -90,7 +90,7 @@ pub struct Run {
 }
 
 fn default_profile() -> String {
-    "default".to_owned()
+    rtmark_model::DEFAULT_PROFILE.to_owned()
 }
 
 /// Where a run is made, and what is counted there.

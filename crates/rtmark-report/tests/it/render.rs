@@ -14,7 +14,7 @@ fn key(kernel: &str, scenario: &str) -> Key {
         soc: "stm32c031".into(),
         kernel: kernel.parse().expect("good"),
         version: if kernel == "floor" { "1" } else { "11.2.0" }.into(),
-        profile: "default".into(),
+        profile: "product".into(),
         scenario: scenario.parse().expect("good"),
         backend: Backend::Sim,
     }
@@ -110,7 +110,7 @@ fn the_table_reads_as_promised() {
     let styled = rtmark_report::table(&answers(), 100);
     let text = plain(&styled);
     assert!(
-        text.starts_with("stm32c031 \u{b7} cortex-m0plus at 48 MHz \u{b7} profile default"),
+        text.starts_with("stm32c031 \u{b7} cortex-m0plus at 48 MHz \u{b7} profile product"),
         "{text}"
     );
     // Headings are folded.

@@ -92,10 +92,10 @@ pub struct Arguments {
 /// How firmware is to be built.
 #[derive(Debug, Args)]
 pub struct Variants {
-    /// Sets of build settings, side by side where there are several: `default` as the kernel's own
-    /// documents have it, `lean` without checks, `safe` with them; single settings may follow,
-    /// as in `lean+opt=3`
-    /// [default: default]
+    /// Sets of build settings, side by side where there are several: `product` as a release ships,
+    /// optimised and without checks; `documented` as the kernel's own examples set them; `checked`
+    /// with asserts and stack checks; single settings may follow, as in `product+lto=off`
+    /// [default: product]
     #[arg(long, value_name = "PROFILE", num_args = 1..)]
     profile: Vec<Variant>,
     /// Optimisation of every profile: s for size, 2 or 3 for speed
