@@ -45,6 +45,6 @@ pub use series::{
 pub use settings::{
     Difference, Form, SETTINGS, SettingInfo, Settings, Weight, Without, differences, setting_info,
 };
-pub use span::{Expected, Overhead, Span};
+pub use span::{Counted, Expected, Overhead, Span};
 pub use summarised::{Bin, Flag, FlagKind, LogSource, Near, Percentile, Statistic, Summarised};
 pub use text::visible;

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use rtmark_model::{
-    Answer, Backend, Basis, Compiler, Disturbance, Exact, Expected, Failure, FailureKind, Firmware,
-    Key, LogSource, MaskRegister, Masked, Overhead, Place, Provenance, Readings, Samples, Series,
-    Span, Suite, Summarised, Tier, TimingBasis, Unpaired,
+    Answer, Backend, Basis, Compiler, Counted, Disturbance, Exact, Expected, Failure, FailureKind,
+    Firmware, Key, LogSource, MaskRegister, Masked, Overhead, Place, Provenance, Readings, Samples,
+    Series, Span, Suite, Summarised, Tier, TimingBasis, Unpaired,
 };
 use rtmark_units::Hertz;
 
@@ -32,6 +32,7 @@ fn series(kernel: &str, scenario: &str, values: &[u64]) -> Series {
         span: Span {
             from: "a".into(),
             to: "b".into(),
+            counted: Counted::All,
             switches: 1,
             overhead: Overhead::None,
             ticks: Expected::Exactly(0),
