@@ -174,6 +174,7 @@ const BUILTIN: &[(&str, &str)] = builtin![
     "workload.toml",
     "boot.toml",
     "priority.toml",
+    "duty.toml",
     "growth.toml",
 ];
 
