@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* From reset to the first task, with the idle task and the timer task that the kernel creates. */
+/* From reset to the first task of the application. The kernel creates an idle task and a timer task;
+ * the latter has the highest priority, and runs before it until it waits. */
 #include "bench.h"
 
 /* What startup code has to bring about before anything runs. */

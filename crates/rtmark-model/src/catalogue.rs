@@ -175,6 +175,7 @@ const BUILTIN: &[(&str, &str)] = builtin![
     "boot.toml",
     "priority.toml",
     "duty.toml",
+    "storm.toml",
     "growth.toml",
 ];
 

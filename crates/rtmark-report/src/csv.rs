@@ -45,6 +45,7 @@ pub const COLUMNS: &[&str] = &[
     "emptied_max",
     "curve",
     "n",
+    "p99_9",
 ];
 
 /// Renders answers as comma-separated values (RFC 4180) with a line of names.
@@ -115,6 +116,7 @@ pub fn csv(answers: &[Answer]) -> Result<String, ::csv::Error> {
             text(emptied.map(|e| e.largest())),
             text(point.as_ref().map(|(curve, _)| curve)),
             text(point.as_ref().map(|(_, n)| n)),
+            text(steady.and_then(|s| s.p99_9)),
         ])?;
     }
     let bytes = writer.into_inner().map_err(::csv::IntoInnerError::into_error)?;

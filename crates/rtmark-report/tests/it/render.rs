@@ -419,5 +419,5 @@ fn curves_are_in_every_form() {
     assert!(!markdown.contains("| scenario |"), "no other rows: {markdown}");
 
     let csv = rtmark_report::csv(&answers).expect("rendered");
-    assert!(csv.lines().nth(3).expect("a line").ends_with(",growth.tick.delayed,4"), "{csv}");
+    assert!(csv.lines().nth(3).expect("a line").ends_with(",growth.tick.delayed,4,"), "{csv}");
 }
