@@ -69,15 +69,17 @@
  * | 5    | RTMARK_SCENARIO        | the index that selects the scenario          |
  * | 6    | RTMARK_SETTING         | the value that the setting was compiled with |
  * | 7    | RTMARK_END_AT_SLEEP    | zero                                         |
+ * | 8    | RTMARK_BEGIN_AT_RESET  | zero                                         |
  *
  * ## Where nobody watches
  *
  * On a board no simulator looks on. Compiled with RTMARK_CLOCKED defined as 1, and linked
  * with rtmark_clock.c, the same probes are calls that read a counter; rtmark_clock.h tells
  * more. The address of such a record is that after the call. Spans that begin when an
- * exception becomes pending, or end when its handler has returned or when the core falls
- * asleep, have no instruction that could be a call, and cannot be measured that way. RTMARK_..._AT_ENTRY needs the
- * compiler's assembly language to pass through entry_probes.awk.
+ * exception becomes pending or with the reset, or end when its handler has returned or when
+ * the core falls asleep, have no instruction that could be a call, and cannot be measured that
+ * way. RTMARK_..._AT_ENTRY needs the compiler's assembly language to pass through
+ * entry_probes.awk.
  */
 #ifndef RTMARK_PROBE_H
 #define RTMARK_PROBE_H
@@ -130,6 +132,11 @@
  * a handler with SLEEPONEXIT. For file scope.
  */
 #define RTMARK_END_AT_SLEEP(id) __asm__("rtmark_record 7, 0, \"" id "\"")
+
+/**
+ * A span begins with the reset: in cycle 0 of a run. For file scope.
+ */
+#define RTMARK_BEGIN_AT_RESET(id) __asm__("rtmark_record 8, 0, \"" id "\"")
 
 /**
  * Declares a scenario that one image holds beside others, and the

@@ -1,6 +1,8 @@
 //! What the rows of other suites time, as far as it is known: the data of `spans.toml`.
 
-use rtmark_model::{Catalogue, Expected, Near, Overhead, Pattern, ScenarioId, Span, Suite};
+use rtmark_model::{
+    Catalogue, Counted, Expected, Near, Overhead, Pattern, ScenarioId, Span, Suite,
+};
 use serde::Deserialize;
 
 /// The file with what is known.
@@ -126,6 +128,7 @@ impl Spans {
             span: Span {
                 from: told(entry.map(|entry| entry.from.as_str()), "beginning"),
                 to: told(entry.map(|entry| entry.to.as_str()), "end"),
+                counted: Counted::All,
                 switches: entry.map_or(0, |entry| entry.switches),
                 overhead,
                 ticks: Expected::Any,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use crate::id::IdError;
-use crate::span::Expected;
+use crate::span::{Counted, Expected};
 use crate::{EqualRow, Overhead, ScenarioId, Span, Suite, Victim};
 
 /// One scenario's meaning.
@@ -135,6 +135,8 @@ struct Entry {
     answers: String,
     from: String,
     to: String,
+    #[serde(default)]
+    counted: Counted,
     switches: u32,
     #[serde(default = "no_overhead")]
     overhead: Overhead,
@@ -188,6 +190,10 @@ const BUILTIN: &[(&str, &str)] = builtin![
     "heap.toml",
     "tm.toml",
     "workload.toml",
+    "boot.toml",
+    "priority.toml",
+    "duty.toml",
+    "storm.toml",
     "growth.toml",
 ];
 
@@ -250,6 +256,7 @@ impl Catalogue {
             span: Span {
                 from: entry.from,
                 to: entry.to,
+                counted: entry.counted,
                 switches: entry.switches,
                 overhead: entry.overhead,
                 ticks: entry.ticks,

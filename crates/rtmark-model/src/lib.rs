@@ -48,6 +48,6 @@ pub use settings::{
     DEFAULT_PROFILE, Difference, Form, SETTINGS, SettingInfo, Settings, Weight, Without,
     differences, setting_info,
 };
-pub use span::{Expected, Overhead, Span};
+pub use span::{Counted, Expected, Overhead, Span};
 pub use summarised::{Bin, Flag, FlagKind, LogSource, Near, Percentile, Statistic, Summarised};
 pub use text::visible;

@@ -299,6 +299,9 @@ pub struct Summary {
     pub p90: u64,
     /// 99 % are no longer than this.
     pub p99: u64,
+    /// 99.9 % are no longer than this; where there are so many samples that one exceeds it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p99_9: Option<u64>,
     /// The largest.
     pub max: u64,
     /// The arithmetic mean.
@@ -324,8 +327,8 @@ impl Summary {
         let (&min, _) = values.first_key_value()?;
         let (&max, _) = values.last_key_value()?;
         let count: u64 = values.values().sum();
-        let percentile = |percent: u64| {
-            let rank = (u128::from(count) * u128::from(percent)).div_ceil(100);
+        let percentile = |per_mille: u64| {
+            let rank = (u128::from(count) * u128::from(per_mille)).div_ceil(1000);
             let mut seen = 0;
             for (&value, &times) in values {
                 seen += u128::from(times);
@@ -343,9 +346,10 @@ impl Summary {
         Some(Self {
             count,
             min,
-            p50: percentile(50),
-            p90: percentile(90),
-            p99: percentile(99),
+            p50: percentile(500),
+            p90: percentile(900),
+            p99: percentile(990),
+            p99_9: (count >= 1000).then(|| percentile(999)),
             max,
             mean: min as f64 + mean_offset,
             sigma: variance.sqrt(),
@@ -412,6 +416,24 @@ mod tests {
         assert_eq!(mixed(&[(7, 10), (10, 10)]).modes().len(), 2);
         assert!(mixed(&[(7, 4), (20, 4)]).modes().is_empty(), "too few to tell");
         assert!(Samples::new().modes().is_empty());
+    }
+
+    #[test]
+    fn one_of_a_thousand_exceeds_the_last_percentile() {
+        let steady = |count: u64| {
+            let values: Vec<_> = (0..=count).map(|value| (value, Disturbance::NONE)).collect();
+            samples(&values).statistics().and_then(|s| s.steady).expect("steady ones")
+        };
+        assert_eq!(steady(999).p99_9, None);
+        assert_eq!(steady(1000).p99_9, Some(999));
+        assert_eq!(
+            (steady(2000).p99, steady(2000).p99_9, steady(2000).max),
+            (1980, Some(1998), 2000)
+        );
+        // What was written before is still read.
+        let json = serde_json::to_string(&steady(999)).expect("serialises");
+        assert!(!json.contains("p99_9"), "{json}");
+        assert_eq!(serde_json::from_str::<Summary>(&json).expect("reads back"), steady(999));
     }
 
     #[test]

@@ -54,6 +54,7 @@ pub const COLUMNS: &[&str] = &[
     "placed_max",
     "layout",
     "instructions",
+    "p99_9",
 ];
 
 /// Renders answers as comma-separated values (RFC 4180) with a line of names.
@@ -135,6 +136,7 @@ pub fn csv(answers: &[Answer]) -> Result<String, ::csv::Error> {
             text(figures.as_ref().and_then(|f| f.spread).map(|spread| spread.max)),
             text(firmware.map(|f| f.layout)),
             text(executed.and_then(|e| e.0.statistics()).map(|s| s.typical())),
+            text(steady.and_then(|s| s.p99_9)),
         ])?;
     }
     let bytes = writer.into_inner().map_err(::csv::IntoInnerError::into_error)?;

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, HashMap};
 use rtmark_firmware::probes::{Kind, Record};
 use rtmark_firmware::select;
 use rtmark_model::{
-    Basis, Exact, Executed, Failure, FailureKind, HeldInterval, Samples, Scenario, ScenarioId,
-    Unpaired, visible,
+    Basis, Counted, Exact, Executed, Failure, FailureKind, HeldInterval, Samples, Scenario,
+    ScenarioId, Unpaired, visible,
 };
 use rtmark_sim::{Bound, Hit, Image, Machine, MaskedInterval, Soc, Taken, Watch, WatchId};
 use rtmark_units::Cycles;
@@ -103,6 +103,7 @@ impl<'a> Watching<'a> {
         manner: Manner,
     ) -> Option<Self> {
         let mut edges = HashMap::new();
+        let mut at_reset = false;
         for record in records.iter().filter(|record| record.scenario == *scenario.in_firmware()) {
             let (watch, edge) = match record.kind {
                 Kind::Begin(address) => (Watch::Execute(address), Edge::Begin),
@@ -110,6 +111,10 @@ impl<'a> Watching<'a> {
                 Kind::BeginAtPend(exception) => (Watch::Pend(exception), Edge::Begin),
                 Kind::EndAtReturn(exception) => (Watch::Return(exception), Edge::End),
                 Kind::EndAtSleep => (Watch::Sleep, Edge::End),
+                Kind::BeginAtReset => {
+                    at_reset = true;
+                    continue;
+                }
                 Kind::Scenario(_) => continue,
             };
             let watch = machine.watch(watch);
@@ -119,15 +124,20 @@ impl<'a> Watching<'a> {
             edges.insert(watch, edge);
         }
         let has = |edge| edges.values().any(|known| *known == edge);
-        (has(Edge::Begin) && has(Edge::End)).then(|| Self {
+        let both = (at_reset || has(Edge::Begin)) && has(Edge::End);
+        let mut pairing = Pairing::default();
+        if at_reset {
+            pairing.hit(&scenario.span, Edge::Begin, Moment::RESET);
+        }
+        both.then(|| Self {
             scenario,
             basis: manner.basis,
             edges,
-            pairing: Pairing::default(),
+            pairing,
             spans: (manner.notes == Notes::Spans).then(Vec::new),
             console: Vec::new(),
             bound: Bound::of(machine.soc()),
-            began: None,
+            began: at_reset.then(|| Taken::from(&*machine)),
             impossible: None,
         })
     }
@@ -153,8 +163,12 @@ impl<'a> Watching<'a> {
             let Some(&edge) = self.edges.get(&hit.watch) else { continue };
             let count = match self.basis {
                 Basis::Instructions => hit.instructions.0,
-                Basis::Cycles | Basis::Ns => hit.cycle.0,
+                Basis::Cycles | Basis::Ns => match self.scenario.span.counted {
+                    Counted::All => hit.cycle.0,
+                    Counted::Awake => hit.cycle.0.saturating_sub(hit.besides.asleep.0),
+                },
             };
+            let opened = self.began.map(|began| began.cycles);
             self.check(edge, &hit);
             let at = Moment {
                 count,
@@ -163,8 +177,8 @@ impl<'a> Watching<'a> {
                 interrupts: hit.interrupts,
             };
             let began = self.pairing.hit(&self.scenario.span, edge, at);
-            if let (Some(began), Some(spans)) = (began, &mut self.spans) {
-                spans.push((Cycles(began.count), hit.cycle));
+            if let (Some(_), Some(opened), Some(spans)) = (began, opened, &mut self.spans) {
+                spans.push((opened, hit.cycle));
             }
         }
         let printed = machine.take_console();

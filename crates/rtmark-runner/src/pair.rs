@@ -24,6 +24,11 @@ pub struct Moment {
     pub interrupts: u64,
 }
 
+impl Moment {
+    /// Before the first instruction.
+    pub const RESET: Self = Self { count: 0, instructions: 0, ticks: 0, interrupts: 0 };
+}
+
 /// Pairs each begin with the next end. A begin while a span is open starts the
 /// span anew, an end while none is open is passed over; both are counted.
 #[derive(Clone, Debug, Default)]
@@ -89,12 +94,13 @@ impl Pairing {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rtmark_model::{Expected, Overhead};
+    use rtmark_model::{Counted, Expected, Overhead};
 
     fn span(ticks: u32) -> Span {
         Span {
             from: String::new(),
             to: String::new(),
+            counted: Counted::All,
             switches: 0,
             overhead: Overhead::None,
             ticks: Expected::Exactly(ticks),

@@ -8,8 +8,8 @@ use rtmark_board::Heard;
 use rtmark_firmware::Builder;
 use rtmark_firmware::probes::index_of;
 use rtmark_model::{
-    Answer, Basis, Board, Failure, FailureKind, Firmware, Key, Overhead, Provenance, Readings,
-    Sampled, Scenario, Series,
+    Answer, Basis, Board, Counted, Failure, FailureKind, Firmware, Key, Overhead, Provenance,
+    Readings, Sampled, Scenario, Series,
 };
 use rtmark_observe::{Lines, Map, SpanCost, StackUse};
 use rtmark_sim::Soc;
@@ -61,9 +61,13 @@ impl Task<'_> {
 }
 
 /// Why a clock in the firmware has no answer to a scenario.
-const NO_CLOCK: &str = "Its span begins or ends where an exception becomes pending or has \
-                        returned, or, in Rust, at a function's entry: no instruction stands there \
+const NO_CLOCK: &str = "Its span begins or ends with the reset, or where an exception becomes \
+                        pending or has returned, or, in Rust, at a function's entry: no instruction stands there \
                         that could read a counter.";
+
+/// Why a clock in the firmware has none to what counts cycles awake.
+const NO_SLEEP: &str = "It counts the cycles in which the core is awake: a counter that runs on \
+                        while the core sleeps cannot tell them.";
 
 /// The line tables of images, by their SHA-256: each is read when it is first asked for.
 type LineTables<'a> = BTreeMap<&'a str, Option<Lines<'a>>>;
@@ -386,6 +390,11 @@ impl Suite {
                 if !can_be_clocked(&image.records, scenario.in_firmware()) =>
             {
                 Ask::Said(NO_CLOCK.to_owned())
+            }
+            (None, Some(_), Some(Ok(Ready { program: Program::Clocked(_), .. })))
+                if scenario.span.counted == Counted::Awake =>
+            {
+                Ask::Said(NO_SLEEP.to_owned())
             }
             (None, Some(index), Some(Ok(ready))) => {
                 let clock = u64::from(unit.platform.clock().0);

@@ -234,12 +234,14 @@ fn rows_of_what_is_held_back_are_the_longest_that_a_search_finds() {
     for (kernel, soc) in [("freertos", "stm32f405"), ("rtic", "stm32c031")] {
         let Load { machine, image, priority, .. } = load(kernel, soc);
         let records = probes::parse(image.section(SECTION).expect("probes")).expect("good");
-        let at = |wanted: fn(&Kind) -> Option<u32>| {
-            records.iter().find_map(|record| wanted(&record.kind)).expect("a probe")
-        };
-        let begin = at(|kind| if let Kind::Begin(at) = kind { Some(*at) } else { None });
-        let end = at(|kind| if let Kind::End(at) = kind { Some(*at) } else { None });
-        let (begins, ends) = ([Watch::Execute(begin)], [Watch::Execute(end)]);
+        let (mut begins, mut ends) = (Vec::new(), Vec::new());
+        for record in &records {
+            match record.kind {
+                Kind::Begin(address) => begins.push(Watch::Execute(address)),
+                Kind::End(address) => ends.push(Watch::Execute(address)),
+                _ => {}
+            }
+        }
         let run = rtmark_worst::spans(&machine, &begins, &ends, Cycles(10_000_000));
         for (row, priority) in rows(kernel, soc).iter().zip([0, priority]) {
             let (found, _) = searched(&machine, priority, run.windows[0]);

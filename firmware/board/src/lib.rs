@@ -21,6 +21,8 @@ pub mod load;
 pub mod prime;
 #[cfg(target_arch = "riscv32")]
 mod riscv;
+#[cfg(cortex_m)]
+pub mod rounds;
 pub mod soc;
 pub mod tm;
 

@@ -37,6 +37,7 @@ pub struct Cell {
     min: String,
     p90: String,
     p99: String,
+    p99_9: String,
     max: String,
     sigma: String,
     hit: String,
@@ -101,6 +102,7 @@ impl Cell {
             min: of(|s| s.min),
             p90: of(|s| s.p90),
             p99: of(|s| s.p99),
+            p99_9: steady.and_then(|s| s.p99_9).map(grouped).unwrap_or_default(),
             max: of(|s| s.max),
             sigma: steady.map(|s| format!("{:.1}", s.sigma)).unwrap_or_default(),
             hit: statistics

@@ -135,7 +135,8 @@ impl Subject {
                 }
                 Kind::EndAtReturn(exception) => ends.push(Watch::Return(exception)),
                 Kind::EndAtSleep => ends.push(Watch::Sleep),
-                Kind::Scenario(_) => {}
+                // Nothing can be injected before the first instruction.
+                Kind::Scenario(_) | Kind::BeginAtReset => {}
             }
         }
         let windows = match wish.window {
