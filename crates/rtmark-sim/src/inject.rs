@@ -351,7 +351,7 @@ impl Machine {
 
     /// The next cycle in which anything happens by itself.
     fn next_of_all(&self) -> u64 {
-        let next = self.system.systick.next_zero().unwrap_or(u64::MAX);
+        let next = self.system.systick.next_zero();
         let next = next.min(self.devices.next()).min(self.rtt.next());
         next.min(self.next_scheduled()).min(self.next_arrival())
     }

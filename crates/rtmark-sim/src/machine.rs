@@ -613,7 +613,7 @@ impl Machine {
     /// Falls asleep, now.
     pub(crate) fn fall_asleep(&mut self, sleep: Sleep) {
         self.sleeping = Some(sleep);
-        self.watches.asleep(self.counts());
+        self.note_now(Watch::Sleep);
     }
 
     #[inline(never)]
