@@ -35,6 +35,7 @@ mod plan;
 mod platform;
 pub mod recording;
 mod run;
+mod same;
 pub mod socs;
 mod suite;
 
@@ -50,4 +51,5 @@ pub use measure::{Measured, Probed, measure};
 pub use plan::{NothingSelected, Plan, SETTINGS, Selection, Unit};
 pub use platform::Platform;
 pub use run::{Ending, SLICE, Session};
+pub use same::CodeChange;
 pub use suite::{Explanation, Footprint, Suite};
