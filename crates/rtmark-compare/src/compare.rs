@@ -120,6 +120,10 @@ pub struct Pair {
     /// What else is to be known.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+    /// The functions that were changed and of which the spans execute something, where that was
+    /// looked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changed: Vec<String>,
     /// What caused it: the functions in which the time went, where that was looked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<String>,
@@ -134,6 +138,25 @@ impl Pair {
 }
 
 impl Pair {
+    /// Whether an exact figure differs, so that it is worth knowing what its spans execute.
+    pub fn differs(&self) -> bool {
+        let figures = !self.changes.is_empty() || !self.instructions.is_empty();
+        figures && matches!(self.verdict, Verdict::Moved | Verdict::Better | Verdict::Worse)
+    }
+
+    /// Decides by the code that the spans execute, which tells more than how many instructions
+    /// that is: `changed` names the functions of which the spans execute something and that are not
+    /// what they were. With none, whatever differs was moved: the same code may take another way
+    /// where addresses or the time of an interrupt decide it.
+    pub fn decide(&mut self, changed: Vec<String>) {
+        self.verdict = if changed.is_empty() {
+            Verdict::Moved
+        } else {
+            grown_or_shrunk(&self.changes, Some(&self.instructions))
+        };
+        self.changed = changed;
+    }
+
     /// Whether it became worse by failing, not by a figure.
     pub(crate) fn fails(&self) -> bool {
         let figures = self.changes.is_empty() && self.instructions.is_empty();
@@ -210,6 +233,7 @@ fn pair(before: &Answer, after: &Answer, across: &[Aspect]) -> Option<Pair> {
         estimate: None,
         differences: Vec::new(),
         notes: Vec::new(),
+        changed: Vec::new(),
         cause: None,
     };
     match (before, after) {
@@ -301,18 +325,16 @@ fn measured(pair: &mut Pair, before: &Series, after: &Series, across: &[Aspect])
 /// What became of an exact series. With other instructions it grew if either its figure or their
 /// number did: which of the two is the change and which the placement, nobody can tell.
 fn of_exact(changes: &[Change], instructions: Option<&[Change]>) -> Verdict {
-    let grown = |changes: &[Change]| changes.first().is_some_and(|change| change.by() > 0);
     match (changes, instructions) {
         ([], None | Some([])) => Verdict::Same,
         (_, Some([])) => Verdict::Moved,
-        (changes, instructions) => {
-            if grown(changes) || instructions.is_some_and(grown) {
-                Verdict::Worse
-            } else {
-                Verdict::Better
-            }
-        }
+        (changes, instructions) => grown_or_shrunk(changes, instructions),
     }
+}
+
+fn grown_or_shrunk(changes: &[Change], instructions: Option<&[Change]>) -> Verdict {
+    let grown = |changes: &[Change]| changes.first().is_some_and(|change| change.by() > 0);
+    if grown(changes) || instructions.is_some_and(grown) { Verdict::Worse } else { Verdict::Better }
 }
 
 impl Comparison {

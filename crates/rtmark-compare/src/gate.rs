@@ -124,6 +124,7 @@ fn limit(policy: &Policy, pair: &Pair, basis: Option<Basis>, change: &Change) ->
     let budget = policy.budget(&pair.key, change.measure);
     let counted = if basis == pair.basis { Counted::AsTheSeries } else { Counted::Otherwise };
     match (pair.verdict, budget) {
+        (Verdict::Moved, _) if counted == Counted::Otherwise => u64::MAX,
         (Verdict::Moved, budget) => budget.and_then(|b| b.at_most).unwrap_or(u64::MAX),
         (_, None) => change.before,
         (_, Some(budget)) => budget.limit(change.before, counted),

@@ -124,6 +124,24 @@ fn instructions_of_samples_that_something_hit_do_not_count() {
 }
 
 #[test]
+fn the_code_that_spans_execute_decides_over_the_number_of_its_instructions() {
+    // The same code took another way: by an address, or by when a tick came.
+    let mut pair = one(counted(100, 40), counted(103, 42));
+    assert!(pair.differs() && pair.verdict == Verdict::Worse);
+    pair.decide(Vec::new());
+    assert_eq!(pair.verdict, Verdict::Moved);
+    // Other instructions, and as many.
+    let mut pair = one(counted(100, 40), counted(103, 40));
+    assert!(pair.differs() && pair.verdict == Verdict::Moved);
+    pair.decide(vec!["f".to_owned()]);
+    assert_eq!(pair.verdict, Verdict::Worse);
+    let mut pair = one(counted(100, 40), counted(97, 40));
+    pair.decide(vec!["f".to_owned()]);
+    assert_eq!(pair.verdict, Verdict::Better);
+    assert!(!one(counted(100, 40), counted(100, 40)).differs());
+}
+
+#[test]
 fn a_gate_lets_pass_what_moved_and_refuses_what_changed() {
     let held = |before: Answer, after: Answer, text: &str| {
         gate(&compared(&[before], &[after]), &policy(text)).regressions

@@ -7,6 +7,7 @@
 //! This crate runs compilers and no firmware, and prints nothing.
 
 mod builder;
+pub mod code;
 mod generate;
 mod host;
 mod kept;

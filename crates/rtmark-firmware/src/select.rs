@@ -79,6 +79,12 @@ impl<'a> Executable<'a> {
     }
 }
 
+/// Where an executable has code, data and variables.
+pub(crate) fn memory(elf: &[u8]) -> Option<Vec<std::ops::Range<u64>>> {
+    let of = |segment: Segment| segment.address..segment.address.saturating_add(segment.in_memory);
+    Some(segments(elf)?.into_iter().map(of).filter(|range| !range.is_empty()).collect())
+}
+
 /// What an executable puts into memory: addresses and bytes.
 pub(crate) fn loaded(elf: &[u8]) -> Option<Vec<(u64, &[u8])>> {
     let of = |segment: Segment| {

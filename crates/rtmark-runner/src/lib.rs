@@ -36,6 +36,7 @@ mod plan;
 mod platform;
 pub mod recording;
 mod run;
+mod same;
 pub mod socs;
 mod suite;
 
@@ -51,4 +52,5 @@ pub use measure::{Measured, Probed, measure};
 pub use plan::{NothingSelected, Plan, SETTINGS, Selection, Unit};
 pub use platform::Platform;
 pub use run::{Ending, SLICE, Session};
+pub use same::CodeChange;
 pub use suite::{Explanation, Footprint, Suite};

@@ -74,6 +74,9 @@ fn told(pair: &Pair) -> String {
     }
     parts.extend(pair.differences.iter().map(ToString::to_string));
     parts.extend(pair.notes.iter().cloned());
+    if !pair.changed.is_empty() {
+        parts.push(format!("changed: {}", pair.changed.join(", ")));
+    }
     parts.extend(pair.cause.iter().map(|cause| format!("in {cause}")));
     if let Some(version) = &pair.version_before {
         parts.push(format!("version {version} \u{2192} {}", pair.key.version));

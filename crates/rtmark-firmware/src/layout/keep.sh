@@ -30,5 +30,6 @@ for word; do
 done >"$kept/arguments"
 pwd >"$kept/folder"
 printf '%s\n' "$linker" >"$kept/linker"
+printf '%s\n' "$COLLECT_GCC" >"$kept/compiler"
 printf '%s\n' "$COLLECT_GCC_OPTIONS" >"$kept/options"
 exec "$linker" "$@"

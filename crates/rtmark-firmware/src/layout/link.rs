@@ -49,6 +49,8 @@ pub(crate) struct LinkRecord {
     arguments: Vec<String>,
     folder: PathBuf,
     linker: PathBuf,
+    /// What GCC's link-time optimisation is told by the environment: the compiler, its options.
+    compiler: String,
     options: String,
 }
 
@@ -75,6 +77,7 @@ impl LinkRecord {
             arguments: text("arguments")?.lines().map(str::to_owned).collect(),
             folder: line("folder")?.into(),
             linker: line("linker")?.into(),
+            compiler: line("compiler")?,
             options: line("options")?,
         })
     }
@@ -117,7 +120,10 @@ impl LinkRecord {
         let mut command = Command::new(&self.linker);
         command.args(self.rewritten(script, to)).arg(format!("-Map={}", map.display()));
         if !self.options.is_empty() {
-            command.env("COLLECT_GCC_OPTIONS", &self.options);
+            // What link-time optimisation makes is kept, see `compiled`.
+            let kept = if self.options.contains("'-flto") { "'-save-temps' " } else { "" };
+            command.env("COLLECT_GCC_OPTIONS", format!("{kept}{}", self.options));
+            command.env("COLLECT_GCC", &self.compiler);
         }
         clean(&mut command).current_dir(&self.folder).stdin(Stdio::null());
         let output = command.output().map_err(at(&self.linker))?;
@@ -133,6 +139,28 @@ impl LinkRecord {
         let text = std::fs::read(&map).map_err(|source| no_image(kernel, &map, source))?;
         let _ = std::fs::remove_file(&map);
         Ok((elf, String::from_utf8_lossy(&text).into_owned()))
+    }
+
+    /// The same link of what link-time optimisation has made of the objects, by the map of the link
+    /// in which it did: nothing is compiled any more. Itself where nothing was.
+    pub fn compiled(self, map: &str) -> Self {
+        let optimised = |word: &String| word.ends_with(".o") && is_intermediate(Path::new(word));
+        let Some(first) = self.arguments.iter().position(optimised) else { return self };
+        let loaded = map.lines().filter_map(|line| line.strip_prefix("LOAD "));
+        let made = loaded
+            .filter(|file| file.ends_with(".o") && !self.arguments.iter().any(|word| word == file));
+        let mut words: Vec<String> = Vec::new();
+        let mut arguments = self.arguments.iter().enumerate();
+        while let Some((at, word)) = arguments.next() {
+            if at == first {
+                words.extend(made.clone().map(str::to_owned));
+            } else if word == "-plugin" {
+                arguments.next();
+            } else if !word.starts_with("-plugin-opt=") && !optimised(word) {
+                words.push(word.clone());
+            }
+        }
+        Self { arguments: words, options: String::new(), ..self }
     }
 
     /// The arguments with another result and, in place of the one that says where functions go,
@@ -162,13 +190,29 @@ impl LinkRecord {
     }
 }
 
+/// Whether an object holds what GCC's link-time optimisation starts from, and no code.
+fn is_intermediate(object: &Path) -> bool {
+    use object::{Object, ObjectSection};
+    let bytes = std::fs::read(object).unwrap_or_default();
+    object::File::parse(bytes.as_slice()).is_ok_and(|file| {
+        let is = |name: &str| name.starts_with(".gnu.lto_");
+        file.sections().any(|section| section.name().is_ok_and(is))
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn record(words: &str) -> LinkRecord {
         let arguments = words.split(' ').map(str::to_owned).collect();
-        LinkRecord { arguments, folder: "/x".into(), linker: "ld".into(), options: String::new() }
+        LinkRecord {
+            arguments,
+            folder: "/x".into(),
+            linker: "ld".into(),
+            compiler: String::new(),
+            options: String::new(),
+        }
     }
 
     #[test]

@@ -32,7 +32,9 @@ impl Section {
             None => {
                 let object = base(&self.file);
                 // What link-time optimisation makes is called otherwise each time.
-                let stays = object.chars().all(plain) && !object.contains("ltrans");
+                let stays = object.chars().all(plain)
+                    && !object.contains(".ltrans")
+                    && !object.ends_with(".lto.o");
                 stays.then(|| format!("*{object}({})", self.name))
             }
         }

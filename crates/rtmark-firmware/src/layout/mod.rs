@@ -124,11 +124,13 @@ struct Linking<'a> {
 }
 
 impl Linking<'_> {
-    fn all(&self, layouts: u32) -> Result<Option<Vec<BuiltImage>>, FirmwareError> {
+    fn all(mut self, layouts: u32) -> Result<Option<Vec<BuiltImage>>, FirmwareError> {
         let mut found: Vec<Option<BuiltImage>> = (1..layouts).map(|n| self.known(n)).collect();
         if found.iter().any(Option::is_none) {
             let Some(script) = self.record.script() else { return Ok(None) };
-            let sections = self.sections()?;
+            let map = self.map()?;
+            let sections = map::sections(&map);
+            self.record = self.record.compiled(&map);
             for (layout, found) in (1..layouts).zip(&mut found) {
                 if found.is_none() {
                     let Some(text) = script_of(&script, &sections, layout) else {
@@ -162,13 +164,13 @@ impl Linking<'_> {
         (origin == self.origin()).then(|| self.built(layout, elf))
     }
 
-    /// The sections with code, as the linker lists them when it does once more what it did.
-    fn sections(&self) -> Result<Vec<Section>, FirmwareError> {
-        let (elf, map) = self.record.link(self.kernel, self.target, None, &self.file(0, "elf"))?;
-        if loaded(&elf) == loaded(&self.image.elf) {
-            return Ok(map::sections(&map));
-        }
+    /// The map of layout 0, which the linker writes when it does once more what it did.
+    fn map(&self) -> Result<String, FirmwareError> {
         let path = self.file(0, "elf");
+        let (elf, map) = self.record.link(self.kernel, self.target, None, &path)?;
+        if loaded(&elf) == loaded(&self.image.elf) {
+            return Ok(map);
+        }
         let differs = "what was linked again differs from what was linked: remove the folder of \
                        this build";
         Err(no_image(self.kernel, &path, std::io::Error::other(differs)))
