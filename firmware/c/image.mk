@@ -70,10 +70,7 @@ ifeq ($(filter gcc clang,$(COMPILER)),)
 $(error compiler `$(COMPILER)` is unknown here; known are gcc and clang)
 endif
 
-ifneq ($(call set,LTO),)
-override LTO := $(call set,LTO)
-endif
-LTO := $(filter 1,$(LTO))
+override LTO := $(filter 1,$(or $(call set,LTO),$(LTO)))
 ifeq ($(LTO) $(COMPILER),1 clang)
 $(error no link-time optimisation by clang: what it makes for it, GCC's linker does not read)
 endif

@@ -39,6 +39,9 @@ const ASKED: &[(&str, &str, &str)] = &[
 /// Settings of Rust firmware that are keys of Cargo's release profile.
 const CARGO_PROFILE: [&str; 4] = ["opt", "lto", "overflow_checks", "debug_assertions"];
 
+/// Settings of Rust firmware that its target or its linker script decides.
+const NO_FEATURES: [&str; 2] = ["fpu", "code_in"];
+
 /// The compiler for whose link-time optimisation the linker has no reader.
 const NO_LTO: &str = "clang";
 
@@ -240,8 +243,11 @@ impl Switched {
             arguments.push(format!("profile.release.{key}={value}"));
         }
         // Features only add up: whoever takes one of them names all.
-        let by_feature: BTreeSet<&String> =
-            manifest.switches.keys().filter(|id| !CARGO_PROFILE.contains(&id.as_str())).collect();
+        let by_feature = |id: &&String| {
+            let id = id.as_str();
+            !CARGO_PROFILE.contains(&id) && !NO_FEATURES.contains(&id)
+        };
+        let by_feature: BTreeSet<&String> = manifest.switches.keys().filter(by_feature).collect();
         if self.0.keys().any(|id| by_feature.contains(id)) {
             let feature = |id: &&String| {
                 let value = self.0.get(*id).or_else(|| manifest.default_of(id))?;
