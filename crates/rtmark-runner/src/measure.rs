@@ -308,7 +308,10 @@ pub(crate) fn measure_noting(
         let taken = Taken::from(&session.machine);
         watching.bound.excess(&taken).map(|excess| format!("in the whole run {excess}"))
     });
-    let (hits, (samples, unpaired)) = (watching.pairing.hits(), watching.pairing.finish());
+    let (hits, (samples, mut unpaired)) = (watching.pairing.hits(), watching.pairing.finish());
+    if !scenario.restarts.exceeded_by(unpaired.restarted) {
+        unpaired.restarted = 0;
+    }
     let (console, spans) = (watching.console, watching.spans);
     let progress = progress(hits, samples.len());
     if let Some((kind, hint)) = cut_short(&ending) {
