@@ -154,7 +154,7 @@ const HYPERPERIOD: (u64, u64) = (72_000, 200);
 fn priorities_sleep_and_storms_obey_their_bounds() {
     let home = tempfile::tempdir().expect("a scratch folder");
     let groups = ["priority.*", "duty.*", "storm.*", "boot.*"];
-    let command = [&["run", "--format", "json", "--scenario"], &groups[..]].concat();
+    let command = [&["run", "--format", "json", "--scenario"][..], &groups].concat();
     let (json, _) = rtmark(home.path(), &command);
     let suite = Suite::of(&json);
     for (soc, kernel) in SOCS.iter().flat_map(|soc| KERNELS.map(|kernel| (*soc, kernel))) {
