@@ -19,6 +19,8 @@ pub struct Scenario {
     pub span: Span,
     /// Samples that a run must bring at least.
     pub samples: u64,
+    /// How often its span may begin anew before its end, where its begin is more frequent.
+    pub restarts: Expected,
     /// How long a run may take on the soc's own clock, in milliseconds.
     pub budget_ms: u64,
     /// Rows of other suites that have the same span.
@@ -145,6 +147,8 @@ struct Entry {
     #[serde(default = "none")]
     interrupts: Expected,
     samples: u64,
+    #[serde(default = "none")]
+    restarts: Expected,
     #[serde(default = "two_seconds")]
     budget_ms: u64,
     #[serde(default)]
@@ -263,6 +267,7 @@ impl Catalogue {
                 interrupts: entry.interrupts,
             },
             samples: entry.samples,
+            restarts: entry.restarts,
             budget_ms: entry.budget_ms,
             equal: entry.equal,
             point: None,

@@ -91,7 +91,8 @@ pub enum Expected {
 }
 
 impl Expected {
-    fn exceeded_by(self, seen: u64) -> bool {
+    /// Whether more came than belong.
+    pub fn exceeded_by(self, seen: u64) -> bool {
         match self {
             Self::Exactly(count) => seen > u64::from(count),
             Self::Any => false,

@@ -322,7 +322,10 @@ pub(crate) fn measure_noting(
     });
     let counts_others = manner.basis != Basis::Instructions;
     let executed = counts_others.then(|| Executed(watching.pairing.executed().clone()));
-    let (hits, (samples, unpaired)) = (watching.pairing.hits(), watching.pairing.finish());
+    let (hits, (samples, mut unpaired)) = (watching.pairing.hits(), watching.pairing.finish());
+    if !scenario.restarts.exceeded_by(unpaired.restarted) {
+        unpaired.restarted = 0;
+    }
     let (console, spans) = (watching.console, watching.spans);
     let progress = progress(hits, samples.len());
     if let Some((kind, hint)) = cut_short(&ending) {

@@ -141,6 +141,52 @@ fn figures_make_sense(suite: &Suite, scenarios: &rtmark_model::Catalogue) {
     }
 }
 
+/// What a round of the middle thread's work takes in `priority.inversion.*`: fifty times three cycles.
+const ROUND: u64 = 150;
+
+/// Cycles of the mixed load's hyperperiod, and how far its ends may move.
+const HYPERPERIOD: (u64, u64) = (72_000, 200);
+
+/// Without a protocol a high thread waits for the whole of the middle one's work, with one for none
+/// of it; nobody is awake for longer than time passes; and an interrupt that is served again and
+/// again costs no more than one that is served alone.
+#[test]
+fn priorities_sleep_and_storms_obey_their_bounds() {
+    let home = tempfile::tempdir().expect("a scratch folder");
+    let groups = ["priority.*", "duty.*", "storm.*", "boot.*"];
+    let command = [&["run", "--format", "json", "--scenario"][..], &groups].concat();
+    let (json, _) = rtmark(home.path(), &command);
+    let suite = Suite::of(&json);
+    for (soc, kernel) in SOCS.iter().flat_map(|soc| KERNELS.map(|kernel| (*soc, kernel))) {
+        let of = |id: &str| suite.typical(soc, kernel, id);
+        let here = format!("{soc} {kernel}");
+        for (protocol, each) in [("none", ROUND), ("inheritance", 0), ("ceiling", 0)] {
+            let at = |n: u64| of(&format!("priority.inversion.{protocol}.{n}"));
+            if let Some(first) = at(1) {
+                for n in [2, 4, 8, 16, 32, 64] {
+                    let expected = first + (n - 1) * each;
+                    assert_eq!(at(n), Some(expected), "{here} {protocol} at {n}");
+                }
+            }
+        }
+        let awake = of("duty.awake").expect("every kernel has the load");
+        let (most, slack) = HYPERPERIOD;
+        assert!((1..=most + slack).contains(&awake), "{here}: awake for {awake}");
+        // Its idle task spins.
+        assert_eq!(awake.abs_diff(most) <= slack, kernel == "freertos", "{here}: {awake}");
+        let steady = &suite.answer(soc, kernel, "duty.jitter")["statistics"]["steady"];
+        let rank = |name: &str| steady[name].as_u64().expect("so many samples");
+        let ranks = ["min", "p50", "p99", "p99_9", "max"].map(rank);
+        assert!(ranks.is_sorted(), "{here}: {ranks:?}");
+        assert!(of("storm.distance") < of("storm.background"), "{here}");
+        // Not even the largest image fills as much memory in as short a time.
+        let boot = of("boot.first_task").expect("every kernel starts");
+        let ram = &suite.answer(soc, kernel, "boot.first_task")["provenance"]["firmware"];
+        let words = ram["ram_bytes"].as_u64().expect("a size") / 4;
+        assert!(boot > words.saturating_sub(64) / 2, "{here}: {boot} cycles for {words} words");
+    }
+}
+
 /// The alarm of the mixed load sends, gives and wakes in every kernel that has the load, in
 /// each of many cycles in the thick of it, and the load finds all in order at its end.
 #[test]
