@@ -9,7 +9,7 @@
 //! Only an exception that will be taken counts: no mask holds it back, and it is urgent enough.
 //! Neither the end of a run nor an observer makes an instruction give way. Blocks are left a
 //! little before anything may become pending, by the longest that an instruction takes here and
-//! what its memories wait at most for its code and one word ([`Machine::lead`]); from there on
+//! what its memories, as they are set, wait at most for its code and one word (the machine's `lead`); from there on
 //! instructions are looked at one by one. One that began before and is still executing, because
 //! memories made it wait again and again, completes.
 
@@ -19,9 +19,8 @@ use crate::exec::partial::{Part, Rest, rest};
 use crate::isa::{Op, Slot};
 use crate::machine::Machine;
 use crate::nvic::SYSTICK;
-use crate::soc::Soc;
 use crate::stop::{FaultKind, Stop};
-use crate::timing::{GivesWay, Rules, exceptions};
+use crate::timing::{GivesWay, LineMemory, exceptions};
 
 /// Where an instruction stands that executes.
 #[derive(Clone, Copy, Debug)]
@@ -34,9 +33,10 @@ pub(crate) struct Stand {
 }
 
 impl Machine {
-    pub(crate) fn lead(soc: &Soc, rules: &Rules) -> u64 {
-        let waits = soc.memories.iter().map(|memory| u64::from(memory.timing.wait_states));
-        u64::from(rules.longest) + 2 * waits.max().unwrap_or(0)
+    /// Works the lead out, after memories have changed how long they wait.
+    pub(crate) fn update_lead(&mut self) {
+        let waits = self.lines.iter().map(LineMemory::wait_states).max().unwrap_or(0);
+        self.lead = u64::from(self.rules.longest) + 2 * waits;
     }
 
     /// The next cycle in which something may become pending that is not the executing

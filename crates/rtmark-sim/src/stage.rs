@@ -152,15 +152,24 @@ impl Machine {
         word: u32,
         ici: Option<u8>,
     ) -> Option<Entered> {
+        let place = self.bus.place(pc).filter(|_| ici.is_none());
+        let stays = place.is_some_and(|place| !self.bus.is_writable(place.memory));
+        if stays && let Some(entered) = self.pace.recall_known(pc, word) {
+            return Some(entered);
+        }
         let comes = self.comes(describe, pc, word, ici);
         let entered = match ici {
             None => self.pace.enter(pc, word, &comes),
             Some(_) => self.pace.enter_rest(pc, word, &comes),
         };
-        entered.unwrap_or_else(|stalled| {
+        let entered = entered.unwrap_or_else(|stalled| {
             self.fail(pc, &stalled);
             None
-        })
+        });
+        if stays && let Some(entered) = entered {
+            self.pace.keep_known(pc, word, entered);
+        }
+        entered
     }
 
     /// What the instruction at `pc` means for the core's model.
