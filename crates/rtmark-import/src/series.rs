@@ -96,6 +96,7 @@ fn answer(
         readings,
         emptied: None,
         masked: None,
+        no_multiple: None,
         unpaired: Unpaired::default(),
         facts: facts
             .into_iter()

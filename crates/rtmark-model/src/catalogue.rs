@@ -23,6 +23,9 @@ pub struct Scenario {
     pub budget_ms: u64,
     /// Rows of other suites that have the same span.
     pub equal: Vec<EqualRow>,
+    /// Why a multiple of the floor says nothing of it, where it does not: the floor is then an
+    /// answer as the others are, and not the least.
+    pub no_multiple: Option<String>,
     /// Its place on a curve, where the cost of one thing is measured against a count.
     pub point: Option<Point>,
     /// Whether it is one of somebody's own kernel, about which rtmark's kernels say nothing.
@@ -131,6 +134,7 @@ struct Entry {
     budget_ms: u64,
     #[serde(default)]
     equal: Vec<EqualRow>,
+    no_multiple: Option<String>,
     /// What grows, and the counts at which it is measured: both or neither.
     grows: Option<String>,
     #[serde(default)]
@@ -240,6 +244,7 @@ impl Catalogue {
             samples: entry.samples,
             budget_ms: entry.budget_ms,
             equal: entry.equal,
+            no_multiple: entry.no_multiple,
             point: None,
             own: false,
         };

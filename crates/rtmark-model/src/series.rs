@@ -131,6 +131,9 @@ pub struct Series {
     /// where that was looked for and there was any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub masked: Option<Masked>,
+    /// Why a multiple of the floor says nothing of them, where it does not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub no_multiple: Option<String>,
     /// What produced them.
     pub provenance: Provenance,
 }

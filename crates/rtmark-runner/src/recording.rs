@@ -218,6 +218,7 @@ impl Recorded {
             flags: Vec::new(),
             masked: None,
             emptied: None,
+            no_multiple: scenario.no_multiple.clone(),
             provenance: self.provenance.clone(),
         }))
     }

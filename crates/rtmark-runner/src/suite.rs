@@ -426,6 +426,7 @@ impl Suite {
             flags: Vec::new(),
             masked: None,
             emptied: None,
+            no_multiple: task.scenario.no_multiple.clone(),
             provenance: self.provenance(task, commit),
         }
     }
