@@ -12,7 +12,8 @@
 #   TOLD        settings that only this makefile knows, as words such as heap=heap_4
 #   OPT         optimisation of everything, for instance -O2
 #   OPT_<image> optimisation of that image's own source file, if it differs
-#   WITHOUT_<image>  sources, without their .c, that are not linked into that image
+#   WITHOUT     sources, without their .c, that are not linked into images
+#   WITHOUT_<image>  the same for one image, in place of WITHOUT
 #   THIRD_PARTY directory of a source tree that is not ours
 #   THIRD_PARTY_SOURCES  sources of that tree, linked into every image; they are
 #                        compiled without warnings
@@ -238,7 +239,7 @@ endef
 $(foreach source,$(THIRD_PARTY_SOURCES),$(eval $(call third_party_object,$(source))))
 
 $(OUT)/%.elf: $(OBJ)/%.o $(COMMON_OBJECTS) $(GEN)/memory.x $(SCRIPT)
-	$(Q)$(GCC) $(LDFLAGS) $(filter-out $(WITHOUT_$*:%=$(OBJ)/%.o),$(filter %.o,$^)) -o $@
+	$(Q)$(GCC) $(LDFLAGS) $(filter-out $(addprefix $(OBJ)/,$(addsuffix .o,$(or $(WITHOUT_$*),$(WITHOUT)))),$(filter %.o,$^)) -o $@
 
 .SECONDARY: $(OBJ)/objects_$(RTMARK_OBJECT).o $(IMAGE_OBJECTS) $(COMMON_OBJECTS) $(GEN)/memory.x $(GEN)/rtmark_soc.h
 
