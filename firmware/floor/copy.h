@@ -26,7 +26,13 @@ enum { COPY_MOST_WORDS = 8, COPY_SHORT_BYTES = 64 };
                          :                                                         \
                          : COPY_CLOBBERED, "memory")
 
-/* `bytes` is a constant, and a multiple of four. */
+#define COPY_TWICE(...) __VA_ARGS__ __VA_ARGS__
+#define COPY_4_TIMES(...) COPY_TWICE(__VA_ARGS__) COPY_TWICE(__VA_ARGS__)
+#define COPY_16_TIMES(...)                                                                         \
+    COPY_4_TIMES(__VA_ARGS__) COPY_4_TIMES(__VA_ARGS__) COPY_4_TIMES(__VA_ARGS__)                  \
+    COPY_4_TIMES(__VA_ARGS__)
+
+/* `bytes` is a constant, a multiple of four and no more than 256. */
 static inline __attribute__((always_inline)) void copy_words(void *to, const void *from,
                                                              uint32_t bytes)
 {
@@ -38,10 +44,12 @@ static inline __attribute__((always_inline)) void copy_words(void *to, const voi
         __builtin_memcpy(__builtin_assume_aligned(to, 4), __builtin_assume_aligned(from, 4), bytes);
         return;
     }
-#pragma GCC unroll 16
-    for (; words >= COPY_MOST_WORDS; words -= COPY_MOST_WORDS) {
-        COPY_STEP(COPY_MOST);
-    }
+    /* As many as 256 bytes take at most: the compiler knows which of them are left. */
+    COPY_16_TIMES(
+        if (words >= COPY_MOST_WORDS) {
+            COPY_STEP(COPY_MOST);
+            words -= COPY_MOST_WORDS;
+        })
     switch (words) {
     case 1:
         COPY_STEP("{r2}");
@@ -60,7 +68,7 @@ static inline __attribute__((always_inline)) void copy_words(void *to, const voi
     }
 }
 
-/* Of any alignment. `bytes` is a constant. */
+/* Of any alignment. `bytes` is a constant of no more than sixteen. */
 static inline __attribute__((always_inline)) void copy_unaligned(void *to, const void *from,
                                                                  uint32_t bytes)
 {
@@ -69,11 +77,13 @@ static inline __attribute__((always_inline)) void copy_unaligned(void *to, const
 #else
     volatile uint8_t *out = to;
     const volatile uint8_t *in = from;
+    uint32_t byte = 0;
 
-#pragma GCC unroll 16
-    for (uint32_t byte = 0; byte < bytes; byte++) {
-        out[byte] = in[byte];
-    }
+    COPY_16_TIMES(
+        if (byte < bytes) {
+            out[byte] = in[byte];
+            byte++;
+        })
 #endif
 }
 
