@@ -209,7 +209,7 @@ fn a_row_whose_floor_is_not_the_least_has_no_multiple_but_a_reason() {
     let row = |scenario: &str| text.lines().find(|line| line.starts_with(scenario)).unwrap_or("");
     assert!(row("tm.basic [1]").contains("90"), "{text}");
     assert!(!row("tm.basic").contains('\u{d7}'), "{text}");
-    assert!(row("thread.yield").contains("1.0\u{d7}"), "{text}");
+    assert!(row("thread.yield").contains("1.00\u{d7}"), "{text}");
     assert!(text.contains("[1] no multiple of the floor: no kernel takes part"), "{text}");
 }
 
