@@ -139,6 +139,33 @@ fn no_kernel_is_below_the_floor() {
     assert!(below.is_empty(), "the floor is not the least:\n{}", below.join("\n"));
 }
 
+/// Of several layouts the least counts, of the floor as of the others, and cold samples do.
+#[test]
+fn what_is_below_the_floor_is_found() {
+    let text = "[[scenario]]\nid = \"a.b\"\nanswers = \"?\"\nfrom = \"a\"\nto = \"b\"\nswitches = 0\nsamples = 2\n";
+    let one = Catalogue::from_files([("a.toml", text)]).expect("good");
+    let but = Catalogue::from_files([("a.toml", &*format!("{text}no_multiple = \"so\"\n"))]);
+    let suite = |floor: u64, cold: u64, steady: u64| {
+        let answers = SOCS.iter().flat_map(|soc| {
+            KERNELS.map(|kernel| {
+                let (first, min) = if kernel == "floor" { (floor, floor) } else { (cold, steady) };
+                serde_json::json!({
+                    "key": { "soc": soc, "kernel": kernel, "scenario": "a.b" },
+                    "statistics": { "first": first, "steady": { "min": min } },
+                })
+            })
+        });
+        Suite(answers.collect())
+    };
+    let (equal, cold, low) = (suite(10, 10, 10), suite(10, 9, 12), suite(8, 11, 11));
+    assert!(below_the_floor(&[&equal], &one).is_empty());
+    let below = below_the_floor(&[&equal, &cold], &one);
+    assert_eq!(below.len(), SOCS.len() * (KERNELS.len() - 1));
+    assert_eq!(below[0], "stm32c031 a.b: evloop 9, floor 10");
+    assert!(below_the_floor(&[&cold, &low], &one).is_empty());
+    assert!(below_the_floor(&[&cold], &but.expect("good")).is_empty());
+}
+
 #[test]
 fn figures_make_sense() {
     let suite = &*SUITE;
