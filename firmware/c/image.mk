@@ -15,7 +15,8 @@
 #   OPT_<image> optimisation of that image's own source file, if it differs
 #   APART       sources, without their .c, that are kept out of link-time optimisation: functions
 #               in assembly language, of which a compiler does not see what registers they use
-#   WITHOUT_<image>  sources, without their .c, that are not linked into that image
+#   WITHOUT     sources, without their .c, that are not linked into images
+#   WITHOUT_<image>  the same for one image, in place of WITHOUT
 #   THIRD_PARTY directory of a source tree that is not ours
 #   THIRD_PARTY_SOURCES  sources of that tree, linked into every image; they are
 #                        compiled without warnings
@@ -267,7 +268,7 @@ endef
 $(foreach source,$(THIRD_PARTY_SOURCES),$(eval $(call third_party_object,$(source))))
 
 # The objects of an image.
-parts = $(filter-out $(WITHOUT_$*:%=$(OBJ)/%.o),$(filter %.o,$^))
+parts = $(filter-out $(patsubst %,$(OBJ)/%.o,$(or $(WITHOUT_$*),$(WITHOUT))),$(filter %.o,$^))
 link = cd $(FIRMWARE) && $(GCC) $(LDFLAGS)
 ifeq ($(LTO),)
 link_image = $(Q)$(link) $(parts) -o $@

@@ -99,6 +99,7 @@ fn answer(
         placements: Vec::new(),
         masked: None,
         held: None,
+        no_multiple: None,
         unpaired: Unpaired::default(),
         facts: facts
             .into_iter()

@@ -25,6 +25,9 @@ pub struct Scenario {
     pub budget_ms: u64,
     /// Rows of other suites that have the same span.
     pub equal: Vec<EqualRow>,
+    /// Why a multiple of the floor says nothing of it, where it does not: the floor is then an
+    /// answer as the others are, and not the least.
+    pub no_multiple: Option<String>,
     /// Its place on a curve, where the cost of one thing is measured against a count.
     pub point: Option<Point>,
     /// Whose longest wait in which program is its sample, where no span of a program's is.
@@ -153,6 +156,7 @@ struct Entry {
     budget_ms: u64,
     #[serde(default)]
     equal: Vec<EqualRow>,
+    no_multiple: Option<String>,
     /// What grows, and the counts at which it is measured: both or neither.
     grows: Option<String>,
     #[serde(default)]
@@ -270,6 +274,7 @@ impl Catalogue {
             restarts: entry.restarts,
             budget_ms: entry.budget_ms,
             equal: entry.equal,
+            no_multiple: entry.no_multiple,
             point: None,
             held_back: entry.held_back,
             own: false,

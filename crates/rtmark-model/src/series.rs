@@ -153,6 +153,9 @@ pub struct Series {
     /// Where the interrupt was held back whose longest wait is the sample, if one's is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held: Option<HeldInterval>,
+    /// Why a multiple of the floor says nothing of them, where it does not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub no_multiple: Option<String>,
     /// What produced them.
     pub provenance: Provenance,
 }

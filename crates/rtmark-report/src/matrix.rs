@@ -139,7 +139,7 @@ impl<'a> Block<'a> {
     }
 
     fn multiple(&self, series: &Series, typical: u64) -> Option<f64> {
-        if series.key.kernel.as_str() == FLOOR {
+        if series.key.kernel.as_str() == FLOOR || series.no_multiple.is_some() {
             return None;
         }
         let of_floor = |profile: Option<&str>, answer: &'a Answer| {
@@ -155,6 +155,14 @@ impl<'a> Block<'a> {
         let find = |profile| self.cells.values().find_map(|answer| of_floor(profile, answer));
         let floor = find(Some(&series.key.profile)).or_else(|| find(None))?;
         (floor > 0).then(|| typical as f64 / floor as f64)
+    }
+
+    /// Why a scenario's figures are no multiples of the floor's, although both are there.
+    pub fn no_multiple(&self, scenario: &'a ScenarioId) -> Option<&'a str> {
+        let of = |kernel: &Column<'a>| self.answer(scenario, *kernel)?.series();
+        let floor = self.kernels.iter().filter(|kernel| kernel.0.as_str() == FLOOR).find_map(of)?;
+        let any_other = || self.kernels.iter().any(|k| k.0.as_str() != FLOOR && of(k).is_some());
+        floor.no_multiple.as_deref().filter(|_| any_other())
     }
 
     /// The scenarios that are no points of a curve: the rows of its table.

@@ -203,12 +203,17 @@ fn part(block: &Block<'_>, kernels: &[Column<'_>], layout: Layout, notes: &mut N
         }
     }
     for scenario in block.rows() {
+        let mut row = scenario.to_string();
+        if let Some(reason) = block.no_multiple(scenario) {
+            let _ =
+                write!(row, " [{}]", notes.number(&format!("no multiple of the floor: {reason}")));
+        }
         let cells = kernels.iter().map(|kernel| {
             let text = cell(block, block.answer(scenario, *kernel), layout, notes);
             Cell::new(text).set_alignment(CellAlignment::Right)
         });
         let cells: Vec<_> = cells.collect();
-        table.add_row(std::iter::once(Cell::new(scenario)).chain(cells));
+        table.add_row(std::iter::once(Cell::new(row)).chain(cells));
     }
     add_firmware(block, kernels, layout, &mut table);
     let lines: Vec<_> = table.lines().map(|line| line.trim_end().to_owned()).collect();

@@ -221,6 +221,7 @@ impl Recorded {
             held: None,
             emptied: None,
             placements: Vec::new(),
+            no_multiple: scenario.no_multiple.clone(),
             provenance: self.provenance.clone(),
         }))
     }

@@ -472,6 +472,7 @@ impl Suite {
             held: measured.held.map(|held| *held),
             emptied: None,
             placements: Vec::new(),
+            no_multiple: task.scenario.no_multiple.clone(),
             provenance: self.provenance(task, commit),
         }
     }

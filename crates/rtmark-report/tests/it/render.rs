@@ -48,6 +48,7 @@ fn series(kernel: &str, scenario: &str, values: &[u64]) -> Series {
         executed: None,
         emptied: None,
         placements: Vec::new(),
+        no_multiple: None,
         provenance: Provenance {
             rtmark: "0.1.0".into(),
             rtmark_sha256: None,
@@ -197,6 +198,24 @@ fn unequal_spans_have_no_multiple() {
     other.span.switches = 2;
     let answers = [measured("floor", "thread.yield", &[60; 3]), Answer::Measured(Box::new(other))];
     assert!(!plain(&rtmark_report::table(&answers, 100)).contains('\u{d7}'));
+}
+
+#[test]
+fn a_row_whose_floor_is_not_the_least_has_no_multiple_but_a_reason() {
+    let of = |kernel: &str, value| {
+        let mut series = series(kernel, "tm.basic", &[value; 3]);
+        series.no_multiple = Some("no kernel takes part".into());
+        Answer::Measured(Box::new(series))
+    };
+    let beside = ["floor", "freertos"].map(|kernel| measured(kernel, "thread.yield", &[60; 3]));
+    let answers: Vec<_> =
+        [of("floor", 100), of("freertos", 90)].into_iter().chain(beside).collect();
+    let text = plain(&rtmark_report::table(&answers, 100));
+    let row = |scenario: &str| text.lines().find(|line| line.starts_with(scenario)).unwrap_or("");
+    assert!(row("tm.basic [1]").contains("90"), "{text}");
+    assert!(!row("tm.basic").contains('\u{d7}'), "{text}");
+    assert!(row("thread.yield").contains("1.00\u{d7}"), "{text}");
+    assert!(text.contains("[1] no multiple of the floor: no kernel takes part"), "{text}");
 }
 
 #[test]

@@ -142,6 +142,10 @@ fn scenarios(catalogue: &Catalogue) -> Vec<Entry> {
             entry.more.insert("points".into(), serde_json::json!(points));
         }
         entry.details.extend(s.equal.iter().map(|row| format!("equal to {row}")));
+        if let Some(reason) = &s.no_multiple {
+            entry.details.push(format!("no multiple of the floor: {reason}"));
+            entry.more.insert("no_multiple".into(), serde_json::json!(reason));
+        }
         entry
     };
     let first = |s: &&rtmark_model::Scenario| {

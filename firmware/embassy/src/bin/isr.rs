@@ -11,8 +11,8 @@ use embassy_sync::blocking_mutex::raw::CriticalSectionRawMutex;
 use embassy_sync::channel::Channel;
 use embassy_sync::semaphore::{GreedySemaphore, Semaphore};
 use embassy_sync::signal::Signal;
-use rtmark_board::Counter;
 use rtmark_board::device::{Interrupt, interrupt};
+use rtmark_board::{Counter, Item};
 use rtmark_probe::scenario::{self, SAMPLES};
 use rtmark_probe::{begin, begin_at_pend, end, end_at_entry, end_at_return, scenarios};
 
@@ -114,10 +114,8 @@ async fn taking() {
 
 // isr.wake.queue
 
-type Item = [u8; 10];
-
-const ITEM: Item = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10];
-static ITEMS: Channel<CriticalSectionRawMutex, Item, 4> = Channel::new();
+const ITEM: Item<10> = Item([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+static ITEMS: Channel<CriticalSectionRawMutex, Item<10>, 4> = Channel::new();
 
 begin_at_pend!("isr.wake.queue", 22);
 

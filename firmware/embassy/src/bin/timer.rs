@@ -9,6 +9,7 @@ use embassy_executor::Spawner;
 use embassy_sync::blocking_mutex::raw::CriticalSectionRawMutex;
 use embassy_sync::channel::Channel;
 use embassy_time::{Duration, Instant, Ticker, Timer};
+use rtmark_board::Item;
 #[cfg(cortex_m)]
 use rtmark_board::device::{Interrupt, interrupt};
 use rtmark_probe::scenario::{self, SAMPLES};
@@ -107,7 +108,7 @@ const JITTER_TICKS: u32 = 1000;
 
 #[cfg(cortex_m)]
 static EXECUTOR_HIGH: InterruptExecutor = InterruptExecutor::new();
-static ITEMS: Channel<CriticalSectionRawMutex, [u8; 10], 4> = Channel::new();
+static ITEMS: Channel<CriticalSectionRawMutex, Item<10>, 4> = Channel::new();
 
 begin_at_pend!("timer.jitter", 15);
 
@@ -142,7 +143,7 @@ async fn jitter() {
 
 #[embassy_executor::task]
 async fn load() {
-    const ITEM: [u8; 10] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10];
+    const ITEM: Item<10> = Item([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
     loop {
         let _ = ITEMS.try_send(ITEM);
         let received = ITEMS.try_receive();

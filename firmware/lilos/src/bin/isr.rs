@@ -18,7 +18,7 @@ use cortex_m_rt::entry;
 use lilos::exec::{Notify, yield_cpu};
 use lilos::spsc::{Pusher, Queue};
 use rtmark_board::device::interrupt;
-use rtmark_board::{Counter, Interrupt};
+use rtmark_board::{Counter, Interrupt, Item};
 use rtmark_lilos::run;
 use rtmark_probe::scenario::{self, SAMPLES};
 use rtmark_probe::{begin, begin_at_pend, end, end_at_entry, end_at_return, scenarios};
@@ -78,10 +78,8 @@ async fn busy(interrupt: Interrupt, handled: &Counter) -> Infallible {
 
 // isr.wake.queue: the handler has the sending end to itself.
 
-type Item = [u8; 10];
-
-const ITEM: Item = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10];
-static ITEMS: Mutex<RefCell<Option<Pusher<'static, Item>>>> = Mutex::new(RefCell::new(None));
+const ITEM: Item<10> = Item([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+static ITEMS: Mutex<RefCell<Option<Pusher<'static, Item<10>>>>> = Mutex::new(RefCell::new(None));
 
 begin_at_pend!("isr.wake.queue", 22);
 
@@ -95,9 +93,10 @@ fn BENCH_QUEUE() {
 }
 
 async fn receiving() -> Infallible {
-    let storage = singleton!(STORAGE: [MaybeUninit<Item>; 5] = [MaybeUninit::uninit(); 5]);
-    let queue =
-        storage.and_then(|storage| singleton!(ITEMS: Queue<'static, Item> = Queue::new(storage)));
+    let storage =
+        singleton!(STORAGE: [MaybeUninit<Item<10>>; 5] = [const { MaybeUninit::uninit() }; 5]);
+    let queue = storage
+        .and_then(|storage| singleton!(ITEMS: Queue<'static, Item<10>> = Queue::new(storage)));
     let Some(queue) = queue else {
         scenario::fail("this task was started twice");
     };

@@ -7,6 +7,7 @@
 mod app {
     use rtic_monotonics::systick::prelude::*;
     use rtic_sync::make_channel;
+    use rtmark_board::Item;
     use rtmark_probe::scenario::{self, SAMPLES};
     use rtmark_probe::{begin, begin_at_pend, end, end_at_return, end_at_sleep, scenarios};
     use rtmark_rtic::Mono;
@@ -137,8 +138,8 @@ mod app {
     }
 
     fn jitter() {
-        const ITEM: [u8; 10] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10];
-        let (mut sender, mut receiver) = make_channel!([u8; 10], 4);
+        const ITEM: Item<10> = Item([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+        let (mut sender, mut receiver) = make_channel!(Item<10>, 4);
         let _ = high::spawn();
         loop {
             let _ = sender.try_send(ITEM);
