@@ -27,7 +27,7 @@ pub use builder::{
 };
 pub use manifest::{BuildSystem, Choice, Language, Manifest, NotApplicable};
 pub use select::{Executable, NoExecutable, SelectError, select, select_in_elf, select_word};
-pub use target::{Console, Counter, Probes, Region, Target};
+pub use target::{Console, Counter, Probes, Region, Target, Timer};
 pub use tools::{MissingTool, Tool, debian_packages, rust_target};
 pub use tree::{Kernel, OWN_VARIABLE, TREE_VARIABLE, Tree};
 pub use variant::{DEFAULT_PROFILE, PROFILES, Switched, Variant, VariantError, chosen};
