@@ -230,17 +230,16 @@ impl Switched {
         // Features only add up: whoever takes one of them names all.
         let by_feature: BTreeSet<&String> =
             manifest.switches.keys().filter(|id| !NO_FEATURES.contains(&id.as_str())).collect();
-        if self.0.keys().any(|id| by_feature.contains(id)) {
+        let driver = self.driver(manifest, target);
+        if driver.is_some() || self.0.keys().any(|id| by_feature.contains(id)) {
             let feature = |id: &&String| {
                 let value = self.0.get(*id).or_else(|| manifest.default_of(id))?;
                 Some(format!("{id}_{value}"))
             };
-            let features: Vec<_> = by_feature.iter().filter_map(feature).collect();
+            let driver = driver.map(str::to_owned);
+            let features: Vec<_> = by_feature.iter().filter_map(feature).chain(driver).collect();
             arguments.extend(["--no-default-features".into(), "--features".into()]);
             arguments.push(features.join(","));
-        }
-        if let Some(driver) = self.driver(manifest, target) {
-            arguments.extend(["--features".to_owned(), driver.to_owned()]);
         }
         arguments
     }
@@ -330,7 +329,8 @@ fpu = { values = [true, false], cores = ["cortex-m4f"], reason = "No FPU." }
             let base = switched.time_base(&manifest, target).expect("a choice").to_string();
             (base, switched.cargo(&manifest, target).join(" "), excuse.is_some())
         };
-        let by_timer = ("TIM3".to_owned(), "--features drv".to_owned(), true);
+        let features = "--no-default-features --features tick_hz_0,drv".to_owned();
+        let by_timer = ("TIM3".to_owned(), features, true);
         let by_tick = |hz: &str| {
             let features = format!("--no-default-features --features tick_hz_{hz}");
             ("SysTick".to_owned(), features, false)

@@ -21,13 +21,17 @@ use rtmark_probe::{begin, end, scenarios};
 #[embassy_executor::main]
 async fn main(spawner: Spawner) {
     let mut core = rtmark_embassy::init();
-    load::start_ticks(&mut core.SYST);
+    rtmark_embassy::start_ticks_for_load(&mut core.SYST);
     rtmark_board::lower(Interrupt::BENCH, &mut core.NVIC);
     rtmark_board::unmask(Interrupt::BENCH);
 
     scenarios! {
         "load.mixed" => start(spawner),
     }
+}
+
+fn ticks(count: u32) -> Duration {
+    rtmark_embassy::load_ticks(count, load::TICK_CYCLES)
 }
 
 fn start(spawner: Spawner) {
@@ -88,7 +92,7 @@ async fn urgent() {
 
 #[embassy_executor::task]
 async fn fast() {
-    let mut ticker = Ticker::every(Duration::from_ticks(load::FAST.into()));
+    let mut ticker = Ticker::every(ticks(load::FAST));
     for _ in 0..load::FAST_JOBS {
         ticker.next().await;
         LOAD.count_event();
@@ -99,7 +103,7 @@ async fn fast() {
 
 #[embassy_executor::task]
 async fn middle() {
-    let mut ticker = Ticker::every(Duration::from_ticks(load::MIDDLE.into()));
+    let mut ticker = Ticker::every(ticks(load::MIDDLE));
     for _ in 0..load::MIDDLE_JOBS {
         ticker.next().await;
         {
@@ -115,14 +119,14 @@ async fn middle() {
 
 #[embassy_executor::task]
 async fn slow() {
-    let mut ticker = Ticker::every(Duration::from_ticks(load::SLOW.into()));
+    let mut ticker = Ticker::every(ticks(load::SLOW));
     for _ in 0..load::SLOW_JOBS {
         ticker.next().await;
         ONCE.signal(());
         {
             let mut record = RECORD.lock().await;
             record.first += 1;
-            Timer::after_ticks(1).await;
+            Timer::after(ticks(1)).await;
             record.second += 1;
         }
         LOAD.count_event();
@@ -132,7 +136,7 @@ async fn slow() {
 
 #[embassy_executor::task]
 async fn every() {
-    let mut ticker = Ticker::every(Duration::from_ticks(load::TIMER.into()));
+    let mut ticker = Ticker::every(ticks(load::TIMER));
     for _ in 0..load::TIMER_JOBS {
         ticker.next().await;
         LOAD.timers.increment();
@@ -144,7 +148,7 @@ async fn every() {
 async fn once() {
     loop {
         ONCE.wait().await;
-        Timer::after_ticks(1).await;
+        Timer::after(ticks(1)).await;
         LOAD.timers.increment();
         WORK.release(1);
     }
@@ -168,7 +172,7 @@ async fn server() {
 
 #[embassy_executor::task]
 async fn judge() {
-    Timer::after_ticks(load::END.into()).await;
+    Timer::after(ticks(load::END)).await;
     for tick in 0.. {
         // In one go: an alarm after the look would not be dealt with.
         critical_section::with(|_| {
@@ -178,6 +182,6 @@ async fn judge() {
                 LOAD.judge(record.ok().as_deref());
             }
         });
-        Timer::after_ticks(1).await;
+        Timer::after(ticks(1)).await;
     }
 }

@@ -7,7 +7,6 @@
 
 #[rtic::app(device = rtmark_board::device, peripherals = false, dispatchers = [RUN_LOW, RUN_HIGH])]
 mod app {
-    use rtic_monotonics::systick::prelude::*;
     use rtic_sync::arbiter::Arbiter;
     use rtic_sync::channel::{Receiver, Sender};
     use rtic_sync::make_channel;
@@ -15,7 +14,8 @@ mod app {
     use rtmark_board::Interrupt;
     use rtmark_board::load::{self, Item, LOAD, Record, Source};
     use rtmark_probe::{begin, end, scenarios};
-    use rtmark_rtic::{Mono, Ticks};
+    use rtmark_rtic::prelude::*;
+    use rtmark_rtic::{Duration, Mono};
 
     type Items = Sender<'static, Item, { load::ITEMS }>;
 
@@ -32,12 +32,16 @@ mod app {
 
     #[init]
     fn init(cx: init::Context) -> (Shared, Local) {
-        rtmark_rtic::start_with_ticks_of(cx.core.SYST, load::TICK_CYCLES);
+        rtmark_rtic::start_for_load(cx.core.SYST, load::TICK_CYCLES);
         let (sender, receiver) = make_channel!(Item, { load::ITEMS });
         scenarios! {
             "load.mixed" => start(),
         }
         (Shared {}, Local { device: sender.clone(), alarm: sender.clone(), sender, receiver })
+    }
+
+    fn ticks(count: u32) -> Duration {
+        rtmark_rtic::load_ticks(count, load::TICK_CYCLES)
     }
 
     fn start() {
@@ -100,7 +104,7 @@ mod app {
     async fn fast(_: fast::Context) {
         let mut next = Mono::now();
         for _ in 0..load::FAST_JOBS {
-            next += Ticks::from_ticks(load::FAST);
+            next += ticks(load::FAST);
             Mono::delay_until(next).await;
             LOAD.count_event();
             rtic::pend(Interrupt::BENCH);
@@ -112,7 +116,7 @@ mod app {
     async fn middle(cx: middle::Context) {
         let mut next = Mono::now();
         for _ in 0..load::MIDDLE_JOBS {
-            next += Ticks::from_ticks(load::MIDDLE);
+            next += ticks(load::MIDDLE);
             Mono::delay_until(next).await;
             {
                 let mut record = RECORD.access().await;
@@ -129,13 +133,13 @@ mod app {
     async fn slow(_: slow::Context) {
         let mut next = Mono::now();
         for _ in 0..load::SLOW_JOBS {
-            next += Ticks::from_ticks(load::SLOW);
+            next += ticks(load::SLOW);
             Mono::delay_until(next).await;
             ONCE.writer().write(());
             {
                 let mut record = RECORD.access().await;
                 record.first += 1;
-                Mono::delay_until(next + Ticks::from_ticks(1)).await;
+                Mono::delay_until(next + ticks(1)).await;
                 record.second += 1;
             }
             LOAD.count_event();
@@ -147,7 +151,7 @@ mod app {
     async fn every(_: every::Context) {
         let mut next = Mono::now();
         for _ in 0..load::TIMER_JOBS {
-            next += Ticks::from_ticks(load::TIMER);
+            next += ticks(load::TIMER);
             Mono::delay_until(next).await;
             LOAD.timers.increment();
             WORK.writer().write(());
@@ -159,7 +163,7 @@ mod app {
         let mut once = ONCE.take_reader();
         loop {
             once.wait().await;
-            Mono::delay_until(Mono::now() + Ticks::from_ticks(1)).await;
+            Mono::delay_until(Mono::now() + ticks(1)).await;
             LOAD.timers.increment();
             WORK.writer().write(());
         }
@@ -185,10 +189,10 @@ mod app {
 
     #[task(priority = 1)]
     async fn judge(_: judge::Context) {
-        let mut next = Mono::now() + Ticks::from_ticks(load::END);
+        let mut next = Mono::now() + ticks(load::END);
         for tick in 0.. {
             Mono::delay_until(next).await;
-            next += Ticks::from_ticks(1);
+            next += ticks(1);
             // In one go: an alarm after the look would not be dealt with.
             cortex_m::interrupt::free(|_| {
                 if LOAD.is_quiet() || tick == load::GRACE {
