@@ -24,6 +24,8 @@
  *   lilos   a queue has one sender: there is one a source, and consumer receives from all. A
  *           handler may only notify and push: a task gives to the server what the alarm gives.
  *   RTIC    has no semaphore: what is given is counted, and a signal has the server look.
+ *   RTIC and Embassy   have no tick where a timer of the chip counts time: a short tick is then so
+ *           many whole microseconds, and a delay of one ends that long after its call.
  */
 #ifndef LOAD_H
 #define LOAD_H

@@ -18,6 +18,8 @@ static void handle_step(void *context);
 
 RTMARK_BEGIN_AT_PEND("isr.entry", 16);
 RTMARK_END_AT_ENTRY("isr.entry", IRQ0_Handler);
+RTMARK_BEGIN_AT_PEND("isr.entry.task", 16);
+RTMARK_END_AT_ENTRY("isr.entry.task", IRQ0_Handler);
 
 RTMARK_BEGIN_AT_PEND("isr.wake.thread", 16);
 RTMARK_BEGIN_AT_PEND("isr.wake.notify", 16);
@@ -55,6 +57,7 @@ static void interrupt(void)
     enqueue(pend_step);
 }
 RTMARK_SCENARIO("isr.entry", interrupt);
+RTMARK_SCENARIO("isr.entry.task", interrupt);
 RTMARK_SCENARIO("isr.wake.thread", interrupt);
 RTMARK_SCENARIO("isr.wake.notify", interrupt);
 

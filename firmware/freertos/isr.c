@@ -25,6 +25,8 @@ static volatile uint32_t ulHandled;
 
 RTMARK_BEGIN_AT_PEND( "isr.entry", 16 );
 RTMARK_END_AT_ENTRY( "isr.entry", IRQ0_Handler );
+RTMARK_BEGIN_AT_PEND( "isr.entry.task", 16 );
+RTMARK_END_AT_ENTRY( "isr.entry.task", IRQ0_Handler );
 
 RTMARK_BEGIN_AT_PEND( "isr.wake.thread", 16 );
 RTMARK_BEGIN_AT_PEND( "isr.wake.semaphore", 16 );
@@ -88,6 +90,7 @@ static void prvInterrupt( void )
     xBenchCreateTask( vInterruptedTask, "busy", benchLOW_PRIORITY );
 }
 RTMARK_SCENARIO( "isr.entry", prvInterrupt );
+RTMARK_SCENARIO( "isr.entry.task", prvInterrupt );
 RTMARK_SCENARIO( "isr.wake.thread", prvInterrupt );
 RTMARK_SCENARIO( "isr.wake.semaphore", prvInterrupt );
 

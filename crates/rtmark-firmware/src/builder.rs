@@ -179,6 +179,7 @@ impl Builder {
         switched: &Switched,
         goal: Goal<'_>,
     ) -> Result<BTreeMap<String, BuiltImage>, FirmwareError> {
+        let switched = &switched.clone().at(&kernel.manifest, target);
         let build = kernel.manifest.build;
         let mut compiler_version = String::new();
         // The one named last compiles.
@@ -263,6 +264,9 @@ impl Builder {
                     rustc_flags(self.workspace(kernel), &switched.cargo_profile(&kernel.manifest))
                 }
             };
+            if let Some(time_base) = switched.time_base(&kernel.manifest, target) {
+                settings.insert("time_base".into(), time_base);
+            }
             let named = short_version(&compiler_version);
             settings.insert("compiler".into(), Setting::Text(named));
             let compiler = Compiler { version: compiler_version.clone(), flags };
@@ -346,7 +350,7 @@ impl Builder {
             command.args(["--features", "rtmark-probe/clock"]);
         }
         command.arg("--target").arg(rust_target(&target.core).unwrap_or_default());
-        command.args(switched.cargo(&kernel.manifest));
+        command.args(switched.cargo(&kernel.manifest, target));
         // A folder for each build, so that those for several socs can run side by side.
         command.arg("--target-dir").arg(out.join(host::CARGO));
         command

@@ -6,7 +6,7 @@ use rtmark_model::{Backend, KernelId, Pattern, ScenarioId, Setting, Settings, se
 use rtmark_sim::Soc;
 use serde::Deserialize;
 
-use crate::PROFILES;
+use crate::{PROFILES, Switched, Target};
 
 /// The language that a kernel and its firmware are written in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
@@ -37,6 +37,9 @@ pub enum BuildSystem {
     Cargo,
 }
 
+/// The setting that says how often a second the tick interrupts; 0 where nothing ticks.
+pub(crate) const TICK_HZ: &str = "tick_hz";
+
 /// Scenarios that a kernel has no primitive for.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -49,6 +52,9 @@ pub struct NotApplicable {
     /// On which backend; on all, without one.
     #[serde(default)]
     pub backend: Option<Backend>,
+    /// Built with which values of settings; with any, without one.
+    #[serde(default)]
+    pub with: Settings,
     /// Why, in one sentence.
     pub reason: String,
 }
@@ -97,6 +103,10 @@ pub struct Manifest {
     /// What its build system can choose where `switches` says nothing.
     #[serde(skip)]
     by_build: BTreeMap<String, Vec<Setting>>,
+    /// Cargo's features that bring a driver which counts time by the soc's time base, by the soc's
+    /// name, or under `any` for all.
+    #[serde(default)]
+    pub time_bases: BTreeMap<String, String>,
     /// What neither image nor build can tell of its settings.
     #[serde(default)]
     pub settings: Settings,
@@ -202,7 +212,32 @@ impl Manifest {
         }
         manifest.by_build = by_build(manifest.build);
         manifest.by_build.retain(|id, _| !manifest.switches.contains_key(id));
+        for entry in &manifest.not_applicable {
+            for (id, value) in &entry.with {
+                if !manifest.switches.get(id).is_some_and(|c| c.values().contains(value)) {
+                    return Err(format!(
+                        "`{}` is not applicable with {id} {value}, which `switches` does not offer",
+                        entry.scenario
+                    ));
+                }
+            }
+        }
+        let tickless = manifest.default_of(TICK_HZ) == Some(&Setting::Number(0));
+        let has_drivers = !manifest.time_bases.is_empty();
+        if tickless != has_drivers || tickless && manifest.tick_by_systick().is_none() {
+            return Err(
+                "`time_bases` goes with tick_hz 0, which stands for no tick, as the first of \
+                        the `switches`, and another value behind it for socs without a time base"
+                    .into(),
+            );
+        }
         Ok(manifest)
+    }
+
+    /// How often SysTick ticks where time is counted by it.
+    pub(crate) fn tick_by_systick(&self) -> Option<&Setting> {
+        let values = self.switches.get(TICK_HZ)?.values();
+        values.iter().find(|value| **value != Setting::Number(0))
     }
 
     /// The values that a setting can have on a core, the default first.
@@ -229,23 +264,38 @@ impl Manifest {
         self.switches.get(id)?.values().first()
     }
 
-    /// Why the kernel has no answer to a scenario on a core, run by a backend, when it says so.
+    /// The feature that brings a driver which counts time by this target's time base.
+    pub(crate) fn driver(&self, target: &Target) -> Option<&str> {
+        target.timer()?;
+        let feature = self.time_bases.get(&target.name).or_else(|| self.time_bases.get("any"));
+        feature.map(String::as_str)
+    }
+
+    /// Why the kernel has no answer to a scenario on a core, built in a variant and run by a backend,
+    /// when it says so.
     pub fn not_applicable(
         &self,
         scenario: &ScenarioId,
         core: &str,
+        switched: &Switched,
         backend: Backend,
     ) -> Option<&str> {
+        let built = |(id, value): (&String, &Setting)| {
+            switched.get(id).or_else(|| self.default_of(id)) == Some(value)
+        };
         let on = |entry: &&NotApplicable| {
             (entry.cores.is_empty() || entry.cores.iter().any(|known| known == core))
                 && entry.backend.is_none_or(|known| known == backend)
+                && entry.with.iter().all(built)
         };
         self.reason(scenario, on)
     }
 
     /// The same wherever it runs: no image of it can hold the scenario.
     pub fn never_applicable(&self, scenario: &ScenarioId) -> Option<&str> {
-        self.reason(scenario, |entry| entry.cores.is_empty() && entry.backend.is_none())
+        self.reason(scenario, |entry| {
+            entry.cores.is_empty() && entry.backend.is_none() && entry.with.is_empty()
+        })
     }
 
     fn reason(
@@ -297,7 +347,7 @@ reason = "It never sleeps there."
     fn a_manifest_is_read_and_its_errors_are_told() {
         let manifest = Manifest::from_toml(GOOD).expect("good");
         let at = |id: &str, core, backend| {
-            manifest.not_applicable(&id.parse().expect("good"), core, backend)
+            manifest.not_applicable(&id.parse().expect("good"), core, &Switched::default(), backend)
         };
         let on = |id: &str, core| at(id, core, Backend::Sim);
         let reason = |id: &str| on(id, "cortex-m0plus");
@@ -327,5 +377,13 @@ reason = "It never sleeps there."
         assert!(switches("[profiles.ours]\ntrace = true").contains("`switches` does not offer"));
         assert!(switches("[profiles.product]\n").contains("same for all kernels"));
         assert!(switches("[documented]\nopt = 'x'").contains("`switches` does not offer"));
+        let without_tick = "[switches]\ntick_hz = [0, 1000]";
+        assert!(switches(without_tick).contains("`time_bases` goes with"));
+        assert!(switches("[time_bases]\nany = \"x\"").contains("`time_bases` goes with"));
+        let only_zero = "[switches]\ntick_hz = [0]\n[time_bases]\nany = \"x\"";
+        assert!(switches(only_zero).contains("another value behind it"));
+        let with = "\nscenario = \"queue.*\"\nwith = { tick_hz = 5 }";
+        let with = refusal("\nscenario = \"queue.*\"", with);
+        assert!(with.contains("`queue.*` is not applicable with tick_hz 5"), "{with}");
     }
 }

@@ -8,7 +8,8 @@ use std::fmt;
 
 use rtmark_model::{DEFAULT_PROFILE, Setting, Settings, setting_info};
 
-use crate::Manifest;
+use crate::manifest::TICK_HZ;
+use crate::{Manifest, Target};
 
 /// What each kernel's own template or examples set: the first value of each of its `switches`.
 const DOCUMENTED: &str = "documented";
@@ -214,6 +215,31 @@ impl Switched {
         self.0.get(id)
     }
 
+    /// The same where it will run: where there is no timer that the kernel has a driver for, time is
+    /// counted by SysTick.
+    #[must_use]
+    pub fn at(mut self, manifest: &Manifest, target: &Target) -> Self {
+        let driven = manifest.time_bases.is_empty() || manifest.driver(target).is_some();
+        if !driven && let Some(ticks) = manifest.tick_by_systick() {
+            self.0.entry(TICK_HZ.to_owned()).or_insert_with(|| ticks.clone());
+        }
+        self
+    }
+
+    /// The feature that brings the driver of the timer which time is counted by.
+    fn driver<'a>(&self, manifest: &'a Manifest, target: &Target) -> Option<&'a str> {
+        manifest.driver(target).filter(|_| !self.0.contains_key(TICK_HZ))
+    }
+
+    /// What time is counted by, where a kernel has a choice.
+    pub(crate) fn time_base(&self, manifest: &Manifest, target: &Target) -> Option<Setting> {
+        if manifest.time_bases.is_empty() {
+            return None;
+        }
+        let timer = self.driver(manifest, target).and_then(|_| target.timer());
+        Some(Setting::Text(timer.map_or("SysTick", |timer| timer.name.as_str()).to_owned()))
+    }
+
     /// The folder for such builds: `documented`, `asserts-off.opt-3`.
     pub fn folder(&self) -> String {
         if self.0.is_empty() {
@@ -236,7 +262,7 @@ impl Switched {
     }
 
     /// For Cargo: overrides of its release profile, and features such as `tick_hz_100`.
-    pub(crate) fn cargo(&self, manifest: &Manifest) -> Vec<String> {
+    pub(crate) fn cargo(&self, manifest: &Manifest, target: &Target) -> Vec<String> {
         let mut arguments = Vec::new();
         for (key, value) in self.cargo_profile(manifest) {
             arguments.push("--config".to_owned());
@@ -248,12 +274,14 @@ impl Switched {
             !CARGO_PROFILE.contains(&id) && !NO_FEATURES.contains(&id)
         };
         let by_feature: BTreeSet<&String> = manifest.switches.keys().filter(by_feature).collect();
-        if self.0.keys().any(|id| by_feature.contains(id)) {
+        let driver = self.driver(manifest, target);
+        if driver.is_some() || self.0.keys().any(|id| by_feature.contains(id)) {
             let feature = |id: &&String| {
                 let value = self.0.get(*id).or_else(|| manifest.default_of(id))?;
                 Some(format!("{id}_{value}"))
             };
-            let features: Vec<_> = by_feature.iter().filter_map(feature).collect();
+            let driver = driver.map(str::to_owned);
+            let features: Vec<_> = by_feature.iter().filter_map(feature).chain(driver).collect();
             arguments.extend(["--no-default-features".into(), "--features".into()]);
             arguments.push(features.join(","));
         }
@@ -296,6 +324,7 @@ impl Switched {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rtmark_model::Backend;
 
     const CORE: &str = "cortex-m0plus";
 
@@ -346,6 +375,50 @@ fpu = { values = [true, false], cores = ["cortex-m4f"], reason = "No FPU." }
         assert_eq!(of("own").expect("possible").words(), "TICK_HZ=100");
     }
 
+    fn stm32c031() -> Target {
+        let text = include_str!("../../../socs/stm32c031.toml");
+        Target::from(&rtmark_sim::Soc::from_toml(text).expect("good"))
+    }
+
+    #[test]
+    fn time_is_counted_by_a_timer_where_there_is_a_driver_for_it() {
+        let manifest = |time_bases: &str| {
+            let text = format!(
+                "id = 'k'\nname = 'K'\nversion = '1'\nlicense = 'MIT'\nsource = 's'\n\
+                 language = 'Rust'\nbuild = 'cargo'\npackage = 'k'\nimages = []\n\
+                 cores = ['cortex-m0plus']\n[switches]\ntick_hz = [0, 1000, 100]\n\
+                 [time_bases]\n{time_bases}\n[[not_applicable]]\nscenario = 'timer.tick'\n\
+                 with = {{ tick_hz = 0 }}\nreason = 'No tick.'\n"
+            );
+            Manifest::from_toml(&text).expect("good")
+        };
+        let named = stm32c031();
+        let unnamed = Target { timer: None, ..named.clone() };
+        let clocked = named.clone().clocked(rtmark_sim::CoreKind::CortexM0Plus);
+        let told = |time_bases: &str, variant: &str, target: &Target| {
+            let manifest = manifest(time_bases);
+            let variant: Variant = variant.parse().expect("a variant");
+            let switched = variant.of(&manifest, CORE).expect("possible").at(&manifest, target);
+            let tick = "timer.tick".parse().expect("good");
+            let excuse = manifest.not_applicable(&tick, CORE, &switched, Backend::Sim);
+            let base = switched.time_base(&manifest, target).expect("a choice").to_string();
+            (base, switched.cargo(&manifest, target).join(" "), excuse.is_some())
+        };
+        let features = "--no-default-features --features tick_hz_0,drv".to_owned();
+        let by_timer = ("TIM3".to_owned(), features, true);
+        let by_tick = |hz: &str| {
+            let features = format!("--no-default-features --features tick_hz_{hz}");
+            ("SysTick".to_owned(), features, false)
+        };
+        assert_eq!(told("any = 'drv'", "documented", &named), by_timer);
+        assert_eq!(told("stm32c031 = 'drv'", "documented+tick_hz=0", &named), by_timer);
+        for target in [&unnamed, &clocked] {
+            assert_eq!(told("any = 'drv'", "documented", target), by_tick("1000"));
+        }
+        assert_eq!(told("other = 'drv'", "documented", &named), by_tick("1000"));
+        assert_eq!(told("any = 'drv'", "documented+tick_hz=100", &named), by_tick("100"));
+    }
+
     #[test]
     fn profiles_ask_the_same_of_every_kernel() {
         let folder = |text: &str| of(text).expect("possible").folder();
@@ -377,7 +450,7 @@ fpu = { values = [true, false], cores = ["cortex-m4f"], reason = "No FPU." }
         let keys = checked.of(&cargo, CORE).expect("possible").cargo_profile(&cargo);
         assert_eq!(keys.len(), 5, "{keys:?}");
         let documented: Variant = DOCUMENTED.parse().expect("good");
-        assert!(documented.of(&cargo, CORE).expect("possible").cargo(&cargo).is_empty());
+        assert!(documented.of(&cargo, CORE).expect("possible").cargo(&cargo, &stm32c031()).is_empty());
         // Whoever says that there is no choice is believed.
         let never = Manifest::from_toml(&format!("{text}[switches]\nlto = [false]\n"));
         assert_eq!(words("product", &never.expect("good")).as_deref(), Ok("OPT=2"));
@@ -413,7 +486,9 @@ fpu = { values = [true, false], cores = ["cortex-m4f"], reason = "No FPU." }
     #[test]
     fn cargo_is_told_by_profile_and_features() {
         let manifest = manifest();
-        let arguments = |text: &str| of(text).expect("possible").cargo(&manifest).join(" ");
+        let target = stm32c031();
+        let arguments =
+            |text: &str| of(text).expect("possible").cargo(&manifest, &target).join(" ");
         let release = "--config profile.release.";
         assert_eq!(
             arguments("documented+opt=2"),

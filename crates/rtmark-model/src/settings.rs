@@ -46,6 +46,8 @@ pub enum Without {
     Zero,
     /// The same as one whose code is in flash.
     Flash,
+    /// The same as one whose time SysTick counts.
+    SysTick,
 }
 
 /// What difference a setting makes to figures.
@@ -151,7 +153,7 @@ pub const SETTINGS: &[SettingInfo] = &[
         "tick_hz",
         Number,
         None,
-        "ticks a second",
+        "ticks a second; 0 where nothing ticks, and a timer interrupts when something is due",
         Matters("more samples are hit by a tick, and long work is interrupted more often"),
     ),
     info(
@@ -234,6 +236,15 @@ pub const SETTINGS: &[SettingInfo] = &[
         Inherent("64 bits take several instructions on a 32-bit core"),
     ),
     info(
+        "time_base",
+        Text,
+        Some(Without::SysTick),
+        "what counts time: SysTick, which ticks, or a timer of the chip, which interrupts when something is due",
+        Inherent(
+            "a driver that sets alarms works when a wait begins, one that ticks at every tick",
+        ),
+    ),
+    info(
         "tick_runs",
         Text,
         None,
@@ -312,6 +323,7 @@ impl Without {
             Self::Off => Setting::Switch(false),
             Self::Zero => Setting::Number(0),
             Self::Flash => Setting::Text("flash".into()),
+            Self::SysTick => Setting::Text("SysTick".into()),
         }
     }
 }

@@ -148,16 +148,17 @@ impl Unit {
         let manifest = &kernel.manifest;
         let core = platform.core();
         let switched = if manifest.cores.iter().any(|supported| supported == core) {
-            variant.of(manifest, core)
+            variant.of(manifest, core).map(|switched| switched.at(manifest, &platform.target()))
         } else {
             let unknown = || format!("rtmark has no firmware of {} for {core}.", manifest.name);
             Err(manifest.unsupported.get(core).cloned().unwrap_or_else(unknown))
         };
         let ask = |scenario: &Scenario| {
             let excuse = match &switched {
-                Ok(_) => {
+                Ok(switched) => {
                     let names = [&scenario.id, scenario.in_firmware()];
-                    let own = |name| manifest.not_applicable(name, core, platform.backend());
+                    let own =
+                        |name| manifest.not_applicable(name, core, switched, platform.backend());
                     let own = names.iter().find_map(|name| own(name));
                     let platforms = || names.iter().find_map(|name| platform.not_applicable(name));
                     let said = own.or_else(platforms).map(str::to_owned);

@@ -18,10 +18,14 @@ use rtmark_probe::{begin, end};
 
 use crate::HYPERPERIODS;
 
+fn ticks(count: u32) -> Duration {
+    rtmark_embassy::load_ticks(count, load::TICK_CYCLES)
+}
+
 /// Sets everything up and starts the tasks.
 pub fn start(spawner: Spawner) {
     let mut core = rtmark_embassy::init();
-    load::start_ticks(&mut core.SYST);
+    rtmark_embassy::start_ticks_for_load(&mut core.SYST);
     rtmark_board::lower(Interrupt::BENCH, &mut core.NVIC);
     rtmark_board::unmask(Interrupt::BENCH);
 
@@ -82,7 +86,7 @@ async fn urgent() {
 
 #[embassy_executor::task]
 async fn fast() {
-    let mut ticker = Ticker::every(Duration::from_ticks(load::FAST.into()));
+    let mut ticker = Ticker::every(ticks(load::FAST));
     for _ in 0..HYPERPERIODS * load::FAST_JOBS {
         ticker.next().await;
         crate::fast_runs();
@@ -94,7 +98,7 @@ async fn fast() {
 
 #[embassy_executor::task]
 async fn middle() {
-    let mut ticker = Ticker::every(Duration::from_ticks(load::MIDDLE.into()));
+    let mut ticker = Ticker::every(ticks(load::MIDDLE));
     for _ in 0..HYPERPERIODS * load::MIDDLE_JOBS {
         ticker.next().await;
         {
@@ -110,14 +114,14 @@ async fn middle() {
 
 #[embassy_executor::task]
 async fn slow() {
-    let mut ticker = Ticker::every(Duration::from_ticks(load::SLOW.into()));
+    let mut ticker = Ticker::every(ticks(load::SLOW));
     for _ in 0..HYPERPERIODS * load::SLOW_JOBS {
         ticker.next().await;
         ONCE.signal(());
         {
             let mut record = RECORD.lock().await;
             record.first += 1;
-            Timer::after_ticks(1).await;
+            Timer::after(ticks(1)).await;
             record.second += 1;
         }
         LOAD.count_event();
@@ -127,7 +131,7 @@ async fn slow() {
 
 #[embassy_executor::task]
 async fn every() {
-    let mut ticker = Ticker::every(Duration::from_ticks(load::TIMER.into()));
+    let mut ticker = Ticker::every(ticks(load::TIMER));
     for _ in 0..HYPERPERIODS * load::TIMER_JOBS {
         ticker.next().await;
         LOAD.timers.increment();
@@ -139,7 +143,7 @@ async fn every() {
 async fn once() {
     loop {
         ONCE.wait().await;
-        Timer::after_ticks(1).await;
+        Timer::after(ticks(1)).await;
         LOAD.timers.increment();
         WORK.release(1);
     }
@@ -163,7 +167,7 @@ async fn server() {
 
 #[embassy_executor::task]
 async fn judge() {
-    Timer::after_ticks(load::end(HYPERPERIODS).into()).await;
+    Timer::after(ticks(load::end(HYPERPERIODS))).await;
     for tick in 0.. {
         // In one go: an alarm after the look would not be dealt with.
         critical_section::with(|_| {
@@ -173,6 +177,6 @@ async fn judge() {
                 LOAD.judge(HYPERPERIODS, record.ok().as_deref());
             }
         });
-        Timer::after_ticks(1).await;
+        Timer::after(ticks(1)).await;
     }
 }

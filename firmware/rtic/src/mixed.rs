@@ -5,7 +5,6 @@
 
 #[rtic::app(device = rtmark_board::device, peripherals = false, dispatchers = [RUN_LOW, RUN_HIGH])]
 mod app {
-    use rtic_monotonics::systick::prelude::*;
     use rtic_sync::arbiter::Arbiter;
     use rtic_sync::channel::{Receiver, Sender};
     use rtic_sync::make_channel;
@@ -13,7 +12,8 @@ mod app {
     use rtmark_board::Interrupt;
     use rtmark_board::load::{self, Item, LOAD, Record, Source};
     use rtmark_probe::{begin, end};
-    use rtmark_rtic::{Mono, Ticks};
+    use rtmark_rtic::prelude::*;
+    use rtmark_rtic::{Duration, Mono};
 
     use crate::HYPERPERIODS;
 
@@ -32,10 +32,14 @@ mod app {
 
     #[init]
     fn init(cx: init::Context) -> (Shared, Local) {
-        rtmark_rtic::start_with_ticks_of(cx.core.SYST, load::TICK_CYCLES);
+        rtmark_rtic::start_for_load(cx.core.SYST, load::TICK_CYCLES);
         let (sender, receiver) = make_channel!(Item, { load::ITEMS });
         crate::choose(start);
         (Shared {}, Local { device: sender.clone(), alarm: sender.clone(), sender, receiver })
+    }
+
+    fn ticks(count: u32) -> Duration {
+        rtmark_rtic::load_ticks(count, load::TICK_CYCLES)
     }
 
     fn start() {
@@ -98,7 +102,7 @@ mod app {
     async fn fast(_: fast::Context) {
         let mut next = Mono::now();
         for _ in 0..HYPERPERIODS * load::FAST_JOBS {
-            next += Ticks::from_ticks(load::FAST);
+            next += ticks(load::FAST);
             Mono::delay_until(next).await;
             crate::fast_runs();
             LOAD.count_event();
@@ -111,7 +115,7 @@ mod app {
     async fn middle(cx: middle::Context) {
         let mut next = Mono::now();
         for _ in 0..HYPERPERIODS * load::MIDDLE_JOBS {
-            next += Ticks::from_ticks(load::MIDDLE);
+            next += ticks(load::MIDDLE);
             Mono::delay_until(next).await;
             {
                 let mut record = RECORD.access().await;
@@ -128,13 +132,13 @@ mod app {
     async fn slow(_: slow::Context) {
         let mut next = Mono::now();
         for _ in 0..HYPERPERIODS * load::SLOW_JOBS {
-            next += Ticks::from_ticks(load::SLOW);
+            next += ticks(load::SLOW);
             Mono::delay_until(next).await;
             ONCE.writer().write(());
             {
                 let mut record = RECORD.access().await;
                 record.first += 1;
-                Mono::delay_until(next + Ticks::from_ticks(1)).await;
+                Mono::delay_until(next + ticks(1)).await;
                 record.second += 1;
             }
             LOAD.count_event();
@@ -146,7 +150,7 @@ mod app {
     async fn every(_: every::Context) {
         let mut next = Mono::now();
         for _ in 0..HYPERPERIODS * load::TIMER_JOBS {
-            next += Ticks::from_ticks(load::TIMER);
+            next += ticks(load::TIMER);
             Mono::delay_until(next).await;
             LOAD.timers.increment();
             WORK.writer().write(());
@@ -158,7 +162,7 @@ mod app {
         let mut once = ONCE.take_reader();
         loop {
             once.wait().await;
-            Mono::delay_until(Mono::now() + Ticks::from_ticks(1)).await;
+            Mono::delay_until(Mono::now() + ticks(1)).await;
             LOAD.timers.increment();
             WORK.writer().write(());
         }
@@ -184,10 +188,10 @@ mod app {
 
     #[task(priority = 1)]
     async fn judge(_: judge::Context) {
-        let mut next = Mono::now() + Ticks::from_ticks(load::end(HYPERPERIODS));
+        let mut next = Mono::now() + ticks(load::end(HYPERPERIODS));
         for tick in 0.. {
             Mono::delay_until(next).await;
-            next += Ticks::from_ticks(1);
+            next += ticks(1);
             // In one go: an alarm after the look would not be dealt with.
             cortex_m::interrupt::free(|_| {
                 if LOAD.is_quiet(HYPERPERIODS) || tick == load::GRACE {

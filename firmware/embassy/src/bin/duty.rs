@@ -23,7 +23,7 @@ async fn main(spawner: Spawner) {
 /// The jobs of fast that are left in the hyperperiod.
 static JOBS_LEFT: Counter = Counter::new();
 
-begin_at_pend!("duty.jitter", 15);
+begin_at_pend!("duty.jitter", rtmark_embassy::EXCEPTION);
 
 /// First thing in each job of fast.
 #[inline(always)]

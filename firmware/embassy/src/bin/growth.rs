@@ -13,6 +13,7 @@ use embassy_sync::semaphore::{FairSemaphore, Semaphore};
 use embassy_sync::watch::Watch;
 use embassy_time::{Instant, Timer};
 use rtmark_board::{Counter, soc};
+use rtmark_embassy::EXCEPTION;
 use rtmark_probe::scenario::{self, POINT_SAMPLES};
 use rtmark_probe::{begin, begin_at_pend, end, end_at_return, scenarios};
 
@@ -86,12 +87,14 @@ fn crowd(spawner: Spawner, work: Work) {
 
 static TIMES: Counter = Counter::new();
 
+/// Milliseconds since the start.
 fn now() -> u64 {
-    Instant::now().as_ticks()
+    Instant::now().as_millis()
 }
 
-async fn until(tick: u64) {
-    Timer::at(Instant::from_ticks(tick)).await;
+/// Waits for so many milliseconds since the start.
+async fn until(time: u64) {
+    Timer::at(Instant::from_millis(time)).await;
 }
 
 // growth.yield.ready
@@ -113,7 +116,7 @@ async fn yields() {
     }
 }
 
-// growth.tick.delayed
+// growth.tick.delayed, where there is a tick
 
 begin_at_pend!("growth.tick.delayed", 15);
 end_at_return!("growth.tick.delayed", 15);
@@ -129,17 +132,17 @@ async fn delayed(number: u32) {
 #[embassy_executor::task]
 async fn spin() {
     // All others have begun to wait when this is over.
-    Timer::after_ticks(1).await;
+    Timer::after_millis(1).await;
     scenario::expect("tasks delayed", TIMES.get(), scenario::point());
     let last = now() + u64::from(POINT_SAMPLES);
     while now() <= last {}
     scenario::point_ok();
 }
 
-// growth.tick.due: the first of the tasks that run ends the span. The others may take longer than
+// growth.tick.due: in the tick, or by the alarm. The first of the tasks that run ends the span. The others may take longer than
 // until the next tick, with which another one begins.
 
-begin_at_pend!("growth.tick.due", 15);
+begin_at_pend!("growth.tick.due", EXCEPTION);
 
 /// Tasks that are due and have not run yet.
 static LEFT: Counter = Counter::new();
@@ -163,7 +166,7 @@ async fn due() {
     }
 }
 
-// growth.delay.delayed: in each period, the others are due one tick earlier than the task that
+// growth.delay.delayed: in each period, the others are due a millisecond earlier than the task that
 // measures, and have been delayed again when that one delays itself.
 
 fn period() -> u64 {
@@ -216,7 +219,7 @@ async fn take() {
 
 /// The others run, and wait again.
 async fn let_others_run() {
-    Timer::after_ticks(2 + u64::from(scenario::point() / 8)).await;
+    Timer::after_millis(2 + u64::from(scenario::point() / 8)).await;
 }
 
 #[embassy_executor::task]

@@ -23,6 +23,7 @@ async fn main(spawner: Spawner) {
 
     scenarios! {
         "isr.entry" => start(spawner),
+        "isr.entry.task" => start(spawner),
         "isr.wake.thread" => start(spawner),
         "isr.wake.notify" => start(spawner),
         "isr.wake.semaphore" => {
@@ -47,6 +48,8 @@ fn start(spawner: Spawner) {
 
 begin_at_pend!("isr.entry", 16);
 end_at_entry!("isr.entry", "BENCH");
+begin_at_pend!("isr.entry.task", 16);
+end_at_entry!("isr.entry.task", "BENCH");
 
 begin_at_pend!("isr.wake.thread", 16);
 begin_at_pend!("isr.wake.notify", 16);

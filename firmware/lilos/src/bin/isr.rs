@@ -1,8 +1,9 @@
 //! From a pending interrupt to its handler, and to the task that the handler wakes.
 //!
-//! isr.entry and isr.wake.notify are the same program as isr.wake.thread; they differ in the
-//! span. The executor masks interrupts while it polls tasks: the one that comes here while a task runs has to wait until
-//! that task awaits, which it does at once.
+//! isr.entry.task and isr.wake.notify are the same program as isr.wake.thread; they differ in the
+//! span. The executor masks interrupts while it polls tasks: the one that comes here while a task
+//! runs has to wait until that task awaits, which it does at once, and until the round is over. In
+//! isr.entry it comes when nothing is left to do.
 
 #![no_std]
 #![no_main]
@@ -29,7 +30,12 @@ fn main() -> ! {
     rtmark_board::lower(Interrupt::BELOW, &mut core.NVIC);
 
     scenarios! {
-        "isr.entry" => run!(handling(), busy(Interrupt::BENCH, &HANDLED)),
+        "isr.entry" => lilos::exec::run_tasks_with_idle(
+            &mut [core::pin::pin!(waiting())],
+            lilos::exec::ALL_TASKS,
+            fall_asleep,
+        ),
+        "isr.entry.task" => run!(handling(), busy(Interrupt::BENCH, &HANDLED)),
         "isr.wake.thread" => run!(handling(), busy(Interrupt::BENCH, &HANDLED)),
         "isr.wake.notify" => run!(handling(), busy(Interrupt::BENCH, &HANDLED)),
         "isr.wake.queue" => run!(receiving(), busy(Interrupt::BENCH_QUEUE, &HANDLED)),
@@ -42,6 +48,25 @@ fn main() -> ! {
 
 begin_at_pend!("isr.entry", 16);
 end_at_entry!("isr.entry", "BENCH");
+
+/// What the executor does when nothing is left to do: in its stead, and as it does, but for the
+/// interrupt.
+fn fall_asleep() {
+    NVIC::pend(Interrupt::BENCH);
+    cortex_m::asm::wfi();
+    cortex_m::asm::isb();
+}
+
+async fn waiting() -> Infallible {
+    rtmark_board::unmask(Interrupt::BENCH);
+    for _ in 0..SAMPLES {
+        WORK.until_next().await;
+    }
+    scenario::ok();
+}
+
+begin_at_pend!("isr.entry.task", 16);
+end_at_entry!("isr.entry.task", "BENCH");
 
 begin_at_pend!("isr.wake.thread", 16);
 begin_at_pend!("isr.wake.notify", 16);

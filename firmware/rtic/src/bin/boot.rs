@@ -7,9 +7,9 @@
 mod app {
     use core::sync::atomic::{AtomicU32, Ordering};
 
-    use rtic_monotonics::systick::prelude::*;
     use rtmark_probe::{begin_at_reset, end, scenario, scenarios};
-    use rtmark_rtic::{Mono, Ticks};
+    use rtmark_rtic::Mono;
+    use rtmark_rtic::prelude::*;
 
     #[shared]
     struct Shared {}
@@ -47,9 +47,9 @@ mod app {
     async fn check() {
         scenario::expect("initialised variable", value_of(&INITIALISED), 0x600D_DA7A);
         scenario::expect("cleared variable", value_of(&CLEARED), 0);
-        let next = Mono::now() + Ticks::from_ticks(2);
+        let next = Mono::now() + rtmark_rtic::millis(2);
         Mono::delay_until(next).await;
-        scenario::expect("ticks", Mono::now().as_ticks(), next.as_ticks());
+        rtmark_rtic::expect_on_time(next);
         scenario::ok();
     }
 }

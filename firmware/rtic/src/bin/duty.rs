@@ -21,7 +21,7 @@ fn choose(start: fn()) {
 /// The jobs of fast that are left in the hyperperiod.
 static JOBS_LEFT: Counter = Counter::new();
 
-begin_at_pend!("duty.jitter", 15);
+begin_at_pend!("duty.jitter", rtmark_rtic::EXCEPTION);
 
 /// First thing in each job of fast.
 #[inline(always)]

@@ -33,6 +33,8 @@ mod app {
 
     begin_at_pend!("isr.entry", 16);
     end_at_entry!("isr.entry", "BENCH");
+    begin_at_pend!("isr.entry.task", 16);
+    end_at_entry!("isr.entry.task", "BENCH");
 
     begin_at_pend!("isr.wake.thread", 16);
     begin_at_pend!("isr.wake.notify", 16);
@@ -67,6 +69,7 @@ mod app {
     async fn low(_: low::Context) {
         scenarios! {
             "isr.entry" => wake(Interrupt::BENCH),
+            "isr.entry.task" => wake(Interrupt::BENCH),
             "isr.wake.thread" => wake(Interrupt::BENCH),
             "isr.wake.notify" => wake(Interrupt::BENCH),
             "isr.wake.queue" => wake(Interrupt::BENCH_QUEUE),

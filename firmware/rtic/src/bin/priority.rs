@@ -6,14 +6,14 @@
 
 #[rtic::app(device = rtmark_board::device, peripherals = false, dispatchers = [RUN_LOW, RUN_HIGH, BELOW])]
 mod app {
-    use rtic_monotonics::systick::prelude::*;
     use rtic_sync::arbiter::Arbiter;
     use rtic_sync::signal::Signal;
     use rtmark_board::rounds::work_rounds;
     use rtmark_board::{Counter, Interrupt};
     use rtmark_probe::scenario::{self, POINT_SAMPLES};
     use rtmark_probe::{begin_at_pend, end, scenarios};
-    use rtmark_rtic::{Mono, Ticks};
+    use rtmark_rtic::Mono;
+    use rtmark_rtic::prelude::*;
 
     #[shared]
     struct Shared {
@@ -92,7 +92,7 @@ mod app {
 
     /// No tick comes before the next one.
     async fn after_a_tick() {
-        Mono::delay_until(Mono::now() + Ticks::from_ticks(1)).await;
+        Mono::delay_until(Mono::now() + rtmark_rtic::millis(1)).await;
     }
 
     static ARBITER: Arbiter<u32> = Arbiter::new(0);
