@@ -278,7 +278,9 @@ impl Pace {
             (self.recent, self.remembered) = (vec![NOTHING; FIRST], 0);
         } else if self.recent.len() < RECENT && self.remembered >= FIRST {
             let few = std::mem::replace(&mut self.recent, vec![NOTHING; RECENT]);
-            few.into_iter().for_each(|recent| self.recent[place(recent.key)] = recent);
+            for recent in few {
+                self.recent[place(recent.key)] = recent;
+            }
         }
         self.remembered += 1;
         let at = place(key) & (self.recent.len() - 1);

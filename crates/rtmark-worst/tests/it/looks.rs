@@ -2,12 +2,9 @@
 //! finds what runs from reset find, also in the smallest pieces.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::AtomicBool;
 
 use rtmark_sim::{CoreKind, Cycles, Machine, Soc, Watch};
-use rtmark_worst::{
-    Aspect, Control, Findings, Path, Question, Reach, Second, Share, Window, search,
-};
+use rtmark_worst::{Aspect, Findings, Path, Question, Reach, Second, Window};
 
 use crate::programs::*;
 use crate::support::*;
