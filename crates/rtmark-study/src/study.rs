@@ -35,6 +35,7 @@ pub struct Study {
     #[serde(default)]
     pub table: Vec<TableFile>,
     /// Every figure that was published.
+    #[serde(default)]
     pub score: Vec<ScoreFile>,
     /// Why it differs.
     #[serde(default)]
@@ -52,6 +53,7 @@ pub struct PublishedFile {
     /// How it was measured.
     pub how: Vec<String>,
     /// What one would have to know to repeat it, and is not told.
+    #[serde(default)]
     pub unstated: Vec<String>,
 }
 
