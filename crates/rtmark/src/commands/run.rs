@@ -76,7 +76,7 @@ pub struct Arguments {
     imported: bool,
     /// Layouts of the code in which each scenario is measured, the linker's own among them; the table
     /// shows the one in the middle and how far they lie apart: docs/placement.md
-    /// [default: 5 where the simulator counts cycles]
+    /// [default: 9 where the simulator counts cycles]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     placements: Option<u32>,
     /// Cycles after which a scenario is given up, instead of the catalogue's budget
@@ -140,7 +140,7 @@ impl Variants {
 
 /// In how many layouts scenarios are measured where nobody says it: docs/placement.md has the
 /// figures behind it.
-const PLACEMENTS: u32 = 5;
+const PLACEMENTS: u32 = 9;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Format {
