@@ -450,7 +450,9 @@ fpu = { values = [true, false], cores = ["cortex-m4f"], reason = "No FPU." }
         let keys = checked.of(&cargo, CORE).expect("possible").cargo_profile(&cargo);
         assert_eq!(keys.len(), 5, "{keys:?}");
         let documented: Variant = DOCUMENTED.parse().expect("good");
-        assert!(documented.of(&cargo, CORE).expect("possible").cargo(&cargo, &stm32c031()).is_empty());
+        assert!(
+            documented.of(&cargo, CORE).expect("possible").cargo(&cargo, &stm32c031()).is_empty()
+        );
         // Whoever says that there is no choice is believed.
         let never = Manifest::from_toml(&format!("{text}[switches]\nlto = [false]\n"));
         assert_eq!(words("product", &never.expect("good")).as_deref(), Ok("OPT=2"));

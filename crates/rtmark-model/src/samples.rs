@@ -222,17 +222,14 @@ fn modes(values: &BTreeMap<u64, u64>) -> Vec<Mode> {
     let (mut last, mut commonest) = (None, 0);
     for (&value, &times) in values {
         let near = |last: u64| value - last <= (last / 100 * NEAR_PERCENT).max(NEAR);
-        match modes.last_mut().filter(|_| last.is_some_and(near)) {
-            Some(mode) => {
-                mode.times += times;
-                if times > commonest {
-                    (mode.value, commonest) = (value, times);
-                }
+        if let Some(mode) = modes.last_mut().filter(|_| last.is_some_and(near)) {
+            mode.times += times;
+            if times > commonest {
+                (mode.value, commonest) = (value, times);
             }
-            None => {
-                modes.push(Mode { value, times });
-                commonest = times;
-            }
+        } else {
+            modes.push(Mode { value, times });
+            commonest = times;
         }
         last = Some(value);
     }

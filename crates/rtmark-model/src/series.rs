@@ -387,7 +387,9 @@ mod tests {
 
     fn placement(layout: u32, values: &[u64]) -> Placement {
         let mut samples = Samples::new();
-        values.iter().for_each(|value| samples.push(*value, Disturbance::NONE));
+        for value in values {
+            samples.push(*value, Disturbance::NONE);
+        }
         Placement { layout, elf_sha256: String::new(), samples }
     }
 

@@ -66,7 +66,9 @@ fn executed(
 ) -> Option<BTreeSet<String>> {
     let mut session = Session::new(soc, &probed.image).ok()?;
     let machine = &mut session.machine;
-    select(machine, &probed.image, &probed.records, &scenario.id).ok()?;
+    let id = scenario.held_back.as_ref().map_or(&scenario.id, |held_back| &held_back.program);
+    select(machine, &probed.image, &probed.records, id).ok()?;
+    let mut inside = false;
     // Edges first: where a span begins, its first instruction is within, and where it ends, that
     // instruction is not.
     let mut edges: HashMap<WatchId, Edge> = HashMap::new();
@@ -78,6 +80,10 @@ fn executed(
             Kind::BeginAtPend(exception) => (Watch::Pend(exception), Edge::Begin),
             Kind::EndAtReturn(exception) => (Watch::Return(exception), Edge::End),
             Kind::EndAtSleep => (Watch::Sleep, Edge::End),
+            Kind::BeginAtReset => {
+                inside = true;
+                continue;
+            }
             Kind::Scenario(_) => continue,
         };
         edges.insert(machine.watch(watch), edge);
@@ -89,7 +95,6 @@ fn executed(
         }
     }
     let mut found = BTreeSet::new();
-    let mut inside = false;
     loop {
         let until = session.machine.cycles().saturating_add(LOOK).min(budget);
         let ending = session.run(until, |machine| {

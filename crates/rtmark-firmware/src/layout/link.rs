@@ -69,6 +69,11 @@ pub(crate) fn record_of(folder: &Path, name: &str, elf: &[u8]) -> Option<LinkRec
     })
 }
 
+/// Whether a file's name is an object's.
+fn is_object(file: &str) -> bool {
+    Path::new(file).extension().is_some_and(|extension| extension == "o")
+}
+
 impl LinkRecord {
     fn read(record: &Path) -> Option<Self> {
         let text = |file: &str| std::fs::read_to_string(record.join(file)).ok();
@@ -144,11 +149,11 @@ impl LinkRecord {
     /// The same link of what link-time optimisation has made of the objects, by the map of the link
     /// in which it did: nothing is compiled any more. Itself where nothing was.
     pub fn compiled(self, map: &str) -> Self {
-        let optimised = |word: &String| word.ends_with(".o") && is_intermediate(Path::new(word));
+        let optimised = |word: &String| is_object(word) && is_intermediate(Path::new(word));
         let Some(first) = self.arguments.iter().position(optimised) else { return self };
         let loaded = map.lines().filter_map(|line| line.strip_prefix("LOAD "));
         let made = loaded
-            .filter(|file| file.ends_with(".o") && !self.arguments.iter().any(|word| word == file));
+            .filter(|file| is_object(file) && !self.arguments.iter().any(|word| word == file));
         let mut words: Vec<String> = Vec::new();
         let mut arguments = self.arguments.iter().enumerate();
         while let Some((at, word)) = arguments.next() {

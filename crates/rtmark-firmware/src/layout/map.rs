@@ -23,21 +23,18 @@ impl Section {
             return Some(format!("*({})", self.name));
         }
         let base = |path: &str| path.rsplit(['/', '\\']).next().unwrap_or(path).to_owned();
-        match self.file.strip_suffix(')').and_then(|file| file.rsplit_once('(')) {
-            Some((archive, member)) => {
-                let (archive, member) = (base(archive), base(member));
-                let is_plain = archive.chars().all(plain) && member.chars().all(plain);
-                is_plain.then(|| format!("*{archive}:{member}({})", self.name))
-            }
-            None => {
-                let object = base(&self.file);
-                // What link-time optimisation makes is called otherwise each time.
-                let stays = object.chars().all(plain)
-                    && !object.contains(".ltrans")
-                    && !object.ends_with(".lto.o");
-                stays.then(|| format!("*{object}({})", self.name))
-            }
+        if let Some((archive, member)) =
+            self.file.strip_suffix(')').and_then(|file| file.rsplit_once('('))
+        {
+            let (archive, member) = (base(archive), base(member));
+            let is_plain = archive.chars().all(plain) && member.chars().all(plain);
+            return is_plain.then(|| format!("*{archive}:{member}({})", self.name));
         }
+        let object = base(&self.file);
+        // What link-time optimisation makes is called otherwise each time.
+        let stays =
+            object.chars().all(plain) && !object.contains(".ltrans") && !object.ends_with(".lto.o");
+        stays.then(|| format!("*{object}({})", self.name))
     }
 }
 

@@ -105,7 +105,9 @@ impl Builder {
             std::fs::create_dir_all(&folder).map_err(at(&folder))?;
             let linking = Linking { kernel, target, record, image, folder: &folder, name };
             if let Some(linked) = linking.all(layouts)? {
-                linked.iter().for_each(|image| self.keep(image));
+                for image in &linked {
+                    self.keep(image);
+                }
                 placed.insert(name.clone(), linked);
             }
         }
