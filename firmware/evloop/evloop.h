@@ -43,8 +43,9 @@ extern const uint32_t evloop_length;
  * False when there is no room. */
 bool evloop_enqueue(struct closure closure);
 
-/* Runs closures for ever, and sleeps while there are none. */
-void evloop_run(void) __attribute__((noreturn));
+/* Runs closures for ever, and sleeps while there are none. A function of its own, by which tools find
+ * what it calls. */
+void evloop_run(void) __attribute__((noreturn, noinline));
 
 /* --------------------------------------------------------------------- timers */
 

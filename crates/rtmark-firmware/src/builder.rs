@@ -134,7 +134,11 @@ impl Builder {
         target: impl Into<Target>,
         switched: &Switched,
     ) -> Result<BTreeMap<String, BuiltImage>, FirmwareError> {
-        let target = target.into();
+        let mut target = target.into();
+        let ram = target.ram.map_or(u32::MAX, |ram| ram.size);
+        let images = kernel.manifest.images.iter();
+        let large = images.filter(|image| kernel.manifest.no_room(image, ram).is_some());
+        target.without.extend(large.cloned());
         self.build_goal(kernel, &target, switched, Goal::Scenarios)
     }
 

@@ -84,6 +84,16 @@ fn rust(target: &Target) -> String {
          pub const PRIORITY_BITS: u8 = {};\n\
          /// Bytes of the RAM that holds data and stacks.\n\
          pub const RAM_BYTES: u32 = {};\n\
+         /// A timer of the soc that counts the core's clock.\n\
+         #[derive(Clone, Copy, Debug)]\n\
+         pub struct Timer {{\n\
+         \x20   /// Its first register.\n\
+         \x20   pub base: u32,\n\
+         \x20   /// Its interrupt.\n\
+         \x20   pub interrupt: u16,\n\
+         \x20   /// The register that switches its clock on, and the bits that do.\n\
+         \x20   pub enable: (u32, u32),\n\
+         }}\n\
          /// The timer that time may be counted by.\n\
          pub const TIMER: Option<Timer> = {};\n\
          /// Registers and what to write to them at start.\n\

@@ -107,6 +107,9 @@ pub struct Manifest {
     /// name, or under `any` for all.
     #[serde(default)]
     pub time_bases: BTreeMap<String, String>,
+    /// Images that find room in so much RAM only, in bytes: on smaller socs they are not built.
+    #[serde(default)]
+    pub least_ram: BTreeMap<String, u32>,
     /// What neither image nor build can tell of its settings.
     #[serde(default)]
     pub settings: Settings,
@@ -169,6 +172,14 @@ impl Manifest {
         let level = self.interrupt_level.get(soc.core.name()).copied().unwrap_or(0);
         // Frameworks and models count four bits at most.
         level << (8 - soc.priority_bits.min(4))
+    }
+
+    /// Why an image finds no room on a soc with so much RAM, in bytes; `None` where it does.
+    pub fn no_room(&self, image: &str, ram: u32) -> Option<String> {
+        let least = *self.least_ram.get(image)?;
+        (ram < least).then(|| {
+            format!("{}'s image needs {least} bytes of RAM; this soc has {ram}.", self.name)
+        })
     }
 
     /// Reads a `kernel.toml`.

@@ -162,7 +162,10 @@ impl Unit {
                     let own = names.iter().find_map(|name| own(name));
                     let platforms = || names.iter().find_map(|name| platform.not_applicable(name));
                     let said = own.or_else(platforms).map(str::to_owned);
-                    said.or_else(|| unseen(platform, scenario)).or_else(|| absent(kernel, scenario))
+                    let ram = platform.target().ram.map_or(u32::MAX, |ram| ram.size);
+                    said.or_else(|| unseen(platform, scenario))
+                        .or_else(|| manifest.no_room(scenario.id.group(), ram))
+                        .or_else(|| absent(kernel, scenario))
                 }
                 Err(reason) => Some(reason.clone()),
             };

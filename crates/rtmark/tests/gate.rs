@@ -155,7 +155,7 @@ fn one_instruction_more_in_the_switch_is_refused() {
         "{annotations}"
     );
     assert!(
-        annotations.contains("in vTaskSwitchContext (+"),
+        annotations.contains("in vTaskSwitchContext (") && annotations.contains("+1 instructions)"),
         "the function is named: {annotations}"
     );
     let summary =
@@ -197,9 +197,10 @@ fn compared(scratch: &Scratch, before: &str, after: &str) -> serde_json::Value {
 fn a_function_outside_all_spans_may_grow_and_one_inside_may_not() {
     let scratch = Scratch::new();
     let measure = |name: &str| {
-        // Spans that the start of the scheduler is no part of.
-        let what =
-            "--kernel freertos --scenario 'thread.*' 'semaphore.*' 'queue.*' 'isr.*' 'heap.*'";
+        // Spans that the start of the scheduler is no part of. Link-time optimisation puts that behind
+        // all else, where it moves nothing.
+        let what = "--kernel freertos --profile product+lto=off \
+                    --scenario 'thread.*' 'semaphore.*' 'queue.*' 'isr.*' 'heap.*'";
         ended(
             &scratch.shell(&format!(
                 "rtmark run {what} --soc stm32f405 stm32c031 --placements 1 --name {name}"

@@ -183,7 +183,7 @@ fn masked_times_of_a_load_are_those_of_the_mask_registers() {
         let to = unmasked(&machine, priority, TO).cycles().0 + 1;
         let trace = stretches(running.clone(), priority, to);
         let seen = summary(&trace);
-        assert!(seen.len() >= 3 && trace.len() > 20, "{what}: {seen:?}");
+        assert!(seen.len() >= 2 && trace.len() > 20, "{what}: {seen:?}");
 
         let window = Window { from: running.cycles().0, to };
         assert_eq!(by_masks(&searched(&machine, priority, window).0), seen, "{what}");
@@ -209,7 +209,8 @@ fn rows(kernel: &str, soc: &str) -> [HeldInterval; 2] {
         scenarios: vec!["load.held.*".parse().expect("a pattern")],
     };
     let soc = socs::find(soc).expect("a soc");
-    let plan = Plan::new(&catalogue, &kernels, &[soc.into()], &[Variant::default()], &selection);
+    let documented: Variant = "documented".parse().expect("a profile");
+    let plan = Plan::new(&catalogue, &kernels, &[soc.into()], &[documented], &selection);
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("firmware-build");
     let suite = Suite {
         builder: Builder::new(tree).in_folder(&folder),
@@ -244,9 +245,15 @@ fn rows_of_what_is_held_back_are_the_longest_that_a_search_finds() {
             }
         }
         let run = rtmark_worst::spans(&machine, &begins, &ends, Cycles(10_000_000));
+        assert!(!run.windows.is_empty(), "{begins:x?} {ends:x?} {run:?}");
         for (row, priority) in rows(kernel, soc).iter().zip([0, priority]) {
             let (found, _) = searched(&machine, priority, run.windows[0]);
-            let longest = found.held.longest()[0].clone();
+            let whole = found.held.longest();
+            let Some(longest) = whole.first() else {
+                // Nothing does but instructions, of which a search knows when they give way.
+                assert_eq!(row.by, ["one instruction"], "{kernel} on {soc}: {row:?}");
+                continue;
+            };
             let what = format!("{kernel} on {soc}, priority {priority}: {row:?}, {longest:?}");
             // An observer is not told of the wait for code that an interrupt then comes before.
             assert!((longest.cycles - WAITS..=longest.cycles).contains(&row.cycles), "{what}");

@@ -18,6 +18,10 @@ fn explained() -> Vec<Explanation> {
     let kernels = tree.kernels().expect("kernels");
     let catalogue = Catalogue::builtin().expect("a catalogue");
     let quick = |scenario: &&rtmark_model::Scenario| {
+        // What is slept is part of what a span costs, and not counted there.
+        if scenario.span.counted == rtmark_model::Counted::Awake {
+            return false;
+        }
         let long = LONG.iter().any(|part| scenario.id.as_str().contains(part));
         !long && scenario.point.as_ref().is_none_or(|point| matches!(point.n, 1 | 8))
     };

@@ -222,6 +222,9 @@ macro_rules! starting {
             for sample in 1..=SAMPLES {
                 begin!($scenario);
                 spawner.spawn($started().unwrap());
+                // The interrupt comes up to two instructions behind the store that pends it.
+                cortex_m::asm::nop();
+                cortex_m::asm::nop();
                 end!("thread.end");
 
                 scenario::expect("tasks that ran", SWITCHES.get(), sample);
