@@ -7,7 +7,7 @@ use rtmark_sim::{Cycles, InternalError, Machine, Register, Stop, Tried};
 const BEFORE: u64 = 256;
 
 /// A machine at a boundary, as far as boundaries need to be told apart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Boundary {
     pub cycle: u64,
     pub instructions: u64,

@@ -136,7 +136,7 @@ impl Slot {
     pub fn loads_pc(&self) -> bool {
         match self.op.group() {
             Group::LoadPc => true,
-            Group::List => self.imm >> 15 & 1 == 1,
+            Group::List => self.is_indirect(),
             _ => self.op == Op::FollowPop,
         }
     }

@@ -9,6 +9,7 @@ use rtmark_worst::{
     Aspect, Control, Findings, Path, Question, Reach, Second, Share, Window, search,
 };
 
+use crate::sound::{machine, slow};
 use crate::support::*;
 
 const INTERRUPT: u16 = 1;
@@ -80,21 +81,6 @@ fn program(core: CoreKind, priority: u8, seed: u64, meddles: Meddles) -> Firmwar
     firmware.handler(16).nops(3).op(&[BX_LR]);
     firmware.handler(17).mark("handler").op(&[0xB4FF, NOP, 0xBCFF, BX_LR]);
     firmware
-}
-
-fn slow(core: CoreKind) -> Soc {
-    let mut soc = soc(core);
-    let timing = &mut soc.memories[0].timing;
-    (timing.wait_states, timing.line_bytes, timing.prefetch) = (2, 8, true);
-    (timing.instruction_lines, timing.data_lines) = (4, 2);
-    soc
-}
-
-fn machine(firmware: &Firmware, soc: &Soc) -> Machine {
-    let mut machine = Machine::new(soc);
-    machine.poke(0, &firmware.image()).expect("in flash");
-    machine.reset().expect("vectors");
-    machine
 }
 
 fn found(

@@ -57,7 +57,8 @@ fn program(core: CoreKind, priority: u8) -> Firmware {
     firmware
 }
 
-fn slow(core: CoreKind) -> Soc {
+/// A soc whose flash has wait states, a prefetch buffer and small caches.
+pub fn slow(core: CoreKind) -> Soc {
     let mut soc = soc(core);
     let timing = &mut soc.memories[0].timing;
     (timing.wait_states, timing.line_bytes, timing.prefetch) = (2, 8, true);
@@ -65,7 +66,8 @@ fn slow(core: CoreKind) -> Soc {
     soc
 }
 
-fn machine(firmware: &Firmware, soc: &Soc) -> Machine {
+/// A machine that is about to run a program.
+pub fn machine(firmware: &Firmware, soc: &Soc) -> Machine {
     let mut machine = Machine::new(soc);
     machine.poke(0, &firmware.image()).expect("in flash");
     machine.reset().expect("vectors");
