@@ -11,8 +11,12 @@
 #   LINK        further arguments of the linker
 #   TOLD        settings that only this makefile knows, as words such as heap=heap_4
 #   OPT         optimisation of everything, for instance -O2
+#   LTO         1 for link-time optimisation of everything
 #   OPT_<image> optimisation of that image's own source file, if it differs
-#   WITHOUT_<image>  sources, without their .c, that are not linked into that image
+#   APART       sources, without their .c, that are kept out of link-time optimisation: functions
+#               in assembly language, of which a compiler does not see what registers they use
+#   WITHOUT     sources, without their .c, that are not linked into images
+#   WITHOUT_<image>  the same for one image, in place of WITHOUT
 #   THIRD_PARTY directory of a source tree that is not ours
 #   THIRD_PARTY_SOURCES  sources of that tree, linked into every image; they are
 #                        compiled without warnings
@@ -24,11 +28,12 @@
 #   RTMARK_CORE     core to compile for
 #   RTMARK_SET      settings that are to differ from the kernel's own, as words such
 #                   as ASSERTS=0 and TICK_HZ=100: kernel.toml says which there are.
-#                   OPT, COMPILER (gcc, clang) and CODE_IN (flash, ram) are heeded
+#                   OPT, LTO, COMPILER (gcc, clang) and CODE_IN (flash, ram) are heeded
 #                   here; each other one becomes a macro RTMARK_SET_<word>
 #   RTMARK_GEN      directory with memory.x and rtmark_soc.h of that soc
 #   RTMARK_CLOCKED  1 for probes that read a counter (see rtmark_clock.h)
 #   RTMARK_WITHOUT  images that are not built
+#   RTMARK_LINKER   directory with what stands in for the linker, if anything does
 #   RTMARK_OBJECT   what there is one more of in the image that the target `object` builds
 #   RTMARK_OUT      directory for the ELFs; use one for each soc and choice of settings
 #   CROSS_COMPILE   prefix of the tools (arm-none-eabi-)
@@ -64,6 +69,11 @@ endif
 COMPILER := $(or $(call set,COMPILER),gcc)
 ifeq ($(filter gcc clang,$(COMPILER)),)
 $(error compiler `$(COMPILER)` is unknown here; known are gcc and clang)
+endif
+
+override LTO := $(filter 1,$(or $(call set,LTO),$(LTO)))
+ifeq ($(LTO) $(COMPILER),1 clang)
+$(error no link-time optimisation by clang: what it makes for it, GCC's linker does not read)
 endif
 
 CODE_IN := $(or $(call set,CODE_IN),flash)
@@ -136,13 +146,20 @@ MACHINE := $(THUMB) $(CORE_FLAGS)
 CFLAGS := $(MACHINE) -std=gnu11 -g -ffunction-sections -fdata-sections \
           -Wall -Wextra -Wshadow -Wstrict-prototypes -Werror \
           $(if $(RTMARK_CLOCKED),-DRTMARK_CLOCKED=1) \
-          $(addprefix -DRTMARK_SET_,$(filter-out OPT=% COMPILER=% CODE_IN=%,$(RTMARK_SET))) \
+          $(addprefix -DRTMARK_SET_,$(filter-out OPT=% LTO=% COMPILER=% CODE_IN=%,$(RTMARK_SET))) \
           $(if $(filter ram,$(CODE_IN)),-DRTMARK_CODE_IN_RAM) \
           $(addprefix -D,$(DEFINES)) -I$(SHARED) -I$(GEN) $(addprefix -I,$(abspath $(INCLUDES)))
 SCRIPT := $(SHARED)/firmware$(if $(filter ram,$(CODE_IN)),_ram).ld
 LDFLAGS := $(MACHINE) -nostartfiles -Wl,--gc-sections -Wl,--build-id=none \
            -Wl,--fatal-warnings $(LINK) -L$(GEN) -T$(SCRIPT) \
            $(CC_LDFLAGS)
+
+# Kernel and scenarios see each other; what starts them, reports and reads the clock stays apart,
+# as a library would. In one piece, because the macros of probes are known in one file only; of what
+# the compiler may warn, it has warned by then.
+# Debug information of the objects is not in the assembly language that clocked probes go through.
+LTO_FLAGS := $(if $(LTO),-flto -fno-fat-lto-objects $(if $(RTMARK_CLOCKED),-g0))
+LTO_LINK := $(filter-out $(MACHINE),$(CFLAGS)) $(OPT) $(PREFIX_MAP) $(LTO_FLAGS) -flto-partition=none -w
 
 # ------------------------------------------------------------------------------ objects
 
@@ -160,9 +177,15 @@ ELFS := $(IMAGES:%=$(OUT)/%.elf)
 
 # The makefiles count as sources, and so does everything that a command depends on
 # without its being a file: a change of any of it rebuilds all.
-SETTINGS := $(CC) $(CC_VERSION) $(CC_FLAGS) $(CFLAGS) $(LDFLAGS) OPT=$(OPT) \
+SETTINGS := $(CC) $(CC_VERSION) $(CC_FLAGS) $(CFLAGS) $(LTO_FLAGS) $(LDFLAGS) OPT=$(OPT) told:lto=$(if $(LTO),on,off) \
             $(foreach image,$(IMAGES),$(image)=$(OPT_$(image))) \
             $(addprefix told:,$(TOLD)) $(THIRD_PARTY_SOURCES) $(RTMARK_SOC)
+
+# After the settings, because it changes nothing of what is made.
+ifneq ($(RTMARK_LINKER),)
+LDFLAGS += -B$(RTMARK_LINKER)/
+export RTMARK_LD := $(shell $(GCC) -print-prog-name=ld)
+endif
 
 .DELETE_ON_ERROR:
 .SUFFIXES:
@@ -189,14 +212,17 @@ $(GEN)/%: $(RTMARK_GEN)/% FORCE
 NEEDED_BY_OBJECTS := $(OBJ)/settings $(GEN)/rtmark_soc.h $(MAKEFILE_LIST)
 
 assemble = $(Q)cd $(FIRMWARE) && $(CC) $(CC_FLAGS) $(CFLAGS) $(PREFIX_MAP) -MMD -MP -c $(abspath $<) -o $@
+to_object = cd $(FIRMWARE) && $(CC) $(CC_FLAGS) $(CFLAGS) $(or $(OPT_$*),$(OPT)) $(LTO_FLAGS) $(PER_FILE) $(PREFIX_MAP) -MMD -MP -c $(abspath $<) -o $@
 to_assembly = cd $(FIRMWARE) && $(CC) $(CC_FLAGS) $(CFLAGS) $(or $(OPT_$*),$(OPT)) $(PER_FILE) $(PREFIX_MAP) -MMD -MP -MF $(@:.o=.d) -MT $@ \
               $(abspath $<) -S -o $@.s
+# Probes at the entries of functions, in the compiler's assembly language, and an object of it.
+probed = awk -f $(SHARED)/entry_probes.awk $(1) $(1) > $(2).probed.s && \
+         $(CC) $(CC_FLAGS) $(MACHINE) -Wa,-I$(FIRMWARE)/probe/src -c $(2).probed.s -o $(2)
 ifeq ($(RTMARK_CLOCKED),)
-compile = $(Q)cd $(FIRMWARE) && $(CC) $(CC_FLAGS) $(CFLAGS) $(or $(OPT_$*),$(OPT)) $(PER_FILE) $(PREFIX_MAP) -MMD -MP -c $(abspath $<) -o $@
+compile = $(Q)$(to_object)
 else
-# By way of assembly language, where probes come to the entries of functions.
-compile = $(Q)$(to_assembly) && awk -f $(SHARED)/entry_probes.awk $@.s $@.s > $@.probed.s && \
-          $(CC) $(CC_FLAGS) $(MACHINE) -Wa,-I$(FIRMWARE)/probe/src -c $@.probed.s -o $@
+# With link-time optimisation there is no such language before the link.
+compile = $(Q)$(if $(and $(LTO_FLAGS),$(filter-out $(NO_LTO),$@)),$(to_object),$(to_assembly) && $(call probed,$@.s,$@))
 $(OBJ)/rtmark_clock.o: PER_FILE := $(GENERAL_REGISTERS)
 $(OBJ)/rtmark_clock.o: $(wildcard $(FIRMWARE)/probe/src/clock*.s)
 endif
@@ -208,6 +234,10 @@ NO_CALLS_clang := -fno-builtin
 $(addprefix $(OBJ)/,$(notdir $(STARTUP:.c=.o))): PER_FILE := \
                           $(if $(filter clang,$(COMPILER)),-mno-implicit-float,$(GENERAL_REGISTERS)) \
                           $(if $(filter ram,$(CODE_IN)),$(NO_CALLS_$(COMPILER)))
+
+NO_LTO := $(addprefix $(OBJ)/,$(notdir $(SHARED_SOURCES:.c=.o)) $(APART:%=%.o) $(APART:%=third-party/%.o)) \
+          $(patsubst %.S,$(THIRD_PARTY_OBJ)/%.o,$(notdir $(filter %.S,$(THIRD_PARTY_SOURCES))))
+$(NO_LTO): LTO_FLAGS :=
 
 load: $(LOAD:%=$(OUT)/%.elf)
 	@:
@@ -237,8 +267,24 @@ $(THIRD_PARTY_OBJ)/$(basename $(notdir $(1))).o: $(1) $(NEEDED_BY_OBJECTS)
 endef
 $(foreach source,$(THIRD_PARTY_SOURCES),$(eval $(call third_party_object,$(source))))
 
+# The objects of an image.
+parts = $(filter-out $(patsubst %,$(OBJ)/%.o,$(or $(WITHOUT_$*),$(WITHOUT))),$(filter %.o,$^))
+link = cd $(FIRMWARE) && $(GCC) $(LDFLAGS)
+ifeq ($(LTO),)
+link_image = $(Q)$(link) $(parts) -o $@
+else ifeq ($(RTMARK_CLOCKED),)
+link_image = $(Q)$(link) $(LTO_LINK) $(parts) -o $@
+else
+# The first link is for the assembly language that it goes through; the second one is of the object
+# made of that, with probes, in place of those that it was made of.
+TEMPORARY = $(OBJ)/$*.unprobed
+link_image = $(Q)rm -f $(TEMPORARY)*; $(link) $(LTO_LINK) -save-temps $(parts) -o $(TEMPORARY) && \
+             mv $(TEMPORARY)*.s $(OBJ)/$*.whole.s && rm -f $(TEMPORARY)* && \
+             $(call probed,$(OBJ)/$*.whole.s,$(OBJ)/$*.whole.o) && \
+             $(link) $(OBJ)/$*.whole.o $(filter $(NO_LTO),$(parts)) -o $@
+endif
 $(OUT)/%.elf: $(OBJ)/%.o $(COMMON_OBJECTS) $(GEN)/memory.x $(SCRIPT)
-	$(Q)$(GCC) $(LDFLAGS) $(filter-out $(WITHOUT_$*:%=$(OBJ)/%.o),$(filter %.o,$^)) -o $@
+	$(link_image)
 
 .SECONDARY: $(OBJ)/objects_$(RTMARK_OBJECT).o $(IMAGE_OBJECTS) $(COMMON_OBJECTS) $(GEN)/memory.x $(GEN)/rtmark_soc.h
 

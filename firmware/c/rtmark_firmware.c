@@ -48,7 +48,7 @@ static void __attribute__((used)) settings(void)
 static const char *scenario_id = "unknown";
 
 /* Room for the longest line of the catalogue, twice. What exceeds it is cut off. */
-static char line[192];
+static char line[192] __attribute__((section(".noinit")));
 static uint32_t line_length;
 
 static void append_char(char c)

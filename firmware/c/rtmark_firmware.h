@@ -38,6 +38,15 @@ uint32_t rtmark_point(void);
 void rtmark_point_ok(void) __attribute__((noreturn));
 void rtmark_no_room(const char *what) __attribute__((noreturn));
 
+/* How many yields are measured where so many threads are ready beside the one that yields: the
+ * first, and whole rounds with no fewer samples than a point has. */
+static inline uint32_t rtmark_point_yields(void)
+{
+    const uint32_t threads = rtmark_point() + 1u;
+
+    return 1u + (1u + RTMARK_POINT_SAMPLES / threads) * threads;
+}
+
 /* Memory that no section claims and nobody gives back, aligned to eight bytes; ends the run by
  * rtmark_no_room(what) when there is none left. A KiB is kept for the main stack. */
 void *rtmark_room(uint32_t bytes, const char *what);

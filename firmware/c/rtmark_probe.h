@@ -69,15 +69,17 @@
  * | 5    | RTMARK_SCENARIO        | the index that selects the scenario          |
  * | 6    | RTMARK_SETTING         | the value that the setting was compiled with |
  * | 7    | RTMARK_END_AT_SLEEP    | zero                                         |
+ * | 8    | RTMARK_BEGIN_AT_RESET  | zero                                         |
  *
  * ## Where nobody watches
  *
  * On a board no simulator looks on. Compiled with RTMARK_CLOCKED defined as 1, and linked
  * with rtmark_clock.c, the same probes are calls that read a counter; rtmark_clock.h tells
  * more. The address of such a record is that after the call. Spans that begin when an
- * exception becomes pending, or end when its handler has returned or when the core falls
- * asleep, have no instruction that could be a call, and cannot be measured that way. RTMARK_..._AT_ENTRY needs the
- * compiler's assembly language to pass through entry_probes.awk.
+ * exception becomes pending or with the reset, or end when its handler has returned or when
+ * the core falls asleep, have no instruction that could be a call, and cannot be measured that
+ * way. RTMARK_..._AT_ENTRY needs the compiler's assembly language to pass through
+ * entry_probes.awk.
  */
 #ifndef RTMARK_PROBE_H
 #define RTMARK_PROBE_H
@@ -130,6 +132,11 @@
  * a handler with SLEEPONEXIT. For file scope.
  */
 #define RTMARK_END_AT_SLEEP(id) __asm__("rtmark_record 7, 0, \"" id "\"")
+
+/**
+ * A span begins with the reset: in cycle 0 of a run. For file scope.
+ */
+#define RTMARK_BEGIN_AT_RESET(id) __asm__("rtmark_record 8, 0, \"" id "\"")
 
 /**
  * Declares a scenario that one image holds beside others, and the
@@ -189,6 +196,13 @@
 #define RTMARK_CALL_ \
     ".option push\n.option norvc\njal t0, rtmark_clock_\\kind\n.option pop\n771:\n"
 #define RTMARK_CLOBBERS_ "memory", "t0"
+#endif
+
+/* A call is three instructions, and so many lines. */
+#if RTMARK_CLOCKED
+#define RTMARK_LINES_ "\n\n"
+#else
+#define RTMARK_LINES_ ""
 #endif
 
 /* Two words make a scenario's entry: a function and a name. */
@@ -271,7 +285,7 @@ __asm__(
 #endif
 
 #define RTMARK_PROBE_HERE_(kind, id) \
-    RTMARK_ASM_("rtmark_probe_here " #kind ", \"" id "\"" : : : RTMARK_CLOBBERS_)
+    RTMARK_ASM_("rtmark_probe_here " #kind ", \"" id "\"" RTMARK_LINES_ : : : RTMARK_CLOBBERS_)
 
 #if RTMARK_CLOCKED
 /* A comment, for entry_probes.awk. */

@@ -9,6 +9,13 @@
 
 /* ------------------------------------------------------------------- closures */
 
+/* A power of two. */
+#ifndef EVLOOP_LENGTH
+#define EVLOOP_LENGTH 16u
+#endif
+
+const uint32_t evloop_length = EVLOOP_LENGTH;
+
 static struct closure ring[EVLOOP_LENGTH];
 /* They count for ever; their difference is the number of closures that wait. */
 static uint32_t enqueued;
@@ -177,7 +184,7 @@ bool evloop_send(struct evloop_queue *queue, const void *item)
     bool done = queue->count < queue->length;
 
     if (done) {
-        memcpy(&queue->storage[queue->in * queue->item_bytes], item, queue->item_bytes);
+        memcpy((uint8_t *)queue->storage + queue->in * queue->item_bytes, item, queue->item_bytes);
         queue->in = after(queue, queue->in);
         if (queue->count++ == 0u && queue->on_item.function != NULL) {
             done = evloop_enqueue(queue->on_item);
@@ -193,7 +200,7 @@ bool evloop_receive(struct evloop_queue *queue, void *item)
     const bool done = queue->count != 0u;
 
     if (done) {
-        memcpy(item, &queue->storage[queue->out * queue->item_bytes], queue->item_bytes);
+        memcpy(item, (uint8_t *)queue->storage + queue->out * queue->item_bytes, queue->item_bytes);
         queue->out = after(queue, queue->out);
         queue->count--;
     }

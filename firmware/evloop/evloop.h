@@ -36,17 +36,16 @@ struct closure {
     void *context;
 };
 
-/* How many closures may wait to be run; a power of two. */
-#ifndef EVLOOP_LENGTH
-#define EVLOOP_LENGTH 16u
-#endif
+/* How many closures may wait to be run. */
+extern const uint32_t evloop_length;
 
 /* Has the loop run a closure after those that wait already. Interrupts may call it.
  * False when there is no room. */
 bool evloop_enqueue(struct closure closure);
 
-/* Runs closures for ever, and sleeps while there are none. */
-void evloop_run(void) __attribute__((noreturn));
+/* Runs closures for ever, and sleeps while there are none. A function of its own, by which tools find
+ * what it calls. */
+void evloop_run(void) __attribute__((noreturn, noinline));
 
 /* --------------------------------------------------------------------- timers */
 
@@ -99,7 +98,7 @@ bool evloop_emit(struct evloop_signal *signal);
 
 /* A ring of items, copied in and out. */
 struct evloop_queue {
-    uint8_t *storage;
+    void *storage;
     uint32_t item_bytes;
     uint32_t length;
     volatile uint32_t count;

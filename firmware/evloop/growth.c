@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* What things cost against how many there are. */
 
-/* The loop itself, with room for more closures than other images need. */
-#define EVLOOP_LENGTH 128u
-#include "evloop.c"
-
 #include "bench.h"
 
 enum { LONG_DELAY = 10000 };
@@ -31,7 +27,7 @@ RTMARK_END_AT_ENTRY("growth.yield.ready", yield_step);
 static void __attribute__((noinline)) yield_step(void *context)
 {
     (void)context;
-    if (times++ == 2u * (rtmark_point() + RTMARK_POINT_SAMPLES)) {
+    if (times++ == rtmark_point_yields()) {
         rtmark_point_ok();
     }
     RTMARK_BEGIN("growth.yield.ready");
@@ -40,7 +36,7 @@ static void __attribute__((noinline)) yield_step(void *context)
 
 static void yield_ready(void)
 {
-    if (rtmark_point() + 1u > EVLOOP_LENGTH) {
+    if (rtmark_point() + 1u > evloop_length) {
         rtmark_no_room("closures");
     }
     for (uint32_t number = 0; number <= rtmark_point(); number++) {
@@ -212,7 +208,7 @@ static void wake_all(void)
     struct evloop_listener *listeners =
         rtmark_room(rtmark_point() * sizeof *listeners, "listeners");
 
-    if (rtmark_point() + 1u > EVLOOP_LENGTH) {
+    if (rtmark_point() + 1u > evloop_length) {
         rtmark_no_room("closures");
     }
     for (uint32_t number = 0; number < rtmark_point(); number++) {

@@ -83,10 +83,11 @@ static void urgent_step(void *context)
 
 static void fast_step(void *context)
 {
+    LOAD_FAST_RUNS();
     (void)context;
     count_event();
     NVIC_ISPR0 = 1u;
-    if (++load.fast == LOAD_HYPERPERIOD / LOAD_FAST) {
+    if (++load.fast == LOAD_TICKS / LOAD_FAST) {
         (void)evloop_timer_stop(&fast_timer);
     }
 }
@@ -102,7 +103,7 @@ static void middle_step(void *context)
     count_event();
     load.second++;
     send(LOAD_MIDDLE_TASK);
-    if (++load.middle == LOAD_HYPERPERIOD / LOAD_MIDDLE) {
+    if (++load.middle == LOAD_TICKS / LOAD_MIDDLE) {
         (void)evloop_timer_stop(&middle_timer);
     }
 }
@@ -113,7 +114,7 @@ static void slow_ends(void *context)
     load.second++;
     locked = false;
     count_event();
-    if (++load.slow == LOAD_HYPERPERIOD / LOAD_SLOW) {
+    if (++load.slow == LOAD_TICKS / LOAD_SLOW) {
         (void)evloop_timer_stop(&slow_timer);
     }
 }
@@ -122,7 +123,7 @@ static void give_step(void *context)
 {
     /* The timers beyond the hyperperiod are nobody's. */
     (void)context;
-    if (load.timers < LOAD_HYPERPERIOD / LOAD_TIMER + LOAD_HYPERPERIOD / LOAD_SLOW) {
+    if (load.timers < LOAD_TICKS / LOAD_TIMER + LOAD_TICKS / LOAD_SLOW) {
         load.timers++;
         enqueue(serve_step);
     }
@@ -179,4 +180,4 @@ static void mixed(void)
     evloop_timer_start(&end, judge, LOAD_END, 1);
     enqueue(begin_step);
 }
-RTMARK_SCENARIO("load.mixed", mixed);
+LOAD_SCENARIO(mixed);

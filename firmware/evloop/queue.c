@@ -6,13 +6,14 @@
 
 enum { QUEUE_LENGTH = 10, ITEM_BYTES = 10 };
 
+/* At a multiple of four, as what has a word in it: two bytes of padding follow. */
 struct item {
     uint8_t bytes[ITEM_BYTES];
-};
+} __attribute__((aligned(4)));
 
-static uint8_t storage[QUEUE_LENGTH * ITEM_BYTES];
+static struct item storage[QUEUE_LENGTH];
 static struct evloop_queue queue = {
-    .storage = storage, .item_bytes = ITEM_BYTES, .length = QUEUE_LENGTH};
+    .storage = storage, .item_bytes = sizeof(struct item), .length = QUEUE_LENGTH};
 
 /* An item that no other sample has. */
 static struct item item_of(uint32_t sample)
@@ -29,7 +30,7 @@ static void expect_item(const struct item *item, uint32_t sample)
 {
     const struct item expected = item_of(sample);
 
-    rtmark_expect("difference of the item received", memcmp(item, &expected, ITEM_BYTES) != 0, 0u);
+    rtmark_expect("difference of the item received", memcmp(item->bytes, expected.bytes, ITEM_BYTES) != 0, 0u);
 }
 
 /* -------------------------------------------------------- queue.send.immediate */
@@ -186,9 +187,9 @@ RTMARK_SCENARIO("queue.handover", handover);
 #define SIZED(size)                                                                        \
     static void sized_##size##_step(void *context)                                         \
     {                                                                                      \
-        static uint8_t places[4 * size];                                                   \
-        static uint8_t sent[size];                                                         \
-        static uint8_t received[size];                                                     \
+        static uint8_t places[4 * size] __attribute__((aligned(4)));                       \
+        static uint8_t sent[size] __attribute__((aligned(4)));                             \
+        static uint8_t received[size] __attribute__((aligned(4)));                         \
         static struct evloop_queue sized = {                                               \
             .storage = places, .item_bytes = size, .length = 4};                           \
                                                                                            \
@@ -223,3 +224,38 @@ SIZED(4);
 SIZED(16);
 SIZED(64);
 SIZED(256);
+
+/* ---------------------------------------------------- queue.send.16b.unaligned */
+
+/* The item lies one byte behind a multiple of four. */
+static void unaligned_step(void *context)
+{
+    enum { BYTES = 16 };
+    static uint8_t places[4 * BYTES] __attribute__((aligned(4)));
+    static uint8_t bytes[1 + BYTES] __attribute__((aligned(4)));
+    static uint8_t received[BYTES];
+    static struct evloop_queue unaligned = {
+        .storage = places, .item_bytes = BYTES, .length = 4};
+    uint8_t *const sent = &bytes[1];
+
+    (void)context;
+    for (uint32_t sample = 0; sample < RTMARK_SAMPLES; sample++) {
+        for (uint32_t byte = 0; byte < BYTES; byte++) {
+            sent[byte] = (uint8_t)(3u * sample + byte);
+        }
+        RTMARK_BEGIN("queue.send.16b.unaligned");
+        const bool was_sent = evloop_send(&unaligned, sent);
+        RTMARK_END("queue.send.16b.unaligned");
+
+        rtmark_expect("result of the send", was_sent, true);
+        rtmark_expect("result of the receive", evloop_receive(&unaligned, received), true);
+        rtmark_expect("difference of the item", memcmp(received, sent, BYTES) != 0, 0u);
+    }
+    rtmark_ok();
+}
+
+static void unaligned(void)
+{
+    enqueue(unaligned_step);
+}
+RTMARK_SCENARIO("queue.send.16b.unaligned", unaligned);

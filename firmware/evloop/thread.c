@@ -96,8 +96,10 @@ static void __attribute__((noinline)) creating_step(void *context)
         rtmark_ok();
     }
     RTMARK_BEGIN("thread.create");
+    RTMARK_BEGIN("thread.create.static");
     const bool done = evloop_enqueue(created);
     RTMARK_END("thread.create");
+    RTMARK_END("thread.create.static");
 
     rtmark_expect("result of the enqueue", done, true);
 }
@@ -107,6 +109,7 @@ static void create(void)
     enqueue(creating_step);
 }
 RTMARK_SCENARIO("thread.create", create);
+RTMARK_SCENARIO("thread.create.static", create);
 RTMARK_SCENARIO("thread.end", create);
 
 static void resuming_step(void *context)

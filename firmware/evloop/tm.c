@@ -109,7 +109,7 @@ enum { ITEM_WORDS = 4 };
 
 static void message_step(void *context)
 {
-    static uint8_t storage[10 * ITEM_WORDS * sizeof(uint32_t)];
+    static uint32_t storage[10 * ITEM_WORDS];
     static struct evloop_queue queue = {
         .storage = storage, .item_bytes = ITEM_WORDS * sizeof(uint32_t), .length = 10};
 

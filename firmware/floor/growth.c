@@ -64,15 +64,14 @@ __attribute__((naked)) void growth_yield(void)
 
 static void yields(void)
 {
-    /* So that all samples end after a yield; most of them in the loop, after the first round. */
-    growth_yield();
+    /* In the first round nothing ends: each context begins the span anew. */
     for (;;) {
-        RTMARK_END("growth.yield.ready");
-        if (switches++ == 2u * (rtmark_point() + RTMARK_POINT_SAMPLES)) {
-            rtmark_point_ok();
-        }
         RTMARK_BEGIN("growth.yield.ready");
         growth_yield();
+        RTMARK_END("growth.yield.ready");
+        if (++switches == rtmark_point_yields()) {
+            rtmark_point_ok();
+        }
     }
 }
 
@@ -105,14 +104,17 @@ static volatile uint32_t ready[WORDS];
 
 struct delayed {
     struct delayed *next;
-    /* Ticks from the one before. */
-    uint32_t ticks;
+    /* The tick at which it is ready. */
+    uint32_t due;
     volatile uint32_t *word;
     uint32_t bit;
 };
 
 /* The one whose time comes first is the head. */
 static struct delayed *delayed;
+/* Behind which one comes that is delayed for longer than all others; of no meaning when there is
+ * none. */
+static struct delayed *last_delayed;
 static volatile uint32_t ticks;
 
 void SysTick_Handler(void);
@@ -120,13 +122,13 @@ void SysTick_Handler(void);
 void SysTick_Handler(void)
 {
     struct delayed *due = delayed;
+    const uint32_t now = ++ticks;
 
-    ticks++;
-    if (due != NULL && --due->ticks == 0u) {
+    if (due != NULL && due->due == now) {
         do {
             *due->word |= due->bit;
             due = due->next;
-        } while (due != NULL && due->ticks == 0u);
+        } while (due != NULL && due->due == now);
         delayed = due;
     }
 }
@@ -140,19 +142,23 @@ static void start_ticks(void)
 
 static inline void insert(struct delayed *context, uint32_t duration)
 {
-    struct delayed **place = &delayed;
-
     cortex_m_disable_interrupts();
-    while (*place != NULL && (*place)->ticks <= duration) {
-        duration -= (*place)->ticks;
-        place = &(*place)->next;
+    const uint32_t due = ticks + duration;
+
+    context->due = due;
+    if (delayed == NULL || (int32_t)(last_delayed->due - due) <= 0) {
+        context->next = NULL;
+        *(delayed == NULL ? &delayed : &last_delayed->next) = context;
+        last_delayed = context;
+    } else {
+        struct delayed **place = &delayed;
+
+        while ((int32_t)((*place)->due - due) <= 0) {
+            place = &(*place)->next;
+        }
+        context->next = *place;
+        *place = context;
     }
-    context->ticks = duration;
-    context->next = *place;
-    if (*place != NULL) {
-        (*place)->ticks -= duration;
-    }
-    *place = context;
     cortex_m_enable_interrupts();
 }
 
@@ -176,12 +182,13 @@ static void delay_together(struct delayed *contexts, uint32_t duration)
 {
     const uint32_t last = rtmark_point() - 1u;
 
+    cortex_m_disable_interrupts();
     for (uint32_t number = 0; number <= last; number++) {
-        contexts[number].ticks = number == 0u ? duration : 0u;
+        contexts[number].due = ticks + duration;
         contexts[number].next = number < last ? &contexts[number + 1u] : NULL;
     }
-    cortex_m_disable_interrupts();
     delayed = contexts;
+    last_delayed = &contexts[last];
     cortex_m_enable_interrupts();
 }
 
@@ -248,15 +255,16 @@ static void runs_meanwhile(void)
 {
     for (;;) {
         RTMARK_END("growth.delay.delayed");
-        struct delayed **place = &delayed;
-        uint32_t before = 0;
+        struct delayed *before = delayed;
+        uint32_t shorter = 1;
 
-        while (*place != &own) {
-            place = &(*place)->next;
-            before++;
+        while (before->next != &own) {
+            before = before->next;
+            shorter++;
         }
-        rtmark_expect("contexts delayed for less long", before, rtmark_point());
-        *place = NULL;
+        rtmark_expect("contexts delayed for less long", shorter, rtmark_point());
+        before->next = NULL;
+        last_delayed = before;
         switches++;
         floor_yield();
     }

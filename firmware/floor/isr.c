@@ -20,6 +20,8 @@ void IRQ0_Handler(void);
 
 RTMARK_BEGIN_AT_PEND("isr.entry", 16);
 RTMARK_END_AT_ENTRY("isr.entry", IRQ0_Handler);
+RTMARK_BEGIN_AT_PEND("isr.entry.task", 16);
+RTMARK_END_AT_ENTRY("isr.entry.task", IRQ0_Handler);
 
 RTMARK_BEGIN_AT_PEND("isr.wake.thread", 16);
 
@@ -68,6 +70,7 @@ static void interrupt(void)
     floor_run_as_thread(&first_stack, interrupted);
 }
 RTMARK_SCENARIO("isr.entry", interrupt);
+RTMARK_SCENARIO("isr.entry.task", interrupt);
 RTMARK_SCENARIO("isr.wake.thread", interrupt);
 
 /* --------------------------------------------------------- no context is woken */

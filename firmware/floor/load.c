@@ -81,7 +81,7 @@ void SysTick_Handler(void)
     const uint32_t now = ++ticks;
     uint32_t jobs = 0;
 
-    if (now <= LOAD_HYPERPERIOD) {
+    if (now <= LOAD_TICKS) {
         jobs |= now % LOAD_FAST == 0u ? FAST : 0u;
         jobs |= now % LOAD_MIDDLE == 0u ? MIDDLE : 0u;
         jobs |= now % LOAD_SLOW == 0u ? SLOW : 0u;
@@ -110,6 +110,7 @@ static void count_event(void)
 
 static void fast(void)
 {
+    LOAD_FAST_RUNS();
     count_event();
     NVIC_ISPR0 = 1u;
     load.fast++;
@@ -232,4 +233,4 @@ static void mixed(void)
         }
     }
 }
-RTMARK_SCENARIO("load.mixed", mixed);
+LOAD_SCENARIO(mixed);

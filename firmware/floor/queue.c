@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "copy.h"
 #include "cortex_m.h"
 #include "rtmark_firmware.h"
 #include "switch.h"
@@ -399,7 +400,7 @@ RTMARK_SCENARIO("queue.handover", handover);
             RTMARK_BEGIN("queue.send." #size "b");                                      \
             cortex_m_disable_interrupts();                                              \
             if (length != LENGTH) {                                                     \
-                items[in] = sent;                                                       \
+                copy_words(&items[in], &sent, size);                                    \
                 in = (in + 1u) % LENGTH;                                                \
                 length++;                                                               \
             }                                                                           \
@@ -411,7 +412,7 @@ RTMARK_SCENARIO("queue.handover", handover);
             RTMARK_BEGIN("queue.receive." #size "b");                                   \
             if (length != 0u) {                                                         \
                 cortex_m_disable_interrupts();                                          \
-                received = items[out];                                                  \
+                copy_words(&received, &items[out], size);                               \
                 out = (out + 1u) % LENGTH;                                              \
                 length--;                                                               \
                 cortex_m_enable_interrupts();                                           \
@@ -433,11 +434,56 @@ SIZED(16);
 SIZED(64);
 SIZED(256);
 
+/* ---------------------------------------------------- queue.send.16b.unaligned */
+
+struct unaligned_item {
+    uint8_t bytes[16];
+};
+
+/* The item lies one byte behind a multiple of four. */
+static void unaligned(void)
+{
+    enum { LENGTH = 4 };
+    static struct unaligned_item items[LENGTH];
+    static struct {
+        uint8_t before;
+        struct unaligned_item item;
+    } __attribute__((aligned(4))) sent;
+    static volatile uint32_t length;
+    static uint32_t in;
+
+    for (uint32_t sample = 0; sample < RTMARK_SAMPLES; sample++) {
+        for (uint32_t byte = 0; byte < sizeof sent.item; byte++) {
+            sent.item.bytes[byte] = (uint8_t)(3u * sample + byte);
+        }
+        const uint32_t place = in;
+
+        RTMARK_BEGIN("queue.send.16b.unaligned");
+        cortex_m_disable_interrupts();
+        if (length != LENGTH) {
+            copy_unaligned(&items[in], &sent.item, sizeof sent.item);
+            in = (in + 1u) % LENGTH;
+            length++;
+        }
+        cortex_m_enable_interrupts();
+        RTMARK_END("queue.send.16b.unaligned");
+
+        rtmark_expect("items sent", length, 1u);
+        length = 0;
+        for (uint32_t byte = 0; byte < sizeof sent.item; byte++) {
+            rtmark_expect("byte of the item sent", items[place].bytes[byte],
+                          (uint8_t)(3u * sample + byte));
+        }
+    }
+    rtmark_ok();
+}
+RTMARK_SCENARIO("queue.send.16b.unaligned", unaligned);
+
 /* ------------------------------------------------------------ queue.zerocopy.* */
 
 enum { PLACES = 4, PLACE_BYTES = 256 };
 
-static uint8_t places[PLACES][PLACE_BYTES];
+static uint8_t places[PLACES][PLACE_BYTES] __attribute__((aligned(4)));
 static volatile uint32_t filled;
 static uint32_t next_in;
 static uint32_t next_out;

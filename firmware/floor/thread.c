@@ -108,20 +108,24 @@ static void create(void)
 {
     for (uint32_t sample = 0; sample < RTMARK_SAMPLES; sample++) {
         RTMARK_BEGIN("thread.create");
+        RTMARK_BEGIN("thread.create.static");
         floor_prepare_thread(&second_stack, never_runs);
         RTMARK_END("thread.create");
+        RTMARK_END("thread.create.static");
 
         rtmark_expect("other context", floor_other_thread != 0, 1u);
     }
     rtmark_ok();
 }
 RTMARK_SCENARIO("thread.create", create);
+RTMARK_SCENARIO("thread.create.static", create);
 
 /* ---------------------------------------------------- thread.start, thread.end */
 
 /* What begins above others and ends without ever waiting is an interrupt's handler. */
 
 RTMARK_END_AT_ENTRY("thread.start", IRQ0_Handler);
+RTMARK_END_AT_ENTRY("thread.start.static", IRQ0_Handler);
 RTMARK_END_AT_RETURN("thread.end", 16);
 
 void IRQ0_Handler(void);
@@ -137,6 +141,7 @@ static void start(void)
     NVIC_ISER0 = 1u;
     for (uint32_t sample = 1; sample <= RTMARK_SAMPLES; sample++) {
         RTMARK_BEGIN("thread.start");
+        RTMARK_BEGIN("thread.start.static");
         NVIC_ISPR0 = 1u;
         __asm__ __volatile__("dsb\n\tisb" : : : "memory");
 
@@ -145,4 +150,5 @@ static void start(void)
     rtmark_ok();
 }
 RTMARK_SCENARIO("thread.start", start);
+RTMARK_SCENARIO("thread.start.static", start);
 RTMARK_SCENARIO("thread.end", start);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * FreeRTOS as its own documents configure it: profile `default`. Each RTMARK_SET_ macro
+ * FreeRTOS as its own documents configure it: profile `documented`. Each RTMARK_SET_ macro
  * is another value that a build was asked for; kernel.toml says which there are.
  *
  * Three sources, in this order. "Demo" is the configuration of the kernel's demo
@@ -34,7 +34,10 @@
 #endif
 
 /* Template: the tick never stops, so the idle task spins. */
-#define configUSE_TICKLESS_IDLE 0
+#ifndef RTMARK_SET_TICKLESS_IDLE
+    #define RTMARK_SET_TICKLESS_IDLE 0
+#endif
+#define configUSE_TICKLESS_IDLE RTMARK_SET_TICKLESS_IDLE
 
 /* ------------------------------------------------------------ scheduling */
 
@@ -74,7 +77,10 @@
 #define configSUPPORT_STATIC_ALLOCATION 1
 #define configSUPPORT_DYNAMIC_ALLOCATION 1
 #define configKERNEL_PROVIDED_STATIC_MEMORY 1
-#define configHEAP_CLEAR_MEMORY_ON_FREE 1
+#ifndef RTMARK_SET_HEAP_CLEAR
+    #define RTMARK_SET_HEAP_CLEAR 1
+#endif
+#define configHEAP_CLEAR_MEMORY_ON_FREE RTMARK_SET_HEAP_CLEAR
 #define configENABLE_HEAP_PROTECTOR 0
 #define configUSE_MINI_LIST_ITEM 1
 #define configTASK_NOTIFICATION_ARRAY_ENTRIES 1

@@ -12,6 +12,9 @@
 #define benchLOW_PRIORITY     ( tskIDLE_PRIORITY + 1 )
 #define benchHIGH_PRIORITY    ( tskIDLE_PRIORITY + 2 )
 
+/* Gives the heap its memory, where the heap is one that has to be told. */
+void vBenchDefineHeap( void );
+
 /* Creates a task with the smallest stack, without parameter. */
 TaskHandle_t xBenchCreateTask( TaskFunction_t pxTaskCode,
                                const char * pcName,

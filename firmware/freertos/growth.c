@@ -68,20 +68,17 @@ static void vYieldTask( void * pvParameters )
 {
     ( void ) pvParameters;
 
-    /* So that all samples end after a yield; most of them in the loop, after the first round. */
-    taskYIELD();
-
+    /* In the first round nothing ends: each task begins the span anew. */
     for( ; ; )
     {
+        RTMARK_BEGIN( "growth.yield.ready" );
+        taskYIELD();
         RTMARK_END( "growth.yield.ready" );
 
-        if( ulTimes++ == 2u * ( rtmark_point() + RTMARK_POINT_SAMPLES ) )
+        if( ++ulTimes == rtmark_point_yields() )
         {
             rtmark_point_ok();
         }
-
-        RTMARK_BEGIN( "growth.yield.ready" );
-        taskYIELD();
     }
 }
 

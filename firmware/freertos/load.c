@@ -103,9 +103,10 @@ static void vFastTask( void * pvParameters )
 
     ( void ) pvParameters;
 
-    for( uint32_t ulJob = 0; ulJob < LOAD_HYPERPERIOD / LOAD_FAST; ulJob++ )
+    for( uint32_t ulJob = 0; ulJob < LOAD_TICKS / LOAD_FAST; ulJob++ )
     {
         xTaskDelayUntil( &xLast, LOAD_FAST );
+        LOAD_FAST_RUNS();
         prvCountEvent();
         NVIC_ISPR0 = 1u;
         load.fast++;
@@ -120,7 +121,7 @@ static void vMiddleTask( void * pvParameters )
 
     ( void ) pvParameters;
 
-    for( uint32_t ulJob = 0; ulJob < LOAD_HYPERPERIOD / LOAD_MIDDLE; ulJob++ )
+    for( uint32_t ulJob = 0; ulJob < LOAD_TICKS / LOAD_MIDDLE; ulJob++ )
     {
         xTaskDelayUntil( &xLast, LOAD_MIDDLE );
 
@@ -144,7 +145,7 @@ static void vSlowTask( void * pvParameters )
 
     ( void ) pvParameters;
 
-    for( uint32_t ulJob = 0; ulJob < LOAD_HYPERPERIOD / LOAD_SLOW; ulJob++ )
+    for( uint32_t ulJob = 0; ulJob < LOAD_TICKS / LOAD_SLOW; ulJob++ )
     {
         xTaskDelayUntil( &xLast, LOAD_SLOW );
         xTimerReset( xOnce, portMAX_DELAY );
@@ -189,7 +190,7 @@ static void vServerTask( void * pvParameters )
 static void vGive( TimerHandle_t xTimer )
 {
     /* The timers beyond the hyperperiod are nobody's. */
-    if( load.timers < LOAD_HYPERPERIOD / LOAD_TIMER + LOAD_HYPERPERIOD / LOAD_SLOW )
+    if( load.timers < LOAD_TICKS / LOAD_TIMER + LOAD_TICKS / LOAD_SLOW )
     {
         load.timers++;
         xSemaphoreGive( xWork );
@@ -261,4 +262,4 @@ static void prvLoad( void )
     NVIC_IPR0 = loadDEVICE_PRIORITY;
     NVIC_ISER0 = 1u;
 }
-RTMARK_SCENARIO( "load.mixed", prvLoad );
+LOAD_SCENARIO( prvLoad );

@@ -6,7 +6,7 @@
 /* What heap_5 is for: memory in several places. Here it is the same memory in two halves. */
     static uint8_t ucHeap[ configTOTAL_HEAP_SIZE ] __attribute__( ( aligned( 8 ) ) );
 
-    static void prvDefineHeap( void )
+    void vBenchDefineHeap( void )
     {
         static const HeapRegion_t xRegions[] =
         {
@@ -18,7 +18,7 @@
         vPortDefineHeapRegions( xRegions );
     }
 #else
-    static void prvDefineHeap( void )
+    void vBenchDefineHeap( void )
     {
     }
 #endif /* HEAP_REGIONS */
@@ -26,11 +26,12 @@
 
 /*
  * The selected scenario creates its tasks and objects; then the scheduler runs
- * until one of the tasks ends the run.
+ * until one of the tasks ends the run. Images that measure the start itself have
+ * a main() of their own.
  */
-int main( void )
+int __attribute__( ( weak ) ) main( void )
 {
-    prvDefineHeap();
+    vBenchDefineHeap();
     rtmark_run_selected_scenario();
     vTaskStartScheduler();
 

@@ -7,10 +7,11 @@
 
 #define queueLENGTH    10
 
+/* At a multiple of four, as what has a word in it: two bytes of padding follow. */
 typedef struct
 {
     uint8_t ucBytes[ 10 ];
-} Item_t;
+} __attribute__( ( aligned( 4 ) ) ) Item_t;
 
 static QueueHandle_t xQueue;
 
@@ -42,7 +43,7 @@ static void prvExpectItem( const Item_t * pxItem,
 {
     const Item_t xExpected = prvItem( ulSample );
 
-    rtmark_expect( "difference of the item received", memcmp( pxItem, &xExpected, sizeof( xExpected ) ) != 0, 0u );
+    rtmark_expect( "difference of the item received", memcmp( pxItem->ucBytes, xExpected.ucBytes, sizeof( xExpected.ucBytes ) ) != 0, 0u );
 }
 
 /*-----------------------------------------------------------*/
@@ -336,7 +337,8 @@ RTMARK_SCENARIO( "queue.handover", prvHandOver );
 #define queueSIZED( size )                                                                           \
     static void vSized##size##Task( void * pvParameters )                                            \
     {                                                                                                \
-        static uint8_t ucSent[ size ], ucReceived[ size ];                                           \
+        static uint8_t ucSent[ size ] __attribute__( ( aligned( 4 ) ) );                             \
+        static uint8_t ucReceived[ size ] __attribute__( ( aligned( 4 ) ) );                         \
                                                                                                      \
         ( void ) pvParameters;                                                                       \
                                                                                                      \
@@ -375,3 +377,41 @@ queueSIZED( 4 );
 queueSIZED( 16 );
 queueSIZED( 64 );
 queueSIZED( 256 );
+
+/*-----------------------------------------------------------*/
+/* queue.send.16b.unaligned: the item lies one byte behind a multiple of four. */
+
+#define queueUNALIGNED_BYTES    16
+
+static void vUnalignedTask( void * pvParameters )
+{
+    ( void ) pvParameters;
+    static uint8_t ucBytes[ 1 + queueUNALIGNED_BYTES ] __attribute__( ( aligned( 4 ) ) );
+    static uint8_t ucReceived[ queueUNALIGNED_BYTES ];
+    uint8_t * const pucSent = &ucBytes[ 1 ];
+
+    for( uint32_t ulSample = 0; ulSample < RTMARK_SAMPLES; ulSample++ )
+    {
+        for( uint32_t ulByte = 0; ulByte < queueUNALIGNED_BYTES; ulByte++ )
+        {
+            pucSent[ ulByte ] = ( uint8_t ) ( 3u * ulSample + ulByte );
+        }
+
+        RTMARK_BEGIN( "queue.send.16b.unaligned" );
+        const BaseType_t xSent = xQueueSend( xQueue, pucSent, 0 );
+        RTMARK_END( "queue.send.16b.unaligned" );
+
+        rtmark_expect( "result of the send", ( uint32_t ) xSent, pdPASS );
+        rtmark_expect( "result of the receive", ( uint32_t ) xQueueReceive( xQueue, ucReceived, 0 ), pdPASS );
+        rtmark_expect( "difference of the item", memcmp( ucReceived, pucSent, queueUNALIGNED_BYTES ) != 0, 0u );
+    }
+
+    rtmark_ok();
+}
+
+static void prvUnaligned( void )
+{
+    xQueue = xQueueCreate( 4, queueUNALIGNED_BYTES );
+    xBenchCreateTask( vUnalignedTask, "unaligned", benchLOW_PRIORITY );
+}
+RTMARK_SCENARIO( "queue.send.16b.unaligned", prvUnaligned );

@@ -10,6 +10,10 @@ static __attribute__( ( used ) ) void prvSettings( void )
 {
     RTMARK_SETTING( "asserts", configASSERT_DEFINED );
     RTMARK_SETTING( "stack_check", configCHECK_FOR_STACK_OVERFLOW );
+    /* As tasks.c decides it, which tells nobody. */
+    RTMARK_SETTING( "stack_fill", configCHECK_FOR_STACK_OVERFLOW > 1 || configUSE_TRACE_FACILITY ||
+                    INCLUDE_uxTaskGetStackHighWaterMark );
+    RTMARK_SETTING( "heap_clear", configHEAP_CLEAR_MEMORY_ON_FREE );
     RTMARK_SETTING( "mpu_guard", configENABLE_MPU );
     RTMARK_SETTING( "trace", configUSE_TRACE_FACILITY );
     RTMARK_SETTING( "time_slicing", configUSE_TIME_SLICING );

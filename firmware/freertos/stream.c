@@ -9,6 +9,9 @@
 #define streamBYTES         16
 #define streamSIZE_BYTES    100
 
+/* Bytes at a multiple of four. */
+#define streamALIGNED       __attribute__( ( aligned( 4 ) ) )
+
 static StreamBufferHandle_t xStream;
 static MessageBufferHandle_t xMessages;
 static volatile uint32_t ulTimes;
@@ -30,7 +33,8 @@ static void vStreamTask( void * pvParameters )
 
     for( uint32_t ulSample = 0; ulSample < RTMARK_SAMPLES; ulSample++ )
     {
-        uint8_t ucSent[ streamBYTES ], ucReceived[ streamBYTES ] = { 0 };
+        uint8_t ucSent[ streamBYTES ] streamALIGNED;
+        uint8_t ucReceived[ streamBYTES ] streamALIGNED = { 0 };
 
         prvFill( ucSent, ulSample );
 
@@ -63,7 +67,8 @@ RTMARK_SCENARIO( "stream.receive.immediate", prvStream );
 static void vReceivingTask( void * pvParameters )
 {
     ( void ) pvParameters;
-    uint8_t ucExpected[ streamBYTES ], ucReceived[ streamBYTES ];
+    uint8_t ucExpected[ streamBYTES ];
+    uint8_t ucReceived[ streamBYTES ] streamALIGNED;
 
     /* The first time, nobody has sent anything yet. */
     xStreamBufferReceive( xStream, ucReceived, streamBYTES, portMAX_DELAY );
@@ -85,7 +90,7 @@ static void vSendingTask( void * pvParameters )
 
     for( uint32_t ulSample = 1; ulSample <= RTMARK_SAMPLES; ulSample++ )
     {
-        uint8_t ucSent[ streamBYTES ];
+        uint8_t ucSent[ streamBYTES ] streamALIGNED;
 
         prvFill( ucSent, ulSample );
         RTMARK_BEGIN( "stream.send.wake+ctx" );
@@ -115,7 +120,8 @@ static void vMessageTask( void * pvParameters )
 
     for( uint32_t ulSample = 0; ulSample < RTMARK_SAMPLES; ulSample++ )
     {
-        uint8_t ucSent[ streamBYTES ], ucReceived[ 2 * streamBYTES ] = { 0 };
+        uint8_t ucSent[ streamBYTES ] streamALIGNED;
+        uint8_t ucReceived[ 2 * streamBYTES ] streamALIGNED = { 0 };
 
         prvFill( ucSent, ulSample );
 

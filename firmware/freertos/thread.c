@@ -2,6 +2,9 @@
 /* Switching between tasks: between equals by yielding, and upwards by resuming. */
 #include "bench.h"
 
+/* The one that looks, the idle task and the timer task. */
+#define threadTASKS_WITHOUT_IT    3u
+
 static volatile uint32_t ulSwitches;
 static TickType_t xStartTick;
 static TaskHandle_t xHighTask;
@@ -229,6 +232,42 @@ RTMARK_SCENARIO( "thread.priority.set", prvDirect );
 RTMARK_SCENARIO( "thread.abort", prvDirect );
 
 /*-----------------------------------------------------------*/
+/* The same with memory of the program's own. */
+
+static StaticTask_t xTaskBuffer;
+static StackType_t uxStackBuffer[ configMINIMAL_STACK_SIZE ];
+
+static void vDirectingStaticTask( void * pvParameters )
+{
+    ( void ) pvParameters;
+
+    for( uint32_t ulSample = 0; ulSample < RTMARK_SAMPLES; ulSample++ )
+    {
+        RTMARK_BEGIN( "thread.create.static" );
+        const TaskHandle_t xTask = xTaskCreateStatic( vNeverRunTask, "task", configMINIMAL_STACK_SIZE, NULL,
+                                                      benchLOW_PRIORITY, uxStackBuffer, &xTaskBuffer );
+        RTMARK_END( "thread.create.static" );
+
+        rtmark_expect( "result of the creation", xTask != NULL, 1u );
+
+        RTMARK_BEGIN( "thread.abort.static" );
+        vTaskDelete( xTask );
+        RTMARK_END( "thread.abort.static" );
+
+        rtmark_expect( "tasks", uxTaskGetNumberOfTasks(), threadTASKS_WITHOUT_IT );
+    }
+
+    rtmark_ok();
+}
+
+static void prvDirectStatic( void )
+{
+    xBenchCreateTask( vDirectingStaticTask, "directing", benchHIGH_PRIORITY + 1 );
+}
+RTMARK_SCENARIO( "thread.create.static", prvDirectStatic );
+RTMARK_SCENARIO( "thread.abort.static", prvDirectStatic );
+
+/*-----------------------------------------------------------*/
 /* thread.start, thread.end: a task of higher priority begins, and deletes itself. */
 
 static void vStartedTask( void * pvParameters )
@@ -239,6 +278,7 @@ static void vStartedTask( void * pvParameters )
     vTaskDelete( NULL );
 }
 RTMARK_END_AT_ENTRY( "thread.start", vStartedTask );
+RTMARK_END_AT_ENTRY( "thread.start.static", vStartedTask );
 
 static void vStartingTask( void * pvParameters )
 {
@@ -265,3 +305,28 @@ static void prvStart( void )
 }
 RTMARK_SCENARIO( "thread.start", prvStart );
 RTMARK_SCENARIO( "thread.end", prvStart );
+
+static void vStartingStaticTask( void * pvParameters )
+{
+    ( void ) pvParameters;
+
+    for( uint32_t ulSample = 1; ulSample <= RTMARK_SAMPLES; ulSample++ )
+    {
+        RTMARK_BEGIN( "thread.start.static" );
+        xTaskCreateStatic( vStartedTask, "started", configMINIMAL_STACK_SIZE, NULL, benchHIGH_PRIORITY,
+                           uxStackBuffer, &xTaskBuffer );
+
+        rtmark_expect( "tasks that ran", ulSwitches, ulSample );
+
+        /* Until the idle task has seen that it has deleted itself, its memory is in use. */
+        vTaskDelay( 2 );
+    }
+
+    rtmark_ok();
+}
+
+static void prvStartStatic( void )
+{
+    xBenchCreateTask( vStartingStaticTask, "starting", benchLOW_PRIORITY );
+}
+RTMARK_SCENARIO( "thread.start.static", prvStartStatic );

@@ -212,6 +212,12 @@ RTMARK_SCENARIO( "timer.expiry", prvExpiry );
 #define timerJITTER_TICKS    1000u
 #define timerITEM_BYTES      10
 
+/* At a multiple of four, as what has a word in it: two bytes of padding follow. */
+typedef struct
+{
+    uint8_t ucBytes[ timerITEM_BYTES ];
+} __attribute__( ( aligned( 4 ) ) ) Item_t;
+
 static QueueHandle_t xLoadQueue;
 
 RTMARK_BEGIN_AT_PEND( "timer.jitter", 15 );
@@ -234,20 +240,20 @@ static void vJitterTask( void * pvParameters )
 static void vLoadTask( void * pvParameters )
 {
     ( void ) pvParameters;
-    static const uint8_t ucSent[ timerITEM_BYTES ] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 };
-    uint8_t ucItem[ timerITEM_BYTES ] = { 0 };
+    static const Item_t xSent = { { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 } };
+    Item_t xItem = { { 0 } };
 
     for( ; ; )
     {
-        xQueueSend( xLoadQueue, ucSent, 0 );
-        xQueueReceive( xLoadQueue, ucItem, 0 );
-        rtmark_expect( "last byte of the item", ucItem[ timerITEM_BYTES - 1 ], timerITEM_BYTES );
+        xQueueSend( xLoadQueue, &xSent, 0 );
+        xQueueReceive( xLoadQueue, &xItem, 0 );
+        rtmark_expect( "last byte of the item", xItem.ucBytes[ timerITEM_BYTES - 1 ], timerITEM_BYTES );
     }
 }
 
 static void prvJitter( void )
 {
-    xLoadQueue = xQueueCreate( 4, timerITEM_BYTES );
+    xLoadQueue = xQueueCreate( 4, sizeof( Item_t ) );
     xBenchCreateTask( vJitterTask, "jitter", benchHIGH_PRIORITY );
     xBenchCreateTask( vLoadTask, "load", benchLOW_PRIORITY );
 }

@@ -41,12 +41,17 @@ impl Measure {
 
     /// This figure of a series.
     pub fn of(self, series: &Series) -> Option<u64> {
-        let statistics = series.statistics()?;
+        self.of_samples(series.readings.samples()?)
+    }
+
+    /// This figure of samples.
+    fn of_samples(self, samples: &Samples) -> Option<u64> {
+        let statistics = samples.statistics()?;
         match self {
             Self::Median => Some(statistics.typical()),
             Self::Max => statistics.steady.map(|steady| steady.max),
             Self::First => Some(statistics.first),
-            Self::Total => Some(steady_total(series.readings.samples()?)),
+            Self::Total => Some(steady_total(samples)),
             Self::Disturbed => statistics.disturbed.map(|hit| hit.max),
         }
     }
@@ -67,7 +72,7 @@ fn steady_total(samples: &Samples) -> u64 {
     u64::try_from(total).unwrap_or(u64::MAX)
 }
 
-/// A figure before and after, in the series' basis.
+/// A figure before and after, in the basis of where it stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Change {
     /// Which figure.
@@ -107,15 +112,32 @@ pub(crate) fn per_cent(part: f64) -> String {
     format!("{:+.digits$} %", part * 100.0)
 }
 
-/// The figures of two exact series that differ, in the order of [`Measure::ALL`].
-pub(crate) fn changes(before: &Series, after: &Series) -> Vec<Change> {
-    let steady = |series: &Series| series.statistics().and_then(|s| s.steady).map(|s| s.count);
+/// The figures of two exact series' samples that differ, in the order of [`Measure::ALL`].
+pub(crate) fn changes(before: &Samples, after: &Samples) -> Vec<Change> {
+    let steady = |samples: &Samples| samples.statistics().and_then(|s| s.steady).map(|s| s.count);
     let as_many = steady(before) == steady(after);
     let wanted = Measure::ALL.into_iter().filter(|m| *m != Measure::Total || as_many);
     wanted
         .filter_map(|measure| {
-            let change = Change { measure, before: measure.of(before)?, after: measure.of(after)? };
-            (change.before != change.after).then_some(change)
+            let (before, after) = (measure.of_samples(before)?, measure.of_samples(after)?);
+            (before != after).then_some(Change { measure, before, after })
         })
         .collect()
+}
+
+/// How the executed instructions of two exact series changed; `None` where one of them does not
+/// tell them. Empty: the spans execute what they executed.
+///
+/// A sample that something hit holds whatever that executed, and which one is hit depends on
+/// cycles: of those nothing is said.
+pub(crate) fn of_instructions(before: &Series, after: &Series) -> Option<Vec<Change>> {
+    let (was, is) = (before.executed.as_ref()?, after.executed.as_ref()?);
+    let mut changes = changes(&was.0, &is.0);
+    changes.retain(|change| change.measure != Measure::Disturbed);
+    // A tick in the first sample is that sample's, too.
+    let first_hit = |series: &Series| series.statistics().is_some_and(|s| s.first_disturbed);
+    if first_hit(before) || first_hit(after) {
+        changes.retain(|change| change.measure != Measure::First);
+    }
+    Some(changes)
 }

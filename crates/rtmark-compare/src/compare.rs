@@ -5,11 +5,13 @@ use std::fmt::Write as _;
 use std::collections::BTreeMap;
 use std::fmt;
 
-use rtmark_model::{Answer, Backend, Basis, KernelId, Key, Readings, ScenarioId, Series};
+use rtmark_model::{
+    Answer, Backend, Basis, DEFAULT_PROFILE, KernelId, Key, Readings, ScenarioId, Series,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::change::{Change, changes};
+use crate::change::{Change, changes, of_instructions};
 use crate::differences::{Aspect, Difference, differences};
 use crate::estimate::{Direction, Estimate};
 
@@ -21,9 +23,12 @@ use crate::estimate::{Direction, Estimate};
 pub enum Verdict {
     /// Nothing changed, or nothing that is more than chance.
     Same,
-    /// It takes less.
+    /// The same instructions take more or less: they stand, or what they use stands, at other
+    /// addresses.
+    Moved,
+    /// It was changed, and takes less.
     Better,
-    /// It takes more, or fails where it did not.
+    /// It was changed, and takes more; or it fails where it did not.
     Worse,
     /// The two cannot be compared.
     Incomparable,
@@ -34,6 +39,7 @@ impl Verdict {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Same => "same",
+            Self::Moved => "moved",
             Self::Better => "better",
             Self::Worse => "worse",
             Self::Incomparable => "incomparable",
@@ -98,9 +104,13 @@ pub struct Pair {
     pub basis: Option<Basis>,
     /// What became of it.
     pub verdict: Verdict,
-    /// Which figures changed; of exact series only.
+    /// Which figures changed, in the basis; of exact series only.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<Change>,
+    /// How the numbers of executed instructions changed, where the basis is another one. Where
+    /// both series tell them and this is empty, the spans execute what they executed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub instructions: Vec<Change>,
     /// How far apart sampled series are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub estimate: Option<Estimate>,
@@ -110,6 +120,10 @@ pub struct Pair {
     /// What else is to be known.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+    /// The functions that were changed and of which the spans execute something, where that was
+    /// looked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changed: Vec<String>,
     /// What caused it: the functions in which the time went, where that was looked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<String>,
@@ -123,9 +137,36 @@ impl Pair {
     }
 }
 
+impl Pair {
+    /// Whether an exact figure differs, so that it is worth knowing what its spans execute.
+    pub fn differs(&self) -> bool {
+        let figures = !self.changes.is_empty() || !self.instructions.is_empty();
+        figures && matches!(self.verdict, Verdict::Moved | Verdict::Better | Verdict::Worse)
+    }
+
+    /// Decides by the code that the spans execute, which tells more than how many instructions
+    /// that is: `changed` names the functions of which the spans execute something and that are not
+    /// what they were. With none, whatever differs was moved: the same code may take another way
+    /// where addresses or the time of an interrupt decide it.
+    pub fn decide(&mut self, changed: Vec<String>) {
+        self.verdict = if changed.is_empty() {
+            Verdict::Moved
+        } else {
+            grown_or_shrunk(&self.changes, Some(&self.instructions))
+        };
+        self.changed = changed;
+    }
+
+    /// Whether it became worse by failing, not by a figure.
+    pub(crate) fn fails(&self) -> bool {
+        let figures = self.changes.is_empty() && self.instructions.is_empty();
+        self.verdict == Verdict::Worse && figures && self.estimate.is_none()
+    }
+}
+
 pub(crate) fn title(key: &Key) -> String {
     let mut text = format!("{} {} on {}", key.kernel, key.scenario, key.soc);
-    if key.profile != "default" {
+    if key.profile != DEFAULT_PROFILE {
         let _ = write!(text, ", profile {}", key.profile);
     }
     if key.backend != Backend::Sim {
@@ -188,9 +229,11 @@ fn pair(before: &Answer, after: &Answer, across: &[Aspect]) -> Option<Pair> {
         basis: after.series().or(before.series()).map(|series| series.basis),
         verdict: Verdict::Same,
         changes: Vec::new(),
+        instructions: Vec::new(),
         estimate: None,
         differences: Vec::new(),
         notes: Vec::new(),
+        changed: Vec::new(),
         cause: None,
     };
     match (before, after) {
@@ -245,14 +288,14 @@ fn measured(pair: &mut Pair, before: &Series, after: &Series, across: &[Aspect])
     }
     match (&before.readings, &after.readings) {
         (Readings::Exact(was), Readings::Exact(is)) => {
-            pair.changes = changes(before, after);
-            pair.verdict = pair.changes.first().map_or(Verdict::Same, |change| {
-                if change.by() > 0 { Verdict::Worse } else { Verdict::Better }
-            });
+            pair.changes = changes(&was.0, &is.0);
+            let instructions = of_instructions(before, after);
+            pair.verdict = of_exact(&pair.changes, instructions.as_deref());
+            pair.instructions = instructions.unwrap_or_default();
             let (n, m) = (was.0.len(), is.0.len());
             if n != m {
                 pair.notes.push(format!("{n} samples before, {m} after"));
-            } else if pair.changes.is_empty() && was != is {
+            } else if pair.verdict == Verdict::Same && was != is {
                 pair.notes.push(
                     "the same samples in another order, or other ones with the same figures".into(),
                 );
@@ -277,6 +320,21 @@ fn measured(pair: &mut Pair, before: &Series, after: &Series, across: &[Aspect])
             pair.notes.push("summaries without samples: chance cannot be told from change".into());
         }
     }
+}
+
+/// What became of an exact series. With other instructions it grew if either its figure or their
+/// number did: which of the two is the change and which the placement, nobody can tell.
+fn of_exact(changes: &[Change], instructions: Option<&[Change]>) -> Verdict {
+    match (changes, instructions) {
+        ([], None | Some([])) => Verdict::Same,
+        (_, Some([])) => Verdict::Moved,
+        (changes, instructions) => grown_or_shrunk(changes, instructions),
+    }
+}
+
+fn grown_or_shrunk(changes: &[Change], instructions: Option<&[Change]>) -> Verdict {
+    let grown = |changes: &[Change]| changes.first().is_some_and(|change| change.by() > 0);
+    if grown(changes) || instructions.is_some_and(grown) { Verdict::Worse } else { Verdict::Better }
 }
 
 impl Comparison {

@@ -1,11 +1,11 @@
 //! A comparison held against budgets.
 
-use rtmark_model::Key;
+use rtmark_model::{Basis, Key};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::compare::title;
-use crate::policy::Budget;
+use crate::policy::{Budget, Counted};
 use crate::{Change, Comparison, Measure, Pair, Policy, Verdict};
 
 /// What a gate found.
@@ -26,6 +26,9 @@ pub struct Gate {
 pub struct Finding {
     /// What it is of.
     pub key: Key,
+    /// What is counted; absent when it fails now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub basis: Option<Basis>,
     /// By how much it is beyond; absent when it fails now.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub excess: Option<Excess>,
@@ -65,9 +68,10 @@ pub fn gate(comparison: &Comparison, policy: &Policy) -> Gate {
             Verdict::Incomparable => {
                 gate.incomparable.push(format!("{}: {}", pair.title(), why(pair)));
             }
-            Verdict::Worse if pair.changes.is_empty() && pair.estimate.is_none() => {
+            Verdict::Worse if pair.fails() => {
                 gate.regressions.push(Finding {
                     key: pair.key.clone(),
+                    basis: None,
                     excess: None,
                     text: pair.notes.join("; "),
                     cause: None,
@@ -75,8 +79,8 @@ pub fn gate(comparison: &Comparison, policy: &Policy) -> Gate {
                 });
             }
             _ => {
-                for change in growing(pair) {
-                    measure(&mut gate, &mut used, policy, pair, change);
+                for (basis, change) in growing(pair) {
+                    measure(&mut gate, &mut used, policy, pair, (basis, change));
                 }
             }
         }
@@ -98,35 +102,58 @@ pub fn gate(comparison: &Comparison, policy: &Policy) -> Gate {
 
 /// The figures of a pair as a gate sees them. Of a sampled series it is only the median,
 /// and only where its growth is believed.
-fn growing(pair: &Pair) -> Vec<Change> {
+fn growing(pair: &Pair) -> Vec<(Option<Basis>, Change)> {
+    let of_basis = |change: &Change| (pair.basis, *change);
+    let executed = |change: &Change| (Some(Basis::Instructions), *change);
     match &pair.estimate {
-        None => pair.changes.clone(),
-        Some(estimate) if pair.verdict == Verdict::Worse => vec![Change {
-            measure: Measure::Median,
-            before: estimate.before,
-            after: estimate.after,
-        }],
+        None => {
+            let changes = pair.changes.iter().map(of_basis);
+            changes.chain(pair.instructions.iter().map(executed)).collect()
+        }
+        Some(estimate) if pair.verdict == Verdict::Worse => vec![(
+            pair.basis,
+            Change { measure: Measure::Median, before: estimate.before, after: estimate.after },
+        )],
         Some(_) => Vec::new(),
     }
 }
 
-fn measure(gate: &mut Gate, used: &mut [bool], policy: &Policy, pair: &Pair, change: Change) {
+/// What a figure may be. What was moved may be anything that no entry forbids by `at_most`: a
+/// placement is nobody's change, and yet a limit is a limit.
+fn limit(policy: &Policy, pair: &Pair, basis: Option<Basis>, change: &Change) -> u64 {
+    let budget = policy.budget(&pair.key, change.measure);
+    let counted = if basis == pair.basis { Counted::AsTheSeries } else { Counted::Otherwise };
+    match (pair.verdict, budget) {
+        (Verdict::Moved, _) if counted == Counted::Otherwise => u64::MAX,
+        (Verdict::Moved, budget) => budget.and_then(|b| b.at_most).unwrap_or(u64::MAX),
+        (_, None) => change.before,
+        (_, Some(budget)) => budget.limit(change.before, counted),
+    }
+}
+
+fn measure(
+    gate: &mut Gate,
+    used: &mut [bool],
+    policy: &Policy,
+    pair: &Pair,
+    (basis, change): (Option<Basis>, Change),
+) {
     let Change { measure, before, after } = change;
     if !policy.measures.contains(&measure) {
         return;
     }
-    let budget = policy.budget(&pair.key, measure);
-    let limit = budget.map_or(before, |budget| budget.limit(before));
+    let limit = limit(policy, pair, basis, &change);
     // What is above an absolute limit and did not grow was so before.
     if after <= limit || after <= before {
         return;
     }
-    let basis = pair.basis.map_or("", |basis| basis.name());
+    let counted = basis.map_or("", |basis| basis.name());
     let allowed = if limit == before { String::new() } else { format!(", allowed {limit}") };
     let mut finding = Finding {
         key: pair.key.clone(),
+        basis,
         excess: Some(Excess { change, limit }),
-        text: format!("{change} {basis}{allowed}"),
+        text: format!("{change} {counted}{allowed}"),
         cause: pair.cause.clone(),
         reason: None,
     };

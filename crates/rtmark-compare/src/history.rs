@@ -7,6 +7,7 @@ use rtmark_model::{Basis, Readings, Series};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::change::of_instructions;
 use crate::differences::differences;
 use crate::estimate::{Direction, Estimate};
 use crate::{Change, Difference, Measure, RunLabel};
@@ -34,6 +35,8 @@ pub enum Step {
     /// The figure changed. Of sampled series, against the run with which the stretch of
     /// equal ones began.
     Change(Change),
+    /// The figure changed, and not the number of instructions: the code moved.
+    Moved(Change),
     /// What came before cannot be compared with it.
     Break(Vec<Difference>),
 }
@@ -41,9 +44,10 @@ pub enum Step {
 impl fmt::Display for Step {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Change(change) => {
+            Self::Change(change) | Self::Moved(change) => {
                 let part = change.relative().map(crate::change::per_cent).unwrap_or_default();
-                write!(f, "{:+} {part}", change.by())
+                let moved = if matches!(self, Self::Moved(_)) { ", moved" } else { "" };
+                write!(f, "{:+} {part}{moved}", change.by())
             }
             Self::Break(differences) => {
                 let why: Vec<_> = differences.iter().map(ToString::to_string).collect();
@@ -84,7 +88,8 @@ fn step(before: &Series, after: &Series, measure: Measure) -> Option<Step> {
         }
         _ => change.before != change.after,
     };
-    changed.then_some(Step::Change(change))
+    let moved = of_instructions(before, after).is_some_and(|changes| changes.is_empty());
+    changed.then_some(if moved { Step::Moved(change) } else { Step::Change(change) })
 }
 
 const ASIDE: Style = Style::new().dimmed();
@@ -121,6 +126,9 @@ pub fn chart(points: &[Point], moment: impl Fn(i64) -> String) -> String {
             Some(step @ Step::Change(change)) => {
                 let style = if change.by() > 0 { WORSE } else { BETTER };
                 let _ = write!(text, "  {style}\u{25c6} {step}{style:#}");
+            }
+            Some(step @ Step::Moved(_)) => {
+                let _ = write!(text, "  {ASIDE}\u{25c7} {step}{ASIDE:#}");
             }
             Some(step @ Step::Break(_)) => {
                 let _ = write!(text, "  {ASIDE}\u{2502} {step}{ASIDE:#}");

@@ -81,10 +81,10 @@ pub struct Budget {
     /// By which part of itself: 0.02 is 2 %.
     #[serde(default)]
     pub relative: f64,
-    /// By how much, in the series' basis.
+    /// By how much, in the series' basis and as many instructions.
     #[serde(default)]
     pub absolute: u64,
-    /// What it may be at most, whatever it was.
+    /// What it may be at most in the series' basis, whatever it was.
     pub at_most: Option<u64>,
 }
 
@@ -164,10 +164,20 @@ impl Budget {
     }
 
     /// What a figure may be that was `before`.
-    pub(crate) fn limit(&self, before: u64) -> u64 {
+    pub(crate) fn limit(&self, before: u64, counted: Counted) -> u64 {
         let part = (before as f64 * self.relative).floor();
         let growth = self.absolute.max(part as u64);
         let limit = before.saturating_add(growth);
-        self.at_most.map_or(limit, |most| limit.min(most))
+        let most = self.at_most.filter(|_| counted == Counted::AsTheSeries);
+        most.map_or(limit, |most| limit.min(most))
     }
+}
+
+/// What is counted by a figure that is held against a budget.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Counted {
+    /// What the series counts.
+    AsTheSeries,
+    /// The instructions of a series that counts something else.
+    Otherwise,
 }

@@ -6,7 +6,7 @@
 
 use std::fmt::Write as _;
 
-use rtmark_model::{Answer, Key, Series};
+use rtmark_model::{Answer, DEFAULT_PROFILE, Key, Series};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -211,7 +211,7 @@ impl Validation {
     pub fn table(&self) -> String {
         let mut text = format!("board: {}\ntiming model {}\n\n", self.board, self.timing_model);
         let name = |row: &Row| match row.profile.as_str() {
-            "default" => format!("{} {}", row.kernel, row.scenario),
+            DEFAULT_PROFILE => format!("{} {}", row.kernel, row.scenario),
             profile => format!("{} {} {profile}", row.kernel, row.scenario),
         };
         let width = self.rows.iter().map(|row| name(row).len()).max().unwrap_or(0).max(20);
@@ -268,7 +268,7 @@ mod tests {
         Row {
             kernel: "floor".into(),
             scenario: "thread.yield".into(),
-            profile: "default".into(),
+            profile: DEFAULT_PROFILE.into(),
             board,
             board_min: board,
             board_max: board + 3,

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 /// A series as the store would have it, with some of it replaced.
 fn series(scenario: &str, runs: Value, patch: Value) -> Series {
     let mut series = json!({
-        "key": {"soc": "s", "kernel": "k", "version": "1", "profile": "default",
+        "key": {"soc": "s", "kernel": "k", "version": "1", "profile": "product",
                 "scenario": scenario, "backend": "sim"},
         "basis": "cycles",
         "span": {"from": "x", "to": "y", "switches": 1, "overhead": "none",
@@ -85,6 +85,81 @@ fn exact_series_differ_by_one_cycle() {
         json!([{"value": 120}, {"value": 100, "times": 99}, {"value": 501, "tick": true}]);
     let pair = one(answer("a.b", hit, json!({})), answer("a.b", hit_more, json!({})));
     assert_eq!(pair.changes[0].measure, Measure::Disturbed);
+}
+
+/// A series of the simulator's, with the number of instructions in each sample.
+fn counted(steady: u64, instructions: u64) -> Answer {
+    let executed = json!([{"value": 50}, {"value": instructions, "times": 99}]);
+    let samples = json!([{"value": 120}, {"value": steady, "times": 99}]);
+    answer("a.b", samples, json!({"executed": executed}))
+}
+
+#[test]
+fn the_same_instructions_at_other_addresses_are_moved() {
+    let moved = one(counted(100, 40), counted(117, 40));
+    assert_eq!((moved.verdict, moved.instructions.len()), (Verdict::Moved, 0));
+    assert_eq!(moved.changes[0].by(), 17);
+    assert_eq!(one(counted(100, 40), counted(100, 40)).verdict, Verdict::Same);
+    // An instruction more is a change, whatever became of the cycles.
+    for steady in [99, 100, 101] {
+        let changed = one(counted(100, 40), counted(steady, 41));
+        assert_eq!((changed.verdict, changed.instructions[0].by()), (Verdict::Worse, 1));
+    }
+    assert_eq!(one(counted(100, 40), counted(101, 39)).verdict, Verdict::Worse);
+    assert_eq!(one(counted(100, 40), counted(99, 39)).verdict, Verdict::Better);
+    // Where one of them does not tell its instructions, nobody knows.
+    assert_eq!(one(plain("a.b", 120, 100), counted(117, 40)).verdict, Verdict::Worse);
+}
+
+#[test]
+fn instructions_of_samples_that_something_hit_do_not_count() {
+    let hit = |instructions: u64| {
+        let executed = json!([{"value": 50}, {"value": 40, "times": 98},
+                              {"value": instructions, "tick": true}]);
+        let samples = json!([{"value": 120}, {"value": 100, "times": 98},
+                             {"value": 200 + instructions, "tick": true}]);
+        answer("a.b", samples, json!({"executed": executed}))
+    };
+    assert_eq!(one(hit(90), hit(91)).verdict, Verdict::Moved);
+}
+
+#[test]
+fn the_code_that_spans_execute_decides_over_the_number_of_its_instructions() {
+    // The same code took another way: by an address, or by when a tick came.
+    let mut pair = one(counted(100, 40), counted(103, 42));
+    assert!(pair.differs() && pair.verdict == Verdict::Worse);
+    pair.decide(Vec::new());
+    assert_eq!(pair.verdict, Verdict::Moved);
+    // Other instructions, and as many.
+    let mut pair = one(counted(100, 40), counted(103, 40));
+    assert!(pair.differs() && pair.verdict == Verdict::Moved);
+    pair.decide(vec!["f".to_owned()]);
+    assert_eq!(pair.verdict, Verdict::Worse);
+    let mut pair = one(counted(100, 40), counted(97, 40));
+    pair.decide(vec!["f".to_owned()]);
+    assert_eq!(pair.verdict, Verdict::Better);
+    assert!(!one(counted(100, 40), counted(100, 40)).differs());
+}
+
+#[test]
+fn a_gate_lets_pass_what_moved_and_refuses_what_changed() {
+    let held = |before: Answer, after: Answer, text: &str| {
+        gate(&compared(&[before], &[after]), &policy(text)).regressions
+    };
+    assert!(held(counted(100, 40), counted(117, 40), "").is_empty());
+    // A limit is a limit, by whatever it is exceeded.
+    let limit = "[[budget]]\nat_most = 110\n";
+    let over = held(counted(100, 40), counted(117, 40), limit);
+    assert_eq!(over[0].excess.map(|excess| excess.limit), Some(110));
+    assert!(held(counted(100, 40), counted(109, 40), limit).is_empty());
+    // Instructions are a figure of their own, beside cycles.
+    let more = held(counted(100, 40), counted(100, 41), "");
+    assert_eq!(more[0].basis, Some(rtmark_model::Basis::Instructions));
+    assert!(more[0].text.contains("median 40 \u{2192} 41 (+1, +2.50 %) instructions"), "{more:?}");
+    assert!(held(counted(100, 40), counted(101, 41), "[[budget]]\nabsolute = 1\n").is_empty());
+    // And no limit in cycles is one in instructions.
+    let few = held(counted(20, 40), counted(20, 41), "[[budget]]\nat_most = 30\nabsolute = 1\n");
+    assert!(few.is_empty(), "{few:?}");
 }
 
 #[test]
@@ -272,7 +347,7 @@ fn histories_name_their_change_points() {
     let points = history(&runs, Measure::Median);
     let steps = points.iter().map(|point| match &point.step {
         None => 0,
-        Some(Step::Change(change)) => change.by(),
+        Some(Step::Change(change) | Step::Moved(change)) => change.by(),
         Some(Step::Break(_)) => 999,
     });
     assert_eq!(steps.collect::<Vec<_>>(), [0, 0, 4, 0, 999, 0]);

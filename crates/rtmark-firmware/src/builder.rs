@@ -7,9 +7,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use rtmark_model::{Compiler, Setting, Settings};
+use rtmark_model::{Compiler, Setting, Settings, setting_info};
 use sha2::{Digest, Sha256};
 
+use crate::layout::{self, make_linker};
 use crate::select::tick_in_elf;
 use crate::tools::{Tool, c_tools, clean, rust_target};
 use crate::{
@@ -133,7 +134,11 @@ impl Builder {
         target: impl Into<Target>,
         switched: &Switched,
     ) -> Result<BTreeMap<String, BuiltImage>, FirmwareError> {
-        let target = target.into();
+        let mut target = target.into();
+        let ram = target.ram.map_or(u32::MAX, |ram| ram.size);
+        let images = kernel.manifest.images.iter();
+        let large = images.filter(|image| kernel.manifest.no_room(image, ram).is_some());
+        target.without.extend(large.cloned());
         self.build_goal(kernel, &target, switched, Goal::Scenarios)
     }
 
@@ -178,6 +183,7 @@ impl Builder {
         switched: &Switched,
         goal: Goal<'_>,
     ) -> Result<BTreeMap<String, BuiltImage>, FirmwareError> {
+        let switched = &switched.clone().at(&kernel.manifest, target);
         let build = kernel.manifest.build;
         let mut compiler_version = String::new();
         // The one named last compiles.
@@ -187,9 +193,8 @@ impl Builder {
                 compiler_version = version;
             }
         }
-        let folder = self.folder.join(target.folder());
-        let generated = folder.join("generated");
-        let out = folder.join(switched.folder()).join(kernel.manifest.id.as_str());
+        let generated = self.folder.join(target.folder()).join("generated");
+        let out = self.out(kernel, target, switched);
         let files = generate::files(target)
             .map_err(|problem| FirmwareError::Soc { soc: target.name.clone(), problem })?;
         for (name, text) in files {
@@ -201,6 +206,7 @@ impl Builder {
         let held = File::create(&lock).and_then(|file| file.lock().map(|()| file));
         let _held = held.map_err(at(&lock))?;
 
+        let linker = if layout::of_target(target) { make_linker(&self.folder)? } else { None };
         let clocked = matches!(target.probes, Probes::Clocked(_));
         let (counter, start, console) = for_rust(target);
         let variables: [(&str, OsString); 12] = [
@@ -218,11 +224,18 @@ impl Builder {
             ("RTMARK_GEN", generated.into()),
         ];
         let mut command = match build {
-            BuildSystem::Make => self.make(kernel, &variables, goal),
+            BuildSystem::Make => self.make(kernel, &variables, linker.as_deref(), goal),
             BuildSystem::Cargo => {
                 // Without it the build only takes longer.
                 let _ = host::take_over(&self.folder, &out);
-                self.cargo(kernel, target, &out, switched, goal)
+                let mut command = self.cargo(kernel, target, &out, switched, goal);
+                // One of somebody's own may be linked by something else.
+                if let (Some(linker), false) = (linker, kernel.own) {
+                    let triple = rust_target(&target.core).unwrap_or_default();
+                    let path = toml::Value::from(linker.join("rust-lld").display().to_string());
+                    command.args(["--config", &format!("target.{triple}.linker={path}")]);
+                }
+                command
             }
         };
         // Cargo looks for its configuration from here upwards.
@@ -251,8 +264,13 @@ impl Builder {
             let elf = std::fs::read(&path).map_err(|source| no_image(kernel, &path, source))?;
             let (flags, mut settings) = match build {
                 BuildSystem::Make => c_flags(&out, &name),
-                BuildSystem::Cargo => rustc_flags(self.workspace(kernel), switched),
+                BuildSystem::Cargo => {
+                    rustc_flags(self.workspace(kernel), &switched.cargo_profile(&kernel.manifest))
+                }
             };
+            if let Some(time_base) = switched.time_base(&kernel.manifest, target) {
+                settings.insert("time_base".into(), time_base);
+            }
             let named = short_version(&compiler_version);
             settings.insert("compiler".into(), Setting::Text(named));
             let compiler = Compiler { version: compiler_version.clone(), flags };
@@ -265,7 +283,19 @@ impl Builder {
         Ok(images)
     }
 
-    fn make(&self, kernel: &Kernel, variables: &[(&str, OsString)], goal: Goal<'_>) -> Command {
+    /// The folder of a build.
+    pub(crate) fn out(&self, kernel: &Kernel, target: &Target, switched: &Switched) -> PathBuf {
+        let folder = self.folder.join(target.folder()).join(switched.folder());
+        folder.join(kernel.manifest.id.as_str())
+    }
+
+    fn make(
+        &self,
+        kernel: &Kernel,
+        variables: &[(&str, OsString)],
+        linker: Option<&Path>,
+        goal: Goal<'_>,
+    ) -> Command {
         let mut command = Command::new("make");
         command.arg("-C").arg(&kernel.folder).arg("--no-print-directory");
         command.arg(format!("-j{}", self.jobs.max(1)));
@@ -273,6 +303,11 @@ impl Builder {
         for (name, value) in variables {
             let mut assignment = OsString::from(format!("{name}="));
             assignment.push(value);
+            command.arg(assignment);
+        }
+        if let Some(linker) = linker {
+            let mut assignment = OsString::from("RTMARK_LINKER=");
+            assignment.push(linker);
             command.arg(assignment);
         }
         match goal {
@@ -319,7 +354,7 @@ impl Builder {
             command.args(["--features", "rtmark-probe/clock"]);
         }
         command.arg("--target").arg(rust_target(&target.core).unwrap_or_default());
-        command.args(switched.cargo(&kernel.manifest));
+        command.args(switched.cargo(&kernel.manifest, target));
         // A folder for each build, so that those for several socs can run side by side.
         command.arg("--target-dir").arg(out.join(host::CARGO));
         command
@@ -382,12 +417,12 @@ fn for_rust(target: &Target) -> (String, String, String) {
     (counter, start, console)
 }
 
-fn at(path: &Path) -> impl FnOnce(io::Error) -> FirmwareError + use<> {
+pub(crate) fn at(path: &Path) -> impl FnOnce(io::Error) -> FirmwareError + use<> {
     let path = path.to_owned();
     move |source| FirmwareError::Io { path, source }
 }
 
-fn no_image(kernel: &Kernel, path: &Path, source: io::Error) -> FirmwareError {
+pub(crate) fn no_image(kernel: &Kernel, path: &Path, source: io::Error) -> FirmwareError {
     FirmwareError::NoImage { kernel: kernel.manifest.id.clone(), path: path.to_owned(), source }
 }
 
@@ -410,14 +445,14 @@ fn run(kernel: &Kernel, target: &Target, command: &mut Command) -> Result<(), Fi
     })
 }
 
-fn show(command: &Command) -> String {
+pub(crate) fn show(command: &Command) -> String {
     let words = std::iter::once(command.get_program()).chain(command.get_args());
     words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
 }
 
 /// Writes a file by way of another one, so that nobody reads half of it, and
 /// leaves it alone when it holds the same already, so that nothing is rebuilt.
-fn write_if_changed(path: &Path, bytes: &[u8]) -> Result<(), FirmwareError> {
+pub(crate) fn write_if_changed(path: &Path, bytes: &[u8]) -> Result<(), FirmwareError> {
     if std::fs::read(path).is_ok_and(|old| old == bytes) {
         return Ok(());
     }
@@ -445,7 +480,9 @@ fn c_flags(out: &Path, image: &str) -> (Vec<String>, Settings) {
         }
         if let Some((id, value)) = word.strip_prefix("told:").and_then(|word| word.split_once('='))
         {
-            told.insert(id.to_owned(), Setting::Text(value.to_owned()));
+            let known = setting_info(id).and_then(|info| info.parse(value).ok());
+            let value = known.unwrap_or_else(|| Setting::Text(value.to_owned()));
+            told.insert(id.to_owned(), value);
         }
         if let Some(level) = word.strip_prefix("OPT=") {
             optimisation[0] = level;
@@ -470,7 +507,7 @@ fn c_flags(out: &Path, image: &str) -> (Vec<String>, Settings) {
 }
 
 /// The release profile of the firmware's Cargo workspace, and the settings that follow from it.
-fn rustc_flags(root: &Path, switched: &Switched) -> (Vec<String>, Settings) {
+fn rustc_flags(root: &Path, overridden: &[(&str, String)]) -> (Vec<String>, Settings) {
     let text = std::fs::read_to_string(root.join("Cargo.toml")).unwrap_or_default();
     let manifest: toml::Table = text.parse().unwrap_or_default();
     let release = manifest.get("profile").and_then(|p| p.get("release")).and_then(|r| r.as_table());
@@ -484,17 +521,18 @@ fn rustc_flags(root: &Path, switched: &Switched) -> (Vec<String>, Settings) {
         .flatten()
         .filter_map(|(key, value)| Some((key.clone(), plain(value)?)))
         .collect();
-    for (id, key) in RUST_PROFILE {
-        match switched.get(id) {
-            Some(Setting::Switch(on)) => profile.insert(key.to_owned(), on.to_string()),
-            Some(other) => profile.insert(key.to_owned(), other.to_string()),
-            None => None,
-        };
+    for (key, value) in overridden {
+        profile.insert((*key).to_owned(), value.trim_matches('"').to_owned());
     }
     let is_on = |key: &str| Setting::Switch(profile.get(key).is_some_and(|value| value == "true"));
     let settings = RUST_PROFILE.iter().map(|&(id, key)| match id {
         // Cargo's own default.
         "opt" => (id, Setting::Text(profile.get(key).map_or("3", |level| level).to_owned())),
+        // Without the key, or without its value true, one crate at a time.
+        "lto" => {
+            let whole = |value: &String| ["true", "fat", "thin"].contains(&value.as_str());
+            (id, Setting::Switch(profile.get(key).is_some_and(whole)))
+        }
         _ => (id, is_on(key)),
     });
     let settings = settings.map(|(id, value)| (id.to_owned(), value)).collect();
@@ -503,8 +541,9 @@ fn rustc_flags(root: &Path, switched: &Switched) -> (Vec<String>, Settings) {
 }
 
 /// Settings that are keys of Cargo's profile.
-const RUST_PROFILE: [(&str, &str); 3] = [
+const RUST_PROFILE: [(&str, &str); 4] = [
     ("debug_assertions", "debug-assertions"),
+    ("lto", "lto"),
     ("opt", "opt-level"),
     ("overflow_checks", "overflow-checks"),
 ];
@@ -532,7 +571,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a scratch folder");
         std::fs::create_dir(folder.path().join("obj")).expect("made");
         let settings = "arm-none-eabi-gcc 12.2.1 -mthumb -mcpu=cortex-m0plus -g -Wall -DX=1 \
-                        -I/a/b -mthumb OPT=-O2 thread= workload=-O3 SOURCES=/a/-mx.c";
+                        -I/a/b -mthumb OPT=-O2 told:lto=on told:heap=heap_5 thread= workload=-O3 SOURCES=/a/-mx.c";
         std::fs::write(folder.path().join("obj/settings"), settings).expect("written");
         let common = ["-mthumb", "-mcpu=cortex-m0plus", "-DX=1", "-O2"];
         let (flags, settings) = c_flags(folder.path(), "thread");
@@ -540,26 +579,31 @@ mod tests {
             (flags.as_slice(), settings["opt"].to_string()),
             (&common.map(Into::into)[..], "2".into())
         );
+        assert_eq!(settings["lto"], Setting::Switch(true));
+        assert_eq!(settings["heap"], Setting::Text("heap_5".into()));
         let (flags, settings) = c_flags(folder.path(), "workload");
         assert_eq!(flags[4], "-O3 (workload.c)");
         assert_eq!(settings["opt"].to_string(), "2, 3 in workload.c");
 
         let manifest = "[profile.release]\nopt-level = \"s\"\nlto = true\n[profile.release.package.x]\nopt-level = 3\n";
         std::fs::write(folder.path().join("Cargo.toml"), manifest).expect("written");
-        let (flags, settings) = rustc_flags(folder.path(), &Switched::default());
+        let (flags, settings) = rustc_flags(folder.path(), &[]);
         assert_eq!(flags, ["lto=true", "opt-level=s"]);
         assert_eq!(settings["overflow_checks"], Setting::Switch(false));
+        assert_eq!(settings["lto"], Setting::Switch(true));
         let kernel = "id = 'k'\nname = 'K'\nversion = '1'\nlicense = 'MIT'\nsource = 's'\n\
                       language = 'Rust'\nbuild = 'cargo'\npackage = 'k'\nimages = []\n\
                       cores = ['cortex-m3']\n[switches]\nopt = ['s', '3']\n\
-                      overflow_checks = [false, true]\n";
+                      overflow_checks = [false, true]\nlto = [true, false]\n";
         let kernel = crate::Manifest::from_toml(kernel).expect("good");
-        let variant: crate::Variant = "default+opt=3+overflow_checks=on".parse().expect("good");
+        let variant: crate::Variant =
+            "documented+opt=3+overflow_checks=on+lto=off".parse().expect("good");
         let switched = variant.of(&kernel, "cortex-m3").expect("possible");
-        let (flags, settings) = rustc_flags(folder.path(), &switched);
-        assert_eq!(flags, ["lto=true", "opt-level=3", "overflow-checks=true"]);
+        let (flags, settings) = rustc_flags(folder.path(), &switched.cargo_profile(&kernel));
+        assert_eq!(flags, ["codegen-units=16", "lto=false", "opt-level=3", "overflow-checks=true"]);
         assert_eq!(settings["overflow_checks"], Setting::Switch(true));
         assert_eq!(settings["opt"], Setting::Text("3".into()));
+        assert_eq!(settings["lto"], Setting::Switch(false));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::target::{Probes, Region, Target};
+use crate::target::{Probes, Region, Target, Timer};
 
 /// The generated files, name and contents.
 ///
@@ -84,13 +84,26 @@ fn rust(target: &Target) -> String {
          pub const PRIORITY_BITS: u8 = {};\n\
          /// Bytes of the RAM that holds data and stacks.\n\
          pub const RAM_BYTES: u32 = {};\n\
+         /// A timer of the soc that counts the core's clock.\n\
+         #[derive(Clone, Copy, Debug)]\n\
+         pub struct Timer {{\n\
+         \x20   /// Its first register.\n\
+         \x20   pub base: u32,\n\
+         \x20   /// Its interrupt.\n\
+         \x20   pub interrupt: u16,\n\
+         \x20   /// The register that switches its clock on, and the bits that do.\n\
+         \x20   pub enable: (u32, u32),\n\
+         }}\n\
+         /// The timer that time may be counted by.\n\
+         pub const TIMER: Option<Timer> = {};\n\
          /// Registers and what to write to them at start.\n\
          pub const INIT: &[(u32, u32)] = &[",
         target.name,
         target.clock.0,
         target.interrupts,
         target.priority_bits,
-        target.ram.map_or(0, |ram| ram.size)
+        target.ram.map_or(0, |ram| ram.size),
+        timer(target)
     );
     for (address, value) in &target.init {
         let _ = write!(text, "({address:#010x}, {value:#010x}), ");
@@ -98,6 +111,18 @@ fn rust(target: &Target) -> String {
     text.truncate(text.trim_end_matches([',', ' ']).len());
     text.push_str("];\n");
     text
+}
+
+fn timer(target: &Target) -> String {
+    target.timer().map_or_else(
+        || "None".to_owned(),
+        |Timer { base, interrupt, enable: (register, bits), .. }| {
+            format!(
+                "Some(Timer {{ base: {base:#010x}, interrupt: {interrupt}, \
+                 enable: ({register:#010x}, {bits:#x}) }})"
+            )
+        },
+    )
 }
 
 #[cfg(test)]
@@ -119,14 +144,17 @@ mod tests {
         assert!(rust.contains("&[(0x40022000, 0x00040701)"), "{rust}");
         assert!(rust.contains("RAM_BYTES: u32 = 12288;"), "{rust}");
         assert!(rust.ends_with(")];\n"), "{rust}");
+        let timer = "Some(Timer { base: 0x40000400, interrupt: 16, enable: (0x4002103c, 0x2) });";
+        assert!(rust.contains(timer), "{rust}");
         assert!(!header.contains("COUNTER"), "{header}");
         let target = Target::from(&soc);
         assert_eq!([0x0800_0124, 0x2000_0010].map(|at| target.code_in(at)), ["flash", "ram"]);
 
         let counter = Counter { address: 0x4000_0024, start: vec![(0x4000_0000, 1)] };
         let probes = Probes::Clocked(Some(counter));
-        let [_, (_, header), _] =
+        let [_, (_, header), (_, rust)] =
             files(&Target { probes, ..Target::from(&soc) }).expect("both memories");
+        assert!(rust.contains("TIMER: Option<Timer> = None;"), "{rust}");
         assert!(header.contains("#define RTMARK_COUNTER 0x40000024u\n"), "{header}");
         assert!(header.contains("START(write) write(0x40000000u, 0x00000001u)\n"), "{header}");
     }

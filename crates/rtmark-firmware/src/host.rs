@@ -94,7 +94,7 @@ mod tests {
     #[test]
     fn what_another_build_has_is_taken_over_with_its_times() {
         let scratch = tempfile::tempdir().expect("a scratch folder");
-        let at = |soc: &str, kernel: &str| scratch.path().join(soc).join("default").join(kernel);
+        let at = |soc: &str, kernel: &str| scratch.path().join(soc).join("documented").join(kernel);
         let taken =
             |out: &Path| std::fs::read_to_string(out.join("cargo/release/deps/libsyn.rlib"));
         let first = at("a", "rtic");

@@ -7,7 +7,7 @@ use std::time::SystemTime;
 use crate::{Builder, BuiltImage};
 
 /// How many images are kept: the newest ones.
-const MOST: usize = 512;
+const MOST: usize = 2048;
 
 impl Builder {
     fn kept_folder(&self) -> PathBuf {

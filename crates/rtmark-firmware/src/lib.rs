@@ -7,9 +7,11 @@
 //! This crate runs compilers and no firmware, and prints nothing.
 
 mod builder;
+pub mod code;
 mod generate;
 mod host;
 mod kept;
+mod layout;
 mod manifest;
 pub mod probes;
 mod select;
@@ -25,12 +27,14 @@ use rtmark_model::KernelId;
 pub use builder::{
     BUILD_VARIABLE, Builder, BuiltImage, NOTHING_MORE, sha256, tools_for, tools_for_variant,
 };
+pub use layout::Layouts;
 pub use manifest::{BuildSystem, Choice, Language, Manifest, NotApplicable};
+pub use rtmark_model::DEFAULT_PROFILE;
 pub use select::{Executable, NoExecutable, SelectError, select, select_in_elf, select_word};
-pub use target::{Console, Counter, Probes, Region, Target};
+pub use target::{Console, Counter, Probes, Region, Target, Timer};
 pub use tools::{MissingTool, Tool, debian_packages, rust_target};
 pub use tree::{Kernel, OWN_VARIABLE, TREE_VARIABLE, Tree};
-pub use variant::{DEFAULT_PROFILE, PROFILES, Switched, Variant, VariantError, chosen};
+pub use variant::{PROFILES, Switched, Variant, VariantError, chosen, successor};
 
 /// Why there is no firmware.
 #[derive(Debug, thiserror::Error)]

@@ -6,6 +6,8 @@ use rtmark_model::{Backend, KernelId, Pattern, ScenarioId, Setting, Settings, se
 use rtmark_sim::Soc;
 use serde::Deserialize;
 
+use crate::{PROFILES, Switched, Target};
+
 /// The language that a kernel and its firmware are written in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 pub enum Language {
@@ -35,6 +37,9 @@ pub enum BuildSystem {
     Cargo,
 }
 
+/// The setting that says how often a second the tick interrupts; 0 where nothing ticks.
+pub(crate) const TICK_HZ: &str = "tick_hz";
+
 /// Scenarios that a kernel has no primitive for.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -47,6 +52,9 @@ pub struct NotApplicable {
     /// On which backend; on all, without one.
     #[serde(default)]
     pub backend: Option<Backend>,
+    /// Built with which values of settings; with any, without one.
+    #[serde(default)]
+    pub with: Settings,
     /// Why, in one sentence.
     pub reason: String,
 }
@@ -82,12 +90,26 @@ pub struct Manifest {
     /// Why it does not support some other cores.
     #[serde(default)]
     pub unsupported: BTreeMap<String, String>,
-    /// What its profiles change of its default settings; those that change nothing need no entry.
+    /// Profiles of its own: what they change of what is documented.
     #[serde(default)]
     pub profiles: BTreeMap<String, Settings>,
     /// The settings that a build can choose.
     #[serde(default)]
     pub switches: BTreeMap<String, Choice>,
+    /// Where the first value of each of them stands: in which template or example of the
+    /// kernel's own, in its words.
+    #[serde(default)]
+    pub documented: BTreeMap<String, String>,
+    /// What its build system can choose where `switches` says nothing.
+    #[serde(skip)]
+    by_build: BTreeMap<String, Vec<Setting>>,
+    /// Cargo's features that bring a driver which counts time by the soc's time base, by the soc's
+    /// name, or under `any` for all.
+    #[serde(default)]
+    pub time_bases: BTreeMap<String, String>,
+    /// Images that find room in so much RAM only, in bytes: on smaller socs they are not built.
+    #[serde(default)]
+    pub least_ram: BTreeMap<String, u32>,
     /// What neither image nor build can tell of its settings.
     #[serde(default)]
     pub settings: Settings,
@@ -132,6 +154,17 @@ impl Choice {
     }
 }
 
+/// What `firmware/c/image.mk` and Cargo's release profile offer, whatever kernel it is. What they
+/// come to when nobody chooses, its own makefile or `Cargo.toml` says.
+fn by_build(build: BuildSystem) -> BTreeMap<String, Vec<Setting>> {
+    let levels = ["s", "2", "3"].map(|level| Setting::Text(level.into())).to_vec();
+    let switch = || vec![Setting::Switch(true), Setting::Switch(false)];
+    let both = [("opt", levels), ("lto", switch())];
+    let rust = [("overflow_checks", switch()), ("debug_assertions", switch())];
+    let rust = rust.into_iter().filter(|_| build == BuildSystem::Cargo);
+    both.into_iter().chain(rust).map(|(id, values)| (id.to_owned(), values)).collect()
+}
+
 impl Manifest {
     /// The most urgent priority at which an interrupt may call the kernel, as the byte that
     /// priority registers hold.
@@ -141,13 +174,21 @@ impl Manifest {
         level << (8 - soc.priority_bits.min(4))
     }
 
+    /// Why an image finds no room on a soc with so much RAM, in bytes; `None` where it does.
+    pub fn no_room(&self, image: &str, ram: u32) -> Option<String> {
+        let least = *self.least_ram.get(image)?;
+        (ram < least).then(|| {
+            format!("{}'s image needs {least} bytes of RAM; this soc has {ram}.", self.name)
+        })
+    }
+
     /// Reads a `kernel.toml`.
     ///
     /// # Errors
     /// When the text is not TOML, has an unknown key, lacks one, or cannot be;
     /// the message shows the line.
     pub fn from_toml(text: &str) -> Result<Self, String> {
-        let manifest: Self = toml::from_str(text).map_err(|error| error.to_string())?;
+        let mut manifest: Self = toml::from_str(text).map_err(|error| error.to_string())?;
         if manifest.build == BuildSystem::Cargo && manifest.package.is_none() {
             return Err("build = \"cargo\" needs the key `package`".into());
         }
@@ -164,7 +205,14 @@ impl Manifest {
                 return Err(format!("the setting {id} has no value to choose"));
             }
         }
+        if let Some(id) = manifest.documented.keys().find(|id| !manifest.switches.contains_key(*id))
+        {
+            return Err(format!("`documented` has {id}, which `switches` does not offer"));
+        }
         for (profile, settings) in &manifest.profiles {
+            if PROFILES.contains(&profile.as_str()) {
+                return Err(format!("profile {profile} is the same for all kernels"));
+            }
             for (id, value) in settings {
                 if !manifest.switches.get(id).is_some_and(|c| c.values().contains(value)) {
                     return Err(format!(
@@ -173,7 +221,34 @@ impl Manifest {
                 }
             }
         }
+        manifest.by_build = by_build(manifest.build);
+        manifest.by_build.retain(|id, _| !manifest.switches.contains_key(id));
+        for entry in &manifest.not_applicable {
+            for (id, value) in &entry.with {
+                if !manifest.switches.get(id).is_some_and(|c| c.values().contains(value)) {
+                    return Err(format!(
+                        "`{}` is not applicable with {id} {value}, which `switches` does not offer",
+                        entry.scenario
+                    ));
+                }
+            }
+        }
+        let tickless = manifest.default_of(TICK_HZ) == Some(&Setting::Number(0));
+        let has_drivers = !manifest.time_bases.is_empty();
+        if tickless != has_drivers || tickless && manifest.tick_by_systick().is_none() {
+            return Err(
+                "`time_bases` goes with tick_hz 0, which stands for no tick, as the first of \
+                        the `switches`, and another value behind it for socs without a time base"
+                    .into(),
+            );
+        }
         Ok(manifest)
+    }
+
+    /// How often SysTick ticks where time is counted by it.
+    pub(crate) fn tick_by_systick(&self) -> Option<&Setting> {
+        let values = self.switches.get(TICK_HZ)?.values();
+        values.iter().find(|value| **value != Setting::Number(0))
     }
 
     /// The values that a setting can have on a core, the default first.
@@ -181,8 +256,11 @@ impl Manifest {
     /// # Errors
     /// When there is nothing to choose, in one sentence.
     pub fn values(&self, id: &str, core: &str) -> Result<&[Setting], String> {
+        let by_build = || self.by_build.get(id).map(Vec::as_slice);
         match self.switches.get(id) {
-            None => Err(format!("{} has no setting {id} to choose.", self.name)),
+            None => {
+                by_build().ok_or_else(|| format!("{} has no setting {id} to choose.", self.name))
+            }
             Some(Choice::Somewhere { cores, reason, .. })
                 if !cores.iter().any(|known| known == core) =>
             {
@@ -192,28 +270,43 @@ impl Manifest {
         }
     }
 
-    /// The value that a setting has when nobody chooses another.
+    /// The value that a setting has when nobody chooses another, where `switches` says it.
     pub fn default_of(&self, id: &str) -> Option<&Setting> {
         self.switches.get(id)?.values().first()
     }
 
-    /// Why the kernel has no answer to a scenario on a core, run by a backend, when it says so.
+    /// The feature that brings a driver which counts time by this target's time base.
+    pub(crate) fn driver(&self, target: &Target) -> Option<&str> {
+        target.timer()?;
+        let feature = self.time_bases.get(&target.name).or_else(|| self.time_bases.get("any"));
+        feature.map(String::as_str)
+    }
+
+    /// Why the kernel has no answer to a scenario on a core, built in a variant and run by a backend,
+    /// when it says so.
     pub fn not_applicable(
         &self,
         scenario: &ScenarioId,
         core: &str,
+        switched: &Switched,
         backend: Backend,
     ) -> Option<&str> {
+        let built = |(id, value): (&String, &Setting)| {
+            switched.get(id).or_else(|| self.default_of(id)) == Some(value)
+        };
         let on = |entry: &&NotApplicable| {
             (entry.cores.is_empty() || entry.cores.iter().any(|known| known == core))
                 && entry.backend.is_none_or(|known| known == backend)
+                && entry.with.iter().all(built)
         };
         self.reason(scenario, on)
     }
 
     /// The same wherever it runs: no image of it can hold the scenario.
     pub fn never_applicable(&self, scenario: &ScenarioId) -> Option<&str> {
-        self.reason(scenario, |entry| entry.cores.is_empty() && entry.backend.is_none())
+        self.reason(scenario, |entry| {
+            entry.cores.is_empty() && entry.backend.is_none() && entry.with.is_empty()
+        })
     }
 
     fn reason(
@@ -265,7 +358,7 @@ reason = "It never sleeps there."
     fn a_manifest_is_read_and_its_errors_are_told() {
         let manifest = Manifest::from_toml(GOOD).expect("good");
         let at = |id: &str, core, backend| {
-            manifest.not_applicable(&id.parse().expect("good"), core, backend)
+            manifest.not_applicable(&id.parse().expect("good"), core, &Switched::default(), backend)
         };
         let on = |id: &str, core| at(id, core, Backend::Sim);
         let reason = |id: &str| on(id, "cortex-m0plus");
@@ -292,6 +385,16 @@ reason = "It never sleeps there."
         let switches = |text: &str| refusal("[settings]", &format!("{text}\n[settings]"));
         assert!(switches("[switches]\nspeed = [1]").contains("`speed`"));
         assert!(switches("[switches]\nopt = []").contains("no value"));
-        assert!(switches("[profiles.lean]\ntrace = true").contains("`switches` does not offer"));
+        assert!(switches("[profiles.ours]\ntrace = true").contains("`switches` does not offer"));
+        assert!(switches("[profiles.product]\n").contains("same for all kernels"));
+        assert!(switches("[documented]\nopt = 'x'").contains("`switches` does not offer"));
+        let without_tick = "[switches]\ntick_hz = [0, 1000]";
+        assert!(switches(without_tick).contains("`time_bases` goes with"));
+        assert!(switches("[time_bases]\nany = \"x\"").contains("`time_bases` goes with"));
+        let only_zero = "[switches]\ntick_hz = [0]\n[time_bases]\nany = \"x\"";
+        assert!(switches(only_zero).contains("another value behind it"));
+        let with = "\nscenario = \"queue.*\"\nwith = { tick_hz = 5 }";
+        let with = refusal("\nscenario = \"queue.*\"", with);
+        assert!(with.contains("`queue.*` is not applicable with tick_hz 5"), "{with}");
     }
 }

@@ -30,6 +30,8 @@ pub enum Kind {
     EndAtReturn(u16),
     /// A span ends when the core falls asleep.
     EndAtSleep,
+    /// A span begins with the reset.
+    BeginAtReset,
     /// This index selects the scenario.
     Scenario(u32),
 }
@@ -189,6 +191,7 @@ fn parse_one(bytes: &[u8]) -> Result<(Said<'_>, &[u8]), Problem> {
         5 => Some(Kind::Scenario(place)),
         6 => None,
         7 => Some(Kind::EndAtSleep),
+        8 => Some(Kind::BeginAtReset),
         other => return Err(Problem::Kind(other)),
     };
     let length = rest.iter().position(|&byte| byte == 0).ok_or(Problem::Truncated)?;
@@ -235,10 +238,13 @@ mod tests {
         section.extend([0; 4]);
         section.extend(record(4, 15, "timer.tick"));
         section.extend(record(7, 0, "timer.idle"));
+        section.extend(record(8, 0, "boot.first_task"));
         let records = parse(&section).expect("good");
         let kinds: Vec<_> = records.iter().map(|r| r.kind).collect();
         let begin = Kind::Begin(0x0800_0124);
-        assert_eq!(kinds, [Kind::Scenario(3), begin, Kind::EndAtReturn(15), Kind::EndAtSleep]);
+        let last = [Kind::EndAtReturn(15), Kind::EndAtSleep, Kind::BeginAtReset];
+        assert_eq!(kinds[..2], [Kind::Scenario(3), begin]);
+        assert_eq!(kinds[2..], last);
         assert_eq!(records[2].scenario.as_str(), "timer.tick");
         assert_eq!(parse(&[]).expect("none"), []);
     }

@@ -79,6 +79,23 @@ impl<'a> Executable<'a> {
     }
 }
 
+/// Where an executable has code, data and variables.
+pub(crate) fn memory(elf: &[u8]) -> Option<Vec<std::ops::Range<u64>>> {
+    let of = |segment: Segment| segment.address..segment.address.saturating_add(segment.in_memory);
+    Some(segments(elf)?.into_iter().map(of).filter(|range| !range.is_empty()).collect())
+}
+
+/// What an executable puts into memory: addresses and bytes.
+pub(crate) fn loaded(elf: &[u8]) -> Option<Vec<(u64, &[u8])>> {
+    let of = |segment: Segment| {
+        let (begin, length) = (segment.offset, segment.in_file);
+        let range =
+            usize::try_from(begin).ok()?..usize::try_from(begin.checked_add(length)?).ok()?;
+        Some((segment.address, elf.get(range)?))
+    };
+    segments(elf)?.into_iter().map(of).collect()
+}
+
 /// The word that selects a scenario of an image by its index, and the point where the scenario
 /// is measured against a count; 0 where it is not. None when one of them has no room in it.
 pub fn select_word(index: u32, point: u32) -> Option<u32> {

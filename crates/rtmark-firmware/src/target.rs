@@ -61,6 +61,19 @@ pub struct Console {
     pub ready: u32,
 }
 
+/// A timer that firmware may count time by.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Timer {
+    /// The peripheral's name.
+    pub name: String,
+    /// Its first address.
+    pub base: u32,
+    /// Its interrupt.
+    pub interrupt: u16,
+    /// The register that switches its clock on, and the bits that do.
+    pub enable: (u32, u32),
+}
+
 /// What probes are made of.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Probes {
@@ -89,6 +102,8 @@ pub struct Target {
     pub interrupts: u16,
     /// Bits that an interrupt's priority has.
     pub priority_bits: u8,
+    /// The timer that the soc names as time base; see [`Target::timer`].
+    pub timer: Option<Timer>,
     /// Register writes that come before all else.
     pub init: Vec<(u32, u32)>,
     /// What probes are made of.
@@ -104,6 +119,12 @@ impl Target {
     pub fn code_in(&self, address: u32) -> &'static str {
         let in_ram = self.ram.is_some_and(|ram| address.wrapping_sub(ram.base) < ram.size);
         if in_ram { "ram" } else { "flash" }
+    }
+
+    /// The timer that firmware may count time by. None with clocked probes: those stop SysTick while
+    /// they print, and know no timer that they could stop.
+    pub fn timer(&self) -> Option<&Timer> {
+        self.timer.as_ref().filter(|_| self.probes == Probes::Addresses)
     }
 
     /// The same with probes that read the cycle counter of its core.
@@ -147,12 +168,23 @@ impl From<&Soc> for Target {
             ram: region("RAM", MemoryKind::Ram),
             interrupts: soc.interrupts,
             priority_bits: soc.priority_bits,
+            timer: timer(soc),
             init: soc.init.iter().map(|write| (write.address, write.value)).collect(),
             probes: Probes::Addresses,
             console: None,
             without: Vec::new(),
         }
     }
+}
+
+fn timer(soc: &Soc) -> Option<Timer> {
+    let (peripheral, named) = (soc.timer()?, soc.time_base.as_ref()?);
+    Some(Timer {
+        name: peripheral.name.clone(),
+        base: peripheral.base,
+        interrupt: *peripheral.irq.first()?,
+        enable: (named.enable.address, 1 << named.enable.bit),
+    })
 }
 
 #[cfg(test)]

@@ -1,23 +1,68 @@
 //! Ways to build a kernel: a profile, and single settings that are to differ from it.
 //!
-//! A kernel's `kernel.toml` says which settings can be chosen and what a profile means there.
+//! A kernel's `kernel.toml` says which settings can be chosen. What the three profiles that every
+//! kernel has ask for is said here, once for all kernels.
 
 use std::collections::BTreeSet;
 use std::fmt;
 
-use rtmark_model::{Setting, Settings, setting_info};
+use rtmark_model::{DEFAULT_PROFILE, Setting, Settings, setting_info};
 
-use crate::Manifest;
+use crate::manifest::TICK_HZ;
+use crate::{Manifest, Target};
 
-/// The profile that kernels' own documents ship.
-pub const DEFAULT_PROFILE: &str = "default";
+/// What each kernel's own template or examples set: the first value of each of its `switches`.
+const DOCUMENTED: &str = "documented";
 
-/// The profiles that every kernel has. One whose `kernel.toml` says nothing about a profile has
-/// nothing that it would change.
-pub const PROFILES: [&str; 3] = [DEFAULT_PROFILE, "lean", "safe"];
+/// With asserts and stack checks, and otherwise as a release ships.
+const CHECKED: &str = "checked";
 
-/// Settings of Rust firmware that Cargo learns otherwise than by a feature.
-const NO_FEATURES: [&str; 5] = ["opt", "overflow_checks", "debug_assertions", "fpu", "code_in"];
+/// The profiles that every kernel has.
+pub const PROFILES: [&str; 3] = [DEFAULT_PROFILE, DOCUMENTED, CHECKED];
+
+/// What profiles were called once, and what has taken their place.
+const FORMER: [(&str, &str); 3] =
+    [("default", DOCUMENTED), ("lean", DEFAULT_PROFILE), ("safe", CHECKED)];
+
+/// What `product` asks of every kernel, where the kernel has the choice; and then, what `checked`
+/// asks instead. All else is as documented.
+const ASKED: &[(&str, &str, &str)] = &[
+    ("opt", "2", "2"),
+    ("lto", "on", "on"),
+    ("asserts", "off", "on"),
+    ("stack_check", "0", "2"),
+    ("heap_clear", "off", "off"),
+    ("trace", "off", "off"),
+    ("overflow_checks", "off", "on"),
+    ("debug_assertions", "off", "on"),
+];
+
+/// Settings of Rust firmware that are keys of Cargo's release profile.
+const CARGO_PROFILE: [&str; 4] = ["opt", "lto", "overflow_checks", "debug_assertions"];
+
+/// Settings of Rust firmware that its target or its linker script decides.
+const NO_FEATURES: [&str; 2] = ["fpu", "code_in"];
+
+/// The compiler for whose link-time optimisation the linker has no reader.
+const NO_LTO: &str = "clang";
+
+/// What has taken the place of a profile that is no longer called so.
+pub fn successor(profile: &str) -> Option<&'static str> {
+    FORMER.iter().find(|(former, _)| *former == profile).map(|(_, now)| *now)
+}
+
+/// What a profile asks of every kernel.
+fn asked(profile: &str) -> impl Iterator<Item = (&str, Setting)> {
+    let chosen = move |(id, product, checked): &(&'static str, &'static str, &'static str)| {
+        let value = match profile {
+            DEFAULT_PROFILE => product,
+            CHECKED => checked,
+            _ => return None,
+        };
+        Some((*id, setting_info(id)?.parse(value).ok()?))
+    };
+    ASKED.iter().filter_map(chosen)
+}
 
 /// A way to build any kernel: a profile and the settings chosen besides.
 #[derive(Clone, Debug, PartialEq)]
@@ -45,7 +90,7 @@ impl Default for Variant {
 }
 
 impl fmt::Display for Variant {
-    /// The name under which its series are kept: `lean`, `default+opt=3+time_slicing=off`.
+    /// The name under which its series are kept: `product`, `documented+opt=3+time_slicing=off`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.profile)?;
         self.chosen.iter().try_for_each(|(id, value)| write!(f, "+{id}={value}"))
@@ -128,10 +173,20 @@ impl Variant {
             return Err(format!("{name} has no profile {}.", self.profile));
         }
         let mut switched = Settings::new();
-        for (id, value) in own.into_iter().flatten() {
-            // What a core cannot have, no profile asks of it.
-            if manifest.values(id, core).is_ok() {
-                switched.insert(id.clone(), value.clone());
+        let own = own.into_iter().flatten().map(|(id, value)| (id.as_str(), value.clone()));
+        for (id, value) in asked(&self.profile).chain(own) {
+            // What a core or a kernel cannot have, no profile asks of it.
+            if manifest.values(id, core).is_ok_and(|values| values.contains(&value)) {
+                switched.insert(id.to_owned(), value);
+            }
+        }
+        let text = |value: &Setting| value.to_string();
+        if self.chosen.get("compiler").map(text).as_deref() == Some(NO_LTO) {
+            if self.chosen.get("lto") == Some(&Setting::Switch(true)) {
+                return Err(format!("rtmark has no link-time optimisation by {NO_LTO}."));
+            }
+            if manifest.values("lto", core).is_ok() {
+                switched.insert("lto".to_owned(), Setting::Switch(false));
             }
         }
         for (id, value) in &self.chosen {
@@ -160,10 +215,35 @@ impl Switched {
         self.0.get(id)
     }
 
-    /// The folder for such builds: `default`, `asserts-off.opt-3`.
+    /// The same where it will run: where there is no timer that the kernel has a driver for, time is
+    /// counted by SysTick.
+    #[must_use]
+    pub fn at(mut self, manifest: &Manifest, target: &Target) -> Self {
+        let driven = manifest.time_bases.is_empty() || manifest.driver(target).is_some();
+        if !driven && let Some(ticks) = manifest.tick_by_systick() {
+            self.0.entry(TICK_HZ.to_owned()).or_insert_with(|| ticks.clone());
+        }
+        self
+    }
+
+    /// The feature that brings the driver of the timer which time is counted by.
+    fn driver<'a>(&self, manifest: &'a Manifest, target: &Target) -> Option<&'a str> {
+        manifest.driver(target).filter(|_| !self.0.contains_key(TICK_HZ))
+    }
+
+    /// What time is counted by, where a kernel has a choice.
+    pub(crate) fn time_base(&self, manifest: &Manifest, target: &Target) -> Option<Setting> {
+        if manifest.time_bases.is_empty() {
+            return None;
+        }
+        let timer = self.driver(manifest, target).and_then(|_| target.timer());
+        Some(Setting::Text(timer.map_or("SysTick", |timer| timer.name.as_str()).to_owned()))
+    }
+
+    /// The folder for such builds: `documented`, `asserts-off.opt-3`.
     pub fn folder(&self) -> String {
         if self.0.is_empty() {
-            return DEFAULT_PROFILE.to_owned();
+            return DOCUMENTED.to_owned();
         }
         let words: Vec<_> = self.0.iter().map(|(id, value)| format!("{id}-{value}")).collect();
         words.join(".")
@@ -182,34 +262,26 @@ impl Switched {
     }
 
     /// For Cargo: overrides of its release profile, and features such as `tick_hz_100`.
-    pub(crate) fn cargo(&self, manifest: &Manifest) -> Vec<String> {
+    pub(crate) fn cargo(&self, manifest: &Manifest, target: &Target) -> Vec<String> {
         let mut arguments = Vec::new();
-        let text = |key: &str, value: &str| format!("profile.release.{key}={value}");
-        for (id, value) in &self.0 {
-            let overridden = match (id.as_str(), value) {
-                ("opt", level) => match level.to_string().parse::<u8>() {
-                    Ok(level) => text("opt-level", &level.to_string()),
-                    Err(_) => text("opt-level", &format!("\"{level}\"")),
-                },
-                ("overflow_checks", Setting::Switch(on)) => {
-                    text("overflow-checks", &on.to_string())
-                }
-                ("debug_assertions", Setting::Switch(on)) => {
-                    text("debug-assertions", &on.to_string())
-                }
-                _ => continue,
-            };
-            arguments.extend(["--config".to_owned(), overridden]);
+        for (key, value) in self.cargo_profile(manifest) {
+            arguments.push("--config".to_owned());
+            arguments.push(format!("profile.release.{key}={value}"));
         }
         // Features only add up: whoever takes one of them names all.
-        let by_feature: BTreeSet<&String> =
-            manifest.switches.keys().filter(|id| !NO_FEATURES.contains(&id.as_str())).collect();
-        if self.0.keys().any(|id| by_feature.contains(id)) {
+        let by_feature = |id: &&String| {
+            let id = id.as_str();
+            !CARGO_PROFILE.contains(&id) && !NO_FEATURES.contains(&id)
+        };
+        let by_feature: BTreeSet<&String> = manifest.switches.keys().filter(by_feature).collect();
+        let driver = self.driver(manifest, target);
+        if driver.is_some() || self.0.keys().any(|id| by_feature.contains(id)) {
             let feature = |id: &&String| {
                 let value = self.0.get(*id).or_else(|| manifest.default_of(id))?;
                 Some(format!("{id}_{value}"))
             };
-            let features: Vec<_> = by_feature.iter().filter_map(feature).collect();
+            let driver = driver.map(str::to_owned);
+            let features: Vec<_> = by_feature.iter().filter_map(feature).chain(driver).collect();
             arguments.extend(["--no-default-features".into(), "--features".into()]);
             arguments.push(features.join(","));
         }
@@ -217,9 +289,42 @@ impl Switched {
     }
 }
 
+impl Switched {
+    /// Keys of Cargo's release profile that such a build sets, each with its value in TOML.
+    pub(crate) fn cargo_profile(&self, manifest: &Manifest) -> Vec<(&'static str, String)> {
+        let mut keys = Vec::new();
+        for id in CARGO_PROFILE {
+            let Some(value) = self.0.get(id).or_else(|| manifest.default_of(id)) else { continue };
+            match (id, value) {
+                ("opt", level) => {
+                    let level = level.to_string();
+                    let number = level.parse::<u8>().is_ok();
+                    keys.push(("opt-level", if number { level } else { format!("\"{level}\"") }));
+                }
+                ("lto", Setting::Switch(true)) => {
+                    keys.extend([("lto", "\"fat\"".to_owned()), ("codegen-units", "1".into())]);
+                }
+                // Cargo's own defaults.
+                ("lto", _) => {
+                    keys.extend([("lto", "false".to_owned()), ("codegen-units", "16".into())]);
+                }
+                ("overflow_checks", Setting::Switch(on)) => {
+                    keys.push(("overflow-checks", on.to_string()));
+                }
+                ("debug_assertions", Setting::Switch(on)) => {
+                    keys.push(("debug-assertions", on.to_string()));
+                }
+                _ => {}
+            }
+        }
+        keys
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rtmark_model::Backend;
 
     const CORE: &str = "cortex-m0plus";
 
@@ -236,9 +341,6 @@ build = "cargo"
 package = "rtmark-k"
 images = ["thread"]
 cores = ["cortex-m0plus", "cortex-m4f"]
-[profiles.lean]
-asserts = false
-fpu = false
 [profiles.own]
 tick_hz = 100
 [switches]
@@ -246,6 +348,8 @@ asserts = [true, false]
 opt = ["s", "2", "3"]
 tick_hz = [1000, 100]
 overflow_checks = [false, true]
+debug_assertions = [false, true]
+lto = [false, true]
 fpu = { values = [true, false], cores = ["cortex-m4f"], reason = "No FPU." }
 "#,
         )
@@ -258,44 +362,149 @@ fpu = { values = [true, false], cores = ["cortex-m4f"], reason = "No FPU." }
 
     #[test]
     fn variants_have_one_name_and_one_folder_each() {
-        let variant: Variant = "lean+tick_hz=100+opt=3".parse().expect("good");
-        assert_eq!(variant.to_string(), "lean+opt=3+tick_hz=100");
+        let variant: Variant = "product+tick_hz=100+opt=3".parse().expect("good");
+        assert_eq!(variant.to_string(), "product+opt=3+tick_hz=100");
         assert_eq!(
-            of("lean+tick_hz=100+opt=3").expect("possible").folder(),
-            "asserts-off.opt-3.tick_hz-100"
+            of("product+tick_hz=100+opt=3").expect("possible").folder(),
+            "asserts-off.lto-on.opt-3.tick_hz-100"
         );
         // What changes nothing is built where nothing is changed.
-        for same in ["default", "safe", "default+opt=s", "default+asserts=on+tick_hz=1000"] {
-            assert_eq!(of(same).expect("possible").folder(), "default", "{same}");
+        for same in ["documented", "documented+opt=s", "documented+asserts=on+tick_hz=1000"] {
+            assert_eq!(of(same).expect("possible").folder(), "documented", "{same}");
         }
         assert_eq!(of("own").expect("possible").words(), "TICK_HZ=100");
+    }
+
+    fn stm32c031() -> Target {
+        let text = include_str!("../../../socs/stm32c031.toml");
+        Target::from(&rtmark_sim::Soc::from_toml(text).expect("good"))
+    }
+
+    #[test]
+    fn time_is_counted_by_a_timer_where_there_is_a_driver_for_it() {
+        let manifest = |time_bases: &str| {
+            let text = format!(
+                "id = 'k'\nname = 'K'\nversion = '1'\nlicense = 'MIT'\nsource = 's'\n\
+                 language = 'Rust'\nbuild = 'cargo'\npackage = 'k'\nimages = []\n\
+                 cores = ['cortex-m0plus']\n[switches]\ntick_hz = [0, 1000, 100]\n\
+                 [time_bases]\n{time_bases}\n[[not_applicable]]\nscenario = 'timer.tick'\n\
+                 with = {{ tick_hz = 0 }}\nreason = 'No tick.'\n"
+            );
+            Manifest::from_toml(&text).expect("good")
+        };
+        let named = stm32c031();
+        let unnamed = Target { timer: None, ..named.clone() };
+        let clocked = named.clone().clocked(rtmark_sim::CoreKind::CortexM0Plus);
+        let told = |time_bases: &str, variant: &str, target: &Target| {
+            let manifest = manifest(time_bases);
+            let variant: Variant = variant.parse().expect("a variant");
+            let switched = variant.of(&manifest, CORE).expect("possible").at(&manifest, target);
+            let tick = "timer.tick".parse().expect("good");
+            let excuse = manifest.not_applicable(&tick, CORE, &switched, Backend::Sim);
+            let base = switched.time_base(&manifest, target).expect("a choice").to_string();
+            (base, switched.cargo(&manifest, target).join(" "), excuse.is_some())
+        };
+        let features = "--no-default-features --features tick_hz_0,drv".to_owned();
+        let by_timer = ("TIM3".to_owned(), features, true);
+        let by_tick = |hz: &str| {
+            let features = format!("--no-default-features --features tick_hz_{hz}");
+            ("SysTick".to_owned(), features, false)
+        };
+        assert_eq!(told("any = 'drv'", "documented", &named), by_timer);
+        assert_eq!(told("stm32c031 = 'drv'", "documented+tick_hz=0", &named), by_timer);
+        for target in [&unnamed, &clocked] {
+            assert_eq!(told("any = 'drv'", "documented", target), by_tick("1000"));
+        }
+        assert_eq!(told("other = 'drv'", "documented", &named), by_tick("1000"));
+        assert_eq!(told("any = 'drv'", "documented+tick_hz=100", &named), by_tick("100"));
+    }
+
+    #[test]
+    fn profiles_ask_the_same_of_every_kernel() {
+        let folder = |text: &str| of(text).expect("possible").folder();
+        assert_eq!(folder("product"), "asserts-off.lto-on.opt-2");
+        assert_eq!(folder("checked"), "debug_assertions-on.lto-on.opt-2.overflow_checks-on");
+        assert_eq!(folder("product+lto=off+asserts=on"), "opt-2");
+        // All that is asked is a setting with such a value, and `checked` asks for each of them.
+        for profile in [DEFAULT_PROFILE, CHECKED] {
+            assert_eq!(asked(profile).count(), ASKED.len(), "{profile}");
+        }
+        assert_eq!(asked(DOCUMENTED).count(), 0);
+        assert_eq!(successor("lean"), Some("product"));
+        assert_eq!(successor("product"), None);
+    }
+
+    #[test]
+    fn a_kernel_that_says_nothing_has_what_its_build_system_can() {
+        let text = "id = 'k'\nname = 'K'\nversion = '1'\nlicense = 'MIT'\nsource = 's'\n\
+                    language = 'C'\nbuild = 'make'\nimages = []\ncores = ['cortex-m3']\n";
+        let make = Manifest::from_toml(text).expect("good");
+        let words = |text: &str, manifest: &Manifest| {
+            text.parse::<Variant>().expect("good").of(manifest, CORE).map(|made| made.words())
+        };
+        assert_eq!(words("product", &make).as_deref(), Ok("LTO=1 OPT=2"));
+        assert_eq!(words("documented", &make).as_deref(), Ok(""), "as its makefile says");
+        let cargo = text.replace("'make'", "'cargo'\npackage = 'k'");
+        let cargo = Manifest::from_toml(&cargo).expect("good");
+        let checked: Variant = "checked".parse().expect("good");
+        let keys = checked.of(&cargo, CORE).expect("possible").cargo_profile(&cargo);
+        assert_eq!(keys.len(), 5, "{keys:?}");
+        let documented: Variant = DOCUMENTED.parse().expect("good");
+        assert!(
+            documented.of(&cargo, CORE).expect("possible").cargo(&cargo, &stm32c031()).is_empty()
+        );
+        // Whoever says that there is no choice is believed.
+        let never = Manifest::from_toml(&format!("{text}[switches]\nlto = [false]\n"));
+        assert_eq!(words("product", &never.expect("good")).as_deref(), Ok("OPT=2"));
+    }
+
+    #[test]
+    fn clang_has_no_link_time_optimisation() {
+        let mut manifest = manifest();
+        let values = vec![Setting::Text("gcc".into()), Setting::Text("clang".into())];
+        manifest.switches.insert("compiler".into(), crate::manifest::Choice::Everywhere(values));
+        let of = |text: &str| text.parse::<Variant>().expect("good").of(&manifest, CORE);
+        let by_clang = of("product+compiler=clang").expect("possible");
+        assert_eq!(by_clang.get("lto"), None, "off, as documented");
+        let both = of("product+compiler=clang+lto=on").expect_err("impossible");
+        assert!(both.contains("by clang"), "{both}");
     }
 
     #[test]
     fn what_cannot_be_chosen_is_told() {
         let reason = |text: &str| of(text).expect_err("impossible");
         assert_eq!(reason("mean"), "K has no profile mean.");
-        assert_eq!(reason("default+opt=7"), "K is built with opt s, 2, 3 and not 7.");
-        assert_eq!(reason("default+trace=on"), "K has no setting trace to choose.");
-        assert_eq!(reason("default+fpu=off"), "No FPU.");
+        assert_eq!(reason("product+opt=7"), "K is built with opt s, 2, 3 and not 7.");
+        assert_eq!(reason("product+trace=on"), "K has no setting trace to choose.");
+        assert_eq!(reason("product+fpu=off"), "No FPU.");
         let refused = |text: &str| text.parse::<Variant>().expect_err("refused").to_string();
         assert!(refused("").contains("is no profile"));
-        assert!(refused("lean+speed=9").contains("names no setting"));
-        assert!(refused("lean+asserts=3").contains("`on` or `off`"));
-        assert!(refused("lean+opt=../x").contains("plain word"));
-        assert!(refused("lean+opt").contains("lacks a value"));
+        assert!(refused("product+speed=9").contains("names no setting"));
+        assert!(refused("product+asserts=3").contains("`on` or `off`"));
+        assert!(refused("product+opt=../x").contains("plain word"));
+        assert!(refused("product+opt").contains("lacks a value"));
     }
 
     #[test]
     fn cargo_is_told_by_profile_and_features() {
         let manifest = manifest();
-        let arguments = |text: &str| of(text).expect("possible").cargo(&manifest).join(" ");
-        assert_eq!(arguments("default+opt=2"), "--config profile.release.opt-level=2");
+        let target = stm32c031();
+        let arguments =
+            |text: &str| of(text).expect("possible").cargo(&manifest, &target).join(" ");
+        let release = "--config profile.release.";
         assert_eq!(
-            arguments("default+overflow_checks=on"),
-            "--config profile.release.overflow-checks=true"
+            arguments("documented+opt=2"),
+            format!(
+                "{release}opt-level=2 {release}lto=false {release}codegen-units=16 \
+                 {release}overflow-checks=false {release}debug-assertions=false"
+            )
         );
-        let features = arguments("default+tick_hz=100");
-        assert_eq!(features, "--no-default-features --features asserts_on,tick_hz_100");
+        assert!(arguments("documented").contains("opt-level=\"s\""));
+        assert!(
+            arguments("product").contains("lto=\"fat\" --config profile.release.codegen-units=1 ")
+        );
+        assert!(arguments("checked").contains("overflow-checks=true"));
+        let features = arguments("documented+tick_hz=100");
+        assert!(features.ends_with("--no-default-features --features asserts_on,tick_hz_100"));
     }
 }

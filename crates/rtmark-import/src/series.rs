@@ -94,8 +94,12 @@ fn answer(
         span,
         clock: Hertz(clock.unwrap_or(0)),
         readings,
+        executed: None,
         emptied: None,
+        placements: Vec::new(),
         masked: None,
+        held: None,
+        no_multiple: None,
         unpaired: Unpaired::default(),
         facts: facts
             .into_iter()

@@ -5,7 +5,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Curve, Key, Samples, Series, Statistics};
+use crate::{Curve, Key, Samples, Series, Spread, Statistics};
 
 /// What one kernel says to one scenario on one soc.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -128,6 +128,12 @@ pub struct Reported {
     /// Those of the samples from emptied caches.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub emptied_statistics: Option<Statistics>,
+    /// Those of the numbers of executed instructions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub executed_statistics: Option<Statistics>,
+    /// How far the layouts of the code lie apart, where there are several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spread: Option<Spread>,
 }
 
 impl Document {
@@ -139,7 +145,10 @@ impl Document {
             let statistics = answer.series().and_then(Series::statistics);
             let emptied = answer.series().and_then(|series| series.emptied.as_ref());
             let emptied_statistics = emptied.and_then(Samples::statistics);
-            Reported { answer, statistics, emptied_statistics }
+            let executed = answer.series().and_then(|series| series.executed.as_ref());
+            let executed_statistics = executed.and_then(|executed| executed.0.statistics());
+            let spread = answer.series().and_then(Series::spread);
+            Reported { answer, statistics, emptied_statistics, executed_statistics, spread }
         };
         Self {
             schema_version: SCHEMA_VERSION,

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use crate::id::IdError;
-use crate::span::Expected;
-use crate::{EqualRow, Overhead, ScenarioId, Span, Suite};
+use crate::span::{Counted, Expected};
+use crate::{EqualRow, Overhead, ScenarioId, Span, Suite, Victim};
 
 /// One scenario's meaning.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,12 +19,19 @@ pub struct Scenario {
     pub span: Span,
     /// Samples that a run must bring at least.
     pub samples: u64,
+    /// How often its span may begin anew before its end, where its begin is more frequent.
+    pub restarts: Expected,
     /// How long a run may take on the soc's own clock, in milliseconds.
     pub budget_ms: u64,
     /// Rows of other suites that have the same span.
     pub equal: Vec<EqualRow>,
+    /// Why a multiple of the floor says nothing of it, where it does not: the floor is then an
+    /// answer as the others are, and not the least.
+    pub no_multiple: Option<String>,
     /// Its place on a curve, where the cost of one thing is measured against a count.
     pub point: Option<Point>,
+    /// Whose longest wait in which program is its sample, where no span of a program's is.
+    pub held_back: Option<HeldBack>,
     /// Whether it is one of somebody's own kernel, about which rtmark's kernels say nothing.
     pub own: bool,
 }
@@ -40,10 +47,24 @@ pub struct Point {
     pub n: u32,
 }
 
+/// The longest stretch of a program in which an interrupt would be held back.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HeldBack {
+    /// The interrupt.
+    pub interrupt: Victim,
+    /// The program: the name that firmware knows. It is looked at from its first begin probe to
+    /// its last end probe.
+    pub program: ScenarioId,
+}
+
 impl Scenario {
-    /// The name by which firmware knows it: of a point, the curve's.
+    /// The name by which firmware knows it: of a point, the curve's; of a program that is looked
+    /// at, the program's.
     pub fn in_firmware(&self) -> &ScenarioId {
-        self.point.as_ref().map_or(&self.id, |point| &point.curve)
+        let program = self.held_back.as_ref().map(|held_back| &held_back.program);
+        let curve = self.point.as_ref().map(|point| &point.curve);
+        program.or(curve).unwrap_or(&self.id)
     }
 }
 
@@ -119,6 +140,8 @@ struct Entry {
     answers: String,
     from: String,
     to: String,
+    #[serde(default)]
+    counted: Counted,
     switches: u32,
     #[serde(default = "no_overhead")]
     overhead: Overhead,
@@ -127,14 +150,18 @@ struct Entry {
     #[serde(default = "none")]
     interrupts: Expected,
     samples: u64,
+    #[serde(default = "none")]
+    restarts: Expected,
     #[serde(default = "two_seconds")]
     budget_ms: u64,
     #[serde(default)]
     equal: Vec<EqualRow>,
+    no_multiple: Option<String>,
     /// What grows, and the counts at which it is measured: both or neither.
     grows: Option<String>,
     #[serde(default)]
     points: Vec<u16>,
+    held_back: Option<HeldBack>,
 }
 
 const fn no_overhead() -> Overhead {
@@ -166,10 +193,15 @@ const BUILTIN: &[(&str, &str)] = builtin![
     "notify.toml",
     "async.toml",
     "isr.toml",
+    "load.toml",
     "timer.toml",
     "heap.toml",
     "tm.toml",
     "workload.toml",
+    "boot.toml",
+    "priority.toml",
+    "duty.toml",
+    "storm.toml",
     "growth.toml",
 ];
 
@@ -232,15 +264,19 @@ impl Catalogue {
             span: Span {
                 from: entry.from,
                 to: entry.to,
+                counted: entry.counted,
                 switches: entry.switches,
                 overhead: entry.overhead,
                 ticks: entry.ticks,
                 interrupts: entry.interrupts,
             },
             samples: entry.samples,
+            restarts: entry.restarts,
             budget_ms: entry.budget_ms,
             equal: entry.equal,
+            no_multiple: entry.no_multiple,
             point: None,
+            held_back: entry.held_back,
             own: false,
         };
         let points =

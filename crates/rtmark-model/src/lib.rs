@@ -17,6 +17,7 @@ mod curve;
 mod equal;
 mod fairness;
 mod fit;
+mod held;
 mod id;
 mod masked;
 mod place;
@@ -29,22 +30,24 @@ mod text;
 
 pub use answer::{Answer, Document, Failure, FailureKind, Reported, SCHEMA_VERSION};
 pub use basis::{Backend, Basis};
-pub use catalogue::{Catalogue, CatalogueError, Point, Scenario};
+pub use catalogue::{Catalogue, CatalogueError, HeldBack, Point, Scenario};
 pub use curve::{Curve, CurvePoint, Missing};
 pub use equal::{EqualRow, Suite};
 pub use fairness::{Effect, FAIRNESS_VERSION, Fairness, Unequal, UnequalKind};
 pub use fit::{Fit, Order, fit};
+pub use held::{HeldInterval, Victim};
 pub use id::{IdError, KernelId, LONGEST_ID, Pattern, PatternError, ScenarioId};
 pub use masked::{MaskRegister, Masked};
 pub use place::{Line, Place};
-pub use samples::{Disturbance, Run, Samples, SamplesError, Statistics, Summary};
+pub use samples::{Disturbance, Mode, Run, Samples, SamplesError, Statistics, Summary};
 pub use series::{
-    Board, Compiler, Exact, Firmware, Key, Provenance, Readings, Sampled, Series, Setting, Tier,
-    TimingBasis, Unpaired,
+    Board, Compiler, Exact, Executed, Firmware, Key, Placement, Provenance, Readings, Sampled,
+    Series, Setting, Spread, Tier, TimingBasis, Unpaired,
 };
 pub use settings::{
-    Difference, Form, SETTINGS, SettingInfo, Settings, Weight, Without, differences, setting_info,
+    DEFAULT_PROFILE, Difference, Form, SETTINGS, SettingInfo, Settings, Weight, Without,
+    differences, setting_info,
 };
-pub use span::{Expected, Overhead, Span};
+pub use span::{Counted, Expected, Overhead, Span};
 pub use summarised::{Bin, Flag, FlagKind, LogSource, Near, Percentile, Statistic, Summarised};
 pub use text::visible;

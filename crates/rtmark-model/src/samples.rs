@@ -165,9 +165,9 @@ impl Samples {
         })
     }
 
-    /// What is to be said about them, or `None` when there is none.
-    pub fn statistics(&self) -> Option<Statistics> {
-        let first = self.runs.first()?;
+    /// How often each length occurs behind the first sample, where nothing hit it, and where
+    /// something did.
+    fn histograms(&self) -> (BTreeMap<u64, u64>, BTreeMap<u64, u64>) {
         let (mut clean, mut hit) = (BTreeMap::new(), BTreeMap::new());
         for (index, run) in self.runs.iter().enumerate() {
             let later = run.times - u64::from(index == 0);
@@ -176,6 +176,19 @@ impl Samples {
                 *values.entry(run.value).or_insert(0) += later;
             }
         }
+        (clean, hit)
+    }
+
+    /// The modes of the steady samples, the shortest first: lengths about which many of them lie,
+    /// with nothing in between. Most series have one.
+    pub fn modes(&self) -> Vec<Mode> {
+        modes(&self.histograms().0)
+    }
+
+    /// What is to be said about them, or `None` when there is none.
+    pub fn statistics(&self) -> Option<Statistics> {
+        let first = self.runs.first()?;
+        let (clean, hit) = self.histograms();
         Some(Statistics {
             count: self.len(),
             first: first.value,
@@ -184,6 +197,48 @@ impl Samples {
             disturbed: Summary::of(&hit),
         })
     }
+}
+
+/// A length about which many samples lie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Mode {
+    /// The commonest length among them.
+    pub value: u64,
+    /// How many they are.
+    pub times: u64,
+}
+
+/// A mode holds at least so many per cent of the samples, and so many of them.
+const SHARE_OF_MODE: u64 = 20;
+const LEAST_OF_MODE: u64 = 5;
+/// Lengths of which each is longer than the one before by no more than so many per cent, or by
+/// [`NEAR`], belong to one mode.
+const NEAR_PERCENT: u64 = 10;
+const NEAR: u64 = 2;
+
+fn modes(values: &BTreeMap<u64, u64>) -> Vec<Mode> {
+    let total: u64 = values.values().sum();
+    let mut modes: Vec<Mode> = Vec::new();
+    let (mut last, mut commonest) = (None, 0);
+    for (&value, &times) in values {
+        let near = |last: u64| value - last <= (last / 100 * NEAR_PERCENT).max(NEAR);
+        if let Some(mode) = modes.last_mut().filter(|_| last.is_some_and(near)) {
+            mode.times += times;
+            if times > commonest {
+                (mode.value, commonest) = (value, times);
+            }
+        } else {
+            modes.push(Mode { value, times });
+            commonest = times;
+        }
+        last = Some(value);
+    }
+    let many = |mode: &Mode| {
+        let share = u128::from(mode.times) * 100 >= u128::from(total) * u128::from(SHARE_OF_MODE);
+        mode.times >= LEAST_OF_MODE && share
+    };
+    modes.retain(many);
+    modes
 }
 
 /// What is said about a series: the first sample, which meets cold caches and
@@ -206,9 +261,15 @@ pub struct Statistics {
 
 impl Statistics {
     /// The one figure that stands for the series: the median of the steady
-    /// samples; where there is none, that of the disturbed ones, and else the
+    /// samples, or, where they have several modes, of which the median would pick one, their
+    /// mean; where there is none, that of the disturbed ones, and else the
     /// first sample, which is then the only one.
     pub fn typical(&self) -> u64 {
+        self.steady.or(self.disturbed).map_or(self.first, |summary| summary.typical())
+    }
+
+    /// The median of the same samples: a length that has occurred.
+    pub fn median(&self) -> u64 {
         self.steady.or(self.disturbed).map_or(self.first, |summary| summary.p50)
     }
 
@@ -235,21 +296,36 @@ pub struct Summary {
     pub p90: u64,
     /// 99 % are no longer than this.
     pub p99: u64,
+    /// 99.9 % are no longer than this; where there are so many samples that one exceeds it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p99_9: Option<u64>,
     /// The largest.
     pub max: u64,
     /// The arithmetic mean.
     pub mean: f64,
     /// The standard deviation of these samples themselves (divided by their number).
     pub sigma: f64,
+    /// How many modes they have: lengths about which a fifth of them lie, with nothing in between.
+    #[serde(default = "one_mode")]
+    pub modes: u64,
+}
+
+const fn one_mode() -> u64 {
+    1
 }
 
 impl Summary {
+    /// The median, or the mean of samples with several modes, in whole units.
+    fn typical(&self) -> u64 {
+        if self.modes > 1 { self.mean.round() as u64 } else { self.p50 }
+    }
+
     fn of(values: &BTreeMap<u64, u64>) -> Option<Self> {
         let (&min, _) = values.first_key_value()?;
         let (&max, _) = values.last_key_value()?;
         let count: u64 = values.values().sum();
-        let percentile = |percent: u64| {
-            let rank = (u128::from(count) * u128::from(percent)).div_ceil(100);
+        let percentile = |per_mille: u64| {
+            let rank = (u128::from(count) * u128::from(per_mille)).div_ceil(1000);
             let mut seen = 0;
             for (&value, &times) in values {
                 seen += u128::from(times);
@@ -267,12 +343,14 @@ impl Summary {
         Some(Self {
             count,
             min,
-            p50: percentile(50),
-            p90: percentile(90),
-            p99: percentile(99),
+            p50: percentile(500),
+            p90: percentile(900),
+            p99: percentile(990),
+            p99_9: (count >= 1000).then(|| percentile(999)),
             max,
             mean: min as f64 + mean_offset,
             sigma: variance.sqrt(),
+            modes: (modes(values).len() as u64).max(1),
         })
     }
 }
@@ -307,6 +385,52 @@ mod tests {
         assert_eq!((steady.min, steady.p50, steady.p90, steady.max), (1, 2, 4, 4));
         assert!((steady.mean - 2.5).abs() < 1e-12);
         assert!((steady.sigma - 1.25_f64.sqrt()).abs() < 1e-12);
+    }
+
+    /// So many samples of each length, behind a first one.
+    fn mixed(lengths: &[(u64, usize)]) -> Samples {
+        let steady = lengths.iter().flat_map(|&(value, times)| std::iter::repeat_n(value, times));
+        let all: Vec<_> =
+            std::iter::once(1).chain(steady).map(|value| (value, Disturbance::NONE)).collect();
+        samples(&all)
+    }
+
+    #[test]
+    fn where_samples_have_several_modes_their_mean_stands_for_them() {
+        let two = mixed(&[(135, 51), (249, 49)]);
+        let modes = two.modes();
+        assert_eq!(modes, [Mode { value: 135, times: 51 }, Mode { value: 249, times: 49 }]);
+        let statistics = two.statistics().expect("some");
+        assert_eq!((statistics.median(), statistics.typical()), (135, 191));
+        // Fewer than a fifth are no mode, nor are lengths with others in between.
+        for one in [&[(135, 81), (249, 19)][..], &[(100, 30), (109, 1), (118, 30), (127, 30)]] {
+            let statistics = mixed(one).statistics().expect("some");
+            assert_eq!(mixed(one).modes().len(), 1, "{one:?}");
+            assert_eq!(statistics.typical(), statistics.median(), "{one:?}");
+        }
+        assert_eq!(mixed(&[(135, 80), (249, 20)]).modes().len(), 2);
+        assert_eq!(mixed(&[(7, 10), (9, 10)]).modes().len(), 1, "two cycles are near");
+        assert_eq!(mixed(&[(7, 10), (10, 10)]).modes().len(), 2);
+        assert!(mixed(&[(7, 4), (20, 4)]).modes().is_empty(), "too few to tell");
+        assert!(Samples::new().modes().is_empty());
+    }
+
+    #[test]
+    fn one_of_a_thousand_exceeds_the_last_percentile() {
+        let steady = |count: u64| {
+            let values: Vec<_> = (0..=count).map(|value| (value, Disturbance::NONE)).collect();
+            samples(&values).statistics().and_then(|s| s.steady).expect("steady ones")
+        };
+        assert_eq!(steady(999).p99_9, None);
+        assert_eq!(steady(1000).p99_9, Some(999));
+        assert_eq!(
+            (steady(2000).p99, steady(2000).p99_9, steady(2000).max),
+            (1980, Some(1998), 2000)
+        );
+        // What was written before is still read.
+        let json = serde_json::to_string(&steady(999)).expect("serialises");
+        assert!(!json.contains("p99_9"), "{json}");
+        assert_eq!(serde_json::from_str::<Summary>(&json).expect("reads back"), steady(999));
     }
 
     #[test]

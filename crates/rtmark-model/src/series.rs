@@ -8,7 +8,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::summarised::{Flag, LogSource};
-use crate::{Backend, Basis, KernelId, Masked, Samples, ScenarioId, Span, Statistics, Summarised};
+use crate::{
+    Backend, Basis, HeldInterval, KernelId, Masked, Samples, ScenarioId, Span, Statistics,
+    Summarised,
+};
 
 /// What a series is of.
 #[derive(
@@ -35,6 +38,13 @@ pub struct Key {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Exact(pub Samples);
+
+/// How many instructions each sample of an exact series executed: one entry a sample, in the same
+/// order. A placement of code moves cycles and not these, so they tell a change of the code from a
+/// change of its addresses. They are no cycles, and stand in no column of them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(transparent)]
+pub struct Executed(pub Samples);
 
 /// Samples of a clock in the world, which are one draw of many: to compare two
 /// takes an estimate and its uncertainty, so they do not implement equality.
@@ -113,6 +123,10 @@ pub struct Series {
     pub clock: Hertz,
     /// The samples.
     pub readings: Readings,
+    /// How many instructions each sample executed, where its basis is another one and the
+    /// machine counted them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub executed: Option<Executed>,
     /// Probe hits that made no sample.
     #[serde(default)]
     pub unpaired: Unpaired,
@@ -127,15 +141,75 @@ pub struct Series {
     /// were emptied, where the soc has some and that run was made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub emptied: Option<Samples>,
+    /// All layouts of the code that were measured, in the order of their numbers; empty where that
+    /// was the linker's own alone. Everything else in the series is of the one in the middle: of the
+    /// one whose typical sample is the median of all, the lower of two.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub placements: Vec<Placement>,
     /// The longest time for which interrupts were masked while the samples were taken,
     /// where that was looked for and there was any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub masked: Option<Masked>,
+    /// Where the interrupt was held back whose longest wait is the sample, if one's is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held: Option<HeldInterval>,
+    /// Why a multiple of the floor says nothing of them, where it does not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub no_multiple: Option<String>,
     /// What produced them.
     pub provenance: Provenance,
 }
 
+/// What one layout of the code brought.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Placement {
+    /// Its number; 0 is the linker's own.
+    pub layout: u32,
+    /// SHA-256 of its ELF file, in hexadecimal.
+    pub elf_sha256: String,
+    /// Its samples.
+    pub samples: Samples,
+}
+
+impl Placement {
+    /// Which of these stands in the middle: its place in the list. None where one has no samples.
+    pub fn middle(placements: &[Self]) -> Option<usize> {
+        let typical = |placement: &Self| Some(placement.samples.statistics()?.typical());
+        let mut typical: Vec<(u64, usize)> = placements
+            .iter()
+            .enumerate()
+            .map(|(at, placement)| Some((typical(placement)?, at)))
+            .collect::<Option<_>>()?;
+        typical.sort_unstable();
+        let (median, _) = *typical.get(typical.len().checked_sub(1)? / 2)?;
+        // Of those that have it the first one: the linker's own, where that is one of them.
+        typical.iter().find(|(value, _)| *value == median).map(|(_, at)| *at)
+    }
+}
+
+/// Between which figures the typical sample lies, by where the code lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Spread {
+    /// How many layouts were measured.
+    pub placements: u64,
+    /// The typical sample of the layout that is best for it.
+    pub min: u64,
+    /// That of the worst.
+    pub max: u64,
+}
+
 impl Series {
+    /// How far the typical samples of the layouts lie apart; `None` where only the linker's own was
+    /// measured.
+    pub fn spread(&self) -> Option<Spread> {
+        let all = self.placements.iter();
+        let typical = all.filter_map(|one| Some(one.samples.statistics()?.typical()));
+        let (min, max) = (typical.clone().min()?, typical.max()?);
+        Some(Spread { placements: self.placements.len() as u64, min, max })
+    }
+
     /// What is to be said about the samples, or `None` when there is none: the series is
     /// empty, or a summary.
     pub fn statistics(&self) -> Option<Statistics> {
@@ -178,6 +252,11 @@ pub struct Compiler {
     pub flags: Vec<String>,
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde calls")]
+const fn is_linkers_own(layout: &u32) -> bool {
+    *layout == 0
+}
+
 /// A firmware image and the memory that it takes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct Firmware {
@@ -185,7 +264,11 @@ pub struct Firmware {
     pub image: String,
     /// SHA-256 of the ELF file, in hexadecimal.
     pub elf_sha256: String,
-    /// Bytes of non-volatile memory: code, constants, initial values.
+    /// The number of its layout; 0 is the linker's own.
+    #[serde(default, skip_serializing_if = "is_linkers_own")]
+    pub layout: u32,
+    /// Bytes of non-volatile memory: code, constants, initial values; without the gaps that a
+    /// layout has.
     pub flash_bytes: u64,
     /// Bytes of RAM claimed statically.
     pub ram_bytes: u64,
@@ -295,4 +378,34 @@ pub struct Board {
     /// What the chip says of itself, where it was asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chip_id: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Disturbance;
+
+    fn placement(layout: u32, values: &[u64]) -> Placement {
+        let mut samples = Samples::new();
+        for value in values {
+            samples.push(*value, Disturbance::NONE);
+        }
+        Placement { layout, elf_sha256: String::new(), samples }
+    }
+
+    #[test]
+    fn the_middle_is_a_layout_that_was_measured() {
+        let of = |typical: &[u64]| {
+            let all: Vec<_> =
+                (0..).zip(typical).map(|(layout, value)| placement(layout, &[1, *value])).collect();
+            Placement::middle(&all)
+        };
+        assert_eq!(of(&[100, 130, 110]), Some(2));
+        // Of two the lower one, of equal ones the first.
+        assert_eq!(of(&[130, 100]), Some(1));
+        assert_eq!(of(&[130, 100, 110, 120]), Some(2));
+        assert_eq!(of(&[100, 100, 100]), Some(0));
+        assert_eq!(of(&[]), None);
+        assert_eq!(Placement::middle(&[placement(0, &[])]), None);
+    }
 }

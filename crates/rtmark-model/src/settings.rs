@@ -8,6 +8,9 @@ use std::collections::BTreeMap;
 
 use crate::Setting;
 
+/// The profile that is built and compared when nobody names another.
+pub const DEFAULT_PROFILE: &str = "product";
+
 /// A setting that several kernels may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SettingInfo {
@@ -43,6 +46,8 @@ pub enum Without {
     Zero,
     /// The same as one whose code is in flash.
     Flash,
+    /// The same as one whose time SysTick counts.
+    SysTick,
 }
 
 /// What difference a setting makes to figures.
@@ -78,8 +83,15 @@ pub const SETTINGS: &[SettingInfo] = &[
         "opt",
         Text,
         None,
-        "the compiler's optimisation: s for size, 2 and 3 for speed",
+        "the compiler's optimisation: s and z for size, 2 and 3 for speed",
         Matters("everything that was compiled changes with it"),
+    ),
+    info(
+        "lto",
+        Switch,
+        None,
+        "link-time optimisation: kernel and application are optimised as one program",
+        Matters("calls of the kernel are inlined, and specialised for their constant arguments"),
     ),
     info(
         "compiler",
@@ -101,6 +113,20 @@ pub const SETTINGS: &[SettingInfo] = &[
         ZERO,
         "each switch looks whether the task's stack has overflowed: 1 by its pointer, 2 by a pattern at its end too",
         Matters("the check is part of every context switch"),
+    ),
+    info(
+        "stack_fill",
+        Switch,
+        OFF,
+        "the kernel fills a task's stack with a pattern when it makes the task",
+        Matters("making a task takes longer, by as much as its stack is large"),
+    ),
+    info(
+        "heap_clear",
+        Switch,
+        OFF,
+        "freed memory is cleared",
+        Matters("freeing takes longer, by as much as is freed: the stack of a deleted task, too"),
     ),
     info(
         "mpu_guard",
@@ -127,7 +153,7 @@ pub const SETTINGS: &[SettingInfo] = &[
         "tick_hz",
         Number,
         None,
-        "ticks a second",
+        "ticks a second; 0 where nothing ticks, and a timer interrupts when something is due",
         Matters("more samples are hit by a tick, and long work is interrupted more often"),
     ),
     info(
@@ -210,13 +236,42 @@ pub const SETTINGS: &[SettingInfo] = &[
         Inherent("64 bits take several instructions on a 32-bit core"),
     ),
     info(
+        "time_base",
+        Text,
+        Some(Without::SysTick),
+        "what counts time: SysTick, which ticks, or a timer of the chip, which interrupts when something is due",
+        Inherent(
+            "a driver that sets alarms works when a wait begins, one that ticks at every tick",
+        ),
+    ),
+    info(
         "tick_runs",
         Text,
         None,
         "when a tick interrupts at all",
         Inherent("what no tick interrupts has no samples that a tick hit"),
     ),
-    info("tickless_idle", Switch, OFF, "the tick stops while nothing is ready", Told),
+    info(
+        "tickless_idle",
+        Switch,
+        OFF,
+        "the tick stops while nothing is ready",
+        Matters("going to sleep reprograms the timer, and so does waking up"),
+    ),
+    info(
+        "raw_mutex",
+        Text,
+        None,
+        "how the kernel's objects keep others out: by a critical section, or by the promise to be used from one place",
+        Inherent("a critical section masks interrupts, a promise costs nothing"),
+    ),
+    info(
+        "semaphore",
+        Text,
+        None,
+        "what kind of semaphore it is, and whether those who wait for it come in order",
+        Inherent("fairness is a queue of waiters, which each take and give look at"),
+    ),
     info("heap", Text, None, "where dynamic memory comes from", Told),
     info("heap_bytes", Number, ZERO, "the size of the heap", Told),
     info("allocation", Text, None, "where tasks and objects lie", Told),
@@ -268,6 +323,7 @@ impl Without {
             Self::Off => Setting::Switch(false),
             Self::Zero => Setting::Number(0),
             Self::Flash => Setting::Text("flash".into()),
+            Self::SysTick => Setting::Text("SysTick".into()),
         }
     }
 }

@@ -16,6 +16,9 @@ pub struct Span {
     pub from: String,
     /// The event with which it ends.
     pub to: String,
+    /// Which of its cycles count.
+    #[serde(default, skip_serializing_if = "Counted::is_all")]
+    pub counted: Counted,
     /// Context switches inside.
     pub switches: u32,
     /// What was done about the cost of measuring.
@@ -34,6 +37,25 @@ impl Span {
             tick: self.ticks.exceeded_by(ticks),
             interrupt: self.interrupts.exceeded_by(interrupts),
         }
+    }
+}
+
+/// Which of a span's cycles count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Counted {
+    /// Every one from its begin to its end.
+    #[default]
+    All,
+    /// Those in which the core was not asleep. Only what sees it sleep can tell them: the
+    /// simulator.
+    Awake,
+}
+
+impl Counted {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde calls")]
+    const fn is_all(&self) -> bool {
+        matches!(self, Self::All)
     }
 }
 
@@ -69,7 +91,8 @@ pub enum Expected {
 }
 
 impl Expected {
-    fn exceeded_by(self, seen: u64) -> bool {
+    /// Whether more came than belong.
+    pub fn exceeded_by(self, seen: u64) -> bool {
         match self {
             Self::Exactly(count) => seen > u64::from(count),
             Self::Any => false,

@@ -9,10 +9,8 @@
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 
-use rtmark_model::Place;
+use rtmark_model::HeldInterval;
 use rtmark_sim::{Holder, Image, Instruction, Machine, Observer, Register};
-use schemars::JsonSchema;
-use serde::Serialize;
 
 use crate::calls::{Calls, Node};
 use crate::exceptions::exception_name;
@@ -25,28 +23,6 @@ pub enum Held {
     ByMasks,
     /// One with this value in its priority register, by whatever it is.
     Priority(u8),
-}
-
-/// Intervals that begin and end at the same places with the same callers.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct HeldInterval {
-    /// The longest of them, in cycles.
-    pub cycles: u64,
-    /// In which cycle since reset that one began.
-    pub began: u64,
-    /// And ended.
-    pub ended: u64,
-    /// How many there were.
-    pub times: u64,
-    /// The cycles of all.
-    pub total_cycles: u64,
-    /// What held the interrupt back in the longest one, in its order: PRIMASK, BASEPRI,
-    /// FAULTMASK, an exception's handler, or one instruction.
-    pub by: Vec<String>,
-    /// Where it began, with the callers.
-    pub from: Place,
-    /// Where it ended.
-    pub to: Place,
 }
 
 #[derive(Clone, Debug)]

@@ -52,7 +52,7 @@ pub use calls::{Calls, Node};
 pub use difference::{Difference, Inclusive, Row};
 pub use exceptions::exception_name;
 pub use functions::Functions;
-pub use held::{Held, HeldBack, HeldInterval};
+pub use held::{Held, HeldBack};
 pub use lines::{Inlined, Lines};
 pub use place::Map;
 pub use profile::{Cost, FunctionCost, Profile, Report};

@@ -291,7 +291,8 @@ fn ratio(series: &Series, value: f64, ours: &[&Series]) -> String {
     let of = |kernel: &str| {
         let found = ours.iter().find(|o| o.key.kernel.as_str() == kernel)?;
         let (_, value) = figure(found)?;
-        cycles(found, value).filter(|cycles| *cycles > 0.0).map(|cycles| theirs / cycles)
+        let says = kernel != FLOOR || found.no_multiple.is_none();
+        cycles(found, value).filter(|cycles| says && *cycles > 0.0).map(|cycles| theirs / cycles)
     };
     if let Some(ratio) = of(series.key.kernel.as_str()) {
         return format!("{} ours", multiple(ratio));

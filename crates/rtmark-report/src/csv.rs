@@ -1,6 +1,6 @@
 //! One line for each answer, for spreadsheets and scripts.
 
-use rtmark_model::{Answer, Summary};
+use rtmark_model::{Answer, Mode, Summary};
 
 use crate::matrix::{blocks, column};
 use crate::notes::one_line;
@@ -45,6 +45,16 @@ pub const COLUMNS: &[&str] = &[
     "emptied_max",
     "curve",
     "n",
+    "held_by",
+    "held_from",
+    "held_to",
+    "modes",
+    "placements",
+    "placed_min",
+    "placed_max",
+    "layout",
+    "instructions",
+    "p99_9",
 ];
 
 /// Renders answers as comma-separated values (RFC 4180) with a line of names.
@@ -62,7 +72,7 @@ pub fn csv(answers: &[Answer]) -> Result<String, ::csv::Error> {
         });
         let series = answer.series();
         let figures = block.zip(series).and_then(|(block, series)| block.figures(series));
-        let statistics = figures.map(|figures| figures.statistics);
+        let statistics = figures.as_ref().map(|figures| figures.statistics);
         let steady = statistics.and_then(|s| s.steady);
         let disturbed = statistics.and_then(|s| s.disturbed);
         let of = |field: fn(&Summary) -> u64| text(steady.as_ref().map(field));
@@ -73,8 +83,10 @@ pub fn csv(answers: &[Answer]) -> Result<String, ::csv::Error> {
         };
         let provenance = series.map(|series| &series.provenance);
         let firmware = provenance.map(|provenance| &provenance.firmware);
-        let emptied = figures.and_then(|figures| figures.emptied);
+        let emptied = figures.as_ref().and_then(|figures| figures.emptied);
         let masked = series.and_then(|series| series.masked.as_ref());
+        let held = series.and_then(|series| series.held.as_ref());
+        let executed = series.and_then(|series| series.executed.as_ref());
         let point = key.scenario.point();
         writer.write_record([
             key.soc.clone(),
@@ -100,8 +112,8 @@ pub fn csv(answers: &[Answer]) -> Result<String, ::csv::Error> {
             text(disturbed.map(|s| s.count)),
             text(disturbed.map(|s| s.max)),
             text(statistics.map(|s| s.typical())),
-            text(figures.and_then(|f| f.time).map(|time| time.0)),
-            text(figures.and_then(|f| f.multiple)),
+            text(figures.as_ref().and_then(|f| f.time).map(|time| time.0)),
+            text(figures.as_ref().and_then(|f| f.multiple)),
             text(firmware.map(|f| f.flash_bytes)),
             text(firmware.map(|f| f.ram_bytes)),
             text(firmware.map(|f| &f.elf_sha256)),
@@ -115,10 +127,26 @@ pub fn csv(answers: &[Answer]) -> Result<String, ::csv::Error> {
             text(emptied.map(|e| e.largest())),
             text(point.as_ref().map(|(curve, _)| curve)),
             text(point.as_ref().map(|(_, n)| n)),
+            one_line(&text(held.map(|h| h.by.join(", ")))),
+            one_line(&text(held.map(|h| &h.from))),
+            one_line(&text(held.map(|h| &h.to))),
+            text(figures.as_ref().map(|f| modes(&f.modes))),
+            text(figures.as_ref().and_then(|f| f.spread).map(|spread| spread.placements)),
+            text(figures.as_ref().and_then(|f| f.spread).map(|spread| spread.min)),
+            text(figures.as_ref().and_then(|f| f.spread).map(|spread| spread.max)),
+            text(firmware.map(|f| f.layout)),
+            text(executed.and_then(|e| e.0.statistics()).map(|s| s.typical())),
+            text(steady.and_then(|s| s.p99_9)),
         ])?;
     }
     let bytes = writer.into_inner().map_err(::csv::IntoInnerError::into_error)?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// Several modes with how many samples each has: `135 x 50, 249 x 50`.
+fn modes(modes: &[Mode]) -> String {
+    let each = modes.iter().map(|mode| format!("{} x {}", mode.value, mode.times));
+    if modes.len() > 1 { each.collect::<Vec<_>>().join(", ") } else { String::new() }
 }
 
 fn text(value: Option<impl ToString>) -> String {

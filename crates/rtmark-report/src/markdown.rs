@@ -2,14 +2,14 @@
 
 use std::fmt::Write as _;
 
-use rtmark_model::{Answer, Masked, Series};
+use rtmark_model::{Answer, Series};
 
 use crate::growth;
 use crate::matrix::{Block, blocks, grouped, short_time};
-use crate::notes::{Notes, oddity, one_line, rests_on, summary, where_masked, without_figures};
+use crate::notes::{Notes, one_line, remarks, rests_on, summary, without_figures};
 use crate::report::label;
-use crate::table::{aside, multiple};
-use crate::unequal::unequal;
+use crate::table::{aside, multiple, spread_of};
+use crate::unequal::{built, unequal};
 
 /// Text from outside, as plain text of a table's cell.
 pub fn escaped(text: &str) -> String {
@@ -107,7 +107,7 @@ fn whole(block: &Block<'_>, cells: Cells) -> String {
     let basis = block.basis.map_or("nothing measured", |basis| basis.name());
     let profile = block
         .profile()
-        .map(|profile| format!("profile {}, ", escaped(profile)))
+        .map(|profile| format!("profile {}{}, ", escaped(profile), escaped(&built(block))))
         .unwrap_or_default();
     let rests_on = block.any_series().and_then(|series| rests_on(&series.provenance));
     let rests_on = rests_on.map(|basis| format!("; {basis}")).unwrap_or_default();
@@ -119,6 +119,10 @@ fn whole(block: &Block<'_>, cells: Cells) -> String {
     );
     if block.rows().next().is_some() {
         rows(block, cells, &mut text, &mut notes);
+    }
+    let placements = block.series().filter_map(Series::spread).map(|s| s.placements).max();
+    if let (Some(placements), Cells::Full) = (placements, cells) {
+        let _ = writeln!(text, "\n{}.", escaped(&spread_of(placements)));
     }
     let growth = growth::markdown(block, &mut notes, escaped);
     if !growth.is_empty() {
@@ -159,16 +163,6 @@ fn rows(block: &Block<'_>, shown: Cells, text: &mut String, notes: &mut Notes) {
         let cells: String = cells.collect();
         let _ = writeln!(text, "| {} |{cells}", escaped(scenario.as_str()));
     }
-    let masked: Vec<_> = block.kernels.iter().map(|k| block.longest_masked(*k)).collect();
-    if masked.iter().any(Option::is_some) {
-        let mut cell = |(series, masked): (&Series, &Masked)| {
-            let note = notes.number(&where_masked(series, masked));
-            format!("{} cycles ({note})", grouped(masked.cycles))
-        };
-        let cells =
-            masked.into_iter().map(|m| format!(" {} |", m.map(&mut cell).unwrap_or_default()));
-        let _ = writeln!(text, "| longest time masked |{}", cells.collect::<String>());
-    }
     for (image, sizes) in firmware(block) {
         let _ = writeln!(text, "| firmware {} |{sizes}", escaped(image));
     }
@@ -194,7 +188,7 @@ fn cell(block: &Block<'_>, answer: &Answer, shown: Cells, notes: &mut Notes) -> 
     if !below.is_empty() {
         parts.push(format!("({})", below.join("; ")));
     }
-    parts.extend(oddity(series).map(|note| format!("({})", notes.number(&note))));
+    parts.extend(remarks(series).map(|note| format!("({})", notes.number(&note))));
     parts.join(" ")
 }
 

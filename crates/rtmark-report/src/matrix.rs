@@ -4,7 +4,8 @@
 use std::collections::BTreeMap;
 
 use rtmark_model::{
-    Answer, Backend, Basis, Firmware, KernelId, Masked, Samples, ScenarioId, Series, Statistics,
+    Answer, Backend, Basis, Firmware, KernelId, Mode, Samples, ScenarioId, Series, Spread,
+    Statistics,
 };
 use rtmark_units::{Cycles, Nanoseconds};
 
@@ -39,16 +40,20 @@ pub fn column(answer: &Answer) -> Column<'_> {
 }
 
 /// The figures of one measured cell.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Figures {
     /// What is to be said about the samples.
     pub statistics: Statistics,
+    /// Their modes.
+    pub modes: Vec<Mode>,
     /// The typical sample as time, where the basis has one.
     pub time: Option<Nanoseconds>,
     /// How many times the floor's typical sample.
     pub multiple: Option<f64>,
     /// The same from emptied caches, where that was measured.
     pub emptied: Option<Statistics>,
+    /// How far the layouts of the code lie apart, where several were measured.
+    pub spread: Option<Spread>,
 }
 
 impl<'a> Block<'a> {
@@ -127,11 +132,14 @@ impl<'a> Block<'a> {
             Basis::Instructions => None,
         };
         let emptied = series.emptied.as_ref().and_then(Samples::statistics);
-        Some(Figures { statistics, time, multiple: self.multiple(series, typical), emptied })
+        let modes = series.readings.samples().map(Samples::modes).unwrap_or_default();
+        let multiple = self.multiple(series, typical);
+        let spread = series.spread();
+        Some(Figures { statistics, modes, time, multiple, emptied, spread })
     }
 
     fn multiple(&self, series: &Series, typical: u64) -> Option<f64> {
-        if series.key.kernel.as_str() == FLOOR {
+        if series.key.kernel.as_str() == FLOOR || series.no_multiple.is_some() {
             return None;
         }
         let of_floor = |profile: Option<&str>, answer: &'a Answer| {
@@ -149,21 +157,17 @@ impl<'a> Block<'a> {
         (floor > 0).then(|| typical as f64 / floor as f64)
     }
 
+    /// Why a scenario's figures are no multiples of the floor's, although both are there.
+    pub fn no_multiple(&self, scenario: &'a ScenarioId) -> Option<&'a str> {
+        let of = |kernel: &Column<'a>| self.answer(scenario, *kernel)?.series();
+        let floor = self.kernels.iter().filter(|kernel| kernel.0.as_str() == FLOOR).find_map(of)?;
+        let any_other = || self.kernels.iter().any(|k| k.0.as_str() != FLOOR && of(k).is_some());
+        floor.no_multiple.as_deref().filter(|_| any_other())
+    }
+
     /// The scenarios that are no points of a curve: the rows of its table.
     pub fn rows(&self) -> impl Iterator<Item = &'a ScenarioId> {
         self.scenarios.iter().copied().filter(|scenario| scenario.point().is_none())
-    }
-
-    /// The series of a kernel in which interrupts were masked for longest; none where they
-    /// never were or nobody looked.
-    pub fn longest_masked(&self, kernel: Column<'a>) -> Option<(&'a Series, &'a Masked)> {
-        let of_kernel = self.cells.iter().filter(|((_, column), _)| *column == kernel);
-        let masked = |(_, answer): (&_, &&'a Answer)| {
-            let series = answer.series()?;
-            series.masked.as_ref().map(|masked| (series, masked))
-        };
-        // Of equal ones the first.
-        of_kernel.filter_map(masked).rev().max_by_key(|(_, masked)| masked.cycles)
     }
 
     /// The firmware images of a kernel by name.

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use rtmark_model::{Answer, Series, Statistics};
+use rtmark_model::{Answer, DEFAULT_PROFILE, Series, Statistics};
 use serde_json::{Map, Value, json};
 
 use crate::notes::one_line;
@@ -13,7 +13,7 @@ fn figures(answers: &[Answer]) -> impl Iterator<Item = (String, &Series, Statist
     series.filter(|series| series.flags.is_empty()).filter_map(|series| {
         let key = &series.key;
         let mut name = format!("{}/{}/{}", key.soc, key.kernel, key.scenario);
-        if key.profile != "default" {
+        if key.profile != DEFAULT_PROFILE {
             let _ = write!(name, "/{}", key.profile);
         }
         Some((one_line(&name), series, series.statistics()?))

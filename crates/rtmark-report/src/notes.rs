@@ -1,6 +1,6 @@
 //! Notes below a table: why a kernel has no answer, what went wrong.
 
-use rtmark_model::{Answer, Masked, Provenance, Series, visible};
+use rtmark_model::{Answer, HeldInterval, Key, Provenance, Series, visible};
 
 use crate::matrix::grouped;
 
@@ -67,17 +67,20 @@ pub fn summary(series: &Series) -> Option<String> {
     Some(format!("{statistic} {value}"))
 }
 
-/// Where interrupts were masked for longest.
-pub fn where_masked(series: &Series, masked: &Masked) -> String {
-    let (key, Masked { cycles, by, set, cleared, .. }) = (&series.key, masked);
-    format!(
-        "{} masks for {cycles} cycles in {} by {by}: from {set} to {cleared}",
-        key.kernel, key.scenario
-    )
+/// What is to be said about a series: what is odd about it, and where its figure comes from.
+pub fn remarks(series: &Series) -> impl Iterator<Item = String> {
+    oddity(series).into_iter().chain(where_held(series))
+}
+
+/// Where an interrupt was held back for longest.
+fn where_held(series: &Series) -> Option<String> {
+    let HeldInterval { by, from, to, .. } = series.held.as_ref()?;
+    let Key { kernel, scenario, .. } = &series.key;
+    Some(format!("{kernel} {scenario}: by {}, from {from} to {to}", by.join(" and ")))
 }
 
 /// What is odd about a series and deserves a note.
-pub fn oddity(series: &Series) -> Option<String> {
+fn oddity(series: &Series) -> Option<String> {
     let restarted = series.unpaired.restarted;
     let id = format!("{} {}", series.key.kernel, series.key.scenario);
     let samples =

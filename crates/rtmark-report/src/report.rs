@@ -2,13 +2,13 @@
 
 use std::fmt::Write as _;
 
-use rtmark_model::{Answer, Catalogue};
+use rtmark_model::{Answer, Catalogue, DEFAULT_PROFILE};
 use serde::Serialize;
 
 use crate::beside::Beside;
 use crate::markdown::{Cells, Part, code, escaped, fitted, tables};
 use crate::matrix::{Block, blocks_by_profile};
-use crate::sections::{History, cold, environment, histories, made, masked, settings, worst_cases};
+use crate::sections::{History, cold, environment, held, histories, made, settings, worst_cases};
 use crate::sheet::Sheet;
 use crate::worst::Worst;
 
@@ -99,7 +99,7 @@ impl<'a> Report<'a> {
         for block in blocks_by_profile(self.answers) {
             let sheets = of_block(&block, "");
             if !sheets.is_empty() {
-                let name = format!("{}: cold and warm, masked times, settings", label(&block));
+                let name = format!("{}: held back, cold and warm, settings", label(&block));
                 let sheets: String = sheets.iter().map(Sheet::markdown).collect();
                 let text = format!(
                     "<details><summary>{}</summary>\n\n{sheets}</details>\n",
@@ -118,7 +118,7 @@ impl<'a> Report<'a> {
 pub fn label(block: &Block<'_>) -> String {
     let mut label = crate::notes::one_line(block.soc);
     let profile = crate::notes::one_line(block.profile().unwrap_or_default());
-    if profile != "default" {
+    if profile != DEFAULT_PROFILE {
         let _ = write!(label, ", profile {profile}");
     }
     if block.backend != rtmark_model::Backend::Sim {
@@ -130,7 +130,7 @@ pub fn label(block: &Block<'_>) -> String {
 /// The sheets of one block, whose ids begin with `id`.
 pub fn of_block(block: &Block<'_>, id: &str) -> Vec<Sheet> {
     let sheets = [
-        masked(block, &format!("masked{id}")),
+        held(block, &format!("longest-held{id}")),
         cold(block, &format!("cold{id}")),
         settings(block, &format!("settings{id}")),
         made(block, &format!("made{id}")),

@@ -8,8 +8,8 @@ use rtmark_model::{Answer, Basis, KernelId, Overhead, Series};
 
 use crate::growth;
 use crate::matrix::{Block, Column, FLOOR, Figures, blocks, grouped, short_count, short_time};
-use crate::notes::{Notes, oddity, one_line, rests_on, summary, where_masked, without_figures};
-use crate::unequal::unequal;
+use crate::notes::{Notes, one_line, remarks, rests_on, summary, without_figures};
+use crate::unequal::{built, unequal};
 
 const HEADING: Style = Style::new().bold();
 const ASIDE: Style = Style::new().dimmed();
@@ -20,9 +20,20 @@ const ABSENT: Style = AnsiColor::Yellow.on_default();
 const HIT: &str = "hit: samples in which a tick or another interrupt came that does not belong there; \
                    they are left out of median and max";
 
+/// What figures with dots between them are.
+pub(crate) fn spread_of(placements: u64) -> String {
+    format!(
+        "a..b: the medians of the best and the worst of {placements} placements of the same code; \
+         the figure is that of the one in the middle"
+    )
+}
+
 /// What another word means that stands below figures.
 const EMPTIED: &str = "emptied: the median of another run, in which all caches and buffers of the \
                        memories were emptied when a span began";
+
+/// What another sign means that stands below figures.
+const MODES: &str = "a | b: samples lie about several lengths, and the figure is their mean";
 
 /// What a compact table leaves out, and where it is.
 const MORE: &str = "max: where it is a tenth above the median or more. Times, first samples and \
@@ -89,9 +100,26 @@ fn whole(block: &Block<'_>, width: usize) -> String {
     let hit = layout == Layout::Whole && any_row && any_hit();
     let any_emptied = || block.series().any(|series| series.emptied.is_some());
     let emptied = layout == Layout::Whole && any_row && any_emptied();
+    let several = |series: &Series| block.figures(series).is_some_and(|f| f.modes.len() > 1);
+    let modes = any_row && block.series().any(several);
     let more = layout == Layout::Compact && any_row;
-    if hit || emptied || more || !growth.is_empty() || notes.iter().next().is_some() {
+    let placements = block.series().filter_map(Series::spread).map(|s| s.placements).max();
+    let placed = placements.filter(|_| any_row);
+    if modes
+        || hit
+        || placed.is_some()
+        || emptied
+        || more
+        || !growth.is_empty()
+        || notes.iter().next().is_some()
+    {
         text.push('\n');
+    }
+    if modes {
+        text.push_str(&folded(MODES, width));
+    }
+    if let Some(placements) = placed {
+        text.push_str(&folded(&spread_of(placements), width));
     }
     if hit {
         text.push_str(&folded(HIT, width));
@@ -120,7 +148,9 @@ fn title(block: &Block<'_>, layout: Layout) -> String {
     if let Some(series) = block.any_series() {
         parts.push(format!("{} at {}", one_line(&series.provenance.core), series.clock));
     }
-    parts.extend(block.profile().map(|profile| format!("profile {}", one_line(profile))));
+    parts.extend(
+        block.profile().map(|profile| format!("profile {}{}", one_line(profile), built(block))),
+    );
     let provenance = block.any_series().map(|series| &series.provenance);
     let board = provenance.and_then(|p| p.board.as_ref());
     parts.push(match (provenance.and_then(|p| p.timing_model.as_deref()), board) {
@@ -173,14 +203,18 @@ fn part(block: &Block<'_>, kernels: &[Column<'_>], layout: Layout, notes: &mut N
         }
     }
     for scenario in block.rows() {
+        let mut row = scenario.to_string();
+        if let Some(reason) = block.no_multiple(scenario) {
+            let _ =
+                write!(row, " [{}]", notes.number(&format!("no multiple of the floor: {reason}")));
+        }
         let cells = kernels.iter().map(|kernel| {
             let text = cell(block, block.answer(scenario, *kernel), layout, notes);
             Cell::new(text).set_alignment(CellAlignment::Right)
         });
         let cells: Vec<_> = cells.collect();
-        table.add_row(std::iter::once(Cell::new(scenario)).chain(cells));
+        table.add_row(std::iter::once(Cell::new(row)).chain(cells));
     }
-    add_masked(block, kernels, layout, &mut table, notes);
     add_firmware(block, kernels, layout, &mut table);
     let lines: Vec<_> = table.lines().map(|line| line.trim_end().to_owned()).collect();
     lines.join("\n") + "\n"
@@ -200,12 +234,18 @@ fn cell(block: &Block<'_>, answer: Option<&Answer>, layout: Layout, notes: &mut 
     };
     // Where columns are narrow, it goes below.
     let before = if layout == Layout::Compact { '\n' } else { ' ' };
-    let mark = oddity(series).map(|note| format!("{before}[{}]", notes.number(&note)));
-    let mark = mark.unwrap_or_default();
+    let marks = remarks(series).map(|note| format!("{before}[{}]", notes.number(&note)));
+    let mark: String = marks.collect();
     let mut text = headline(series, &figures, room_for_multiple(block, series), layout) + &mark;
     let below = match layout {
         Layout::Whole => aside(&figures),
-        Layout::Compact => far_maximum(&figures).into_iter().collect(),
+        Layout::Compact => {
+            let apart = apart(&figures);
+            let apart =
+                apart.map(|(min, max)| format!("{}..{}", short_count(min), short_count(max)));
+            let far = || far_maximum(&figures);
+            apart.into_iter().chain(modes(&figures).or_else(far)).collect()
+        }
     };
     for line in below {
         let _ = write!(text, "\n{}", styled(ASIDE, &line));
@@ -234,6 +274,12 @@ fn headline(series: &Series, figures: &Figures, room: usize, layout: Layout) -> 
     }
 }
 
+/// The modes, of which the figure above is the mean: `135 | 249`.
+fn modes(figures: &Figures) -> Option<String> {
+    let modes = figures.modes.iter().map(|mode| short_count(mode.value));
+    (figures.modes.len() > 1).then(|| modes.collect::<Vec<_>>().join(" | "))
+}
+
 /// The largest steady sample, where the median does not stand for it.
 fn far_maximum(figures: &Figures) -> Option<String> {
     let typical = figures.statistics.typical();
@@ -246,7 +292,12 @@ pub(crate) fn multiple(multiple: f64) -> String {
     format!("{multiple:.digits$}\u{d7}")
 }
 
-/// What differs from the median: first and largest sample, and those that
+/// The typical samples of the best and of the worst layout, where they are not the same.
+fn apart(figures: &Figures) -> Option<(u64, u64)> {
+    figures.spread.map(|spread| (spread.min, spread.max)).filter(|(min, max)| min != max)
+}
+
+/// What differs from the median: the layouts' spread, first and largest sample, and those that
 /// something else hit.
 pub(crate) fn aside(figures: &Figures) -> Vec<String> {
     let statistics = figures.statistics;
@@ -258,7 +309,8 @@ pub(crate) fn aside(figures: &Figures) -> Vec<String> {
     if let Some(steady) = statistics.steady.filter(|steady| steady.max != typical) {
         parts.push(format!("max {}", grouped(steady.max)));
     }
-    let mut lines = Vec::new();
+    let mut lines: Vec<_> = modes(figures).into_iter().collect();
+    lines.extend(apart(figures).map(|(min, max)| format!("{}..{}", grouped(min), grouped(max))));
     // Long numbers go below each other rather than make the column wide.
     let joined = parts.join(" \u{b7} ");
     if joined.chars().count() > 22 {
@@ -275,34 +327,6 @@ pub(crate) fn aside(figures: &Figures) -> Vec<String> {
         lines.push(format!("{} hit, max {}", grouped(hit.count), grouped(hit.max)));
     }
     lines
-}
-
-fn add_masked(
-    block: &Block<'_>,
-    kernels: &[Column<'_>],
-    layout: Layout,
-    table: &mut Table,
-    notes: &mut Notes,
-) {
-    let masked: Vec<_> = kernels.iter().map(|kernel| block.longest_masked(*kernel)).collect();
-    if masked.iter().all(Option::is_none) {
-        return;
-    }
-    let empty = std::iter::repeat_n(Cell::new(""), kernels.len());
-    let heading = styled(ASIDE, "longest time masked");
-    table.add_row(std::iter::once(Cell::new(format!("\n{heading}"))).chain(empty));
-    let cells = masked.into_iter().map(|masked| {
-        let text = masked.map(|(series, masked)| {
-            let note = notes.number(&where_masked(series, masked));
-            match layout {
-                Layout::Whole => format!("{} [{note}]", grouped(masked.cycles)),
-                Layout::Compact => format!("{}\n[{note}]", short_count(masked.cycles)),
-            }
-        });
-        Cell::new(text.unwrap_or_default()).set_alignment(CellAlignment::Right)
-    });
-    let cells: Vec<_> = cells.collect();
-    table.add_row(std::iter::once(Cell::new("cycles")).chain(cells));
 }
 
 fn add_firmware(block: &Block<'_>, kernels: &[Column<'_>], layout: Layout, table: &mut Table) {

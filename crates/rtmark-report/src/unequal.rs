@@ -1,6 +1,6 @@
 //! Which columns were built otherwise than the others, in a way that changes figures.
 
-use rtmark_model::{SETTINGS, Setting, SettingInfo, Weight, Without};
+use rtmark_model::{SETTINGS, Setting, SettingInfo, Weight, Without, setting_info};
 
 use crate::matrix::{Block, Column};
 use crate::notes::one_line;
@@ -23,6 +23,21 @@ pub fn unequal(block: &Block<'_>, column: &Column<'_>) -> Option<String> {
              `rtmark fairness` shows by how much."
         )
     })
+}
+
+/// How a block's firmware was optimised, in brackets: `(opt 2, lto on)`; each value that there is,
+/// where columns differ. Empty where nothing says so.
+pub fn built(block: &Block<'_>) -> String {
+    let told = |id: &str| {
+        let info = setting_info(id)?;
+        let mut values: Vec<_> =
+            block.kernels.iter().filter_map(|column| value(block, column, info)).collect();
+        values.sort_unstable();
+        values.dedup();
+        (!values.is_empty()).then(|| format!("{id} {}", values.join("/")))
+    };
+    let told: Vec<_> = ["opt", "lto"].into_iter().filter_map(told).collect();
+    if told.is_empty() { String::new() } else { format!(" ({})", told.join(", ")) }
 }
 
 /// What most columns have; of equally many the first one's.

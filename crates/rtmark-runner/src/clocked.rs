@@ -208,7 +208,10 @@ pub fn can_be_clocked(records: &[Record], scenario: &ScenarioId) -> bool {
     of(|kind| matches!(kind, Kind::Begin(_)))
         && of(|kind| matches!(kind, Kind::End(_)))
         && !of(|kind| {
-            matches!(kind, Kind::BeginAtPend(_) | Kind::EndAtReturn(_) | Kind::EndAtSleep)
+            matches!(
+                kind,
+                Kind::BeginAtPend(_) | Kind::EndAtReturn(_) | Kind::EndAtSleep | Kind::BeginAtReset
+            )
         })
 }
 
@@ -276,7 +279,7 @@ fn pair(log: &Log, sites: &Sites<'_>, span: &Span, id: &str, cost: Cost) -> (Pai
         now += u64::from(last.map_or(0, |last| count.wrapping_sub(last)));
         last = Some(count);
         let Some((scenario, edge)) = sites.of(site) else { continue };
-        let at = |count| Moment { count, ticks: 0, interrupts: 0 };
+        let at = |count| Moment { count, instructions: 0, ticks: 0, interrupts: 0 };
         match edge {
             _ if scenario.as_str() != id => {
                 spent += if edge == Edge::Begin { cost.begin } else { cost.end };
@@ -296,7 +299,7 @@ fn pair(log: &Log, sites: &Sites<'_>, span: &Span, id: &str, cost: Cost) -> (Pai
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rtmark_model::{Expected, Overhead};
+    use rtmark_model::{Counted, Expected, Overhead};
 
     const CALIBRATION: &str = "@+ 00000010 00000100 00000020 0000010c\n\
         @  00000011 00000200 00000071 00000210 00000021 00000230\n\
@@ -317,6 +320,8 @@ mod tests {
             record("a.b", Kind::End(0x40)),
             record("a.c", Kind::BeginAtPend(16)),
             record("a.c", Kind::End(0x50)),
+            record("a.e", Kind::BeginAtReset),
+            record("a.e", Kind::End(0x60)),
         ]
     }
 
@@ -324,6 +329,7 @@ mod tests {
         Span {
             from: String::new(),
             to: String::new(),
+            counted: Counted::All,
             switches: 0,
             overhead: Overhead::None,
             ticks: Expected::Any,
@@ -417,5 +423,6 @@ mod tests {
         assert!(can("a.b"));
         assert!(!can("a.c"));
         assert!(!can("a.d"));
+        assert!(!can("a.e"));
     }
 }

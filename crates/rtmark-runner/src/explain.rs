@@ -7,7 +7,7 @@
 use rtmark_firmware::select;
 use rtmark_model::{Failure, FailureKind, Samples, Scenario};
 use rtmark_observe::{Attribution, SpanCost};
-use rtmark_sim::Soc;
+use rtmark_sim::{InternalError, Soc};
 use rtmark_units::Cycles;
 
 use crate::measure::{Manner, Measured, Notes, Probed, measure_noting};
@@ -33,7 +33,7 @@ pub struct Explained {
 
 /// The first sample that is as long as is typical, and undisturbed if any is.
 fn representative(samples: &Samples) -> Option<usize> {
-    let typical = samples.statistics()?.typical();
+    let typical = samples.statistics()?.median();
     let fits = |disturbed: bool| {
         let mut samples = samples.iter().enumerate();
         let first_apart = samples.by_ref().take(1).count();
@@ -43,6 +43,44 @@ fn representative(samples: &Samples) -> Option<usize> {
             .filter(|at| *at >= first_apart)
     };
     fits(false).or_else(|| fits(true)).or(Some(0))
+}
+
+fn failed(message: String) -> Failure {
+    Failure {
+        kind: FailureKind::Load,
+        message,
+        hint: "`rtmark run` shows whether the scenario can be measured".into(),
+        console: String::new(),
+    }
+}
+
+/// The simulator was wrong in a run that was observed.
+pub(crate) fn mistaken(error: &InternalError, probed: &Probed) -> Failure {
+    Failure {
+        kind: FailureKind::Internal,
+        hint: mistake::hint(),
+        ..failed(mistake::told(error, &probed.image, &probed.elf))
+    }
+}
+
+/// A run of a scenario, from reset to a cycle.
+///
+/// # Errors
+/// When the image does not fit the soc, or lacks the scenario.
+pub(crate) fn reach<'a>(
+    soc: &Soc,
+    probed: &'a Probed,
+    scenario: &Scenario,
+    cycle: Cycles,
+) -> Result<Session<'a>, Failure> {
+    let mut session =
+        Session::new(soc, &probed.image).map_err(|error| failed(error.to_string()))?;
+    select(&mut session.machine, &probed.image, &probed.records, &scenario.id)
+        .map_err(|error| failed(error.to_string()))?;
+    session.run(cycle, |machine| {
+        machine.take_console();
+    });
+    Ok(session)
 }
 
 /// Measures a scenario and attributes the cycles of its typical sample.
@@ -59,32 +97,17 @@ pub fn explain(
 ) -> Result<Explained, Failure> {
     let manner = Manner { notes: Notes::Spans, ..Manner::default() };
     let (measured, spans) = measure_noting(soc, probed, scenario, budget, manner, advanced)?;
-    let fail = |message: String| Failure {
-        kind: FailureKind::Load,
-        message,
-        hint: "`rtmark run` shows whether the scenario can be measured".into(),
-        console: String::new(),
-    };
     let sample = representative(&measured.samples.0).unwrap_or(0);
-    let span = spans.get(sample).ok_or_else(|| fail("it has no sample to explain".into()))?;
+    let span = spans.get(sample).ok_or_else(|| failed("it has no sample to explain".into()))?;
     let (from, to) = *span;
-    let mut session = Session::new(soc, &probed.image).map_err(|error| fail(error.to_string()))?;
-    select(&mut session.machine, &probed.image, &probed.records, &scenario.id)
-        .map_err(|error| fail(error.to_string()))?;
-    session.run(from.saturating_sub(LEAD), |machine| {
-        machine.take_console();
-    });
+    let mut session = reach(soc, probed, scenario, from.saturating_sub(LEAD))?;
     let symbols = probed.image.symbols();
     let mut attribution = Attribution::new(&session.machine, symbols, from, to);
     let ending = session.run_observed(to.saturating_add(LEAD), &mut attribution, |machine| {
         machine.take_console();
     });
     if let Ending::Internal(error) = ending {
-        return Err(Failure {
-            kind: FailureKind::Internal,
-            hint: mistake::hint(),
-            ..fail(mistake::told(&error, &probed.image, &probed.elf))
-        });
+        return Err(mistaken(&error, probed));
     }
     let cost = attribution.cost();
     Ok(Explained { measured, sample: sample as u64, began: from, cost })

@@ -13,7 +13,7 @@ use rtmark_model::{
 use crate::plan::{Plan, Unit};
 use crate::platform::Platform;
 
-/// A kernel built in one way: `freertos`, `freertos:lean`, `embassy:default+opt=3`.
+/// A kernel built in one way: `freertos`, `freertos:checked`, `embassy:product+lto=off`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Subject {
     /// The kernel.
@@ -219,7 +219,7 @@ mod tests {
         );
         let two = kernel("two", "opt = ['s', '3']");
         let subjects: Vec<Subject> =
-            ["one", "two:lean"].iter().map(|text| text.parse().expect("good")).collect();
+            ["one", "two:checked"].iter().map(|text| text.parse().expect("good")).collect();
         let pairs = [(&one, &subjects[0]), (&two, &subjects[1])];
         let units = plan(&pairs, &soc, &scenarios).units;
         let first: Settings = [
@@ -240,7 +240,7 @@ mod tests {
         // The second kernel has no level 2, and neither has the other one's compiler.
         let trials_of_two = trials(&units, &[&first, &second]);
         assert_eq!(names(&trials_of_two), ["0+asserts=off", "0+opt=s"]);
-        assert_eq!(trials_of_two[0].unit.variant.to_string(), "default+asserts=off");
+        assert_eq!(trials_of_two[0].unit.variant.to_string(), "product+asserts=off");
         assert_eq!(
             names(&trials(&units[..1], &[&first])),
             ["0+asserts=off", "0+compiler=clang", "0+opt=3", "0+opt=s", "0+trace=on"]
@@ -250,6 +250,6 @@ mod tests {
         let matters = UnequalKind::Matters;
         assert_eq!(kinds, ["opt", "compiler", "asserts"].map(|id| (id.to_owned(), matters)));
         "One".parse::<Subject>().expect_err("no name");
-        "one:lean+opt".parse::<Subject>().expect_err("no value");
+        "one:product+opt".parse::<Subject>().expect_err("no value");
     }
 }

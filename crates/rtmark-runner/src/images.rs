@@ -1,17 +1,18 @@
 //! The images of a plan's units: what they are built for; read, checked against what the kernel
 //! says of itself, and ready to be run.
-//! ready to be run.
 
 use std::collections::BTreeMap;
 
 use rtmark_firmware::probes::{Kind, Record};
-use rtmark_firmware::{BuildSystem, BuiltImage, Executable, FirmwareError, Target, probes};
+use rtmark_firmware::{
+    BuildSystem, Builder, BuiltImage, Executable, FirmwareError, Layouts, Target, probes,
+};
 use rtmark_model::{Failure, FailureKind, Firmware, Setting, Settings};
 use rtmark_sim::Image;
 
 use crate::judge::Clocked;
 use crate::measure::Probed;
-use crate::plan::Unit;
+use crate::plan::{LOAD, Unit};
 use crate::platform::Platform;
 
 /// An image that was built, read and checked.
@@ -22,6 +23,15 @@ pub(crate) struct Ready {
     pub(crate) settings: Settings,
     /// The version of the emulator that runs it.
     pub(crate) emulator: Option<String>,
+    /// The same image in other layouts.
+    pub(crate) placed: Vec<Ready>,
+}
+
+impl Ready {
+    /// All layouts, the linker's own first.
+    pub(crate) fn layouts(&self) -> Vec<&Self> {
+        std::iter::once(self).chain(&self.placed).collect()
+    }
 }
 
 /// What tells where its spans begin and end.
@@ -50,14 +60,31 @@ pub(crate) fn wanted_of(unit: &Unit) -> Target {
     let mut target = unit.platform.target();
     let manifest = &unit.kernel.manifest;
     if manifest.build == BuildSystem::Cargo {
-        let asked = |image: &String| {
-            let mut asked = unit.scenarios.iter().filter(|(_, excuse)| excuse.is_none());
-            asked.any(|(scenario, _)| scenario.id.group() == image.as_str())
-        };
+        let asked =
+            |image: &String| unit.asked().any(|scenario| scenario.id.group() == image.as_str());
         let unasked = manifest.images.iter().filter(|image| !asked(image));
         target.without.extend(unasked.cloned());
     }
     target
+}
+
+/// Builds the images that a unit's scenarios need.
+///
+/// # Errors
+/// As [`Builder::build`].
+pub(crate) fn build(
+    unit: &Unit,
+    builder: &Builder,
+) -> Result<BTreeMap<String, BuiltImage>, FirmwareError> {
+    let mut images = BTreeMap::new();
+    let asks = |load: bool| unit.asked().any(|scenario| (scenario.id.group() == LOAD) == load);
+    if asks(false) {
+        images = builder.build(&unit.kernel, wanted_of(unit), &unit.switched)?;
+    }
+    if asks(true) {
+        images.extend(builder.build_load(&unit.kernel, unit.platform.target(), &unit.switched)?);
+    }
+    Ok(images)
 }
 
 pub(crate) fn failure_of(error: &FirmwareError) -> Failure {
@@ -72,11 +99,39 @@ pub(crate) fn failure_of(error: &FirmwareError) -> Failure {
 }
 
 pub(crate) fn every_image(unit: &Unit, failure: &Failure) -> Images {
-    unit.kernel.manifest.images.iter().map(|name| (name.clone(), Err(failure.clone()))).collect()
+    let load = std::iter::once(LOAD.to_owned());
+    let names = unit.kernel.manifest.images.iter().cloned().chain(load);
+    names.map(|name| (name, Err(failure.clone()))).collect()
 }
 
-pub(crate) fn check(unit: &Unit, built: BTreeMap<String, BuiltImage>) -> Images {
-    built.into_iter().map(|(name, image)| (name.clone(), ready(unit, &name, image))).collect()
+pub(crate) fn check(
+    unit: &Unit,
+    built: BTreeMap<String, BuiltImage>,
+    mut layouts: Layouts,
+) -> Images {
+    let all = built.into_iter().map(|(name, image)| {
+        let placed = layouts.remove(&name).unwrap_or_default();
+        let all = ready(unit, &name, image).and_then(|own| with_layouts(unit, &name, own, placed));
+        (name, all)
+    });
+    all.collect()
+}
+
+/// An image with its other layouts. What it takes of memory is what the linker's own does: gaps
+/// belong to the measurement.
+fn with_layouts(
+    unit: &Unit,
+    name: &str,
+    mut own: Ready,
+    placed: Vec<BuiltImage>,
+) -> Result<Ready, Failure> {
+    for (layout, built) in (1..).zip(placed) {
+        let mut other = ready(unit, name, built)?;
+        let elf_sha256 = std::mem::take(&mut other.firmware.elf_sha256);
+        other.firmware = Firmware { elf_sha256, layout, ..own.firmware.clone() };
+        own.placed.push(other);
+    }
+    Ok(own)
 }
 
 /// The settings of an image: what the kernel says of itself, then what its build says, and what
@@ -162,6 +217,7 @@ fn ready(unit: &Unit, name: &str, built: BuiltImage) -> Result<Ready, Failure> {
     let firmware = Firmware {
         image: name.to_owned(),
         elf_sha256: built.sha256,
+        layout: 0,
         flash_bytes: sizes.0,
         ram_bytes: sizes.1,
     };
@@ -170,5 +226,6 @@ fn ready(unit: &Unit, name: &str, built: BuiltImage) -> Result<Ready, Failure> {
     {
         return Err(refuse(format!("scenario {stray} belongs into the image {}", stray.group())));
     }
-    Ok(Ready { program, firmware, compiler: built.compiler, settings, emulator })
+    let (compiler, placed) = (built.compiler, Vec::new());
+    Ok(Ready { program, firmware, compiler, settings, emulator, placed })
 }

@@ -127,10 +127,12 @@ pub(crate) fn judge(
     }
     Ok(Measured {
         samples: Exact(samples),
+        executed: None,
         unpaired,
         facts,
         declined: None,
         masked: None,
+        held: None,
         ran: Cycles::ZERO,
     })
 }

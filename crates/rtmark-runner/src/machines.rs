@@ -76,6 +76,7 @@ fn own_target(machine: &Machine) -> Target {
         ram: None,
         interrupts: 0,
         priority_bits: 0,
+        timer: None,
         init: Vec::new(),
         probes: Probes::Addresses,
         console: None,

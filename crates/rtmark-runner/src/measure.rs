@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, HashMap};
 use rtmark_firmware::probes::{Kind, Record};
 use rtmark_firmware::select;
 use rtmark_model::{
-    Basis, Exact, Failure, FailureKind, Samples, Scenario, ScenarioId, Unpaired, visible,
+    Basis, Counted, Exact, Executed, Failure, FailureKind, HeldInterval, Samples, Scenario,
+    ScenarioId, Unpaired, visible,
 };
 use rtmark_sim::{Bound, Hit, Image, Machine, MaskedInterval, Soc, Taken, Watch, WatchId};
 use rtmark_units::Cycles;
@@ -35,12 +36,16 @@ pub struct Probed {
 pub struct Measured {
     /// The samples, in the basis that was asked for.
     pub samples: Exact,
+    /// How many instructions each of them executed, where something else is counted.
+    pub executed: Option<Executed>,
     /// Probe hits that made no sample.
     pub unpaired: Unpaired,
     /// What the firmware said besides `ok`.
     pub facts: BTreeMap<String, String>,
     /// The longest time with interrupts masked, from the first begin to the last end.
     pub masked: Option<MaskedInterval>,
+    /// Where the interrupt was held back whose longest wait was looked for.
+    pub held: Option<Box<HeldInterval>>,
     /// How long the whole run took.
     pub ran: Cycles,
     /// Why the firmware could not measure this point of a curve, and brought nothing: so many
@@ -53,9 +58,11 @@ impl Measured {
     pub(crate) fn declined(reason: String) -> Self {
         Self {
             samples: Exact(Samples::new()),
+            executed: None,
             unpaired: Unpaired::default(),
             facts: BTreeMap::new(),
             masked: None,
+            held: None,
             ran: Cycles::ZERO,
             declined: Some(reason),
         }
@@ -96,6 +103,7 @@ impl<'a> Watching<'a> {
         manner: Manner,
     ) -> Option<Self> {
         let mut edges = HashMap::new();
+        let mut at_reset = false;
         for record in records.iter().filter(|record| record.scenario == *scenario.in_firmware()) {
             let (watch, edge) = match record.kind {
                 Kind::Begin(address) => (Watch::Execute(address), Edge::Begin),
@@ -103,6 +111,10 @@ impl<'a> Watching<'a> {
                 Kind::BeginAtPend(exception) => (Watch::Pend(exception), Edge::Begin),
                 Kind::EndAtReturn(exception) => (Watch::Return(exception), Edge::End),
                 Kind::EndAtSleep => (Watch::Sleep, Edge::End),
+                Kind::BeginAtReset => {
+                    at_reset = true;
+                    continue;
+                }
                 Kind::Scenario(_) => continue,
             };
             let watch = machine.watch(watch);
@@ -112,15 +124,20 @@ impl<'a> Watching<'a> {
             edges.insert(watch, edge);
         }
         let has = |edge| edges.values().any(|known| *known == edge);
-        (has(Edge::Begin) && has(Edge::End)).then(|| Self {
+        let both = (at_reset || has(Edge::Begin)) && has(Edge::End);
+        let mut pairing = Pairing::default();
+        if at_reset {
+            pairing.hit(&scenario.span, Edge::Begin, Moment::RESET);
+        }
+        both.then(|| Self {
             scenario,
             basis: manner.basis,
             edges,
-            pairing: Pairing::default(),
+            pairing,
             spans: (manner.notes == Notes::Spans).then(Vec::new),
             console: Vec::new(),
             bound: Bound::of(machine.soc()),
-            began: None,
+            began: at_reset.then(|| Taken::from(&*machine)),
             impossible: None,
         })
     }
@@ -146,13 +163,22 @@ impl<'a> Watching<'a> {
             let Some(&edge) = self.edges.get(&hit.watch) else { continue };
             let count = match self.basis {
                 Basis::Instructions => hit.instructions.0,
-                Basis::Cycles | Basis::Ns => hit.cycle.0,
+                Basis::Cycles | Basis::Ns => match self.scenario.span.counted {
+                    Counted::All => hit.cycle.0,
+                    Counted::Awake => hit.cycle.0.saturating_sub(hit.besides.asleep.0),
+                },
             };
+            let opened = self.began.map(|began| began.cycles);
             self.check(edge, &hit);
-            let at = Moment { count, ticks: hit.ticks, interrupts: hit.interrupts };
+            let at = Moment {
+                count,
+                instructions: hit.instructions.0,
+                ticks: hit.ticks,
+                interrupts: hit.interrupts,
+            };
             let began = self.pairing.hit(&self.scenario.span, edge, at);
-            if let (Some(began), Some(spans)) = (began, &mut self.spans) {
-                spans.push((Cycles(began.count), hit.cycle));
+            if let (Some(_), Some(opened), Some(spans)) = (began, opened, &mut self.spans) {
+                spans.push((opened, hit.cycle));
             }
         }
         let printed = machine.take_console();
@@ -294,7 +320,12 @@ pub(crate) fn measure_noting(
         let taken = Taken::from(&session.machine);
         watching.bound.excess(&taken).map(|excess| format!("in the whole run {excess}"))
     });
-    let (hits, (samples, unpaired)) = (watching.pairing.hits(), watching.pairing.finish());
+    let counts_others = manner.basis != Basis::Instructions;
+    let executed = counts_others.then(|| Executed(watching.pairing.executed().clone()));
+    let (hits, (samples, mut unpaired)) = (watching.pairing.hits(), watching.pairing.finish());
+    if !scenario.restarts.exceeded_by(unpaired.restarted) {
+        unpaired.restarted = 0;
+    }
     let (console, spans) = (watching.console, watching.spans);
     let progress = progress(hits, samples.len());
     if let Some((kind, hint)) = cut_short(&ending) {
@@ -320,7 +351,16 @@ pub(crate) fn measure_noting(
     })?;
     let (masked, ran) = (session.machine.longest_masked(), session.machine.cycles());
     Ok((
-        Measured { samples: Exact(samples), unpaired, facts, declined: None, masked, ran },
+        Measured {
+            samples: Exact(samples),
+            executed,
+            unpaired,
+            facts,
+            declined: None,
+            masked,
+            held: None,
+            ran,
+        },
         spans.unwrap_or_default(),
     ))
 }

@@ -16,10 +16,17 @@ pub enum Edge {
 pub struct Moment {
     /// The count that the series is about: cycles or instructions so far.
     pub count: u64,
+    /// Instructions executed so far; 0 where nobody counts them.
+    pub instructions: u64,
     /// SysTick handlers entered so far.
     pub ticks: u64,
     /// External interrupt handlers entered so far.
     pub interrupts: u64,
+}
+
+impl Moment {
+    /// Before the first instruction.
+    pub const RESET: Self = Self { count: 0, instructions: 0, ticks: 0, interrupts: 0 };
 }
 
 /// Pairs each begin with the next end. A begin while a span is open starts the
@@ -28,6 +35,7 @@ pub struct Moment {
 pub struct Pairing {
     open: Option<Moment>,
     samples: Samples,
+    executed: Samples,
     unpaired: Unpaired,
     begins: u64,
     ends: u64,
@@ -51,7 +59,9 @@ impl Pairing {
                 let ticks = at.ticks.saturating_sub(begin.ticks);
                 let interrupts = at.interrupts.saturating_sub(begin.interrupts);
                 let length = at.count.saturating_sub(begin.count);
-                self.samples.push(length, span.disturbance(ticks, interrupts));
+                let hit = span.disturbance(ticks, interrupts);
+                self.samples.push(length, hit);
+                self.executed.push(at.instructions.saturating_sub(begin.instructions), hit);
                 Some(begin)
             }
         }
@@ -69,6 +79,11 @@ impl Pairing {
         (self.begins, self.ends)
     }
 
+    /// How many instructions each sample executed that there is so far.
+    pub fn executed(&self) -> &Samples {
+        &self.executed
+    }
+
     /// The samples, and what was left over.
     pub fn finish(mut self) -> (Samples, Unpaired) {
         self.unpaired.open = u64::from(self.open.is_some());
@@ -79,12 +94,13 @@ impl Pairing {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rtmark_model::{Expected, Overhead};
+    use rtmark_model::{Counted, Expected, Overhead};
 
     fn span(ticks: u32) -> Span {
         Span {
             from: String::new(),
             to: String::new(),
+            counted: Counted::All,
             switches: 0,
             overhead: Overhead::None,
             ticks: Expected::Exactly(ticks),
@@ -95,7 +111,7 @@ mod tests {
     fn paired(span: &Span, hits: &[(Edge, u64, u64)]) -> (Vec<(u64, bool)>, Unpaired) {
         let mut pairing = Pairing::default();
         for &(edge, count, ticks) in hits {
-            pairing.hit(span, edge, Moment { count, ticks, interrupts: 0 });
+            pairing.hit(span, edge, Moment { count, instructions: 0, ticks, interrupts: 0 });
         }
         let (samples, unpaired) = pairing.finish();
         (samples.iter().map(|(value, hit)| (value, hit.tick)).collect(), unpaired)
@@ -122,6 +138,19 @@ mod tests {
         let (samples, unpaired) = paired(&span(0), &hits);
         assert_eq!(samples, [(4, false)]);
         assert_eq!(unpaired, Unpaired { restarted: 1, ends: 2, open: 1 });
+    }
+
+    #[test]
+    fn each_sample_has_its_instructions() {
+        let mut pairing = Pairing::default();
+        let hits = [(Begin, 10, 3), (End, 30, 9), (Begin, 40, 12), (Begin, 50, 14), (End, 70, 20)];
+        for (edge, count, instructions) in hits {
+            let at = Moment { count, instructions, ticks: 0, interrupts: 0 };
+            pairing.hit(&span(0), edge, at);
+        }
+        let executed: Vec<_> = pairing.executed().iter().map(|(value, _)| value).collect();
+        assert_eq!(executed, [6, 6]);
+        assert_eq!(pairing.executed().len(), pairing.finish().0.len());
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! What is to be measured: kernels × variants × scenarios × platforms, resolved before
 //! anything runs.
 
-use rtmark_firmware::{Kernel, PROFILES, Switched, Variant};
-use rtmark_model::{Catalogue, Key, Pattern, Scenario};
+use rtmark_firmware::{Kernel, PROFILES, Switched, Variant, successor};
+use rtmark_model::{Basis, Catalogue, Key, Pattern, Scenario, Victim};
 
 use crate::described::nearest;
 use crate::platform::Platform;
@@ -15,6 +15,9 @@ pub struct Selection {
     /// Scenarios.
     pub scenarios: Vec<Pattern>,
 }
+
+/// The group of scenarios that look at a kernel's mixed load, and the name of its image.
+pub(crate) const LOAD: &str = "load";
 
 /// What [`NothingSelected`] says of settings that no kernel can be built with.
 pub const SETTINGS: &str = "kernel with such settings";
@@ -121,7 +124,7 @@ fn possible(
     let own = || kernels.iter().flat_map(|kernel| kernel.manifest.profiles.keys());
     let profiles = || PROFILES.into_iter().chain(own().map(String::as_str));
     if !profiles().any(|known| known == profile) {
-        let near = nearest(profile, profiles()).map(str::to_owned);
+        let near = successor(profile).or_else(|| nearest(profile, profiles())).map(str::to_owned);
         let pattern = profile.escape_debug().to_string();
         return Err(NothingSelected { what: "profile", pattern, near });
     }
@@ -145,19 +148,24 @@ impl Unit {
         let manifest = &kernel.manifest;
         let core = platform.core();
         let switched = if manifest.cores.iter().any(|supported| supported == core) {
-            variant.of(manifest, core)
+            variant.of(manifest, core).map(|switched| switched.at(manifest, &platform.target()))
         } else {
             let unknown = || format!("rtmark has no firmware of {} for {core}.", manifest.name);
             Err(manifest.unsupported.get(core).cloned().unwrap_or_else(unknown))
         };
         let ask = |scenario: &Scenario| {
             let excuse = match &switched {
-                Ok(_) => {
+                Ok(switched) => {
                     let names = [&scenario.id, scenario.in_firmware()];
-                    let own = |name| manifest.not_applicable(name, core, platform.backend());
+                    let own =
+                        |name| manifest.not_applicable(name, core, switched, platform.backend());
                     let own = names.iter().find_map(|name| own(name));
                     let platforms = || names.iter().find_map(|name| platform.not_applicable(name));
-                    own.or_else(platforms).map(str::to_owned).or_else(|| absent(kernel, scenario))
+                    let said = own.or_else(platforms).map(str::to_owned);
+                    let ram = platform.target().ram.map_or(u32::MAX, |ram| ram.size);
+                    said.or_else(|| unseen(platform, scenario))
+                        .or_else(|| manifest.no_room(scenario.id.group(), ram))
+                        .or_else(|| absent(kernel, scenario))
                 }
                 Err(reason) => Some(reason.clone()),
             };
@@ -184,19 +192,50 @@ impl Unit {
         }
     }
 
+    /// Whether it is measured where code may be placed at will: on the simulator, counted in cycles.
+    /// Instructions are the same wherever they lie.
+    pub(crate) fn placeable(&self) -> bool {
+        matches!(self.platform, Platform::Sim(_, Basis::Cycles))
+    }
+
     /// Whether the firmware has to be built: the kernel answers at least one scenario.
     pub fn needs_firmware(&self) -> bool {
-        self.scenarios.iter().any(|(_, excuse)| excuse.is_none())
+        self.asked().next().is_some()
     }
+
+    /// The scenarios for which the kernel has no excuse.
+    pub(crate) fn asked(&self) -> impl Iterator<Item = &Scenario> {
+        self.scenarios.iter().filter(|(_, excuse)| excuse.is_none()).map(|(scenario, _)| scenario)
+    }
+
+    /// The priority of the interrupt that a scenario looks at, as its register holds it.
+    pub(crate) fn priority_of(&self, victim: Victim) -> u8 {
+        match (victim, &self.platform) {
+            (Victim::MayCall, Platform::Sim(file, _)) => {
+                self.kernel.manifest.most_urgent_caller(&file.soc)
+            }
+            _ => 0,
+        }
+    }
+}
+
+/// Why nobody sees there what a scenario asks for, if that is so.
+fn unseen(platform: &Platform, scenario: &Scenario) -> Option<String> {
+    let sees = matches!(platform, Platform::Sim(_, Basis::Cycles));
+    (scenario.held_back.is_some() && !sees)
+        .then(|| "Only the simulator sees what holds interrupts back, in cycles.".to_owned())
 }
 
 /// Why a kernel is not even asked, where that is plain before anything is built: scenarios of
 /// somebody's own are no business of rtmark's kernels, and such a one's kernel holds what it likes.
 fn absent(kernel: &Kernel, scenario: &Scenario) -> Option<String> {
     let manifest = &kernel.manifest;
-    let has_image = manifest.images.iter().any(|image| image == scenario.id.group());
+    let is_load = scenario.id.group() == LOAD;
+    let has_image = manifest.images.iter().any(|image| image == scenario.id.group())
+        || is_load && manifest.load;
     match (kernel.own, scenario.own) {
         (false, true) => Some("It is a scenario of somebody's own kernel.".to_owned()),
+        _ if is_load && !manifest.load => Some(format!("{} has no mixed load.", manifest.name)),
         (true, _) if !has_image => Some(format!("{} has no such image.", manifest.name)),
         _ => None,
     }

@@ -213,11 +213,15 @@ impl Recorded {
             span,
             clock: self.clock,
             readings,
+            executed: measured.executed,
             unpaired: measured.unpaired,
             facts: measured.facts,
             flags: Vec::new(),
             masked: None,
+            held: None,
             emptied: None,
+            placements: Vec::new(),
+            no_multiple: scenario.no_multiple.clone(),
             provenance: self.provenance.clone(),
         }))
     }

@@ -28,6 +28,7 @@ impl Described for SocFile {
         "stm32c031.toml",
         "stm32f100.toml",
         "stm32f405.toml",
+        "stm32f446.toml",
         "mps2-an385.toml",
         "mps2-an386.toml",
         "mps2-an505.toml",

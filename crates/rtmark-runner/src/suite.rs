@@ -8,8 +8,8 @@ use rtmark_board::Heard;
 use rtmark_firmware::Builder;
 use rtmark_firmware::probes::index_of;
 use rtmark_model::{
-    Answer, Basis, Board, Failure, FailureKind, Firmware, Key, Overhead, Provenance, Readings,
-    Sampled, Samples, Scenario, Series,
+    Answer, Basis, Board, Counted, Failure, FailureKind, Firmware, Key, Overhead, Provenance,
+    Readings, Sampled, Scenario, Series,
 };
 use rtmark_observe::{Lines, Map, SpanCost, StackUse};
 use rtmark_sim::Soc;
@@ -21,9 +21,10 @@ use crate::clocked::can_be_clocked;
 use crate::emulate::{DEADLINE, emulate};
 use crate::explain::{Explained, explain};
 use crate::footprint::stacks;
-use crate::images::{Images, Program, Ready, check, every_image, failure_of, wanted_of};
+use crate::images::{Images, Program, Ready, build, check, every_image, failure_of, wanted_of};
 use crate::ledger::{Event, Ledger, Origin};
-use crate::measure::{Measured, Probed, measure, measure_emptied};
+use crate::measure::{Measured, Probed};
+use crate::placed::{Asked, Placed, measure_all};
 use crate::plan::{Plan, Unit};
 use crate::platform::Platform;
 use crate::recording::Recorded;
@@ -39,6 +40,8 @@ pub struct Suite {
     pub rtmark_sha256: Option<String>,
     /// A budget for every scenario instead of the catalogue's.
     pub max_cycles: Option<Cycles>,
+    /// In how many layouts of its code each scenario is measured on the simulator; at least one.
+    pub placements: u32,
 }
 
 struct Task<'a> {
@@ -49,10 +52,22 @@ struct Task<'a> {
     question: Option<Fingerprint>,
 }
 
+impl Task<'_> {
+    /// What all its layouts may take together.
+    fn whole_budget(&self) -> Cycles {
+        let layouts = 1 + self.image.placed.len() as u64;
+        Cycles(self.budget.0.saturating_mul(layouts))
+    }
+}
+
 /// Why a clock in the firmware has no answer to a scenario.
-const NO_CLOCK: &str = "Its span begins or ends where an exception becomes pending or has \
-                        returned, or, in Rust, at a function's entry: no instruction stands there \
+const NO_CLOCK: &str = "Its span begins or ends with the reset, or where an exception becomes \
+                        pending or has returned, or, in Rust, at a function's entry: no instruction stands there \
                         that could read a counter.";
+
+/// Why a clock in the firmware has none to what counts cycles awake.
+const NO_SLEEP: &str = "It counts the cycles in which the core is awake: a counter that runs on \
+                        while the core sleeps cannot tell them.";
 
 /// The line tables of images, by their SHA-256: each is read when it is first asked for.
 type LineTables<'a> = BTreeMap<&'a str, Option<Lines<'a>>>;
@@ -67,8 +82,8 @@ impl Probed {
     }
 }
 
-/// What a run brought, and its samples from emptied caches; or why it brought nothing.
-type Done = Result<(Measured, Option<Samples>), Failure>;
+/// What a run brought, or why it brought nothing.
+type Done = Result<Placed, Failure>;
 
 /// What a run tells while others go on. Numbers are those of tasks.
 enum Message {
@@ -88,7 +103,7 @@ impl Suite {
     /// When the ledger cannot keep an answer. What goes wrong with a scenario is an
     /// answer, not an error.
     pub fn run<L: Ledger>(&self, plan: &Plan, ledger: &mut L) -> Result<Vec<Answer>, L::Error> {
-        let images = self.build(plan, ledger);
+        let images = self.build(plan, ledger, self.placements);
         let commit = self.builder.tree().commit();
         let commit = commit.as_deref();
         let mut answers: Vec<Answer> = Vec::new();
@@ -117,8 +132,9 @@ impl Suite {
         }
 
         // The longest first, so that no processor is left with one of them at the end.
-        tasks.sort_by_key(|task| std::cmp::Reverse(task.budget));
-        ledger.event(Event::Running(tasks.len(), tasks.iter().map(|task| task.budget).sum()));
+        tasks.sort_by_key(|task| std::cmp::Reverse(task.whole_budget()));
+        let budget = tasks.iter().map(Task::whole_budget).sum();
+        ledger.event(Event::Running(tasks.len(), budget));
         let mut lines = LineTables::new();
         let mut chips: BTreeMap<usize, Board> = BTreeMap::new();
         let (sender, receiver) = std::sync::mpsc::channel();
@@ -166,14 +182,18 @@ impl Suite {
         let Readings::Exact(samples) = known.readings else { return None };
         let measured = Measured {
             samples,
+            executed: known.executed,
             unpaired: known.unpaired,
             facts: known.facts,
             masked: None,
+            held: known.held.map(Box::new),
             ran: Cycles::ZERO,
             declined: None,
         };
         let mut series = self.series(task, key, measured, commit);
         (series.masked, series.emptied) = (known.masked, known.emptied);
+        (series.placements, series.provenance.firmware) =
+            (known.placements, known.provenance.firmware);
         Some(Answer::Measured(Box::new(series)))
     }
 
@@ -187,20 +207,23 @@ impl Suite {
         lines: &mut LineTables<'a>,
     ) -> Answer {
         let key = task.unit.key(task.scenario);
-        let (measured, emptied) = match done {
-            Ok((Measured { declined: Some(reason), .. }, _)) => {
-                return Answer::NotApplicable { key, reason };
-            }
-            Ok(brought) => brought,
+        let Placed { measured, emptied, middle, placements } = match done {
+            Ok(placed) => placed,
             Err(failure) => return Answer::Failed { key, failure },
         };
+        if let Some(reason) = measured.declined {
+            return Answer::NotApplicable { key, reason };
+        }
+        let layouts = task.image.layouts();
+        let image = layouts.get(middle).copied().unwrap_or(task.image);
         let masked = measured.masked;
         let mut series = self.series(task, key, measured, commit);
-        if let (Some(masked), Program::Watched(image)) = (masked, &task.image.program) {
-            let map = image.map(&task.image.firmware.elf_sha256, lines);
+        if let (Some(masked), Program::Watched(probed)) = (masked, &image.program) {
+            let map = probed.map(&image.firmware.elf_sha256, lines);
             series.masked = Some(map.masked(&masked));
         }
-        series.emptied = emptied;
+        series.provenance.firmware = image.firmware.clone();
+        (series.emptied, series.placements) = (emptied, placements);
         if chip.is_some() {
             series.provenance.board = chip;
         }
@@ -246,7 +269,7 @@ impl Suite {
         ledger: &mut L,
         watch: impl Fn(&Task<'_>, &Soc, &Probed) -> Result<T, Failure> + Sync,
     ) -> Vec<Result<T, Answer>> {
-        let images = self.build(plan, ledger);
+        let images = self.build(plan, ledger, 1);
         let asked = self.ask_all(plan, &images, ledger);
         let observed = asked.into_par_iter().map(|asked| {
             let (key, task) = asked?;
@@ -256,6 +279,11 @@ impl Suite {
                 let reason = "Only the simulator can be observed.".to_owned();
                 return Err(Answer::NotApplicable { key, reason });
             };
+            if task.scenario.held_back.is_some() {
+                let reason =
+                    "Its sample is no span: `rtmark worst --load` looks closer.".to_owned();
+                return Err(Answer::NotApplicable { key, reason });
+            }
             watch(&task, &file.soc, image).map_err(|failure| Answer::Failed { key, failure })
         });
         observed.collect()
@@ -285,7 +313,7 @@ impl Suite {
         asked
     }
 
-    fn build<L: Ledger>(&self, plan: &Plan, ledger: &mut L) -> Vec<Images> {
+    fn build<L: Ledger>(&self, plan: &Plan, ledger: &mut L, placements: u32) -> Vec<Images> {
         let wanted = plan.units.iter().filter(|unit| unit.needs_firmware()).count();
         ledger.event(Event::Building(wanted));
         // What builds side by side leaves free.
@@ -301,7 +329,14 @@ impl Suite {
                     sender,
                     |sender, (index, unit)| {
                         let target = wanted_of(unit);
-                        let built = builder.build(&unit.kernel, target, &unit.switched);
+                        let kernel = &unit.kernel;
+                        let built = build(unit, &builder);
+                        let wanted = if unit.placeable() { placements } else { 1 };
+                        let built = built.and_then(|images| {
+                            let placed =
+                                builder.place(kernel, &target, &unit.switched, &images, wanted)?;
+                            Ok((images, placed))
+                        });
                         // Nobody listens any more only when everything is over.
                         let _ = sender.send((index, built));
                     },
@@ -311,7 +346,7 @@ impl Suite {
                 let unit = &plan.units[index];
                 ledger.event(Event::Built(unit, built.as_ref().map(|_| ())));
                 images[index] = match built {
-                    Ok(built) => check(unit, built),
+                    Ok((built, placed)) => check(unit, built, placed),
                     Err(error) => every_image(unit, &failure_of(&error)),
                 };
             }
@@ -356,6 +391,11 @@ impl Suite {
             {
                 Ask::Said(NO_CLOCK.to_owned())
             }
+            (None, Some(_), Some(Ok(Ready { program: Program::Clocked(_), .. })))
+                if scenario.span.counted == Counted::Awake =>
+            {
+                Ask::Said(NO_SLEEP.to_owned())
+            }
             (None, Some(index), Some(Ok(ready))) => {
                 let clock = u64::from(unit.platform.clock().0);
                 let budget = Cycles(scenario.budget_ms.saturating_mul(clock) / 1000);
@@ -387,14 +427,17 @@ impl Suite {
             return None;
         }
         let program = self.rtmark_sha256.as_deref()?;
-        let numbers = format!("{index} {} {}", scenario.samples, budget.0);
+        let priority = scenario.held_back.as_ref().map(|looked| unit.priority_of(looked.interrupt));
+        let numbers = format!("{index} {} {} {priority:?}", scenario.samples, budget.0);
         let span = format!("{:?}", scenario.span);
         let id = scenario.id.as_str();
         let (elf, soc) = (ready.firmware.elf_sha256.as_str(), unit.platform.sha256());
         let backend = unit.platform.backend().name();
         let basis = unit.platform.basis().name();
         let model = ready.emulator.as_deref().unwrap_or(rtmark_sim::TIMING_MODEL);
-        Some(fingerprint([backend, basis, program, model, elf, soc, id, &span, &numbers]))
+        let common = [backend, basis, program, model, elf, soc, id, &span, &numbers];
+        let placed = ready.placed.iter().map(|layout| layout.firmware.elf_sha256.as_str());
+        Some(fingerprint(common.into_iter().chain(placed)))
     }
 
     fn series(
@@ -421,11 +464,15 @@ impl Suite {
                 }
                 _ => Readings::Exact(measured.samples),
             },
+            executed: measured.executed,
             unpaired: measured.unpaired,
             facts: measured.facts,
             flags: Vec::new(),
             masked: None,
+            held: measured.held.map(|held| *held),
             emptied: None,
+            placements: Vec::new(),
+            no_multiple: task.scenario.no_multiple.clone(),
             provenance: self.provenance(task, commit),
         }
     }
@@ -522,33 +569,31 @@ fn run_all(tasks: &[Task<'_>], sender: &Sender<Message>) {
             }
         };
         let result = match (&task.unit.platform, &task.image.program) {
-            (Platform::Sim(file, basis), Program::Watched(image)) => {
+            (Platform::Sim(file, basis), Program::Watched(_)) => {
                 let (soc, scenario) = (&file.soc, task.scenario);
-                measure(soc, image, scenario, *basis, task.budget, advanced).map(|measured| {
-                    let emptied = match basis {
-                        Basis::Cycles => measure_emptied(soc, image, scenario, &measured),
-                        _ => None,
-                    };
-                    (measured, emptied)
-                })
+                let layouts = task.image.layouts();
+                let looked = scenario.held_back.as_ref();
+                let looked = looked.map(|looked| (looked, task.unit.priority_of(looked.interrupt)));
+                let asked = Asked { scenario, looked, basis: *basis, budget: task.budget };
+                measure_all(soc, &layouts, asked, advanced)
             }
             (Platform::Qemu(file), Program::Clocked(image)) => {
-                emulate(&file.machine, image, task.scenario, DEADLINE).map(|done| (done, None))
+                emulate(&file.machine, image, task.scenario, DEADLINE).map(Placed::alone)
             }
             (Platform::Rehearsal(rehearsal), Program::Clocked(image)) => {
                 let soc = &rehearsal.file.soc;
                 let (console, result) = rehearse(soc, image, task.scenario, task.budget);
                 heard(console);
-                result.map(|done| (done, None))
+                result.map(Placed::alone)
             }
             (Platform::Board(bench), Program::Clocked(image)) => {
                 let (console, result) = bench.run(image, task.scenario);
                 heard(console);
-                result.map(|done| (done, None))
+                result.map(Placed::alone)
             }
             _ => unreachable!("images are read for the platform that they run on"),
         };
-        sender.send(Message::Done(index, result, task.budget.saturating_sub(before)))
+        sender.send(Message::Done(index, result, task.whole_budget().saturating_sub(before)))
     });
 }
 

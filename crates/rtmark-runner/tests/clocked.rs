@@ -83,7 +83,13 @@ fn answers(bench: &Bench, platform: Platform) -> BTreeMap<String, Answer> {
     let known = builder.tree().kernels().expect("kernels");
     let plan = Plan::new(&catalogue, &known, &[platform], &[Variant::default()], &selection)
         .expect("good");
-    let suite = Suite { builder, rtmark: "test".to_owned(), rtmark_sha256: None, max_cycles: None };
+    let suite = Suite {
+        builder,
+        rtmark: "test".to_owned(),
+        rtmark_sha256: None,
+        max_cycles: None,
+        placements: 1,
+    };
     let Ok(answers) = suite.run(&plan, &mut ());
     answers.into_iter().map(|answer| (answer.key().scenario.to_string(), answer)).collect()
 }

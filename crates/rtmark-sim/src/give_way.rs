@@ -9,7 +9,7 @@
 //! Only an exception that will be taken counts: no mask holds it back, and it is urgent enough.
 //! Neither the end of a run nor an observer makes an instruction give way. Blocks are left a
 //! little before anything may become pending, by the longest that an instruction takes here and
-//! what its memories wait at most for its code and one word ([`Machine::lead`]); from there on
+//! what its memories, as they are set, wait at most for its code and one word (the machine's `lead`); from there on
 //! instructions are looked at one by one. One that began before and is still executing, because
 //! memories made it wait again and again, completes.
 
@@ -19,9 +19,8 @@ use crate::exec::partial::{Part, Rest, rest};
 use crate::isa::{Op, Slot};
 use crate::machine::Machine;
 use crate::nvic::SYSTICK;
-use crate::soc::Soc;
 use crate::stop::{FaultKind, Stop};
-use crate::timing::{GivesWay, Rules, exceptions};
+use crate::timing::{GivesWay, LineMemory, exceptions};
 
 /// Where an instruction stands that executes.
 #[derive(Clone, Copy, Debug)]
@@ -34,16 +33,16 @@ pub(crate) struct Stand {
 }
 
 impl Machine {
-    pub(crate) fn lead(soc: &Soc, rules: &Rules) -> u64 {
-        let waits = soc.memories.iter().map(|memory| u64::from(memory.timing.wait_states));
-        u64::from(rules.longest) + 2 * waits.max().unwrap_or(0)
+    /// Works the lead out, after memories have changed how long they wait.
+    pub(crate) fn update_lead(&mut self) {
+        let waits = self.lines.iter().map(LineMemory::wait_states).max().unwrap_or(0);
+        self.lead = u64::from(self.rules.longest) + 2 * waits;
     }
 
     /// The next cycle in which something may become pending that is not the executing
     /// instruction's doing.
     fn next_pend(&self) -> u64 {
-        let systick = &self.system.systick;
-        let zero = systick.next_zero().filter(|_| systick.is_armed()).unwrap_or(u64::MAX);
+        let zero = self.system.systick.next_interrupt();
         let device = self.devices.next();
         let heard = device != u64::MAX && self.system.nvic.enables_interrupts();
         let first = zero.min(self.next_scheduled()).min(self.next_arrival());
@@ -72,27 +71,39 @@ impl Machine {
     /// far as the core, the clocks and devices know by themselves.
     pub(crate) fn taken_within(&self, from: u64, to: u64) -> Option<u64> {
         let (nvic, masks) = (&self.system.nvic, self.masks());
-        let takes =
-            |exception| nvic.enabled().contains(exception) && nvic.could_take(exception, masks);
-        let systick = &self.system.systick;
         if nvic.to_take(masks).is_some() {
             return (from < to).then_some(from);
         }
         let way = self.way_to_core();
-        let zero = systick.next_zero().filter(|_| systick.is_armed() && takes(SYSTICK));
-        let mut scheduled = self.scheduled.iter();
-        let scheduled = scheduled.find(|&&(_, exception)| takes(exception)).map(|&(at, _)| at);
-        let signal = zero.into_iter().chain(scheduled).min();
+        let takes =
+            |exception| nvic.enabled().contains(exception) && nvic.could_take(exception, masks);
+        let mut first = to;
+        let zero = self.system.systick.next_interrupt().saturating_add(way);
+        if zero < first && takes(SYSTICK) {
+            first = zero;
+        }
+        for &(at, exception) in &self.scheduled {
+            let at = at.saturating_add(way);
+            if at >= first {
+                break;
+            }
+            if takes(exception) {
+                first = at;
+            }
+        }
         // One that is on its way is pending by the time that it comes, unless that has been undone.
         let pends = |exception| {
             nvic.pending().contains(exception)
                 || self.scheduled.iter().any(|&(_, scheduled)| scheduled == exception)
         };
-        let mut arrivals = self.arrivals.iter();
-        let arrival = arrivals
-            .find(|&&(_, exception)| takes(exception) && pends(exception))
-            .map(|&(at, _)| at);
-        let mut first = signal.map_or(to, |at| at + way).min(arrival.unwrap_or(to)).min(to);
+        for &(at, exception) in &self.arrivals {
+            if at >= first {
+                break;
+            }
+            if takes(exception) && pends(exception) {
+                first = at;
+            }
+        }
         if self.devices.next().saturating_add(way) < first && nvic.enables_interrupts() {
             // What a device will do is seen by letting it.
             let mut ahead = self.clone();

@@ -225,17 +225,32 @@ impl Machine {
     }
 
     /// Lets an external interrupt come to the core now, and its handler be entered, and takes
-    /// all of that back. It has become pending [`Machine::way_to_core`] cycles before. Wants a machine that is settled and an interrupt that nothing
-    /// [holds back](Machine::holds_back).
+    /// all of that back. It has become pending [`Machine::way_to_core`] cycles before. Wants a
+    /// machine that is settled and an interrupt that nothing [holds back](Machine::holds_back).
     pub fn try_entry(&mut self, interrupt: u16) -> Tried {
         let exception = FIRST_INTERRUPT.saturating_add(interrupt);
+        match self.begin_entry(exception) {
+            Some(before) => self.enter_and_return(exception, before),
+            None => Tried::Unclear,
+        }
+    }
+
+    /// Begins to try an entry out, with the interrupt pending; `None`, with nothing done, where it
+    /// could not be taken back.
+    fn begin_entry(&mut self, exception: u16) -> Option<BeforeEntry> {
         let (next, lowest) = (self.next_of_all(), self.below_stack(LONGEST_FRAME));
         if self.is_unclear(exception, next, lowest) || self.sleeping.is_some() {
-            return Tried::Unclear;
+            return None;
         }
-        let Some(stack) = self.copy_words(lowest, LONGEST_FRAME) else { return Tried::Unclear };
+        let stack = self.copy_words(lowest, LONGEST_FRAME)?;
         let kept = Kept::of(self);
         self.system.nvic.pend(exception, true);
+        Some(BeforeEntry { kept, lowest, stack, next })
+    }
+
+    /// Enters the handler, and takes all back that has happened since.
+    fn enter_and_return(&mut self, exception: u16, before: BeforeEntry) -> Tried {
+        let BeforeEntry { kept, lowest, stack, next } = before;
         let entered = self.take(exception).is_ok() && self.cpu.ipsr == exception;
         let begun = entered && self.reach_first();
         let (cycle, dirty) = (self.cycles, self.bus.code_writes.dirty);
@@ -264,26 +279,13 @@ impl Machine {
     /// instruction would enter.
     pub fn try_entry_early(&mut self, interrupt: u16, at: Cycles) -> Tried {
         let exception = FIRST_INTERRUPT.saturating_add(interrupt);
-        let (next, lowest) = (self.next_of_all(), self.below_stack(LONGEST_FRAME));
-        if self.is_unclear(exception, next, lowest) || self.sleeping.is_some() {
-            return Tried::Unclear;
-        }
-        let Some(stack) = self.copy_words(lowest, LONGEST_FRAME) else { return Tried::Unclear };
-        let kept = Kept::of(self);
-        self.system.nvic.pend(exception, true);
+        let Some(before) = self.begin_entry(exception) else { return Tried::Unclear };
         self.system.nvic.send(exception);
         self.arrivals.push((at.0 + self.way_to_core(), exception));
         self.reach_next();
         self.arrivals.clear();
         self.system.nvic.arrive(exception);
-        let entered = self.take(exception).is_ok() && self.cpu.ipsr == exception;
-        let begun = entered && self.reach_first();
-        let (cycle, dirty) = (self.cycles, self.bus.code_writes.dirty);
-        self.store_words(lowest, &stack);
-        let went = kept.put_back(self);
-        self.system.nvic.withdraw(exception);
-        let clear = went && begun && !dirty && self.stays_in_handler(cycle, next);
-        if clear { Tried::Entered(Cycles(cycle)) } else { Tried::Unclear }
+        self.enter_and_return(exception, before)
     }
 
     /// As [`Machine::try_entry`] with the interrupt becoming pending in a cycle behind the one
@@ -351,7 +353,7 @@ impl Machine {
 
     /// The next cycle in which anything happens by itself.
     fn next_of_all(&self) -> u64 {
-        let next = self.system.systick.next_zero().unwrap_or(u64::MAX);
+        let next = self.system.systick.next_zero();
         let next = next.min(self.devices.next()).min(self.rtt.next());
         next.min(self.next_scheduled()).min(self.next_arrival())
     }
@@ -414,6 +416,16 @@ impl Machine {
         self.fetch(pc, slot.size());
         true
     }
+}
+
+/// A machine before an entry that is tried out.
+struct BeforeEntry {
+    kept: Kept,
+    /// What stands below the stack pointer, from an address on.
+    lowest: u32,
+    stack: Vec<[u8; 4]>,
+    /// The next cycle in which anything happens by itself.
+    next: u64,
 }
 
 /// What entering a handler changes, but for memory and the interrupt's own state.

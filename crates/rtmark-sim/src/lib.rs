@@ -107,9 +107,9 @@ pub use rtmark_units::{Cycles, Hertz, Instructions};
 pub use semihosting::{FileCalls, Host};
 pub use soc::Register as PeripheralRegister;
 pub use soc::{
-    Act, ActHow, BusMatrix, Contents, Control, CoreKind, Erase, Follow, FollowHow, Generation,
-    InitWrite, Memory, MemoryKind, MemoryTiming, Peripheral, PeripheralClock, PeripheralKind,
-    Program, Revision, Scale, Soc, SocError, Tier, TimingBasis,
+    Act, ActHow, BusMatrix, ClockEnable, Contents, Control, CoreKind, Erase, Follow, FollowHow,
+    Generation, InitWrite, Memory, MemoryKind, MemoryTiming, Peripheral, PeripheralClock,
+    PeripheralKind, Program, Revision, Scale, Soc, SocError, Tier, TimeBase, TimingBasis,
 };
 pub use stop::{ExitStatus, FaultKind, FaultPolicy, FaultReport, InternalError, Stop, Transfer};
 pub use timing::{Rule, Score, TIMING_MODEL};

@@ -284,7 +284,7 @@ impl Machine {
         };
         let (watched, stops, tells_leaps) = (Vec::new(), Vec::new(), slow.exists());
         let decoder = Decoder { rules, features, watched, stops, tells_leaps };
-        Self {
+        let mut machine = Self {
             cpu: Cpu::new(),
             bus,
             code: Code::new(soc, decoder),
@@ -295,7 +295,7 @@ impl Machine {
             instructions: 0,
             deadline: 0,
             limit: 0,
-            lead: Self::lead(soc, rules),
+            lead: 0,
             gave_way: 0,
             trial: Trial::No,
             failed: None,
@@ -331,7 +331,9 @@ impl Machine {
             rtt: Rtt::default(),
             initial: Vec::new(),
             soc: Arc::new(soc.clone()),
-        }
+        };
+        machine.update_lead();
+        machine
     }
 
     /// Programs an image into the memories and resets.
@@ -412,6 +414,7 @@ impl Machine {
         self.update_protection();
         self.lines.for_each(LineMemory::reset);
         self.devices.reset(&self.soc, &mut self.lines);
+        self.update_lead();
         for (address, bytes) in &self.initial {
             self.devices.program(*address, bytes);
         }
@@ -613,7 +616,7 @@ impl Machine {
     /// Falls asleep, now.
     pub(crate) fn fall_asleep(&mut self, sleep: Sleep) {
         self.sleeping = Some(sleep);
-        self.watches.asleep(self.counts());
+        self.note_now(Watch::Sleep);
     }
 
     #[inline(never)]

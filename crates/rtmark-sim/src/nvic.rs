@@ -55,15 +55,33 @@ impl ExceptionSet {
         Self([a & !e, b & !f, c & !g, d & !h])
     }
 
+    /// The members that another set has, too.
+    pub const fn both(self, other: Self) -> Self {
+        let ([a, b, c, d], [e, f, g, h]) = (self.0, other.0);
+        Self([a & e, b & f, c & g, d & h])
+    }
+
+    /// The only member, where there is just one among the exceptions that most programs use.
+    #[inline(always)]
+    const fn single(self) -> Option<u16> {
+        let [first, b, c, d] = self.0;
+        let is_single = b | c | d == 0 && first.is_power_of_two();
+        if is_single { Some(first.trailing_zeros() as u16) } else { None }
+    }
+
     /// The members in ascending order.
     pub fn iter(self) -> impl Iterator<Item = u16> {
-        (0u16..4).flat_map(move |at| {
-            let mut word = self.0[at as usize];
-            std::iter::from_fn(move || {
-                let bit = (word != 0).then(|| word.trailing_zeros() as u16)?;
-                word &= word - 1;
-                Some(at * 64 + bit)
-            })
+        let (mut words, mut at) = (self.0, 0);
+        std::iter::from_fn(move || {
+            while let Some(word) = words.get_mut(at) {
+                if *word != 0 {
+                    let bit = word.trailing_zeros() as u16;
+                    *word &= *word - 1;
+                    return Some(at as u16 * 64 + bit);
+                }
+                at += 1;
+            }
+            None
         })
     }
 
@@ -130,8 +148,9 @@ impl Nvic {
     }
 
     /// Whether any external interrupt is enabled.
-    pub fn enables_interrupts(&self) -> bool {
-        self.enabled.iter().any(|exception| exception >= FIRST_INTERRUPT)
+    pub const fn enables_interrupts(&self) -> bool {
+        let [first, rest @ ..] = self.enabled.0;
+        first >> FIRST_INTERRUPT | rest[0] | rest[1] | rest[2] != 0
     }
 
     pub const fn pending(&self) -> ExceptionSet {
@@ -247,17 +266,21 @@ impl Nvic {
     }
 
     fn first_of(&self, exceptions: ExceptionSet) -> Option<u16> {
-        exceptions
-            .iter()
-            .filter(|&exception| self.enabled.contains(exception))
-            .min_by_key(|&exception| (self.priority_of(exception), exception))
+        let enabled = exceptions.both(self.enabled);
+        let rank = |&exception: &u16| (self.priority_of(exception), exception);
+        enabled.single().or_else(|| enabled.iter().min_by_key(rank))
     }
 
     /// The exception to take now, if one is more urgent than what executes.
+    #[inline(always)]
     pub fn to_take(&self, masks: Masks) -> Option<u16> {
         if self.pending.is_empty() {
             return None;
         }
+        self.to_take_of_pending(masks)
+    }
+
+    fn to_take_of_pending(&self, masks: Masks) -> Option<u16> {
         let exception = self.first_of(self.pending.without(self.arriving))?;
         let group = self.group_of(self.priority_of(exception));
         (group < self.execution_priority(masks)).then_some(exception)
@@ -284,8 +307,14 @@ impl Nvic {
 
     /// The priority of what is being handled, masks aside.
     pub fn active_priority(&self) -> i16 {
-        let active = self.active.iter().map(|exception| self.group_of(self.priority_of(exception)));
-        active.min().unwrap_or(THREAD_PRIORITY)
+        let priority_of = |exception| self.group_of(self.priority_of(exception));
+        if self.active.is_empty() {
+            THREAD_PRIORITY
+        } else if let Some(exception) = self.active.single() {
+            priority_of(exception)
+        } else {
+            self.active.iter().map(priority_of).min().unwrap_or(THREAD_PRIORITY)
+        }
     }
 
     /// Whether an exception with this number would be taken at once if it were pending.

@@ -6,7 +6,6 @@
 
 use crate::machine::Machine;
 use crate::timing::exceptions;
-use crate::watch::Counts;
 
 impl Machine {
     /// Pends an exception by a store: when its data phase, one cycle after its
@@ -64,7 +63,7 @@ impl Machine {
         if self.system.nvic.pend(exception, true) {
             // SCR.SEVONPEND: what becomes pending is an event (DDI 0403, B1.5.18).
             self.event |= self.system.sleep_control & 0x10 != 0;
-            self.watches.pend(exception, Counts { cycle: at, ..self.counts() });
+            self.note_pend(exception, at);
             self.empty_caches_if_asked();
         }
     }

@@ -576,7 +576,7 @@ impl Machine {
         if self.cpu.it != 0 {
             return Ok(Due::Conditional);
         }
-        let systick = self.system.systick.next_zero().unwrap_or(u64::MAX);
+        let systick = self.system.systick.next_zero();
         let devices = self.devices.next().min(self.rtt.next()).min(self.next_arrival());
         let due = systick.min(self.next_scheduled()).min(devices).min(self.limit);
         self.deadline = due.min(self.alert());
@@ -584,9 +584,18 @@ impl Machine {
     }
 
     /// Lets everything happen that is due by `now`, in its order.
+    #[inline(always)]
     pub(crate) fn pass_time(&mut self, now: u64) {
+        let clocks = self.system.systick.next_zero().min(self.devices.next());
+        if clocks.min(self.next_scheduled()).min(self.next_arrival()) <= now {
+            self.let_happen(now);
+        }
+    }
+
+    #[inline(never)]
+    fn let_happen(&mut self, now: u64) {
         loop {
-            let zero = self.system.systick.next_zero().unwrap_or(u64::MAX);
+            let zero = self.system.systick.next_zero();
             let (scheduled, device) = (self.next_scheduled(), self.devices.next());
             let first = zero.min(scheduled).min(device);
             self.receive(first.min(now));
@@ -612,8 +621,7 @@ impl Machine {
 
     /// When a sleeping core could next be woken by a clock of its own or a scheduled interrupt.
     fn next_wake(&self) -> Option<u64> {
-        let systick = &self.system.systick;
-        let zero = systick.next_zero().filter(|_| systick.is_armed()).unwrap_or(u64::MAX);
+        let zero = self.system.systick.next_interrupt();
         let first = zero.min(self.next_scheduled()).min(self.devices.next());
         Some(first.min(self.next_arrival())).filter(|&at| at != u64::MAX)
     }

@@ -260,6 +260,29 @@ pub struct InitWrite {
     pub value: u32,
 }
 
+/// A timer that firmware built for the soc may count time by. The simulator itself does nothing
+/// with it.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TimeBase {
+    /// The peripheral's name.
+    pub peripheral: String,
+    /// What switches its clock on.
+    pub enable: ClockEnable,
+}
+
+/// The bit that switches a peripheral's clock on.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ClockEnable {
+    /// The register's name in the reference manual.
+    pub register: String,
+    /// Its address.
+    pub address: u32,
+    /// The number of the bit.
+    pub bit: u8,
+}
+
 /// A chip: a core with clock, memories and interrupts.
 ///
 /// ```
@@ -331,6 +354,9 @@ pub struct Soc {
     /// The peripherals that firmware finds; what is not among them reads as zero.
     #[serde(default, rename = "peripheral")]
     pub peripherals: Vec<Peripheral>,
+    /// The timer that drivers which set alarms count time by; SysTick where none is named.
+    #[serde(default)]
+    pub time_base: Option<TimeBase>,
     /// Register writes with which firmware for this soc begins.
     #[serde(default)]
     pub init: Vec<InitWrite>,
@@ -388,6 +414,12 @@ impl Soc {
     /// Whether bits have aliases.
     pub fn has_bit_bands(&self) -> bool {
         self.bit_bands.unwrap_or(self.core.may_have_bit_bands())
+    }
+
+    /// The peripheral that drivers which set alarms count time by.
+    pub fn timer(&self) -> Option<&Peripheral> {
+        let named = &self.time_base.as_ref()?.peripheral;
+        self.peripherals.iter().find(|peripheral| peripheral.name == *named)
     }
 
     /// Every memory with its addresses, for messages.
@@ -484,11 +516,31 @@ mod tests {
     }
 
     #[test]
+    fn a_time_base_is_a_timer_of_the_soc() {
+        let timer = "[[peripheral]]\nname = 'TIM2'\nkind = 'stm32-timer'\nbase = 0x40000400\n\
+                     irq = 28\n[time_base]\nperipheral = 'TIM2'\n\
+                     enable = { register = 'ENR', address = 0x40001000, bit = 0 }\n";
+        let good = format!("{GOOD}{BLOCK}{timer}").replace("'RCC'", "'RCC'\nsize = 0x400");
+        let soc = Soc::from_toml(&good).expect("good");
+        assert_eq!(soc.timer().map(|timer| timer.base), Some(0x4000_0400));
+        for (from, to, expected) in [
+            ("peripheral = 'TIM2'", "peripheral = 'TIM3'", "line 26: the time base is TIM3, which"),
+            ("peripheral = 'TIM2'", "peripheral = 'RCC'", "must be of kind = \"stm32-timer\""),
+            ("irq = 28", "irq = [27, 28]", "one interrupt for everything"),
+            ("bit = 0", "bit = 32", "line 27: register ENR: bit 32"),
+        ] {
+            assert!(good.contains(from), "{from}");
+            let said = Soc::from_toml(&good.replace(from, to)).expect_err("refused").to_string();
+            assert!(said.contains(expected), "{to}: {said}");
+        }
+    }
+
+    #[test]
     fn the_example_of_the_reference_is_good() {
         let reference = include_str!("../../../docs/socs.md");
         let example = reference.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next());
         let soc = Soc::from_toml(example.expect("an example")).expect("good");
-        assert_eq!((soc.memories.len(), soc.peripherals.len()), (2, 6));
+        assert_eq!((soc.memories.len(), soc.peripherals.len()), (2, 7));
     }
 
     #[test]

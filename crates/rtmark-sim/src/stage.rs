@@ -152,15 +152,24 @@ impl Machine {
         word: u32,
         ici: Option<u8>,
     ) -> Option<Entered> {
+        let place = self.bus.place(pc).filter(|_| ici.is_none());
+        let stays = place.is_some_and(|place| !self.bus.is_writable(place.memory));
+        if stays && let Some(entered) = self.pace.recall_known(pc, word) {
+            return Some(entered);
+        }
         let comes = self.comes(describe, pc, word, ici);
         let entered = match ici {
             None => self.pace.enter(pc, word, &comes),
             Some(_) => self.pace.enter_rest(pc, word, &comes),
         };
-        entered.unwrap_or_else(|stalled| {
+        let entered = entered.unwrap_or_else(|stalled| {
             self.fail(pc, &stalled);
             None
-        })
+        });
+        if stays && let Some(entered) = entered {
+            self.pace.keep_known(pc, word, entered);
+        }
+        entered
     }
 
     /// What the instruction at `pc` means for the core's model.
@@ -239,12 +248,17 @@ impl Machine {
 
     /// The target of a jump is fetched while the pipeline is refilled.
     fn fetch_target(&mut self) {
+        let is_target = self.word & TAKEN != 0 && self.rules.fetches_targets();
+        let pc = self.cpu.pc;
+        let slot = if is_target { self.code.slot(&mut self.bus, pc) } else { None };
+        self.fetch_as_target(slot);
+    }
+
+    /// The same for the instruction at the program counter, if it is one.
+    fn fetch_as_target(&mut self, slot: Option<Slot>) {
         let pc = self.cpu.pc;
         self.fetched = NOT_FETCHED;
-        if self.word & TAKEN != 0
-            && self.rules.fetches_targets()
-            && let Some(slot) = self.code.slot(&mut self.bus, pc)
-        {
+        if let Some(slot) = slot {
             self.fetch(pc, slot.size());
             self.fetched = pc;
         }
@@ -352,19 +366,19 @@ impl Machine {
     /// exception begins in place of the next instruction.
     #[inline(never)]
     fn reach_interrupted(&mut self, describe: Describe, condition: Condition) {
-        let pc = self.cpu.pc;
-        let drained = self.pace.drain(pc, self.word);
-        let free = self.cycles + self.or_fail(pc, drained);
+        let (pc, left) = (self.cpu.pc, self.cycles);
         self.fetch_target();
         let began = self.cycles;
         let entered = self.enter_next(describe, condition);
         // States may have been numbered anew on the way.
-        let word = pace::with_condition(self.word, condition);
+        let before = self.word;
         self.word = entered.word;
         self.cycles += u64::from(entered.cost);
-        let Some(at) = self.taken_within(free.min(self.cycles), self.cycles + 1) else { return };
-        self.cycles = at;
-        self.note_fetches((began, word), at);
+        let Some(at) = self.taken_within(left, self.cycles + 1) else { return };
+        let drained = self.pace.drain(pc, before);
+        let free = left + self.or_fail(pc, drained);
+        self.cycles = at.max(free.min(self.cycles));
+        self.note_fetches((began, pace::with_condition(before, condition)), self.cycles);
     }
 
     /// Notes what fetches there are on the Code bus where an exception begins in a cycle, in
@@ -412,14 +426,15 @@ impl Machine {
     /// After an exception has been entered or left that began in a cycle: the first instruction
     /// enters.
     pub(crate) fn refill(&mut self, began: u64, schedule: Schedule) {
-        if !self.rules.model_buses() {
+        let Some(describe) = self.rules.describe.filter(|_| self.rules.model_buses()) else {
             self.word = self.refilling();
             return;
-        }
+        };
         let pc = self.cpu.pc;
         self.cycles = began + schedule.through;
         let mut refilled = schedule.refilled();
-        if let Some(slot) = self.code.slot(&mut self.bus, pc) {
+        let slot = self.code.slot(&mut self.bus, pc);
+        if let Some(slot) = slot {
             let asked = began + schedule.asked;
             let waits = self.wait_for_code(pc, slot.size(), asked) - asked;
             self.cycles += waits.saturating_sub(refilled);
@@ -427,7 +442,9 @@ impl Machine {
         }
         let buffers = !self.system.has_no_write_buffer();
         self.word = self.pace.refilled(buffers, refilled.min(u8::MAX.into()) as u8);
-        self.enter_under(self.condition_of_next());
-        self.word |= ENTERED;
+        self.fetch_as_target(slot);
+        let entered = self.enter_next(describe, self.condition_of_next());
+        self.cycles += u64::from(entered.cost);
+        self.word = entered.word | ENTERED;
     }
 }

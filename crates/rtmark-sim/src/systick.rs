@@ -18,6 +18,8 @@ pub struct SysTick {
     count_flag: bool,
     /// Core cycles to a count when the reference clock is selected.
     reference_divisor: Option<u64>,
+    /// The first cycle after `since` in which the counter is zero; `u64::MAX` when it never is.
+    zero: u64,
 }
 
 impl SysTick {
@@ -31,6 +33,7 @@ impl SysTick {
             since: 0,
             count_flag: false,
             reference_divisor: reference_divisor.map(u64::from),
+            zero: u64::MAX,
         }
     }
 
@@ -55,15 +58,25 @@ impl SysTick {
         }
     }
 
-    /// The cycle after `since` at which the counter first reaches zero, however
-    /// far away; `None` when it never does.
-    pub fn next_zero(&self) -> Option<u64> {
-        if !self.enabled || (self.value == 0 && self.reload == 0) {
-            return None;
-        }
+    /// The next cycle in which the counter reaches zero, however far away; `u64::MAX` when it
+    /// never does.
+    #[inline(always)]
+    pub const fn next_zero(&self) -> u64 {
+        self.zero
+    }
+
+    /// The same where it will interrupt on its own.
+    #[inline(always)]
+    pub const fn next_interrupt(&self) -> u64 {
+        if self.interrupt { self.zero } else { u64::MAX }
+    }
+
+    /// Works out when the counter is zero, after anything has changed.
+    fn find_zero(&mut self) {
         let counts =
             if self.value == 0 { u64::from(self.reload) + 1 } else { u64::from(self.value) };
-        Some(self.since + counts * self.divisor())
+        let never = !self.enabled || (self.value == 0 && self.reload == 0);
+        self.zero = if never { u64::MAX } else { self.since + counts * self.divisor() };
     }
 
     /// Passes the next zero, which is due; answers whether it raises the interrupt.
@@ -71,12 +84,8 @@ impl SysTick {
         self.since = at;
         self.value = 0;
         self.count_flag = true;
+        self.find_zero();
         self.interrupt
-    }
-
-    /// Whether it will interrupt on its own.
-    pub fn is_armed(&self) -> bool {
-        self.interrupt && self.next_zero().is_some()
     }
 
     fn settle(&mut self, now: u64) {
@@ -100,6 +109,7 @@ impl SysTick {
         self.enabled = value & 1 != 0;
         self.interrupt = value & 2 != 0;
         self.core_clock = value & 4 != 0 || self.reference_divisor.is_none();
+        self.find_zero();
     }
 
     pub const fn read_reload(&self) -> u32 {
@@ -109,6 +119,7 @@ impl SysTick {
     pub fn write_reload(&mut self, value: u32, now: u64) {
         self.settle(now);
         self.reload = value & 0xFF_FFFF;
+        self.find_zero();
     }
 
     pub fn read_value(&self, now: u64) -> u32 {
@@ -120,6 +131,7 @@ impl SysTick {
         self.value = 0;
         self.since = now;
         self.count_flag = false;
+        self.find_zero();
     }
 
     /// SYST_CALIB: whether there is a reference clock; no calibration value is given.
@@ -140,9 +152,9 @@ mod tests {
         timer.write_control(7, 10);
         let values: Vec<_> = (10..20).map(|now| timer.read_value(now)).collect();
         assert_eq!(values, [0, 3, 2, 1, 0, 3, 2, 1, 0, 3]);
-        assert_eq!(timer.next_zero(), Some(14));
+        assert_eq!(timer.next_zero(), 14);
         assert!(timer.pass_zero(14));
-        assert_eq!(timer.next_zero(), Some(18));
+        assert_eq!(timer.next_zero(), 18);
         assert_eq!(timer.read_control(), 0x1_0007);
         assert_eq!(timer.read_control(), 7);
     }
@@ -152,7 +164,7 @@ mod tests {
         let mut timer = SysTick::new(Some(8));
         timer.write_reload(99, 0);
         timer.write_control(3, 0);
-        assert_eq!(timer.next_zero(), Some(800));
+        assert_eq!(timer.next_zero(), 800);
         assert_eq!(timer.read_value(8), 99);
     }
 
@@ -163,8 +175,8 @@ mod tests {
         timer.write_control(5, 0);
         timer.write_control(4, 3);
         assert_eq!(timer.read_value(1000), 7);
-        assert_eq!(timer.next_zero(), None);
+        assert_eq!(timer.next_zero(), u64::MAX);
         timer.write_control(5, 1000);
-        assert_eq!(timer.next_zero(), Some(1007));
+        assert_eq!(timer.next_zero(), 1007);
     }
 }

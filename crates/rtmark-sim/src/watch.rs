@@ -5,6 +5,7 @@
 
 use rtmark_units::{Cycles, Instructions};
 
+use crate::machine::Machine;
 use crate::masking::Masking;
 
 /// Something to note each time it happens.
@@ -118,17 +119,9 @@ impl Watches {
         self.note(Watch::Execute(address), now);
     }
 
-    pub fn pend(&mut self, exception: u16, now: Counts) {
-        self.note(Watch::Pend(exception), now);
-    }
-
-    pub fn returned(&mut self, exception: u16, now: Counts) {
-        self.left += 1;
-        self.note(Watch::Return(exception), now);
-    }
-
-    pub fn asleep(&mut self, now: Counts) {
-        self.note(Watch::Sleep, now);
+    /// Whether anything is to be noted when that happens.
+    fn want(&self, happened: Watch) -> bool {
+        self.wanted.contains(&happened)
     }
 
     /// Counts a handler's entry.
@@ -138,6 +131,29 @@ impl Watches {
             crate::nvic::SYSTICK => self.ticks += 1,
             crate::nvic::FIRST_INTERRUPT.. => self.interrupts += 1,
             _ => {}
+        }
+    }
+}
+
+impl Machine {
+    /// Notes that an exception has become pending in a cycle.
+    pub(crate) fn note_pend(&mut self, exception: u16, at: u64) {
+        let happened = Watch::Pend(exception);
+        if self.watches.want(happened) {
+            self.watches.note(happened, Counts { cycle: at, ..self.counts() });
+        }
+    }
+
+    /// Notes that a handler has been left.
+    pub(crate) fn note_return(&mut self, exception: u16) {
+        self.watches.left += 1;
+        self.note_now(Watch::Return(exception));
+    }
+
+    /// Notes what happens now.
+    pub(crate) fn note_now(&mut self, happened: Watch) {
+        if self.watches.want(happened) {
+            self.watches.note(happened, self.counts());
         }
     }
 }

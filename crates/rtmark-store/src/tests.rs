@@ -10,7 +10,7 @@ fn answer(scenario: &str) -> Answer {
         soc: "s".into(),
         kernel: "floor".parse().expect("good"),
         version: "1".into(),
-        profile: "default".into(),
+        profile: "product".into(),
         scenario: scenario.parse().expect("good"),
         backend: Backend::Sim,
     };

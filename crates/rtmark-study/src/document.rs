@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::figures::Figures;
 use crate::formula::Formula;
+use crate::score::Score;
 use crate::study::{Study, StudyError};
 use crate::template::Template;
 
@@ -39,6 +40,9 @@ pub struct Report {
     pub ours: String,
     /// Theirs beside ours.
     pub tables: Vec<Table>,
+    /// Every figure that was published.
+    #[serde(default)]
+    pub scores: Vec<Score>,
     /// Why they differ.
     pub explanations: Vec<Explained>,
     /// What was run.
@@ -54,6 +58,9 @@ pub struct Source {
     pub board: String,
     /// How it was measured.
     pub how: Vec<String>,
+    /// What one would have to know to repeat it, and is not told.
+    #[serde(default)]
+    pub unstated: Vec<String>,
 }
 
 /// Rows that belong together.
@@ -86,6 +93,9 @@ pub struct Row {
     pub ratio: Option<f64>,
     /// How ours is worked out of what was run.
     pub formula: String,
+    /// What makes the two unlike, so that there is no ratio.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub differs: Option<String>,
     /// Why there is none of ours.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
@@ -209,7 +219,11 @@ impl Report {
                 let value = formula.value(|name| figures.value(name));
                 let measured = value.as_ref().ok().copied().map(rounded);
                 let ratio = match (row.published, measured) {
-                    (Some(theirs), Some(ours)) if theirs != 0.0 && row.published_unit.is_none() => {
+                    (Some(theirs), Some(ours))
+                        if theirs != 0.0
+                            && row.published_unit.is_none()
+                            && row.differs.is_none() =>
+                    {
                         Some(rounded(ours / theirs))
                     }
                     _ => None,
@@ -222,10 +236,15 @@ impl Report {
                     measured,
                     ratio,
                     formula: row.measured.clone(),
+                    differs: row.differs.clone(),
                     reason: value.err().map(|error| error.to_string()),
                 });
             }
             tables.push(Table { title: table.title.clone(), rows });
+        }
+        let mut scores = Vec::new();
+        for score in &study.score {
+            scores.push(score.scored(&figures).map_err(refuse)?);
         }
         let mut explanations = Vec::new();
         for explanation in &study.explanation {
@@ -247,9 +266,11 @@ impl Report {
                 source: study.published.source.clone(),
                 board: study.published.board.clone(),
                 how: study.published.how.clone(),
+                unstated: study.published.unstated.clone(),
             },
             ours: study.ours.split_whitespace().collect::<Vec<_>>().join(" "),
             tables,
+            scores,
             explanations,
             runs,
         })
@@ -269,7 +290,8 @@ impl Report {
             let rows = report.tables.iter().flat_map(|table| {
                 table.rows.iter().map(|row| {
                     let words = [&table.title, &row.what, &row.unit, &row.formula];
-                    (words.map(Clone::clone), row.published.map(f64::to_bits))
+                    let differs = row.differs.clone();
+                    (words.map(Clone::clone), row.published.map(f64::to_bits), differs)
                 })
             });
             rows.collect()
@@ -277,6 +299,17 @@ impl Report {
         let words = |report: &Self| {
             let Self { id, title, question, published, ours, .. } = report.clone();
             (id, title, question, published, ours)
+        };
+        // All of a score but what was measured.
+        let scores = |report: &Self| -> Vec<_> {
+            let bare = |score: &Score| Score {
+                measured: None,
+                ratio: None,
+                ratios: None,
+                reason: None,
+                ..score.clone()
+            };
+            report.scores.iter().map(bare).collect()
         };
         let texts = self.explanations.len() == study.explanation.len()
             && self.explanations.iter().zip(&study.explanation).all(|(told, explanation)| {
@@ -286,12 +319,15 @@ impl Report {
                     && Template::read(&explanation.text)
                         .is_ok_and(|template| follows(&told.text, &template))
             });
-        words(self) == words(&empty) && rows(self) == rows(&empty) && texts
+        words(self) == words(&empty)
+            && rows(self) == rows(&empty)
+            && scores(self) == scores(&empty)
+            && texts
     }
 }
 
 /// As many digits as mean something, so that files read back are the same.
-fn rounded(value: f64) -> f64 {
+pub(crate) fn rounded(value: f64) -> f64 {
     (value * 1e4).round() / 1e4
 }
 

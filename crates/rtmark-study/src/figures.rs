@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use rtmark_model::{Answer, Basis, Samples};
 use rtmark_observe::SpanCost;
 
-use crate::study::{Asked, FunctionShare, ShareOf, Study};
+use crate::study::{Asked, FEW, FunctionShare, ShareOf, Study};
 
 /// Least and most of what was found by interrupting a scenario at every moment, in cycles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,6 +66,15 @@ impl Figures {
         ];
         for (name, value) in values {
             self.values.insert(name, value.ok_or_else(|| "it was not measured".to_owned()));
+        }
+        if let Some(samples) = series.readings.samples() {
+            let sum = samples.iter().map(|(value, _)| value as f64).sum();
+            self.values.insert(part("sum"), Ok(sum));
+            if samples.len() <= FEW {
+                for (at, (value, _)) in samples.iter().enumerate() {
+                    self.values.insert(part(&format!("at{}", at + 1)), Ok(value as f64));
+                }
+            }
         }
         for (fact, value) in &series.facts {
             if let Ok(value) = value.parse() {

@@ -15,6 +15,7 @@ mod formula;
 mod markdown;
 mod number;
 mod picture;
+mod score;
 mod study;
 mod template;
 mod text;
@@ -24,7 +25,8 @@ pub use document::{
 };
 pub use figures::{Figures, Interrupted};
 pub use formula::{Formula, FormulaError};
+pub use score::{Score, Verdict, scoreboard};
 pub use study::{
     Asked, DerivedSoc, Explanation, FunctionShare, On, Run, ShareOf, Study, StudyError, TableRow,
-    builtin,
+    against_boards, builtin,
 };

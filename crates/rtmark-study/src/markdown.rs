@@ -4,10 +4,10 @@ use std::fmt::Write as _;
 
 use crate::document::Report;
 use crate::picture::picture;
-use crate::text::{cells, reasons};
+use crate::text::{cells, differences, reasons};
 
 /// What Markdown would take for something else.
-fn escaped(text: &str) -> String {
+pub(crate) fn escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for c in text.chars() {
         if matches!(c, '|' | '*' | '_' | '<' | '>' | '[' | ']') {
@@ -24,16 +24,26 @@ impl Report {
         let mut page = format!("# {}\n\n**{}**\n\n", escaped(&self.title), escaped(&self.question));
         let _ = writeln!(
             page,
-            "Written by `rtmark study {} --out docs/studies`; nothing here is written by hand but \
-             the words between the figures (`data/studies/{}.toml`).\n",
-            self.id, self.id
+            "Written by `rtmark study {} --out {}`; nothing here is written by hand but the words \
+             between the figures (`data/{}{}.toml`).\n",
+            self.id,
+            if self.of_boards() { "docs" } else { "docs/studies" },
+            if self.of_boards() { "" } else { "studies/" },
+            self.id
         );
         let _ = writeln!(page, "## What was published\n\n{}.\n", escaped(&self.published.source));
         let _ = writeln!(page, "- Board: {}", escaped(&self.published.board));
         for how in &self.published.how {
             let _ = writeln!(page, "- {}", escaped(how));
         }
+        if !self.published.unstated.is_empty() {
+            page.push_str("\nWhat is not stated:\n\n");
+        }
+        for unstated in &self.published.unstated {
+            let _ = writeln!(page, "- {}", escaped(unstated));
+        }
         let _ = writeln!(page, "\n## What is measured here\n\n{}", escaped(&self.ours));
+        self.scores_page(&mut page);
         let mut pictures = Vec::new();
         for (at, table) in self.tables.iter().enumerate() {
             let _ = write!(page, "\n## {}\n\n", escaped(&table.title));
@@ -54,8 +64,13 @@ impl Report {
             for reason in reasons(table) {
                 let _ = write!(page, "\nn/a: {}\n", escaped(&reason));
             }
+            for difference in differences(table) {
+                let _ = write!(page, "\nNo ratio: {}\n", escaped(&difference));
+            }
         }
-        page.push_str("\n## Why\n");
+        if !self.explanations.is_empty() {
+            page.push_str("\n## Why\n");
+        }
         for explained in &self.explanations {
             let _ =
                 write!(page, "\n**{}** {}\n", escaped(&explained.title), escaped(&explained.text));

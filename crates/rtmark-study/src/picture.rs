@@ -124,6 +124,7 @@ mod tests {
             measured: Some(measured),
             ratio: Some(measured / published),
             formula: "x".into(),
+            differs: None,
             reason: None,
         }
     }

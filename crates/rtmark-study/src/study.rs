@@ -6,6 +6,7 @@ use rtmark_model::{KernelId, Pattern, ScenarioId};
 use serde::Deserialize;
 
 use crate::formula::{Formula, FormulaError};
+use crate::score::ScoreFile;
 use crate::template::Template;
 
 /// A study.
@@ -31,8 +32,13 @@ pub struct Study {
     #[serde(default)]
     pub figure: Vec<FigureFile>,
     /// What is set beside each other.
+    #[serde(default)]
     pub table: Vec<TableFile>,
+    /// Every figure that was published.
+    #[serde(default)]
+    pub score: Vec<ScoreFile>,
     /// Why it differs.
+    #[serde(default)]
     pub explanation: Vec<Explanation>,
 }
 
@@ -46,6 +52,9 @@ pub struct PublishedFile {
     pub board: String,
     /// How it was measured.
     pub how: Vec<String>,
+    /// What one would have to know to repeat it, and is not told.
+    #[serde(default)]
+    pub unstated: Vec<String>,
 }
 
 /// A soc with other first register writes than a built-in one.
@@ -73,9 +82,12 @@ pub struct Run {
     pub kernel: KernelId,
     /// The soc, or QEMU's machine.
     pub soc: String,
-    /// How it is built.
-    #[serde(default = "default_profile")]
-    pub profile: String,
+    /// The profile that it is built by; the kernel's own where none is named.
+    #[serde(default)]
+    pub profile: Option<String>,
+    /// Settings that differ from the profile's, or that matter here: `opt=3`.
+    #[serde(default)]
+    pub settings: Vec<String>,
     /// Where it runs.
     #[serde(default)]
     pub on: On,
@@ -87,10 +99,6 @@ pub struct Run {
     /// Of these, those that are interrupted at every moment.
     #[serde(default)]
     pub interrupt: BTreeSet<String>,
-}
-
-fn default_profile() -> String {
-    "default".to_owned()
 }
 
 /// Where a run is made, and what is counted there.
@@ -193,6 +201,9 @@ pub struct TableRow {
     /// ratio.
     #[serde(default)]
     pub published_unit: Option<String>,
+    /// What makes its span or program another one: the two are then in no ratio, either.
+    #[serde(default)]
+    pub differs: Option<String>,
 }
 
 /// Why figures are as they are.
@@ -238,8 +249,10 @@ impl FigureFile {
 }
 
 /// What stands after a scenario's name in a figure's, and what it is.
-pub(crate) const OF_SERIES: [&str; 9] =
-    ["first", "min", "max", "largest", "mean", "cold", "ns", "count", "flash"];
+pub(crate) const OF_SERIES: [&str; 10] =
+    ["first", "min", "max", "largest", "mean", "cold", "ns", "count", "flash", "sum"];
+/// Series of at most so many samples have each of them by its number, from `at1`.
+pub(crate) const FEW: u64 = 16;
 /// The same after a scenario that is interrupted.
 pub(crate) const OF_INTERRUPTED: [&str; 4] =
     ["handler_min", "handler_max", "delay_min", "delay_max"];
@@ -276,6 +289,7 @@ impl Study {
                     known.extend(OF_INTERRUPTED.map(|part| format!("{name}.{part}")));
                 }
                 known.extend(OF_SERIES.map(|part| format!("{name}.{part}")));
+                known.extend((1..=FEW).map(|number| format!("{name}.at{number}")));
                 if !series.insert(name.clone()) || !known.insert(name.clone()) {
                     return Err(format!("`{name}` is measured twice"));
                 }
@@ -312,6 +326,11 @@ impl Study {
         let read = |text: &str| Formula::read(text).map_err(|error| error.to_string());
         for row in self.table.iter().flat_map(|table| &table.row) {
             names(&read(&row.measured)?, &known)?;
+        }
+        for score in &self.score {
+            score.check()?;
+            let formulas = score.formulas().map_err(|error| error.to_string())?;
+            formulas.iter().try_for_each(|formula| names(formula, &known))?;
         }
         for explanation in &self.explanation {
             let text = Template::read(&explanation.text).map_err(|error| error.to_string())?;
@@ -374,6 +393,18 @@ const BUILTIN: &[(&str, &str)] = builtin![
     "preempt-response.toml",
 ];
 
+/// The study of published rows beside the chips that they were published for.
+const BOARDS: (&str, &str) =
+    ("data/validation.toml", include_str!("../../../data/validation.toml"));
+
+/// Published rows of kernels that are here, beside the chips that they were published for.
+///
+/// # Errors
+/// Never for a program that was tested.
+pub fn against_boards() -> Result<Study, StudyError> {
+    Study::from_toml(BOARDS.0, BOARDS.1)
+}
+
 /// The studies that came with this program.
 ///
 /// # Errors
@@ -391,7 +422,8 @@ id = "x"
 title = "X"
 question = "?"
 ours = "ours"
-published = { source = "s", board = "b", how = [] }
+published = { source = "s", board = "b", how = [], unstated = ["u"] }
+score = [{ what = "w", published = 3.0, measured = "k.a", band = [0.95, 1.1] }]
 run = [{ as = "k", kernel = "floor", soc = "s", scenarios = { a = "thread.yield" }, attribute = ["a"] }]
 figure = [
     { name = "half", formula = "k.a / 2" },
@@ -425,6 +457,8 @@ explanation = [{ title = "e", text = "It is {k.a.max}.", holds = ["half < k.a"] 
         assert!(refusal("half + part", "half + whole").contains("nothing measures `whole`"));
         assert!(refusal("{k.a.max}", "{k.b.max}").contains("k.b.max"));
         assert!(refusal("half < k.a", "half").contains("no condition"));
+        assert!(refusal("\"k.a\", band", "\"k.b\", band").contains("nothing measures `k.b`"));
+        assert!(refusal("[0.95, 1.1]", "[0.5, 1.1]").contains("wants its `why`"));
         assert!(refusal("of = \"k.a\"", "of = \"k.b\"").contains("not attributed"));
         assert!(refusal("[\"a\"]", "[\"b\"]").contains("no scenario `b`"));
         assert!(refusal("\"half\"", "\"k.a\"").contains("already"));

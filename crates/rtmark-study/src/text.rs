@@ -36,6 +36,20 @@ pub fn reasons(table: &Table) -> Vec<String> {
     reasons
 }
 
+/// What keeps rows from having a ratio, with the rows of each.
+pub fn differences(table: &Table) -> Vec<String> {
+    let mut found: Vec<(&str, Vec<&str>)> = Vec::new();
+    for row in &table.rows {
+        let Some(differs) = row.differs.as_deref() else { continue };
+        match found.iter_mut().find(|(known, _)| *known == differs) {
+            Some((_, rows)) => rows.push(&row.what),
+            None => found.push((differs, vec![&row.what])),
+        }
+    }
+    let told = found.iter().map(|(differs, rows)| format!("{}: {differs}", rows.join(", ")));
+    told.collect()
+}
+
 fn wrapped(text: &str, width: usize, indent: &str) -> String {
     let mut lines = String::new();
     let mut line = String::new();
@@ -65,6 +79,7 @@ impl Report {
         text.push_str(&wrapped(&self.question, width, ""));
         text.push_str(&wrapped(&format!("Published: {}", self.published.board), width, ""));
         text.push_str(&wrapped(&format!("Measured: {}", self.ours), width, ""));
+        self.scores_text(&mut text);
         for table in &self.tables {
             let all: Vec<_> = table.rows.iter().map(cells).collect();
             let mut widths = HEADS.map(str::len);
@@ -90,6 +105,9 @@ impl Report {
             }
             for reason in reasons(table) {
                 text.push_str(&wrapped(&reason, width - 2, "  "));
+            }
+            for difference in differences(table) {
+                text.push_str(&wrapped(&format!("No ratio: {difference}"), width - 2, "  "));
             }
         }
         for explained in &self.explanations {

@@ -1,10 +1,10 @@
 //! The pages in docs/studies are what the command writes of their data, and that data is of the
-//! studies as they are now.
+//! studies as they are now. With RTMARK_BLESS=1 the pages are written anew of the data that is there.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use rtmark_study::{Document, Report, builtin};
+use rtmark_study::{Document, Report, Study, Verdict, against_boards, builtin, scoreboard};
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/studies")
@@ -14,9 +14,17 @@ fn text(name: &str) -> String {
     std::fs::read_to_string(folder().join(name)).unwrap_or_default()
 }
 
+/// The same file, written anew where that is asked for.
+fn written(name: &str, text_now: &str) -> bool {
+    if std::env::var_os("RTMARK_BLESS").is_some() {
+        std::fs::write(folder().join(name), text_now).expect("writable");
+    }
+    text(name) == text_now
+}
+
 fn kept(id: &str) -> (String, Report) {
     let document: Document = serde_json::from_str(&text(&format!("{id}.json")))
-        .unwrap_or_else(|error| panic!("docs/studies/{id}.json: {error}"));
+        .unwrap_or_else(|error| panic!("{id}.json: {error}"));
     let mut studies = document.studies;
     assert_eq!(studies.len(), 1, "{id}");
     (document.generator, studies.remove(0))
@@ -31,18 +39,49 @@ fn pages_are_written_of_their_data_and_the_studies() {
         let (generator, report) = kept(id);
         assert!(report.is_of(&study), "docs/studies/{id}.json is of another form of it: {anew}");
         let (page, pictures) = report.page(&generator);
-        assert!(page == text(&format!("{id}.md")), "docs/studies/{id}.md: {anew}");
+        assert!(written(&format!("{id}.md"), &page), "docs/studies/{id}.md: {anew}");
         assert!(!pictures.is_empty(), "{id} has no picture");
         for (name, svg) in pictures {
-            assert!(svg == text(&name), "docs/studies/{name}: {anew}");
+            assert!(written(&name, &svg), "docs/studies/{name}: {anew}");
             assert!(page.contains(&format!("]({name})")), "{name} is shown");
             wanted.insert(name);
         }
         wanted.extend([format!("{id}.md"), format!("{id}.json")]);
     }
+    wanted.insert("scoreboard.md".to_owned());
     let there = std::fs::read_dir(folder()).expect("a folder");
     let there = there.map(|entry| entry.expect("there").file_name().display().to_string());
     assert_eq!(there.collect::<BTreeSet<_>>(), wanted, "nothing else lies there");
+}
+
+#[test]
+fn the_scoreboard_is_of_these_pages() {
+    let reports: Vec<_> = builtin().expect("good").iter().map(|study| kept(&study.id).1).collect();
+    let anew = "write it anew with `rtmark study --all --out docs/studies`";
+    assert!(written("scoreboard.md", &scoreboard(&reports)), "docs/studies/scoreboard.md: {anew}");
+    let pages: Vec<_> = builtin().expect("good").into_iter().chain(against_boards()).collect();
+    for Study { id, score, published, .. } in pages {
+        let place = if id == "validation" { format!("../{id}") } else { id.clone() };
+        let (_, report) = kept(&place);
+        assert_eq!(report.scores.len(), score.len(), "{id}");
+        assert!(!published.unstated.is_empty(), "{id}: what is not stated");
+        for score in &report.scores {
+            assert!(score.verdict() != Verdict::Left, "{id}: {}", score.what);
+            let has_reason = score.measured.is_some() || score.reason.is_some();
+            assert!(score.formula.is_none() || has_reason, "{id}: {}", score.what);
+        }
+    }
+}
+
+#[test]
+fn what_boards_say_is_written_of_its_data() {
+    let anew = "write it anew with `rtmark study validation --out docs`";
+    let study = against_boards().expect("good");
+    let (generator, report) = kept("../validation");
+    assert!(report.is_of(&study), "docs/validation.json is of another form of it: {anew}");
+    let (page, _) = report.page(&generator);
+    assert!(written("../validation.md", &page), "docs/validation.md: {anew}");
+    assert!(page.contains("## The ratios by chip"));
 }
 
 #[test]
@@ -74,4 +113,48 @@ fn a_report_of_another_study_is_told() {
     let mut other = studies[0].clone();
     other.explanation[0].text.push_str(" And more.");
     assert!(!report.is_of(&other), "another word");
+}
+
+/// Boards that sources name, and the chips on them that are simulated.
+const CHIPS: [(&str, &str); 5] = [
+    ("STM32L432KB", "STM32L432"),
+    ("RP2350 Pimoroni Explorer", "RP2350"),
+    ("Nucleo-144 STM32F446ZE", "STM32F446"),
+    ("nRF52840", "nRF52840"),
+    ("generic", "Cortex-M3"),
+];
+
+#[test]
+fn every_published_row_of_a_kernel_and_chip_that_are_here_is_set_beside_ours() {
+    let catalogue = rtmark_model::Catalogue::builtin().expect("good");
+    let published = rtmark_import::published(&catalogue, "0").expect("good");
+    let boards = against_boards().expect("good");
+    let mut found = 0;
+    for series in published.times.answers.iter().filter_map(|answer| answer.series()) {
+        let kernel = series.key.kernel.as_str();
+        let core = series.provenance.core.as_str();
+        if !["freertos", "embassy", "rtic", "lilos"].contains(&kernel) {
+            continue;
+        }
+        if !core.starts_with("cortex-m") || core.starts_with("cortex-m7") {
+            continue;
+        }
+        let row = &series.provenance.log.as_ref().expect("a source").row;
+        let chip = CHIPS.iter().find(|(board, _)| *board == series.key.soc);
+        let (_, chip) = chip.unwrap_or_else(|| panic!("{}: no chip for {row}", series.key.soc));
+        let mean = series.readings.summarised().and_then(|summary| summary.mean).expect("a mean");
+        let score = boards.score.iter().find(|score| {
+            // As printed, or in nanoseconds.
+            let value = if score.unit == "us" { score.published * 1e3 } else { score.published };
+            score.chip.as_deref() == Some(*chip)
+                && score.what.ends_with(row.as_str())
+                && (value - mean).abs() < 1e-6 * mean
+        });
+        let score = score.unwrap_or_else(|| panic!("{kernel} on {chip}: {row} is not there"));
+        let source = series.provenance.log.as_ref().expect("a source");
+        let equal = catalogue.equal_to(source.suite, row).is_some();
+        assert_eq!(score.band.is_some(), equal, "{kernel} on {chip}: {row}: a ratio for equals");
+        found += 1;
+    }
+    assert_eq!(found, boards.score.len(), "nothing else stands there");
 }

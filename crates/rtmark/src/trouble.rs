@@ -114,8 +114,9 @@ impl From<CatalogueError> for Trouble {
 impl From<NothingSelected> for Trouble {
     fn from(error: NothingSelected) -> Self {
         let hint = match error.what {
-            "profile" => "every kernel has `default`, `lean` and `safe`; the key `profiles` of \
-                          kernel.toml adds to them"
+            "profile" => "every kernel has `product`, `documented` and `checked`, which were once \
+                          `lean`, `default` and `safe`; the key `profiles` of kernel.toml adds to \
+                          them"
                 .to_owned(),
             rtmark_runner::SETTINGS => {
                 "`switches` in a kernel.toml names the settings that a kernel \

@@ -3,7 +3,9 @@
 
 use std::path::Path;
 use std::process::Command;
+use std::sync::LazyLock;
 
+use rtmark_model::Catalogue;
 use serde_json::Value;
 
 /// Runs `rtmark` with a store of this test's own; builds are kept from run to run.
@@ -50,17 +52,28 @@ impl Suite {
         let steady = statistics["steady"]["p50"].as_u64();
         steady.or(statistics["first"].as_u64())
     }
+
+    /// The least of all samples, cold or steady; `None` as above.
+    fn least(&self, soc: &str, kernel: &str, scenario: &str) -> Option<u64> {
+        let statistics = &self.answer(soc, kernel, scenario)["statistics"];
+        let steady = statistics["steady"]["min"].as_u64();
+        statistics["first"].as_u64().into_iter().chain(steady).min()
+    }
 }
+
+/// The default suite, measured once for the tests that look at it.
+static SUITE: LazyLock<Suite> = LazyLock::new(|| {
+    let home = tempfile::tempdir().expect("a scratch folder");
+    Suite::of(&rtmark(home.path(), &["run", "--format", "json"]).0)
+});
 
 const SOCS: [&str; 2] = ["stm32c031", "stm32f405"];
 const KERNELS: [&str; 6] = ["floor", "evloop", "freertos", "embassy", "lilos", "rtic"];
 
 #[test]
 fn the_default_suite_is_measured_whole() {
-    let home = tempfile::tempdir().expect("a scratch folder");
-    let (json, _) = rtmark(home.path(), &["run", "--format", "json"]);
-    let suite = Suite::of(&json);
-    let scenarios = rtmark_model::Catalogue::builtin().expect("good");
+    let suite = &*SUITE;
+    let scenarios = Catalogue::builtin().expect("good");
 
     for soc in SOCS {
         for kernel in KERNELS {
@@ -87,43 +100,76 @@ fn the_default_suite_is_measured_whole() {
             }
         }
     }
-    figures_make_sense(&suite, &scenarios);
+}
 
-    let (again, said) = rtmark(home.path(), &["run", "--format", "json"]);
-    assert!(said.contains("known from before"), "{said}");
-    assert_eq!(again, json, "what is known is what was measured");
+#[test]
+fn what_is_known_is_what_was_measured() {
+    let home = tempfile::tempdir().expect("a scratch folder");
     let only = ["run", "--format", "csv", "--scenario", "thread.*", "isr.*"];
-    let known = rtmark(home.path(), &only).0;
+    let (measured, _) = rtmark(home.path(), &only);
+    let (known, said) = rtmark(home.path(), &only);
+    assert!(said.contains("known from before"), "{said}");
+    assert_eq!(known, measured);
     let fresh = rtmark(home.path(), &[&only[..], &["--fresh"]].concat()).0;
     assert_eq!(known, fresh, "the same firmware gives the same figures");
 }
 
-/// Cycles that where code lies, and what an interrupt meets, make in the shortest of spans.
-const SLACK: u64 = 2;
-
-fn figures_make_sense(suite: &Suite, scenarios: &rtmark_model::Catalogue) {
+/// What is cheaper than the floor in the same scenario, by the least samples of several
+/// measurements of the suite: those of one layout of the code, or of many.
+fn below_the_floor(suites: &[&Suite], scenarios: &Catalogue) -> Vec<String> {
+    let mut below = Vec::new();
     for soc in SOCS {
-        for kernel in &KERNELS[1..] {
-            // Compilers differ in the workload by more than the kernels do. In a curve the floor
-            // has one structure, and another one may be cheaper at some counts.
-            let of_kernel = |id: &str| {
-                !id.starts_with("workload.")
-                    && !id.starts_with("growth.")
-                    && !id.starts_with("timer.delay")
-                    && !id.starts_with("timer.period")
-                    && id != "tm.basic"
-            };
-            for scenario in scenarios.scenarios() {
-                let id = scenario.id.as_str();
-                if of_kernel(id) {
-                    let of = |kernel| suite.typical(soc, kernel, id);
-                    if let (Some(floor), Some(theirs)) = (of("floor"), of(kernel)) {
-                        let least = floor.saturating_sub(SLACK);
-                        assert!(least <= theirs, "{soc} {id}: floor {floor}, {kernel} {theirs}");
-                    }
-                }
+        for scenario in scenarios.scenarios().iter().filter(|s| s.no_multiple.is_none()) {
+            let id = scenario.id.as_str();
+            let least = |kernel| suites.iter().filter_map(|s| s.least(soc, kernel, id)).min();
+            let Some(floor) = least("floor") else { continue };
+            for kernel in &KERNELS[1..] {
+                let theirs = least(kernel).filter(|theirs| *theirs < floor);
+                below.extend(theirs.map(|t| format!("{soc} {id}: {kernel} {t}, floor {floor}")));
             }
         }
+    }
+    below
+}
+
+#[test]
+fn no_kernel_is_below_the_floor() {
+    let scenarios = Catalogue::builtin().expect("good");
+    let below = below_the_floor(&[&*SUITE], &scenarios);
+    assert!(below.is_empty(), "the floor is not the least:\n{}", below.join("\n"));
+}
+
+/// Of several layouts the least counts, of the floor as of the others, and cold samples do.
+#[test]
+fn what_is_below_the_floor_is_found() {
+    let text = "[[scenario]]\nid = \"a.b\"\nanswers = \"?\"\nfrom = \"a\"\nto = \"b\"\nswitches = 0\nsamples = 2\n";
+    let one = Catalogue::from_files([("a.toml", text)]).expect("good");
+    let but = Catalogue::from_files([("a.toml", &*format!("{text}no_multiple = \"so\"\n"))]);
+    let suite = |floor: u64, cold: u64, steady: u64| {
+        let answers = SOCS.iter().flat_map(|soc| {
+            KERNELS.map(|kernel| {
+                let (first, min) = if kernel == "floor" { (floor, floor) } else { (cold, steady) };
+                serde_json::json!({
+                    "key": { "soc": soc, "kernel": kernel, "scenario": "a.b" },
+                    "statistics": { "first": first, "steady": { "min": min } },
+                })
+            })
+        });
+        Suite(answers.collect())
+    };
+    let (equal, cold, low) = (suite(10, 10, 10), suite(10, 9, 12), suite(8, 11, 11));
+    assert!(below_the_floor(&[&equal], &one).is_empty());
+    let below = below_the_floor(&[&equal, &cold], &one);
+    assert_eq!(below.len(), SOCS.len() * (KERNELS.len() - 1));
+    assert_eq!(below[0], "stm32c031 a.b: evloop 9, floor 10");
+    assert!(below_the_floor(&[&cold, &low], &one).is_empty());
+    assert!(below_the_floor(&[&cold], &but.expect("good")).is_empty());
+}
+
+#[test]
+fn figures_make_sense() {
+    let suite = &*SUITE;
+    for soc in SOCS {
         for kernel in KERNELS {
             let clock =
                 suite.answer(soc, kernel, "timer.delay.1000ms")["clock"].as_u64().expect("a clock");
@@ -138,6 +184,52 @@ fn figures_make_sense(suite: &Suite, scenarios: &rtmark_model::Catalogue) {
                 .map(|mode| of(&format!("workload.prime.{mode}")));
             assert!(single < one && one < two, "{soc} {kernel}: {single}, {one}, {two}");
         }
+    }
+}
+
+/// What a round of the middle thread's work takes in `priority.inversion.*`: fifty times three cycles.
+const ROUND: u64 = 150;
+
+/// Cycles of the mixed load's hyperperiod, and how far its ends may move.
+const HYPERPERIOD: (u64, u64) = (72_000, 200);
+
+/// Without a protocol a high thread waits for the whole of the middle one's work, with one for none
+/// of it; nobody is awake for longer than time passes; and an interrupt that is served again and
+/// again costs no more than one that is served alone.
+#[test]
+fn priorities_sleep_and_storms_obey_their_bounds() {
+    let home = tempfile::tempdir().expect("a scratch folder");
+    let groups = ["priority.*", "duty.*", "storm.*", "boot.*"];
+    let command = [&["run", "--format", "json", "--scenario"][..], &groups].concat();
+    let (json, _) = rtmark(home.path(), &command);
+    let suite = Suite::of(&json);
+    for (soc, kernel) in SOCS.iter().flat_map(|soc| KERNELS.map(|kernel| (*soc, kernel))) {
+        let of = |id: &str| suite.typical(soc, kernel, id);
+        let here = format!("{soc} {kernel}");
+        for (protocol, each) in [("none", ROUND), ("inheritance", 0), ("ceiling", 0)] {
+            let at = |n: u64| of(&format!("priority.inversion.{protocol}.{n}"));
+            if let Some(first) = at(1) {
+                for n in [2, 4, 8, 16, 32, 64] {
+                    let expected = first + (n - 1) * each;
+                    assert_eq!(at(n), Some(expected), "{here} {protocol} at {n}");
+                }
+            }
+        }
+        let awake = of("duty.awake").expect("every kernel has the load");
+        let (most, slack) = HYPERPERIOD;
+        assert!((1..=most + slack).contains(&awake), "{here}: awake for {awake}");
+        // Its idle task spins.
+        assert_eq!(awake.abs_diff(most) <= slack, kernel == "freertos", "{here}: {awake}");
+        let steady = &suite.answer(soc, kernel, "duty.jitter")["statistics"]["steady"];
+        let rank = |name: &str| steady[name].as_u64().expect("so many samples");
+        let ranks = ["min", "p50", "p99", "p99_9", "max"].map(rank);
+        assert!(ranks.is_sorted(), "{here}: {ranks:?}");
+        assert!(of("storm.distance") < of("storm.background"), "{here}");
+        // Not even the largest image fills as much memory in as short a time.
+        let boot = of("boot.first_task").expect("every kernel starts");
+        let ram = &suite.answer(soc, kernel, "boot.first_task")["provenance"]["firmware"];
+        let words = ram["ram_bytes"].as_u64().expect("a size") / 4;
+        assert!(boot > words.saturating_sub(64) / 2, "{here}: {boot} cycles for {words} words");
     }
 }
 

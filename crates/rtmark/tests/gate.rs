@@ -77,12 +77,17 @@ impl Scratch {
 
     /// One instruction more where a task is switched.
     fn slow_down(&self) {
+        self.insert("vTaskSwitchContext", "nop");
+    }
+
+    /// Instructions where a function of the kernel begins.
+    fn insert(&self, function: &str, instructions: &str) {
         let file = self.kernel().join("tasks.c");
         let text = std::fs::read_to_string(&file).expect("readable");
-        let entry = "traceENTER_vTaskSwitchContext();";
-        assert!(text.contains(entry), "the kernel's source is another one");
-        let slower = format!("{entry} __asm volatile ( \"nop\" );");
-        std::fs::write(&file, text.replace(entry, &slower)).expect("writable");
+        let entry = format!("traceENTER_{function}();");
+        assert!(text.contains(&entry), "the kernel's source is another one");
+        let longer = format!("{entry} __asm volatile ( \"{instructions}\" );");
+        std::fs::write(&file, text.replace(&entry, &longer)).expect("writable");
     }
 }
 
@@ -150,7 +155,7 @@ fn one_instruction_more_in_the_switch_is_refused() {
         "{annotations}"
     );
     assert!(
-        annotations.contains("in vTaskSwitchContext (+"),
+        annotations.contains("in vTaskSwitchContext (") && annotations.contains("+1 instructions)"),
         "the function is named: {annotations}"
     );
     let summary =
@@ -179,4 +184,59 @@ fn one_instruction_more_in_the_switch_is_refused() {
         Command::new("git").arg("-C").arg(scratch.kernel()).args(["worktree", "list"]).output();
     let log = String::from_utf8_lossy(&log.expect("git runs").stdout).into_owned();
     assert!(!log.contains("rtmark-bisect"), "the folder aside is gone: {log}");
+}
+
+/// What two runs of these scenarios differ by, as `compare` says it to programs.
+fn compared(scratch: &Scratch, before: &str, after: &str) -> serde_json::Value {
+    let json =
+        scratch.shell(&format!("rtmark compare {before} {after} --all --format json || true"));
+    serde_json::from_str(&ended(&json, 0)).expect("JSON")
+}
+
+#[test]
+fn a_function_outside_all_spans_may_grow_and_one_inside_may_not() {
+    let scratch = Scratch::new();
+    let measure = |name: &str| {
+        // Spans that the start of the scheduler is no part of. Link-time optimisation puts that behind
+        // all else, where it moves nothing.
+        let what = "--kernel freertos --profile product+lto=off \
+                    --scenario 'thread.*' 'semaphore.*' 'queue.*' 'isr.*' 'heap.*'";
+        ended(
+            &scratch.shell(&format!(
+                "rtmark run {what} --soc stm32f405 stm32c031 --placements 1 --name {name}"
+            )),
+            0,
+        )
+    };
+    measure("base");
+    scratch.insert("vTaskStartScheduler", "nop\\n nop");
+    measure("moved");
+    let gate = scratch.shell("rtmark gate moved --baseline base");
+    let said = ended(&gate, 0);
+    assert!(said.contains("the gate is passed") && !said.contains("regression"), "{said}");
+    let pairs = compared(&scratch, "base", "moved");
+    let pairs = pairs["pairs"].as_array().expect("pairs");
+    let with = |verdict: &str| pairs.iter().filter(|pair| pair["verdict"] == verdict).count();
+    assert!(with("moved") > 20, "the experiment moves figures: {}", with("moved"));
+    assert_eq!(with("moved") + with("same"), pairs.len());
+    // Nobody is blamed for it.
+    let blamed =
+        |pair: &serde_json::Value| ["cause", "changed"].iter().any(|key| pair.get(key).is_some());
+    assert!(!pairs.iter().any(blamed));
+    ended(&scratch.shell("rtmark compare base moved"), 0);
+
+    scratch.slow_down();
+    measure("changed");
+    let said = ended(&scratch.shell("rtmark gate changed --baseline moved"), 3);
+    assert!(said.contains("freertos thread.yield on stm32c031"), "{said}");
+    let pairs = compared(&scratch, "moved", "changed");
+    let yields = pairs["pairs"].as_array().expect("pairs").iter();
+    let mut yields = yields.filter(|pair| pair["key"]["scenario"] == "thread.yield");
+    assert!(yields.all(|pair| {
+        let one_more = &pair["instructions"][0];
+        let more = |key: &str| one_more[key].as_i64().expect("a count");
+        pair["verdict"] == "worse"
+            && pair["changed"] == serde_json::json!(["vTaskSwitchContext"])
+            && more("after") - more("before") == 1
+    }));
 }

@@ -5,11 +5,12 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use rtmark_firmware::probes::{self, SECTION};
-use rtmark_firmware::{Builder, Switched, Tree, select};
-use rtmark_observe::{Held, HeldBack, HeldInterval, Lines, Map};
-use rtmark_runner::socs;
-use rtmark_sim::{Cycles, Image, Machine, Register};
+use rtmark_firmware::probes::{self, Kind, SECTION};
+use rtmark_firmware::{Builder, Switched, Tree, Variant, select};
+use rtmark_model::{Answer, Catalogue, HeldInterval};
+use rtmark_observe::{Held, HeldBack, Lines, Map};
+use rtmark_runner::{Plan, Selection, Suite, socs};
+use rtmark_sim::{Cycles, Image, Machine, Register, Watch};
 use rtmark_trace::{Recorder, Tasks};
 use rtmark_worst::{Aspect, Control, Findings, Question, Reach, Share, Window, search};
 
@@ -182,7 +183,7 @@ fn masked_times_of_a_load_are_those_of_the_mask_registers() {
         let to = unmasked(&machine, priority, TO).cycles().0 + 1;
         let trace = stretches(running.clone(), priority, to);
         let seen = summary(&trace);
-        assert!(seen.len() >= 3 && trace.len() > 20, "{what}: {seen:?}");
+        assert!(seen.len() >= 2 && trace.len() > 20, "{what}: {seen:?}");
 
         let window = Window { from: running.cycles().0, to };
         assert_eq!(by_masks(&searched(&machine, priority, window).0), seen, "{what}");
@@ -193,6 +194,71 @@ fn masked_times_of_a_load_are_those_of_the_mask_registers() {
         // An observer is not told of the wait for code that an interrupt then comes before.
         assert!((all - all / 100..=all).contains(&total), "{what}: {total} of {all}");
         assert!((longest - WAITS..=longest).contains(&most), "{what}: {most} of {longest}");
+    }
+}
+
+/// What `rtmark run` says of two rows: the longest times for which the most urgent interrupt, and
+/// one that may call the kernel, are held back.
+fn rows(kernel: &str, soc: &str) -> [HeldInterval; 2] {
+    let tree = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../firmware");
+    let tree = Tree::find(Some(&tree)).expect("the tree");
+    let kernels = tree.kernels().expect("kernels");
+    let catalogue = Catalogue::builtin().expect("a catalogue");
+    let selection = Selection {
+        kernels: vec![kernel.parse().expect("a pattern")],
+        scenarios: vec!["load.held.*".parse().expect("a pattern")],
+    };
+    let soc = socs::find(soc).expect("a soc");
+    let documented: Variant = "documented".parse().expect("a profile");
+    let plan = Plan::new(&catalogue, &kernels, &[soc.into()], &[documented], &selection);
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("firmware-build");
+    let suite = Suite {
+        builder: Builder::new(tree).in_folder(&folder),
+        rtmark: "test".to_owned(),
+        rtmark_sha256: None,
+        max_cycles: None,
+        placements: 1,
+    };
+    let answers = suite.run(&plan.expect("a plan"), &mut ()).expect("nothing is kept");
+    ["load.held.most_urgent", "load.held.may_call"].map(|id| {
+        let of = |answer: &&Answer| answer.key().scenario.as_str() == id;
+        let answer = answers.iter().find(of).expect("an answer");
+        let series = answer.series().unwrap_or_else(|| panic!("{answer:?}"));
+        let held = series.held.clone().expect("where it is");
+        let sample = series.statistics().expect("a sample");
+        assert_eq!((sample.count, sample.typical()), (1, held.cycles), "{kernel}");
+        held
+    })
+}
+
+#[test]
+fn rows_of_what_is_held_back_are_the_longest_that_a_search_finds() {
+    for (kernel, soc) in [("freertos", "stm32f405"), ("rtic", "stm32c031")] {
+        let Load { machine, image, priority, .. } = load(kernel, soc);
+        let records = probes::parse(image.section(SECTION).expect("probes")).expect("good");
+        let (mut begins, mut ends) = (Vec::new(), Vec::new());
+        for record in &records {
+            match record.kind {
+                Kind::Begin(address) => begins.push(Watch::Execute(address)),
+                Kind::End(address) => ends.push(Watch::Execute(address)),
+                _ => {}
+            }
+        }
+        let run = rtmark_worst::spans(&machine, &begins, &ends, Cycles(10_000_000));
+        assert!(!run.windows.is_empty(), "{begins:x?} {ends:x?} {run:?}");
+        for (row, priority) in rows(kernel, soc).iter().zip([0, priority]) {
+            let (found, _) = searched(&machine, priority, run.windows[0]);
+            let whole = found.held.longest();
+            let Some(longest) = whole.first() else {
+                // Nothing does but instructions, of which a search knows when they give way.
+                assert_eq!(row.by, ["one instruction"], "{kernel} on {soc}: {row:?}");
+                continue;
+            };
+            let what = format!("{kernel} on {soc}, priority {priority}: {row:?}, {longest:?}");
+            // An observer is not told of the wait for code that an interrupt then comes before.
+            assert!((longest.cycles - WAITS..=longest.cycles).contains(&row.cycles), "{what}");
+            assert!(row.began.abs_diff(longest.began) <= WAITS, "{what}");
+        }
     }
 }
 

@@ -79,7 +79,18 @@ fn kernels_and_scenarios_of_ones_own_stand_beside_the_others() {
     assert!((1..100).contains(&median("ourloop", "notify.give.immediate")));
     assert!((1..100).contains(&median("floor", "notify.give.immediate")));
     let settings = &answer("ourfilter", "filter.median")["provenance"]["settings"];
-    assert_eq!(settings["opt"], "s", "its own release profile: {settings}");
+    assert_eq!((&settings["opt"], &settings["lto"]), (&"2".into(), &true.into()), "{settings}");
+    let settings = &answer("ourloop", "filter.median")["provenance"]["settings"];
+    assert_eq!((&settings["opt"], &settings["lto"]), (&"2".into(), &true.into()), "{settings}");
+    // As its own release profile says.
+    let asked = ["run", "--own", "ours", "-k", "ourfilter", "--soc", "stm32c031"];
+    let asked = [&asked[..], &["--profile", "documented", "--format", "json"]].concat();
+    let document: Value =
+        serde_json::from_slice(&rtmark(home.path(), &asked).stdout).expect("JSON");
+    let mut documented = document["answers"].as_array().expect("answers").iter();
+    let of_filter = |answer: &&Value| answer["key"]["scenario"] == "filter.median";
+    let documented = documented.find(of_filter).expect("an answer");
+    assert_eq!(documented["provenance"]["settings"]["opt"], "s", "{documented}");
     let why = |kernel: &str, scenario: &str| answer(kernel, scenario)["reason"].to_string();
     assert!(why("floor", "filter.median").contains("somebody's own"));
     assert!(why("ourfilter", "notify.give.immediate").contains("no such image"));

@@ -63,7 +63,13 @@ fn answers((soc, kernels, most): Bench, platform: Platform) -> BTreeMap<String, 
     let known = builder.tree().kernels().expect("kernels");
     let plan = Plan::new(&catalogue, &known, &[platform], &[Variant::default()], &selection)
         .expect("good");
-    let suite = Suite { builder, rtmark: "test".to_owned(), rtmark_sha256: None, max_cycles: None };
+    let suite = Suite {
+        builder,
+        rtmark: "test".to_owned(),
+        rtmark_sha256: None,
+        max_cycles: None,
+        placements: 1,
+    };
     let Ok(answers) = suite.run(&plan, &mut ());
     let name = |answer: &Answer| {
         let key = answer.key();

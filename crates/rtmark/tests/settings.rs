@@ -1,9 +1,11 @@
 //! Settings of the real kernels: what images tell is what their code has.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
-use rtmark_firmware::{Builder, Tree, Variant, probes};
+use rtmark_firmware::probes::{self, Record};
+use rtmark_firmware::{Builder, BuiltImage, Tree, Variant};
 use rtmark_model::Setting;
 use rtmark_sim::Image;
 use serde_json::Value;
@@ -13,45 +15,101 @@ fn builds() -> std::path::PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join("settings-build")
 }
 
-/// An image of FreeRTOS for the Cortex-M0+ in a variant.
-fn image(variant: &str, name: &str) -> (Image, rtmark_model::Settings) {
-    let tree = Tree::find(Some(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../firmware")));
-    let builder = Builder::new(tree.expect("there")).in_folder(&builds());
+fn tree() -> Tree {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../firmware");
+    Tree::find(Some(&folder)).expect("there")
+}
+
+/// The images of a kernel for the Cortex-M0+ in a variant.
+fn images(kernel: &str, variant: &str) -> BTreeMap<String, BuiltImage> {
+    let builder = Builder::new(tree()).in_folder(&builds());
     let kernels = builder.tree().kernels().expect("readable");
-    let kernel = kernels.iter().find(|k| k.manifest.id.as_str() == "freertos").expect("there");
+    let kernel = kernels.iter().find(|k| k.manifest.id.as_str() == kernel).expect("there");
     let soc = rtmark_runner::socs::find("stm32c031").expect("built in").soc;
     let variant: Variant = variant.parse().expect("good");
     let switched = variant.of(&kernel.manifest, soc.core.name()).expect("possible");
-    let images = builder.build(kernel, &soc, &switched).expect("it builds");
-    let image = Image::from_elf(&images[name].elf).expect("an image");
+    builder.build(kernel, &soc, &switched).expect("it builds")
+}
+
+/// An image of FreeRTOS.
+fn image(variant: &str, name: &str) -> (Image, rtmark_model::Settings) {
+    let image = Image::from_elf(&images("freertos", variant)[name].elf).expect("an image");
     let told = probes::settings(image.section(probes::SECTION).expect("probes")).expect("good");
     (image, told)
 }
 
 #[test]
-fn a_lean_freertos_has_no_asserts_and_no_stack_checks() {
-    let (default, told) = image("default", "thread");
-    let has = |image: &Image, symbol: &str| image.symbols().address_of(symbol).is_some();
-    assert!(has(&default, "vAssertCalled") && has(&default, "vApplicationStackOverflowHook"));
-    assert_eq!(told["asserts"], Setting::Switch(true));
-    assert_eq!(told["stack_check"], Setting::Number(2));
-    assert_eq!(told["tick_hz"], Setting::Number(1000));
-    assert_eq!(told["fpu"], Setting::Switch(false));
-
-    let (lean, told) = image("lean", "thread");
-    assert!(!has(&lean, "vAssertCalled"), "no assert is left to call it");
-    assert!(!has(&lean, "vApplicationStackOverflowHook"), "no check is left to call it");
-    assert_eq!(told["asserts"], Setting::Switch(false));
-    assert_eq!(told["stack_check"], Setting::Number(0));
-    assert!(lean.flash_bytes() < default.flash_bytes());
-    assert_eq!(lean.ram_bytes(), default.ram_bytes());
+fn every_kernel_says_where_its_documented_values_stand() {
+    for kernel in tree().kernels().expect("readable") {
+        let manifest = kernel.manifest;
+        let switches: Vec<_> = manifest.switches.keys().collect();
+        let documented: Vec<_> = manifest.documented.keys().collect();
+        assert_eq!(documented, switches, "{}", manifest.id);
+        // What a profile asks of all kernels, each of them has to say of itself.
+        for id in ["opt", "lto"] {
+            assert!(manifest.switches.contains_key(id), "{} {id}", manifest.id);
+        }
+        assert!(manifest.profiles.is_empty(), "{}: profiles are the same for all", manifest.id);
+    }
 }
 
 #[test]
-fn a_lean_freertos_is_faster_and_known_by_its_name() {
+fn link_time_optimisation_drops_no_probe_and_takes_hold() {
+    for kernel in ["floor", "evloop", "freertos"] {
+        let (apart, whole) = (images(kernel, "product+lto=off"), images(kernel, "product"));
+        for (name, image) in &whole {
+            let probes_of = |built: &BuiltImage| {
+                let image = Image::from_elf(&built.elf).expect("an image");
+                let records = probes::parse(image.section(probes::SECTION).expect("probes"));
+                let kind = |record: &Record| {
+                    (std::mem::discriminant(&record.kind), record.scenario.clone())
+                };
+                let mut kinds: Vec<_> = records.expect("good").iter().map(kind).collect();
+                kinds.sort_by(|one, other| format!("{one:?}").cmp(&format!("{other:?}")));
+                kinds.dedup();
+                kinds
+            };
+            assert_eq!(probes_of(image), probes_of(&apart[name]), "{kernel} {name}");
+            assert_eq!(image.settings["lto"], Setting::Switch(true));
+            assert_eq!(apart[name].settings["lto"], Setting::Switch(false));
+            assert_ne!(image.sha256, apart[name].sha256, "{kernel} {name}");
+        }
+    }
+}
+
+#[test]
+fn a_product_of_freertos_has_no_asserts_and_no_stack_checks() {
+    let (documented, told) = image("documented", "thread");
+    let has = |image: &Image, symbol: &str| image.symbols().address_of(symbol).is_some();
+    assert!(has(&documented, "vAssertCalled"));
+    assert!(has(&documented, "vApplicationStackOverflowHook"));
+    assert_eq!(told["asserts"], Setting::Switch(true));
+    assert_eq!(told["stack_check"], Setting::Number(2));
+    assert_eq!(told["stack_fill"], Setting::Switch(true));
+    assert_eq!(told["heap_clear"], Setting::Switch(true));
+    assert_eq!(told["tick_hz"], Setting::Number(1000));
+    assert_eq!(told["fpu"], Setting::Switch(false));
+
+    let (product, told) = image("product", "thread");
+    assert!(!has(&product, "vAssertCalled"), "no assert is left to call it");
+    assert!(!has(&product, "vApplicationStackOverflowHook"), "no check is left to call it");
+    for off in ["asserts", "stack_fill", "heap_clear"] {
+        assert_eq!(told[off], Setting::Switch(false), "{off}");
+    }
+    assert_eq!(told["stack_check"], Setting::Number(0));
+    // Link-time optimisation leaves no function of such names.
+    let (checked, _) = image("checked+lto=off", "thread");
+    assert!(has(&checked, "vAssertCalled") && has(&checked, "vApplicationStackOverflowHook"));
+    let (checked, told) = image("checked", "thread");
+    assert_eq!(told["asserts"], Setting::Switch(true));
+    assert!(checked.flash_bytes() > product.flash_bytes());
+}
+
+#[test]
+fn a_product_without_checks_is_faster_and_known_by_its_name() {
     let home = tempfile::tempdir().expect("a scratch folder");
     let output = Command::new(env!("CARGO_BIN_EXE_rtmark"))
-        .args(["fairness", "freertos:lean", "freertos", "--soc", "stm32c031"])
+        .args(["fairness", "freertos:checked", "freertos", "--soc", "stm32c031"])
         .args(["--scenario", "thread.yield", "--format", "json", "--measure", "-q", "--store"])
         .arg(home.path().join("store.sqlite"))
         .env_remove("RTMARK_FIRMWARE")
@@ -70,15 +128,15 @@ fn a_lean_freertos_is_faster_and_known_by_its_name() {
     let list = |key: &str| json[key].as_array().expect("a list").clone();
     let differences = list("differences");
     let names: Vec<_> = differences.iter().map(|d| d["setting"].as_str()).collect();
-    assert_eq!(names, [Some("asserts"), Some("stack_check")], "{json:#}");
+    assert_eq!(names, [Some("asserts"), Some("stack_check"), Some("stack_fill")], "{json:#}");
     assert!(differences.iter().all(|d| d["kind"] == "matters"));
     // Either setting by itself, from either side.
     let effects = list("effects");
     assert_eq!(effects.len(), 4, "{json:#}");
     for effect in effects {
         let (before, after) = (effect["before"].as_u64(), effect["after"].as_u64());
-        let lean = effect["subject"] == "freertos:lean";
-        let (with, without) = if lean { (after, before) } else { (before, after) };
+        let product = effect["subject"] == "freertos:product";
+        let (with, without) = if product { (after, before) } else { (before, after) };
         // A yield passes no assertion on some cores, but its stack is always checked.
         let costs = if effect["setting"] == "asserts" { with >= without } else { with > without };
         assert!(costs, "{effect:#}");

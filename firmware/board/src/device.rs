@@ -1,7 +1,8 @@
 //! The interrupts that the images use, by the names that handlers have.
 //!
 //! A chip's own crate (its "PAC") would say the same, with a name for each of its interrupts.
-//! All of these are pended by software; which devices they belong to does not matter.
+//! Those of [`Interrupt`] are pended by software; which devices they belong to does not matter.
+//! `TIMER` is the soc's time base, where it has one.
 
 use cortex_m::interrupt::InterruptNumber;
 
@@ -42,6 +43,34 @@ pub enum Interrupt {
     INJECTED_TOO = 9,
 }
 
+/// The interrupt of the soc's time base.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TimerInterrupt(u16);
+
+impl TimerInterrupt {
+    /// That of a timer.
+    ///
+    /// # Panics
+    /// In a constant: when it is one of those that images use otherwise.
+    pub const fn of(timer: soc::Timer) -> Self {
+        assert!(timer.interrupt > Interrupt::INJECTED_TOO as u16, "images use this interrupt");
+        assert!((timer.interrupt as u32) < soc::INTERRUPTS, "the soc has no such interrupt");
+        Self(timer.interrupt)
+    }
+
+    /// The exception's number.
+    pub const fn exception(self) -> u16 {
+        16 + self.0
+    }
+}
+
+// SAFETY: the number is that of an interrupt which the soc has, and belongs to its timer for ever.
+unsafe impl InterruptNumber for TimerInterrupt {
+    fn number(self) -> u16 {
+        self.0
+    }
+}
+
 // SAFETY: each number is that of an interrupt which every Cortex-M has, and belongs to it for
 // ever.
 unsafe impl InterruptNumber for Interrupt {
@@ -63,6 +92,7 @@ unsafe extern "C" {
     fn BENCH_SEMAPHORE();
     fn INJECTED();
     fn INJECTED_TOO();
+    fn TIMER();
     fn DefaultHandler();
 }
 
@@ -81,6 +111,9 @@ pub static __INTERRUPTS: [Handler; soc::INTERRUPTS as usize] = {
     handlers[Interrupt::BENCH_SEMAPHORE as usize] = BENCH_SEMAPHORE;
     handlers[Interrupt::INJECTED as usize] = INJECTED;
     handlers[Interrupt::INJECTED_TOO as usize] = INJECTED_TOO;
+    if let Some(timer) = soc::TIMER {
+        handlers[TimerInterrupt::of(timer).0 as usize] = TIMER;
+    }
     handlers
 };
 

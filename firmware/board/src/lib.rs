@@ -1,5 +1,5 @@
-//! What rtmark's Rust images share: the soc, its interrupts, where failures end, and the
-//! work of `workload.prime.*` and `tm.basic`.
+//! What rtmark's Rust images share: the soc, its interrupts, where failures end, the items that
+//! queues carry, and the work of `workload.prime.*` and `tm.basic`.
 //!
 //! It takes the place that a HAL and a chip's own crate have in an application. There is no
 //! real HAL, because the scenarios use nothing of a chip but its core, and run on any. For the
@@ -16,11 +16,14 @@ mod counter;
 #[cfg(cortex_m)]
 pub mod device;
 mod failure;
+mod item;
 #[cfg(cortex_m)]
 pub mod load;
 pub mod prime;
 #[cfg(target_arch = "riscv32")]
 mod riscv;
+#[cfg(cortex_m)]
+pub mod rounds;
 pub mod soc;
 pub mod tm;
 
@@ -30,6 +33,7 @@ use cortex_m::peripheral::NVIC;
 pub use counter::Counter;
 #[cfg(cortex_m)]
 pub use device::Interrupt;
+pub use item::{Item, Odd};
 #[cfg(target_arch = "riscv32")]
 pub use riscv::Timer;
 

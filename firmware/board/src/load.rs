@@ -13,10 +13,11 @@ use crate::Counter;
 
 /// So short that the whole takes no more cycles than can be gone through from each.
 pub const TICK_CYCLES: u32 = 6000;
+/// Ticks after which the jobs come again as before.
 const HYPERPERIOD: u32 = 12;
 /// Ticks from one job of the fast task to the next.
 pub const FAST: u32 = 2;
-/// How many it has.
+/// How many it has in a hyperperiod.
 pub const FAST_JOBS: u32 = HYPERPERIOD / FAST;
 /// Ticks from one job of the middle task to the next.
 pub const MIDDLE: u32 = 3;
@@ -30,8 +31,11 @@ pub const SLOW_JOBS: u32 = HYPERPERIOD / SLOW;
 pub const TIMER: u32 = 3;
 /// How many it has.
 pub const TIMER_JOBS: u32 = HYPERPERIOD / TIMER;
-/// The tick after which the judge looks.
-pub const END: u32 = 14;
+/// The tick after which the judge looks, when there are so many hyperperiods.
+pub const fn end(hyperperiods: u32) -> u32 {
+    hyperperiods * HYPERPERIOD + 2
+}
+
 /// Ticks that the judge waits for what is not done yet.
 pub const GRACE: u32 = 4;
 /// How many items find room in the queue.
@@ -153,37 +157,39 @@ impl Load {
         self.timers.get() + self.given_by_alarm.get()
     }
 
-    /// With interrupts masked: whether everything that was begun is done.
-    pub fn is_quiet(&self) -> bool {
+    /// With interrupts masked: whether everything that so many hyperperiods begin is done.
+    pub fn is_quiet(&self, hyperperiods: u32) -> bool {
         self.sent.iter().zip(&self.received).all(|(sent, received)| sent.get() == received.get())
             && self.taken.get() == self.given()
             && self.woken.get() == self.wakes.get()
-            && self.fast.get() == FAST_JOBS
-            && self.middle.get() == MIDDLE_JOBS
-            && self.slow.get() == SLOW_JOBS
-            && self.timers.get() == TIMER_JOBS + SLOW_JOBS
+            && self.fast.get() == hyperperiods * FAST_JOBS
+            && self.middle.get() == hyperperiods * MIDDLE_JOBS
+            && self.slow.get() == hyperperiods * SLOW_JOBS
+            && self.timers.get() == hyperperiods * (TIMER_JOBS + SLOW_JOBS)
     }
 
     /// Ends the run; says what is missing if anything is. `record` is none while it is locked.
-    pub fn judge(&self, record: Option<&Record>) -> ! {
+    pub fn judge(&self, hyperperiods: u32, record: Option<&Record>) -> ! {
         cortex_m::interrupt::disable();
+        let [fast, middle, slow, timers] =
+            [FAST_JOBS, MIDDLE_JOBS, SLOW_JOBS, TIMER_JOBS].map(|jobs| hyperperiods * jobs);
         let items = |of: &[Counter; SOURCES], source: Source| of[source as usize].get();
-        scenario::expect("jobs of fast", self.fast.get(), FAST_JOBS);
-        scenario::expect("jobs of middle", self.middle.get(), MIDDLE_JOBS);
-        scenario::expect("jobs of slow", self.slow.get(), SLOW_JOBS);
-        scenario::expect("expiries of timers", self.timers.get(), TIMER_JOBS + SLOW_JOBS);
-        scenario::expect("items of the device", items(&self.sent, Source::Device), FAST_JOBS);
+        scenario::expect("jobs of fast", self.fast.get(), fast);
+        scenario::expect("jobs of middle", self.middle.get(), middle);
+        scenario::expect("jobs of slow", self.slow.get(), slow);
+        scenario::expect("expiries of timers", self.timers.get(), timers + slow);
+        scenario::expect("items of the device", items(&self.sent, Source::Device), fast);
         let received = |source| items(&self.received, source);
-        scenario::expect("items of the device received", received(Source::Device), FAST_JOBS);
-        scenario::expect("items of middle received", received(Source::Middle), MIDDLE_JOBS);
+        scenario::expect("items of the device received", received(Source::Device), fast);
+        scenario::expect("items of middle received", received(Source::Middle), middle);
         let alarms = items(&self.sent, Source::Alarm);
         scenario::expect("items of the alarm received", received(Source::Alarm), alarms);
         scenario::expect("takes", self.taken.get(), self.given());
         scenario::expect("times urgent was woken", self.woken.get(), self.wakes.get());
         let Some(record) = record else { scenario::fail("the record is locked for ever") };
-        scenario::expect("first half of the record", record.first, MIDDLE_JOBS + SLOW_JOBS);
-        scenario::expect("second half of the record", record.second, MIDDLE_JOBS + SLOW_JOBS);
-        let events = FAST_JOBS + MIDDLE_JOBS + SLOW_JOBS + self.wakes.get();
+        scenario::expect("first half of the record", record.first, middle + slow);
+        scenario::expect("second half of the record", record.second, middle + slow);
+        let events = fast + middle + slow + self.wakes.get();
         scenario::expect("events", self.events.load(Ordering::Relaxed), events);
         scenario::ok();
     }

@@ -1,19 +1,38 @@
-//! What Embassy's images share: the start, and the tick.
+//! What Embassy's images share: the start, and what counts time.
 
 #![no_std]
 
-#[cfg(not(own_start))]
+#[cfg(feature = "timer")]
+#[path = "alarm_driver.rs"]
+mod time_driver;
+#[cfg(not(any(feature = "timer", own_start)))]
 mod time_driver;
 
 #[cfg(cortex_m)]
 use cortex_m::Peripherals;
+use embassy_time::{Duration, Instant};
 #[cfg(cortex_m)]
 use rtmark_board::Interrupt;
 use rtmark_probe::scenario;
 
+#[cfg(not(own_start))]
+pub use time_driver::EXCEPTION;
+
+/// On a core whose images do not tell the time.
+#[cfg(own_start)]
+pub const EXCEPTION: u16 = 15;
+
+/// Ends the run unless it is the moment at which something was due, or less than a millisecond
+/// later.
+pub fn expect_on_time(due: Instant) {
+    let late = Instant::now().as_ticks().wrapping_sub(due.as_ticks());
+    let millisecond = Duration::from_millis(1).as_ticks();
+    scenario::expect("milliseconds late", u32::from(late >= millisecond), 0);
+}
+
 rtmark_probe::setting!("libgcc", cfg!(feature = "libgcc_on") as u32);
 
-/// Sets the soc up and starts the tick. To be called once, first thing in `main`.
+/// Sets the soc up and starts what counts time. To be called once, first thing in `main`.
 #[cfg(cortex_m)]
 pub fn init() -> Peripherals {
     let Some(mut core) = Peripherals::take() else {
@@ -22,6 +41,9 @@ pub fn init() -> Peripherals {
     rtmark_board::start();
     // Tasks that preempt others run next to the highest priority, which devices have.
     rtmark_board::lower(Interrupt::RUN_HIGH, &mut core.NVIC);
+    #[cfg(feature = "timer")]
+    time_driver::start();
+    #[cfg(not(feature = "timer"))]
     time_driver::start(&mut core.SYST);
     core
 }
@@ -31,6 +53,30 @@ pub fn init() -> Peripherals {
 pub fn init() {
     rtmark_board::start();
     time_driver::start();
+}
+
+/// Has SysTick tick as the mixed load does.
+#[cfg(all(cortex_m, not(feature = "timer")))]
+pub fn start_ticks_for_load(systick: &mut cortex_m::peripheral::SYST) {
+    rtmark_board::load::start_ticks(systick);
+}
+
+/// Nothing ticks.
+#[cfg(feature = "timer")]
+pub fn start_ticks_for_load(_: &mut cortex_m::peripheral::SYST) {}
+
+/// So many of the mixed load's ticks, each of so many cycles: SysTick's, once it has been set to
+/// them.
+#[cfg(not(feature = "timer"))]
+pub fn load_ticks(count: u32, _: u32) -> Duration {
+    Duration::from_ticks(count.into())
+}
+
+/// So many of the mixed load's ticks, each of so many cycles, in whole ticks of the timer.
+#[cfg(feature = "timer")]
+pub fn load_ticks(count: u32, cycles: u32) -> Duration {
+    let tick = rtmark_board::soc::CLOCK_HZ / embassy_time::TICK_HZ as u32;
+    Duration::from_ticks((count * cycles.div_ceil(tick)).into())
 }
 
 /// Sets the core up, which has no tick. To be called once, first thing in `main`.

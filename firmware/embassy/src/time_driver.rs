@@ -1,8 +1,8 @@
 //! Time for embassy-time: SysTick counts, and wakes whose time has come. On RISC-V the core-local
 //! interruptor does.
 //!
-//! SysTick cannot be set to a distant moment, so it interrupts at every tick. Embassy's HALs
-//! use timers that can, and interrupt only when something is due.
+//! For chips whose timers rtmark has no description of. SysTick cannot be set to a distant moment,
+//! so it interrupts at every tick; `alarm_driver.rs` does what Embassy's HALs do.
 
 use core::cell::{Cell, RefCell};
 use core::sync::atomic::{AtomicU32, Ordering};
@@ -23,6 +23,9 @@ use riscv_rt::core_interrupt;
 use rtmark_board::soc;
 
 rtmark_probe::setting!("tick_hz", TICK_HZ as u32);
+
+/// The exception in which what waits is woken: SysTick.
+pub const EXCEPTION: u16 = 15;
 
 /// SysTick's reload value.
 #[cfg(cortex_m)]

@@ -121,6 +121,7 @@
 //! | 5 | [`scenarios!`] | the index that selects the scenario |
 //! | 6 | [`setting!`] | the value that the setting was compiled with |
 //! | 7 | [`end_at_sleep!`] | zero |
+//! | 8 | [`begin_at_reset!`] | zero |
 //!
 //! `rtmark_probe.h` writes the same records from C and C++; one firmware may use both.
 //!

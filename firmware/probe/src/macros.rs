@@ -135,6 +135,20 @@ macro_rules! end_at_sleep {
     };
 }
 
+/// A span begins with the reset: in cycle 0 of a run.
+///
+/// An item, for use beside functions. How long it takes from power-on to the main loop:
+///
+/// ```
+/// rtmark_probe::begin_at_reset!("app.start");
+/// ```
+#[macro_export]
+macro_rules! begin_at_reset {
+    ($name:literal) => {
+        $crate::__record!(8, "0", $name,);
+    };
+}
+
 /// Tells what a setting of this build is, such as how often a second it ticks.
 ///
 /// An item, for use beside functions. The value is a `u32` constant; on is 1, off is 0. The

@@ -46,6 +46,13 @@ pub fn point() -> u32 {
     POINT.load(Ordering::Relaxed).max(1)
 }
 
+/// How many yields are measured where so many threads are ready beside the one that yields: the
+/// first, and whole rounds with no fewer samples than a point has.
+pub fn point_yields() -> u32 {
+    let threads = point() + 1;
+    1 + (1 + POINT_SAMPLES / threads) * threads
+}
+
 /// Ends the run as ok, and tells the count at which it measured.
 pub fn point_ok() -> ! {
     ok_with(&[("n", point())])
@@ -304,7 +311,10 @@ mod tests {
         assert_eq!(name(), "thread.yield");
         assert_eq!(selected(&7), 7);
         assert_eq!(point(), 1);
+        // After the first sample, whole rounds of two and of 65 threads.
+        assert_eq!(point_yields(), 1 + 5 * 2);
         assert_eq!((selected(&0x40_0002), point()), (2, 64));
+        assert_eq!(point_yields(), 1 + 65);
     }
 
     #[test]

@@ -8,9 +8,10 @@ use rtmark_board::soc;
 use rtmark_probe::scenario;
 
 /// How many futures there are at most. They are made on the stack, and then moved to their place:
-/// room is needed for both.
+/// room is needed for both. The timer's moments have 64 bits, and a delay is larger for it.
 pub const MOST: usize = match soc::RAM_BYTES {
     ..10_000 => 8,
+    ..20_000 if cfg!(feature = "timer") => 16,
     ..20_000 => 32,
     _ => 64,
 };

@@ -9,12 +9,23 @@
 mod group;
 
 use cortex_m::peripheral::SYST;
-use rtic_monotonics::systick::prelude::*;
+use rtic_monotonics::TimerQueueBasedMonotonic;
 use rtmark_board::soc;
+use rtmark_probe::scenario;
 
 pub use group::{Group, MOST};
 
-/// The monotonic, with the tick that the package's features choose.
+/// What the monotonic's users import.
+#[cfg(feature = "timer")]
+pub use rtic_monotonics::stm32::prelude;
+/// What the monotonic's users import.
+#[cfg(not(feature = "timer"))]
+pub use rtic_monotonics::systick::prelude;
+
+use prelude::*;
+
+/// The monotonic that ticks, as often as the package's features say.
+#[cfg(not(feature = "timer"))]
 macro_rules! tick {
     ($($feature:literal: $hz:literal),+) => {$(
         #[cfg(feature = $feature)]
@@ -26,20 +37,82 @@ macro_rules! tick {
     )+};
 }
 
+#[cfg(not(feature = "timer"))]
 tick!("tick_hz_100": 100, "tick_hz_1000": 1_000, "tick_hz_10000": 10_000);
 
-/// A number of ticks.
-pub type Ticks = fugit::TimerDurationU32<{ TICK_HZ as u64 }>;
+/// The exception in which the monotonic wakes what waits.
+#[cfg(not(feature = "timer"))]
+pub const EXCEPTION: u16 = 15;
 
-/// Sets the soc up and starts the tick. To be called once, first thing in `init`.
+#[cfg(feature = "tim2")]
+stm32_tim2_monotonic!(Mono, 1_000_000);
+#[cfg(feature = "tim3")]
+stm32_tim3_monotonic!(Mono, 1_000_000);
+
+#[cfg(feature = "timer")]
+rtmark_probe::setting!("tick_hz", 0);
+
+/// The exception in which the monotonic wakes what waits.
+#[cfg(feature = "timer")]
+pub const EXCEPTION: u16 = match soc::TIMER {
+    Some(timer) => rtmark_board::device::TimerInterrupt::of(timer).exception(),
+    None => panic!("the soc file names no time base"),
+};
+
+/// A moment.
+pub type Instant = <Mono as TimerQueueBasedMonotonic>::Instant;
+
+/// A time between two moments.
+pub type Duration = <Mono as TimerQueueBasedMonotonic>::Duration;
+
+/// So many milliseconds.
+pub fn millis(count: u32) -> Duration {
+    Duration::from_millis(count.into())
+}
+
+/// Ends the run unless it is this moment, or less than a millisecond later.
+pub fn expect_on_time(due: Instant) {
+    let now = Mono::now();
+    let on_time = now >= due && now - due < millis(1);
+    scenario::expect("on time", u32::from(on_time), 1);
+}
+
+/// Sets the soc up and starts the monotonic. To be called once, first thing in `init`.
+#[cfg(not(feature = "timer"))]
 pub fn start(systick: SYST) {
     rtmark_board::start();
     Mono::start(systick, soc::CLOCK_HZ);
 }
 
-/// As [`start`], with ticks of so many cycles: of a clock that would make them as long as the
-/// features say.
-pub fn start_with_ticks_of(systick: SYST, cycles: u32) {
+/// Sets the soc up and starts the monotonic. To be called once, first thing in `init`.
+#[cfg(feature = "timer")]
+pub fn start(_: SYST) {
+    rtmark_board::start();
+    Mono::start(soc::CLOCK_HZ, Priority::rtic_default());
+}
+
+/// As [`start`], for the mixed load: ticks are of so many cycles, by a clock that would make them
+/// as long as the features say.
+#[cfg(not(feature = "timer"))]
+pub fn start_for_load(systick: SYST, cycles: u32) {
     rtmark_board::start();
     Mono::start(systick, cycles * TICK_HZ);
+}
+
+/// As [`start`], for the mixed load: nothing ticks.
+#[cfg(feature = "timer")]
+pub fn start_for_load(systick: SYST, _: u32) {
+    start(systick);
+}
+
+/// So many of the load's ticks, each of so many cycles.
+#[cfg(not(feature = "timer"))]
+pub fn load_ticks(count: u32, _: u32) -> Duration {
+    Duration::from_ticks(count)
+}
+
+/// So many of the load's ticks, each of so many cycles, in whole microseconds.
+#[cfg(feature = "timer")]
+pub fn load_ticks(count: u32, cycles: u32) -> Duration {
+    Duration::from_ticks((count * cycles.div_ceil(soc::CLOCK_HZ / 1_000_000)).into())
 }

@@ -33,7 +33,7 @@ pub fn github(comparison: &Comparison, gate: Option<&Gate>) -> String {
             Verdict::Worse if gate.is_none() => "error",
             Verdict::Incomparable => "warning",
             Verdict::Better => "notice",
-            Verdict::Worse | Verdict::Same => continue,
+            Verdict::Worse | Verdict::Same | Verdict::Moved => continue,
         };
         tell(level, &pair.title(), &told(pair));
     }

@@ -40,7 +40,8 @@ fn one_line(text: &str) -> String {
 
 /// `12 series: 10 same, 1 better, 1 worse`.
 fn summary(comparison: &Comparison) -> String {
-    let verdicts = [Verdict::Same, Verdict::Better, Verdict::Worse, Verdict::Incomparable];
+    let verdicts =
+        [Verdict::Same, Verdict::Moved, Verdict::Better, Verdict::Worse, Verdict::Incomparable];
     let counts = verdicts.map(|verdict| (verdict, comparison.count(verdict)));
     let told = counts.iter().filter(|(_, count)| *count > 0);
     let told: Vec<_> = told.map(|(verdict, count)| format!("{count} {verdict}")).collect();
@@ -57,6 +58,7 @@ fn summary(comparison: &Comparison) -> String {
 /// What became of a pair, in one line.
 fn told(pair: &Pair) -> String {
     let mut parts: Vec<String> = pair.changes.iter().map(ToString::to_string).collect();
+    parts.extend(pair.instructions.iter().map(|change| format!("instructions: {change}")));
     if let Some(estimate) = &pair.estimate {
         parts.push(format!(
             "median {} \u{2192} {} ({:+}), growth between {} and {}, p = {:.2e}, {} and {} samples",
@@ -72,6 +74,9 @@ fn told(pair: &Pair) -> String {
     }
     parts.extend(pair.differences.iter().map(ToString::to_string));
     parts.extend(pair.notes.iter().cloned());
+    if !pair.changed.is_empty() {
+        parts.push(format!("changed: {}", pair.changed.join(", ")));
+    }
     parts.extend(pair.cause.iter().map(|cause| format!("in {cause}")));
     if let Some(version) = &pair.version_before {
         parts.push(format!("version {version} \u{2192} {}", pair.key.version));

@@ -12,7 +12,7 @@ const ASIDE: Style = Style::new().dimmed();
 
 fn style(verdict: Verdict) -> Style {
     match verdict {
-        Verdict::Same => ASIDE,
+        Verdict::Same | Verdict::Moved => ASIDE,
         Verdict::Better => AnsiColor::Green.on_default(),
         Verdict::Worse => AnsiColor::Red.on_default().bold(),
         Verdict::Incomparable => AnsiColor::Yellow.on_default(),

@@ -2,7 +2,8 @@
 //! printed, and for programs that make them.
 
 use rtmark_model::{
-    Basis, Disturbance, Expected, FlagKind, Overhead, Percentile, Samples, ScenarioId, Span,
+    Basis, Counted, Disturbance, Expected, FlagKind, Overhead, Percentile, Samples, ScenarioId,
+    Span,
 };
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -148,6 +149,7 @@ impl Fields {
             (Some(from), Some(to)) => Some(Span {
                 from,
                 to,
+                counted: Counted::All,
                 switches: match self.some("switches") {
                     Some(text) => text.parse().map_err(|_| "switches is no number".to_owned())?,
                     None => 0,

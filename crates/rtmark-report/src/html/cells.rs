@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::is_floor;
 use crate::matrix::{Block, Column, grouped, short_time};
-use crate::notes::{Notes, oddity, summary, without_figures};
+use crate::notes::{Notes, remarks, summary, without_figures};
 use crate::table::multiple;
 
 /// One kernel's answer to one scenario.
@@ -37,6 +37,7 @@ pub struct Cell {
     min: String,
     p90: String,
     p99: String,
+    p99_9: String,
     max: String,
     sigma: String,
     hit: String,
@@ -79,7 +80,8 @@ impl Cell {
         let of = |field: fn(&rtmark_model::Summary) -> u64| {
             steady.as_ref().map(|s| grouped(field(s))).unwrap_or_default()
         };
-        let odd = oddity(series);
+        let remarks: Vec<_> = remarks(series).collect();
+        let odd = (!remarks.is_empty()).then(|| remarks.join(" "));
         Self {
             kind: "measured",
             note: odd.as_ref().map_or(0, |note| notes.number(note)),
@@ -100,6 +102,7 @@ impl Cell {
             min: of(|s| s.min),
             p90: of(|s| s.p90),
             p99: of(|s| s.p99),
+            p99_9: steady.and_then(|s| s.p99_9).map(grouped).unwrap_or_default(),
             max: of(|s| s.max),
             sigma: steady.map(|s| format!("{:.1}", s.sigma)).unwrap_or_default(),
             hit: statistics

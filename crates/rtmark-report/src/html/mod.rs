@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 use base64::Engine as _;
 use minijinja::{AutoEscape, Environment, Value};
-use rtmark_model::{Backend, Basis, ScenarioId, Series};
+use rtmark_model::{Backend, Basis, DEFAULT_PROFILE, ScenarioId, Series};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
@@ -242,6 +242,7 @@ impl Report<'_> {
 /// What the figures of a block have in common.
 fn about(block: &Block<'_>) -> String {
     let profile = one_line(block.profile().unwrap_or_default());
+    let profile = profile + &crate::unequal::built(block);
     let about = format!("Profile {profile}, backend {}", block.backend);
     let Some(series) = block.any_series() else { return about + "." };
     let core = one_line(&series.provenance.core);
@@ -262,7 +263,7 @@ fn command(block: &Block<'_>, scenario: &ScenarioId) -> String {
         kernels.join(" ")
     );
     let profile = one_line(block.profile().unwrap_or_default());
-    if profile != "default" {
+    if profile != DEFAULT_PROFILE {
         command = format!("{command} --profile {profile}");
     }
     match (block.backend, block.basis) {

@@ -4,14 +4,14 @@ mod built;
 mod cold;
 mod curves;
 mod environment;
+mod held;
 mod history;
-mod masked;
 mod worst;
 
 pub use built::{made, settings};
 pub use cold::cold;
 pub use curves::curves;
 pub use environment::environment;
+pub use held::held;
 pub use history::{History, HistoryPoint, histories};
-pub use masked::masked;
 pub use worst::worst_cases;

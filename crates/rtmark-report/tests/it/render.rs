@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use rtmark_model::{
-    Answer, Backend, Basis, Compiler, Disturbance, Exact, Expected, Failure, FailureKind, Firmware,
-    Key, LogSource, MaskRegister, Masked, Overhead, Place, Provenance, Readings, Samples, Series,
+    Answer, Backend, Basis, Compiler, Counted, Disturbance, Exact, Expected, Failure, FailureKind,
+    Firmware, HeldInterval, Key, LogSource, Overhead, Place, Provenance, Readings, Samples, Series,
     Span, Suite, Summarised, Tier, TimingBasis, Unpaired,
 };
 use rtmark_units::Hertz;
@@ -14,7 +14,7 @@ fn key(kernel: &str, scenario: &str) -> Key {
         soc: "stm32c031".into(),
         kernel: kernel.parse().expect("good"),
         version: if kernel == "floor" { "1" } else { "11.2.0" }.into(),
-        profile: "default".into(),
+        profile: "product".into(),
         scenario: scenario.parse().expect("good"),
         backend: Backend::Sim,
     }
@@ -32,6 +32,7 @@ fn series(kernel: &str, scenario: &str, values: &[u64]) -> Series {
         span: Span {
             from: "a".into(),
             to: "b".into(),
+            counted: Counted::All,
             switches: 1,
             overhead: Overhead::None,
             ticks: Expected::Exactly(0),
@@ -43,7 +44,11 @@ fn series(kernel: &str, scenario: &str, values: &[u64]) -> Series {
         facts: BTreeMap::new(),
         flags: Vec::new(),
         masked: None,
+        held: None,
+        executed: None,
         emptied: None,
+        placements: Vec::new(),
+        no_multiple: None,
         provenance: Provenance {
             rtmark: "0.1.0".into(),
             rtmark_sha256: None,
@@ -58,6 +63,7 @@ fn series(kernel: &str, scenario: &str, values: &[u64]) -> Series {
             core: "cortex-m0plus".into(),
             firmware: Firmware {
                 image: "thread".into(),
+                layout: 0,
                 elf_sha256: "11".into(),
                 flash_bytes: 8832,
                 ram_bytes: 6048,
@@ -106,7 +112,7 @@ fn the_table_reads_as_promised() {
     let styled = rtmark_report::table(&answers(), 100);
     let text = plain(&styled);
     assert!(
-        text.starts_with("stm32c031 \u{b7} cortex-m0plus at 48 MHz \u{b7} profile default"),
+        text.starts_with("stm32c031 \u{b7} cortex-m0plus at 48 MHz \u{b7} profile product"),
         "{text}"
     );
     // Headings are folded.
@@ -195,6 +201,24 @@ fn unequal_spans_have_no_multiple() {
 }
 
 #[test]
+fn a_row_whose_floor_is_not_the_least_has_no_multiple_but_a_reason() {
+    let of = |kernel: &str, value| {
+        let mut series = series(kernel, "tm.basic", &[value; 3]);
+        series.no_multiple = Some("no kernel takes part".into());
+        Answer::Measured(Box::new(series))
+    };
+    let beside = ["floor", "freertos"].map(|kernel| measured(kernel, "thread.yield", &[60; 3]));
+    let answers: Vec<_> =
+        [of("floor", 100), of("freertos", 90)].into_iter().chain(beside).collect();
+    let text = plain(&rtmark_report::table(&answers, 100));
+    let row = |scenario: &str| text.lines().find(|line| line.starts_with(scenario)).unwrap_or("");
+    assert!(row("tm.basic [1]").contains("90"), "{text}");
+    assert!(!row("tm.basic").contains('\u{d7}'), "{text}");
+    assert!(row("thread.yield").contains("1.00\u{d7}"), "{text}");
+    assert!(text.contains("[1] no multiple of the floor: no kernel takes part"), "{text}");
+}
+
+#[test]
 fn csv_has_one_line_for_each_answer() {
     let text = rtmark_report::csv(&answers()).expect("rendered");
     let lines: Vec<_> = text.lines().collect();
@@ -227,32 +251,50 @@ fn markdown_escapes_what_would_break_the_table() {
 }
 
 #[test]
-fn the_longest_masked_time_of_a_kernel_has_its_place() {
-    let masked = |cycles, function: &str| {
-        let place = |function: &str, line| Place {
-            address: 0x0800_0100,
-            function: Some(function.into()),
-            line: Some(rtmark_model::Line { file: "tasks.c".into(), line }),
-            inlined: Vec::new(),
-            callers: vec!["xQueueSend".into()],
-        };
-        let (set, cleared) = (place(function, 17), place("leave", 21));
-        Some(Masked { cycles, by: MaskRegister::Basepri, began: 9, set, cleared })
+fn what_holds_an_interrupt_back_for_longest_has_its_place() {
+    let place = |function: &str, line| Place {
+        address: 0x0800_0100,
+        function: Some(function.into()),
+        line: Some(rtmark_model::Line { file: "tasks.c".into(), line }),
+        inlined: Vec::new(),
+        callers: vec!["xQueueSend".into()],
     };
-    let mut short = series("freertos", "thread.yield", &[240; 3]);
-    short.masked = masked(41, "short");
-    let mut long = series("freertos", "queue.send.immediate", &[40; 3]);
-    long.masked = masked(312, "enter");
-    let answers: Vec<_> = [short, long].map(|s| Answer::Measured(Box::new(s))).into();
-    let said = "freertos masks for 312 cycles in queue.send.immediate by BASEPRI: \
-                from xQueueSend > enter (tasks.c:17) to xQueueSend > leave (tasks.c:21)";
+    let mut load = series("freertos", "load.held.may_call", &[312]);
+    load.held = Some(HeldInterval {
+        cycles: 312,
+        began: 9,
+        ended: 321,
+        times: 2,
+        total_cycles: 600,
+        by: vec!["BASEPRI".into(), "SysTick".into()],
+        from: place("enter", 17),
+        to: place("leave", 21),
+    });
+    let answers = [Answer::Measured(Box::new(load))];
+    let said = "freertos load.held.may_call: by BASEPRI and SysTick, from xQueueSend > enter \
+                (tasks.c:17) to xQueueSend > leave (tasks.c:21)";
     let wide = rtmark_report::table(&answers, 200);
-    assert!(wide.contains("longest time masked") && wide.contains("312 [1]"), "{wide}");
-    assert!(wide.contains(said), "{wide}");
+    assert!(wide.contains("312") && wide.contains("[1]") && wide.contains(said), "{wide}");
     let markdown = rtmark_report::markdown(&answers);
-    assert!(markdown.contains("| longest time masked | 312 cycles (1) |"), "{markdown}");
+    assert!(markdown.contains("(1)") && markdown.contains("by BASEPRI and SysTick"), "{markdown}");
     let csv = rtmark_report::csv(&answers).expect("renders");
-    assert!(csv.contains("41,BASEPRI,xQueueSend > short (tasks.c:17)"), "{csv}");
+    let told =
+        "\"BASEPRI, SysTick\",xQueueSend > enter (tasks.c:17),xQueueSend > leave (tasks.c:21)";
+    assert!(csv.contains(told), "{csv}");
+}
+
+#[test]
+fn of_samples_with_several_modes_the_mean_and_the_modes_are_shown() {
+    let lengths: Vec<u64> = std::iter::once(140).chain([135, 249].repeat(50)).collect();
+    let answers = [Answer::Measured(Box::new(series("lilos", "thread.yield", &lengths)))];
+    for width in [100, 200] {
+        let table = rtmark_report::table(&answers, width);
+        assert!(table.contains("192") && table.contains("135 | 249"), "{table}");
+        assert!(table.contains("a | b: samples lie about several lengths"), "{table}");
+    }
+    let csv = rtmark_report::csv(&answers).expect("renders");
+    assert!(csv.contains("\"135 x 50, 249 x 50\""), "{csv}");
+    assert!(rtmark_report::markdown(&answers).contains("135 | 249"));
 }
 
 #[test]
@@ -418,5 +460,9 @@ fn curves_are_in_every_form() {
     assert!(!markdown.contains("| scenario |"), "no other rows: {markdown}");
 
     let csv = rtmark_report::csv(&answers).expect("rendered");
-    assert!(csv.lines().nth(3).expect("a line").ends_with(",growth.tick.delayed,4"), "{csv}");
+    // Columns are only ever added behind those that there are.
+    let header = csv.lines().next().expect("a header").split(',').collect::<Vec<_>>();
+    let line = csv.lines().nth(3).expect("a line").split(',').collect::<Vec<_>>();
+    let of = |name| header.iter().position(|column| *column == name).map(|at| line[at]);
+    assert_eq!((of("curve"), of("n")), (Some("growth.tick.delayed"), Some("4")), "{csv}");
 }

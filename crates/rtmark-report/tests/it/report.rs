@@ -7,7 +7,7 @@ use crate::fixture::{Fixture, HOSTILE};
 
 /// Headings of all that a report can hold.
 const PARTS: &[&str] = &[
-    "Longest time masked",
+    "Longest held back",
     "Cold and warm",
     "Settings side by side",
     "What produced the figures",

@@ -496,6 +496,7 @@ impl Machine {
         if effects.memory_changed {
             // What is known of the line that code comes from holds no longer.
             (self.line, self.line_mask) = (NO_LINE, u32::MAX);
+            self.update_lead();
             self.attend_soon();
         }
         for (memory, effect) in &effects.flash {

@@ -165,7 +165,43 @@ impl Soc {
         }
         let mut taken = Vec::new();
         self.check_memories(&mut taken)?;
-        self.check_peripherals(&mut taken)
+        self.check_peripherals(&mut taken)?;
+        self.check_time_base()
+    }
+
+    fn check_time_base(&self) -> Checked {
+        let path = |key| [Step::Key("time_base"), Step::Key(key)];
+        let Some(time_base) = &self.time_base else { return Ok(()) };
+        let name = &time_base.peripheral;
+        let Some(timer) = self.timer() else {
+            return refuse(
+                &path("peripheral"),
+                format!("the time base is {name}, which no peripheral of this soc is"),
+            );
+        };
+        if timer.kind != PeripheralKind::Stm32Timer {
+            return refuse(
+                &path("peripheral"),
+                format!("the time base is {name}: it must be of kind = \"stm32-timer\""),
+            );
+        }
+        if timer.irq.len() != 1 {
+            return refuse(
+                &path("peripheral"),
+                format!("the time base is {name}: it must have one interrupt for everything"),
+            );
+        }
+        let enable = &time_base.enable;
+        if enable.bit >= 32 || !enable.address.is_multiple_of(4) {
+            return refuse(
+                &path("enable"),
+                format!(
+                    "register {}: bit {} at {:#010x} is none of a word",
+                    enable.register, enable.bit, enable.address
+                ),
+            );
+        }
+        Ok(())
     }
 
     fn check_revision(&self) -> Checked {

@@ -362,6 +362,11 @@ impl LineMemory {
         self.buffered == offset >> self.line_shift
     }
 
+    /// Cycles that an access waits where nothing helps, as registers have set them.
+    pub const fn wait_states(&self) -> u64 {
+        self.wait_states
+    }
+
     /// The cycles that the core waits for data which is not in the read buffer, if they are
     /// always the same.
     pub const fn data_waits(&self) -> Option<u64> {

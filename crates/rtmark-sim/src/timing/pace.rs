@@ -31,6 +31,10 @@ const STATES: usize = 1 << (31 - STATE_SHIFT);
 const STEPS: usize = 1 << 20;
 /// Single steps that are remembered: blocks overlap, and instructions come alone too.
 const RECENT: usize = 1 << 13;
+/// The first of them, so that copies of a machine that soon end stay small.
+const FIRST: usize = 1 << 8;
+/// The same that machines share.
+const KNOWN: usize = 1 << 16;
 /// The same of how single instructions end.
 const LATELY: usize = 1 << 6;
 
@@ -122,7 +126,13 @@ struct Tables {
 pub struct Pace {
     model: Model,
     tables: Arc<Mutex<Tables>>,
+    /// Single steps in code that no program changes, by address and word. Clones share them, too,
+    /// until one of them is given other code.
+    known: Arc<Mutex<Map<u64, Entered>>>,
+    /// As many as a power of two.
     recent: Vec<Recent>,
+    /// How many have been remembered, as far as they are counted.
+    remembered: usize,
     /// What has been worked out of [`Pace::drain`] and [`Pace::data_phase`].
     drains: Lately,
     data_phases: Lately,
@@ -160,7 +170,9 @@ impl Clone for Pace {
         Self {
             model: self.model,
             tables: Arc::clone(&self.tables),
+            known: Arc::clone(&self.known),
             recent: Vec::new(),
+            remembered: 0,
             drains: Lately::default(),
             data_phases: Lately::default(),
             refills: Vec::new(),
@@ -180,9 +192,9 @@ const fn place(key: u64) -> usize {
     (key.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40) as usize % RECENT
 }
 
-fn lock(tables: &Mutex<Tables>) -> MutexGuard<'_, Tables> {
+fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
     // Whoever panicked left no state half numbered.
-    tables.lock().unwrap_or_else(PoisonError::into_inner)
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Pace {
@@ -199,7 +211,9 @@ impl Pace {
         Self {
             model,
             tables,
+            known: Arc::default(),
             recent: Vec::new(),
+            remembered: 0,
             drains: Lately::default(),
             data_phases: Lately::default(),
             refills: Vec::new(),
@@ -227,6 +241,7 @@ impl Pace {
     /// Forgets single steps, after code has changed.
     pub fn forget(&mut self) {
         self.recent.clear();
+        self.known = Arc::default();
         self.fetches_left.clear();
     }
 
@@ -242,7 +257,8 @@ impl Pace {
     #[inline(always)]
     pub fn recall(&self, pc: u32, word: u32) -> Option<Entered> {
         let key = key(pc, word);
-        let recent = self.recent.get(place(key)).filter(|recent| recent.key == key)?;
+        let at = place(key) & self.recent.len().wrapping_sub(1);
+        let recent = self.recent.get(at).filter(|recent| recent.key == key)?;
         Some(recent.entered)
     }
 
@@ -253,12 +269,39 @@ impl Pace {
     /// When the pipeline never lets it enter.
     pub fn enter(&mut self, pc: u32, word: u32, comes: &Comes) -> Result<Option<Entered>, Stalled> {
         let Some(entered) = self.enter_rest(pc, word, comes)? else { return Ok(None) };
-        if self.recent.is_empty() {
-            self.recent = vec![NOTHING; RECENT];
-        }
-        let key = key(pc, word);
-        self.recent[place(key)] = Recent { key, entered };
+        self.remember(key(pc, word), entered);
         Ok(Some(entered))
+    }
+
+    fn remember(&mut self, key: u64, entered: Entered) {
+        if self.recent.is_empty() {
+            (self.recent, self.remembered) = (vec![NOTHING; FIRST], 0);
+        } else if self.recent.len() < RECENT && self.remembered >= FIRST {
+            let few = std::mem::replace(&mut self.recent, vec![NOTHING; RECENT]);
+            for recent in few {
+                self.recent[place(recent.key)] = recent;
+            }
+        }
+        self.remembered += 1;
+        let at = place(key) & (self.recent.len() - 1);
+        self.recent[at] = Recent { key, entered };
+    }
+
+    /// As [`Pace::recall`] of what any of the machines that share code remembers.
+    pub fn recall_known(&mut self, pc: u32, word: u32) -> Option<Entered> {
+        let key = key(pc, word);
+        let entered = *lock(&self.known).get(&key)?;
+        self.remember(key, entered);
+        Some(entered)
+    }
+
+    /// Lets all of them remember what comes of letting the instruction at `pc` enter, which no
+    /// program changes.
+    pub fn keep_known(&self, pc: u32, word: u32, entered: Entered) {
+        let mut known = lock(&self.known);
+        if known.len() < KNOWN {
+            known.insert(key(pc, word), entered);
+        }
     }
 
     /// The same for an instruction that is only gone on with, which is not remembered.

@@ -374,3 +374,38 @@ fn programs_end_as_without_interrupts_however_they_are_run() {
         assert!(left > 60, "{core}: {left} instructions have given way");
     }
 }
+
+/// What an instruction may wait is what registers have set, whatever the soc file says of its
+/// memories: a load of several words from flash gives way also late.
+#[test]
+fn waits_that_registers_have_set_count() {
+    const ACR: u32 = 0x4002_3C00;
+    let given = Soc::from_toml(include_str!("../../../../socs/stm32f405.toml")).expect("a soc");
+    let mut silent = given.clone();
+    for memory in &mut silent.memories {
+        memory.timing.wait_states = 0;
+    }
+    let mut firmware = Firmware::new();
+    // Seven wait states; r0 leads to flash.
+    firmware.store(ACR, 7).enable(1).set(0, 0).op(&[PLAIN, PLAIN]);
+    firmware.mark("long").op(LDM).mark("after").op(&[PLAIN; 40]).forever();
+    firmware.handler(16).mark("handler").op(RETURN);
+    let mut plain = firmware.on_soc(&given);
+    plain.run(600);
+    let (begins, ends) = (plain.cycle("long"), plain.cycle("after"));
+    let longest = 33;
+    assert!(ends - begins > longest, "{begins} to {ends}");
+    let (mut late, mut at) = (0, begins);
+    while at < ends {
+        let entered = [&given, &silent].map(|soc| {
+            let mut running = firmware.on_soc(soc);
+            running.machine.pend_interrupt(0, Cycles(at));
+            running.run(700);
+            (running.cycle("handler"), running.machine.gave_way())
+        });
+        assert_eq!(entered[0], entered[1], "in cycle {at}, {} into it", at - begins);
+        late += u64::from(at > begins + longest && entered[0].1.0 > 0);
+        at += 1;
+    }
+    assert!(late > 0, "none gives way later than it could without wait states");
+}

@@ -2,17 +2,13 @@
 //! finds what runs from reset find, also in the smallest pieces.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::AtomicBool;
 
 use rtmark_sim::{CoreKind, Cycles, Machine, Soc, Watch};
-use rtmark_worst::{
-    Aspect, Control, Findings, Path, Question, Reach, Second, Share, Window, search,
-};
+use rtmark_worst::{Aspect, Findings, Path, Question, Reach, Second, Window};
 
-use crate::sound::{machine, slow};
+use crate::programs::*;
 use crate::support::*;
 
-const INTERRUPT: u16 = 1;
 const PATIENCE: u64 = 1_500;
 /// Programs; sixty of each kind have been tried.
 const SEEDS: u64 = 6;
@@ -48,8 +44,7 @@ fn add(firmware: &mut Firmware, core: CoreKind, dice: &mut Dice, meddles: Meddle
         // The same with ISPR and interrupt 1: lsls r1, #30
         5 => firmware.load(1, NVIC_ISPR).op(&[0x0789, 0xD501, NOP, NOP, NOP]),
         6 => firmware.store(NVIC_ISPR, 0),
-        // PendSV: movs r0, #1; lsls r0, #28; str r0, [r7]
-        7 | 8 => firmware.op(&[0x2001, 0x0700, 0x6038]).nops(dice.below(4) as usize),
+        7 | 8 => firmware.op(PEND_SWITCH).nops(dice.below(4) as usize),
         9 => match meddles {
             Meddles::No => firmware.store(NVIC_ISPR, 1),
             Meddles::Asks => firmware.store(NVIC_ISPR, 2),
@@ -65,16 +60,14 @@ fn add(firmware: &mut Firmware, core: CoreKind, dice: &mut Dice, meddles: Meddle
 fn program(core: CoreKind, priority: u8, seed: u64, meddles: Meddles) -> Firmware {
     let mut dice = Dice(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
     let mut firmware = Firmware::new();
-    firmware.store(SHPR3, 0x80C0_0000).store(NVIC_IPR, u32::from(priority) << 8 | 0x80).enable(1);
-    firmware.store(SYST_RVR, 199).store(SYST_CVR, 0).store(SYST_CSR, 7);
+    begin(&mut firmware, priority, 199);
     firmware.set(6, RAM + 0x100).set(7, ICSR).op(&[NOP]);
     let top = firmware.here();
     for _ in 0..16 {
         add(&mut firmware, core, &mut dice, meddles);
     }
     firmware.op(&[CPSIE_I]);
-    let back = (i64::from(top) - i64::from(firmware.here()) - 4) / 2;
-    firmware.op(&[0xE000 | back as u16 & 0x7FF]);
+    go_back(&mut firmware, top);
     firmware.handler(14).nops(2).op(&[BX_LR]);
     // push {r4, lr}; ldr r4, [r7]; nops; pop {r4, pc}
     firmware.handler(15).op(&[0xB510, 0x683C]).nops(4).op(&[0xBD10]);
@@ -91,13 +84,8 @@ fn found(
     cuts: u64,
 ) -> (Path, Findings) {
     let question = question(priority, reach, cuts);
-    all(Path::new(machine(firmware, soc), question).expect("fine"))
-}
-
-fn all(path: Path) -> (Path, Findings) {
-    let cancelled = AtomicBool::new(false);
-    let control = Control { cancelled: &cancelled, share: Share::WHOLE, budget: u64::MAX };
-    let found = search(&path, &control, Findings::default(), |_| {}).expect("no mistake");
+    let path = Path::new(machine(firmware, soc), question).expect("fine");
+    let found = all(&path);
     (path, found)
 }
 
@@ -210,7 +198,7 @@ fn pairs_of_pieces_add_up_to_the_whole() {
         let found = |cuts| {
             let question = Question { second, ..question(0x40, Reach::Entry, cuts) };
             let path = Path::new(machine(&firmware, &soc(core)), question).expect("fine");
-            let (_, found) = all(path);
+            let found = all(&path);
             let of =
                 |aspect| (found.aspects[&aspect].counts.clone(), found.aspects[&aspect].missing);
             (found.points, found.pairs, of(Aspect::Handler), of(Aspect::Second))

@@ -5,5 +5,6 @@ mod support;
 
 mod looks;
 mod pairs;
+mod programs;
 mod races;
 mod sound;

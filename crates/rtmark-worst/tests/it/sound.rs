@@ -9,9 +9,9 @@ use rtmark_worst::{
     search, spans,
 };
 
+use crate::programs::*;
 use crate::support::*;
 
-const INTERRUPT: u16 = 1;
 const PRIORITY: u8 = 0x40;
 /// SysTick and interrupt 0 are more urgent than this.
 const LESS_URGENT: u8 = 0xC0;
@@ -21,8 +21,7 @@ const LESS_URGENT: u8 = 0xC0;
 /// interrupts open and masked, and asks what is pending.
 fn program(core: CoreKind, priority: u8) -> Firmware {
     let mut firmware = Firmware::new();
-    firmware.store(SHPR3, 0x80C0_0000).store(NVIC_IPR, u32::from(priority) << 8 | 0x80).enable(1);
-    firmware.store(SYST_RVR, 399).store(SYST_CVR, 0).store(SYST_CSR, 7);
+    begin(&mut firmware, priority, 399);
     if core == CoreKind::CortexM4F {
         firmware.fpu().op(&[0xEE00, 0x0A10]);
     }
@@ -34,8 +33,7 @@ fn program(core: CoreKind, priority: u8) -> Firmware {
     // Masked: ldr r0, [r7]; lsls r0, #19; bpl over; nop, nop. What is pending decides.
     firmware.op(&[CPSID_I]).nops(2).op(&[0x6838, 0x04C0, 0xD502, NOP, NOP, NOP]);
     firmware.op(&[CPSIE_I]);
-    // PendSV: movs r0, #1; lsls r0, #28; str r0, [r7]
-    firmware.op(&[0x2001, 0x0700, 0x6038]).nops(2);
+    firmware.op(PEND_SWITCH).nops(2);
     firmware.store(NVIC_ISPR, 0);
     if core.is_mainline() {
         firmware.op(&[0x2040]).msr(17, 0).nops(3).op(&[0x2000]).msr(17, 0);
@@ -45,8 +43,7 @@ fn program(core: CoreKind, priority: u8) -> Firmware {
     // adds r5, #1; lsls r0, r5, #31; bne over; wfi; over: cpsid; wfi with all masked; cpsie
     firmware.op(&[0x3501, 0x07E8, 0xD100, WFI]);
     firmware.op(&[0x07A8, 0xD104, CPSID_I, NOP, WFI, NOP, CPSIE_I]);
-    let back = (i64::from(top) - i64::from(firmware.here()) - 4) / 2;
-    firmware.op(&[0xE000 | back as u16 & 0x7FF]);
+    go_back(&mut firmware, top);
     // PendSV's handler pends interrupt 0, of the same priority as SysTick.
     firmware.handler(14).store(NVIC_ISPR, 1).nops(4).op(&[BX_LR]);
     // push {r4, lr}; ...; pop {r4, pc}: a return that an interrupt may come into.
@@ -55,23 +52,6 @@ fn program(core: CoreKind, priority: u8) -> Firmware {
     // push {r0-r7}, which gives way to a more urgent one; pop {r0-r7}
     firmware.handler(17).mark("handler").op(&[0xB4FF, NOP]).mark("woken").op(&[0xBCFF, BX_LR]);
     firmware
-}
-
-/// A soc whose flash has wait states, a prefetch buffer and small caches.
-pub fn slow(core: CoreKind) -> Soc {
-    let mut soc = soc(core);
-    let timing = &mut soc.memories[0].timing;
-    (timing.wait_states, timing.line_bytes, timing.prefetch) = (2, 8, true);
-    (timing.instruction_lines, timing.data_lines) = (4, 2);
-    soc
-}
-
-/// A machine that is about to run a program.
-pub fn machine(firmware: &Firmware, soc: &Soc) -> Machine {
-    let mut machine = Machine::new(soc);
-    machine.poke(0, &firmware.image()).expect("in flash");
-    machine.reset().expect("vectors");
-    machine
 }
 
 fn question(firmware: &Firmware, reach: Reach, window: Window) -> Question {
@@ -85,12 +65,6 @@ fn question(firmware: &Firmware, reach: Reach, window: Window) -> Question {
         ends: if reach == Reach::Whole { vec![firmware.address("end")] } else { vec![] },
         second: None,
     }
-}
-
-fn all(path: &Path) -> Findings {
-    let cancelled = AtomicBool::new(false);
-    let control = Control { cancelled: &cancelled, share: Share::WHOLE, budget: u64::MAX };
-    search(path, &control, Findings::default(), |_| {}).expect("no mistake")
 }
 
 /// When marks are first reached after the interrupt, run from reset.

@@ -23,12 +23,12 @@ use crate::trouble::Trouble;
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   rtmark fairness freertos embassy --soc stm32c031 --scenario thread.yield --measure
-  rtmark fairness freertos:lean freertos:default --soc stm32f405
+  rtmark fairness freertos:documented freertos --soc stm32f405
   rtmark fairness freertos --measure --soc stm32c031 --scenario thread.yield 'queue.send.*'
 
 docs/settings.md lists the settings. Exit codes: see `rtmark help exit-codes`.")]
 pub struct Arguments {
-    /// What is compared: a kernel, or a kernel in a profile with settings, as in `freertos:lean+opt=3`
+    /// What is compared: a kernel, or a kernel in a profile with settings, as in `freertos:product+lto=off`
     #[arg(value_name = "KERNEL[:PROFILE]", num_args = 1..=2, required = true)]
     subjects: Vec<Subject>,
     /// The soc, by name or path

@@ -112,7 +112,8 @@ fn kernels(kernels: Vec<Kernel>) -> Vec<Entry> {
         let m = kernel.manifest;
         let description = format!("{} {}, {}, {}", m.name, m.version, m.language.name(), m.license);
         entry!(m.id, description, "version": m.version, "license": m.license, "source": m.source,
-            "language": m.language.name(), "cores": m.cores, "settings": m.settings)
+            "language": m.language.name(), "cores": m.cores, "settings": m.settings,
+            "time_bases": m.time_bases)
     };
     kernels.into_iter().map(entry).collect()
 }
@@ -142,6 +143,10 @@ fn scenarios(catalogue: &Catalogue) -> Vec<Entry> {
             entry.more.insert("points".into(), serde_json::json!(points));
         }
         entry.details.extend(s.equal.iter().map(|row| format!("equal to {row}")));
+        if let Some(reason) = &s.no_multiple {
+            entry.details.push(format!("no multiple of the floor: {reason}"));
+            entry.more.insert("no_multiple".into(), serde_json::json!(reason));
+        }
         entry
     };
     let first = |s: &&rtmark_model::Scenario| {
@@ -195,13 +200,15 @@ fn socs() -> Result<Vec<Entry>, Trouble> {
     let entry = |file: socs::SocFile| {
         let soc = file.soc;
         let (timing, scores) = (soc.timing_basis(), own_scores(&soc));
-        let description = format!("{}; timing: {timing}", soc.description);
+        let timer = soc.timer().map(|timer| timer.name.as_str());
+        let time_base = timer.map_or_else(String::new, |name| format!("; time base: {name}"));
+        let description = format!("{}{time_base}; timing: {timing}", soc.description);
         let rtmark_sim::TimingBasis { core, memory, exceptions } = timing;
         let basis = serde_json::json!({ "core": core.name(), "memory": memory.name(),
             "exceptions": exceptions.name() });
         let mut entry = entry!(soc.name, description, "core": soc.core.name(),
             "revision": soc.revision.map(|revision| revision.to_string()), "clock_hz": soc.clock,
-            "timing": basis, "scores": scores, "sha256": file.sha256);
+            "time_base": timer, "timing": basis, "scores": scores, "sha256": file.sha256);
         entry.details = scores;
         entry
     };

@@ -74,6 +74,11 @@ pub struct Arguments {
     /// Show what `rtmark import` has kept beside ours, where spans and cores are equal
     #[arg(long)]
     imported: bool,
+    /// Layouts of the code in which each scenario is measured, the linker's own among them; the table
+    /// shows the one in the middle and how far they lie apart: docs/placement.md
+    /// [default: 9 where the simulator counts cycles]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    placements: Option<u32>,
     /// Cycles after which a scenario is given up, instead of the catalogue's budget
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     max_cycles: Option<u64>,
@@ -87,10 +92,10 @@ pub struct Arguments {
 /// How firmware is to be built.
 #[derive(Debug, Args)]
 pub struct Variants {
-    /// Sets of build settings, side by side where there are several: `default` as the kernel's own
-    /// documents have it, `lean` without checks, `safe` with them; single settings may follow,
-    /// as in `lean+opt=3`
-    /// [default: default]
+    /// Sets of build settings, side by side where there are several: `product` as a release ships,
+    /// optimised and without checks; `documented` as the kernel's own examples set them; `checked`
+    /// with asserts and stack checks; single settings may follow, as in `product+lto=off`
+    /// [default: product]
     #[arg(long, value_name = "PROFILE", num_args = 1..)]
     profile: Vec<Variant>,
     /// Optimisation of every profile: s for size, 2 or 3 for speed
@@ -132,6 +137,10 @@ impl Variants {
         Ok(variants)
     }
 }
+
+/// In how many layouts scenarios are measured where nobody says it: docs/placement.md has the
+/// figures behind it.
+const PLACEMENTS: u32 = 9;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Format {
@@ -340,6 +349,7 @@ impl Arguments {
         }
         let platforms = self.platforms(socs, basis)?;
         let recorder = self.board.recorder()?;
+        let placements = self.placements()?;
         let asked = |asked: Vec<Pattern>, configured: &[Pattern]| {
             if asked.is_empty() { configured.to_vec() } else { asked }
         };
@@ -350,7 +360,7 @@ impl Arguments {
         let variants = self.variants.resolve(&config.run.profile)?;
         let plan = Plan::new(&catalogue, &kernels, &platforms, &variants, &selection)?;
 
-        let suite = suite(tree, self.max_cycles.map(Cycles));
+        let suite = Suite { placements, ..suite(tree, self.max_cycles.map(Cycles)) };
         refuse_without_tools(&suite.builder, &plan)?;
         let store = self.store.open(&config)?;
         let revision = shelf::commit_here().or_else(|| suite.builder.tree().commit());
@@ -433,6 +443,23 @@ impl Arguments {
         }
     }
 
+    /// In how many layouts scenarios are measured.
+    fn placements(&self) -> Result<u32, Trouble> {
+        let placeable = self.backend == Runs::Sim
+            && self.clocked.is_none()
+            && self.basis != Some(Counts::Instructions);
+        match self.placements {
+            Some(2..) if !placeable => {
+                let message = "layouts of the code are measured in the simulator's cycles only";
+                let hint = "leave out --placements; elsewhere code stays where the linker puts it";
+                Err(Trouble::new(Exit::Usage, message, hint))
+            }
+            Some(placements) => Ok(placements),
+            None if placeable => Ok(PLACEMENTS),
+            None => Ok(1),
+        }
+    }
+
     /// The answers of a recording, kept and shown like those of a run.
     fn read_again(
         self,
@@ -477,6 +504,7 @@ pub(super) fn suite(tree: Tree, max_cycles: Option<Cycles>) -> Suite {
         rtmark: env!("CARGO_PKG_VERSION").to_owned(),
         rtmark_sha256: own_sha256(),
         max_cycles,
+        placements: 1,
     }
 }
 

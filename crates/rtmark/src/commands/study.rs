@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use clap::{Args, ValueEnum};
-use rtmark_firmware::{Kernel, Variant};
+use rtmark_firmware::{Kernel, Variant, chosen};
 use rtmark_model::{Answer, Basis, Catalogue};
 use rtmark_runner::{Plan, Platform, Suite, Unit, machines, nearest, socs};
 use rtmark_store::Store;
 use rtmark_study::{
-    Document, Figures, Interrupted, MadeRun, On, Report, Run, SCHEMA_VERSION, Study,
+    Document, Figures, Interrupted, MadeRun, On, Report, Run, SCHEMA_VERSION, Study, scoreboard,
 };
 use rtmark_worst::{Aspect, Control, Findings, Latencies, Reach, Share, search};
 
@@ -30,7 +30,8 @@ use crate::trouble::Trouble;
 ///
 /// A study holds published figures, the runs that answer them, and explanations whose numbers
 /// are measured like the rest. A line that begins with `!` tells of a condition on which an
-/// explanation rests and that does not hold with this compiler or kernel.
+/// explanation rests and that does not hold with this compiler or kernel. With `--all`, one table
+/// of every published figure comes last; a ratio that leaves its band is a regression.
 #[derive(Debug, Args)]
 #[command(after_help = "Exit codes: see `rtmark help exit-codes`.")]
 #[command(after_long_help = "\
@@ -39,6 +40,7 @@ Examples:
   rtmark study prime-async
   rtmark study event-vs-queue preempt-response --format json
   rtmark study --all --out docs/studies
+  rtmark study validation --out docs
 
 Exit codes: see `rtmark help exit-codes`.")]
 pub struct Arguments {
@@ -95,19 +97,22 @@ struct Prepared<'a> {
 impl Arguments {
     pub fn run(self, talk: Talk) -> Result<Exit, Trouble> {
         let studies = rtmark_study::builtin().map_err(defect)?;
+        let boards = rtmark_study::against_boards().map_err(defect)?;
+        let known: Vec<Study> = studies.iter().cloned().chain([boards]).collect();
         if self.list {
-            output::data(&list(&studies, self.format)?)?;
+            output::data(&list(&known, self.format)?)?;
             return Ok(Exit::Fine);
         }
         let mut wanted: Vec<Study> = Vec::new();
         for name in &self.name {
-            wanted.push(named(&studies, name)?);
+            wanted.push(named(&known, name)?);
         }
         if self.all {
             wanted = studies;
         }
         let config = Config::load()?;
         let Found { tree, kernels, catalogue } = self.sources.find(&config)?;
+        let Found { tree, kernels, catalogue } = with_past(Found { tree, kernels, catalogue })?;
         let suite = suite(tree, None);
         let store = self.store.open(&config)?;
         let (catalogue, kernels, suite, store) = (&catalogue, &kernels, &suite, &store);
@@ -124,15 +129,47 @@ impl Arguments {
                     study.id, broken.condition, explained.title
                 ));
             }
+            let mut one = one;
+            for score in report.left() {
+                say(format!(
+                    "{}: {}: the ratio of measured to published leaves its band",
+                    study.id, score.what
+                ));
+                one = if one == Exit::Fine { Exit::Regression } else { one };
+            }
             if let Some(folder) = &self.out {
                 write(folder, &report)?;
             }
             exit = if exit == Exit::Fine { one } else { exit };
             reports.push(report);
         }
-        output::data(&shown(reports, self.format)?)?;
+        let board = self.all.then(|| scoreboard(&reports));
+        if let (Some(folder), Some(board)) = (&self.out, &board) {
+            let path = folder.join("scoreboard.md");
+            std::fs::write(&path, board).map_err(|error| not_written(&path, &error))?;
+        }
+        let board = board.filter(|_| self.format != Format::Json).unwrap_or_default();
+        output::data(&(shown(reports, self.format)? + &board))?;
         Ok(exit)
     }
+}
+
+/// Adds versions of the past and other kernels that studies alone measure.
+/// Their scenarios are added to the catalogue.
+fn with_past(found: Found) -> Result<Found, Trouble> {
+    let past = found.tree.root().join("studies");
+    if !past.is_dir() {
+        return Ok(found);
+    }
+    let tree = found.tree.with_own(std::slice::from_ref(&past))?;
+    let kernels = tree.kernels()?;
+    let mut catalogue = found.catalogue;
+    for (file, text) in tree.own_scenarios()? {
+        if Path::new(&file).starts_with(&past) {
+            catalogue.add_own(&file, &text)?;
+        }
+    }
+    Ok(Found { tree, kernels, catalogue })
 }
 
 fn defect(error: impl std::fmt::Display) -> Trouble {
@@ -193,19 +230,20 @@ fn shown(reports: Vec<Report>, format: Format) -> Result<String, Trouble> {
     })
 }
 
+fn not_written(path: &Path, error: &std::io::Error) -> Trouble {
+    let message = format!("{}: {error}", path.display());
+    Trouble::new(Exit::Usage, message, "name a folder that can be written to")
+}
+
 /// Writes a report's page, pictures and data.
 fn write(folder: &Path, report: &Report) -> Result<(), Trouble> {
-    let failed = |path: &Path, error: std::io::Error| {
-        let message = format!("{}: {error}", path.display());
-        Trouble::new(Exit::Usage, message, "name a folder that can be written to")
-    };
-    std::fs::create_dir_all(folder).map_err(|error| failed(folder, error))?;
+    std::fs::create_dir_all(folder).map_err(|error| not_written(folder, &error))?;
     let (page, mut files) = report.page(GENERATOR);
     files.push((format!("{}.md", report.id), page));
     files.push((format!("{}.json", report.id), output::json(&document(vec![report.clone()]))?));
     for (name, text) in files {
         let path = folder.join(name);
-        std::fs::write(&path, text).map_err(|error| failed(&path, error))?;
+        std::fs::write(&path, text).map_err(|error| not_written(&path, &error))?;
     }
     Ok(())
 }
@@ -274,7 +312,14 @@ impl Bench<'_> {
             let message = format!("the firmware's folder has no kernel {}", run.kernel);
             Trouble::new(Exit::NothingSelected, message, "use rtmark's own folder `firmware`")
         })?;
-        let variant: Variant = run.profile.parse()?;
+        let mut variant = match &run.profile {
+            Some(profile) => profile.parse()?,
+            None => Variant::default(),
+        };
+        for setting in &run.settings {
+            let (id, value) = chosen(setting)?;
+            variant = variant.with(id, value);
+        }
         let mut scenarios = Vec::new();
         for id in run.scenarios.values() {
             let found = self.catalogue.scenarios().iter().find(|scenario| scenario.id == *id);

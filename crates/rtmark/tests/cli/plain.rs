@@ -20,6 +20,8 @@ fn lists_show_what_there_is() {
     let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
     assert_eq!(json[0]["core"], "cortex-m0plus");
     assert_eq!(json[0]["timing"]["core"], "documented");
+    assert_eq!(json[0]["time_base"], "TIM3");
+    assert!(here(&["list", "socs", "-v"]).stdout.contains("128 KiB RAM; time base: TIM2; timing:"));
     assert_eq!(here(&["list", "nothing"]).code, 2);
 }
 

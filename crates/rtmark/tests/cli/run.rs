@@ -270,9 +270,13 @@ fn filters_that_select_nothing() {
     let soc = |name: &str| said(tree.folder.path(), &["run", "--soc", name]);
     soc("nope").refused(4, &["no soc is called `nope`"]);
     soc("nope*").refused(4, &["no soc fits `nope*`"]);
-    tree.run(&["--profile", "leen"])
-        .refused(4, &["no profile fits `leen`; did you mean `lean`?", "`default`, `lean`"]);
-    tree.run(&["--opt", "3"]).refused(4, &["default+opt=3", "`switches`"]);
+    tree.run(&["--profile", "produkt"])
+        .refused(4, &["no profile fits `produkt`; did you mean `product`?", "`documented`"]);
+    for (former, now) in [("default", "documented"), ("lean", "product"), ("safe", "checked")] {
+        let error = format!("no profile fits `{former}`; did you mean `{now}`?");
+        tree.run(&["--profile", former]).refused(4, &[&error]);
+    }
+    tree.run(&["--set", "tick_hz=3"]).refused(4, &["product+tick_hz=3", "`switches`"]);
     assert_eq!(tree.run(&["--scenario", "["]).code, 2);
 }
 
@@ -281,38 +285,39 @@ fn profiles_stand_side_by_side_and_are_kept_apart() {
     let tree = Tree::new();
     tree.image(&printing("a.one ok", true), PROBES);
     let choices = "[switches]\nasserts = [true, false]\nopt = ['2', '3']\n\
-                   [profiles.lean]\nasserts = false\n";
+                   lto = [false]\n[profiles.ours]\nopt = '3'\n";
     tree.manifest(choices);
     // The makefile builds another program where it is asked for one.
     let makefile = "all:\n\t@cp $(CURDIR)/a.elf $(RTMARK_OUT)/a.elf\n\
                     \t@echo '$(RTMARK_SET)' >> $(RTMARK_OUT)/../../../asked\n";
     std::fs::write(tree.path("firmware/k/Makefile"), makefile).expect("writable");
     let one = ["--scenario", "a.one", "--format", "json", "--profile"];
-    let said = tree.run(&[&one[..], &["default", "lean", "lean+opt=3"]].concat());
+    let said = tree.run(&[&one[..], &["product", "documented", "ours"]].concat());
     assert_eq!(said.code, 0, "{said:#?}");
     let json: serde_json::Value = serde_json::from_str(&said.stdout).expect("JSON");
     let answers = json["answers"].as_array().expect("answers");
     let profiles: Vec<_> = answers.iter().map(|answer| &answer["key"]["profile"]).collect();
-    assert_eq!(profiles, ["default", "lean", "lean+opt=3"]);
+    assert_eq!(profiles, ["product", "documented", "ours"]);
     let asked = std::fs::read_to_string(tree.path("build/asked")).expect("written");
     let mut asked: Vec<_> = asked.lines().collect();
     asked.sort_unstable();
-    assert_eq!(asked, ["", "ASSERTS=0", "ASSERTS=0 OPT=3"]);
+    assert_eq!(asked, ["", "ASSERTS=0", "OPT=3"]);
 
     // One firmware in two profiles: what is known of one is told of the other under its own name.
-    let again = tree.run(&[&one[..], &["lean", "--opt", "3", "--set", "asserts=on"]].concat());
-    assert!(again.stdout.contains("\"lean+asserts=on+opt=3\""), "{again:#?}");
-    let table = tree.run(&["--scenario", "a.one", "--profile", "default", "lean"]).stdout;
-    let heads = table.lines().filter(|line| line.contains("lean")).count();
+    let again = tree.run(&[&one[..], &["product", "--opt", "3", "--set", "asserts=on"]].concat());
+    assert!(again.stdout.contains("\"product+asserts=on+opt=3\""), "{again:#?}");
+    let table = tree.run(&["--scenario", "a.one", "--profile", "documented", "product"]).stdout;
+    let heads = table.lines().filter(|line| line.contains("product")).count();
     assert_eq!(table.matches("a.one").count(), 1, "one row, two columns: {table}");
     assert!(heads > 0, "{table}");
-    let csv = tree.run(&["--scenario", "a.one", "--profile", "default", "lean", "--format", "csv"]);
+    let csv =
+        tree.run(&["--scenario", "a.one", "--profile", "documented", "product", "--format", "csv"]);
     let column = csv.stdout.lines().skip(1).map(|line| line.split(',').nth(5).expect("a profile"));
-    assert_eq!(column.collect::<Vec<_>>(), ["default", "lean"], "{csv:#?}");
+    assert_eq!(column.collect::<Vec<_>>(), ["documented", "product"], "{csv:#?}");
 
     tree.run(&["--set", "asserts=perhaps"]).refused(2, &["asserts wants `on` or `off`"]);
     tree.run(&["--set", "speed=9"]).refused(2, &["`speed=9` names no setting"]);
-    tree.run(&["--set", "trace=on"]).refused(4, &["default+trace=on", "`switches`"]);
+    tree.run(&["--set", "trace=on"]).refused(4, &["product+trace=on", "`switches`"]);
 }
 
 #[test]

@@ -44,6 +44,14 @@ row = [
     { what = "with an answer", measured = "k.one.fact.answer" },
 ]
 
+[[score]]
+what = "once more"
+published = 1000
+unit = "cycles"
+measured = "k.one"
+band = [0.0001, BAND]
+why = "it is a guess"
+
 [[explanation]]
 title = "All in one."
 text = "{start} of {k.one} cycles are the function's; {slow.one} on the other soc."
@@ -54,9 +62,14 @@ const PROBES: &[Probe<'static>] = &[(5, 0, "a.one"), (1, START, "a.one"), (2, ST
 
 /// What a study says whose condition is this.
 fn studied(condition: &str, more: &[&str]) -> (Tree, Said) {
+    studied_within(condition, "0.9", more)
+}
+
+/// The same where a ratio may be so large.
+fn studied_within(condition: &str, band: &str, more: &[&str]) -> (Tree, Said) {
     let tree = Tree::of(&["a.one"]);
     tree.image(&printing("a.one ok answer=42", true), PROBES);
-    let text = STUDY.replace("CONDITION", condition);
+    let text = STUDY.replace("CONDITION", condition).replace("BAND", band);
     std::fs::write(tree.path("small.toml"), text).expect("writable");
     let options = ["study", "small.toml", "--catalogue", "catalogue"];
     let said = said(&tree.path(""), &[&options, more].concat());
@@ -106,12 +119,24 @@ fn words_that_do_not_hold_are_told_as_such() {
 }
 
 #[test]
+fn a_ratio_that_leaves_its_band_is_a_regression() {
+    let (_tree, said) = studied_within("1000", "0.001", &[]);
+    assert_eq!(said.code, 3, "{said:#?}");
+    assert!(said.stderr.contains("small: once more"), "{said:#?}");
+    assert!(said.stdout.contains("out of its band"), "{said:#?}");
+}
+
+#[test]
 fn what_is_no_study_is_refused() {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let folder = folder.path();
     said(folder, &["study", "prime-asinc"]).refused(4, &["did you mean `prime-async`?"]);
     said(folder, &["study", "none.toml"]).refused(2, &["none.toml"]);
-    std::fs::write(folder.join("bad.toml"), STUDY.replace("k.one * 2", "k.two")).expect("written");
+    std::fs::write(
+        folder.join("bad.toml"),
+        STUDY.replace("BAND", "1.0").replace("k.one * 2", "k.two"),
+    )
+    .expect("written");
     said(folder, &["study", "bad.toml"]).refused(2, &["nothing measures `k.two`"]);
     assert_eq!(said(folder, &["study"]).code, 2);
     let list = said(folder, &["study", "--list"]);

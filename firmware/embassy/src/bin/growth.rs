@@ -13,6 +13,7 @@ use embassy_sync::semaphore::{FairSemaphore, Semaphore};
 use embassy_sync::watch::Watch;
 use embassy_time::{Instant, Timer};
 use rtmark_board::{Counter, soc};
+use rtmark_embassy::EXCEPTION;
 use rtmark_probe::scenario::{self, POINT_SAMPLES};
 use rtmark_probe::{begin, begin_at_pend, end, end_at_return, scenarios};
 
@@ -86,12 +87,14 @@ fn crowd(spawner: Spawner, work: Work) {
 
 static TIMES: Counter = Counter::new();
 
+/// Milliseconds since the start.
 fn now() -> u64 {
-    Instant::now().as_ticks()
+    Instant::now().as_millis()
 }
 
-async fn until(tick: u64) {
-    Timer::at(Instant::from_ticks(tick)).await;
+/// Waits for so many milliseconds since the start.
+async fn until(time: u64) {
+    Timer::at(Instant::from_millis(time)).await;
 }
 
 // growth.yield.ready
@@ -102,19 +105,18 @@ async fn yielding() {
 }
 
 async fn yields() {
-    // So that all samples end after a yield; most of them in the loop, after the first round.
-    yield_now().await;
+    // In the first round nothing ends: each task begins the span anew.
     loop {
-        end!("growth.yield.ready");
-        if TIMES.increment() > 2 * (scenario::point() + POINT_SAMPLES) {
-            scenario::point_ok();
-        }
         begin!("growth.yield.ready");
         yield_now().await;
+        end!("growth.yield.ready");
+        if TIMES.increment() == scenario::point_yields() {
+            scenario::point_ok();
+        }
     }
 }
 
-// growth.tick.delayed
+// growth.tick.delayed, where there is a tick
 
 begin_at_pend!("growth.tick.delayed", 15);
 end_at_return!("growth.tick.delayed", 15);
@@ -130,17 +132,17 @@ async fn delayed(number: u32) {
 #[embassy_executor::task]
 async fn spin() {
     // All others have begun to wait when this is over.
-    Timer::after_ticks(1).await;
+    Timer::after_millis(1).await;
     scenario::expect("tasks delayed", TIMES.get(), scenario::point());
     let last = now() + u64::from(POINT_SAMPLES);
     while now() <= last {}
     scenario::point_ok();
 }
 
-// growth.tick.due: the first of the tasks that run ends the span. The others may take longer than
+// growth.tick.due: in the tick, or by the alarm. The first of the tasks that run ends the span. The others may take longer than
 // until the next tick, with which another one begins.
 
-begin_at_pend!("growth.tick.due", 15);
+begin_at_pend!("growth.tick.due", EXCEPTION);
 
 /// Tasks that are due and have not run yet.
 static LEFT: Counter = Counter::new();
@@ -164,7 +166,7 @@ async fn due() {
     }
 }
 
-// growth.delay.delayed: in each period, the others are due one tick earlier than the task that
+// growth.delay.delayed: in each period, the others are due a millisecond earlier than the task that
 // measures, and have been delayed again when that one delays itself.
 
 fn period() -> u64 {
@@ -217,7 +219,7 @@ async fn take() {
 
 /// The others run, and wait again.
 async fn let_others_run() {
-    Timer::after_ticks(2 + u64::from(scenario::point() / 8)).await;
+    Timer::after_millis(2 + u64::from(scenario::point() / 8)).await;
 }
 
 #[embassy_executor::task]

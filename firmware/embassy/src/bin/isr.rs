@@ -11,8 +11,8 @@ use embassy_sync::blocking_mutex::raw::CriticalSectionRawMutex;
 use embassy_sync::channel::Channel;
 use embassy_sync::semaphore::{GreedySemaphore, Semaphore};
 use embassy_sync::signal::Signal;
-use rtmark_board::Counter;
 use rtmark_board::device::{Interrupt, interrupt};
+use rtmark_board::{Counter, Item};
 use rtmark_probe::scenario::{self, SAMPLES};
 use rtmark_probe::{begin, begin_at_pend, end, end_at_entry, end_at_return, scenarios};
 
@@ -23,6 +23,7 @@ async fn main(spawner: Spawner) {
 
     scenarios! {
         "isr.entry" => start(spawner),
+        "isr.entry.task" => start(spawner),
         "isr.wake.thread" => start(spawner),
         "isr.wake.notify" => start(spawner),
         "isr.wake.semaphore" => {
@@ -47,6 +48,8 @@ fn start(spawner: Spawner) {
 
 begin_at_pend!("isr.entry", 16);
 end_at_entry!("isr.entry", "BENCH");
+begin_at_pend!("isr.entry.task", 16);
+end_at_entry!("isr.entry.task", "BENCH");
 
 begin_at_pend!("isr.wake.thread", 16);
 begin_at_pend!("isr.wake.notify", 16);
@@ -114,10 +117,8 @@ async fn taking() {
 
 // isr.wake.queue
 
-type Item = [u8; 10];
-
-const ITEM: Item = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10];
-static ITEMS: Channel<CriticalSectionRawMutex, Item, 4> = Channel::new();
+const ITEM: Item<10> = Item([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+static ITEMS: Channel<CriticalSectionRawMutex, Item<10>, 4> = Channel::new();
 
 begin_at_pend!("isr.wake.queue", 22);
 

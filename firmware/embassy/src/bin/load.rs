@@ -1,183 +1,22 @@
-//! The mixed load of `rtmark_board::load`, for `rtmark worst --load`.
-//!
-//! Urgent and fast are on an executor of their own, which an interrupt runs; the others share
-//! the one of thread mode.
+//! The mixed load, once.
 
 #![no_std]
 #![no_main]
 
-use cortex_m::peripheral::NVIC;
-use embassy_executor::{InterruptExecutor, Spawner};
-use embassy_sync::blocking_mutex::raw::CriticalSectionRawMutex;
-use embassy_sync::channel::Channel;
-use embassy_sync::mutex::Mutex;
-use embassy_sync::semaphore::{GreedySemaphore, Semaphore};
-use embassy_sync::signal::Signal;
-use embassy_time::{Duration, Ticker, Timer};
-use rtmark_board::device::{Interrupt, interrupt};
-use rtmark_board::load::{self, Item, LOAD, Record, Source};
-use rtmark_probe::{begin, end, scenarios};
+#[path = "../mixed.rs"]
+mod mixed;
+
+use embassy_executor::Spawner;
+use rtmark_probe::scenarios;
+
+const HYPERPERIODS: u32 = 1;
 
 #[embassy_executor::main]
 async fn main(spawner: Spawner) {
-    let mut core = rtmark_embassy::init();
-    load::start_ticks(&mut core.SYST);
-    rtmark_board::lower(Interrupt::BENCH, &mut core.NVIC);
-    rtmark_board::unmask(Interrupt::BENCH);
-
     scenarios! {
-        "load.mixed" => start(spawner),
+        "load.mixed" => mixed::start(spawner),
     }
 }
 
-fn start(spawner: Spawner) {
-    let high = EXECUTOR_HIGH.start(Interrupt::RUN_HIGH);
-    high.spawn(urgent().unwrap());
-    high.spawn(fast().unwrap());
-    spawner.spawn(judge().unwrap());
-    spawner.spawn(slow().unwrap());
-    spawner.spawn(server().unwrap());
-    spawner.spawn(every().unwrap());
-    spawner.spawn(once().unwrap());
-    spawner.spawn(middle().unwrap());
-    spawner.spawn(consumer().unwrap());
-}
-
-static EXECUTOR_HIGH: InterruptExecutor = InterruptExecutor::new();
-static ITEMS: Channel<CriticalSectionRawMutex, Item, { load::ITEMS }> = Channel::new();
-static WORK: GreedySemaphore<CriticalSectionRawMutex> = GreedySemaphore::new(0);
-static RECORD: Mutex<CriticalSectionRawMutex, Record> = Mutex::new(Record::new());
-static ALARM: Signal<CriticalSectionRawMutex, ()> = Signal::new();
-static ONCE: Signal<CriticalSectionRawMutex, ()> = Signal::new();
-
-#[interrupt]
-unsafe fn RUN_HIGH() {
-    // SAFETY: called from its interrupt only, which `start` enables.
-    unsafe { EXECUTOR_HIGH.on_interrupt() }
-}
-
-fn send(source: Source) {
-    LOAD.was_sent(source, ITEMS.try_send(LOAD.next(source)).is_ok());
-}
-
-/// The device.
-#[interrupt]
-fn BENCH() {
-    send(Source::Device);
-}
-
-/// The alarm.
-#[interrupt]
-fn INJECTED() {
-    send(Source::Alarm);
-    LOAD.given_by_alarm.increment();
-    WORK.release(1);
-    LOAD.wakes.increment();
-    ALARM.signal(());
-    LOAD.count_event();
-}
-
-#[embassy_executor::task]
-async fn urgent() {
-    begin!("load.mixed");
-    loop {
-        ALARM.wait().await;
-        LOAD.woken.increment();
-    }
-}
-
-#[embassy_executor::task]
-async fn fast() {
-    let mut ticker = Ticker::every(Duration::from_ticks(load::FAST.into()));
-    for _ in 0..load::FAST_JOBS {
-        ticker.next().await;
-        LOAD.count_event();
-        NVIC::pend(Interrupt::BENCH);
-        LOAD.fast.increment();
-    }
-}
-
-#[embassy_executor::task]
-async fn middle() {
-    let mut ticker = Ticker::every(Duration::from_ticks(load::MIDDLE.into()));
-    for _ in 0..load::MIDDLE_JOBS {
-        ticker.next().await;
-        {
-            let mut record = RECORD.lock().await;
-            record.first += 1;
-            LOAD.count_event();
-            record.second += 1;
-        }
-        send(Source::Middle);
-        LOAD.middle.increment();
-    }
-}
-
-#[embassy_executor::task]
-async fn slow() {
-    let mut ticker = Ticker::every(Duration::from_ticks(load::SLOW.into()));
-    for _ in 0..load::SLOW_JOBS {
-        ticker.next().await;
-        ONCE.signal(());
-        {
-            let mut record = RECORD.lock().await;
-            record.first += 1;
-            Timer::after_ticks(1).await;
-            record.second += 1;
-        }
-        LOAD.count_event();
-        LOAD.slow.increment();
-    }
-}
-
-#[embassy_executor::task]
-async fn every() {
-    let mut ticker = Ticker::every(Duration::from_ticks(load::TIMER.into()));
-    for _ in 0..load::TIMER_JOBS {
-        ticker.next().await;
-        LOAD.timers.increment();
-        WORK.release(1);
-    }
-}
-
-#[embassy_executor::task]
-async fn once() {
-    loop {
-        ONCE.wait().await;
-        Timer::after_ticks(1).await;
-        LOAD.timers.increment();
-        WORK.release(1);
-    }
-}
-
-#[embassy_executor::task]
-async fn consumer() {
-    loop {
-        LOAD.received(ITEMS.receive().await);
-    }
-}
-
-#[embassy_executor::task]
-async fn server() {
-    loop {
-        let Ok(permit) = WORK.acquire(1).await;
-        permit.disarm();
-        LOAD.taken.increment();
-    }
-}
-
-#[embassy_executor::task]
-async fn judge() {
-    Timer::after_ticks(load::END.into()).await;
-    for tick in 0.. {
-        // In one go: an alarm after the look would not be dealt with.
-        critical_section::with(|_| {
-            if LOAD.is_quiet() || tick == load::GRACE {
-                end!("load.mixed");
-                let record = RECORD.try_lock();
-                LOAD.judge(record.ok().as_deref());
-            }
-        });
-        Timer::after_ticks(1).await;
-    }
-}
+/// First thing in each job of fast.
+const fn fast_runs() {}

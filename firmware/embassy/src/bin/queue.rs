@@ -9,9 +9,9 @@ use embassy_executor::Spawner;
 use embassy_sync::blocking_mutex::raw::CriticalSectionRawMutex;
 use embassy_sync::channel::Channel;
 use embassy_sync::zerocopy_channel;
-use rtmark_board::Counter;
 #[cfg(cortex_m)]
 use rtmark_board::device::{Interrupt, interrupt};
+use rtmark_board::{Counter, Item, Odd};
 use rtmark_probe::scenario::{self, POLLS, SAMPLES};
 use rtmark_probe::{begin, end, scenarios};
 
@@ -41,33 +41,27 @@ async fn main(spawner: Spawner) {
         "queue.receive.64b" => spawner.spawn(sized_64().unwrap()),
         "queue.send.256b" => spawner.spawn(sized_256().unwrap()),
         "queue.receive.256b" => spawner.spawn(sized_256().unwrap()),
+        "queue.send.16b.unaligned" => spawner.spawn(unaligned().unwrap()),
         "queue.zerocopy.send.256b" => spawner.spawn(zerocopy().unwrap()),
         "queue.zerocopy.receive.256b" => spawner.spawn(zerocopy().unwrap()),
     }
 }
 
-type Item = [u8; 10];
-
-static QUEUE: Channel<CriticalSectionRawMutex, Item, 10> = Channel::new();
-
-/// An item that no other sample has.
-fn item(sample: u32) -> Item {
-    core::array::from_fn(|byte| (3 * sample + byte as u32) as u8)
-}
+static QUEUE: Channel<CriticalSectionRawMutex, Item<10>, 10> = Channel::new();
 
 // queue.send.immediate: nobody waits, and there is room.
 
 #[embassy_executor::task]
 async fn send() {
     for sample in 0..SAMPLES {
-        let sent = item(sample);
+        let sent = Item::of(sample);
 
         begin!("queue.send.immediate");
         let result = QUEUE.try_send(sent);
         end!("queue.send.immediate");
 
         scenario::expect("items refused", u32::from(result.is_err()), 0);
-        if QUEUE.try_receive() != Ok(item(sample)) {
+        if QUEUE.try_receive() != Ok(Item::of(sample)) {
             scenario::fail_with("another item was received than sent in sample", sample);
         }
     }
@@ -79,15 +73,13 @@ async fn send() {
 #[embassy_executor::task]
 async fn receive() {
     for sample in 0..SAMPLES {
-        scenario::expect("items refused", u32::from(QUEUE.try_send(item(sample)).is_err()), 0);
+        scenario::expect("items refused", u32::from(QUEUE.try_send(Item::of(sample)).is_err()), 0);
 
         begin!("queue.receive.immediate");
         let received = QUEUE.receive().await;
         end!("queue.receive.immediate");
 
-        if received != item(sample) {
-            scenario::fail_with("another item was received than sent in sample", sample);
-        }
+        expect_item(&received, sample);
     }
     scenario::expect("items left", QUEUE.len() as u32, 0);
     scenario::ok();
@@ -114,7 +106,7 @@ async fn poll() {
 /// Sends items until there is no room.
 fn fill() {
     for number in 0..10 {
-        scenario::expect("items refused", u32::from(QUEUE.try_send(item(number)).is_err()), 0);
+        scenario::expect("items refused", u32::from(QUEUE.try_send(Item::of(number)).is_err()), 0);
     }
 }
 
@@ -122,7 +114,7 @@ fn fill() {
 async fn full() {
     fill();
     for sample in 0..SAMPLES {
-        let sent = item(sample);
+        let sent = Item::of(sample);
 
         begin!("queue.send.poll_full");
         let result = QUEUE.try_send(sent);
@@ -158,8 +150,8 @@ fn send_wake(_: Spawner) {
     rtmark_embassy::no_executor_above();
 }
 
-fn expect_item(received: Item, sample: u32) {
-    if received != item(sample) {
+fn expect_item<const BYTES: usize>(received: &Item<BYTES>, sample: u32) {
+    if *received != Item::of(sample) {
         scenario::fail_with("another item was received than sent in sample", sample);
     }
 }
@@ -170,7 +162,7 @@ async fn receiving() {
     let mut received = QUEUE.receive().await;
     loop {
         end!("queue.send.wake+ctx");
-        expect_item(received, TIMES.increment());
+        expect_item(&received, TIMES.increment());
         begin!("queue.receive.blocking");
         received = QUEUE.receive().await;
     }
@@ -179,7 +171,7 @@ async fn receiving() {
 #[embassy_executor::task]
 async fn sending() {
     for sample in 1..=SAMPLES {
-        let sent = item(sample);
+        let sent = Item::of(sample);
 
         begin!("queue.send.wake+ctx");
         QUEUE.send(sent).await;
@@ -207,10 +199,10 @@ fn receive_wake(_: Spawner) {
 #[embassy_executor::task]
 async fn crowding() {
     fill();
-    QUEUE.send(item(10)).await;
+    QUEUE.send(Item::of(10)).await;
     loop {
         end!("queue.receive.wake+ctx");
-        let sent = item(10 + TIMES.increment());
+        let sent = Item::of(10 + TIMES.increment());
         begin!("queue.send.blocking");
         QUEUE.send(sent).await;
     }
@@ -224,14 +216,14 @@ async fn relieving() {
         end!("queue.send.blocking");
 
         scenario::expect("items sent", TIMES.get(), sample);
-        expect_item(received, sample - 1);
+        expect_item(&received, sample - 1);
     }
     scenario::ok();
 }
 
 // queue.handover: two tasks of one executor, and a queue for each way.
 
-static ANSWERS: Channel<CriticalSectionRawMutex, Item, 1> = Channel::new();
+static ANSWERS: Channel<CriticalSectionRawMutex, Item<10>, 1> = Channel::new();
 
 #[embassy_executor::task]
 async fn answering() {
@@ -246,14 +238,14 @@ async fn answering() {
 #[embassy_executor::task]
 async fn asking() {
     for sample in 1..=SAMPLES {
-        let sent = item(sample);
+        let sent = Item::of(sample);
 
         begin!("queue.handover");
         QUEUE.send(sent).await;
         let received = ANSWERS.receive().await;
 
         scenario::expect("items received", TIMES.get(), sample);
-        expect_item(received, sample);
+        expect_item(&received, sample);
     }
     scenario::ok();
 }
@@ -264,10 +256,9 @@ macro_rules! sized {
     ($task:ident, $size:literal, $send:literal, $receive:literal) => {
         #[embassy_executor::task]
         async fn $task() {
-            static QUEUE: Channel<CriticalSectionRawMutex, [u8; $size], 4> = Channel::new();
+            static QUEUE: Channel<CriticalSectionRawMutex, Item<$size>, 4> = Channel::new();
             for sample in 0..SAMPLES {
-                let item: [u8; $size] =
-                    core::array::from_fn(|byte| (3 * sample + byte as u32) as u8);
+                let item = Item::of(sample);
 
                 begin!($send);
                 let result = QUEUE.try_send(item);
@@ -278,9 +269,7 @@ macro_rules! sized {
                 end!($receive);
 
                 scenario::expect("items refused", u32::from(result.is_err()), 0);
-                if received != item {
-                    scenario::fail_with("another item was received than sent in sample", sample);
-                }
+                expect_item(&received, sample);
             }
             scenario::ok();
         }
@@ -292,25 +281,43 @@ sized!(sized_16, 16, "queue.send.16b", "queue.receive.16b");
 sized!(sized_64, 64, "queue.send.64b", "queue.receive.64b");
 sized!(sized_256, 256, "queue.send.256b", "queue.receive.256b");
 
+// queue.send.16b.unaligned
+
+#[embassy_executor::task]
+async fn unaligned() {
+    static QUEUE: Channel<CriticalSectionRawMutex, [u8; 16], 4> = Channel::new();
+    for sample in 0..SAMPLES {
+        let item = Odd::of(sample);
+
+        begin!("queue.send.16b.unaligned");
+        let result = QUEUE.try_send(item.bytes);
+        end!("queue.send.16b.unaligned");
+
+        scenario::expect("items refused", u32::from(result.is_err()), 0);
+        expect_item(&Item(QUEUE.receive().await), sample);
+    }
+    scenario::ok();
+}
+
 // queue.zerocopy.*: the item is written and read where it lies.
 
 #[embassy_executor::task]
 async fn zerocopy() {
-    let mut places = [[0_u8; 256]; 4];
-    let mut channel: zerocopy_channel::Channel<'_, CriticalSectionRawMutex, [u8; 256]> =
+    let mut places = [const { Item([0_u8; 256]) }; 4];
+    let mut channel: zerocopy_channel::Channel<'_, CriticalSectionRawMutex, Item<256>> =
         zerocopy_channel::Channel::new(&mut places);
     let (mut sender, mut receiver) = channel.split();
     for sample in 0..SAMPLES {
         begin!("queue.zerocopy.send.256b");
         let place = sender.send().await;
-        place[0] = sample as u8;
-        place[255] = sample as u8;
+        place.0[0] = sample as u8;
+        place.0[255] = sample as u8;
         sender.send_done();
         end!("queue.zerocopy.send.256b");
 
         begin!("queue.zerocopy.receive.256b");
         let place = receiver.receive().await;
-        let sum = u32::from(place[0]) + u32::from(place[255]);
+        let sum = u32::from(place.0[0]) + u32::from(place.0[255]);
         receiver.receive_done();
         end!("queue.zerocopy.receive.256b");
 

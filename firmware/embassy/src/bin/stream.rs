@@ -8,9 +8,9 @@ use embassy_executor::InterruptExecutor;
 use embassy_executor::Spawner;
 use embassy_sync::blocking_mutex::raw::CriticalSectionRawMutex;
 use embassy_sync::pipe::Pipe;
-use rtmark_board::Counter;
 #[cfg(cortex_m)]
 use rtmark_board::device::{Interrupt, interrupt};
+use rtmark_board::{Counter, Item};
 use rtmark_probe::scenario::{self, SAMPLES};
 use rtmark_probe::{begin, end, scenarios};
 
@@ -33,13 +33,8 @@ const BYTES: usize = 16;
 static PIPE: Pipe<CriticalSectionRawMutex, 96> = Pipe::new();
 static TIMES: Counter = Counter::new();
 
-/// Bytes that no other sample has.
-fn bytes(sample: u32) -> [u8; BYTES] {
-    core::array::from_fn(|byte| (3 * sample + byte as u32) as u8)
-}
-
 fn expect_bytes(received: &[u8], sample: u32) {
-    if received != bytes(sample) {
+    if received != Item::<BYTES>::of(sample).0 {
         scenario::fail_with("other bytes were received than sent in sample", sample);
     }
 }
@@ -48,20 +43,20 @@ fn expect_bytes(received: &[u8], sample: u32) {
 
 #[embassy_executor::task]
 async fn immediate() {
-    let mut received = [0; BYTES];
+    let mut received = Item([0; BYTES]);
     for sample in 0..SAMPLES {
-        let sent = bytes(sample);
+        let sent = Item::<BYTES>::of(sample);
 
         begin!("stream.send.immediate");
-        let count = PIPE.try_write(&sent);
+        let count = PIPE.try_write(&sent.0);
         end!("stream.send.immediate");
 
         begin!("stream.receive.immediate");
-        let length = PIPE.read(&mut received).await;
+        let length = PIPE.read(&mut received.0).await;
         end!("stream.receive.immediate");
 
         scenario::expect("bytes sent", count.unwrap_or(0) as u32, BYTES as u32);
-        expect_bytes(&received[..length], sample);
+        expect_bytes(&received.0[..length], sample);
     }
     scenario::ok();
 }
@@ -91,24 +86,24 @@ fn wake(_: Spawner) {
 
 #[embassy_executor::task]
 async fn receiving() {
-    let mut received = [0; BYTES];
+    let mut received = Item([0; BYTES]);
     // The first time, nobody has sent anything yet.
-    let mut length = PIPE.read(&mut received).await;
+    let mut length = PIPE.read(&mut received.0).await;
     loop {
         end!("stream.send.wake+ctx");
-        expect_bytes(&received[..length], TIMES.increment());
+        expect_bytes(&received.0[..length], TIMES.increment());
         begin!("stream.receive.blocking");
-        length = PIPE.read(&mut received).await;
+        length = PIPE.read(&mut received.0).await;
     }
 }
 
 #[embassy_executor::task]
 async fn sending() {
     for sample in 1..=SAMPLES {
-        let sent = bytes(sample);
+        let sent = Item::<BYTES>::of(sample);
 
         begin!("stream.send.wake+ctx");
-        let written = PIPE.try_write(&sent);
+        let written = PIPE.try_write(&sent.0);
         end!("stream.receive.blocking");
 
         scenario::expect("bytes sent", written.unwrap_or(0) as u32, BYTES as u32);

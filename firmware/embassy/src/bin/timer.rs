@@ -9,8 +9,10 @@ use embassy_executor::Spawner;
 use embassy_sync::blocking_mutex::raw::CriticalSectionRawMutex;
 use embassy_sync::channel::Channel;
 use embassy_time::{Duration, Instant, Ticker, Timer};
+use rtmark_board::Item;
 #[cfg(cortex_m)]
 use rtmark_board::device::{Interrupt, interrupt};
+use rtmark_embassy::{EXCEPTION, expect_on_time};
 use rtmark_probe::scenario::{self, SAMPLES};
 use rtmark_probe::{begin, begin_at_pend, end, end_at_return, end_at_sleep, scenarios};
 
@@ -28,6 +30,8 @@ async fn main(spawner: Spawner) {
         "timer.idle" => spawner.spawn(idle().unwrap()),
     }
 }
+
+const MILLISECOND: Duration = Duration::from_millis(1);
 
 // timer.delay.1000ms
 
@@ -47,7 +51,7 @@ async fn delay() {
     scenario::ok();
 }
 
-// timer.tick: the tick finds nothing to do, and returns to the task that spins.
+// timer.tick, where there is one: the tick finds nothing to do, and returns to the task that spins.
 
 begin_at_pend!("timer.tick", 15);
 end_at_return!("timer.tick", 15);
@@ -60,14 +64,16 @@ async fn spin() {
 
 // timer.wake
 
-begin_at_pend!("timer.wake", 15);
+begin_at_pend!("timer.wake", EXCEPTION);
 
 #[embassy_executor::task]
 async fn wake() {
-    for sample in 0..=SAMPLES {
-        Timer::after_ticks(1).await;
+    let mut next = Instant::now();
+    for _ in 0..=SAMPLES {
+        next += MILLISECOND;
+        Timer::at(next).await;
         end!("timer.wake");
-        scenario::expect("ticks", Instant::now().as_ticks() as u32, sample + 1);
+        expect_on_time(next);
     }
     scenario::ok();
 }
@@ -76,12 +82,14 @@ async fn wake() {
 
 #[embassy_executor::task]
 async fn period() {
-    let mut ticker = Ticker::every(Duration::from_millis(10));
-    for sample in 1..=SAMPLES {
+    let mut next = Instant::now();
+    let mut ticker = Ticker::every(10 * MILLISECOND);
+    for _ in 0..SAMPLES {
         ticker.next().await;
         end!("timer.period.10ms");
         begin!("timer.period.10ms");
-        scenario::expect("ticks", Instant::now().as_ticks() as u32, 10 * sample);
+        next += 10 * MILLISECOND;
+        expect_on_time(next);
     }
     scenario::ok();
 }
@@ -90,7 +98,7 @@ async fn period() {
 
 #[embassy_executor::task]
 async fn now() {
-    Timer::after_ticks(1).await;
+    Timer::after(MILLISECOND).await;
     for _ in 0..SAMPLES {
         begin!("timer.now");
         let now = core::hint::black_box(Instant::now());
@@ -103,13 +111,13 @@ async fn now() {
 
 // timer.jitter: on an executor above the load's.
 
-const JITTER_TICKS: u32 = 1000;
+const JITTER_PERIODS: u32 = 1000;
 
 #[cfg(cortex_m)]
 static EXECUTOR_HIGH: InterruptExecutor = InterruptExecutor::new();
-static ITEMS: Channel<CriticalSectionRawMutex, [u8; 10], 4> = Channel::new();
+static ITEMS: Channel<CriticalSectionRawMutex, Item<10>, 4> = Channel::new();
 
-begin_at_pend!("timer.jitter", 15);
+begin_at_pend!("timer.jitter", EXCEPTION);
 
 #[cfg(cortex_m)]
 #[interrupt]
@@ -131,18 +139,20 @@ fn above_load(_: Spawner) {
 
 #[embassy_executor::task]
 async fn jitter() {
-    let mut ticker = Ticker::every(Duration::from_ticks(1));
-    for sample in 1..=JITTER_TICKS {
+    let mut next = Instant::now();
+    let mut ticker = Ticker::every(MILLISECOND);
+    for _ in 0..JITTER_PERIODS {
         ticker.next().await;
         end!("timer.jitter");
-        scenario::expect("ticks", Instant::now().as_ticks() as u32, sample);
+        next += MILLISECOND;
+        expect_on_time(next);
     }
     scenario::ok();
 }
 
 #[embassy_executor::task]
 async fn load() {
-    const ITEM: [u8; 10] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10];
+    const ITEM: Item<10> = Item([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
     loop {
         let _ = ITEMS.try_send(ITEM);
         let received = ITEMS.try_receive();
@@ -150,7 +160,7 @@ async fn load() {
     }
 }
 
-// timer.idle
+// timer.idle, where there is a tick
 
 begin_at_pend!("timer.idle", 15);
 end_at_sleep!("timer.idle");

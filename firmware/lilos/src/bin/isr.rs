@@ -1,8 +1,9 @@
 //! From a pending interrupt to its handler, and to the task that the handler wakes.
 //!
-//! isr.entry and isr.wake.notify are the same program as isr.wake.thread; they differ in the
-//! span. The executor masks interrupts while it polls tasks: the one that comes here while a task runs has to wait until
-//! that task awaits, which it does at once.
+//! isr.entry.task and isr.wake.notify are the same program as isr.wake.thread; they differ in the
+//! span. The executor masks interrupts while it polls tasks: the one that comes here while a task
+//! runs has to wait until that task awaits, which it does at once, and until the round is over. In
+//! isr.entry it comes when nothing is left to do.
 
 #![no_std]
 #![no_main]
@@ -18,7 +19,7 @@ use cortex_m_rt::entry;
 use lilos::exec::{Notify, yield_cpu};
 use lilos::spsc::{Pusher, Queue};
 use rtmark_board::device::interrupt;
-use rtmark_board::{Counter, Interrupt};
+use rtmark_board::{Counter, Interrupt, Item};
 use rtmark_lilos::run;
 use rtmark_probe::scenario::{self, SAMPLES};
 use rtmark_probe::{begin, begin_at_pend, end, end_at_entry, end_at_return, scenarios};
@@ -29,7 +30,12 @@ fn main() -> ! {
     rtmark_board::lower(Interrupt::BELOW, &mut core.NVIC);
 
     scenarios! {
-        "isr.entry" => run!(handling(), busy(Interrupt::BENCH, &HANDLED)),
+        "isr.entry" => lilos::exec::run_tasks_with_idle(
+            &mut [core::pin::pin!(waiting())],
+            lilos::exec::ALL_TASKS,
+            fall_asleep,
+        ),
+        "isr.entry.task" => run!(handling(), busy(Interrupt::BENCH, &HANDLED)),
         "isr.wake.thread" => run!(handling(), busy(Interrupt::BENCH, &HANDLED)),
         "isr.wake.notify" => run!(handling(), busy(Interrupt::BENCH, &HANDLED)),
         "isr.wake.queue" => run!(receiving(), busy(Interrupt::BENCH_QUEUE, &HANDLED)),
@@ -42,6 +48,25 @@ fn main() -> ! {
 
 begin_at_pend!("isr.entry", 16);
 end_at_entry!("isr.entry", "BENCH");
+
+/// What the executor does when nothing is left to do: in its stead, and as it does, but for the
+/// interrupt.
+fn fall_asleep() {
+    NVIC::pend(Interrupt::BENCH);
+    cortex_m::asm::wfi();
+    cortex_m::asm::isb();
+}
+
+async fn waiting() -> Infallible {
+    rtmark_board::unmask(Interrupt::BENCH);
+    for _ in 0..SAMPLES {
+        WORK.until_next().await;
+    }
+    scenario::ok();
+}
+
+begin_at_pend!("isr.entry.task", 16);
+end_at_entry!("isr.entry.task", "BENCH");
 
 begin_at_pend!("isr.wake.thread", 16);
 begin_at_pend!("isr.wake.notify", 16);
@@ -78,10 +103,8 @@ async fn busy(interrupt: Interrupt, handled: &Counter) -> Infallible {
 
 // isr.wake.queue: the handler has the sending end to itself.
 
-type Item = [u8; 10];
-
-const ITEM: Item = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10];
-static ITEMS: Mutex<RefCell<Option<Pusher<'static, Item>>>> = Mutex::new(RefCell::new(None));
+const ITEM: Item<10> = Item([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+static ITEMS: Mutex<RefCell<Option<Pusher<'static, Item<10>>>>> = Mutex::new(RefCell::new(None));
 
 begin_at_pend!("isr.wake.queue", 22);
 
@@ -95,9 +118,10 @@ fn BENCH_QUEUE() {
 }
 
 async fn receiving() -> Infallible {
-    let storage = singleton!(STORAGE: [MaybeUninit<Item>; 5] = [MaybeUninit::uninit(); 5]);
-    let queue =
-        storage.and_then(|storage| singleton!(ITEMS: Queue<'static, Item> = Queue::new(storage)));
+    let storage =
+        singleton!(STORAGE: [MaybeUninit<Item<10>>; 5] = [const { MaybeUninit::uninit() }; 5]);
+    let queue = storage
+        .and_then(|storage| singleton!(ITEMS: Queue<'static, Item<10>> = Queue::new(storage)));
     let Some(queue) = queue else {
         scenario::fail("this task was started twice");
     };

@@ -9,21 +9,19 @@ use core::mem::MaybeUninit;
 use cortex_m_rt::entry;
 use lilos::exec::yield_cpu;
 use lilos::spsc::{Popper, Pusher, Queue};
-use rtmark_board::Counter;
+use rtmark_board::{Counter, Item, Odd};
 use rtmark_lilos::run;
 use rtmark_probe::scenario::{self, POLLS, SAMPLES};
 use rtmark_probe::{begin, end, scenarios};
-
-type Item = [u8; 10];
 
 #[entry]
 fn main() -> ! {
     rtmark_lilos::init();
     // One place always stays empty.
-    let mut storage: [MaybeUninit<Item>; 11] = [MaybeUninit::uninit(); 11];
+    let mut storage: [MaybeUninit<Item<10>>; 11] = [const { MaybeUninit::uninit() }; 11];
     let mut queue = Queue::new(&mut storage);
     let (pusher, popper) = queue.split();
-    let mut answer_storage: [MaybeUninit<Item>; 2] = [MaybeUninit::uninit(); 2];
+    let mut answer_storage: [MaybeUninit<Item<10>>; 2] = [const { MaybeUninit::uninit() }; 2];
     let mut answer_queue = Queue::new(&mut answer_storage);
     let (answer, answers) = answer_queue.split();
 
@@ -43,26 +41,22 @@ fn main() -> ! {
         "queue.receive.64b" => run!(sized_64()),
         "queue.send.256b" => run!(sized_256()),
         "queue.receive.256b" => run!(sized_256()),
+        "queue.send.16b.unaligned" => run!(unaligned()),
     }
-}
-
-/// An item that no other sample has.
-fn item(sample: u32) -> Item {
-    core::array::from_fn(|byte| (3 * sample + byte as u32) as u8)
 }
 
 // queue.send.immediate: nobody waits, and there is room.
 
-async fn send(mut pusher: Pusher<'_, Item>, mut popper: Popper<'_, Item>) -> Infallible {
+async fn send(mut pusher: Pusher<'_, Item<10>>, mut popper: Popper<'_, Item<10>>) -> Infallible {
     for sample in 0..SAMPLES {
-        let sent = item(sample);
+        let sent = Item::of(sample);
 
         begin!("queue.send.immediate");
         let result = pusher.try_push(sent);
         end!("queue.send.immediate");
 
         scenario::expect("items refused", u32::from(result.is_err()), 0);
-        if popper.try_pop() != Some(item(sample)) {
+        if popper.try_pop() != Some(Item::of(sample)) {
             scenario::fail_with("another item was received than sent in sample", sample);
         }
     }
@@ -71,18 +65,16 @@ async fn send(mut pusher: Pusher<'_, Item>, mut popper: Popper<'_, Item>) -> Inf
 
 // queue.receive.immediate: an item is there.
 
-async fn receive(mut pusher: Pusher<'_, Item>, mut popper: Popper<'_, Item>) -> Infallible {
+async fn receive(mut pusher: Pusher<'_, Item<10>>, mut popper: Popper<'_, Item<10>>) -> Infallible {
     for sample in 0..SAMPLES {
-        let sent = pusher.try_push(item(sample));
+        let sent = pusher.try_push(Item::of(sample));
         scenario::expect("items refused", u32::from(sent.is_err()), 0);
 
         begin!("queue.receive.immediate");
         let received = popper.pop().await;
         end!("queue.receive.immediate");
 
-        if received != item(sample) {
-            scenario::fail_with("another item was received than sent in sample", sample);
-        }
+        expect_item(&received, sample);
     }
     scenario::expect("items left", u32::from(popper.can_pop()), 0);
     scenario::ok();
@@ -90,7 +82,7 @@ async fn receive(mut pusher: Pusher<'_, Item>, mut popper: Popper<'_, Item>) -> 
 
 // queue.receive.poll_empty: nobody ever sends.
 
-async fn poll(mut popper: Popper<'_, Item>) -> Infallible {
+async fn poll(mut popper: Popper<'_, Item<10>>) -> Infallible {
     let mut received = 0;
     for _ in 0..POLLS {
         begin!("queue.receive.poll_empty");
@@ -106,16 +98,16 @@ async fn poll(mut popper: Popper<'_, Item>) -> Infallible {
 // queue.send.poll_full
 
 /// Sends items until there is no room.
-fn fill(pusher: &mut Pusher<'_, Item>) {
+fn fill(pusher: &mut Pusher<'_, Item<10>>) {
     for number in 0..10 {
-        scenario::expect("items refused", u32::from(pusher.try_push(item(number)).is_err()), 0);
+        scenario::expect("items refused", u32::from(pusher.try_push(Item::of(number)).is_err()), 0);
     }
 }
 
-async fn full(mut pusher: Pusher<'_, Item>) -> Infallible {
+async fn full(mut pusher: Pusher<'_, Item<10>>) -> Infallible {
     fill(&mut pusher);
     for sample in 0..SAMPLES {
-        let sent = item(sample);
+        let sent = Item::of(sample);
 
         begin!("queue.send.poll_full");
         let result = pusher.try_push(sent);
@@ -130,13 +122,16 @@ async fn full(mut pusher: Pusher<'_, Item>) -> Infallible {
 
 static TIMES: Counter = Counter::new();
 
-fn expect_item(received: Item, sample: u32) {
-    if received != item(sample) {
+fn expect_item<const BYTES: usize>(received: &Item<BYTES>, sample: u32) {
+    if *received != Item::of(sample) {
         scenario::fail_with("another item was received than sent in sample", sample);
     }
 }
 
-async fn answering(mut popper: Popper<'_, Item>, mut answer: Pusher<'_, Item>) -> Infallible {
+async fn answering(
+    mut popper: Popper<'_, Item<10>>,
+    mut answer: Pusher<'_, Item<10>>,
+) -> Infallible {
     // The first time, nobody has sent anything yet.
     let mut received = popper.pop().await;
     loop {
@@ -148,9 +143,9 @@ async fn answering(mut popper: Popper<'_, Item>, mut answer: Pusher<'_, Item>) -
     }
 }
 
-async fn asking(mut pusher: Pusher<'_, Item>, mut answers: Popper<'_, Item>) -> Infallible {
+async fn asking(mut pusher: Pusher<'_, Item<10>>, mut answers: Popper<'_, Item<10>>) -> Infallible {
     for sample in 1..=SAMPLES {
-        let sent = item(sample);
+        let sent = Item::of(sample);
 
         begin!("queue.handover");
         pusher.reserve().await.push(sent);
@@ -158,27 +153,27 @@ async fn asking(mut pusher: Pusher<'_, Item>, mut answers: Popper<'_, Item>) -> 
         end!("queue.receive.blocking");
 
         scenario::expect("items received", TIMES.get(), sample);
-        expect_item(received, sample);
+        expect_item(&received, sample);
     }
     scenario::ok();
 }
 
 // queue.send.blocking: a task keeps the queue full, and waits for room.
 
-async fn crowding(mut pusher: Pusher<'_, Item>) -> Infallible {
+async fn crowding(mut pusher: Pusher<'_, Item<10>>) -> Infallible {
     fill(&mut pusher);
     loop {
-        let sent = item(10 + TIMES.get());
+        let sent = Item::of(10 + TIMES.get());
         begin!("queue.send.blocking");
         pusher.reserve().await.push(sent);
         TIMES.increment();
     }
 }
 
-async fn relieving(mut popper: Popper<'_, Item>) -> Infallible {
+async fn relieving(mut popper: Popper<'_, Item<10>>) -> Infallible {
     for sample in 1..=SAMPLES {
         end!("queue.send.blocking");
-        expect_item(popper.pop().await, sample - 1);
+        expect_item(&popper.pop().await, sample - 1);
         // The other task comes first in the next round.
         yield_cpu().await;
         scenario::expect("items sent", TIMES.get(), sample);
@@ -191,12 +186,11 @@ async fn relieving(mut popper: Popper<'_, Item>) -> Infallible {
 macro_rules! sized {
     ($task:ident, $size:literal, $send:literal, $receive:literal) => {
         async fn $task() -> Infallible {
-            let mut storage: [MaybeUninit<[u8; $size]>; 5] = [MaybeUninit::uninit(); 5];
+            let mut storage: [MaybeUninit<Item<$size>>; 5] = [const { MaybeUninit::uninit() }; 5];
             let mut queue = Queue::new(&mut storage);
             let (mut pusher, mut popper) = queue.split();
             for sample in 0..SAMPLES {
-                let item: [u8; $size] =
-                    core::array::from_fn(|byte| (3 * sample + byte as u32) as u8);
+                let item = Item::of(sample);
 
                 begin!($send);
                 let result = pusher.try_push(item);
@@ -207,9 +201,7 @@ macro_rules! sized {
                 end!($receive);
 
                 scenario::expect("items refused", u32::from(result.is_err()), 0);
-                if received != item {
-                    scenario::fail_with("another item was received than sent in sample", sample);
-                }
+                expect_item(&received, sample);
             }
             scenario::ok();
         }
@@ -220,3 +212,22 @@ sized!(sized_4, 4, "queue.send.4b", "queue.receive.4b");
 sized!(sized_16, 16, "queue.send.16b", "queue.receive.16b");
 sized!(sized_64, 64, "queue.send.64b", "queue.receive.64b");
 sized!(sized_256, 256, "queue.send.256b", "queue.receive.256b");
+
+// queue.send.16b.unaligned
+
+async fn unaligned() -> Infallible {
+    let mut storage: [MaybeUninit<[u8; 16]>; 5] = [MaybeUninit::uninit(); 5];
+    let mut queue = Queue::new(&mut storage);
+    let (mut pusher, mut popper) = queue.split();
+    for sample in 0..SAMPLES {
+        let item = Odd::of(sample);
+
+        begin!("queue.send.16b.unaligned");
+        let result = pusher.try_push(item.bytes);
+        end!("queue.send.16b.unaligned");
+
+        scenario::expect("items refused", u32::from(result.is_err()), 0);
+        expect_item(&Item(popper.pop().await), sample);
+    }
+    scenario::ok();
+}

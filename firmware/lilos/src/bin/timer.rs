@@ -10,6 +10,7 @@ use cortex_m_rt::entry;
 use lilos::exec::yield_cpu;
 use lilos::spsc::Queue;
 use lilos::time::{Millis, PeriodicGate, TickTime, sleep_for};
+use rtmark_board::Item;
 use rtmark_lilos::run;
 use rtmark_probe::scenario::{self, SAMPLES};
 use rtmark_probe::{begin, begin_at_pend, end, end_at_return, end_at_sleep, scenarios};
@@ -118,8 +119,8 @@ async fn jitter() -> Infallible {
 }
 
 async fn load() -> Infallible {
-    const ITEM: [u8; 10] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10];
-    let mut storage: [MaybeUninit<[u8; 10]>; 5] = [MaybeUninit::uninit(); 5];
+    const ITEM: Item<10> = Item([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+    let mut storage: [MaybeUninit<Item<10>>; 5] = [const { MaybeUninit::uninit() }; 5];
     let mut queue = Queue::new(&mut storage);
     let (mut pusher, mut popper) = queue.split();
     loop {

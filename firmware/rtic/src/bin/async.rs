@@ -7,11 +7,11 @@
 mod app {
     use embassy_futures::join::join;
     use embassy_futures::select::{Either, select};
-    use rtic_monotonics::systick::prelude::*;
     use rtic_sync::signal::Signal;
     use rtmark_probe::scenario::{self, SAMPLES};
     use rtmark_probe::{begin, end, scenarios};
-    use rtmark_rtic::Mono;
+    use rtmark_rtic::prelude::*;
+    use rtmark_rtic::{Mono, millis};
 
     #[shared]
     struct Shared {}
@@ -78,7 +78,7 @@ mod app {
             give.write(sample);
 
             begin!("async.timeout");
-            let found = Mono::timeout_after(1.secs(), one.wait()).await;
+            let found = Mono::timeout_after(millis(1000), one.wait()).await;
             end!("async.timeout");
 
             scenario::expect("signal", found.unwrap_or(u32::MAX), sample);

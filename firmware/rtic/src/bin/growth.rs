@@ -13,7 +13,6 @@ mod app {
     use core::task::Poll;
 
     use embassy_futures::yield_now;
-    use rtic_monotonics::systick::prelude::*;
     use rtic_sync::arbiter::Arbiter;
     use rtic_sync::channel::{Receiver, Sender};
     use rtic_sync::make_channel;
@@ -21,7 +20,8 @@ mod app {
     use rtmark_board::{Counter, soc};
     use rtmark_probe::scenario::{self, POINT_SAMPLES};
     use rtmark_probe::{begin, begin_at_pend, end, end_at_return, scenarios};
-    use rtmark_rtic::{Group, Mono};
+    use rtmark_rtic::prelude::*;
+    use rtmark_rtic::{EXCEPTION, Group, Mono, expect_on_time, millis};
 
     const LENGTH: usize = 64;
 
@@ -56,7 +56,7 @@ mod app {
 
     static TIMES: Counter = Counter::new();
 
-    // growth.tick.delayed
+    // growth.tick.delayed, where there is a tick
 
     begin_at_pend!("growth.tick.delayed", 15);
     end_at_return!("growth.tick.delayed", 15);
@@ -66,48 +66,52 @@ mod app {
     async fn spin() {
         let now = Mono::now();
         let mut delays =
-            pin!(Group::new(|number| Mono::delay_until(now + (LONG_DELAY + number).millis())));
+            pin!(Group::new(|number| Mono::delay_until(now + millis(LONG_DELAY + number))));
         delays.as_mut().start().await;
         // No look at the clock: that masks the tick for a moment.
         cortex_m::asm::delay(soc::CLOCK_HZ / 1000 * (1 + POINT_SAMPLES));
         scenario::point_ok();
     }
 
-    // growth.tick.due
+    // growth.tick.due: in the tick, or by the alarm
 
-    begin_at_pend!("growth.tick.due", 15);
+    begin_at_pend!("growth.tick.due", EXCEPTION);
 
     async fn due() {
         let mut next = Mono::now();
         for _ in 0..=POINT_SAMPLES {
-            next += 2.millis();
+            next += millis(2);
             let mut delays = pin!(Group::new(|_| Mono::delay_until(next)));
             delays.as_mut().start().await;
+            // Only the delays' end has it polled again; to begin with, nothing was due.
+            let mut due = false;
             poll_fn(|cx| {
-                end!("growth.tick.due");
+                if core::mem::replace(&mut due, true) {
+                    end!("growth.tick.due");
+                }
                 if delays.as_mut().poll(cx) == 0 { Poll::Ready(()) } else { Poll::Pending }
             })
             .await;
-            scenario::expect("ticks", Mono::now().as_ticks(), next.as_ticks());
+            expect_on_time(next);
         }
         scenario::point_ok();
     }
 
-    // growth.delay.delayed: the others are due one tick earlier.
+    // growth.delay.delayed: the others are due a millisecond earlier.
 
     #[task(priority = 2)]
     async fn high(_: high::Context) {
         let mut next = Mono::now();
         for _ in 0..POINT_SAMPLES {
-            next += 2.millis();
+            next += millis(2);
             let mut delays = pin!(Group::new(|_| Mono::delay_until(next)));
             delays.as_mut().start().await;
-            next += 1.millis();
+            next += millis(1);
 
             begin!("growth.delay.delayed");
             Mono::delay_until(next).await;
 
-            scenario::expect("ticks", Mono::now().as_ticks(), next.as_ticks());
+            expect_on_time(next);
             delays.as_mut().finish().await;
         }
         scenario::point_ok();

@@ -10,7 +10,7 @@ mod app {
     use rtic_sync::channel::{Receiver, Sender};
     use rtic_sync::make_channel;
     use rtic_sync::signal::Signal;
-    use rtmark_board::{Counter, Interrupt};
+    use rtmark_board::{Counter, Interrupt, Item};
     use rtmark_probe::scenario::{self, SAMPLES};
     use rtmark_probe::{begin, begin_at_pend, end, end_at_entry, end_at_return, scenarios};
 
@@ -19,20 +19,22 @@ mod app {
 
     #[local]
     struct Local {
-        sender: Sender<'static, Item, 4>,
-        receiver: Receiver<'static, Item, 4>,
+        sender: Sender<'static, Item<10>, 4>,
+        receiver: Receiver<'static, Item<10>, 4>,
     }
 
     #[init]
     fn init(cx: init::Context) -> (Shared, Local) {
         rtmark_rtic::start(cx.core.SYST);
-        let (sender, receiver) = make_channel!(Item, 4);
+        let (sender, receiver) = make_channel!(Item<10>, 4);
         let _ = low::spawn();
         (Shared {}, Local { sender, receiver })
     }
 
     begin_at_pend!("isr.entry", 16);
     end_at_entry!("isr.entry", "BENCH");
+    begin_at_pend!("isr.entry.task", 16);
+    end_at_entry!("isr.entry.task", "BENCH");
 
     begin_at_pend!("isr.wake.thread", 16);
     begin_at_pend!("isr.wake.notify", 16);
@@ -67,6 +69,7 @@ mod app {
     async fn low(_: low::Context) {
         scenarios! {
             "isr.entry" => wake(Interrupt::BENCH),
+            "isr.entry.task" => wake(Interrupt::BENCH),
             "isr.wake.thread" => wake(Interrupt::BENCH),
             "isr.wake.notify" => wake(Interrupt::BENCH),
             "isr.wake.queue" => wake(Interrupt::BENCH_QUEUE),
@@ -96,9 +99,7 @@ mod app {
 
     // isr.wake.queue
 
-    type Item = [u8; 10];
-
-    const ITEM: Item = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10];
+    const ITEM: Item<10> = Item([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
 
     begin_at_pend!("isr.wake.queue", 22);
 
@@ -107,7 +108,7 @@ mod app {
         let _ = cx.local.sender.try_send(ITEM);
     }
 
-    async fn receiving(receiver: &mut Receiver<'static, Item, 4>) {
+    async fn receiving(receiver: &mut Receiver<'static, Item<10>, 4>) {
         loop {
             let item = receiver.recv().await;
             end!("isr.wake.queue");

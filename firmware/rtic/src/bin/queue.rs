@@ -7,20 +7,14 @@
 mod app {
     use rtic_sync::channel::{Receiver, Sender};
     use rtic_sync::make_channel;
-    use rtmark_board::Counter;
+    use rtmark_board::{Counter, Item, Odd};
     use rtmark_probe::scenario::{self, POLLS, SAMPLES};
     use rtmark_probe::{begin, end, scenarios};
 
     const LENGTH: usize = 10;
 
-    type Item = [u8; 10];
-    type ItemSender = Sender<'static, Item, LENGTH>;
-    type ItemReceiver = Receiver<'static, Item, LENGTH>;
-
-    /// An item that no other sample has.
-    fn item(sample: u32) -> Item {
-        core::array::from_fn(|byte| (3 * sample + byte as u32) as u8)
-    }
+    type ItemSender = Sender<'static, Item<10>, LENGTH>;
+    type ItemReceiver = Receiver<'static, Item<10>, LENGTH>;
 
     #[shared]
     struct Shared {}
@@ -34,7 +28,7 @@ mod app {
     #[init]
     fn init(cx: init::Context) -> (Shared, Local) {
         rtmark_rtic::start(cx.core.SYST);
-        let (sender, receiver) = make_channel!(Item, LENGTH);
+        let (sender, receiver) = make_channel!(Item<10>, LENGTH);
         let _ = low::spawn();
         (Shared {}, Local { sender, receiver })
     }
@@ -60,6 +54,7 @@ mod app {
             "queue.receive.64b" => sized_64().await,
             "queue.send.256b" => sized_256().await,
             "queue.receive.256b" => sized_256().await,
+            "queue.send.16b.unaligned" => unaligned().await,
         }
     }
 
@@ -67,14 +62,14 @@ mod app {
 
     fn send(sender: &mut ItemSender, receiver: &mut ItemReceiver) {
         for sample in 0..SAMPLES {
-            let sent = item(sample);
+            let sent = Item::of(sample);
 
             begin!("queue.send.immediate");
             let result = sender.try_send(sent);
             end!("queue.send.immediate");
 
             scenario::expect("items refused", u32::from(result.is_err()), 0);
-            if receiver.try_recv().ok() != Some(item(sample)) {
+            if receiver.try_recv().ok() != Some(Item::of(sample)) {
                 scenario::fail_with("another item was received than sent in sample", sample);
             }
         }
@@ -85,16 +80,14 @@ mod app {
 
     async fn receive(sender: &mut ItemSender, receiver: &mut ItemReceiver) {
         for sample in 0..SAMPLES {
-            let sent = sender.try_send(item(sample));
+            let sent = sender.try_send(Item::of(sample));
             scenario::expect("items refused", u32::from(sent.is_err()), 0);
 
             begin!("queue.receive.immediate");
             let received = receiver.recv().await;
             end!("queue.receive.immediate");
 
-            if received.ok() != Some(item(sample)) {
-                scenario::fail_with("another item was received than sent in sample", sample);
-            }
+            expect_item(received.ok().as_ref(), sample);
         }
         scenario::expect("queue is empty", u32::from(receiver.is_empty()), 1);
         scenario::ok();
@@ -120,7 +113,7 @@ mod app {
     /// Sends items until there is no room.
     fn fill(sender: &mut ItemSender) {
         for number in 0..LENGTH as u32 {
-            let sent = sender.try_send(item(number));
+            let sent = sender.try_send(Item::of(number));
             scenario::expect("items refused", u32::from(sent.is_err()), 0);
         }
     }
@@ -128,7 +121,7 @@ mod app {
     fn full(sender: &mut ItemSender) {
         fill(sender);
         for sample in 0..SAMPLES {
-            let sent = item(sample);
+            let sent = Item::of(sample);
 
             begin!("queue.send.poll_full");
             let result = sender.try_send(sent);
@@ -157,8 +150,8 @@ mod app {
         }
     }
 
-    fn expect_item(received: Option<Item>, sample: u32) {
-        if received != Some(item(sample)) {
+    fn expect_item<const BYTES: usize>(received: Option<&Item<BYTES>>, sample: u32) {
+        if received != Some(&Item::of(sample)) {
             scenario::fail_with("another item was received than sent in sample", sample);
         }
     }
@@ -171,17 +164,17 @@ mod app {
         let mut received = receiver.recv().await.ok();
         loop {
             end!("queue.send.wake+ctx");
-            expect_item(received, TIMES.increment());
+            expect_item(received.as_ref(), TIMES.increment());
             begin!("queue.receive.blocking");
             received = receiver.recv().await.ok();
         }
     }
 
     async fn send_wake() {
-        let (mut sender, receiver) = make_channel!(Item, LENGTH);
+        let (mut sender, receiver) = make_channel!(Item<10>, LENGTH);
         let _ = high::spawn(Part::Receive(receiver));
         for sample in 1..=SAMPLES {
-            let sent = item(sample);
+            let sent = Item::of(sample);
 
             begin!("queue.send.wake+ctx");
             let result = sender.send(sent).await;
@@ -198,17 +191,17 @@ mod app {
 
     async fn crowding(sender: &mut ItemSender) {
         fill(sender);
-        let _ = sender.send(item(LENGTH as u32)).await;
+        let _ = sender.send(Item::of(LENGTH as u32)).await;
         loop {
             end!("queue.receive.wake+ctx");
-            let sent = item(LENGTH as u32 + TIMES.increment());
+            let sent = Item::of(LENGTH as u32 + TIMES.increment());
             begin!("queue.send.blocking");
             let _ = sender.send(sent).await;
         }
     }
 
     async fn receive_wake() {
-        let (sender, mut receiver) = make_channel!(Item, LENGTH);
+        let (sender, mut receiver) = make_channel!(Item<10>, LENGTH);
         let _ = high::spawn(Part::Crowd(sender));
         for sample in 1..=SAMPLES {
             begin!("queue.receive.wake+ctx");
@@ -216,7 +209,7 @@ mod app {
             end!("queue.send.blocking");
 
             scenario::expect("items sent", TIMES.get(), sample);
-            expect_item(received.ok(), sample - 1);
+            expect_item(received.ok().as_ref(), sample - 1);
         }
         scenario::ok();
     }
@@ -227,7 +220,7 @@ mod app {
     async fn second(
         _: second::Context,
         mut receiver: ItemReceiver,
-        mut answers: Sender<'static, Item, 1>,
+        mut answers: Sender<'static, Item<10>, 1>,
     ) {
         loop {
             let received = receiver.recv().await;
@@ -240,11 +233,11 @@ mod app {
     }
 
     async fn ask() {
-        let (mut sender, receiver) = make_channel!(Item, LENGTH);
-        let (answer, mut answers) = make_channel!(Item, 1);
+        let (mut sender, receiver) = make_channel!(Item<10>, LENGTH);
+        let (answer, mut answers) = make_channel!(Item<10>, 1);
         let _ = second::spawn(receiver, answer);
         for sample in 1..=SAMPLES {
-            let sent = item(sample);
+            let sent = Item::of(sample);
 
             begin!("queue.handover");
             let result = sender.send(sent).await;
@@ -252,7 +245,7 @@ mod app {
 
             scenario::expect("items refused", u32::from(result.is_err()), 0);
             scenario::expect("items received", TIMES.get(), sample);
-            expect_item(received.ok(), sample);
+            expect_item(received.ok().as_ref(), sample);
         }
         scenario::ok();
     }
@@ -262,10 +255,9 @@ mod app {
     macro_rules! sized {
         ($name:ident, $size:literal, $send:literal, $receive:literal) => {
             async fn $name() {
-                let (mut sender, mut receiver) = make_channel!([u8; $size], 4);
+                let (mut sender, mut receiver) = make_channel!(Item<$size>, 4);
                 for sample in 0..SAMPLES {
-                    let item: [u8; $size] =
-                        core::array::from_fn(|byte| (3 * sample + byte as u32) as u8);
+                    let item = Item::of(sample);
 
                     begin!($send);
                     let result = sender.try_send(item);
@@ -276,12 +268,7 @@ mod app {
                     end!($receive);
 
                     scenario::expect("items refused", u32::from(result.is_err()), 0);
-                    if received.ok() != Some(item) {
-                        scenario::fail_with(
-                            "another item was received than sent in sample",
-                            sample,
-                        );
-                    }
+                    expect_item(received.ok().as_ref(), sample);
                 }
                 scenario::ok();
             }
@@ -292,4 +279,21 @@ mod app {
     sized!(sized_16, 16, "queue.send.16b", "queue.receive.16b");
     sized!(sized_64, 64, "queue.send.64b", "queue.receive.64b");
     sized!(sized_256, 256, "queue.send.256b", "queue.receive.256b");
+
+    // queue.send.16b.unaligned
+
+    async fn unaligned() {
+        let (mut sender, mut receiver) = make_channel!([u8; 16], 4);
+        for sample in 0..SAMPLES {
+            let item = Odd::of(sample);
+
+            begin!("queue.send.16b.unaligned");
+            let result = sender.try_send(item.bytes);
+            end!("queue.send.16b.unaligned");
+
+            scenario::expect("items refused", u32::from(result.is_err()), 0);
+            expect_item(receiver.recv().await.ok().map(Item).as_ref(), sample);
+        }
+        scenario::ok();
+    }
 }

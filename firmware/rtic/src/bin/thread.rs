@@ -44,7 +44,9 @@ mod app {
             "thread.yield.alone" => alone().await,
             "thread.resume.immediate" => wake().await,
             "thread.create" => create().await,
+            "thread.create.static" => create_static().await,
             "thread.start" => start(),
+            "thread.start.static" => start(),
             "thread.end" => start(),
         }
     }
@@ -67,6 +69,7 @@ mod app {
     #[task(priority = 2)]
     async fn high(_: high::Context, part: Part) {
         end!("thread.start");
+        end!("thread.start.static");
         match part {
             Part::Wait => suspended().await,
             Part::Yield | Part::End => {
@@ -172,27 +175,35 @@ mod app {
         scenario::ok();
     }
 
-    // thread.create: the new task has the same priority.
+    // thread.create, thread.create.static: the new task has the same priority, and memory of its own.
 
-    async fn create() {
-        for sample in 1..=SAMPLES {
-            begin!("thread.create");
-            let created = second::spawn(Part::End);
-            end!("thread.create");
+    macro_rules! create {
+        ($name:ident, $scenario:literal) => {
+            async fn $name() {
+                for sample in 1..=SAMPLES {
+                    begin!($scenario);
+                    let created = second::spawn(Part::End);
+                    end!($scenario);
 
-            scenario::expect("tasks refused", u32::from(created.is_err()), 0);
-            // It runs, and ends; then there is room for the next one.
-            yield_now().await;
-            scenario::expect("tasks that ran", SWITCHES.get(), sample);
-        }
-        scenario::ok();
+                    scenario::expect("tasks refused", u32::from(created.is_err()), 0);
+                    // It runs, and ends; then there is room for the next one.
+                    yield_now().await;
+                    scenario::expect("tasks that ran", SWITCHES.get(), sample);
+                }
+                scenario::ok();
+            }
+        };
     }
+
+    create!(create, "thread.create");
+    create!(create_static, "thread.create.static");
 
     // thread.start, thread.end: the new task has a higher priority.
 
     fn start() {
         for sample in 1..=SAMPLES {
             begin!("thread.start");
+            begin!("thread.start.static");
             let started = high::spawn(Part::End);
             end!("thread.end");
 

@@ -5,11 +5,12 @@
 
 #[rtic::app(device = rtmark_board::device, peripherals = false, dispatchers = [RUN_LOW, RUN_HIGH])]
 mod app {
-    use rtic_monotonics::systick::prelude::*;
     use rtic_sync::make_channel;
+    use rtmark_board::Item;
     use rtmark_probe::scenario::{self, SAMPLES};
     use rtmark_probe::{begin, begin_at_pend, end, end_at_return, end_at_sleep, scenarios};
-    use rtmark_rtic::Mono;
+    use rtmark_rtic::prelude::*;
+    use rtmark_rtic::{EXCEPTION, Mono, expect_on_time, millis};
 
     #[shared]
     struct Shared {}
@@ -54,38 +55,39 @@ mod app {
             let before = Mono::now();
 
             begin!("timer.delay.1000ms");
-            Mono::delay(1000.millis()).await;
+            Mono::delay(millis(1000)).await;
             end!("timer.delay.1000ms");
 
             // A monotonic never wakes early, whatever part of the current tick is over: hence
-            // one tick more.
-            let passed = (Mono::now() - before).as_millis();
-            scenario::expect("milliseconds passed", passed, 1001);
+            // up to one tick more.
+            let passed = Mono::now() - before;
+            let as_long = passed > millis(1000) && passed <= millis(1001);
+            scenario::expect("a second passed", u32::from(as_long), 1);
         }
         scenario::ok();
     }
 
-    // timer.tick: the tick finds nothing to do, and returns to the task that spins.
+    // timer.tick, where there is one: the tick finds nothing to do, and returns to the task that spins.
 
     begin_at_pend!("timer.tick", 15);
     end_at_return!("timer.tick", 15);
 
     fn spin() {
-        while Mono::now().as_ticks() < SAMPLES {}
+        while Mono::now().as_ticks() < SAMPLES.into() {}
         scenario::ok();
     }
 
     // timer.wake
 
-    begin_at_pend!("timer.wake", 15);
+    begin_at_pend!("timer.wake", EXCEPTION);
 
     async fn wake() {
         let mut next = Mono::now();
         for _ in 0..=SAMPLES {
-            next += 1.millis();
+            next += millis(1);
             Mono::delay_until(next).await;
             end!("timer.wake");
-            scenario::expect("ticks", Mono::now().as_ticks(), next.as_ticks());
+            expect_on_time(next);
         }
         scenario::ok();
     }
@@ -95,11 +97,11 @@ mod app {
     async fn period() {
         let mut next = Mono::now();
         for _ in 0..SAMPLES {
-            next += 10.millis();
+            next += millis(10);
             Mono::delay_until(next).await;
             end!("timer.period.10ms");
             begin!("timer.period.10ms");
-            scenario::expect("ticks", Mono::now().as_ticks(), next.as_ticks());
+            expect_on_time(next);
         }
         scenario::ok();
     }
@@ -107,7 +109,7 @@ mod app {
     // timer.now
 
     async fn now() {
-        Mono::delay(1.millis()).await;
+        Mono::delay(millis(1)).await;
         for _ in 0..SAMPLES {
             begin!("timer.now");
             let now = core::hint::black_box(Mono::now());
@@ -120,25 +122,25 @@ mod app {
 
     // timer.jitter: of higher priority than the load.
 
-    const JITTER_TICKS: u32 = 1000;
+    const JITTER_PERIODS: u32 = 1000;
 
-    begin_at_pend!("timer.jitter", 15);
+    begin_at_pend!("timer.jitter", EXCEPTION);
 
     #[task(priority = 2)]
     async fn high(_: high::Context) {
         let mut next = Mono::now();
-        for _ in 0..JITTER_TICKS {
-            next += 1.millis();
+        for _ in 0..JITTER_PERIODS {
+            next += millis(1);
             Mono::delay_until(next).await;
             end!("timer.jitter");
-            scenario::expect("ticks", Mono::now().as_ticks(), next.as_ticks());
+            expect_on_time(next);
         }
         scenario::ok();
     }
 
     fn jitter() {
-        const ITEM: [u8; 10] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10];
-        let (mut sender, mut receiver) = make_channel!([u8; 10], 4);
+        const ITEM: Item<10> = Item([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+        let (mut sender, mut receiver) = make_channel!(Item<10>, 4);
         let _ = high::spawn();
         loop {
             let _ = sender.try_send(ITEM);
@@ -147,13 +149,13 @@ mod app {
         }
     }
 
-    // timer.idle
+    // timer.idle, where there is a tick
 
     begin_at_pend!("timer.idle", 15);
     end_at_sleep!("timer.idle");
 
     async fn asleep() {
-        Mono::delay(SAMPLES.millis()).await;
+        Mono::delay(millis(SAMPLES)).await;
         scenario::ok();
     }
 }

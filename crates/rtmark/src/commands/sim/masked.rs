@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use rtmark_observe::HeldInterval;
+use rtmark_model::HeldInterval;
 
 /// Two lines an interval: how long and by what, then from where to where.
 pub fn table(intervals: &[HeldInterval]) -> String {

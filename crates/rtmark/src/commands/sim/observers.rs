@@ -3,7 +3,8 @@
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use rtmark_observe::{Held, HeldBack, HeldInterval, Lines, Map, Profile, Report};
+use rtmark_model::HeldInterval;
+use rtmark_observe::{Held, HeldBack, Lines, Map, Profile, Report};
 use rtmark_sim::{Image, Instruction, Machine, Observer, Soc};
 
 use super::profile;

@@ -6,7 +6,8 @@ use rtmark_sim::{Machine, Register};
 use serde::{Serialize, Serializer};
 
 use super::values::NAMED;
-use rtmark_observe::{FunctionCost, HeldInterval};
+use rtmark_model::HeldInterval;
+use rtmark_observe::FunctionCost;
 
 /// The version of [`Outcome`]'s form.
 pub const SCHEMA_VERSION: u32 = 1;

@@ -39,7 +39,7 @@ pub struct Choice {
     /// Socs, by name or path of a soc file; the default suite's without
     #[arg(long, value_name = "SOC", num_args = 1..)]
     soc: Vec<String>,
-    /// The set of build settings; `lean+opt=3` changes single ones of it
+    /// The set of build settings; `product+opt=3` changes single ones of it
     #[arg(long, default_value = DEFAULT_PROFILE)]
     profile: Variant,
     #[command(flatten)]

@@ -135,7 +135,8 @@ impl Subject {
                 }
                 Kind::EndAtReturn(exception) => ends.push(Watch::Return(exception)),
                 Kind::EndAtSleep => ends.push(Watch::Sleep),
-                Kind::Scenario(_) => {}
+                // Nothing can be injected before the first instruction.
+                Kind::Scenario(_) | Kind::BeginAtReset => {}
             }
         }
         let windows = match wish.window {
@@ -223,7 +224,8 @@ impl Subject {
         let wanted: Vec<ScenarioId> = match what {
             What::Scenarios => {
                 let answered = unit.scenarios.iter().filter(|(_, excuse)| excuse.is_none());
-                answered.map(|(scenario, _)| scenario.id.clone()).collect()
+                let spans = answered.filter(|(scenario, _)| scenario.held_back.is_none());
+                spans.map(|(scenario, _)| scenario.id.clone()).collect()
             }
             What::Load if !unit.kernel.manifest.load => Vec::new(),
             What::Load => vec![LOAD.parse::<ScenarioId>().map_err(|error| {

@@ -1,0 +1,60 @@
+//! How long an interrupt would be held back in a program, by whatever does it.
+//!
+//! The program runs twice: at full speed, to know that its own check is content and from where to
+//! where it is looked at, and again observed. The runs are the same to the cycle.
+
+use rtmark_model::{Disturbance, Exact, Failure, FailureKind, HeldBack, Samples, Scenario};
+use rtmark_observe::{Held, HeldBack as HeldObserver, Lines, Map};
+use rtmark_sim::Soc;
+use rtmark_units::Cycles;
+
+use crate::explain::{mistaken, reach};
+use crate::measure::{Manner, Measured, Notes, Probed, measure_noting};
+use crate::run::Ending;
+
+/// Runs the program that a scenario looks at, and answers the longest time for which an interrupt
+/// of this priority would have been held back in it.
+///
+/// # Errors
+/// As [`measure()`](crate::measure()).
+pub(crate) fn held_back(
+    soc: &Soc,
+    probed: &Probed,
+    (scenario, held_back): (&Scenario, &HeldBack),
+    priority: u8,
+    budget: Cycles,
+    advanced: impl FnMut(Cycles),
+) -> Result<Measured, Failure> {
+    let program = Scenario { id: held_back.program.clone(), held_back: None, ..scenario.clone() };
+    let manner = Manner { notes: Notes::Spans, ..Manner::default() };
+    let (measured, spans) = measure_noting(soc, probed, &program, budget, manner, advanced)?;
+    let (Some((from, _)), Some((_, to))) = (spans.first(), spans.last()) else {
+        return Ok(measured);
+    };
+    let mut session = reach(soc, probed, &program, *from)?;
+    let mut observer = HeldObserver::new(&session.machine, &probed.image, Held::Priority(priority));
+    let ending = session.run_observed(*to, &mut observer, |machine| {
+        machine.take_console();
+    });
+    if let Ending::Internal(error) = ending {
+        return Err(mistaken(&error, probed));
+    }
+    let lines = Lines::new(&probed.elf);
+    let intervals = observer.intervals(Map::new(&probed.image, lines.as_ref()));
+    let Some(longest) = intervals.into_iter().next() else {
+        return Err(Failure {
+            kind: FailureKind::Check,
+            message: format!("nothing ever held {} back [{}]", held_back.interrupt, probed.path),
+            hint: "every instruction does for its own cycles: report this as a defect".into(),
+            console: String::new(),
+        });
+    };
+    let mut samples = Samples::new();
+    samples.push(longest.cycles, Disturbance::NONE);
+    Ok(Measured {
+        samples: Exact(samples),
+        masked: None,
+        held: Some(Box::new(longest)),
+        ..measured
+    })
+}

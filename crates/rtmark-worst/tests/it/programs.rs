@@ -1,0 +1,51 @@
+//! What the programs that are searched have in common, and how they are searched.
+
+use std::sync::atomic::AtomicBool;
+
+use rtmark_sim::{CoreKind, Machine, Soc};
+use rtmark_worst::{Control, Findings, Path, Share, search};
+
+use crate::support::*;
+
+/// The interrupt that is searched.
+pub const INTERRUPT: u16 = 1;
+
+/// Pends PendSV, with the address of ICSR in R7: movs r0, #1; lsls r0, #28; str r0, [r7]
+pub const PEND_SWITCH: &[u16] = &[0x2001, 0x0700, 0x6038];
+
+/// Begins a program: SysTick comes each time that it has counted down, interrupts 0 and 1 have
+/// priorities.
+pub fn begin(firmware: &mut Firmware, priority: u8, reload: u32) {
+    firmware.store(SHPR3, 0x80C0_0000).store(NVIC_IPR, u32::from(priority) << 8 | 0x80).enable(1);
+    firmware.store(SYST_RVR, reload).store(SYST_CVR, 0).store(SYST_CSR, 7);
+}
+
+/// Goes back to an address by a branch.
+pub fn go_back(firmware: &mut Firmware, top: u32) {
+    let back = (i64::from(top) - i64::from(firmware.here()) - 4) / 2;
+    firmware.op(&[0xE000 | back as u16 & 0x7FF]);
+}
+
+/// A soc whose flash has wait states, a prefetch buffer and small caches.
+pub fn slow(core: CoreKind) -> Soc {
+    let mut soc = soc(core);
+    let timing = &mut soc.memories[0].timing;
+    (timing.wait_states, timing.line_bytes, timing.prefetch) = (2, 8, true);
+    (timing.instruction_lines, timing.data_lines) = (4, 2);
+    soc
+}
+
+/// A machine that is about to run a program.
+pub fn machine(firmware: &Firmware, soc: &Soc) -> Machine {
+    let mut machine = Machine::new(soc);
+    machine.poke(0, &firmware.image()).expect("in flash");
+    machine.reset().expect("vectors");
+    machine
+}
+
+/// All that a search finds.
+pub fn all(path: &Path) -> Findings {
+    let cancelled = AtomicBool::new(false);
+    let control = Control { cancelled: &cancelled, share: Share::WHOLE, budget: u64::MAX };
+    search(path, &control, Findings::default(), |_| {}).expect("no mistake")
+}
