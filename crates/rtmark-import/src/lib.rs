@@ -39,13 +39,15 @@ pub use lines::LONGEST_LINE;
 pub use log::{MOST_ROWS, MOST_WARNINGS, Warning};
 pub use published::{OtherFigure, Published, published};
 pub use rtmark_model::Suite;
-use rtmark_model::{Answer, Catalogue, KernelId};
+use rtmark_model::{Answer, Catalogue, FlagKind, KernelId};
 use rtmark_units::Hertz;
 pub use spans::{Described, Spans};
 
+use form::form;
 use formats::{Document, Took};
-use lines::Lines;
+use lines::{Line, Lines};
 use log::Log;
+use row::Row;
 
 /// The longest JSON document that is read, in bytes.
 pub const LONGEST_DOCUMENT: u64 = 64 << 20;
@@ -56,6 +58,12 @@ pub const LONGEST_DOCUMENT: u64 = 64 << 20;
 pub enum Format {
     /// Zephyr's latency_measure, timing_info and sched_queues, and `recording.csv`.
     Zephyr,
+    /// Zephyr's sched.
+    ZephyrSched,
+    /// Zephyr's sys_kernel.
+    ZephyrSysKernel,
+    /// Zephyr's app_kernel.
+    ZephyrAppKernel,
     /// Zephyr's timer_behavior.
     ZephyrTimer,
     /// Zephyr's ztest benchmarks.
@@ -88,6 +96,9 @@ impl Format {
         // Ours says by its first line what it is, and comes before those that guess.
         Self::Csv,
         Self::Zephyr,
+        Self::ZephyrSched,
+        Self::ZephyrSysKernel,
+        Self::ZephyrAppKernel,
         Self::ZephyrTimer,
         Self::Ztest,
         Self::RtosBenchmark,
@@ -105,6 +116,9 @@ impl Format {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Zephyr => "zephyr",
+            Self::ZephyrSched => "zephyr-sched",
+            Self::ZephyrSysKernel => "zephyr-sys-kernel",
+            Self::ZephyrAppKernel => "zephyr-app-kernel",
             Self::ZephyrTimer => "zephyr-timer",
             Self::Ztest => "ztest",
             Self::RtosBenchmark => "rtos-benchmark",
@@ -192,18 +206,73 @@ pub enum ImportError {
     TooLong,
 }
 
-/// Reads a log to its end. `name` is where it is from, for the provenance of its rows; the
-/// catalogue says which rows of other suites have the span of a scenario of ours.
+/// A log that was read: its rows, which become answers one by one.
+#[derive(Debug)]
+pub struct Reading {
+    log: Log,
+    lines: u64,
+    name: String,
+    options: Options,
+}
+
+impl Reading {
+    /// What could not be read, and other things to say, at most [`MOST_WARNINGS`].
+    pub fn warnings(&self) -> &[Warning] {
+        &self.log.warnings
+    }
+
+    /// Warnings beyond those.
+    pub const fn unsaid(&self) -> u64 {
+        self.log.unsaid
+    }
+
+    /// Lines that look like a row and could not be read.
+    pub const fn unreadable(&self) -> u64 {
+        self.log.unreadable
+    }
+
+    /// How many rows it has.
+    pub fn len(&self) -> usize {
+        self.log.rows.len()
+    }
+
+    /// Whether it has none.
+    pub fn is_empty(&self) -> bool {
+        self.log.rows.is_empty()
+    }
+
+    /// The rows as answers, in their order, each made when it is asked for: together they need several
+    /// times the memory of the rows.
+    pub fn answers<'a>(&'a self, catalogue: &'a Catalogue) -> impl Iterator<Item = Answer> + 'a {
+        let Self { log, name, options, .. } = self;
+        series::answers(&log.rows, &log.sections, std::slice::from_ref(name), catalogue, options)
+    }
+}
+
+/// Reads a log to its end, and makes all of its rows answers: see [`read`].
 ///
 /// # Errors
-/// When the reader fails, or a JSON document has not the form of [`Format::Json`]. Nothing in
-/// a log is an error: what cannot be read is a warning.
+/// As [`read`].
 pub fn import(
-    mut reader: impl BufRead,
+    reader: impl BufRead,
     name: &str,
     catalogue: &Catalogue,
     options: &Options,
 ) -> Result<Imported, ImportError> {
+    let Reading { log, lines, name, options } = read(reader, name, options)?;
+    Ok(series::finish(log, lines, &[name], catalogue, &options))
+}
+
+/// Reads a log to its end. `name` is where it is from, for the provenance of its rows.
+///
+/// # Errors
+/// When the reader fails, or a JSON document has not the form of [`Format::Json`]. Nothing in
+/// a log is an error: what cannot be read is a warning.
+pub fn read(
+    mut reader: impl BufRead,
+    name: &str,
+    options: &Options,
+) -> Result<Reading, ImportError> {
     let mut log = Log::new();
     let recognised = |reader: &mut dyn BufRead| -> io::Result<bool> {
         let head = reader.fill_buf()?;
@@ -227,8 +296,23 @@ pub fn import(
         by_lines(reader, options.format, &mut log)?
     };
     log.rows.sort_by_key(|row| row.section);
+    log.rows.shrink_to_fit();
     judge::judge(&mut log);
-    Ok(series::finish(log, lines, name, catalogue, options))
+    Ok(Reading { log, lines, name: name.to_owned(), options: options.clone() })
+}
+
+form! {
+    /// What says so is never compared, wherever in a row it stands.
+    FAILED = r"\bFAILED\b";
+    /// A name and a time behind it, as rows of suites have them.
+    ROW_OF_ANYBODY = r"^\S.*[:=|,]\s*-?\d+(?:\.\d+)?\s*(?:cycles|ns|nsec|nSec|us|usec|tcs)\b\s*\|?$";
+}
+
+/// A line that nobody took. Among rows it may be one, which nobody should lose without a word.
+fn left_over(line: &Line, log: &mut Log) {
+    if log.in_use() && ROW_OF_ANYBODY.fits(line.text()) {
+        log.dropped(line, "a row, but no form that is known");
+    }
 }
 
 fn by_lines(reader: impl BufRead, format: Option<Format>, log: &mut Log) -> io::Result<u64> {
@@ -237,10 +321,18 @@ fn by_lines(reader: impl BufRead, format: Option<Format>, log: &mut Log) -> io::
     let mut count = 0;
     while let Some(line) = lines.next_line()? {
         count = line.number;
-        for reader in &mut readers {
-            if reader.line(&line, log) == Took::Line {
-                break;
-            }
+        let before = log.rows.len();
+        let taken = readers.iter_mut().any(|reader| reader.line(&line, log) == Took::Line)
+            || readers.iter_mut().any(|reader| reader.left(&line, log) == Took::Line);
+        if !taken {
+            left_over(&line, log);
+        }
+        if FAILED.fits(line.text()) {
+            let of_line = log.rows.iter_mut().skip(before).filter(|row| row.line == line.number);
+            let told = |row: &&mut Row| row.flags.iter().any(|flag| flag.kind == FlagKind::Failed);
+            of_line
+                .filter(|row| !told(row))
+                .for_each(|row| row.flag(FlagKind::Failed, "its line says FAILED"));
         }
     }
     for reader in &mut readers {

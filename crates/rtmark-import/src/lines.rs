@@ -57,8 +57,19 @@ struct Assembler {
     bytes: Vec<u8>,
     units: Vec<u16>,
     cut: bool,
-    /// The last line ended with CR, whose LF may still come.
-    after_return: bool,
+    /// What the last line ended with, as long as nothing stands behind it.
+    after: After,
+}
+
+/// What stands before the beginning of a line: ends of lines are often doubled on their way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum After {
+    #[default]
+    Text,
+    /// CR: one LF and further CRs belong to it.
+    Return,
+    /// LF: one CR belongs to it.
+    Feed,
 }
 
 impl<R: BufRead> Lines<R> {
@@ -70,7 +81,7 @@ impl<R: BufRead> Lines<R> {
             bytes: Vec::new(),
             units: Vec::new(),
             cut: false,
-            after_return: false,
+            after: After::Text,
         };
         Self { reader, begun: false, number: 0, line }
     }
@@ -141,12 +152,17 @@ impl Assembler {
             (Encoding::Utf16Little, Some(first)) => u16::from_le_bytes([first, byte]),
             (Encoding::Utf16Big, Some(first)) => u16::from_be_bytes([first, byte]),
         };
-        let after_return = std::mem::replace(&mut self.after_return, false);
-        match unit {
-            10 => return !after_return,
-            13 => {
+        let after = std::mem::take(&mut self.after);
+        match (unit, after) {
+            (10, After::Return) | (13, After::Feed) => {}
+            (10, _) => {
+                self.after = After::Feed;
+                return true;
+            }
+            (13, After::Return) => self.after = After::Return,
+            (13, After::Text) => {
                 // A lone CR ends a line, too: progress is shown so.
-                self.after_return = true;
+                self.after = After::Return;
                 return true;
             }
             _ if self.bytes.len() + 2 * self.units.len() >= LONGEST_LINE => self.cut = true,
@@ -162,7 +178,7 @@ impl Assembler {
 
     fn take(&mut self) -> (String, bool) {
         let text = if self.encoding == Encoding::Bytes {
-            String::from_utf8_lossy(&self.bytes).into_owned()
+            read_as_text(&self.bytes)
         } else {
             String::from_utf16_lossy(&self.units)
         };
@@ -170,6 +186,35 @@ impl Assembler {
         self.units.clear();
         (text, std::mem::replace(&mut self.cut, false))
     }
+}
+
+/// Bytes as text. Those that are no UTF-8 are noise of a serial line, and left out, but for the two
+/// that pages in Latin-1 bring.
+fn read_as_text(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(bytes.len());
+    for chunk in bytes.utf8_chunks() {
+        text.push_str(chunk.valid());
+        text.extend(chunk.invalid().iter().filter_map(|byte| match byte {
+            0xA0 => Some(' '),
+            0xB5 => Some('\u{b5}'),
+            _ => None,
+        }));
+    }
+    text
+}
+
+/// A character as a terminal would have shown it: pages and word processors have blanks and hyphens of
+/// their own, and some that nobody sees.
+fn plain(character: char) -> Option<char> {
+    Some(match character {
+        '\u{a0}' | '\u{1680}' | '\u{2000}'..='\u{200a}' | '\u{202f}' | '\u{205f}' | '\u{3000}' => {
+            ' '
+        }
+        '\u{2010}'..='\u{2015}' | '\u{2212}' => '-',
+        '\u{3bc}' => '\u{b5}',
+        '\u{ad}' | '\u{200b}'..='\u{200d}' | '\u{2060}' | '\u{feff}' | '\u{fffd}' => return None,
+        other => other,
+    })
 }
 
 form! {
@@ -203,7 +248,9 @@ form! {
 const MOST_PREFIXES: usize = 8;
 
 fn cleaned(text: &str, number: u64) -> Line {
-    let raw = STEERING.without(text).trim().to_owned();
+    let raw = STEERING.without(text);
+    let raw = if raw.is_ascii() { raw } else { raw.chars().filter_map(plain).collect() };
+    let raw = raw.trim().to_owned();
     let (mut start, mut tag) = (0, None);
     for _ in 0..MOST_PREFIXES {
         let rest = raw.get(start..).unwrap_or_default();
@@ -236,6 +283,20 @@ mod tests {
     }
 
     #[test]
+    fn doubled_line_ends_end_one_line() {
+        assert_eq!(texts(b"a\r\r\nb\r\r\n"), ["a", "b"]);
+        assert_eq!(texts(b"a\n\rb\n\r"), ["a", "b"]);
+        assert_eq!(texts(b"a\n\r\nb"), ["a", "", "b"], "a line of nothing is one");
+    }
+
+    #[test]
+    fn text_of_pages_is_that_of_terminals() {
+        let text =
+            "\u{a0}fifo.get \u{2013}\u{202f}x\u{a0}:\u{2003}5\u{200b} cycles\u{ad}".as_bytes();
+        assert_eq!(texts(text), ["fifo.get - x : 5 cycles"]);
+    }
+
+    #[test]
     fn encodings_are_recognised() {
         let utf16: Vec<u16> = "caf\u{e9} 1\r\n\u{1d11e}x\n".encode_utf16().collect();
         let little: Vec<u8> = utf16.iter().flat_map(|unit| unit.to_le_bytes()).collect();
@@ -246,7 +307,8 @@ mod tests {
         assert_eq!(texts(&little), expected);
         assert_eq!(texts(&big), expected);
         assert_eq!(texts(&[&[0xEF, 0xBB, 0xBF], &b"a"[..]].concat()), ["a"]);
-        assert_eq!(texts(b"a\xff\xfeb"), ["a\u{fffd}\u{fffd}b"]);
+        assert_eq!(texts(b"a\xff\xfeb"), ["ab"], "noise");
+        assert_eq!(texts(b"1\xa0\xb5s"), ["1 \u{b5}s"], "Latin-1");
         // Half of a unit at the end is nothing.
         assert_eq!(texts(&[0xFF, 0xFE, b'a', 0, b'b']), ["a"]);
     }

@@ -6,7 +6,7 @@ use rtmark_model::{Basis, Catalogue, Percentile, Suite};
 use serde::Deserialize;
 
 use crate::log::Log;
-use crate::row::{Number, Row, Section};
+use crate::row::{Number, Row, Said, Section};
 use crate::{ImportError, Imported, Options, judge, series};
 
 /// The file with the facts.
@@ -153,7 +153,7 @@ fn read(text: &str, catalogue: &Catalogue, rtmark: &str) -> Result<Published, Im
     }
     judge::judge(&mut log);
     let options = Options { rtmark: rtmark.to_owned(), ..Options::default() };
-    Ok(Published { times: series::finish_from(log, 0, &files, catalogue, &options), others })
+    Ok(Published { times: series::finish(log, 0, &files, catalogue, &options), others })
 }
 
 impl Figure {
@@ -187,7 +187,8 @@ impl Figure {
             summary.percentiles.extend(median);
             summary.count = self.count;
         }
-        row.said.clock = report.clock_hz;
+        row.said =
+            report.clock_hz.map(|clock| Box::new(Said { clock: Some(clock), ..Said::default() }));
         let kind = match report.kind {
             None | Some(Kind::Silicon) => None,
             Some(Kind::Fpga) => Some("an FPGA"),

@@ -22,7 +22,7 @@ pub struct Row {
     pub twin: Option<(f64, f64)>,
     pub facts: BTreeMap<String, String>,
     /// What it times, where the log itself says so.
-    pub said: Said,
+    pub said: Option<Box<Said>>,
     /// The section of the log in which it stands.
     pub section: usize,
 }
@@ -65,7 +65,7 @@ impl Row {
             flags: Vec::new(),
             twin: None,
             facts: BTreeMap::new(),
-            said: Said::default(),
+            said: None,
             section: 0,
         }
     }

@@ -20,18 +20,8 @@ const UNSTATED: &str = "unstated";
 /// Names from a log are kept up to this length, in characters.
 const LONGEST_NAME: usize = 200;
 
+/// All rows at once, where each section is from a source of its own or all are from one.
 pub fn finish(
-    log: Log,
-    lines: u64,
-    name: &str,
-    catalogue: &Catalogue,
-    options: &Options,
-) -> Imported {
-    finish_from(log, lines, &[name.to_owned()], catalogue, options)
-}
-
-/// As [`finish`], where each section is from a source of its own.
-pub fn finish_from(
     log: Log,
     lines: u64,
     sources: &[String],
@@ -39,16 +29,29 @@ pub fn finish_from(
     options: &Options,
 ) -> Imported {
     let Log { rows, sections, warnings, unsaid, unreadable, .. } = log;
-    let spans = Spans::known();
     let mut imported = Imported { warnings, unsaid, unreadable, lines, ..Imported::default() };
-    let nothing = Section::default();
-    for row in rows {
+    for row in &rows {
         *imported.suites.entry(row.suite).or_insert(0) += 1;
+    }
+    imported.answers = answers(&rows, &sections, sources, catalogue, options).collect();
+    imported
+}
+
+/// The rows as answers, each made when it is asked for.
+pub fn answers<'a>(
+    rows: &'a [Row],
+    sections: &'a [Section],
+    sources: &'a [String],
+    catalogue: &'a Catalogue,
+    options: &'a Options,
+) -> impl Iterator<Item = Answer> + 'a {
+    let spans = Spans::known();
+    let nothing = Section::default();
+    rows.iter().map(move |row| {
         let section = sections.get(row.section).unwrap_or(&nothing);
         let name = sources.get(row.section).or(sources.first()).map_or("", String::as_str);
-        imported.answers.push(answer(row, section, name, &spans, catalogue, options));
-    }
-    imported
+        answer(row.clone(), section, name, &spans, catalogue, options)
+    })
 }
 
 fn answer(
@@ -60,29 +63,44 @@ fn answer(
     options: &Options,
 ) -> Answer {
     let told = &options.told;
+    let said = row.said.map(|said| *said).unwrap_or_default();
     let described = spans.describe(row.suite, &row.name, catalogue);
     let mut flags = row.flags;
     let suites_own = spans.kernel(row.suite);
-    let scenario = row.said.scenario.clone();
+    let scenario = said.scenario.clone();
     let scenario = scenario.unwrap_or_else(|| scenario_of(row.suite, &described.name));
-    let key = key_of(&row.said, section, suites_own, told, scenario);
-    let core = first([&row.said.core, &section.core, &told.core]);
+    let key = key_of(&said, section, suites_own, told, scenario);
+    let core = first([&said.core, &section.core, &told.core]);
+    let twin = row.twin.filter(|_| row.basis == rtmark_model::Basis::Cycles);
     let readings = match row.figures {
         Figures::Absent => {
             let reason = format!("{} says n/a, in line {} of {}", row.suite, row.line, short(file));
             return Answer::NotApplicable { key, reason };
         }
         Figures::Samples(samples, resolution) => Readings::Sampled(Sampled { resolution, samples }),
-        Figures::Summary(summary) => Readings::Summarised(summary),
+        Figures::Summary(mut summary) => {
+            // Printed beside the cycles, unless the clock is said to have been another one.
+            summary.ns = twin
+                .filter(|&(cycles, ns)| {
+                    let by_clock = told.clock.map(|clock| cycles * 1e9 / f64::from(clock.0));
+                    by_clock.is_none_or(|own| (own - ns).abs() <= 1.0 + own * 0.03)
+                })
+                .filter(|(cycles, _)| {
+                    // Of several figures it is the one that stands for the row.
+                    summary.typical().is_some_and(|(_, value)| (value - cycles).abs() < 0.5)
+                })
+                .map(|(_, ns)| ns);
+            Readings::Summarised(summary)
+        }
     };
-    let stated = told.clock.map(|clock| clock.0).or(row.said.clock);
+    let stated = told.clock.map(|clock| clock.0).or(said.clock);
     let clock = stated.or_else(|| worked_out(section, &mut flags));
     let clock = clock.or(told.fallback_clock.map(|clock| clock.0));
     let of_catalogue = || {
-        let scenario = row.said.catalogue_span.then(|| catalogue.get(&key.scenario)).flatten()?;
+        let scenario = said.catalogue_span.then(|| catalogue.get(&key.scenario)).flatten()?;
         Some(scenario.span.clone())
     };
-    let span = row.said.span.clone().or_else(of_catalogue).unwrap_or(described.span);
+    let span = said.span.clone().or_else(of_catalogue).unwrap_or(described.span);
     let mut facts = section.facts.clone();
     facts.extend(row.facts);
     if described.name != row.name {

@@ -27,6 +27,12 @@ pub enum Suite {
     ZephyrTimingInfo,
     /// Zephyr's `sched_queues` and `wait_queues`; rows without their `.min` and `.max`.
     ZephyrSchedQueues,
+    /// Zephyr's `sched`; rows by the step.
+    ZephyrSched,
+    /// Zephyr's `sys_kernel`; rows by the title of the test case.
+    ZephyrSysKernel,
+    /// Zephyr's `app_kernel`; rows as in its table, those of mailboxes and pipes with their sizes.
+    ZephyrAppKernel,
     /// Zephyr's `timer_behavior`: test and mechanism.
     ZephyrTimerBehavior,
     /// Zephyr's ztest benchmarks; rows as `group.name`.
@@ -57,6 +63,9 @@ impl Suite {
             Self::TiMcuPlusSdk => "ti-mcu-plus-sdk",
             Self::ZephyrTimingInfo => "zephyr-timing-info",
             Self::ZephyrSchedQueues => "zephyr-sched-queues",
+            Self::ZephyrSched => "zephyr-sched",
+            Self::ZephyrSysKernel => "zephyr-sys-kernel",
+            Self::ZephyrAppKernel => "zephyr-app-kernel",
             Self::ZephyrTimerBehavior => "zephyr-timer-behavior",
             Self::ZephyrZtest => "zephyr-ztest",
             Self::EspIdf => "esp-idf",

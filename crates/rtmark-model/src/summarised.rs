@@ -44,6 +44,10 @@ pub struct Summarised {
     /// The least difference that the clock can show.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resolution: Option<f64>,
+    /// The figure that stands for the series in nanoseconds, where the log says it beside cycles. Both
+    /// were cut to whole numbers, and this one mostly keeps more digits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ns: Option<f64>,
 }
 
 /// A length that so many per cent of the samples do not exceed.

@@ -1,11 +1,11 @@
 //! Figures of others beside ours: those with an equal span and on the same core, with what
 //! differs all the same; the others named, with what keeps them from being compared.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use anstyle::Style;
-use rtmark_model::{Answer, Catalogue, Overhead, Scenario, Series};
+use rtmark_model::{Answer, Catalogue, Overhead, Scenario, ScenarioId, Series};
 
 use crate::imported::{cycles, figure, nanoseconds, number, time};
 use crate::matrix::FLOOR;
@@ -85,11 +85,14 @@ impl<'a> Beside<'a> {
         let ours: Vec<&Series> = ours.iter().filter_map(Answer::series).collect();
         let ours: Vec<&Series> =
             ours.into_iter().filter(|series| series.provenance.log.is_none()).collect();
+        let scenarios: BTreeSet<&ScenarioId> = ours.iter().map(|o| &o.key.scenario).collect();
+        let cores: BTreeSet<(&ScenarioId, &str)> =
+            ours.iter().map(|o| (&o.key.scenario, family(&o.provenance.core))).collect();
         let mut refused: BTreeMap<(Refused, String), Vec<String>> = BTreeMap::new();
         let mut shown: BTreeMap<usize, Vec<(&Series, u32)>> = BTreeMap::new();
         for series in theirs.iter().filter_map(Answer::series) {
             let Some(source) = &series.provenance.log else { continue };
-            let measured = |scenario: &Scenario| ours.iter().any(|o| o.key.scenario == scenario.id);
+            let measured = |scenario: &Scenario| scenarios.contains(&scenario.id);
             let name = format!("{} {}", series.key.kernel, one_line(&source.row));
             match equal(series, catalogue) {
                 Some((scenario, _)) if !measured(scenario) => {}
@@ -100,10 +103,7 @@ impl<'a> Beside<'a> {
                 }
                 Some((scenario, times)) => {
                     let core = family(&series.provenance.core);
-                    let here = |o: &&&Series| {
-                        o.key.scenario == scenario.id && family(&o.provenance.core) == core
-                    };
-                    if ours.iter().any(|o| here(&o)) {
+                    if cores.contains(&(&scenario.id, core)) {
                         let place = catalogue.position(&scenario.id);
                         shown.entry(place).or_default().push((series, times));
                     } else {
@@ -117,7 +117,7 @@ impl<'a> Beside<'a> {
                 }
                 None => {
                     let Some(near) = &source.near else { continue };
-                    if !ours.iter().any(|o| o.key.scenario == near.scenario) {
+                    if !scenarios.contains(&near.scenario) {
                         continue;
                     }
                     let why = format!("like {}, but {}", near.scenario, one_line(&near.differs));

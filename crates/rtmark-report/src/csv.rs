@@ -1,8 +1,11 @@
 //! One line for each answer, for spreadsheets and scripts.
 
-use rtmark_model::{Answer, Mode, Summary};
+use std::collections::BTreeMap;
 
-use crate::matrix::{blocks, column};
+use rtmark_model::{Answer, Backend, Mode, Series, Summarised, Summary};
+
+use crate::imported::{figure, nanoseconds};
+use crate::matrix::{Block, blocks, column, from_log};
 use crate::notes::one_line;
 
 /// The columns, in order. New ones are only ever added at the end.
@@ -55,6 +58,12 @@ pub const COLUMNS: &[&str] = &[
     "layout",
     "instructions",
     "p99_9",
+    "statistic",
+    "flags",
+    "suite",
+    "row",
+    "file",
+    "line",
 ];
 
 /// Renders answers as comma-separated values (RFC 4180) with a line of names.
@@ -65,12 +74,21 @@ pub fn csv(answers: &[Answer]) -> Result<String, ::csv::Error> {
     let mut writer = ::csv::Writer::from_writer(Vec::new());
     writer.write_record(COLUMNS)?;
     let blocks = blocks(answers);
+    let mut places: BTreeMap<(&str, Backend), Vec<&Block<'_>>> = BTreeMap::new();
+    for block in &blocks {
+        places.entry((block.soc, block.backend)).or_default().push(block);
+    }
     for answer in answers {
         let key = answer.key();
-        let block = blocks.iter().find(|block| {
-            block.answer(&key.scenario, column(answer)).is_some_and(|a| std::ptr::eq(a, answer))
-        });
+        let block =
+            places.get(&(key.soc.as_str(), key.backend)).into_iter().flatten().find(|block| {
+                block.answer(&key.scenario, column(answer)).is_some_and(|a| std::ptr::eq(a, answer))
+            });
         let series = answer.series();
+        if let Some(series) = series.filter(|_| from_log(answer)) {
+            writer.write_record(of_log(series))?;
+            continue;
+        }
         let figures = block.zip(series).and_then(|(block, series)| block.figures(series));
         let statistics = figures.as_ref().map(|figures| figures.statistics);
         let steady = statistics.and_then(|s| s.steady);
@@ -137,10 +155,73 @@ pub fn csv(answers: &[Answer]) -> Result<String, ::csv::Error> {
             text(firmware.map(|f| f.layout)),
             text(executed.and_then(|e| e.0.statistics()).map(|s| s.typical())),
             text(steady.and_then(|s| s.p99_9)),
+            String::new(),
+            String::new(),
+            String::new(),
+            String::new(),
+            String::new(),
+            String::new(),
         ])?;
     }
     let bytes = writer.into_inner().map_err(::csv::IntoInnerError::into_error)?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// The record of a row of a log: what its figures are, which one stands for it, and what is wrong.
+fn of_log(series: &Series) -> Vec<String> {
+    let key = &series.key;
+    let statistics = series.statistics();
+    let steady = statistics.as_ref().and_then(|s| s.steady);
+    let summary = series.readings.summarised();
+    // Of samples what they come to, of a summary what it says.
+    let either = |of: fn(&Summary) -> u64, said: Option<f64>| match &steady {
+        Some(steady) => of(steady).to_string(),
+        None => text(said),
+    };
+    let per_cent = |wanted: f64| {
+        let mut all = summary.into_iter().flat_map(|summary| &summary.percentiles);
+        all.find(|p| (p.per_cent - wanted).abs() < 1e-9).map(|p| p.value)
+    };
+    let of = |said: fn(&Summarised) -> Option<f64>| summary.and_then(said);
+    let figure = figure(series);
+    let time = figure.as_ref().and_then(|(_, value)| nanoseconds(series, *value));
+    let count = statistics.as_ref().map(|s| s.count).or(summary.and_then(|s| s.count));
+    let source = series.provenance.log.as_ref();
+    let flags: Vec<_> = series.flags.iter().map(ToString::to_string).collect();
+    let record = |column: &str| match column {
+        "soc" => one_line(&key.soc),
+        "core" => one_line(&series.provenance.core),
+        // A clock that nobody says is none.
+        "clock_hz" => text(Some(series.clock.0).filter(|clock| *clock > 0)),
+        "kernel" => key.kernel.to_string(),
+        "version" => one_line(&key.version),
+        "profile" => one_line(&key.profile),
+        "scenario" => key.scenario.to_string(),
+        "backend" => key.backend.to_string(),
+        "answer" => "measured".to_owned(),
+        "basis" => series.basis.to_string(),
+        "samples" => text(count),
+        "first" => text(statistics.as_ref().map(|s| s.first as f64).or(of(|s| s.first))),
+        "steady" => text(steady.as_ref().map(|s| s.count)),
+        "min" => either(|s| s.min, of(|s| s.min)),
+        "p50" => either(|s| s.p50, per_cent(50.0)),
+        "p90" => either(|s| s.p90, per_cent(90.0)),
+        "p99" => either(|s| s.p99, per_cent(99.0)),
+        "p99_9" => text(steady.as_ref().and_then(|s| s.p99_9).map(|v| v as f64).or(per_cent(99.9))),
+        "max" => either(|s| s.max, of(|s| s.max)),
+        "mean" => text(steady.as_ref().map(|s| s.mean).or(of(|s| s.mean))),
+        "sigma" => text(steady.as_ref().map(|s| s.sigma).or(of(|s| s.sigma))),
+        "typical" => text(figure.as_ref().map(|(_, value)| *value)),
+        "typical_ns" => text(time.map(|ns| (ns * 1000.0).round() / 1000.0)),
+        "statistic" => text(figure.as_ref().map(|(statistic, _)| statistic)),
+        "flags" => one_line(&flags.join("; ")),
+        "suite" => text(source.map(|source| source.suite)),
+        "row" => one_line(&text(source.map(|source| &source.row))),
+        "file" => one_line(&text(source.map(|source| &source.file))),
+        "line" => text(source.map(|source| source.line)),
+        _ => String::new(),
+    };
+    COLUMNS.iter().map(|column| record(column)).collect()
 }
 
 /// Several modes with how many samples each has: `135 x 50, 249 x 50`.

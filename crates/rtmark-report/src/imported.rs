@@ -7,8 +7,9 @@ use anstyle::{AnsiColor, Style};
 use rtmark_model::{Answer, Basis, Catalogue, Series};
 use rtmark_units::Nanoseconds;
 
-use crate::matrix::{grouped, short_time};
+use crate::matrix::{from_log, grouped, short_time};
 use crate::notes::one_line;
+use crate::sheet::{Column, Row, Sheet};
 use crate::table::folded;
 
 const HEADING: Style = Style::new().bold();
@@ -26,20 +27,36 @@ pub fn figure(series: &Series) -> Option<(String, f64)> {
     series.statistics().map(|statistics| ("median".to_owned(), statistics.typical() as f64))
 }
 
-/// The figure as time, where the clock is known.
+/// What the log itself says in nanoseconds of a figure that it says in cycles, too. Both were cut, and
+/// the time keeps more digits wherever the clock is slower than one of a gigahertz.
+fn printed(series: &Series, value: f64) -> Option<f64> {
+    let summary = series.readings.summarised()?;
+    let (_, typical) = summary.typical()?;
+    let fits = series.basis == Basis::Cycles && typical > 0.0;
+    summary.ns.filter(|_| fits).map(|ns| ns * value / typical)
+}
+
+/// The figure as time, where the log says it or the clock is known.
 pub fn nanoseconds(series: &Series, value: f64) -> Option<f64> {
     match series.basis {
         Basis::Ns => Some(value),
-        Basis::Cycles if series.clock.0 > 0 => Some(value * 1e9 / f64::from(series.clock.0)),
-        _ => None,
+        Basis::Cycles => printed(series, value)
+            .or_else(|| (series.clock.0 > 0).then(|| value * 1e9 / f64::from(series.clock.0))),
+        Basis::Instructions => None,
     }
 }
 
 /// The figure in cycles, where the clock is known.
 pub fn cycles(series: &Series, value: f64) -> Option<f64> {
+    let clock = f64::from(series.clock.0);
     match series.basis {
-        Basis::Cycles => Some(value),
-        Basis::Ns if series.clock.0 > 0 => Some(value * f64::from(series.clock.0) / 1e9),
+        Basis::Cycles => {
+            let finer = printed(series, value).map(|ns| ns * clock / 1e9);
+            // Where the two say the same, and the time says it more exactly.
+            let fits = |finer: &f64| (finer - value).abs() <= 1.0 + value * 0.01;
+            Some(finer.filter(|finer| clock > 0.0 && clock < 1e9 && fits(finer)).unwrap_or(value))
+        }
+        Basis::Ns if clock > 0.0 => Some(value * clock / 1e9),
         _ => None,
     }
 }
@@ -64,43 +81,101 @@ pub fn time(ns: f64) -> String {
 /// Renders imported answers: a line a row, in their order, with a heading wherever
 /// kernel, version, soc, clock or file change.
 pub fn imported(answers: &[Answer], catalogue: &Catalogue, width: usize) -> String {
-    let mut text = String::new();
-    let mut last = String::new();
-    let shown: Vec<_> = answers.iter().map(|answer| shown(answer, catalogue)).collect();
-    let figures = shown.iter().map(|(figure, _)| figure.chars().count()).max().unwrap_or(0);
-    let widest = answers.iter().map(|answer| name(answer).chars().count()).max().unwrap_or(0);
-    let widest = widest.min(NAME);
-    for (answer, (figure, remark)) in answers.iter().zip(shown) {
-        let heading = heading(answer);
-        // What has no figures knows less of where it comes from.
-        let goes_on = answer.series().is_none() && last.starts_with(&heading);
-        if heading != last && !goes_on {
-            let gap = if text.is_empty() { "" } else { "\n" };
-            let _ = writeln!(text, "{gap}{HEADING}{heading}{HEADING:#}");
-            last = heading;
-        }
-        let name = name(answer);
-        // A name that is longer than its column has a line of its own.
-        let name = if name.chars().count() > widest {
-            let _ = writeln!(text, "{name}");
-            ""
-        } else {
-            name.as_str()
-        };
-        let line = format!("{name:widest$}  {figure:>figures$}");
-        let bad = answer.series().is_some_and(|series| !series.flags.is_empty());
-        let style = if bad { BAD } else { ASIDE };
-        let room = width.saturating_sub(line.chars().count() + 3);
-        if remark.chars().count() <= room {
-            let _ = writeln!(text, "{line}  {style}{remark}{style:#}");
-        } else {
-            let _ = writeln!(text, "{line}");
-            for part in folded(&remark, width.saturating_sub(4)).lines() {
-                let _ = writeln!(text, "    {style}{}{style:#}", part.trim_start());
+    ImportedRows::new(catalogue, width).add(answers)
+}
+
+/// Renders imported answers as they come: those that are given together have columns of one width.
+#[derive(Debug)]
+pub struct ImportedRows<'a> {
+    catalogue: &'a Catalogue,
+    width: usize,
+    /// The heading above the last row.
+    last: String,
+}
+
+impl<'a> ImportedRows<'a> {
+    /// None yet, in so many columns.
+    pub const fn new(catalogue: &'a Catalogue, width: usize) -> Self {
+        Self { catalogue, width, last: String::new() }
+    }
+
+    /// The lines of the next rows.
+    pub fn add(&mut self, answers: &[Answer]) -> String {
+        let mut text = String::new();
+        let width = self.width;
+        let shown: Vec<_> = answers.iter().map(|answer| shown(answer, self.catalogue)).collect();
+        let figures = shown.iter().map(|(figure, _)| figure.chars().count()).max().unwrap_or(0);
+        let names: Vec<_> = answers.iter().map(name).collect();
+        let widest = names.iter().map(|name| name.chars().count()).max().unwrap_or(0).min(NAME);
+        for ((answer, name), (figure, remark)) in answers.iter().zip(names).zip(shown) {
+            let heading = heading(answer);
+            // What has no figures knows less of where it comes from.
+            let goes_on = answer.series().is_none() && self.last.starts_with(&heading);
+            if heading != self.last && !goes_on {
+                let gap = if self.last.is_empty() { "" } else { "\n" };
+                let _ = writeln!(text, "{gap}{HEADING}{heading}{HEADING:#}");
+                self.last = heading;
+            }
+            // A name that is longer than its column has a line of its own.
+            let name = if name.chars().count() > widest {
+                let _ = writeln!(text, "{name}");
+                ""
+            } else {
+                name.as_str()
+            };
+            let line = format!("{name:widest$}  {figure:>figures$}");
+            let bad = answer.series().is_some_and(|series| !series.flags.is_empty());
+            let style = if bad { BAD } else { ASIDE };
+            let room = width.saturating_sub(line.chars().count() + 3);
+            if remark.chars().count() <= room {
+                let _ = writeln!(text, "{line}  {style}{remark}{style:#}");
+            } else {
+                let _ = writeln!(text, "{line}");
+                for part in folded(&remark, width.saturating_sub(4)).lines() {
+                    let _ = writeln!(text, "    {style}{}{style:#}", part.trim_start());
+                }
             }
         }
+        text
     }
-    text
+}
+
+/// The rows of logs among these answers, as a table of a report: each of them, in their order.
+pub fn sheet(answers: &[Answer], catalogue: &Catalogue) -> Option<Sheet> {
+    let about = "What logs of other suites say, a line a row, in their order, each with its own clock. \
+                 A figure with a remark in place of a scenario is compared with nothing.";
+    let mut sheet = Sheet::new("imported", "Rows of logs", about);
+    let texts = ["row", "kernel", "chip", "clock", "statistic"].map(Column::text);
+    let numbers = ["figure", "time"].map(Column::number);
+    sheet.columns = texts.into_iter().chain(numbers).collect();
+    sheet.columns.push(Column::text("what it is like"));
+    for answer in answers.iter().filter(|answer| from_log(answer)) {
+        let key = answer.key();
+        let series = answer.series();
+        let figure = series.and_then(|series| Some((series, figure(series)?)));
+        let clock = series.filter(|series| series.clock.0 > 0).map(|series| series.clock);
+        let (_, remark) = shown(answer, catalogue);
+        let (statistic, count, took) = match figure {
+            Some((series, (statistic, value))) => (
+                statistic,
+                format!("{} {}", number(value), series.basis),
+                nanoseconds(series, value).map(time).unwrap_or_default(),
+            ),
+            None => (String::new(), shown(answer, catalogue).0, String::new()),
+        };
+        let row = Row::new([
+            name(answer),
+            format!("{} {}", key.kernel, key.version),
+            key.soc.clone(),
+            clock.map(|clock| clock.to_string()).unwrap_or_default(),
+            statistic,
+            count,
+            took,
+            remark,
+        ]);
+        sheet.rows.push(row.kernel(key.kernel.as_str()).scenario(key.scenario.as_str()));
+    }
+    (!sheet.rows.is_empty()).then_some(sheet)
 }
 
 /// The figure of a row, and what is to be said of it.

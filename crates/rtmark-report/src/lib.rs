@@ -25,13 +25,17 @@ mod table;
 mod unequal;
 mod worst;
 
-use rtmark_model::{Answer, Document};
+use std::cell::RefCell;
+use std::io;
+
+use rtmark_model::{Answer, Document, Reported, SCHEMA_VERSION};
+use serde::{Serialize, Serializer};
 
 pub use beside::beside;
 pub use csv::{COLUMNS as CSV_COLUMNS, csv};
 pub use fairness::fairness;
 pub use html::HtmlError;
-pub use imported::imported;
+pub use imported::{ImportedRows, imported};
 pub use markdown::markdown;
 pub use metrics::{bencher, benchmark_action};
 pub use report::{Report, RunFacts};
@@ -48,4 +52,35 @@ pub fn json(generator: &str, answers: &[Answer]) -> Result<String, serde_json::E
     let mut text = serde_json::to_string_pretty(&Document::new(generator, answers.to_vec()))?;
     text.push('\n');
     Ok(text)
+}
+
+/// Writes answers as they come in the form of [`json`], without what several of them come to.
+///
+/// # Errors
+/// Those of the writer.
+pub fn json_to(
+    to: impl io::Write,
+    generator: &str,
+    answers: impl Iterator<Item = Answer>,
+) -> io::Result<()> {
+    #[derive(Serialize)]
+    struct Streamed<'a, I: Iterator<Item = Answer>> {
+        schema_version: u32,
+        generator: &'a str,
+        #[serde(serialize_with = "each")]
+        answers: RefCell<I>,
+    }
+    fn each<I: Iterator<Item = Answer>, S: Serializer>(
+        answers: &RefCell<I>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        let reported = |answer| -> Option<Reported> { Document::new("", [answer]).answers.pop() };
+        serializer.collect_seq(answers.borrow_mut().by_ref().filter_map(reported))
+    }
+    let answers = RefCell::new(answers);
+    let document = Streamed { schema_version: SCHEMA_VERSION, generator, answers };
+    let mut to = io::BufWriter::with_capacity(1 << 16, to);
+    serde_json::to_writer_pretty(&mut to, &document)?;
+    io::Write::write_all(&mut to, b"\n")?;
+    io::Write::flush(&mut to)
 }

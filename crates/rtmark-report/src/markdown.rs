@@ -2,12 +2,14 @@
 
 use std::fmt::Write as _;
 
-use rtmark_model::{Answer, Series};
+use rtmark_model::{Answer, Catalogue, Series};
 
 use crate::growth;
+use crate::imported::sheet;
 use crate::matrix::{Block, blocks, grouped, short_time};
 use crate::notes::{Notes, one_line, remarks, rests_on, summary, without_figures};
 use crate::report::label;
+use crate::sheet::Sheet;
 use crate::table::{aside, multiple, spread_of};
 use crate::unequal::{built, unequal};
 
@@ -55,6 +57,13 @@ pub struct Part {
     pub text: String,
 }
 
+impl Part {
+    /// A table of a report.
+    pub fn of(sheet: &Sheet) -> Self {
+        Self { text: sheet.markdown(), name: sheet.title.clone() }
+    }
+}
+
 /// The tables, one part for each soc.
 pub fn tables(answers: &[Answer], cells: Cells) -> Vec<Part> {
     let part = |block: &Block<'_>| Part { name: label(block), text: whole(block, cells) };
@@ -95,7 +104,12 @@ pub fn fitted(parts: impl Fn(Cells) -> Vec<Part>) -> String {
 
 /// Renders answers as Markdown tables, no longer than a comment of GitHub may be.
 pub fn markdown(answers: &[Answer]) -> String {
-    fitted(|cells| tables(answers, cells))
+    let logs = sheet(answers, &Catalogue::builtin().unwrap_or_default());
+    fitted(|cells| {
+        let mut parts = tables(answers, cells);
+        parts.extend(logs.as_ref().map(Part::of));
+        parts
+    })
 }
 
 fn whole(block: &Block<'_>, cells: Cells) -> String {

@@ -1,7 +1,7 @@
 //! Answers arranged as they are compared: one block for each soc, backend and
 //! basis, scenarios down, kernels with their profiles across.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rtmark_model::{
     Answer, Backend, Basis, Firmware, KernelId, Mode, Samples, ScenarioId, Series, Spread,
@@ -28,6 +28,8 @@ pub struct Block<'a> {
     /// The scenarios in the order of rows.
     pub scenarios: Vec<&'a ScenarioId>,
     cells: BTreeMap<(&'a ScenarioId, Column<'a>), &'a Answer>,
+    /// What `kernels` and `scenarios` hold already.
+    known: (BTreeSet<Column<'a>>, BTreeSet<&'a ScenarioId>),
 }
 
 /// A kernel in one of its versions and profiles.
@@ -66,24 +68,17 @@ impl<'a> Block<'a> {
             kernels: Vec::new(),
             scenarios: Vec::new(),
             cells: BTreeMap::new(),
+            known: Default::default(),
         }
-    }
-
-    fn holds(&self, answer: &Answer) -> bool {
-        let key = answer.key();
-        self.soc == key.soc
-            && self.backend == key.backend
-            // What was not measured has no basis and goes with what was.
-            && answer.series().is_none_or(|series| self.basis == Some(series.basis))
     }
 
     fn add(&mut self, answer: &'a Answer) {
         let key = answer.key();
         let column = column(answer);
-        if !self.kernels.contains(&column) {
+        if self.known.0.insert(column) {
             self.kernels.push(column);
         }
-        if !self.scenarios.contains(&&key.scenario) {
+        if self.known.1.insert(&key.scenario) {
             self.scenarios.push(&key.scenario);
         }
         self.cells.insert((&key.scenario, column), answer);
@@ -142,18 +137,17 @@ impl<'a> Block<'a> {
         if series.key.kernel.as_str() == FLOOR || series.no_multiple.is_some() {
             return None;
         }
-        let of_floor = |profile: Option<&str>, answer: &'a Answer| {
-            let floor = answer.series()?;
-            // Equal names are not enough: the spans must be equal too.
-            let comparable = floor.key.kernel.as_str() == FLOOR
-                && floor.key.scenario == series.key.scenario
-                && floor.span == series.span
-                && profile.is_none_or(|profile| profile == floor.key.profile);
-            comparable.then(|| floor.statistics().map(|s| s.typical())).flatten()
+        // Equal names are not enough: the spans must be equal too.
+        let of_floor = |column: &Column<'a>| {
+            let floor = self.cells.get(&(&series.key.scenario, *column))?.series()?;
+            let typical = || floor.statistics().map(|s| s.typical());
+            (floor.span == series.span).then(typical).flatten()
         };
+        let floors = || self.kernels.iter().filter(|column| column.0.as_str() == FLOOR);
         // The floor of the same profile, else the only one that there is.
-        let find = |profile| self.cells.values().find_map(|answer| of_floor(profile, answer));
-        let floor = find(Some(&series.key.profile)).or_else(|| find(None))?;
+        let same = |column: &&Column<'a>| column.2 == series.key.profile;
+        let floor = floors().filter(same).find_map(of_floor);
+        let floor = floor.or_else(|| floors().find_map(of_floor))?;
         (floor > 0).then(|| typical as f64 / floor as f64)
     }
 
@@ -198,21 +192,40 @@ pub fn blocks_by_profile(answers: &[Answer]) -> Vec<Block<'_>> {
     profiles.into_iter().flat_map(of).collect()
 }
 
+/// Answers from logs are a list of their own, and stand in no block: they share neither clock nor
+/// compiler, and several may answer one question.
 fn arranged<'a>(answers: impl Iterator<Item = &'a Answer> + Clone) -> Vec<Block<'a>> {
+    let answers = answers.filter(|answer| !from_log(answer));
     let mut blocks: Vec<Block<'_>> = Vec::new();
+    let mut places: BTreeMap<(&str, Backend), Vec<usize>> = BTreeMap::new();
     let measured = |answer: &&Answer| answer.series().is_some();
     let (measured, others): (Vec<_>, Vec<_>) = answers.clone().partition(measured);
     for answer in measured.into_iter().chain(others) {
-        if !blocks.iter().any(|block| block.holds(answer)) {
-            blocks.push(Block::new(answer, answer.series().map(|series| series.basis)));
+        let key = answer.key();
+        let here = places.entry((&key.soc, key.backend)).or_default();
+        let basis = answer.series().map(|series| series.basis);
+        // What was not measured has no basis and goes with what was.
+        if !here.iter().any(|&at| basis.is_none() || blocks[at].basis == basis) {
+            here.push(blocks.len());
+            blocks.push(Block::new(answer, basis));
         }
     }
     for answer in answers {
-        for block in blocks.iter_mut().filter(|block| block.holds(answer)) {
-            block.add(answer);
+        let key = answer.key();
+        let basis = answer.series().map(|series| series.basis);
+        let here = places.get(&(key.soc.as_str(), key.backend));
+        for &at in here.into_iter().flatten() {
+            if basis.is_none() || blocks[at].basis == basis {
+                blocks[at].add(answer);
+            }
         }
     }
     blocks
+}
+
+/// Whether an answer was read from somebody's log.
+pub fn from_log(answer: &Answer) -> bool {
+    answer.key().backend == Backend::Log
 }
 
 /// A number with its thousands apart.

@@ -6,6 +6,7 @@ use rtmark_model::{Answer, Catalogue, DEFAULT_PROFILE};
 use serde::Serialize;
 
 use crate::beside::Beside;
+use crate::imported::sheet;
 use crate::markdown::{Cells, Part, code, escaped, fitted, tables};
 use crate::matrix::{Block, blocks_by_profile};
 use crate::sections::{History, cold, environment, held, histories, made, settings, worst_cases};
@@ -66,6 +67,7 @@ impl<'a> Report<'a> {
     /// The sheets that are not of one soc.
     pub(crate) fn sheets(&self) -> Vec<Sheet> {
         let mut sheets = worst_cases(self);
+        sheets.extend(sheet(self.answers, self.catalogue));
         sheets.extend(Beside::of(self.answers, self.others, self.catalogue).sheets());
         sheets.extend(histories(self.histories));
         sheets.push(environment(self));
@@ -108,8 +110,7 @@ impl<'a> Report<'a> {
                 parts.push(Part { name, text });
             }
         }
-        let part = |sheet: Sheet| Part { text: sheet.markdown(), name: sheet.title };
-        parts.extend(self.sheets().into_iter().map(part));
+        parts.extend(self.sheets().iter().map(Part::of));
         parts
     }
 }

@@ -4,10 +4,13 @@ use std::fmt::Write as _;
 
 use anstyle::{AnsiColor, Style};
 use comfy_table::{Cell, CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
-use rtmark_model::{Answer, Basis, KernelId, Overhead, Series};
+use rtmark_model::{Answer, Basis, Catalogue, KernelId, Overhead, Series};
 
 use crate::growth;
-use crate::matrix::{Block, Column, FLOOR, Figures, blocks, grouped, short_count, short_time};
+use crate::imported::imported;
+use crate::matrix::{
+    Block, Column, FLOOR, Figures, blocks, from_log, grouped, short_count, short_time,
+};
 use crate::notes::{Notes, one_line, remarks, rests_on, summary, without_figures};
 use crate::unequal::{built, unequal};
 
@@ -63,7 +66,12 @@ enum Layout {
 /// become narrow and say less; those that still do not fit go below. The
 /// text has ANSI styles, to be stripped where nobody can show them.
 pub fn table(answers: &[Answer], width: usize) -> String {
-    let rendered: Vec<_> = blocks(answers).iter().map(|block| whole(block, width)).collect();
+    let mut rendered: Vec<_> = blocks(answers).iter().map(|block| whole(block, width)).collect();
+    let logs: Vec<_> = answers.iter().filter(|answer| from_log(answer)).cloned().collect();
+    if !logs.is_empty() {
+        let catalogue = Catalogue::builtin().unwrap_or_default();
+        rendered.push(imported(&logs, &catalogue, width));
+    }
     rendered.join("\n")
 }
 

@@ -18,10 +18,14 @@ form! {
     TOTALS = r"^# (Total|Min Latencies|Avg Latencies|Max Latencies|Histogram Overflows):((?:\s+-?\d+)+)$";
     STATUS = r"^#?\s*T:\s*(\d+)\s*\(\s*\d+\)\s*P:\s*(\d+)\s+I:\s*(\d+)\s+C:\s*(\d+)\s+Min:\s*(-?\d+)\s+Act:\s*(-?\d+)\s+Avg:\s*(-?\d+)\s+Max:\s*(-?\d+)";
     VERBOSE = r"^(\d+):\s+(\d+):\s+(-?\d+)$";
+    /// What it says when it begins.
+    START = r"^#?\s*/dev/cpu_dma_latency set to|^(?:.*[$#>]\s*)?(?:sudo\s+)?(?:\S*/)?cyclictest\s+-";
     SIGN = r"^#?\s*(?:/dev/cpu_dma_latency set to|policy: (?:fifo|rr|other)|Max CPUs = )|\bcyclictest\b";
     NANOSECONDS = r"\bcyclictest\b.*\s(?:-N|--nsecs)\b";
     LIKE = r"^#?\s*T:\s*\d+\s*\(|^# (?:Min|Avg|Max) Latencies|^# Histogram Overflows:|^# Total:";
 }
+
+const TOO_MANY: &str = "it is of more threads than are kept";
 
 /// Threads, and bins of all of them, that are kept.
 const MOST_THREADS: usize = 1024;
@@ -37,6 +41,11 @@ struct Thread {
     facts: BTreeMap<String, String>,
     incomplete: bool,
     negative: bool,
+    /// What its last status line said: of one run, the count and the largest only grow, and the
+    /// smallest only shrinks.
+    status: Option<[f64; 3]>,
+    /// The number of its next sample, of those that `-v` prints.
+    next: u64,
 }
 
 /// The reader.
@@ -44,6 +53,9 @@ struct Thread {
 pub struct Cyclictest {
     threads: BTreeMap<usize, Thread>,
     line: u64,
+    section: usize,
+    /// The command that made the run, where it stands in the log.
+    command: Option<String>,
     bins: usize,
     in_histogram: bool,
     seen: bool,
@@ -54,6 +66,14 @@ impl Reader for Cyclictest {
     fn line(&mut self, line: &Line, log: &mut Log) -> Took {
         let text = line.text();
         if SIGN.fits(text) {
+            if START.fits(text) {
+                // Command and device are told one after the other: the second one ends nothing.
+                self.end(log);
+                if text.contains("cyclictest") {
+                    self.command = Some(text.chars().take(200).collect());
+                    self.nanoseconds = NANOSECONDS.fits(text);
+                }
+            }
             self.seen = true;
             self.nanoseconds |= NANOSECONDS.fits(text);
             return Took::Nothing;
@@ -64,24 +84,40 @@ impl Reader for Cyclictest {
                 self.end(log);
             }
             (self.in_histogram, self.seen) = (true, true);
-            self.begun(line);
+            self.begun(line, log);
             return Took::Line;
         }
         if let Some(found) = TOTALS.find(text) {
-            self.begun(line);
+            self.begun(line, log);
             self.totals(found.at(1), found.at(2), line, log);
             return Took::Line;
         }
         if let Some(found) = STATUS.find(text) {
-            self.begun(line);
-            let Some(index) = found.count(1).and_then(|index| usize::try_from(index).ok()) else {
-                return Took::Nothing;
+            let index = found.count(1).and_then(|index| usize::try_from(index).ok());
+            let value = |group| found.number(group).and_then(|n| n.value);
+            let status = value(4).zip(value(5)).zip(value(8));
+            let status = status.map(|((count, min), max)| [count, min, max]);
+            let known = index.and_then(|index| self.threads.get(&index)?.status);
+            let goes_on = |[count, min, max]: [f64; 3]| {
+                status.is_none_or(|is| is[0] >= count && is[1] <= min && is[2] >= max)
             };
-            let Some(thread) = self.thread(index) else { return Took::Line };
+            let options = index.and_then(|index| self.threads.get(&index)).map(|t| &t.facts);
+            let same = |(fact, group): (&str, usize)| {
+                options.and_then(|f| f.get(fact)).is_none_or(|was| was == found.at(group))
+            };
+            let alike = [("priority", 2), ("interval_us", 3)].into_iter().all(same);
+            if !alike || !known.is_none_or(goes_on) {
+                self.end(log);
+            }
+            self.begun(line, log);
+            let Some(thread) = index.and_then(|index| self.thread(index)) else {
+                log.unreadable(line, Suite::Cyclictest, TOO_MANY);
+                return Took::Line;
+            };
+            thread.status = status;
             thread.facts.insert("priority".into(), found.at(2).to_owned());
             thread.facts.insert("interval_us".into(), found.at(3).to_owned());
             thread.summary.count = found.count(4);
-            let value = |group| found.number(group).and_then(|n| n.value);
             let figures = [value(5), value(7), value(8)];
             thread.negative |= figures.iter().flatten().any(|value| *value < 0.0);
             [thread.summary.min, thread.summary.mean, thread.summary.max] = figures;
@@ -105,8 +141,16 @@ impl Reader for Cyclictest {
             let first = found.at(1) == "0" && matches!(found.at(2), "0" | "1");
             if self.seen || first {
                 self.seen = true;
-                self.begun(line);
-                self.sample(found.count(1), found.at(3));
+                let index = found.count(1).and_then(|index| usize::try_from(index).ok());
+                let number = found.count(2).unwrap_or(u64::MAX);
+                let known = index.and_then(|index| self.threads.get(&index));
+                if known.is_some_and(|thread| number < thread.next) {
+                    self.end(log);
+                }
+                self.begun(line, log);
+                if !self.sample(index, number, found.at(3)) {
+                    log.unreadable(line, Suite::Cyclictest, TOO_MANY);
+                }
                 return Took::Line;
             }
         }
@@ -118,22 +162,29 @@ impl Reader for Cyclictest {
     }
 
     fn end(&mut self, log: &mut Log) {
-        let nanoseconds = self.nanoseconds;
+        if self.threads.is_empty() {
+            return;
+        }
+        let Self { nanoseconds, section, line: first, ref command, .. } = *self;
         let (scale, unit) = if nanoseconds { (1, "ns") } else { (1000, "us") };
-        let first = std::mem::take(&mut self.line);
         for (index, thread) in std::mem::take(&mut self.threads) {
             let row = Row::new(Suite::Cyclictest, format!("thread {index}"), first, Basis::Ns);
-            log.section().kernel.get_or_insert_with(|| "linux".into());
-            log.row(thread.row(row, scale, unit));
+            let mut row = thread.row(row, scale, unit);
+            row.facts.extend(command.clone().map(|command| ("command".to_owned(), command)));
+            log.row_of(section, row);
         }
-        *self = Self { nanoseconds, ..Self::default() };
+        // The next run is of another command, or of one that is not told.
+        *self = Self::default();
     }
 }
 
 impl Cyclictest {
-    fn begun(&mut self, line: &Line) {
+    /// A run is where its first figures are, of a section of its own kernel.
+    fn begun(&mut self, line: &Line, log: &mut Log) {
         if self.line == 0 {
             self.line = line.number;
+            log.of_kernel("linux");
+            self.section = log.claim();
         }
     }
 
@@ -151,7 +202,10 @@ impl Cyclictest {
                 return;
             };
             // With -H, what all threads have together stands in a further column.
-            let Some(thread) = self.thread(index) else { return };
+            let Some(thread) = self.thread(index) else {
+                log.unreadable(line, Suite::Cyclictest, TOO_MANY);
+                return;
+            };
             thread.negative |= number.value.is_some_and(|value| value < 0.0);
             match what {
                 "Total" => thread.total = text.parse().ok(),
@@ -190,9 +244,10 @@ impl Cyclictest {
         }
     }
 
-    fn sample(&mut self, index: Option<u64>, text: &str) {
-        let index = index.and_then(|index| usize::try_from(index).ok());
-        let Some(thread) = index.and_then(|index| self.thread(index)) else { return };
+    /// Whether there is room for the thread.
+    fn sample(&mut self, index: Option<usize>, number: u64, text: &str) -> bool {
+        let Some(thread) = index.and_then(|index| self.thread(index)) else { return false };
+        thread.next = number.saturating_add(1);
         match text.parse::<u64>() {
             Ok(value) if thread.samples.runs().len() < MOST_RUNS => {
                 thread.samples.push(value, Disturbance::NONE);
@@ -200,12 +255,13 @@ impl Cyclictest {
             Ok(_) => thread.incomplete = true,
             Err(_) => thread.negative = true,
         }
+        true
     }
 }
 
 impl Thread {
     fn row(self, mut row: Row, scale: u64, unit: &str) -> Row {
-        let Self { mut summary, samples, overflows, total, facts, incomplete, negative } = self;
+        let Self { mut summary, samples, overflows, total, facts, incomplete, negative, .. } = self;
         row.facts = facts;
         row.facts.insert("unit".into(), unit.to_owned());
         if incomplete {

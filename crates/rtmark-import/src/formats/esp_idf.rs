@@ -17,6 +17,7 @@ form! {
     CALLED = r"^'(.+?)' has been called (\d+) times in (\d+)us\. Period = (\d+)us";
     PERFORMANCE = r"^\[Performance\]\s*\[([^\]]+)\]:\s*(-?\d+(?:\.\d+)?)\s*(cycles|ns|us|ms|s)\b";
     LIKE = r"(?i)\belapsed time\s*\[|has been called .* times in|^\[Performance\]\s*\[.*(?:cycles|ns|us|ms|s)$";
+    BOOT = r"^(?:ESP-ROM:|rst:0x[0-9a-f]+ |ets [A-Z][a-z]{2} +\d)";
     VERSION = r"\bESP-IDF:?\s+(v\d\S*)";
     CPU = r"(?i)\bcpu freq(?:uency)?:?\s*(\d+) ?(MHz|Hz)";
 }
@@ -24,10 +25,17 @@ form! {
 /// The reader.
 #[derive(Debug, Default)]
 pub struct EspIdf {
+    /// The section in which what follows was begun.
+    section: Option<usize>,
     /// By the function that printed them: line, samples in nanoseconds, the unit in nanoseconds.
     elapsed: BTreeMap<String, (u64, Samples, u64, bool)>,
     calls: BTreeMap<String, (u64, u64, u64)>,
 }
+
+/// What ESP-IDF is made around.
+const KERNEL: &str = "freertos";
+
+const TOO_MANY: &str = "too many functions were timed before";
 
 /// Functions whose times are kept apart.
 const MOST_FUNCTIONS: usize = 4096;
@@ -44,12 +52,17 @@ fn nanoseconds_of(unit: &str) -> u64 {
 impl Reader for EspIdf {
     fn line(&mut self, line: &Line, log: &mut Log) -> Took {
         let text = line.text();
-        if let Some(found) = VERSION.find(text) {
+        if BOOT.fits(text) {
             self.end(log);
             log.new_section();
-            let section = log.section();
-            section.kernel = Some("freertos".into());
-            section.version = Some(format!("ESP-IDF {}", found.at(1)));
+            return Took::Nothing;
+        }
+        if let Some(found) = VERSION.find(text) {
+            // The loader and the application say it, and the clock stands between them.
+            self.end(log);
+            log.open_section();
+            let version = format!("ESP-IDF {}", found.at(1));
+            log.of_kernel(KERNEL).version = Some(version);
             return Took::Line;
         }
         if let Some(found) = CPU.find(text).filter(|_| line.tag.is_some()) {
@@ -68,7 +81,11 @@ impl Reader for EspIdf {
                 return Took::Line;
             };
             let name = line.tag.clone().unwrap_or_else(|| "elapsed time".into());
+            self.begun(log);
             let known = self.elapsed.contains_key(&name) || self.elapsed.len() < MOST_FUNCTIONS;
+            if !known {
+                log.unreadable(line, Suite::EspIdf, TOO_MANY);
+            }
             if known {
                 let entry = self
                     .elapsed
@@ -86,7 +103,10 @@ impl Reader for EspIdf {
                 return Took::Line;
             };
             let name = found.at(1).to_owned();
-            if self.calls.contains_key(&name) || self.calls.len() < MOST_FUNCTIONS {
+            self.begun(log);
+            if !self.calls.contains_key(&name) && self.calls.len() >= MOST_FUNCTIONS {
+                log.unreadable(line, Suite::EspIdf, TOO_MANY);
+            } else {
                 let entry = self.calls.entry(name).or_insert((line.number, 0, 0));
                 entry.1 = entry.1.saturating_add(times);
                 entry.2 = entry.2.saturating_add(us);
@@ -100,6 +120,7 @@ impl Reader for EspIdf {
             };
             let Some(number) = found.number(2) else { return Took::Nothing };
             let row = Row::new(Suite::EspIdf, found.at(1), line.number, basis);
+            log.of_kernel(KERNEL);
             log.row(row.mean(&number.scaled(scale)));
             return Took::Line;
         }
@@ -111,11 +132,12 @@ impl Reader for EspIdf {
     }
 
     fn end(&mut self, log: &mut Log) {
+        let section = self.section.take().unwrap_or_else(|| log.current());
         for (name, (line, samples, unit, ticks)) in std::mem::take(&mut self.elapsed) {
             let mut row = Row::new(Suite::EspIdf, name, line, Basis::Ns);
             let resolution = if ticks { 10 * unit } else { unit };
             row.figures = Figures::Samples(samples, resolution);
-            log.row(row);
+            log.row_of(section, row);
         }
         for (name, (line, times, us)) in std::mem::take(&mut self.calls) {
             let row = Row::new(Suite::EspIdf, name, line, Basis::Ns);
@@ -124,7 +146,21 @@ impl Reader for EspIdf {
             if let Some(summary) = row.summary_mut() {
                 summary.count = Some(times);
             }
-            log.row(row);
+            log.row_of(section, row);
+        }
+    }
+}
+
+impl EspIdf {
+    /// Rows that are made of several lines stand where the first one does; those of another boot are
+    /// others.
+    fn begun(&mut self, log: &mut Log) {
+        if self.section.is_some_and(|section| section != log.current() || !log.in_use()) {
+            self.end(log);
+        }
+        if self.section.is_none() {
+            log.of_kernel(KERNEL);
+            self.section = Some(log.claim());
         }
     }
 }

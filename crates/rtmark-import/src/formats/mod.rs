@@ -11,6 +11,9 @@ mod rtosbench;
 mod thread_metric;
 mod ti;
 mod zephyr;
+mod zephyr_app_kernel;
+mod zephyr_sched;
+mod zephyr_sys_kernel;
 mod zephyr_timer;
 mod ztest;
 
@@ -34,6 +37,11 @@ pub trait Reader {
     /// Looks at a line.
     fn line(&mut self, line: &Line, log: &mut Log) -> Took;
 
+    /// Looks at a line that no reader took: one that looks like a row of this one is named.
+    fn left(&mut self, _line: &Line, _log: &mut Log) -> Took {
+        Took::Nothing
+    }
+
     /// The log is over: what was begun is finished.
     fn end(&mut self, _log: &mut Log) {}
 }
@@ -43,6 +51,9 @@ pub fn readers(format: Option<Format>) -> Vec<Box<dyn Reader>> {
     let one = |format: Format| -> Option<Box<dyn Reader>> {
         Some(match format {
             Format::Zephyr => Box::new(zephyr::Zephyr::default()),
+            Format::ZephyrSched => Box::new(zephyr_sched::ZephyrSched::default()),
+            Format::ZephyrSysKernel => Box::new(zephyr_sys_kernel::ZephyrSysKernel::default()),
+            Format::ZephyrAppKernel => Box::new(zephyr_app_kernel::ZephyrAppKernel::default()),
             Format::ZephyrTimer => Box::new(zephyr_timer::ZephyrTimer),
             Format::Ztest => Box::new(ztest::Ztest::default()),
             Format::RtosBenchmark => Box::new(rtos_benchmark::RtosBenchmark::default()),

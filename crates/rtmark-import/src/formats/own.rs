@@ -138,7 +138,7 @@ impl Fields {
             row.flag(FlagKind::Failed, format!("the file says: {why}"));
         }
         row.facts.extend(self.some("note").map(|note| ("note".to_owned(), note)));
-        row.said = self.said(scenario)?;
+        row.said = Some(Box::new(self.said(scenario)?));
         Ok((row, scale))
     }
 
@@ -189,12 +189,15 @@ impl Fields {
 #[derive(Debug, Default)]
 pub struct Csv {
     header: Option<Vec<&'static str>>,
+    /// How many cells the rows have that are not read, because their first line is none.
+    passed: Option<usize>,
     /// The series whose samples come line by line.
     open: Option<Open>,
 }
 
 #[derive(Debug)]
 struct Open {
+    section: usize,
     identity: Vec<(&'static str, String)>,
     row: Row,
     samples: Samples,
@@ -207,24 +210,64 @@ fn cells(text: &str) -> Option<Vec<String>> {
     Some(record.iter().map(str::to_owned).collect())
 }
 
-fn header(text: &str) -> Option<Vec<&'static str>> {
+/// What the first line of such a file may be.
+enum Header {
+    Known(Vec<&'static str>),
+    /// One with a column that nobody knows.
+    Unknown(String),
+    None,
+}
+
+fn header(text: &str) -> Header {
     if !text.contains("scenario") || !text.contains("unit") {
-        return None;
+        return Header::None;
     }
-    let known = |name: String| {
-        let name = name.trim().to_lowercase();
-        COLUMNS.iter().copied().find(|column| *column == name)
-    };
-    let columns: Option<Vec<_>> = cells(text)?.into_iter().map(known).collect();
-    columns.filter(|columns| columns.contains(&"scenario") && columns.contains(&"unit"))
+    let Some(cells) = cells(text) else { return Header::None };
+    let names: Vec<String> = cells.iter().map(|name| name.trim().to_lowercase()).collect();
+    if !["scenario", "unit"].iter().all(|needed| names.iter().any(|name| name == needed)) {
+        return Header::None;
+    }
+    let mut columns = Vec::new();
+    for name in names {
+        match COLUMNS.iter().copied().find(|column| *column == name) {
+            Some(column) => columns.push(column),
+            None => return Header::Unknown(name),
+        }
+    }
+    Header::Known(columns)
 }
 
 impl Reader for Csv {
     fn line(&mut self, line: &Line, log: &mut Log) -> Took {
         let text = line.raw.as_str();
-        if let Some(columns) = header(text) {
-            self.end(log);
-            self.header = Some(columns);
+        match header(text) {
+            Header::Known(columns) => {
+                self.end(log);
+                // What other logs in the same file say is not of these rows.
+                log.open_section();
+                (self.header, self.passed) = (Some(columns), None);
+                return Took::Line;
+            }
+            Header::Unknown(name) => {
+                self.end(log);
+                (self.header, self.passed) = (None, cells(text).map(|cells| cells.len()));
+                let known = COLUMNS.join(", ");
+                let what = format!(
+                    "the first line of our own CSV, whose rows are not read because `{}` is no column; \
+                     these are: {known}",
+                    name.chars().take(40).collect::<String>().escape_debug()
+                );
+                log.dropped(line, &what);
+                return Took::Line;
+            }
+            Header::None => {}
+        }
+        if let Some(passed) = self.passed
+            && text.contains(',')
+            && cells(text).is_some_and(|cells| cells.len() == passed)
+        {
+            // The warning says so for all of them.
+            log.unreadable += 1;
             return Took::Line;
         }
         let Some(columns) = &self.header else { return Took::Nothing };
@@ -247,7 +290,9 @@ impl Reader for Csv {
                 Ok((row, _)) if value.is_none() => log.row(row),
                 Ok((row, scale)) => {
                     let identity = fields.identity();
-                    self.open = Some(Open { identity, row, samples: Samples::new(), scale });
+                    let section = log.claim();
+                    self.open =
+                        Some(Open { section, identity, row, samples: Samples::new(), scale });
                 }
                 Err(problem) => log.unreadable(line, Suite::Rtmark, &problem),
             }
@@ -263,7 +308,7 @@ impl Reader for Csv {
 
     fn end(&mut self, log: &mut Log) {
         if let Some(open) = self.open.take() {
-            log.row(open.finish());
+            log.row_of(open.section, open.finish());
         }
     }
 }

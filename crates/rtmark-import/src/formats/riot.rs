@@ -20,6 +20,9 @@ form! {
     BOARD = r"(?i)^(?:export )?BOARD=(\S+)";
 }
 
+/// The kernel of these tests.
+const KERNEL: &str = "riot";
+
 /// The reader.
 #[derive(Debug, Default)]
 pub struct Riot {
@@ -35,12 +38,15 @@ impl Reader for Riot {
             self.name = Some(found.at(1).to_owned());
         }
         if let Some(found) = BOARD.find(text) {
-            log.section().soc = Some(found.at(1).to_owned());
+            log.open_section().soc = Some(found.at(1).to_owned());
         }
         if let Some(found) = BANNER.find(text) {
-            log.new_section();
-            log.section().kernel = Some("riot".into());
-            log.section().version = Some(found.at(1).to_owned());
+            // The terminal names the board before it boots.
+            let board = log.open_section().soc.take();
+            let section = log.new_section();
+            section.soc = board;
+            section.kernel = Some(KERNEL.into());
+            section.version = Some(found.at(1).to_owned());
             self.riot = true;
             return Took::Line;
         }
@@ -49,12 +55,13 @@ impl Reader for Riot {
             let (Some(result), ticks) = (found.number(1), found.number(2)) else {
                 return Took::Nothing;
             };
-            log.section().kernel.get_or_insert_with(|| "riot".into());
+            log.of_kernel(KERNEL);
             log.row(of_a_second(name(), line, &result, ticks.as_ref()));
             return Took::Line;
         }
         if let Some(found) = OLD_RESULT.find(text).filter(|_| self.riot) {
             let Some(result) = found.number(1) else { return Took::Nothing };
+            log.of_kernel(KERNEL);
             log.row(of_a_second(name(), line, &result, None));
             return Took::Line;
         }
@@ -70,12 +77,13 @@ impl Reader for Riot {
             if let Some(summary) = row.summary_mut() {
                 summary.count = calls.filter(|calls| (1.0..1e15).contains(calls)).map(|n| n as u64);
             }
-            log.section().kernel.get_or_insert_with(|| "riot".into());
+            log.of_kernel(KERNEL);
             log.row(row);
             return Took::Line;
         }
         if let Some(found) = RS.find(text) {
             let Some(ticks) = found.number(1) else { return Took::Nothing };
+            log.of_kernel(KERNEL);
             log.row(Row::new(Suite::Riot, name(), line.number, Basis::Cycles).mean(&ticks));
             return Took::Line;
         }

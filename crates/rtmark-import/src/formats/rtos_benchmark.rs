@@ -1,7 +1,7 @@
 //! `rtos-benchmark` of the Zephyr project, on whichever kernel it was ported to:
 //! groups of `name: avg, min, max`.
 
-use rtmark_model::Basis;
+use rtmark_model::{Basis, FlagKind};
 
 use super::{Reader, Took};
 use crate::Suite;
@@ -13,7 +13,10 @@ use crate::row::{Figures, Number, Rounding, Row};
 form! {
     GROUP = r"(?i)^\*\* (.+?) stats \[avg, min, max\] in (nanoseconds|microseconds|cycles) \*\*";
     ROW = r"^(\S.*?)\s*:\s*([^\s,:]+)\s*,\s*([^\s,:]+)\s*,\s*([^\s,:]+)$";
-    LIKE_ROW = r"^\S.*:.*,.*,";
+    LIKE_ROW = r"^\S.*:.*,.*,|^\S.*?\S\s*:\s*-?\d[\d.]*\s*(?:,|ns\b|us\b|cycles\b|$)|^\S.*?\S\s*:\s*-\s*,";
+    FAILED = r"^(\S.*?)\s*:.*\bFAILED\b";
+    /// What is said of a system, which is no row.
+    CONFIGURATION = r"(?i)^CPU:|\bclock frequency\b|\btimer resolution\b|^Kernel:|^- |\bversion\b";
     BEGIN = r"^\*\*\* Starting! \*\*\*";
     END = r"^\*\*\* Done! \*\*\*";
     KERNEL = r"(?i)\b(FreeRTOS|VxWorks|NuttX|RTEMS|Zephyr|ThreadX)\b";
@@ -28,11 +31,12 @@ form! {
 #[derive(Debug, Default)]
 pub struct RtosBenchmark {
     group: Option<(String, Basis, f64)>,
+    section: usize,
     /// What was said before the first group, in which nothing else is sure to be meant.
     before: Before,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug, Default, PartialEq)]
 struct Before {
     kernel: Option<String>,
     version: Option<String>,
@@ -46,7 +50,12 @@ impl Reader for RtosBenchmark {
     fn line(&mut self, line: &Line, log: &mut Log) -> Took {
         let text = line.text();
         if let Some(found) = GROUP.find(text) {
-            if self.group.is_none() {
+            // What was said since the last group, or a boot that another reader saw, begins another run.
+            let goes_on = self.group.is_some()
+                && self.before == Before::default()
+                && self.section == log.current()
+                && log.in_use();
+            if !goes_on {
                 self.begin(log);
             }
             let (basis, scale) = match found.at(2).to_lowercase().as_str() {
@@ -59,12 +68,23 @@ impl Reader for RtosBenchmark {
         }
         if END.fits(text) {
             *self = Self::default();
+            log.end_section();
+            return Took::Line;
+        }
+        if BEGIN.fits(text) {
+            // What stands before it is of this run.
+            self.group = None;
             return Took::Line;
         }
         let Some((group, basis, scale)) = &self.group else {
             self.remember(text);
             return Took::Nothing;
         };
+        if self.section != log.current() {
+            // Somebody else's rows, of another boot.
+            *self = Self::default();
+            return Took::Nothing;
+        }
         if let Some(found) = ROW.find(text) {
             let name = found.at(1).split_whitespace().collect::<Vec<_>>().join(" ");
             let mut row =
@@ -83,17 +103,28 @@ impl Reader for RtosBenchmark {
                 log.row(row);
                 return Took::Line;
             }
-            if numbers.iter().any(Option::is_some) {
-                log.unreadable(
-                    line,
-                    Suite::RtosBenchmark,
-                    "not all of avg, min and max are numbers",
-                );
+            if !text.contains("FAILED") {
+                let problem = "not all of avg, min and max are numbers";
+                log.unreadable(line, Suite::RtosBenchmark, problem);
                 return Took::Line;
             }
-            return Took::Nothing;
         }
-        if LIKE_ROW.fits(text) && text.contains("context switch") {
+        if let Some(found) = FAILED.find(text) {
+            let name = found.at(1).split_whitespace().collect::<Vec<_>>().join(" ");
+            let name = format!("{group}: {name}");
+            let mut row = Row::new(Suite::RtosBenchmark, name, line.number, *basis);
+            row.flag(FlagKind::Failed, "the suite says FAILED in place of figures");
+            log.row(row);
+            return Took::Line;
+        }
+        self.configure(text);
+        Took::Nothing
+    }
+
+    fn left(&mut self, line: &Line, log: &mut Log) -> Took {
+        let text = line.text();
+        let inside = self.group.is_some() && self.section == log.current();
+        if inside && LIKE_ROW.fits(text) && !CONFIGURATION.fits(text) {
             log.unreadable(line, Suite::RtosBenchmark, "is not `name: avg, min, max`");
             return Took::Line;
         }
@@ -103,17 +134,21 @@ impl Reader for RtosBenchmark {
 
 impl RtosBenchmark {
     fn remember(&mut self, text: &str) {
-        let before = &mut self.before;
-        if BEGIN.fits(text) {
-            return;
-        }
         if let Some(found) = KERNEL.find(text) {
-            before.kernel.get_or_insert_with(|| found.at(1).to_lowercase());
+            self.before.kernel.get_or_insert_with(|| found.at(1).to_lowercase());
         }
+        self.configure(text);
+    }
+
+    /// Takes what can be nothing but the beginning of another run.
+    fn configure(&mut self, text: &str) {
+        let before = &mut self.before;
         if let Some(found) = BOARD.find(text) {
             before.board = Some(found.at(1).to_owned());
         }
         if let Some(found) = VERSION.find(text) {
+            before.kernel =
+                KERNEL.find(text).map(|found| found.at(1).to_lowercase()).or(before.kernel.take());
             before.version = Some(found.at(1).to_owned());
         }
         if let Some(found) = CPU.find(text) {
@@ -128,14 +163,17 @@ impl RtosBenchmark {
     }
 
     fn begin(&mut self, log: &mut Log) {
-        log.new_section();
         let before = std::mem::take(&mut self.before);
-        let section = log.section();
-        section.kernel = before.kernel.or(section.kernel.take());
-        section.version = before.version.or(section.version.take());
-        section.soc = before.board;
-        section.clock = before.clock.map(|clock| (clock, Rounding::Exact));
+        // A boot above the groups says what runs, and its version, better than words around it.
+        let section = log.open_section();
+        let known = section.kernel.is_some();
+        section.kernel = section.kernel.take().or(before.kernel);
+        section.version =
+            if known { section.version.take().or(before.version) } else { before.version };
+        section.soc = section.soc.take().or(before.board);
+        section.clock = before.clock.map(|clock| (clock, Rounding::Exact)).or(section.clock);
         section.resolution_ns = before.resolution;
         section.facts.extend(before.tick.map(|tick| ("tick_hz".to_owned(), tick)));
+        self.section = log.claim();
     }
 }

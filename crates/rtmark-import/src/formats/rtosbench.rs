@@ -20,6 +20,8 @@ form! {
 #[derive(Debug, Default)]
 pub struct Rtosbench {
     row: Option<Row>,
+    /// Where its first figure stands.
+    section: Option<usize>,
 }
 
 impl Reader for Rtosbench {
@@ -45,6 +47,7 @@ impl Reader for Rtosbench {
                 },
                 &number,
             );
+            self.section.get_or_insert_with(|| log.claim());
             return Took::Line;
         }
         if LIKE.fits(text) {
@@ -55,10 +58,11 @@ impl Reader for Rtosbench {
     }
 
     fn end(&mut self, log: &mut Log) {
-        if let Some(row) = self.row.take()
+        let section = self.section.take();
+        if let Some((row, section)) = self.row.take().zip(section)
             && (row.typical().is_some() || !row.flags.is_empty())
         {
-            log.row(row);
+            log.row_of(section, row);
         }
     }
 }

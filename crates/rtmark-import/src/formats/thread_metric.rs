@@ -26,6 +26,7 @@ pub struct ThreadMetric {
 struct Test {
     name: String,
     line: u64,
+    section: usize,
     /// Seconds that went by before the present period.
     before: f64,
     now: f64,
@@ -46,13 +47,17 @@ impl Reader for ThreadMetric {
                 log.unreadable(line, Suite::ThreadMetric, "its time is no number");
                 return Took::Line;
             };
-            let goes_on = |test: &Test| test.name == found.at(1) && now > test.now;
+            let here = (log.current(), log.in_use());
+            let goes_on = |test: &Test| {
+                test.name == found.at(1) && now > test.now && (test.section, true) == here
+            };
             if !self.test.as_ref().is_some_and(goes_on) {
                 self.end(log);
                 let name = found.at(1).to_owned();
                 self.test = Some(Test {
                     name,
                     line: line.number,
+                    section: log.claim(),
                     before: 0.0,
                     now: 0.0,
                     open: false,
@@ -133,6 +138,6 @@ impl Reader for ThreadMetric {
         }
         row.facts.insert("periods".into(), test.periods.to_string());
         row.facts.insert("seconds".into(), test.seconds.to_string());
-        log.row(row);
+        log.row_of(test.section, row);
     }
 }

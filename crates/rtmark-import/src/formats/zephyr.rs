@@ -3,6 +3,8 @@
 //!
 //! Rows were a table of `tcs` up to 2.2, sentences up to 3.5, and are dotted tags since.
 
+use std::collections::BTreeSet;
+
 use rtmark_model::{Basis, FlagKind};
 
 use super::{Reader, Took};
@@ -10,7 +12,7 @@ use crate::Suite;
 use crate::form::{Found, form};
 use crate::lines::Line;
 use crate::log::Log;
-use crate::row::{Number, Rounding, Row};
+use crate::row::{Number, Rounding, Row, Section};
 
 form! {
     BOOT = r"(?i)\*{3,5} ?booting zephyr os(?: build| version)? (?:zephyr-)?(\S+)";
@@ -18,8 +20,10 @@ form! {
     START = r"^(?:START|starting test) - Time Measurement";
     END = r"^PROJECT EXECUTION (SUCCESSFUL|FAILED)";
     ROW = r"^(.*?\S)\s*:\s*(-?\d+)\s*cycles\s*,\s*(-?\d+)\s*ns\s*(?::\s*(.*))?$";
-    FAILED = r"^(.*?\S)\s*:\s*FAILED\s*(?:cycles)?\s*,\s*FAILED\s*(?:ns)?\s*(?::\s*(.*))?$";
+    FAILED = r"^(.*?\S)\s*:\s*(?:FAILED|-?\d+)\s*(?:cycles)?\s*,\s*(?:FAILED|-?\d+)\s*(?:ns)?\s*(?::\s*(.*))?$";
     LIKE_ROW = r"\bcycles\s*,|,\s*-?\d+\s*ns\b|\bFAILED\s*,";
+    /// The same among rows that could be read.
+    LIKE_AMID = r":\s*-?\d+\s*cycles\b|\d\s*cycles\b.*\d\s*ns\b";
     TAG = r"^([a-z][a-z0-9_+]*(?:\.[A-Za-z0-9_+]+)+)\s+-\s+(.*)$";
     THREAD = r"^([A-Z]+) ([a-z_.+]+?)\.?\(([KU]) -> ([KU])\)$";
     TAGGED_CSV = r"^([a-z][a-z0-9_+]*(?:\.[A-Za-z0-9_+]+)+)\s+-\s+(.*?)\s*,\s*(-?\d+|FAILED)\s*,\s*(-?\d+|FAILED)\s*(?:,\s*(.*))?$";
@@ -33,6 +37,15 @@ form! {
     STATISTIC = r"^(.*?)\.(min|max|avg|mean|stddev|stdev)$";
 }
 
+/// The kernel of these suites.
+const KERNEL: &str = "zephyr";
+
+const SUITES: [Suite; 3] =
+    [Suite::ZephyrLatencyMeasure, Suite::ZephyrTimingInfo, Suite::ZephyrSchedQueues];
+
+/// No suite has so many rows.
+const MOST_NAMES: usize = 4096;
+
 /// The reader.
 #[derive(Debug, Default)]
 pub struct Zephyr {
@@ -40,6 +53,9 @@ pub struct Zephyr {
     /// The table's title above the rows.
     title: String,
     last_name: String,
+    /// The section that is being read, and the rows that it has: no suite prints one twice.
+    section: usize,
+    names: BTreeSet<String>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -56,8 +72,7 @@ impl Reader for Zephyr {
     fn line(&mut self, line: &Line, log: &mut Log) -> Took {
         let text = line.text();
         if let Some(found) = BOOT.find(text) {
-            log.new_section();
-            let section = log.section();
+            let section = log.new_section();
             section.kernel = Some("zephyr".into());
             section.version = Some(found.at(1).trim_end_matches('*').trim_matches('v').to_owned());
             *self = Self::default();
@@ -65,13 +80,16 @@ impl Reader for Zephyr {
         }
         if let Some(found) = CLOCK.find(text) {
             let mhz = found.at(1).parse::<f64>().ok();
-            log.section().clock = mhz.map(|mhz| (mhz * 1e6, Rounding::WholeMegahertz));
+            let clock = mhz.map(|mhz| (mhz * 1e6, Rounding::WholeMegahertz));
+            section_of(clock, log).clock = clock;
             if text.starts_with("Timing Results") {
                 self.place = Place::TimingInfo;
             }
             return Took::Line;
         }
         if START.fits(text) {
+            // Without a boot in between it is another log, of which nothing is known yet.
+            log.open_section();
             let timing_info = text.starts_with("starting");
             self.place = if timing_info { Place::TimingInfo } else { Place::Latency };
             return Took::Line;
@@ -81,27 +99,58 @@ impl Reader for Zephyr {
                 log.warn(line.number, "the suite says that it failed as a whole");
             }
             self.place = Place::Outside;
+            log.end_section();
             return Took::Line;
         }
         if RECORDING.fits(text) {
+            log.open_section();
             self.place = Place::Recording;
             return Took::Line;
         }
         self.table(line, log).or_else(|| self.row(line, log)).unwrap_or(Took::Nothing)
     }
+
+    fn left(&mut self, line: &Line, log: &mut Log) -> Took {
+        let text = line.text();
+        let last = log.rows.last().map(|row| row.suite);
+        let amid = last.is_some_and(|suite| SUITES.contains(&suite));
+        let like = LIKE_ROW.fits(text) && !text.contains("switch (");
+        if like || (amid && (TAG.fits(text) || LIKE_AMID.fits(text))) {
+            let suite = last.filter(|_| amid).unwrap_or_else(|| self.suite(text));
+            log.unreadable(line, suite, "is not `name : N cycles , M ns`");
+            return Took::Line;
+        }
+        Took::Nothing
+    }
 }
 
 impl Zephyr {
+    /// Notes a row's name. One that was there before begins another run of the suite.
+    fn begins(&mut self, name: &str, log: &mut Log) {
+        log.of_kernel(KERNEL);
+        if self.section != log.current() {
+            self.names.clear();
+        }
+        if self.names.contains(name) {
+            self.names.clear();
+            log.open_section();
+            log.of_kernel(KERNEL);
+        }
+        self.section = log.current();
+        if self.names.len() < MOST_NAMES {
+            self.names.insert(name.to_owned());
+        }
+    }
+
     fn table(&mut self, line: &Line, log: &mut Log) -> Option<Took> {
         let text = line.text();
         if let Some(found) = TABLE_CLOCK.find(text) {
-            if self.place != Place::Table {
-                log.section().kernel.get_or_insert_with(|| "zephyr".into());
-            }
             self.place = Place::Table;
             let step = found.at(1).parse::<f64>().ok().filter(|step| *step > 0.0);
-            log.section().clock = step.map(|step| (1e9 / step, Rounding::WholeNanoseconds));
-            log.section().facts.insert("tcs_ns".into(), found.at(1).to_owned());
+            let clock = step.map(|step| (1e9 / step, Rounding::WholeNanoseconds));
+            let section = section_of(clock, log);
+            section.clock = clock;
+            section.facts.insert("tcs_ns".into(), found.at(1).to_owned());
             return Some(Took::Line);
         }
         if self.place == Place::Table
@@ -134,6 +183,7 @@ impl Zephyr {
             let tick = found.at(1).contains("tick occurred");
             let kind = if tick { FlagKind::Tick } else { FlagKind::Failed };
             row.flag(kind, format!("the suite says: {}", found.at(1)));
+            log.of_kernel(KERNEL);
             log.row(row);
             return Some(Took::Line);
         }
@@ -155,7 +205,7 @@ impl Zephyr {
             }
             return Some(Took::Line);
         }
-        if let Some(found) = FAILED.find(text) {
+        if let Some(found) = FAILED.find(text).filter(|_| text.contains("FAILED")) {
             self.failed(found.at(1), found.at(2), line, log);
             return Some(Took::Line);
         }
@@ -180,7 +230,7 @@ impl Zephyr {
             }
             return Some(Took::Line);
         }
-        if self.place == Place::Recording {
+        if self.place == Place::Recording && !text.is_empty() {
             if text.contains(',') {
                 log.unreadable(
                     line,
@@ -190,11 +240,6 @@ impl Zephyr {
                 return Some(Took::Line);
             }
             self.place = Place::Outside;
-        }
-        let amid = log.rows.last().is_some_and(|row| row.suite == Suite::ZephyrLatencyMeasure);
-        if (LIKE_ROW.fits(text) && !text.contains("switch (")) || (amid && TAG.fits(text)) {
-            log.unreadable(line, Suite::ZephyrLatencyMeasure, "is not `name : N cycles , M ns`");
-            return Some(Took::Line);
         }
         None
     }
@@ -221,12 +266,20 @@ impl Zephyr {
         self.last_name.clone_from(&tag);
         let statistic = STATISTIC.find(&tag).filter(|_| suite == Suite::ZephyrSchedQueues);
         let base = statistic.as_ref().map_or(tag.as_str(), |found| found.at(1));
+        let twin = cycles.value.zip(ns.value);
+        self.begins(&tag, log);
         let known = log.last(suite).filter(|row| statistic.is_some() && row.name == base);
         if let Some(row) = known {
-            set_statistic(row, statistic.as_ref().map_or("", |found| found.at(2)), &cycles);
+            let which = statistic.as_ref().map_or("", |found| found.at(2));
+            set_statistic(row, which, &cycles);
+            if matches!(which, "avg" | "mean") || row.twin.is_none() {
+                row.twin = twin;
+            }
+            if let Some(flag) = ns.flag {
+                row.flag(flag, "the nanoseconds are none that can be");
+            }
             return;
         }
-        let twin = cycles.value.zip(ns.value);
         let mut row = Row::new(suite, base, line.number, Basis::Cycles);
         match &statistic {
             Some(found) => set_statistic(&mut row, found.at(2), &cycles),
@@ -248,11 +301,20 @@ impl Zephyr {
     fn failed(&mut self, name: &str, why: &str, line: &Line, log: &mut Log) {
         let (tag, _) = tagged(name);
         let mut row = Row::new(self.suite(&tag), tag.as_str(), line.number, Basis::Cycles);
+        self.begins(&tag, log);
         self.last_name = tag;
         let why = if why.is_empty() { "nothing more" } else { why };
         row.flag(FlagKind::Failed, format!("the suite says FAILED, and: {why}"));
         log.row(row);
     }
+}
+
+/// The section of a clock: what was timed by another one stands in another log.
+fn section_of(clock: Option<(f64, Rounding)>, log: &mut Log) -> &mut Section {
+    if log.section().clock.is_some_and(|known| Some(known) != clock) {
+        log.open_section();
+    }
+    log.of_kernel(KERNEL)
 }
 
 fn set_statistic(row: &mut Row, which: &str, number: &Number) {

@@ -41,15 +41,18 @@ pub struct ZephyrTimer;
 impl Reader for ZephyrTimer {
     fn line(&mut self, line: &Line, log: &mut Log) -> Took {
         if let Some(found) = RATE.find(line.text()) {
-            let section = log.section();
-            section.kernel.get_or_insert_with(|| "zephyr".into());
+            log.open_section();
+            let section = log.of_kernel("zephyr");
             section.clock = found.at(1).parse().ok().map(|rate| (rate, Rounding::Exact));
             section.facts.insert("tick_hz".into(), found.at(2).to_owned());
             return Took::Line;
         }
         let Some(found) = RECORD.find(line.text()) else { return Took::Nothing };
         match serde_json::from_str::<Record>(found.at(1)) {
-            Ok(record) => log.row(record.row(line.number)),
+            Ok(record) => {
+                log.of_kernel("zephyr");
+                log.row(record.row(line.number));
+            }
             // Records of other tests are theirs.
             Err(error) if error.is_data() => return Took::Nothing,
             Err(error) => {

@@ -27,7 +27,8 @@ form! {
 #[derive(Debug, Default)]
 pub struct Ztest {
     group: String,
-    row: Option<Row>,
+    /// The row that is being read, and the section in which its first figure stands.
+    row: Option<(Option<usize>, Row)>,
 }
 
 impl Reader for Ztest {
@@ -45,7 +46,8 @@ impl Reader for Ztest {
                 "" => found.at(1).to_owned(),
                 group => format!("{group}.{}", found.at(1)),
             };
-            self.row = Some(Row::new(Suite::ZephyrZtest, name, line.number, Basis::Cycles));
+            let row = Row::new(Suite::ZephyrZtest, name, line.number, Basis::Cycles);
+            self.row = Some((None, row));
             return Took::Line;
         }
         if text == "[...]" {
@@ -57,6 +59,10 @@ impl Reader for Ztest {
             return Took::Nothing;
         }
         if self.read(line) {
+            if let Some((section @ None, _)) = &mut self.row {
+                log.of_kernel("zephyr");
+                *section = Some(log.claim());
+            }
             return Took::Line;
         }
         if LIKE.fits(text) {
@@ -67,11 +73,10 @@ impl Reader for Ztest {
     }
 
     fn end(&mut self, log: &mut Log) {
-        let Some(row) = self.row.take() else { return };
+        let Some((section, row)) = self.row.take() else { return };
         // A heading alone may be anybody's.
         if row.summary().is_some_and(|summary| summary.typical().is_some()) {
-            log.section().kernel.get_or_insert_with(|| "zephyr".into());
-            log.row(row);
+            log.row_of(section.unwrap_or_else(|| log.current()), row);
         }
     }
 }
@@ -79,7 +84,7 @@ impl Reader for Ztest {
 impl Ztest {
     fn read(&mut self, line: &Line) -> bool {
         let text = line.text();
-        let Some(row) = &mut self.row else { return false };
+        let Some((_, row)) = &mut self.row else { return false };
         if let Some(found) = SIZE.find(text) {
             let Some(count) = found.count(1) else { return false };
             if let Some(summary) = row.summary_mut() {

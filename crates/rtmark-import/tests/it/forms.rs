@@ -19,6 +19,7 @@ fn figures(series: &Series) -> String {
                 ("max", s.max),
                 ("sigma", s.sigma),
                 ("step", s.resolution),
+                ("ns", s.ns),
             ];
             for (name, value) in named {
                 if let Some(value) = value {

@@ -1,0 +1,148 @@
+//! Zephyr's `tests/benchmarks/app_kernel`: a table of average times in nanoseconds, then mailboxes and
+//! pipes by the size of what is sent. With user mode there are four such tables, each with its direction.
+
+use rtmark_model::{Basis, FlagKind};
+
+use super::{Reader, Took};
+use crate::Suite;
+use crate::form::form;
+use crate::lines::Line;
+use crate::log::Log;
+use crate::row::{Number, Row};
+
+form! {
+    TITLE = r"^\|\s*S I M P L E\s+S E R V I C E\s+M E A S U R E M E N T S\s*\|\s*nsec\s*\|";
+    DIRECTION = r"^\|\s*(K E R N E L|U S E R)\s*- - >\s*(K E R N E L|U S E R)\s*\|";
+    MAILBOX = r"^\|\s*M A I L B O X\s";
+    PIPE = r"^\|\s*P I P E\s";
+    SIZES = r"^\|\s*((?:non-)?matching sizes .*?)\s*\|$";
+    REPEATS = r"^\| repeat for\s+(\d+) times";
+    SIMPLE = r"^\| (.*?\S)\s*\|\s*(-?\d+)\s*\|$";
+    MESSAGE = r"^\|\s*(\d+)\|\s*(-?\d+)\|\s*\d+\|$";
+    PACKETS = r"^\|\s*(\d+)\|\s*(-?\d+)\|\s*(-?\d+)\|\s*(-?\d+)\|\s*(-?\d+)\|(?:\s*\d+\|){3}$";
+    OVERHEAD = r"^\| message overhead:\s*(-?\d+)\s+nsec/packet";
+    RATE = r"^\| raw transfer rate:";
+    TICK = r"\bError: tick occurred$";
+    ERROR = r"^\| (Error: .*?)\s*\|\s*(-?\d+)\s*\|$";
+    LIKE = r"^\|.*\|\s*\S*\d\S*\s*\|$";
+    OVER = r"^\|\s*END OF TESTS\s*\|$";
+}
+
+/// The reader.
+#[derive(Debug, Default)]
+pub struct ZephyrAppKernel {
+    place: Place,
+    section: usize,
+    /// Which side of the kernel sends, and which one receives, where either is in user mode.
+    direction: String,
+    /// Which sizes the pipes below have.
+    sizes: String,
+    /// Turns that are averaged.
+    count: Option<u64>,
+    /// The line of an error that belongs to the next row.
+    tick: Option<u64>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Place {
+    #[default]
+    Outside,
+    Simple,
+    Mailbox,
+    Pipe,
+}
+
+impl Reader for ZephyrAppKernel {
+    fn line(&mut self, line: &Line, log: &mut Log) -> Took {
+        let text = line.text();
+        if TITLE.fits(text) {
+            // One boot may bring four of these tables, of threads in either mode.
+            let goes_on = self.place != Place::Outside && self.section == log.current();
+            if !goes_on {
+                log.open_section();
+            }
+            log.of_kernel("zephyr");
+            *self = Self { place: Place::Simple, section: log.claim(), ..Self::default() };
+            return Took::Line;
+        }
+        if self.place == Place::Outside {
+            return Took::Nothing;
+        }
+        if self.section != log.current() {
+            self.place = Place::Outside;
+            return Took::Nothing;
+        }
+        if let Some(found) = DIRECTION.find(text) {
+            let mode = |text: &str| if text.starts_with('K') { "kernel" } else { "user" };
+            let (from, to) = (mode(found.at(1)), mode(found.at(2)));
+            let plain = (from, to) == ("kernel", "kernel");
+            self.direction = if plain { String::new() } else { format!(", {from} to {to}") };
+        } else if MAILBOX.fits(text) {
+            self.place = Place::Mailbox;
+        } else if PIPE.fits(text) {
+            self.place = Place::Pipe;
+            self.count = None;
+        } else if OVER.fits(text) {
+            self.place = Place::Outside;
+        } else if let Some(found) = REPEATS.find(text) {
+            self.count = found.count(1);
+        } else if let Some(found) = SIZES.find(text).filter(|_| self.place == Place::Pipe) {
+            self.sizes = found.at(1).split_whitespace().collect::<Vec<_>>().join(" ");
+        } else if TICK.fits(text) {
+            self.tick = Some(line.number);
+        } else if let Some(found) = ERROR.find(text) {
+            let mut row =
+                Row::new(Suite::ZephyrAppKernel, "a row that failed", line.number, Basis::Ns);
+            row.flag(FlagKind::Failed, format!("the suite says: {} {}", found.at(1), found.at(2)));
+            log.row(row);
+        } else if !self.row(line, log) {
+            return Took::Nothing;
+        }
+        Took::Line
+    }
+}
+
+impl ZephyrAppKernel {
+    /// Whether it is a row, or looks like one.
+    fn row(&mut self, line: &Line, log: &mut Log) -> bool {
+        let text = line.text();
+        if let Some(found) = SIMPLE.find(text).filter(|_| self.place == Place::Simple) {
+            self.give(found.at(1).to_owned(), found.number(2), line, log);
+        } else if let Some(found) = MESSAGE.find(text).filter(|_| self.place == Place::Mailbox) {
+            self.give(format!("mailbox, {} bytes", found.at(1)), found.number(2), line, log);
+        } else if let Some(found) = PACKETS.find(text).filter(|_| self.place == Place::Pipe) {
+            let (put, get) = (found.at(1), found.at(2));
+            for (pipe, group) in ["no buffer", "small buffer", "big buffer"].into_iter().zip(3..) {
+                let name = format!("pipe, {}, {put} to {get} bytes, {pipe}", self.sizes);
+                self.give(name, found.number(group), line, log);
+            }
+            self.tick = None;
+        } else if let Some(found) = OVERHEAD.find(text) {
+            self.give("mailbox, message overhead".to_owned(), found.number(1), line, log);
+        } else if RATE.fits(text) {
+            // No time, and made of the rows above.
+        } else if LIKE.fits(text) {
+            log.unreadable(line, Suite::ZephyrAppKernel, "has no name and time");
+        } else {
+            return false;
+        }
+        true
+    }
+
+    fn give(&mut self, name: String, number: Option<Number>, line: &Line, log: &mut Log) {
+        let Some(number) = number else { return };
+        let name = name + &self.direction;
+        let mut row = Row::new(Suite::ZephyrAppKernel, name, line.number, Basis::Ns).mean(&number);
+        if let Some(summary) = row.summary_mut() {
+            summary.count = self.count;
+            summary.resolution = Some(1.0);
+        }
+        if let Some(tick) = self.tick {
+            row.flag(FlagKind::Tick, format!("the suite says in line {tick} that a tick occurred"));
+        }
+        if self.place != Place::Pipe {
+            self.tick = None;
+        }
+        log.row(row);
+    }
+}

@@ -1,0 +1,108 @@
+//! Zephyr's `tests/benchmarks/sched`: the steps of handing over to a thread that waits, a line a
+//! round. The first ten rounds, whose average it prints as 0, are there to warm up.
+
+use rtmark_model::{Basis, Disturbance, FlagKind, Samples};
+
+use super::{Reader, Took};
+use crate::Suite;
+use crate::form::form;
+use crate::lines::Line;
+use crate::log::Log;
+use crate::row::{Figures, Row};
+
+form! {
+    ROUND = r"^unpend\s+(-?\d+) ready\s+(-?\d+) switch\s+(-?\d+) pend\s+(-?\d+) tot\s+(-?\d+) \(avg\s+(-?\d+)\)$";
+    LIKE = r"^unpend\s.*\bready\b|\bpend\s.*\btot\s";
+    END = r"^fin$";
+}
+
+/// What the columns are called.
+const STEPS: [&str; 5] = ["unpend", "ready", "switch", "pend", "tot"];
+
+/// Rounds that are kept.
+const MOST: usize = 1 << 20;
+
+/// The reader.
+#[derive(Debug, Default)]
+pub struct ZephyrSched {
+    open: Option<Open>,
+}
+
+#[derive(Debug)]
+struct Open {
+    line: u64,
+    section: usize,
+    steps: [Step; 5],
+    warming: u64,
+}
+
+#[derive(Debug, Default)]
+struct Step {
+    samples: Samples,
+    /// Numbers that cannot be, and those for which there was no room.
+    negative: u64,
+    beyond: u64,
+}
+
+impl Reader for ZephyrSched {
+    fn line(&mut self, line: &Line, log: &mut Log) -> Took {
+        let text = line.text();
+        if let Some(found) = ROUND.find(text) {
+            let elsewhere = |open: &Open| open.section != log.current() || !log.in_use();
+            let warming = found.at(6) == "0";
+            // Rounds to warm up stand at the beginning only.
+            let again = |open: &Open| warming && open.steps.iter().any(|s| !s.samples.is_empty());
+            if self.open.as_ref().is_some_and(|open| elsewhere(open) || again(open)) {
+                self.end(log);
+            }
+            let open = self.open.get_or_insert_with(|| {
+                log.of_kernel("zephyr");
+                let section = log.claim();
+                Open { line: line.number, section, steps: Default::default(), warming: 0 }
+            });
+            if warming {
+                open.warming += 1;
+                return Took::Line;
+            }
+            for (step, group) in open.steps.iter_mut().zip(1..) {
+                match found.at(group).parse::<u64>() {
+                    Ok(_) if step.samples.runs().len() >= MOST => step.beyond += 1,
+                    Ok(cycles) => step.samples.push(cycles, Disturbance::NONE),
+                    Err(_) => step.negative += 1,
+                }
+            }
+            return Took::Line;
+        }
+        if self.open.is_some() && END.fits(text) {
+            self.end(log);
+            log.end_section();
+            return Took::Line;
+        }
+        if LIKE.fits(text) {
+            let problem = "is not `unpend N ready N switch N pend N tot N (avg N)`";
+            log.unreadable(line, Suite::ZephyrSched, problem);
+            return Took::Line;
+        }
+        Took::Nothing
+    }
+
+    fn end(&mut self, log: &mut Log) {
+        let Some(open) = self.open.take() else { return };
+        for (name, step) in STEPS.iter().zip(open.steps) {
+            let mut row = Row::new(Suite::ZephyrSched, *name, open.line, Basis::Cycles);
+            if step.negative > 0 {
+                let why = format!("less than nothing in {} of the rounds, left out", step.negative);
+                row.flag(FlagKind::Wrapped, why);
+            }
+            if step.beyond > 0 {
+                row.flag(
+                    FlagKind::Incomplete,
+                    format!("{} rounds more than are kept", step.beyond),
+                );
+            }
+            row.figures = Figures::Samples(step.samples, 1);
+            row.facts.insert("rounds_to_warm_up".into(), open.warming.to_string());
+            log.row_of(open.section, row);
+        }
+    }
+}
