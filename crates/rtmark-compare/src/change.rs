@@ -39,9 +39,21 @@ impl Measure {
         }
     }
 
-    /// This figure of a series.
+    /// This figure of a series. Where a log gives a summary in place of samples, its figure that stands
+    /// for the series takes the median's place.
     pub fn of(self, series: &Series) -> Option<u64> {
-        self.of_samples(series.readings.samples()?)
+        match series.readings.summarised() {
+            None => self.of_samples(series.readings.samples()?),
+            Some(summary) => {
+                let said = match self {
+                    Self::Median => summary.typical().map(|(_, value)| value),
+                    Self::Max => summary.max,
+                    Self::First => summary.first,
+                    Self::Total | Self::Disturbed => None,
+                };
+                said.filter(|value| (0.0..1e18).contains(value)).map(|value| value.round() as u64)
+            }
+        }
     }
 
     /// This figure of samples.

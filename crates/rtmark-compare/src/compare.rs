@@ -183,6 +183,23 @@ fn place(key: &Key) -> Place<'_> {
     (&key.soc, &key.profile, key.backend, &key.scenario, &key.kernel)
 }
 
+/// Where the answers of a run stand, and which of several to one question each is. Of a run that
+/// measured, the last one counts; a log may hold several runs of its suite, and the first is held
+/// against the first.
+fn places(answers: &[Answer]) -> BTreeMap<(Place<'_>, usize), usize> {
+    let mut several: BTreeMap<Place<'_>, usize> = BTreeMap::new();
+    let mut places = BTreeMap::new();
+    for (at, answer) in answers.iter().enumerate() {
+        let place = place(answer.key());
+        let number = several.entry(place).or_insert(0);
+        places.insert((place, *number), at);
+        if answer.key().backend == Backend::Log {
+            *number += 1;
+        }
+    }
+    places
+}
+
 /// Compares two runs. The pairs have the order of `after`. `across` lists aspects whose
 /// differences are accepted; they are shown, and do not forbid the comparison.
 pub fn compare(
@@ -190,14 +207,7 @@ pub fn compare(
     after: (RunLabel, &[Answer]),
     across: &[Aspect],
 ) -> Comparison {
-    // Of several answers to one question, the last one counts.
-    let index = |answers: &'_ [Answer]| -> BTreeMap<(String, String, Backend, ScenarioId, KernelId), usize> {
-        let owned = |(soc, profile, backend, scenario, kernel): Place<'_>| {
-            (soc.to_owned(), profile.to_owned(), backend, scenario.clone(), kernel.clone())
-        };
-        answers.iter().enumerate().map(|(at, answer)| (owned(place(answer.key())), at)).collect()
-    };
-    let (was, is) = (index(before.1), index(after.1));
+    let (was, is) = (places(before.1), places(after.1));
     let mut comparison = Comparison {
         before: before.0,
         after: after.0,

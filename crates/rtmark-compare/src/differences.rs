@@ -131,7 +131,11 @@ pub(crate) fn differences(before: &Series, after: &Series) -> Vec<Difference> {
         if flags.is_empty() { "none".to_owned() } else { flags.join(", ") }
     };
     tell(Aspect::Flags, None, flags(before), flags(after));
-    tell(Aspect::Clock, None, before.clock.to_string(), after.clock.to_string());
+    let clock = |series: &Series| match series.clock.0 {
+        0 => UNSTATED.to_owned(),
+        _ => series.clock.to_string(),
+    };
+    tell(Aspect::Clock, None, clock(before), clock(after));
     let (was, is) = (&before.provenance, &after.provenance);
     tell(Aspect::Core, None, was.core.clone(), is.core.clone());
     let digest = |text: &str| match text.get(..12) {

@@ -86,6 +86,8 @@ fn step(before: &Series, after: &Series, measure: Measure) -> Option<Step> {
         (Readings::Sampled(was), Readings::Sampled(is)) => {
             Estimate::of(was, is).is_ok_and(|estimate| estimate.direction() != Direction::None)
         }
+        // Without samples nothing tells a change from chance.
+        (Readings::Summarised(_), _) | (_, Readings::Summarised(_)) => false,
         _ => change.before != change.after,
     };
     let moved = of_instructions(before, after).is_some_and(|changes| changes.is_empty());

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::marks::check_name;
-use crate::{RunInfo, RunWriter, Store, StoreError};
+use crate::{Kind, RunInfo, RunWriter, Store, StoreError};
 
 /// The newest form of bundles.
 pub const FORM: u32 = 1;
@@ -200,10 +200,11 @@ fn write(
             revision: run.revision.clone(),
             names: run.names.clone(),
         }))?)?;
-        for answer in store.answers(&run.id)? {
+        store.each_answer(&run.id, |answer| -> Result<(), BundleError> {
             answers += 1;
             line(json(&Line::Answer(Box::new(answer)))?)?;
-        }
+            Ok(())
+        })?;
     }
     let sha256 = hexadecimal(digest);
     let end = json(&Line::End(EndLine { runs: runs.len() as u64, answers, sha256 }))?;
@@ -380,9 +381,17 @@ fn begin<'a, R: BufRead>(
     let row: i64 = store
         .connection
         .query_row(
-            "INSERT INTO runs (id, started_ms, finished_ms, command, rtmark, revision) \
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6) RETURNING row",
-            params![run.id, run.started_ms, run.finished_ms, run.command, run.rtmark, run.revision],
+            "INSERT INTO runs (id, started_ms, finished_ms, command, rtmark, revision, kind) \
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) RETURNING row",
+            params![
+                run.id,
+                run.started_ms,
+                run.finished_ms,
+                run.command,
+                run.rtmark,
+                run.revision,
+                Kind::Brought.name()
+            ],
             |row| row.get(0),
         )
         .map_err(database)?;

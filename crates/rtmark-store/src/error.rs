@@ -94,7 +94,7 @@ pub enum StoreError {
     #[error("no run is called `{0}`")]
     NoSuchRun(String),
     /// There are not so many runs.
-    #[error("{}", not_so_many(reference, *wanted, *known))]
+    #[error("{}", not_so_many(reference, *wanted, *known, *others))]
     NotSoMany {
         /// The reference.
         reference: String,
@@ -102,6 +102,8 @@ pub enum StoreError {
         wanted: usize,
         /// How many there are.
         known: usize,
+        /// How many runs of other kinds there are.
+        others: usize,
     },
     /// A reference fits several runs.
     #[error("`{reference}` may be any of the runs {}", candidates.join(", "))]
@@ -124,13 +126,20 @@ pub enum StoreError {
     },
 }
 
-fn not_so_many(reference: &str, wanted: usize, known: usize) -> String {
+fn not_so_many(reference: &str, wanted: usize, known: usize, others: usize) -> String {
+    let word = reference.split('~').next().unwrap_or_default();
+    let what = if word == "imported" { "import" } else { "run" };
+    let besides = match others {
+        0 => String::new(),
+        1 => format!("; one is there that `{word}` never means"),
+        _ => format!("; {others} are there that `{word}` never means"),
+    };
     match known {
-        0 => "the store holds no complete run yet".to_owned(),
-        1 => format!("`{reference}` asks for run {wanted} from the newest, and one is complete"),
-        _ => {
-            format!("`{reference}` asks for run {wanted} from the newest, and {known} are complete")
-        }
+        0 => format!("the store holds no complete {what} yet{besides}"),
+        1 => format!("`{reference}` asks for {what} {wanted} from the newest, and one is complete"),
+        _ => format!(
+            "`{reference}` asks for {what} {wanted} from the newest, and {known} are complete"
+        ),
     }
 }
 
@@ -175,11 +184,14 @@ impl StoreError {
             Self::Full { .. } => {
                 "make room and run it again: what was finished before is kept and is not measured again"
             }
+            Self::NotSoMany { known: 0, others: 1.., .. } => {
+                "`rtmark log` shows them: imports, bundles and fairness runs have an id and perhaps a name, and the newest import is `imported`; `rtmark run` measures"
+            }
             Self::NotSoMany { known: 0, .. } => {
                 "`rtmark run` makes one; `rtmark log` shows also interrupted ones"
             }
             Self::NoSuchRun(_) | Self::NotSoMany { .. } => {
-                "`rtmark log` shows the runs; a reference is latest, latest~1, a name, the beginning of an id, or a commit"
+                "`rtmark log` shows the runs; a reference is latest, latest~1, imported, a name, the beginning of an id, or a commit"
             }
             Self::Ambiguous { .. } => "give more of the id; `rtmark log` shows the runs",
             Self::OnlyChanged(_) => {

@@ -29,6 +29,7 @@ mod schema;
 mod tests;
 mod writer;
 
+use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -47,6 +48,38 @@ pub const STORE_VARIABLE: &str = "RTMARK_STORE";
 /// How long is waited for another process that writes.
 const PATIENCE: Duration = Duration::from_secs(30);
 
+/// Where the answers of a run are from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Kind {
+    /// Measured here.
+    #[default]
+    Measured,
+    /// Read from logs of other suites.
+    Imported,
+    /// Measured elsewhere, and brought by a bundle.
+    Brought,
+    /// Measured here to find unequal settings, with settings that nobody chose.
+    Fairness,
+}
+
+impl Kind {
+    const ALL: [Self; 4] = [Self::Measured, Self::Imported, Self::Brought, Self::Fairness];
+
+    /// The word used in the file.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Measured => "measured",
+            Self::Imported => "imported",
+            Self::Brought => "brought",
+            Self::Fairness => "fairness",
+        }
+    }
+
+    fn of(name: &str) -> Self {
+        Self::ALL.into_iter().find(|kind| kind.name() == name).unwrap_or_default()
+    }
+}
+
 /// A run, as lists show it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunInfo {
@@ -62,6 +95,8 @@ pub struct RunInfo {
     pub rtmark: String,
     /// The commit that was measured, where it is known; `+` follows when the tree had changes.
     pub revision: Option<String>,
+    /// Where its answers are from.
+    pub kind: Kind,
     /// Its names, in alphabetical order.
     pub names: Vec<String>,
     /// Why it was removed, if it was.
@@ -206,7 +241,7 @@ impl Store {
         StoreError::of(&self.path, source)
     }
 
-    /// Begins a run. `revision` is the commit that is measured, where it is known.
+    /// Begins a run that is measured here. `revision` is the commit that is measured, where it is known.
     ///
     /// # Errors
     /// When the file cannot be written.
@@ -216,14 +251,28 @@ impl Store {
         rtmark: &str,
         revision: Option<&str>,
     ) -> Result<RunWriter<'_>, StoreError> {
+        self.begin_as(Kind::Measured, command, rtmark, revision)
+    }
+
+    /// As [`Self::begin`], of another kind.
+    ///
+    /// # Errors
+    /// As [`Self::begin`].
+    pub fn begin_as(
+        &self,
+        kind: Kind,
+        command: &str,
+        rtmark: &str,
+        revision: Option<&str>,
+    ) -> Result<RunWriter<'_>, StoreError> {
         // Only the end of a transaction tells whether there was room: a statement that returns
         // rows has told them before.
         let begin = || -> rusqlite::Result<(i64, String)> {
             let transaction = self.connection.unchecked_transaction()?;
             let begun = transaction.query_row(
-                "INSERT INTO runs (id, started_ms, command, rtmark, revision) \
-                 VALUES (lower(hex(randomblob(16))), ?1, ?2, ?3, ?4) RETURNING row, id",
-                params![now_ms(), command, rtmark, revision],
+                "INSERT INTO runs (id, started_ms, command, rtmark, revision, kind) \
+                 VALUES (lower(hex(randomblob(16))), ?1, ?2, ?3, ?4, ?5) RETURNING row, id",
+                params![now_ms(), command, rtmark, revision, kind.name()],
                 |row| Ok((row.get(0)?, row.get(1)?)),
             )?;
             transaction.commit()?;
@@ -242,19 +291,21 @@ impl Store {
             let mut statement = self.connection.prepare(
                 "SELECT id, started_ms, finished_ms, command, rtmark, revision, \
                  (SELECT reason FROM removed WHERE run = runs.row), \
-                 (SELECT count(*) FROM answers WHERE run = runs.row), \
-                 (SELECT count(*) FROM answers WHERE run = runs.row AND answer = 'failed'), \
-                 runs.row FROM runs ORDER BY started_ms DESC, row DESC",
+                 coalesce(tallies.answers, 0), coalesce(tallies.failed, 0), runs.row, kind \
+                 FROM runs LEFT JOIN tallies ON tallies.run = runs.row \
+                 ORDER BY started_ms DESC, runs.row DESC",
             )?;
             let mut runs: Vec<RunInfo> =
                 statement.query_map([], run_info)?.collect::<Result<_, _>>()?;
             let mut names = self.connection.prepare("SELECT run, name FROM names ORDER BY name")?;
             let names = names.query_map([], |row| Ok((row.get::<_, i64>(0)?, row.get(1)?)))?;
+            let places: HashMap<i64, usize> =
+                runs.iter().enumerate().map(|(at, info)| (info.row, at)).collect();
             for pair in names {
-                let (run, name) = pair?;
-                runs.iter_mut().filter(|info| info.row == run).for_each(|info| {
-                    info.names.push(String::clone(&name));
-                });
+                let (run, name): (i64, String) = pair?;
+                if let Some(info) = places.get(&run).and_then(|&at| runs.get_mut(at)) {
+                    info.names.push(name);
+                }
             }
             Ok(runs)
         };
@@ -266,48 +317,134 @@ impl Store {
     /// # Errors
     /// When the file cannot be read, or holds an answer of an unknown form.
     pub fn answers(&self, run: &str) -> Result<Vec<Answer>, StoreError> {
-        self.bodies(
-            "SELECT body FROM answers WHERE run = (SELECT row FROM runs WHERE id = ?1) ORDER BY row",
+        let mut answers = Vec::new();
+        self.each_answer(run, |answer| -> Result<(), StoreError> {
+            answers.push(answer);
+            Ok(())
+        })?;
+        Ok(answers)
+    }
+
+    /// Shows the answers of one run, in the order in which they came, one after the other: a run may
+    /// hold more of them than there is memory.
+    ///
+    /// # Errors
+    /// As [`Store::answers`], and those of `show`.
+    pub fn each_answer<E: From<StoreError>>(
+        &self,
+        run: &str,
+        mut show: impl FnMut(Answer) -> Result<(), E>,
+    ) -> Result<(), E> {
+        self.each(
+            "SELECT body, '' FROM answers WHERE run = (SELECT row FROM runs WHERE id = ?1) \
+             ORDER BY row",
             &[&run],
+            |answer, _| show(answer),
         )
     }
 
-    /// The answers of one run to one scenario.
+    /// The next answers of one run, so many at most, behind the last one that was read: with each the
+    /// place where the next page begins. The first page is behind 0.
     ///
     /// # Errors
     /// As [`Store::answers`].
-    pub fn answers_to(&self, run: &str, scenario: &str) -> Result<Vec<Answer>, StoreError> {
-        self.bodies(
-            "SELECT body FROM answers WHERE scenario = ?2 \
-             AND run = (SELECT row FROM runs WHERE id = ?1) ORDER BY row",
-            &[&run, &scenario],
-        )
+    pub fn page(
+        &self,
+        run: &RunInfo,
+        behind: i64,
+        most: usize,
+    ) -> Result<Vec<(i64, Answer)>, StoreError> {
+        let read = || -> rusqlite::Result<Vec<(i64, String)>> {
+            let mut statement = self.connection.prepare_cached(
+                "SELECT row, body FROM answers WHERE run = ?1 AND row > ?2 ORDER BY row LIMIT ?3",
+            )?;
+            let most = i64::try_from(most).unwrap_or(i64::MAX);
+            let page = statement
+                .query_map(params![run.row, behind, most], |row| Ok((row.get(0)?, row.get(1)?)))?;
+            page.collect()
+        };
+        let page = read().map_err(|error| self.database(error))?;
+        page.into_iter().map(|(row, body)| Ok((row, serde_json::from_str(&body)?))).collect()
     }
 
-    /// The answers that were read from logs, those of the newest run first. Removed runs are
-    /// passed over.
+    /// The answers about one scenario of one kernel on one soc, each with the id of its run, those of
+    /// the oldest run first. Removed runs are passed over.
     ///
     /// # Errors
     /// As [`Store::answers`].
-    pub fn answers_from_logs(&self) -> Result<Vec<Answer>, StoreError> {
-        self.bodies(
-            "SELECT body FROM answers WHERE backend = ?1 \
-             AND run NOT IN (SELECT run FROM removed) ORDER BY run DESC, row",
+    pub fn answers_about(&self, subject: &Subject) -> Result<Vec<(String, Answer)>, StoreError> {
+        let mut found = Vec::new();
+        let Subject { soc, kernel, scenario } = subject;
+        self.each(
+            "SELECT body, runs.id FROM answers JOIN runs ON runs.row = answers.run \
+             WHERE scenario = ?1 AND kernel = ?2 AND soc = ?3 \
+             AND answers.run NOT IN (SELECT run FROM removed) \
+             ORDER BY runs.started_ms, runs.row, answers.row",
+            &[scenario, kernel, soc],
+            |answer, run| -> Result<(), StoreError> {
+                found.push((run.to_owned(), answer));
+                Ok(())
+            },
+        )?;
+        Ok(found)
+    }
+
+    /// Shows the answers that were read from logs, each with the id of its run, those of the newest
+    /// run first. Removed runs are passed over.
+    ///
+    /// # Errors
+    /// As [`Store::each_answer`].
+    pub fn each_from_logs<E: From<StoreError>>(
+        &self,
+        show: impl FnMut(Answer, &str) -> Result<(), E>,
+    ) -> Result<(), E> {
+        self.each(
+            "SELECT body, runs.id FROM tallies JOIN runs ON runs.row = tallies.run \
+             JOIN answers ON answers.run = tallies.run \
+             WHERE tallies.from_logs > 0 AND answers.backend = ?1 \
+             AND tallies.run NOT IN (SELECT run FROM removed) \
+             ORDER BY tallies.run DESC, answers.row",
             &[&Backend::Log.name()],
+            show,
         )
     }
 
-    fn bodies(
+    fn each<E: From<StoreError>>(
         &self,
         query: &str,
         values: &[&dyn rusqlite::ToSql],
-    ) -> Result<Vec<Answer>, StoreError> {
-        let read = || -> rusqlite::Result<Vec<String>> {
-            let mut statement = self.connection.prepare_cached(query)?;
-            statement.query_map(values, |row| row.get(0))?.collect()
+        mut show: impl FnMut(Answer, &str) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let failed = |error| E::from(self.database(error));
+        let mut statement = self.connection.prepare_cached(query).map_err(failed)?;
+        let mut rows = statement.query(values).map_err(failed)?;
+        while let Some(row) = rows.next().map_err(failed)? {
+            let text = |at| row.get_ref(at).and_then(|text| Ok(text.as_str()?));
+            let answer = serde_json::from_str(text(0).map_err(failed)?).map_err(StoreError::from);
+            show(answer?, text(1).map_err(failed)?)?;
+        }
+        Ok(())
+    }
+
+    /// What all answers are about, each once. Removed runs are passed over.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn all_subjects(&self) -> Result<Vec<Subject>, StoreError> {
+        let read = || -> rusqlite::Result<Vec<Subject>> {
+            let any: bool =
+                self.connection
+                    .query_row("SELECT EXISTS (SELECT 1 FROM removed)", [], |row| row.get(0))?;
+            // An index has all that is asked for, as long as runs do not matter.
+            let mut statement = self.connection.prepare(if any {
+                "SELECT DISTINCT soc, kernel, scenario FROM answers \
+                 WHERE run NOT IN (SELECT run FROM removed)"
+            } else {
+                "SELECT DISTINCT soc, kernel, scenario FROM answers"
+            })?;
+            statement.query_map([], subject)?.collect()
         };
-        let bodies = read().map_err(|error| self.database(error))?;
-        bodies.iter().map(|body| Ok(serde_json::from_str(body)?)).collect()
+        read().map_err(|error| self.database(error))
     }
 
     /// What the answers of a run are about: soc, kernel and scenario of each.
@@ -319,9 +456,6 @@ impl Store {
             let mut statement = self
                 .connection
                 .prepare_cached("SELECT soc, kernel, scenario FROM answers WHERE run = ?1")?;
-            let subject = |row: &Row<'_>| {
-                Ok(Subject { soc: row.get(0)?, kernel: row.get(1)?, scenario: row.get(2)? })
-            };
             statement.query_map([run.row], subject)?.collect()
         };
         read().map_err(|error| self.database(error))
@@ -358,6 +492,10 @@ pub struct Subject {
     pub scenario: String,
 }
 
+fn subject(row: &Row<'_>) -> rusqlite::Result<Subject> {
+    Ok(Subject { soc: row.get(0)?, kernel: row.get(1)?, scenario: row.get(2)? })
+}
+
 fn run_info(row: &Row<'_>) -> rusqlite::Result<RunInfo> {
     Ok(RunInfo {
         id: row.get(0)?,
@@ -371,5 +509,6 @@ fn run_info(row: &Row<'_>) -> rusqlite::Result<RunInfo> {
         answers: row.get::<_, i64>(7)?.unsigned_abs(),
         failed: row.get::<_, i64>(8)?.unsigned_abs(),
         row: row.get(9)?,
+        kind: Kind::of(&row.get::<_, String>(10)?),
     })
 }

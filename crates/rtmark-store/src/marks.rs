@@ -3,6 +3,7 @@
 
 use rusqlite::{Transaction, TransactionBehavior, params};
 
+use crate::reference::is_counting;
 use crate::{RunInfo, Store, StoreError, now_ms};
 
 /// What pruning took out, or would take out.
@@ -39,8 +40,8 @@ pub fn check_name(name: &str) -> Result<(), StoreError> {
     if !name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | '/')) {
         return refuse("it holds a character that names cannot have");
     }
-    if name == "latest" {
-        return refuse("`latest` always means the newest run");
+    if is_counting(name) {
+        return refuse("`latest` and `imported` always mean the newest run of their kind");
     }
     if name.len() >= 4 && name.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return refuse("it could be the beginning of an id or of a commit");

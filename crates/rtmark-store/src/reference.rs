@@ -1,6 +1,6 @@
-//! How users name runs: `latest`, `latest~2`, a name, the beginning of an id, a commit.
+//! How users name runs: `latest`, `latest~2`, `imported`, a name, the beginning of an id, a commit.
 
-use crate::{RunInfo, Store, StoreError};
+use crate::{Kind, RunInfo, Store, StoreError};
 
 /// Shorter texts than this are no ids and no commits.
 const SHORTEST: usize = 4;
@@ -9,12 +9,20 @@ fn is_hexadecimal(text: &str) -> bool {
     text.len() >= SHORTEST && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// How far back from the newest run: 0 for `latest`, 2 for `latest~2`.
-fn generations(reference: &str) -> Option<usize> {
-    match reference.strip_prefix("latest")? {
-        "" => Some(0),
-        rest => rest.strip_prefix('~')?.parse().ok(),
-    }
+/// Words that count back from the newest run, and of which kind these are.
+const COUNTING: [(&str, Kind); 2] = [("latest", Kind::Measured), ("imported", Kind::Imported)];
+
+/// The kind of run, and how far back from the newest one: 0 for `latest`, 2 for `latest~2`.
+fn generations(reference: &str) -> Option<(Kind, usize)> {
+    COUNTING.into_iter().find_map(|(word, kind)| match reference.strip_prefix(word)? {
+        "" => Some((kind, 0)),
+        rest => Some((kind, rest.strip_prefix('~')?.parse().ok()?)),
+    })
+}
+
+/// Whether a name would hide one of these words.
+pub fn is_counting(name: &str) -> bool {
+    COUNTING.iter().any(|(word, _)| *word == name)
 }
 
 /// Whether a run is of a commit that begins like this; `+` asks for a changed tree.
@@ -31,7 +39,8 @@ impl Store {
     /// The run that a reference names. Names come first, then the beginnings of ids and
     /// commits, then what `commit_of` makes of it: the full commit that a branch or tag
     /// of the caller's repository stands for. Of several runs of one commit the newest
-    /// complete one is taken. Removed runs are passed over.
+    /// complete one is taken. Removed runs are passed over. `latest` is the newest complete one of
+    /// [`Kind::Measured`], `imported` the newest complete one of [`Kind::Imported`].
     ///
     /// # Errors
     /// When nothing fits, several runs do, or the file cannot be read.
@@ -43,14 +52,18 @@ impl Store {
         let mut runs = self.runs()?;
         runs.retain(|run| run.removed.is_none());
         let unknown = || StoreError::NoSuchRun(reference.escape_debug().to_string());
-        if let Some(back) = generations(reference) {
-            let complete: Vec<_> =
-                runs.into_iter().filter(|run| run.finished_ms.is_some()).collect();
+        if let Some((kind, back)) = generations(reference) {
+            let others = runs.iter().filter(|run| run.kind != kind).count();
+            let complete: Vec<_> = runs
+                .into_iter()
+                .filter(|run| run.kind == kind && run.finished_ms.is_some())
+                .collect();
             let known = complete.len();
             return complete.into_iter().nth(back).ok_or(StoreError::NotSoMany {
                 reference: reference.to_owned(),
                 wanted: back.saturating_add(1),
                 known,
+                others,
             });
         }
         if let Some(index) = runs.iter().position(|run| run.names.iter().any(|n| n == reference)) {

@@ -78,6 +78,31 @@ pub const STEPS: &[&str] = &[
         SELECT raise(ABORT, 'only removed runs are pruned');
     END;
 ",
+    // What kind of run it is, and how many answers it has: counting them reads them all. Runs of older
+    // forms are what their answers and commands show.
+    "
+    DROP TRIGGER finished_runs_stay;
+    ALTER TABLE runs ADD COLUMN kind TEXT NOT NULL DEFAULT 'measured'
+        CHECK (kind IN ('measured', 'imported', 'brought', 'fairness'));
+    CREATE TABLE tallies (
+        run INTEGER PRIMARY KEY REFERENCES runs (row) ON DELETE CASCADE,
+        answers INTEGER NOT NULL,
+        failed INTEGER NOT NULL,
+        from_logs INTEGER NOT NULL
+    ) STRICT;
+    INSERT INTO tallies SELECT run, count(*), sum(answer = 'failed'), sum(backend = 'log')
+        FROM answers GROUP BY run;
+    UPDATE runs SET kind = 'imported' WHERE row IN (SELECT run FROM tallies WHERE from_logs = answers);
+    UPDATE runs SET kind = 'fairness' WHERE command || ' ' LIKE 'rtmark% fairness %';
+    CREATE TRIGGER finished_runs_stay BEFORE UPDATE ON runs WHEN old.finished_ms IS NOT NULL BEGIN
+        SELECT raise(ABORT, 'finished runs are append-only');
+    END;
+    CREATE TRIGGER answers_are_counted AFTER INSERT ON answers BEGIN
+        INSERT INTO tallies VALUES (new.run, 1, new.answer = 'failed', new.backend = 'log')
+            ON CONFLICT (run) DO UPDATE SET answers = answers + 1,
+                failed = failed + excluded.failed, from_logs = from_logs + excluded.from_logs;
+    END;
+",
 ];
 
 /// The newest form.

@@ -173,13 +173,24 @@ fn of_form(form: usize, path: &Path) {
     }
     connection.pragma_update(None, "user_version", form as i64).expect("set");
     let body = r#"{"answer":"measured","provenance":{"commit":"c0ffee+"}}"#;
+    // The first form has no column for commits.
+    let (column, commit) = if form == 1 { ("", "") } else { (", revision", ", 'c0ffee+'") };
+    let none = if form == 1 { "" } else { ", NULL" };
     connection
         .execute_batch(&format!(
-            "INSERT INTO runs (id, started_ms, finished_ms, command, rtmark) VALUES
-                 ('aaaa0000', 1, 2, 'rtmark run', '0.1.0'), ('bbbb0000', 3, NULL, 'rtmark run', '0.1.0');
+            "INSERT INTO runs (id, started_ms, finished_ms, command, rtmark{column}) VALUES
+                 ('aaaa0000', 1, 2, 'rtmark run', '0.1.0'{commit}),
+                 ('bbbb0000', 3, NULL, 'rtmark run', '0.1.0'{none}),
+                 ('cccc0000', 4, 5, 'rtmark import x.log', '0.1.0'{none}),
+                 ('dddd0000', 6, 7, 'rtmark -q fairness --soc s', '0.1.0'{none}),
+                 ('eeee0000', 8, 9, 'rtmark run --name unfairness', '0.1.0'{none});
              INSERT INTO answers (run, soc, kernel, version, profile, scenario, backend, answer, body)
                  VALUES (1, 's', 'k', '1', 'default', 'a.b', 'sim', 'measured', '{body}'),
-                        (2, 's', 'k', '1', 'default', 'a.b', 'sim', 'measured', 'no json');"
+                        (2, 's', 'k', '1', 'default', 'a.b', 'sim', 'failed', 'no json'),
+                        (3, 's', 'k', '1', 'default', 'a.b', 'log', 'measured', '{{}}'),
+                        (3, 's', 'k', '1', 'default', 'a.c', 'log', 'measured', '{{}}'),
+                        (5, 's', 'k', '1', 'default', 'a.b', 'sim', 'measured', '{{}}'),
+                        (5, 's', 'k', '1', 'default', 'a.b', 'log', 'measured', '{{}}');"
         ))
         .expect("filled");
 }
@@ -192,8 +203,17 @@ fn stores_of_every_older_form_are_brought_to_the_newest() {
         of_form(form, &path);
         let store = Store::open(&path).expect("migrated");
         let runs = store.runs().expect("read");
-        let ids: Vec<_> = runs.iter().map(|run| (run.id.as_str(), run.answers)).collect();
-        assert_eq!(ids, [("bbbb0000", 1), ("aaaa0000", 1)], "form {form}");
+        let known: Vec<_> =
+            runs.iter().map(|run| (&run.id[..4], run.answers, run.failed, run.kind)).collect();
+        let expected = [
+            ("eeee", 2, 0, Kind::Measured),
+            ("dddd", 0, 0, Kind::Fairness),
+            ("cccc", 2, 0, Kind::Imported),
+            ("bbbb", 1, 1, Kind::Measured),
+            ("aaaa", 1, 0, Kind::Measured),
+        ];
+        assert_eq!(known, expected, "form {form}");
+        let runs = &runs[3..];
         assert_eq!(runs[1].revision.as_deref(), Some("c0ffee+"), "taken from its answers");
         assert_eq!((runs[0].revision.as_deref(), runs[0].finished_ms), (None, None));
         store.name(&runs[1], "before").expect("the new form's marks work");
@@ -330,4 +350,119 @@ fn a_store_that_was_cut_off_or_overwritten_is_refused() {
     let mut noise = whole.clone();
     noise[100..8192].fill(0xA5);
     assert!(matches!(reads(&noise), Err(StoreError::Damaged { .. })));
+}
+
+/// An answer of a log, or one that failed.
+fn other(scenario: &str, backend: Backend) -> Answer {
+    let Answer::NotApplicable { key, reason } = answer(scenario) else { panic!("it is one") };
+    Answer::NotApplicable { key: Key { backend, ..key }, reason }
+}
+
+fn failed(scenario: &str) -> Answer {
+    let failure = rtmark_model::Failure {
+        kind: rtmark_model::FailureKind::Fault,
+        message: "m".into(),
+        hint: "h".into(),
+        console: String::new(),
+    };
+    Answer::Failed { key: answer(scenario).key().clone(), failure }
+}
+
+fn of_kind(store: &Store, kind: Kind, answers: &[Answer]) -> RunInfo {
+    let run = store.begin_as(kind, "c", "0", None).expect("begun");
+    let id = run.id().to_owned();
+    run.record_all(answers).expect("recorded");
+    run.finish().expect("finished");
+    store.resolve(&id, nobody).expect("there")
+}
+
+#[test]
+fn latest_is_measured_here_and_imports_have_a_word_of_their_own() {
+    let (_folder, path) = scratch();
+    let store = Store::open(&path).expect("made");
+    let found = |reference: &str| store.resolve(reference, nobody).map(|run| run.id);
+    let told = |reference: &str| found(reference).expect_err("none").to_string();
+    assert_eq!(told("latest"), "the store holds no complete run yet");
+    assert_eq!(told("imported"), "the store holds no complete import yet");
+    let logs = [other("a.b", Backend::Log)];
+    let first = of_kind(&store, Kind::Imported, &logs);
+    assert!(told("latest").ends_with("one is there that `latest` never means"));
+    let hint = store.resolve("latest", nobody).expect_err("none").hint();
+    assert!(hint.contains("`imported`"), "{hint}");
+    let own = of_kind(&store, Kind::Measured, &[answer("a.b"), failed("a.c")]);
+    let second = of_kind(&store, Kind::Imported, &logs);
+    let fair = of_kind(&store, Kind::Fairness, &[answer("a.b")]);
+    let brought = of_kind(&store, Kind::Brought, &[answer("a.b")]);
+    assert_eq!(found("latest").expect("there"), own.id);
+    assert_eq!(found("imported").expect("there"), second.id);
+    assert_eq!(found("imported~1").expect("there"), first.id);
+    assert!(told("latest~1").contains("run 2 from the newest, and one is complete"));
+    assert!(told("imported~5").contains("import 6 from the newest, and 2 are complete"));
+    for word in ["latest", "imported"] {
+        assert!(matches!(store.name(&own, word), Err(StoreError::BadName { .. })), "{word}");
+    }
+    // By id and by name each of them is found.
+    store.name(&brought, "theirs").expect("named");
+    assert_eq!(found("theirs").expect("there"), brought.id);
+    assert_eq!(found(&fair.id[..12]).expect("there"), fair.id);
+    assert_eq!((own.answers, own.failed, own.kind), (2, 1, Kind::Measured));
+    assert_eq!((fair.answers, fair.failed, fair.kind), (1, 0, Kind::Fairness));
+}
+
+#[test]
+fn answers_are_read_a_page_at_a_time_and_by_what_they_are_about() {
+    let (_folder, path) = scratch();
+    let store = Store::open(&path).expect("made");
+    let many: Vec<_> = (0..10).map(|n| other(&format!("a.b{n}"), Backend::Log)).collect();
+    let first = of_kind(&store, Kind::Imported, &many);
+    let second = of_kind(&store, Kind::Imported, &[many[3].clone(), many[3].clone()]);
+    let own = of_kind(&store, Kind::Measured, &[answer("a.b3"), answer("x.y")]);
+    let name = |answer: &Answer| answer.key().scenario.to_string();
+    let (mut behind, mut read) = (0, Vec::new());
+    loop {
+        let page = store.page(&first, behind, 4).expect("read");
+        let Some((last, _)) = page.last() else { break };
+        behind = *last;
+        assert!(page.len() <= 4);
+        read.extend(page.iter().map(|(_, answer)| name(answer)));
+    }
+    assert_eq!(read, many.iter().map(name).collect::<Vec<_>>());
+    let about = |scenario: &str| {
+        let subject =
+            Subject { soc: "s".into(), kernel: "floor".into(), scenario: scenario.into() };
+        let found = store.answers_about(&subject).expect("read");
+        found.into_iter().map(|(run, _)| run).collect::<Vec<_>>()
+    };
+    assert_eq!(about("a.b3"), [&first.id, &second.id, &second.id, &own.id].map(String::clone));
+    assert_eq!(about("a.b"), Vec::<String>::new());
+    let from_logs = || {
+        let mut runs = Vec::new();
+        store
+            .each_from_logs(|_, run| -> Result<(), StoreError> {
+                runs.push(run.to_owned());
+                Ok(())
+            })
+            .expect("read");
+        runs
+    };
+    let newest_first = [vec![second.id.clone(); 2], vec![first.id.clone(); 10]].concat();
+    assert_eq!(from_logs(), newest_first);
+    let subjects = || {
+        let mut all: Vec<_> =
+            store.all_subjects().expect("read").into_iter().map(|s| s.scenario).collect();
+        all.sort();
+        all.join(" ")
+    };
+    assert_eq!(subjects(), "a.b0 a.b1 a.b2 a.b3 a.b4 a.b5 a.b6 a.b7 a.b8 a.b9 x.y");
+    store.remove(&first, "").expect("removed");
+    assert_eq!(about("a.b3"), [&second.id, &second.id, &own.id].map(String::clone));
+    assert_eq!(from_logs(), vec![second.id.clone(); 2]);
+    assert_eq!(subjects(), "a.b3 x.y");
+    // Pruning takes the counts with the runs.
+    assert_eq!(store.prune().expect("pruned").answers, 10);
+    let left: i64 = store
+        .connection
+        .query_row("SELECT sum(answers) FROM tallies", [], |row| row.get(0))
+        .expect("read");
+    assert_eq!(left, 4);
 }

@@ -75,7 +75,7 @@ impl Filter {
         fits(&self.kernel, kernel) && fits(&self.scenario, scenario) && fits(&self.soc, soc)
     }
 
-    fn wants_key(&self, key: &Key) -> bool {
+    pub fn wants_key(&self, key: &Key) -> bool {
         self.wants(key.kernel.as_str(), key.scenario.as_str(), &key.soc)
     }
 }
@@ -102,7 +102,7 @@ pub fn passed_over(
         return Ok(None);
     }
     let mut newer = store.runs()?.into_iter().take_while(|other| other.id != run.id);
-    Ok(newer.find(|other| other.removed.is_none()))
+    Ok(newer.find(|other| other.removed.is_none() && other.kind == run.kind))
 }
 
 /// What git says here, if it is a repository.
@@ -125,14 +125,24 @@ pub fn commit_here() -> Option<String> {
     Some(if changed { commit + "+" } else { commit })
 }
 
+/// What is said when a run has nothing that is wanted.
+pub fn holds_none(run: &RunInfo) -> Trouble {
+    let message = format!("run {} holds no such answer", short(&run.id));
+    let hint = format!("`rtmark show {}` shows all that it holds", short(&run.id));
+    Trouble::new(Exit::NothingSelected, message, hint)
+}
+
 /// The answers of a run that a filter wants, in the order of tables.
 pub fn answers(store: &Store, run: &RunInfo, filter: &Filter) -> Result<Vec<Answer>, Trouble> {
-    let mut answers = store.answers(&run.id)?;
-    answers.retain(|answer| filter.wants_key(answer.key()));
+    let mut answers = Vec::new();
+    store.each_answer(&run.id, |answer| -> Result<(), Trouble> {
+        if filter.wants_key(answer.key()) {
+            answers.push(answer);
+        }
+        Ok(())
+    })?;
     if answers.is_empty() {
-        let message = format!("run {} holds no such answer", short(&run.id));
-        let hint = format!("`rtmark show {}` shows all that it holds", short(&run.id));
-        return Err(Trouble::new(Exit::NothingSelected, message, hint));
+        return Err(holds_none(run));
     }
     arrange(&mut answers)?;
     Ok(answers)
@@ -153,10 +163,26 @@ pub fn of_others(
         others.extend(read.times.answers);
     }
     let Some(store) = store else { return Ok(others) };
-    let mut known = BTreeSet::new();
-    let read = |answer: &Answer| answer.series().is_some_and(|s| s.provenance.log.is_some());
-    let newest = store.answers_from_logs()?.into_iter().filter(read);
-    others.extend(newest.filter(|answer| known.insert(answer.key().clone())));
+    // What an older run says of the same is passed over; a run itself may say several things of one.
+    let (mut known, mut of_run) = (BTreeSet::new(), BTreeSet::new());
+    let mut newest = String::new();
+    store.each_from_logs(|answer, run| -> Result<(), Trouble> {
+        if run != newest {
+            known.append(&mut of_run);
+            run.clone_into(&mut newest);
+        }
+        let says = answer.series().and_then(|series| {
+            let source = series.provenance.log.as_ref()?;
+            let equal = || catalogue.equal_to(source.suite, &source.row).is_some();
+            Some(source.near.is_some() || equal() || catalogue.get(&series.key.scenario).is_some())
+        });
+        // Rows that are like nothing of ours stand beside nothing.
+        if says == Some(true) && !known.contains(answer.key()) {
+            of_run.insert(answer.key().clone());
+            others.push(answer);
+        }
+        Ok(())
+    })?;
     Ok(others)
 }
 

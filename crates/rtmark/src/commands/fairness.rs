@@ -90,7 +90,8 @@ impl Arguments {
         refuse_without_tools(&suite.builder, &plan)?;
         let store = self.store.open(&config)?;
         let revision = suite.builder.tree().commit();
-        let run = store.begin(&command_line(), &suite.rtmark, revision.as_deref())?;
+        let kind = rtmark_store::Kind::Fairness;
+        let run = store.begin_as(kind, &command_line(), &suite.rtmark, revision.as_deref())?;
         let mut keeper = Keeper::new(&store, run, talk);
         let before = suite.run(&plan, &mut keeper)?;
         let failed = show_failures(&before);

@@ -1,12 +1,12 @@
 //! `rtmark history`
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use clap::{Args, ValueEnum};
 use rtmark_compare::{Measure, Point, RunLabel, chart, history};
 use rtmark_model::{Answer, Backend, KernelId, ScenarioId, Series};
 use rtmark_runner::nearest;
-use rtmark_store::{Store, Subject};
+use rtmark_store::{RunInfo, Store, Subject};
 use serde::Serialize;
 
 use crate::cli::Talk;
@@ -21,6 +21,7 @@ use crate::trouble::Trouble;
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   rtmark history thread.yield --kernel freertos --soc stm32f405
+  rtmark history rtos-benchmark.yield_yield_context_switch -k zephyr --soc 'my board'
   rtmark history isr.entry -k rtic --soc stm32c031 --measure max --format json")]
 pub struct Arguments {
     /// The scenario
@@ -31,9 +32,9 @@ pub struct Arguments {
     /// The soc
     #[arg(long)]
     soc: String,
-    /// The set of build settings
-    #[arg(long, default_value = rtmark_firmware::DEFAULT_PROFILE)]
-    profile: String,
+    /// The set of build settings [default: product, or what the newest run has that has none of it]
+    #[arg(long)]
+    profile: Option<String>,
     /// Where the firmware ran [default: where the newest run has the figure]
     #[arg(long, value_name = "BACKEND", value_parser = backend)]
     backend: Option<Backend>,
@@ -89,17 +90,21 @@ struct History<'a> {
 impl Arguments {
     pub fn run(self, talk: Talk) -> Result<Exit, Trouble> {
         let store = self.store.clone().open_existing(&Config::load()?)?;
+        let subject = Subject {
+            soc: self.soc.clone(),
+            kernel: self.kernel.to_string(),
+            scenario: self.scenario.to_string(),
+        };
+        let runs: HashMap<String, RunInfo> =
+            store.runs()?.into_iter().map(|run| (run.id.clone(), run)).collect();
         let mut series = Vec::new();
-        for run in store.runs()?.into_iter().rev().filter(|run| run.removed.is_none()) {
-            for answer in store.answers_to(&run.id, self.scenario.as_str())? {
-                let key = answer.key();
-                let is_wanted =
-                    key.kernel == self.kernel && key.soc == self.soc && key.profile == self.profile;
-                if let (true, Answer::Measured(found)) = (is_wanted, answer) {
-                    series.push((label(&run), run.started_ms, *found));
-                }
+        for (run, answer) in store.answers_about(&subject)? {
+            if let (Answer::Measured(found), Some(run)) = (answer, runs.get(&run)) {
+                series.push((label(run), run.started_ms, *found));
             }
         }
+        let profile = self.profile_of(&series);
+        series.retain(|(_, _, series)| series.key.profile == profile);
         // Cycles and instructions, or figures of a board and of the simulator, have no history
         // together.
         let kind = |series: &Series| (series.key.backend, series.basis);
@@ -115,6 +120,10 @@ impl Arguments {
             say(format!(
                 "note: {others} of other backends or bases left out; shown: {backend}, {basis}"
             ));
+        }
+        let summaries = series.iter().any(|(_, _, series)| series.readings.summarised().is_some());
+        if summaries && !talk.quiet {
+            say("note: averages from logs: without samples nothing tells a change from chance");
         }
         let points = history(&series, self.measure);
         let Some(last) = points.last() else { return Err(self.nothing(&store)?) };
@@ -135,7 +144,7 @@ impl Arguments {
                     scenario: &self.scenario,
                     kernel: &self.kernel,
                     soc: &self.soc,
-                    profile: &self.profile,
+                    profile: &profile,
                     measure: self.measure,
                     points,
                 };
@@ -148,15 +157,21 @@ impl Arguments {
 }
 
 impl Arguments {
+    /// The profile that is meant: what other suites print is of none.
+    fn profile_of(&self, series: &[(RunLabel, i64, Series)]) -> String {
+        let usual = rtmark_firmware::DEFAULT_PROFILE;
+        let any = series.iter().any(|(_, _, series)| series.key.profile == usual);
+        let newest = series.last().map(|(_, _, series)| series.key.profile.as_str());
+        let found = newest.filter(|_| !any).unwrap_or(usual);
+        self.profile.clone().unwrap_or_else(|| found.to_owned())
+    }
+
     /// What is wrong when no run has the figure: the name that no run knows, and one like it.
     fn nothing(&self, store: &Store) -> Result<Trouble, Trouble> {
         let mut known: [BTreeSet<String>; 3] = Default::default();
-        for run in store.runs()?.iter().filter(|run| run.removed.is_none()) {
-            for subject in store.subjects(run)? {
-                let Subject { soc, kernel, scenario } = subject;
-                for (set, name) in known.iter_mut().zip([scenario, kernel, soc]) {
-                    set.insert(name);
-                }
+        for Subject { soc, kernel, scenario } in store.all_subjects()? {
+            for (set, name) in known.iter_mut().zip([scenario, kernel, soc]) {
+                set.insert(name);
             }
         }
         let asked = [self.scenario.as_str(), self.kernel.as_str(), self.soc.as_str()];
@@ -172,7 +187,10 @@ impl Arguments {
         }
         let message = format!(
             "no run has {} of {} on {} with profile {}",
-            self.scenario, self.kernel, self.soc, self.profile
+            self.scenario,
+            self.kernel,
+            self.soc,
+            self.profile.as_deref().unwrap_or(rtmark_firmware::DEFAULT_PROFILE)
         );
         let hint = format!(
             "`rtmark log -s {} -k {} --soc {}` shows the runs that asked for it; see also --profile, \

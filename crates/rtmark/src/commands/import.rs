@@ -6,26 +6,27 @@ use std::io::{BufRead, Read};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use rtmark_import::{Format, ImportError, Imported, Options, Told};
+use rtmark_import::{Format, ImportError, Options, Reading, Told};
 use rtmark_model::{Answer, Catalogue, KernelId, visible};
 use rtmark_runner::socs;
 use rtmark_runner::{Ending, FileError, Session};
 use rtmark_sim::{Image, Machine};
-use rtmark_store::bundle;
+use rtmark_store::{Kind, bundle};
 use rtmark_units::{Cycles, Hertz};
 
 use crate::cli::Talk;
 use crate::commands::run;
+use crate::commands::show::{PAGE, Rows};
 use crate::config::Config;
 use crate::exit::Exit;
-use crate::output::{self, GENERATOR, say};
+use crate::output::{self, say};
 use crate::shelf::{self, StoreFlag};
 use crate::trouble::Trouble;
 
 /// Read the logs of other benchmark suites, and keep what they say as series
 ///
 /// Recognised by their lines, whatever stands around these: Zephyr's latency_measure of every
-/// era, timing_info, sched_queues, timer_behavior, ztest benchmarks and recording.csv,
+/// era, timing_info, sched_queues, sched, sys_kernel, app_kernel, timer_behavior, ztest benchmarks and recording.csv,
 /// rtos-benchmark, Thread-Metric, RIOT's benchmarks, ChibiOS test reports, cyclictest, ESP-IDF's
 /// elapsed times, TI's task-switch example, RTOSBench, and a CSV and a JSON of our own
 /// (docs/import.md). Rows that cannot be what they seem are kept with a flag and never compared.
@@ -99,6 +100,16 @@ enum Show {
     Csv,
 }
 
+impl Show {
+    const fn rows(self) -> Rows {
+        match self {
+            Self::Table => Rows::Table,
+            Self::Json => Rows::Json,
+            Self::Csv => Rows::Csv,
+        }
+    }
+}
+
 fn format_of(text: &str) -> Result<Format, String> {
     let found = Format::ALL.iter().copied().find(|format| format.name() == text);
     found.ok_or_else(|| {
@@ -128,7 +139,18 @@ fn clock_of(text: &str) -> Result<Hertz, String> {
 /// A log and what was found in it.
 struct Source {
     name: String,
-    imported: Imported,
+    reading: Reading,
+}
+
+impl Source {
+    /// Its rows, a page at a time.
+    fn pages<'a>(&'a self, catalogue: &'a Catalogue) -> impl Iterator<Item = Vec<Answer>> + 'a {
+        let mut answers = self.reading.answers(catalogue);
+        std::iter::from_fn(move || {
+            let page: Vec<_> = answers.by_ref().take(PAGE).collect();
+            (!page.is_empty()).then_some(page)
+        })
+    }
 }
 
 /// What the files of one command brought.
@@ -147,10 +169,10 @@ impl Arguments {
         let options = self.options()?;
         let Brought { logs: sources, bundles } = match &self.from_sim {
             Some(image) => Brought {
-                logs: vec![self.run_firmware(image, &catalogue, &options, talk)?],
+                logs: vec![self.run_firmware(image, &options, talk)?],
                 bundles: Vec::new(),
             },
-            None => self.read_files(&catalogue, &options)?,
+            None => self.read_files(&options)?,
         };
         for source in &sources {
             warn(source, talk);
@@ -161,20 +183,22 @@ impl Arguments {
         if sources.is_empty() && !bundles.is_empty() {
             return Ok(Exit::Fine);
         }
-        let answers: Vec<Answer> =
-            sources.iter().flat_map(|source| source.imported.answers.iter().cloned()).collect();
-        if answers.is_empty() {
+        let rows: usize = sources.iter().map(|source| source.reading.len()).sum();
+        if rows == 0 {
             let names: Vec<_> = sources.iter().map(|source| source.name.as_str()).collect();
             let message = format!("no row of any known suite in {}", names.join(", "));
             let hint = "docs/import.md shows the forms; `rtmark import --help` names them";
             return Err(Trouble::new(Exit::NothingSelected, message, hint));
         }
-        let kept = if self.dry_run { None } else { Some(self.keep(&answers)?) };
-        output::data(&self.rendered(&answers, &catalogue)?)?;
+        let pages = || sources.iter().flat_map(|source| source.pages(&catalogue));
+        let kept = if self.dry_run { None } else { Some(self.keep(pages())?) };
+        let mut flagged = 0;
+        let bad = |answer: &&Answer| answer.series().is_some_and(|s| !s.flags.is_empty());
+        let counted = pages().inspect(|page| flagged += page.iter().filter(bad).count());
+        self.show.rows().show(counted, &catalogue)?;
         if !talk.quiet {
-            let flagged: usize = sources.iter().map(|source| source.imported.flagged()).sum();
-            let unreadable: u64 = sources.iter().map(|source| source.imported.unreadable).sum();
-            let rows = output::count(answers.len(), "row");
+            let unreadable: u64 = sources.iter().map(|source| source.reading.unreadable()).sum();
+            let rows = output::count(rows, "row");
             let lines = output::count(unreadable as usize, "line");
             let kept = kept.unwrap_or_else(|| "nothing kept (--dry-run)".to_owned());
             say(format!("{rows}, {flagged} flagged, {lines} unreadable; {kept}"));
@@ -210,7 +234,7 @@ impl Arguments {
         Ok(Options { format: self.format, told, rtmark })
     }
 
-    fn read_files(&self, catalogue: &Catalogue, options: &Options) -> Result<Brought, Trouble> {
+    fn read_files(&self, options: &Options) -> Result<Brought, Trouble> {
         let mut brought = Brought::default();
         for path in &self.files {
             let name = visible(path.display().to_string().as_bytes());
@@ -224,8 +248,8 @@ impl Arguments {
             if self.format.is_none() && bundle::looks_like_bundle(head) {
                 brought.bundles.push(self.read_bundle(&name, file)?);
             } else {
-                let imported = imported(file, &name, catalogue, options)?;
-                brought.logs.push(Source { name, imported });
+                let reading = reading(file, &name, options)?;
+                brought.logs.push(Source { name, reading });
             }
         }
         Ok(brought)
@@ -261,13 +285,7 @@ impl Arguments {
     }
 
     /// Runs firmware to its end, and reads its console.
-    fn run_firmware(
-        &self,
-        path: &Path,
-        catalogue: &Catalogue,
-        options: &Options,
-        talk: Talk,
-    ) -> Result<Source, Trouble> {
+    fn run_firmware(&self, path: &Path, options: &Options, talk: Talk) -> Result<Source, Trouble> {
         /// As long as `rtmark sim` runs.
         const SECONDS: u64 = 60;
         /// More text than any suite prints.
@@ -301,29 +319,19 @@ impl Arguments {
             say(format!("{name}: {}; what it printed until then counts", session.tell(&ending)));
         }
         let name = format!("{name} on {}", soc.name);
-        let imported = imported(console.as_slice(), &name, catalogue, options)?;
-        Ok(Source { name, imported })
-    }
-
-    fn rendered(&self, answers: &[Answer], catalogue: &Catalogue) -> Result<String, Trouble> {
-        let failed = |error: &dyn std::fmt::Display| {
-            Trouble::new(Exit::Internal, error, "report this as a defect of rtmark")
-        };
-        Ok(match self.show {
-            Show::Table => rtmark_report::imported(answers, catalogue, output::width()),
-            Show::Json => {
-                rtmark_report::json(GENERATOR, answers).map_err(|error| failed(&error))?
-            }
-            Show::Csv => rtmark_report::csv(answers).map_err(|error| failed(&error))?,
-        })
+        let reading = reading(console.as_slice(), &name, options)?;
+        Ok(Source { name, reading })
     }
 
     /// Puts the rows into the store; says where.
-    fn keep(&self, answers: &[Answer]) -> Result<String, Trouble> {
+    fn keep(&self, pages: impl Iterator<Item = Vec<Answer>>) -> Result<String, Trouble> {
         let store = self.store.clone().open(&Config::load()?)?;
-        let run = store.begin(&run::command_line(), env!("CARGO_PKG_VERSION"), None)?;
+        let version = env!("CARGO_PKG_VERSION");
+        let run = store.begin_as(Kind::Imported, &run::command_line(), version, None)?;
         let short = shelf::short(run.id()).to_owned();
-        run.record_all(answers)?;
+        for page in pages {
+            run.record_all(&page)?;
+        }
         run.finish()?;
         Ok(format!("kept as run {short} in {}", store.path().display()))
     }
@@ -333,13 +341,8 @@ fn unreadable(name: &str, error: &dyn std::fmt::Display) -> Trouble {
     Trouble::new(Exit::Usage, format!("{name}: {error}"), "check the path")
 }
 
-fn imported(
-    reader: impl BufRead,
-    name: &str,
-    catalogue: &Catalogue,
-    options: &Options,
-) -> Result<Imported, Trouble> {
-    rtmark_import::import(reader, name, catalogue, options).map_err(|error| {
+fn reading(reader: impl BufRead, name: &str, options: &Options) -> Result<Reading, Trouble> {
+    rtmark_import::read(reader, name, options).map_err(|error| {
         let hint = match error {
             ImportError::TooLong => "split it; its rows are independent of each other",
             ImportError::Document(_) => "docs/import.md describes the JSON form",
@@ -356,7 +359,7 @@ fn warn(source: &Source, talk: Talk) {
     if talk.quiet {
         return;
     }
-    let Imported { warnings, unsaid, .. } = &source.imported;
+    let (warnings, unsaid) = (source.reading.warnings(), source.reading.unsaid());
     let shown = if talk.verbose > 0 { usize::MAX } else { SHOWN };
     for warning in warnings.iter().take(shown) {
         let message = visible(warning.message.as_bytes()).replace('\n', " ");

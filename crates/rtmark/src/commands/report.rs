@@ -1,13 +1,16 @@
 //! `rtmark report`
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use rtmark_compare::{Measure, RunLabel, history};
 use rtmark_model::{Answer, Key, Series};
 use rtmark_report::{History, HistoryPoint, Report, RunFacts, Worst};
-use rtmark_store::{RunInfo, Store, StoreError};
+use rtmark_store::{Kind, RunInfo, Store, StoreError};
 
 use crate::cli::Talk;
 use crate::commands::compare::label;
@@ -96,7 +99,7 @@ impl Arguments {
             output::data(&text)?;
             return Ok(Exit::Fine);
         };
-        std::fs::write(&path, &text).map_err(|error| {
+        replace(&path, text.as_bytes()).map_err(|error| {
             let message = format!("{}: {error}", path.display());
             Trouble::new(Exit::Usage, message, "check the path")
         })?;
@@ -106,6 +109,34 @@ impl Arguments {
         }
         Ok(Exit::Fine)
     }
+}
+
+/// Writes a file as a whole or not at all: who opens it meanwhile sees the old one, and it stays when
+/// there is no room for the new one. What is no file, such as a pipe, is written to as it is.
+fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    // A link stays one.
+    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let before = fs::metadata(&path).ok();
+    if before.as_ref().is_some_and(|before| !before.is_file()) {
+        return fs::write(&path, bytes);
+    }
+    let name = path.file_name().unwrap_or_default();
+    let mut beside = OsString::from(".");
+    beside.push(name);
+    beside.push(format!(".{}.part", std::process::id()));
+    let part = path.with_file_name(beside);
+    let written = File::create(&part).and_then(|mut file| {
+        file.write_all(bytes)?;
+        file.sync_all()?;
+        if let Some(before) = before {
+            fs::set_permissions(&part, before.permissions())?;
+        }
+        fs::rename(&part, &path)
+    });
+    if written.is_err() {
+        let _ = fs::remove_file(&part);
+    }
+    written
 }
 
 fn facts(run: &RunInfo) -> RunFacts {
@@ -125,7 +156,7 @@ fn worst_cases(paths: &[PathBuf]) -> Result<Vec<Worst>, Trouble> {
             let message = format!("{}: {problem}", path.display());
             Trouble::new(Exit::Usage, message, "make it by `rtmark worst --format json > FILE`")
         };
-        let text = std::fs::read_to_string(path).map_err(|error| refuse(&error))?;
+        let text = fs::read_to_string(path).map_err(|error| refuse(&error))?;
         all.extend(rtmark_report::worst(&text).map_err(|error| refuse(&error))?);
     }
     Ok(all)
@@ -145,16 +176,22 @@ fn histories(
         .map(|series| (&series.key, Vec::new()))
         .collect();
     let mut before = store.runs()?;
-    before.retain(|known| known.removed.is_none() && known.started_ms <= run.started_ms);
+    // What was read from logs has no history here, and may be much.
+    let counts = |known: &RunInfo| known.removed.is_none() && known.kind != Kind::Imported;
+    before.retain(|known| counts(known) && known.started_ms <= run.started_ms);
     before.truncate(runs);
+    if found.is_empty() {
+        before.clear();
+    }
     for known in before.iter().rev() {
-        for answer in store.answers(&known.id)? {
+        store.each_answer(&known.id, |answer| -> Result<(), StoreError> {
             if let Answer::Measured(series) = answer
                 && let Some(of_it) = found.get_mut(&series.key)
             {
                 of_it.push((label(known), known.started_ms, *series));
             }
-        }
+            Ok(())
+        })?;
     }
     let told = |(key, series): (&Key, Vec<(RunLabel, i64, Series)>)| {
         let points = history(&series, Measure::Median);

@@ -1,23 +1,29 @@
-//! `rtmark show`
+//! `rtmark show`, and how rows of logs are shown, here and by `rtmark import`
+
+use std::io;
 
 use clap::Args;
+use rtmark_model::{Answer, Catalogue};
+use rtmark_report::ImportedRows;
+use rtmark_store::{Kind, RunInfo, Store};
 
 use crate::cli::Talk;
 use crate::commands::run::{Format, render};
 use crate::config::Config;
 use crate::exit::Exit;
-use crate::output::{self, say};
-use crate::shelf::{Filter, StoreFlag, answers, moment, run_of, short};
+use crate::output::{self, GENERATOR, say};
+use crate::shelf::{self, Filter, StoreFlag, answers, moment, run_of, short};
 use crate::trouble::Trouble;
 
 /// Show the answers of a run that the store keeps
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  rtmark show                                the newest complete run
+  rtmark show                                the newest complete run that was measured here
+  rtmark show imported                       what was imported last
   rtmark show latest~1 --format csv          the one before, for a spreadsheet
   rtmark show v1.0 -k freertos -s 'queue.*'  a part of what was measured at a tag")]
 pub struct Arguments {
-    /// The run: `latest`, `latest~1`, a name, the beginning of an id, a commit
+    /// The run: `latest`, `latest~1`, `imported`, a name, the beginning of an id, a commit
     #[arg(default_value = "latest", value_name = "RUN")]
     run: String,
     #[command(flatten)]
@@ -31,10 +37,19 @@ pub struct Arguments {
 
 impl Arguments {
     pub fn run(self, talk: Talk) -> Result<Exit, Trouble> {
-        let store = self.store.open_existing(&Config::load()?)?;
+        let store = self.store.clone().open_existing(&Config::load()?)?;
         let run = run_of(&store, &self.run, talk)?;
-        let answers = answers(&store, &run, &self.filter)?;
-        output::data(&render(self.format, &answers)?)?;
+        let rows = match self.format {
+            _ if run.kind != Kind::Imported => None,
+            Format::Table => Some(Rows::Table),
+            Format::Json => Some(Rows::Json),
+            Format::Csv => Some(Rows::Csv),
+            _ => None,
+        };
+        match rows {
+            Some(rows) => self.rows(rows, &store, &run)?,
+            None => output::data(&render(self.format, &answers(&store, &run, &self.filter)?)?)?,
+        }
         if !talk.quiet {
             let state = if run.finished_ms.is_some() { "" } else { ", incomplete" };
             let commit =
@@ -43,5 +58,92 @@ impl Arguments {
             say(format!("run {} of {when} UTC{commit}{state}", short(&run.id)));
         }
         Ok(Exit::Fine)
+    }
+
+    /// Shows what was read from logs in its order, a page at a time.
+    fn rows(&self, rows: Rows, store: &Store, run: &RunInfo) -> Result<(), Trouble> {
+        let (mut behind, mut failed) = (0, None);
+        let mut pages = std::iter::from_fn(|| {
+            loop {
+                let page = match store.page(run, behind, PAGE) {
+                    Ok(page) => page,
+                    Err(error) => {
+                        failed = Some(error);
+                        return None;
+                    }
+                };
+                behind = page.last()?.0;
+                let wanted = |(_, answer): (i64, Answer)| {
+                    self.filter.wants_key(answer.key()).then_some(answer)
+                };
+                let page: Vec<_> = page.into_iter().filter_map(wanted).collect();
+                if !page.is_empty() {
+                    return Some(page);
+                }
+            }
+        });
+        let Some(first) = pages.next() else {
+            return Err(match failed {
+                Some(error) => error.into(),
+                None => shelf::holds_none(run),
+            });
+        };
+        rows.show(std::iter::once(first).chain(pages), &Catalogue::builtin()?)?;
+        failed.map_or(Ok(()), |error| Err(error.into()))
+    }
+}
+
+/// How many rows are read, and shown with columns of one width, at a time.
+pub const PAGE: usize = 1024;
+
+/// The forms in which rows of logs are shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rows {
+    Table,
+    Json,
+    Csv,
+}
+
+impl Rows {
+    /// Shows pages of rows.
+    pub fn show(
+        self,
+        pages: impl Iterator<Item = Vec<Answer>>,
+        catalogue: &Catalogue,
+    ) -> Result<(), Trouble> {
+        match self {
+            Self::Table => {
+                let mut rows = ImportedRows::new(catalogue, output::width());
+                for page in pages {
+                    output::data(&rows.add(&page))?;
+                }
+            }
+            Self::Csv => {
+                let mut head = 0;
+                for page in pages {
+                    let text = rtmark_report::csv(&page).map_err(|error| {
+                        Trouble::new(Exit::Internal, error, "report this as a defect of rtmark")
+                    })?;
+                    output::data(text.get(head..).unwrap_or_default())?;
+                    // The line of names stands above the first page only.
+                    head = text.find('\n').map_or(0, |end| end + 1);
+                }
+            }
+            Self::Json => rtmark_report::json_to(Stdout, GENERATOR, pages.flatten())?,
+        }
+        Ok(())
+    }
+}
+
+/// Stdout as a writer for which a reader that has gone is no error.
+struct Stdout;
+
+impl io::Write for Stdout {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        output::raw(bytes).map(|()| bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }

@@ -102,7 +102,7 @@ fn a_bundle_of_another_store_is_one_more_form() {
     let folder = folder();
     let said = |arguments: &[&str]| said(folder.path(), arguments);
     assert_eq!(said(&["import", "uart.log", "-q"]).code, 0);
-    let exported = said(&["export", "latest", "-o", "x.rtmark"]);
+    let exported = said(&["export", "imported", "-o", "x.rtmark"]);
     assert_eq!(exported.code, 0, "{exported:#?}");
     let other = said(&["import", "x.rtmark", "--store", "other.db"]);
     assert_eq!(other.code, 0, "{other:#?}");
@@ -199,6 +199,132 @@ fn a_disk_that_is_full_loses_nothing_that_was_finished() {
     assert!(runs[0]["finished_ms"].is_null(), "{log}");
     let kept = runs[0]["answers"].as_u64().expect("a number");
     assert!((1..2000).contains(&kept), "what was finished before is there: {log}");
-    let shown = said(&[&["show", "latest~0", "--format", "json"], &store[..]].concat());
+    let shown = said(&[&["show", "imported", "--format", "json"], &store[..]].concat());
     assert_eq!(shown.code, 0, "{shown:#?}");
+}
+
+#[test]
+fn averages_and_flags_are_in_the_csv_and_what_is_printed_is_preferred() {
+    let folder = folder();
+    let log = "T: 0 ( 1501) P:98 I:1000 C:  60000 Min:      2 Act:    3 Avg:    3 Max:      19\n\
+               a.b - c : 66 cycles , 1071 ns :\na.c - c : 100 cycles , 1600 ns :\n\
+               a.d - c : 0 cycles , 0 ns :\n";
+    std::fs::write(folder.path().join("x.log"), log).expect("writable");
+    let csv = said(folder.path(), &["import", "x.log", "--show", "csv", "-q"]);
+    let lines: Vec<Vec<&str>> = csv.stdout.lines().map(|line| line.split(',').collect()).collect();
+    let cell = |row: usize, name: &str| {
+        let at = lines[0].iter().position(|column| *column == name).expect("a column");
+        lines[row + 1][at]
+    };
+    let of = |row, names: &[&str]| names.iter().map(|name| cell(row, name)).collect::<Vec<_>>();
+    let names = ["samples", "min", "mean", "max", "typical", "statistic", "clock_hz", "flags"];
+    assert_eq!(of(0, &names), ["60000", "2000", "3000", "19000", "3000", "mean", "", ""]);
+    assert_eq!(of(1, &["mean", "typical_ns", "clock_hz"]), ["66", "1071", "62500000"]);
+    assert_eq!(of(3, &["typical", "flags"]), ["0", "zero: it took no time"]);
+    assert_eq!(
+        of(3, &["suite", "row", "file", "line"]),
+        ["zephyr-latency-measure", "a.d", "x.log", "4"]
+    );
+    let shown = said(folder.path(), &["show", "imported", "--format", "csv"]);
+    assert_eq!(shown.stdout, csv.stdout, "show says what import said");
+}
+
+#[test]
+fn two_runs_in_one_log_are_both_kept_and_shown() {
+    let folder = folder();
+    let run = |min: u32| format!("T: 0 ( 9) P:98 I:1000 C: 500 Min: {min} Act: 9 Avg: 9 Max: 90\n");
+    let log = [
+        "# /dev/cpu_dma_latency set to 0us\n",
+        &run(2),
+        "# /dev/cpu_dma_latency set to 0us\n",
+        &run(3),
+    ];
+    std::fs::write(folder.path().join("x.log"), log.concat()).expect("writable");
+    let said = |arguments: &[&str]| said(folder.path(), arguments);
+    let table = said(&["import", "x.log"]);
+    assert!(table.stdout.matches("thread 0").count() == 2, "{table:#?}");
+    let shown = said(&["show", "imported"]);
+    assert_eq!(shown.stdout, table.stdout);
+    let page = said(&["report", "imported", "-o", "r.html"]);
+    assert_eq!(page.code, 0, "{page:#?}");
+    let page = std::fs::read_to_string(folder.path().join("r.html")).expect("there");
+    assert!(page.matches("thread 0").count() >= 2);
+    let again = said(&["compare", "imported", "imported", "--format", "json"]);
+    let pairs: serde_json::Value = serde_json::from_str(&again.stdout).expect("JSON");
+    assert_eq!(pairs["pairs"].as_array().expect("a list").len(), 2, "the first and the second");
+    let markdown = said(&["show", "imported", "--format", "md"]);
+    assert_eq!(markdown.stdout.matches("thread 0").count(), 2, "{markdown:#?}");
+}
+
+#[test]
+fn latest_is_no_import_and_history_has_them() {
+    let folder = folder();
+    let said = |arguments: &[&str]| said(folder.path(), arguments);
+    let other = LOG.replace("240 cycles ,     5000 ns", "288 cycles ,     6000 ns");
+    std::fs::write(folder.path().join("later.log"), other).expect("writable");
+    assert_eq!(said(&["import", "uart.log", "-q", "--soc", "b"]).code, 0);
+    assert_eq!(said(&["import", "later.log", "-q", "--soc", "b"]).code, 0);
+    said(&["show"]).refused(4, &["no complete run yet", "2 are there", "`imported`"]);
+    assert!(said(&["show", "imported"]).stdout.contains("288 cycles"));
+    assert!(said(&["show", "imported~1"]).stdout.contains("240 cycles"));
+    said(&["show", "imported~2"]).refused(4, &["import 3 from the newest, and 2 are complete"]);
+    said(&["name", "imported", "imported"]).refused(2, &["no name for a run"]);
+    let row = "zephyr-latency-measure.thread.yield.preemptive.ctx.k_to_k";
+    let history = said(&["history", row, "-k", "zephyr", "--soc", "b"]);
+    assert_eq!(history.code, 0, "{history:#?}");
+    let lines: Vec<_> = history.stdout.lines().collect();
+    assert!(lines[1].contains("240") && lines[2].contains("288"), "{history:#?}");
+    assert!(!lines[2].contains('\u{25c6}'), "no change without samples: {history:#?}");
+    assert!(history.stderr.contains("averages from logs"), "{history:#?}");
+    let none = said(&["history", row, "-k", "zephir", "--soc", "b"]);
+    none.refused(4, &["no run has the kernel `zephir`", "did you mean `zephyr`"]);
+}
+
+#[test]
+#[expect(clippy::print_stderr, reason = "a test that is passed over says so")]
+fn a_report_is_written_as_a_whole_or_not_at_all() {
+    let folder = folder();
+    let disk = folder.path().join("disk");
+    std::fs::create_dir(&disk).expect("made");
+    let said = |arguments: &[&str]| said(folder.path(), arguments);
+    assert_eq!(said(&["import", "uart.log", "-q"]).code, 0);
+    std::os::unix::fs::symlink("real.html", folder.path().join("link.html")).expect("made");
+    std::fs::write(folder.path().join("real.html"), "old").expect("writable");
+    assert_eq!(said(&["report", "imported", "-o", "link.html"]).code, 0);
+    assert!(std::fs::read_to_string(folder.path().join("real.html")).expect("there").len() > 3);
+    let left: Vec<_> = std::fs::read_dir(folder.path())
+        .expect("a folder")
+        .map(|entry| entry.expect("one").file_name().to_string_lossy().into_owned())
+        .filter(|name| name.contains(".part"))
+        .collect();
+    assert!(left.is_empty(), "{left:?}");
+    let Some(_disk) = SmallDisk::new(&disk, "16k") else {
+        eprintln!("passed over: only root may mount a small disk");
+        return;
+    };
+    std::fs::write(disk.join("r.html"), "old").expect("writable");
+    said(&["report", "imported", "-o", "disk/r.html"])
+        .refused(2, &["disk/r.html", "check the path"]);
+    assert_eq!(std::fs::read_to_string(disk.join("r.html")).expect("there"), "old");
+    assert_eq!(std::fs::read_dir(&disk).expect("a folder").count(), 1, "nothing else stays");
+}
+
+#[test]
+fn a_long_log_is_shown_whole_whatever_its_pages() {
+    let folder = folder();
+    let row =
+        |n: u32| format!("a.row_{n} - row {n} : {} cycles , {} ns :\n", 100 + n, 1000 + 10 * n);
+    let rows: String = (0..3000).map(row).collect();
+    std::fs::write(folder.path().join("long.log"), rows).expect("writable");
+    let said = |arguments: &[&str]| said(folder.path(), arguments);
+    assert_eq!(said(&["import", "long.log", "-q"]).code, 0);
+    let table = said(&["show", "imported"]).stdout;
+    let headings = table.lines().filter(|line| line.contains(" \u{b7} ")).count();
+    assert_eq!((headings, table.matches("a.row_").count()), (1, 3000), "a heading once");
+    let csv = said(&["show", "imported", "--format", "csv"]).stdout;
+    assert_eq!((csv.lines().count(), csv.matches("clock_hz").count()), (3001, 1));
+    let json = said(&["show", "imported", "--format", "json", "-s", "*.a.row_29*"]).stdout;
+    let json: rtmark_model::Document = serde_json::from_str(&json).expect("JSON");
+    assert_eq!(json.answers.len(), 111);
+    said(&["show", "imported", "-s", "b.*"]).refused(4, &["holds no such answer"]);
 }
