@@ -258,4 +258,82 @@ mod tests {
         assert!((p - erfc(z / std::f64::consts::SQRT_2)).abs() < 1e-12);
         assert!((p - 0.000_182_67).abs() < 1e-6, "{p}");
     }
+
+    #[test]
+    fn the_interval_has_its_ends_where_the_level_puts_them() {
+        // A median that is 10 or 20, before which nothing but 0 stands: each draw is one of the two.
+        let before = sampled([0; 9]);
+        let after = sampled([10, 10, 10, 10, 10, 20, 20, 20, 20]);
+        let estimate = Estimate::of(&before, &after).expect("enough");
+        assert_eq!((estimate.before, estimate.after), (0, 10));
+        assert_eq!((estimate.samples_before, estimate.samples_after), (9, 9));
+        // The chance of 20 is about a third: either end is outside one per cent of it.
+        assert_eq!(
+            (estimate.low.to_bits(), estimate.high.to_bits()),
+            (10.0_f64.to_bits(), 20.0_f64.to_bits())
+        );
+        assert_eq!(estimate.direction(), Direction::Up);
+        let down = Estimate::of(&after, &before).expect("enough");
+        assert_eq!(
+            (down.low.to_bits(), down.high.to_bits()),
+            ((-20.0_f64).to_bits(), (-10.0_f64).to_bits())
+        );
+        assert_eq!(down.direction(), Direction::Down);
+    }
+
+    #[test]
+    fn an_interval_that_holds_nothing_is_no_difference() {
+        let of = |low: f64, high: f64, p: f64, after: u64, resolution: u64| {
+            let estimate = Estimate {
+                before: 100,
+                after,
+                samples_before: 9,
+                samples_after: 9,
+                low,
+                high,
+                p,
+                resolution,
+                method: String::new(),
+            };
+            estimate.direction()
+        };
+        assert_eq!(of(1.0, 3.0, 0.001, 102, 1), Direction::Up);
+        assert_eq!(of(0.0, 3.0, 0.001, 102, 1), Direction::None, "nothing is within");
+        assert_eq!(of(-3.0, -1.0, 0.001, 98, 1), Direction::Down);
+        assert_eq!(of(-3.0, 0.0, 0.001, 98, 1), Direction::None);
+        assert_eq!(of(1.0, 3.0, LEVEL, 102, 1), Direction::None, "as probable as is not believed");
+        assert_eq!(of(1.0, 3.0, 0.001, 100, 0), Direction::None, "the same median");
+        assert_eq!(of(1.0, 3.0, 0.001, 102, 2), Direction::Up, "a step of the clock");
+        assert_eq!(of(1.0, 3.0, 0.001, 102, 3), Direction::None, "less than one");
+    }
+
+    #[test]
+    fn eight_steady_samples_are_enough_and_seven_are_not() {
+        let enough =
+            |n: usize, m: usize| Estimate::of(&sampled(vec![5; n]), &sampled(vec![5; m])).is_ok();
+        assert!(enough(8, 8) && !enough(7, 8) && !enough(8, 7));
+        // Neither the first one nor those that something hit count.
+        let mut hit = Samples::new();
+        for tick in [false, true, true] {
+            let disturbance = Disturbance { tick, ..Disturbance::NONE };
+            (0..8).for_each(|_| hit.push(5, disturbance));
+        }
+        let hit = Sampled { resolution: 1, samples: hit };
+        assert!(Estimate::of(&hit, &hit).expect_err("few").starts_with("7 and 7"));
+        let coarse = Sampled { resolution: 7, ..sampled([5; 9]) };
+        for (one, other) in [(&coarse, &sampled([5; 9])), (&sampled([5; 9]), &coarse)] {
+            assert_eq!(Estimate::of(one, other).expect("enough").resolution, 7);
+        }
+    }
+
+    #[test]
+    fn ties_make_ranks_less_telling() {
+        // By hand: 1, 1, 2 and 1, 2, 2 have U = 6 of 9, and two ties of three each.
+        let of = |pairs: &[(u64, u64)]| pairs.iter().copied().collect::<BTreeMap<_, _>>();
+        let p = rank_test(&of(&[(1, 2), (2, 1)]), &of(&[(1, 1), (2, 2)]));
+        let u: f64 = 1.0 * (0.0 + 1.0) + 2.0 * (2.0 + 0.5);
+        let variance: f64 = 9.0 / 12.0 * (7.0 - 48.0 / 30.0);
+        let expected = erfc(((u - 4.5).abs() - 0.5) / variance.sqrt() / std::f64::consts::SQRT_2);
+        assert!((p - expected).abs() < 1e-12, "{p} {expected}");
+    }
 }

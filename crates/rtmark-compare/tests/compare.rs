@@ -378,3 +378,207 @@ fn markdown_fits_a_comment_of_github() {
     let text = markdown(&comparison, Some(&found), Rows::Changed);
     assert!(text.contains("Not passed: 1 cannot be compared."), "{text}");
 }
+
+#[test]
+fn figures_are_those_of_steady_samples() {
+    let of = |runs: Value| series("a.b", runs, json!({}));
+    let several = of(json!([
+        {"value": 120, "times": 2}, {"value": 100, "times": 3},
+        {"value": 900, "times": 2, "tick": true}, {"value": 700, "interrupt": true},
+        {"value": 130, "times": 2}
+    ]));
+    let figures = Measure::ALL.map(|measure| measure.of(&several));
+    // The first sample of all stands apart, and so do those that something hit.
+    assert_eq!(figures, [Some(100), Some(130), Some(120), Some(120 + 300 + 260), Some(900)]);
+    let names = Measure::ALL.map(Measure::name);
+    assert_eq!(names, ["median", "max", "first", "total", "disturbed"]);
+}
+
+#[test]
+fn a_summary_stands_for_its_samples_as_far_as_it_goes() {
+    let summary =
+        json!({"exact": null, "summarised": {"mean": 240.6, "max": 300.0, "first": 500.0}});
+    let mut of =
+        serde_json::to_value(series("a.b", json!([{"value": 1}]), json!({}))).expect("JSON");
+    of["readings"] = json!({"summarised": summary["summarised"]});
+    let of: Series = serde_json::from_value(of).expect("a series");
+    let figures = Measure::ALL.map(|measure| measure.of(&of));
+    assert_eq!(figures, [Some(241), Some(300), Some(500), None, None]);
+    let labels = |id: &str| (label(id), 0, of.clone());
+    let points = history(&[labels("one"), labels("two")], Measure::Median);
+    assert!(points.iter().all(|point| point.value == 241 && point.step.is_none()), "{points:?}");
+}
+
+#[test]
+fn parts_have_as_many_digits_as_they_need() {
+    let told = |before: u64, after: u64| {
+        rtmark_compare::Change { measure: Measure::Max, before, after }.to_string()
+    };
+    assert_eq!(told(0, 5), "max 0 \u{2192} 5 (+5)", "of nothing there is no part");
+    assert_eq!(told(10_000, 10_994), "max 10000 \u{2192} 10994 (+994, +9.94 %)");
+    assert_eq!(told(10_000, 10_995), "max 10000 \u{2192} 10995 (+995, +10.0 %)");
+    assert_eq!(told(1_000, 500), "max 1000 \u{2192} 500 (-500, -50.0 %)");
+    assert_eq!(told(1_000, 1_994), "max 1000 \u{2192} 1994 (+994, +99.4 %)");
+    assert!(!told(1_000, 1_995).contains('.'), "{}", told(1_000, 1_995));
+}
+
+#[test]
+fn totals_are_compared_only_of_as_many_samples() {
+    let of = |times: u64, value: u64| {
+        answer("a.b", json!([{"value": 120}, {"value": value, "times": times}]), json!({}))
+    };
+    let measures = |pair: rtmark_compare::Pair| -> Vec<Measure> {
+        pair.changes.iter().map(|change| change.measure).collect()
+    };
+    assert_eq!(
+        measures(one(of(9, 100), of(9, 101))),
+        [Measure::Median, Measure::Max, Measure::Total]
+    );
+    let pair = one(of(9, 100), of(19, 101));
+    assert_eq!(pair.notes, ["10 samples before, 20 after"]);
+    assert_eq!(measures(pair), [Measure::Median, Measure::Max]);
+    assert_eq!(one(of(9, 100), of(19, 100)).verdict, Verdict::Same);
+}
+
+#[test]
+fn instructions_of_a_first_sample_that_something_hit_do_not_count() {
+    let of = |hit: bool, first: u64, steady: u64| {
+        let executed = json!([{"value": first}, {"value": steady, "times": 99}]);
+        let samples = json!([{"value": 120, "tick": hit}, {"value": 100, "times": 99}]);
+        answer("a.b", samples, json!({"executed": executed}))
+    };
+    let measures = |before: Answer, after: Answer| -> Vec<Measure> {
+        one(before, after).instructions.iter().map(|change| change.measure).collect()
+    };
+    assert_eq!(measures(of(false, 50, 40), of(false, 70, 40)), [Measure::First]);
+    for (before, after) in [(true, false), (false, true), (true, true)] {
+        assert_eq!(measures(of(before, 50, 40), of(after, 70, 40)), []);
+        let both = measures(of(before, 50, 40), of(after, 70, 41));
+        assert_eq!(both, [Measure::Median, Measure::Max, Measure::Total], "{before} {after}");
+    }
+}
+
+#[test]
+fn pairs_say_what_they_are_of_and_whether_a_figure_differs() {
+    let same = one(plain("a.b", 120, 100), plain("a.b", 120, 100));
+    assert_eq!((same.title().as_str(), same.differs()), ("k a.b on s", false));
+    let patch = json!({"key": {"profile": "checked", "backend": "qemu"}});
+    let runs = json!([{"value": 1}]);
+    let other = one(answer("a.b", runs.clone(), patch.clone()), answer("a.b", runs, patch));
+    assert_eq!(other.title(), "k a.b on s, profile checked, backend qemu");
+    assert!(one(plain("a.b", 120, 100), plain("a.b", 120, 101)).differs());
+    assert!(one(counted(100, 40), counted(117, 40)).differs());
+    let fails = one(plain("a.b", 120, 100), failed("a.b"));
+    assert_eq!(
+        (fails.verdict, fails.differs()),
+        (Verdict::Worse, false),
+        "by failing, not by a figure"
+    );
+    let clock = answer("a.b", json!([{"value": 5}]), json!({"clock": 1}));
+    let refused = one(plain("a.b", 120, 100), clock);
+    assert_eq!((refused.verdict, refused.differs()), (Verdict::Incomparable, false));
+}
+
+#[test]
+fn rows_of_logs_with_one_name_are_held_against_each_other_in_their_order() {
+    let of = |value: u64| {
+        let patch = json!({"key": {"backend": "log"}});
+        answer("a.b", json!([{"value": value}, {"value": value, "times": 9}]), patch)
+    };
+    let comparison = compared(&[of(100), of(200)], &[of(100), of(201), of(300)]);
+    let verdicts: Vec<_> = comparison.pairs.iter().map(|pair| pair.verdict).collect();
+    assert_eq!(verdicts, [Verdict::Same, Verdict::Worse]);
+    assert_eq!((comparison.only_before.len(), comparison.only_after.len()), (0, 1));
+    // What was measured again counts as it was measured last.
+    let again = compared(&[plain("a.b", 9, 9), plain("a.b", 120, 100)], &[plain("a.b", 120, 100)]);
+    assert_eq!((again.pairs.len(), again.pairs[0].verdict), (1, Verdict::Same));
+}
+
+#[test]
+fn a_clock_that_nobody_states_is_not_one_of_0_hz() {
+    let told = |clock: u64| answer("a.b", json!([{"value": 5}]), json!({"clock": clock}));
+    let pair = one(told(0), told(48_000_000));
+    assert_eq!(pair.differences[0].to_string(), "clock: not stated before, 48 MHz after");
+    assert_eq!(pair.verdict, Verdict::Incomparable);
+    assert_eq!(one(told(0), told(0)).verdict, Verdict::Same);
+}
+
+#[test]
+fn a_gate_asks_of_each_figure_what_its_budget_allows() {
+    let held = |before: Answer, after: Answer, text: &str| {
+        let gate = gate(&compared(&[before], &[after]), &policy(text));
+        gate.regressions.iter().map(|f| f.excess.map(|e| e.limit)).collect::<Vec<_>>()
+    };
+    let grown = || (plain("a.b", 120, 1000), plain("a.b", 120, 1010));
+    let of = |text: &str| held(grown().0, grown().1, text);
+    assert_eq!(of("measures = ['median']\n"), [Some(1000)]);
+    assert_eq!(of("measures = ['median']\n[[budget]]\nrelative = 0.0099\n"), [Some(1009)], "cut");
+    assert_eq!(of("measures = ['median']\n[[budget]]\nrelative = 0.01\n"), []);
+    assert_eq!(of("measures = ['median']\n[[budget]]\nabsolute = 9\n"), [Some(1009)]);
+    assert_eq!(of("measures = ['median']\n[[budget]]\nabsolute = 10\n"), []);
+    let both = "measures = ['median']\n[[budget]]\nabsolute = 4\nrelative = 0.01\n";
+    assert_eq!(of(both), [], "whichever is more");
+    // What was above a limit before and did not grow is not this change's.
+    let above = "measures = ['median']\n[[budget]]\nat_most = 900\n";
+    assert_eq!(held(plain("a.b", 1, 1000), plain("a.b", 1, 999), above), []);
+    assert_eq!(of(above), [Some(900)]);
+    let refused = |text: &str| Policy::from_toml(text).is_err();
+    assert!(!refused("[[budget]]\nrelative = 1e6\n") && refused("[[budget]]\nrelative = 1.1e6\n"));
+    assert!(refused("[[acknowledged]]\nscenario = 'a'\nup_to = 1\nreason = ' '\n"));
+}
+
+#[test]
+fn a_gate_names_what_it_cannot_compare_and_what_nothing_needs() {
+    let clock = answer("a.b", json!([{"value": 5}]), json!({"clock": 1_000_000}));
+    let comparison = compared(&[plain("a.b", 1, 5)], &[clock]);
+    let text = "[[acknowledged]]\nscenario = 'x.*'\nup_to = 1\nreason = 'once'\n\
+                [[budget]]\nscenario = 'a.*'\n";
+    let found = gate(&comparison, &policy(text));
+    assert_eq!(found.incomparable, ["k a.b on s: clock: 48 MHz before, 1 MHz after"]);
+    assert_eq!(found.unused, ["[[acknowledged]] x.*: once: nothing needs it any more"]);
+    assert!(found.regressions.is_empty());
+    // An acceptance is of kernel, soc and figure, too.
+    let grown = compared(&[plain("a.b", 120, 100)], &[plain("a.b", 120, 105)]);
+    for (entry, left) in [
+        ("kernel = 'k'", 0),
+        ("kernel = 'x'", 2),
+        ("soc = 's'", 0),
+        ("soc = 'x'", 2),
+        ("measure = 'max'", 1),
+        ("measure = 'first'", 2),
+    ] {
+        let text =
+            format!("[[acknowledged]]\nscenario = 'a.b'\n{entry}\nup_to = 200\nreason = 'r'\n");
+        assert_eq!(gate(&grown, &policy(&text)).regressions.len(), left, "{entry}");
+    }
+}
+
+#[test]
+fn a_sampled_series_grows_where_it_is_believed() {
+    let of = |base: u64| {
+        let samples: Vec<_> = std::iter::once(json!({"value": 999}))
+            .chain((0..40).map(|n| json!({"value": base + n % 5})))
+            .collect();
+        let mut value = serde_json::to_value(series("a.b", json!([]), json!({}))).expect("JSON");
+        value["readings"] = json!({"sampled": {"resolution": 1, "samples": samples}});
+        Answer::Measured(Box::new(serde_json::from_value(value).expect("a series")))
+    };
+    let verdict = |before, after| one(of(before), of(after)).verdict;
+    assert_eq!(verdict(100, 100), Verdict::Same);
+    assert_eq!(verdict(100, 110), Verdict::Worse);
+    assert_eq!(verdict(110, 100), Verdict::Better);
+    let held =
+        |before, after| gate(&compared(&[of(before)], &[of(after)]), &policy("")).regressions;
+    assert_eq!(
+        held(100, 110)[0].excess.map(|e| (e.change.before, e.change.after)),
+        Some((102, 112))
+    );
+    assert!(held(100, 100).is_empty() && held(110, 100).is_empty());
+    let points = [of(100), of(100), of(110), of(110)].into_iter().enumerate();
+    let points: Vec<_> = points
+        .filter_map(|(n, answer)| Some((label("r"), n as i64, answer.series()?.clone())))
+        .collect();
+    let steps: Vec<_> =
+        history(&points, Measure::Median).iter().map(|point| point.step.is_some()).collect();
+    assert_eq!(steps, [false, false, true, false]);
+}

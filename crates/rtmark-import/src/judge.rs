@@ -247,3 +247,273 @@ fn beside(rows: &mut [Row]) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use rtmark_model::Summarised;
+
+    use super::*;
+    use crate::row::Number;
+
+    /// A row in cycles and nanoseconds.
+    fn timed(name: &str, cycles: f64, ns: f64) -> Row {
+        let mut row = Row::new(Suite::ZephyrLatencyMeasure, name, 1, Basis::Cycles);
+        row.twin = Some((cycles, ns));
+        row.mean(&Number::of(cycles))
+    }
+
+    fn row_of(suite: Suite, basis: Basis, summary: Summarised) -> Row {
+        let mut row = Row::new(suite, "r", 1, basis);
+        row.figures = Figures::Summary(summary);
+        row
+    }
+
+    fn judged(rows: Vec<Row>, section: Section) -> (Vec<Row>, Section) {
+        let mut log = Log::new();
+        log.rows = rows;
+        log.sections = vec![section];
+        judge(&mut log);
+        (log.rows, log.sections.remove(0))
+    }
+
+    fn kinds(row: &Row) -> Vec<FlagKind> {
+        row.flags.iter().map(|flag| flag.kind).collect()
+    }
+
+    /// The flags of one row by itself.
+    fn alone_of(summary: Summarised) -> Vec<FlagKind> {
+        let row = row_of(Suite::RtosBenchmark, Basis::Ns, summary);
+        kinds(&judged(vec![row], Section::default()).0[0])
+    }
+
+    fn figures(mean: f64, min: f64, max: f64) -> Summarised {
+        Summarised { mean: Some(mean), min: Some(min), max: Some(max), ..Summarised::default() }
+    }
+
+    #[test]
+    fn averages_lie_between_the_extremes_to_a_unit() {
+        assert_eq!(alone_of(figures(10.0, 10.0, 12.0)), []);
+        assert_eq!(alone_of(figures(9.0, 10.0, 12.0)), [], "cut");
+        assert_eq!(alone_of(figures(8.9, 10.0, 12.0)), [FlagKind::Contradiction]);
+        assert_eq!(alone_of(figures(13.0, 10.0, 12.0)), [], "rounded");
+        assert_eq!(alone_of(figures(13.1, 10.0, 12.0)), [FlagKind::Contradiction]);
+        assert_eq!(alone_of(figures(10.0, 0.0, 12.0)), [FlagKind::CoarseClock]);
+    }
+
+    #[test]
+    fn one_sample_that_makes_half_of_the_average_poisons_it() {
+        let of = |mean: f64, max: f64, count: u64| {
+            alone_of(Summarised { count: Some(count), ..figures(mean, 100.0, max) })
+        };
+        // A sample of 1100 among ten adds 100 to the average.
+        assert_eq!(of(200.0, 1100.0, 10), [FlagKind::PoisonedAverage]);
+        assert_eq!(of(300.0, 1100.0, 10), [FlagKind::PoisonedAverage], "exactly half");
+        assert_eq!(of(301.0, 1100.0, 10), [], "less than half");
+        assert_eq!(
+            of(110.0, 1100.0, 100),
+            [],
+            "an average near the smallest is none that was spoilt"
+        );
+        assert_eq!(of(111.0, 1100.0, 100), [FlagKind::PoisonedAverage]);
+        assert_eq!(of(1000.0, 1100.0, 1), [], "of one sample nothing is an average");
+        // Where nothing is said, a thousand samples are taken for granted.
+        assert_eq!(alone_of(figures(150.0, 100.0, 25_100.0)), [FlagKind::PoisonedAverage]);
+        assert_eq!(alone_of(figures(150.0, 100.0, 25_099.0)), []);
+    }
+
+    #[test]
+    fn the_largest_sample_is_a_thousand_times_the_smallest_at_most() {
+        let of = |max: f64| alone_of(Summarised { count: Some(1 << 40), ..figures(2.0, 2.0, max) });
+        assert_eq!(of(2000.0), []);
+        assert_eq!(of(2001.0), [FlagKind::Implausible]);
+        let linux = of_suite_wide(Suite::Cyclictest);
+        assert_eq!(linux, [], "what an operating system does is not judged so");
+        assert_eq!(of_suite_wide(Suite::ZephyrSchedQueues), [FlagKind::Implausible]);
+    }
+
+    fn of_suite_wide(suite: Suite) -> Vec<FlagKind> {
+        let wide = Summarised { count: Some(1 << 40), ..figures(2.0, 2.0, 2001.0) };
+        kinds(&judged(vec![row_of(suite, Basis::Ns, wide)], Section::default()).0[0])
+    }
+
+    #[test]
+    fn no_call_takes_longer_than_ten_seconds() {
+        let of = |suite, mean: f64| {
+            let mean = Summarised { mean: Some(mean), ..Summarised::default() };
+            kinds(&judged(vec![row_of(suite, Basis::Ns, mean)], Section::default()).0[0])
+        };
+        assert_eq!(of(Suite::RtosBenchmark, 1e10), []);
+        assert_eq!(of(Suite::RtosBenchmark, 1.1e10), [FlagKind::Implausible]);
+        assert_eq!(of(Suite::ThreadMetric, 1.1e10), []);
+    }
+
+    #[test]
+    fn a_step_of_the_clock_is_shorter_than_what_it_times() {
+        let of = |suite, basis, typical: f64, step: f64| {
+            let summary =
+                Summarised { mean: Some(typical), resolution: Some(step), ..Summarised::default() };
+            kinds(&judged(vec![row_of(suite, basis, summary)], Section::default()).0[0])
+        };
+        assert_eq!(of(Suite::Rtmark, Basis::Ns, 31.0, 30.0), []);
+        assert_eq!(of(Suite::Rtmark, Basis::Ns, 30.0, 30.0), [FlagKind::CoarseClock]);
+        assert_eq!(of(Suite::Rtmark, Basis::Ns, 0.0, 30.0), [FlagKind::Zero], "and nothing more");
+        // rtos-benchmark by a clock of milliseconds.
+        let coarse = of(Suite::RtosBenchmark, Basis::Ns, 5e6, 1e6);
+        assert!(!coarse.is_empty(), "{coarse:?}");
+        assert_eq!(of(Suite::RtosBenchmark, Basis::Ns, 5e6, 0.9e6), []);
+        assert_eq!(of(Suite::Rtmark, Basis::Ns, 5e6, 1e6), []);
+        assert_eq!(of(Suite::RtosBenchmark, Basis::Cycles, 5e6, 1e6), []);
+        // What the log says of the clock counts for rows of that suite that do not say it.
+        let section = Section { resolution_ns: Some(40.0), ..Section::default() };
+        let row = row_of(Suite::RtosBenchmark, Basis::Ns, figures(39.0, 39.0, 41.0));
+        assert_eq!(kinds(&judged(vec![row], section.clone()).0[0]), [FlagKind::CoarseClock]);
+        let row = row_of(Suite::ThreadMetric, Basis::Ns, figures(39.0, 39.0, 41.0));
+        assert_eq!(kinds(&judged(vec![row], section).0[0]), []);
+    }
+
+    #[test]
+    fn rows_without_a_figure_say_so_unless_something_else_does() {
+        assert_eq!(alone_of(Summarised::default()), [FlagKind::Incomplete]);
+        let mut row = row_of(Suite::Riot, Basis::Ns, Summarised::default());
+        row.flag(FlagKind::Failed, "x");
+        assert_eq!(kinds(&judged(vec![row], Section::default()).0[0]), [FlagKind::Failed]);
+        let mut row = Row::new(Suite::Riot, "r", 1, Basis::Ns);
+        row.figures = Figures::Absent;
+        assert_eq!(kinds(&judged(vec![row], Section::default()).0[0]), []);
+        let mut row = Row::new(Suite::Riot, "r", 1, Basis::Ns);
+        row.figures = Figures::Samples(rtmark_model::Samples::new(), 1);
+        assert_eq!(kinds(&judged(vec![row], Section::default()).0[0]), [FlagKind::Incomplete]);
+    }
+
+    #[test]
+    fn the_clock_is_the_roundest_that_fits_all_rows() {
+        let rows = || {
+            vec![timed("a", 240.0, 5000.0), timed("b", 485.0, 10_104.0), timed("c", 66.0, 1375.0)]
+        };
+        let (flagless, section) = judged(rows(), Section::default());
+        assert_eq!(section.clock.map(|(clock, _)| clock), Some(48e6));
+        assert!(flagless.iter().all(|row| row.flags.is_empty()), "{flagless:?}");
+        let told = |clock: f64, rounding: Rounding| {
+            let section = Section { clock: Some((clock, rounding)), ..Section::default() };
+            let (rows, section) = judged(rows(), section);
+            let bad = rows.iter().all(|row| kinds(row) == [FlagKind::ImpossibleClock]);
+            let good = rows.iter().all(|row| row.flags.is_empty());
+            assert_ne!(bad, good, "{rows:?}");
+            (section.clock.map(|(clock, _)| clock), good)
+        };
+        let whole = Rounding::WholeMegahertz;
+        assert_eq!(told(48e6, whole), (Some(48e6), true));
+        assert_eq!(told(49e6, whole), (Some(48e6), true), "one that was rounded up");
+        assert_eq!(told(50e6, whole), (Some(48e6), false));
+        assert_eq!(told(46.5e6, whole), (Some(48e6), true));
+        assert_eq!(told(46e6, whole), (Some(48e6), false));
+        assert_eq!(told(48.9e6, Rounding::Exact), (Some(48e6), true));
+        assert_eq!(told(49.5e6, Rounding::Exact), (Some(48e6), false));
+        assert_eq!(told(1e9 / 20.0, Rounding::WholeNanoseconds), (Some(48e6), true));
+        assert_eq!(told(1e9 / 22.0, Rounding::WholeNanoseconds), (Some(48e6), false));
+        assert_eq!(told(1e9 / 19.0, Rounding::WholeNanoseconds), (Some(48e6), false));
+    }
+
+    #[test]
+    fn a_row_of_another_clock_contradicts_the_others() {
+        let rows = vec![
+            timed("a", 240.0, 5000.0),
+            timed("b", 480.0, 10_000.0),
+            timed("c", 960.0, 20_000.0),
+            timed("d", 960.0, 21_000.0),
+        ];
+        let (rows, section) = judged(rows, Section::default());
+        assert_eq!(section.clock.map(|(clock, _)| clock), Some(48e6));
+        let all: Vec<_> = rows.iter().map(kinds).collect();
+        assert_eq!(all, [vec![], vec![], vec![], vec![FlagKind::Contradiction]]);
+        // Three per cent are rounding along the way.
+        let (rows, _) = judged(
+            vec![
+                timed("a", 240.0, 5000.0),
+                timed("b", 480.0, 10_000.0),
+                timed("c", 960.0, 20_400.0),
+            ],
+            Section::default(),
+        );
+        assert!(rows.iter().all(|row| row.flags.is_empty()), "{rows:?}");
+    }
+
+    #[test]
+    fn a_clock_below_a_megahertz_times_no_call() {
+        let slow = |hertz: f64| {
+            let row = |name, cycles: f64| timed(name, cycles, (cycles * 1e9 / hertz).floor());
+            let (rows, _) = judged(vec![row("a", 500.0), row("b", 900.0)], Section::default());
+            kinds(&rows[0])
+        };
+        assert_eq!(slow(32_768.0), [FlagKind::ImpossibleClock]);
+        assert_eq!(slow(1e6), []);
+    }
+
+    #[test]
+    fn a_cooperative_switch_takes_no_more_than_four_preemptive_ones() {
+        let cooperative = |cycles: f64| {
+            let rows = vec![
+                timed("thread.yield.preemptive.ctx.k_to_k", 100.0, 1000.0),
+                timed("thread.yield.cooperative.ctx.k_to_k", cycles, cycles * 10.0),
+            ];
+            kinds(&judged(rows, Section::default()).0[1])
+        };
+        assert_eq!(cooperative(400.0), []);
+        assert_eq!(cooperative(401.0), [FlagKind::Implausible]);
+    }
+
+    #[test]
+    fn rows_fifty_times_the_middle_one_are_none() {
+        let last = |cycles: f64, count: usize| {
+            let mut rows: Vec<_> = (1..count).map(|_| timed("a", 100.0, 1000.0)).collect();
+            rows.push(timed("b", cycles, cycles * 10.0));
+            kinds(judged(rows, Section::default()).0.last().expect("a row"))
+        };
+        assert_eq!(last(5000.0, 4), []);
+        assert_eq!(last(5001.0, 4), [FlagKind::Implausible]);
+        assert_eq!(last(5001.0, 3), [], "too few to know");
+    }
+
+    #[test]
+    fn malloc_and_free_that_take_the_same_are_empty() {
+        let of = |name: &str, mean: f64, min: f64| {
+            let mut row = Row::new(Suite::RtosBenchmark, name, 1, Basis::Ns);
+            row.figures = Figures::Summary(figures(mean, min, 300.0));
+            row
+        };
+        let flags = |free: Row| {
+            let rows =
+                vec![of("Allocation: Malloc", 153.0, 150.0), free, of("Yield: x", 153.0, 150.0)];
+            judged(rows, Section::default()).0.iter().map(kinds).collect::<Vec<_>>()
+        };
+        let bad = || vec![FlagKind::Implausible];
+        assert_eq!(flags(of("Allocation: Free", 153.0, 150.0)), [bad(), bad(), vec![]]);
+        assert_eq!(flags(of("Allocation: Free", 154.0, 150.0)), [vec![], vec![], vec![]]);
+        assert_eq!(flags(of("Allocation: Other", 153.0, 150.0)), [vec![], vec![], vec![]]);
+    }
+
+    #[test]
+    fn each_section_is_judged_by_itself() {
+        let mut log = Log::new();
+        let section = |number: usize, clock: f64| {
+            [100.0, 200.0, 300.0]
+                .map(|cycles| Row { section: number, ..timed("a", cycles, cycles * 1e9 / clock) })
+        };
+        log.rows = [section(0, 10e6), section(2, 100e6)].concat();
+        log.sections = vec![Section::default(), Section::default(), Section::default()];
+        judge(&mut log);
+        let clocks: Vec<_> = log.sections.iter().map(|s| s.clock.map(|(clock, _)| clock)).collect();
+        assert_eq!(clocks, [Some(10e6), None, Some(100e6)]);
+        assert!(log.rows.iter().all(|row| row.flags.is_empty()), "{:?}", log.rows);
+    }
+
+    #[test]
+    fn the_roundest_number_is_a_multiple_of_the_largest_step() {
+        let found = |from: f64, to: f64| roundest(from, to, f64::midpoint(from, to));
+        assert_eq!(found(47.4e6, 48.2e6), (48e6, 1e6));
+        assert_eq!(found(62.2e6, 62.8e6), (62.5e6, 500e3));
+        assert_eq!(found(24.57e6, 24.58e6), (24.58e6, 10e3));
+        assert_eq!(found(32_767.6, 32_768.4), (32_768.0, 1.0));
+        assert_eq!(found(0.2, 0.3), (0.25, 0.0), "nothing is between them");
+    }
+}
