@@ -298,6 +298,7 @@ mod tests {
         assert_eq!(alone_of(figures(13.0, 10.0, 12.0)), [], "rounded");
         assert_eq!(alone_of(figures(13.1, 10.0, 12.0)), [FlagKind::Contradiction]);
         assert_eq!(alone_of(figures(10.0, 0.0, 12.0)), [FlagKind::CoarseClock]);
+        assert_eq!(alone_of(figures(0.0, 0.0, 12.0)), [FlagKind::Zero], "and nothing more");
     }
 
     #[test]
@@ -315,6 +316,8 @@ mod tests {
             "an average near the smallest is none that was spoilt"
         );
         assert_eq!(of(111.0, 1100.0, 100), [FlagKind::PoisonedAverage]);
+        let tenth = Summarised { count: Some(10), ..figures(11.0, 10.0, 110.0) };
+        assert_eq!(alone_of(tenth), [], "a tenth above it is near");
         assert_eq!(of(1000.0, 1100.0, 1), [], "of one sample nothing is an average");
         // Where nothing is said, a thousand samples are taken for granted.
         assert_eq!(alone_of(figures(150.0, 100.0, 25_100.0)), [FlagKind::PoisonedAverage]);
