@@ -582,3 +582,24 @@ fn a_sampled_series_grows_where_it_is_believed() {
         history(&points, Measure::Median).iter().map(|point| point.step.is_some()).collect();
     assert_eq!(steps, [false, false, true, false]);
 }
+
+#[test]
+fn versions_and_compilers_are_told_where_they_changed() {
+    let of = |patch: Value| answer("a.b", json!([{"value": 1}, {"value": 5, "times": 9}]), patch);
+    let compiler = |version: &str, flags: &[&str]| {
+        of(json!({"provenance": {"compiler": {"version": version, "flags": flags}}}))
+    };
+    let same = one(compiler("gcc 1", &["-O2"]), compiler("gcc 1", &["-O2"]));
+    assert_eq!((same.version_before, same.notes), (None, vec![]));
+    let newer = one(compiler("gcc 1", &[]), compiler("gcc 2", &[]));
+    assert_eq!(newer.notes, ["the compiler was gcc 1 and is gcc 2"]);
+    let flags = one(compiler("gcc 1", &["-O2"]), compiler("gcc 1", &["-Os"]));
+    assert_eq!(flags.notes, ["the compiler's flags changed"]);
+    let kernel = one(of(json!({})), of(json!({"key": {"version": "2"}})));
+    assert_eq!((kernel.version_before.as_deref(), kernel.key.version.as_str()), (Some("1"), "2"));
+    // What neither has is no pair.
+    let none =
+        || Answer::NotApplicable { key: plain("a.b", 1, 1).key().clone(), reason: "r".into() };
+    assert!(compared(&[none()], &[none()]).pairs.is_empty());
+    assert_eq!(one(none(), of(json!({}))).verdict, Verdict::Incomparable);
+}
