@@ -156,7 +156,7 @@ fn name(holder: Holder) -> String {
         Holder::Primask => "PRIMASK".to_owned(),
         Holder::Basepri => "BASEPRI".to_owned(),
         Holder::Faultmask => "FAULTMASK".to_owned(),
-        Holder::Active(exception) => exception_name(exception),
+        Holder::Active(exception) | Holder::Pending(exception) => exception_name(exception),
         other => format!("{other:?}"),
     }
 }
@@ -190,6 +190,10 @@ impl Observer for HeldBack<'_> {
                 node: self.newest_node,
             };
             self.note(alone, now, self.newest);
+        }
+        // What this instruction has let go may be taken here, before an exception is entered.
+        if self.open.is_some() && self.holder(machine).is_none() {
+            self.look(machine, now);
         }
         self.now = now;
         self.calls.executed(machine, instruction);

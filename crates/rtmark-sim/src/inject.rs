@@ -95,6 +95,11 @@ impl Machine {
         true
     }
 
+    /// What an interrupt's priority register holds, as far as the soc has its bits.
+    pub fn interrupt_priority(&self, interrupt: u16) -> u8 {
+        self.system.nvic.priority_register(FIRST_INTERRUPT.saturating_add(interrupt))
+    }
+
     /// Where the vector table is (VTOR).
     pub fn vector_table(&self) -> u32 {
         self.system.vector_table

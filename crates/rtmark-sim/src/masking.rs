@@ -132,7 +132,9 @@ impl Machine {
     }
 
     /// What would hold back an enabled interrupt that has this value in its priority
-    /// register, if anything would; a mask register rather than a handler where both do.
+    /// register, if anything would; a mask register rather than a handler where both do. Of the
+    /// external interrupts of this priority it is the one with the lowest number, which is taken
+    /// first of those that are pending.
     pub fn holds_back_priority(&self, priority: u8) -> Option<Holder> {
         let (nvic, masks) = (&self.system.nvic, self.masks());
         let group_of = |priority: u8| nvic.group_of(i16::from(nvic.mask_priority(priority)));
@@ -143,6 +145,7 @@ impl Machine {
         });
         let handled = group >= nvic.active_priority();
         mask.or_else(|| handled.then_some(Holder::Active(self.cpu.ipsr)))
+            .or_else(|| nvic.first_pending_before(priority).map(Holder::Pending))
     }
 
     /// An instruction before the program counter's, of this size, may have changed a mask.

@@ -293,6 +293,14 @@ impl Nvic {
         first.filter(|&first| rank(first) < rank(exception)).unwrap_or(exception)
     }
 
+    /// The most urgent of what is enabled and has come to the core, if it goes before any external
+    /// interrupt with this value in its priority register.
+    pub fn first_pending_before(&self, priority: u8) -> Option<u16> {
+        let rank = (i16::from(self.mask_priority(priority)), FIRST_INTERRUPT);
+        let first = self.first_of(self.pending.without(self.arriving))?;
+        ((self.priority_of(first), first) < rank).then_some(first)
+    }
+
     /// Whether an exception is pending and not on its way to the core any more.
     pub const fn has_come(&self, exception: u16) -> bool {
         self.pending.contains(exception) && !self.arriving.contains(exception)

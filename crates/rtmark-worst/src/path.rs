@@ -109,6 +109,18 @@ pub enum PathError {
         /// What stands there.
         vector: u32,
     },
+    /// The program gives the interrupt another priority than the one that is asked about.
+    #[error(
+        "interrupt {interrupt} is to have priority {asked:#04x}, and the program gives it {found:#04x}"
+    )]
+    Priority {
+        /// The interrupt.
+        interrupt: u16,
+        /// The priority that was asked for, as the register holds it.
+        asked: u8,
+        /// What the register holds when the first window begins.
+        found: u8,
+    },
     /// Two interrupts cannot be told apart.
     #[error("interrupts {0} and {1} have one handler, or are one: they cannot be told apart")]
     Same(u16, u16),
@@ -177,7 +189,8 @@ impl Path {
     /// it is when the first window begins.
     ///
     /// # Errors
-    /// When the soc lacks the interrupt, it has no handler, or there is no window.
+    /// When the soc lacks the interrupt, it has no handler, the program gives it another priority, or
+    /// there is no window.
     pub fn new(mut start: Machine, question: Question) -> Result<Self, PathError> {
         let asked = [Some((question.interrupt, question.priority))]
             .into_iter()
@@ -192,6 +205,13 @@ impl Path {
         let mut there = start.clone();
         if let Some(window) = question.windows.first() {
             let _ = there.run(Cycles(window.from));
+        }
+        for &(interrupt, _) in &asked {
+            let of = |machine: &Machine| machine.interrupt_priority(interrupt);
+            let (asked, found) = (of(&start), of(&there));
+            if asked != found {
+                return Err(PathError::Priority { interrupt, asked, found });
+            }
         }
         if question.windows.iter().all(|window| window.from >= window.to) {
             return Err(PathError::NoWindow("it holds no cycle".into()));

@@ -53,18 +53,23 @@ impl Suite {
         steady.or(statistics["first"].as_u64())
     }
 
-    /// The least of all samples, cold or steady; `None` as above.
+    /// The least of all samples, cold or steady, of all layouts; `None` as above.
     fn least(&self, soc: &str, kernel: &str, scenario: &str) -> Option<u64> {
-        let statistics = &self.answer(soc, kernel, scenario)["statistics"];
-        let steady = statistics["steady"]["min"].as_u64();
-        statistics["first"].as_u64().into_iter().chain(steady).min()
+        let answer = self.answer(soc, kernel, scenario);
+        let statistics = &answer["statistics"];
+        let shown = [&statistics["first"], &statistics["steady"]["min"]];
+        let placements = answer["placements"].as_array().into_iter().flatten();
+        let runs = placements.flat_map(|each| each["samples"].as_array().into_iter().flatten());
+        let values = runs.map(|run| &run["value"]);
+        shown.into_iter().chain(values).filter_map(Value::as_u64).min()
     }
 }
 
-/// The default suite, measured once for the tests that look at it.
+/// The default suite, measured once for the tests that look at it; in fewer layouts than users
+/// see, which takes a third of the time.
 static SUITE: LazyLock<Suite> = LazyLock::new(|| {
     let home = tempfile::tempdir().expect("a scratch folder");
-    Suite::of(&rtmark(home.path(), &["run", "--format", "json"]).0)
+    Suite::of(&rtmark(home.path(), &["run", "--placements", "3", "--format", "json"]).0)
 });
 
 const SOCS: [&str; 2] = ["stm32c031", "stm32f405"];

@@ -31,7 +31,9 @@ impl Scratch {
         }
         copy("include", ".");
         copy("portable/MemMang", "portable");
-        copy("portable/GCC/ARM_CM4F", "portable/GCC");
+        for port in ["ARM_CM0", "ARM_CM4F"] {
+            copy(&format!("portable/GCC/{port}"), "portable/GCC");
+        }
         scratch.git(&["init", "--quiet", "--initial-branch", "main"]);
         scratch.git(&["config", "user.name", "x"]);
         scratch.git(&["config", "user.email", "x@x"]);
@@ -203,7 +205,8 @@ fn a_function_outside_all_spans_may_grow_and_one_inside_may_not() {
                     --scenario 'thread.*' 'semaphore.*' 'queue.*' 'isr.*' 'heap.*'";
         ended(
             &scratch.shell(&format!(
-                "rtmark run {what} --soc stm32f405 stm32c031 --placements 1 --name {name}"
+                "RTMARK_FREERTOS_KERNEL=\"$PWD\" \
+                 rtmark run {what} --soc stm32f405 stm32c031 --placements 1 --name {name}"
             )),
             0,
         )

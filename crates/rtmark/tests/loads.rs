@@ -16,11 +16,15 @@ use rtmark_worst::{Aspect, Control, Findings, Question, Reach, Share, Window, se
 
 /// The interrupt whose handler every image of rtmark's own has.
 const INJECTED: u16 = 8;
+/// One that no load gives a priority.
+const UNUSED: u16 = 9;
 /// Cycles in the thick of the mixed load.
 const FROM: u64 = 25_000;
 const TO: u64 = 70_000;
 /// The most wait states of the flash of these socs.
 const WAITS: u64 = 5;
+/// The most cycles that an exception's entry takes on these cores, wait states aside.
+const ENTRY: u64 = 16;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Mask {
@@ -93,6 +97,8 @@ struct Load {
     image: Image,
     /// The most urgent priority from which an interrupt may call the kernel.
     priority: u8,
+    /// What the injected interrupt has: the program's own, or else the same.
+    injected: u8,
 }
 
 fn load(kernel: &str, soc: &str) -> Load {
@@ -112,13 +118,23 @@ fn load(kernel: &str, soc: &str) -> Load {
     machine.load(&image).expect("it fits");
     let scenario = probes::scenarios(&records).next().expect("a scenario");
     select(&mut machine, &image, &records, scenario).expect("the image can be selected in");
-    Load { machine, elf, image, priority: kernel.manifest.most_urgent_caller(&soc) }
+    let priority = kernel.manifest.most_urgent_caller(&soc);
+    let mut there = machine.clone();
+    assert!(there.arm_interrupt(INJECTED, priority));
+    there.run(Cycles(FROM));
+    let injected = there.interrupt_priority(INJECTED);
+    Load { machine, elf, image, priority, injected }
 }
 
-/// What a search for the handler's latency finds in a window, and the path that it went.
-fn searched(machine: &Machine, priority: u8, window: Window) -> (Findings, rtmark_worst::Path) {
+/// What a search for the latency of an interrupt with a priority finds in a window, and the path
+/// that it went.
+fn searched(
+    machine: &Machine,
+    (interrupt, priority): (u16, u8),
+    window: Window,
+) -> (Findings, rtmark_worst::Path) {
     let question = Question {
-        interrupt: INJECTED,
+        interrupt,
         priority,
         windows: vec![window],
         reach: Reach::Entry,
@@ -186,7 +202,7 @@ fn masked_times_of_a_load_are_those_of_the_mask_registers() {
         assert!(seen.len() >= 2 && trace.len() > 20, "{what}: {seen:?}");
 
         let window = Window { from: running.cycles().0, to };
-        assert_eq!(by_masks(&searched(&machine, priority, window).0), seen, "{what}");
+        assert_eq!(by_masks(&searched(&machine, (INJECTED, priority), window).0), seen, "{what}");
         let cycles = || trace.iter().map(|stretch| stretch.cycles);
         let (all, longest) = (cycles().sum::<u64>(), cycles().max().unwrap_or_default());
         let (times, total, most) = listed(&running, &image, to);
@@ -233,7 +249,14 @@ fn rows(kernel: &str, soc: &str) -> [HeldInterval; 2] {
 
 #[test]
 fn rows_of_what_is_held_back_are_the_longest_that_a_search_finds() {
-    for (kernel, soc) in [("freertos", "stm32f405"), ("rtic", "stm32c031")] {
+    let loads = [
+        ("freertos", "stm32f405"),
+        ("rtic", "stm32c031"),
+        // A handler of the same priority is pending when a mask ends.
+        ("embassy", "stm32c031"),
+        ("lilos", "stm32f405"),
+    ];
+    for (kernel, soc) in loads {
         let Load { machine, image, priority, .. } = load(kernel, soc);
         let records = probes::parse(image.section(SECTION).expect("probes")).expect("good");
         let (mut begins, mut ends) = (Vec::new(), Vec::new());
@@ -247,7 +270,7 @@ fn rows_of_what_is_held_back_are_the_longest_that_a_search_finds() {
         let run = rtmark_worst::spans(&machine, &begins, &ends, Cycles(10_000_000));
         assert!(!run.windows.is_empty(), "{begins:x?} {ends:x?} {run:?}");
         for (row, priority) in rows(kernel, soc).iter().zip([0, priority]) {
-            let (found, _) = searched(&machine, priority, run.windows[0]);
+            let (found, _) = searched(&machine, (UNUSED, priority), run.windows[0]);
             let whole = found.held.longest();
             let Some(longest) = whole.first() else {
                 // Nothing does but instructions, of which a search knows when they give way.
@@ -255,9 +278,14 @@ fn rows_of_what_is_held_back_are_the_longest_that_a_search_finds() {
                 continue;
             };
             let what = format!("{kernel} on {soc}, priority {priority}: {row:?}, {longest:?}");
-            // An observer is not told of the wait for code that an interrupt then comes before.
-            assert!((longest.cycles - WAITS..=longest.cycles).contains(&row.cycles), "{what}");
-            assert!(row.began.abs_diff(longest.began) <= WAITS, "{what}");
+            // A handler holds back from its entry on, of which a search sees the end. An observer is
+            // not told of the wait for code that an interrupt then comes before.
+            let is_handler =
+                matches!(longest.by.first(), Some((rtmark_worst::Held::Priority(_), _)));
+            let entry = if is_handler { ENTRY } else { 0 };
+            assert!((0..=entry + WAITS).contains(&longest.began.abs_diff(row.began)), "{what}");
+            let cycles = longest.cycles - WAITS..=longest.cycles + entry;
+            assert!(cycles.contains(&row.cycles), "{what}");
         }
     }
 }
@@ -273,9 +301,9 @@ fn samples() -> usize {
 #[test]
 fn no_moment_at_random_is_worse_than_the_worst() {
     for (kernel, soc) in [("freertos", "stm32f405"), ("rtic", "stm32c031")] {
-        let Load { machine, priority, .. } = load(kernel, soc);
+        let Load { machine, injected, .. } = load(kernel, soc);
         let (from, to) = (FROM, 80_000);
-        let (found, path) = searched(&machine, priority, Window { from, to });
+        let (found, path) = searched(&machine, (INJECTED, injected), Window { from, to });
         let latencies = found.aspect(Aspect::Handler).expect("answers");
         let worst = latencies.worst().expect("a worst one").cycles;
 

@@ -10,7 +10,7 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use rtmark_firmware::probes::{self, Kind, SECTION};
-use rtmark_firmware::{Builder, Switched, Tree, select_in_elf, select_word};
+use rtmark_firmware::{Builder, Kernel, Switched, Tree, Variant, select_in_elf, select_word};
 use rtmark_runner::Session;
 use rtmark_sim::{Cycles, Image, Soc};
 
@@ -89,6 +89,15 @@ fn on_qemu(case: &Case, folder: &Path) -> String {
     without_timing(&qemu.wait_with_output().expect("its output").stdout)
 }
 
+/// As each kernel documents, but time is counted by SysTick: of a timer, QEMU's machine interrupts
+/// when it overflows and not when it has come to a compare register's value.
+fn switched(kernel: &Kernel, soc: &Soc) -> Switched {
+    let has_driver = !kernel.manifest.time_bases.is_empty();
+    let variant = if has_driver { "documented+tick_hz=1000" } else { "documented" };
+    let variant: Variant = variant.parse().expect("a variant");
+    variant.of(&kernel.manifest, soc.core.name()).expect("it can be built this way")
+}
+
 fn cases() -> Vec<Case> {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("firmware-build");
     let mut builder = Builder::new(Tree::find(None).expect("the firmware tree")).in_folder(&folder);
@@ -99,7 +108,8 @@ fn cases() -> Vec<Case> {
         let soc = Soc::from_toml(text).expect("a soc");
         let is_wanted = |id: &str| wanted.is_empty() || wanted.contains(&id);
         for kernel in kernels.iter().filter(|kernel| is_wanted(kernel.manifest.id.as_str())) {
-            let images = builder.build(kernel, &soc, &Switched::default()).expect("it builds");
+            let switched = switched(kernel, &soc);
+            let images = builder.build(kernel, &soc, &switched).expect("it builds");
             for built in images.into_values() {
                 let image = Image::from_elf(&built.elf).expect("an image");
                 let records = image.section(SECTION).expect("probes");

@@ -118,3 +118,19 @@ fn what_holds_an_interrupt_back_depends_on_its_priority() {
     machine.set_register(Register::Primask, 1);
     assert_eq!(machine.holds_back_priority(0x00), Some(Holder::Primask));
 }
+
+#[test]
+fn what_is_pending_goes_before_what_is_less_urgent_or_has_a_higher_number() {
+    // SysTick has priority 0x80 and becomes pending masked.
+    let mut firmware = Firmware::new();
+    firmware.store(SHPR3, 0x8000_0000).op(&[CPSID_I]);
+    firmware.store(SYST_RVR, 20).store(SYST_CVR, 0).store(SYST_CSR, 7).nops(40).forever();
+    firmware.handler(15).forever();
+    let mut machine = firmware.on(CoreKind::CortexM4F).machine;
+    machine.run(Cycles(200));
+    assert_eq!(machine.holds_back_priority(0x40), Some(Holder::Primask));
+    machine.set_register(Register::Primask, 0);
+    assert_eq!(machine.holds_back_priority(0x70), None);
+    assert_eq!(machine.holds_back_priority(0x80), Some(Holder::Pending(15)));
+    assert_eq!(machine.holds_back_priority(0x90), Some(Holder::Pending(15)));
+}

@@ -332,3 +332,20 @@ fn a_mistake_of_the_simulator_is_the_only_answer() {
         assert!(matches!(refused, Err(PathError::Internal(_))), "{refused:?}");
     }
 }
+
+#[test]
+fn a_priority_that_the_program_overrules_is_refused() {
+    let core = CoreKind::CortexM3;
+    let soc = soc(core);
+    let firmware = program(core, PRIORITY);
+    let ask = |priority| {
+        let window = Window { from: 150, to: 1_100 };
+        let question = Question { priority, ..question(&firmware, Reach::Entry, window) };
+        Path::new(machine(&firmware, &soc), question)
+    };
+    let refused = ask(LESS_URGENT);
+    let expected = PathError::Priority { interrupt: 1, asked: LESS_URGENT, found: PRIORITY };
+    assert_eq!(refused.expect_err("overruled").to_string(), expected.to_string());
+    // Bits that the soc does not have make no difference.
+    ask(PRIORITY | 1).expect("the same priority");
+}

@@ -149,7 +149,7 @@ impl Subject {
             found.ok_or_else(|| unfit(self, Exit::Usage, format!("no symbol `{name}`"), hint))
         });
         let priority = wish.priority.unwrap_or(self.may_call);
-        let question = Question {
+        let mut question = Question {
             interrupt: wish.interrupt,
             priority,
             windows,
@@ -163,24 +163,47 @@ impl Subject {
                 distance: second.distance,
             }),
         };
-        self.prepare(start, question)
+        // Where nobody asks for a priority, the program's own counts.
+        let own = |question: &mut Question, interrupt, found| match &mut question.second {
+            Some(second) if second.interrupt == interrupt => {
+                second.priority = found;
+                wish.second.is_some_and(|wish| wish.priority.is_none())
+            }
+            _ => {
+                question.priority = found;
+                wish.priority.is_none()
+            }
+        };
+        for _ in 0..=usize::from(question.second.is_some()) {
+            let result = Path::new(start.clone(), question.clone());
+            match result {
+                Err(PathError::Priority { interrupt, found, .. })
+                    if own(&mut question, interrupt, found) => {}
+                other => return self.told(other),
+            }
+        }
+        self.told(Path::new(start, question))
     }
 
-    fn prepare(&self, start: Machine, question: Question) -> Result<Path, Trouble> {
-        Path::new(start, question).map_err(|error| {
-            if let PathError::Internal(error) = &error {
-                return self.mistaken(error);
-            }
-            let hint =
-                "choose interrupts that the soc has and the firmware handles, with --interrupt \
-                 and --second";
-            unfit(self, Exit::Usage, error, hint)
+    fn told(&self, result: Result<Path, PathError>) -> Result<Path, Trouble> {
+        result.map_err(|error| {
+            let hint = match &error {
+                PathError::Internal(error) => return self.mistaken(error),
+                PathError::Priority { found, .. } => format!(
+                    "ask about the one that it has: --priority {found:#04x} (of the second \
+                     interrupt, --second-priority)"
+                ),
+                _ => "choose interrupts that the soc has and the firmware handles, with \
+                      --interrupt and --second"
+                    .to_owned(),
+            };
+            unfit(self, Exit::Usage, error, &hint)
         })
     }
 
     /// The way of a question that has been asked before.
     pub fn path_for(&self, question: Question) -> Result<Path, Trouble> {
-        self.prepare(self.machine(&self.records()?)?, question)
+        self.told(Path::new(self.machine(&self.records()?)?, question))
     }
 
     fn windows(
