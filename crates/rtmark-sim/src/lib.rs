@@ -12,7 +12,7 @@
 //! - an [`Observer`] follows a run instruction by instruction, for traces, profiles
 //!   and debuggers, in a loop of its own so that other runs pay nothing;
 //! - an [`Advance`] is one step of a run, between which an interrupt can be tried out
-//!   ([`Machine::try_entry`]) and what holds it back be asked for ([`Holder`]);
+//!   ([`Machine::try_entry`]) and what holds it back be asked for ([`Blocker`]);
 //! - a [`Stop`] says why a run came back, with a [`FaultReport`] when it went wrong.
 //!
 //! ```
@@ -51,66 +51,36 @@
     reason = "registers are made of bits, and tables have one line for each thing they tell"
 )]
 
-mod bit_band;
-mod block;
-mod bound;
-mod bus;
-mod code;
-mod cpu;
+mod arch;
 mod debug;
 mod devices;
-mod dwt;
-mod either;
-mod exception;
+mod engine;
+mod exceptions;
 mod exec;
-mod fault;
-mod fetch;
-mod float;
-mod float_context;
-mod give_way;
-mod identity;
+mod host;
 mod image;
-mod inject;
 mod isa;
-pub mod isa_check;
-mod itm;
 mod machine;
-mod masking;
-mod monitor;
-mod mpu;
-mod nvic;
-mod observe;
-mod pend;
-mod protect;
-mod rtt;
-mod run;
-mod semihosting;
-mod settled;
-mod slow;
+mod memory;
 mod soc;
-mod stage;
-mod stop;
-mod system;
-mod systick;
+mod state;
 mod timing;
-mod watch;
 
-pub use bound::{Bound, Taken};
+pub use debug::{Access, AccessKind, Advance, Bound, Instruction, Observer, Taken, Tried};
 pub use devices::{Strictness, Unmodelled};
+pub use host::{FileCalls, Host};
 pub use image::{Image, ImageError, ImageFormat, Location, Segment, Symbols};
-pub use inject::{Advance, Holder, Tried};
-pub use isa::Disassembly;
+pub use isa::{Disassembly, check as isa_check};
 pub use machine::{LoadError, Machine, NoMemory, Register};
-pub use masking::{MaskSite, MaskedInterval};
-pub use observe::{Access, AccessKind, Instruction, Observer};
 pub use rtmark_units::{Cycles, Hertz, Instructions};
-pub use semihosting::{FileCalls, Host};
 pub use soc::Register as PeripheralRegister;
 pub use soc::{
     Act, ActHow, BusMatrix, ClockEnable, Contents, Control, CoreKind, Erase, Follow, FollowHow,
     Generation, InitWrite, Memory, MemoryKind, MemoryTiming, Peripheral, PeripheralClock,
     PeripheralKind, Program, Revision, Scale, Soc, SocError, Tier, TimeBase, TimingBasis,
 };
-pub use stop::{ExitStatus, FaultKind, FaultPolicy, FaultReport, InternalError, Stop, Transfer};
+pub use state::stop::{
+    ExitStatus, FaultKind, FaultPolicy, FaultReport, InternalError, Stop, Transfer,
+};
+pub use state::{Besides, Blocker, Hit, MaskSite, MaskedInterval, Watch, WatchId};
 pub use timing::{Rule, Score, TIMING_MODEL};
-pub use watch::{Besides, Hit, Watch, WatchId};

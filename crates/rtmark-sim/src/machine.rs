@@ -4,30 +4,32 @@
 //! file, and a clone runs on exactly as the original would. [`Machine::run`]
 //! executes until something worth telling happens, the [`Stop`](crate::Stop).
 
+use crate::state::{NO_LINE, NOT_FETCHED, Progress, Sleep};
 use std::sync::Arc;
 
 use rtmark_units::{Cycles, Hertz, Instructions};
 
-use crate::block::Pass;
-use crate::bus::Bus;
-use crate::code::{Code, Decoder};
-use crate::cpu::{Cpu, Features};
+use crate::arch::armm::dwt::Spent;
+use crate::arch::armm::nvic::Masks;
+use crate::arch::armm::registers::Cpu;
+use crate::arch::armm::scs::System;
 use crate::devices::Devices;
-use crate::dwt::Spent;
+use crate::engine::block::Pass;
+use crate::engine::code_cache::{Code, Decoder};
+use crate::host::FileCalls;
+use crate::host::rtt::Rtt;
 use crate::image::Image;
-use crate::inject::Trial;
-use crate::nvic::Masks;
-use crate::protect::Guards;
-use crate::rtt::Rtt;
-use crate::semihosting::FileCalls;
-use crate::slow::SlowLines;
+use crate::isa::Features;
+use crate::memory::Bus;
 use crate::soc::Soc;
-use crate::stop::{FaultPolicy, InternalError};
-use crate::system::System;
-use crate::timing::pace::{self, Pace};
+use crate::state::Guards;
+use crate::state::Trial;
+use crate::state::stop::{FaultPolicy, InternalError};
+use crate::state::{Besides, Counts, Hit, Watch, WatchId, Watches};
+use crate::timing::SlowLines;
+use crate::timing::memo::{self, Pace};
 use crate::timing::pipeline;
 use crate::timing::{LineMemories, LineMemory, Rule, Rules};
-use crate::watch::{Besides, Counts, Hit, Watch, WatchId, Watches};
 
 /// Why an image was not loaded.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -129,7 +131,7 @@ pub struct Machine {
     pub(crate) deadline: u64,
     pub(crate) limit: u64,
     /// Cycles before something becomes pending from which on instructions are looked at one
-    /// by one, see [`crate::give_way`].
+    /// by one, see [`crate::exceptions::interruptible`].
     pub(crate) lead: u64,
     /// Instructions that have given way to an interrupt.
     pub(crate) gave_way: u64,
@@ -137,7 +139,7 @@ pub struct Machine {
     pub(crate) trial: Trial,
     /// The mistake of the simulator that ends the run.
     pub(crate) failed: Option<Box<InternalError>>,
-    /// How the pipeline stands: see [`crate::timing::pace`].
+    /// How the pipeline stands: see [`crate::timing::memo`].
     pub(crate) word: u32,
     pub(crate) pace: Pace,
     /// The bus that leads to the main RAM.
@@ -151,7 +153,7 @@ pub struct Machine {
     pub(crate) slow: SlowLines,
     /// The instruction that has been fetched before it entered the pipeline, or [`NOT_FETCHED`].
     pub(crate) fetched: u32,
-    /// Accesses or instructions are looked at, see [`crate::protect`].
+    /// Accesses or instructions are looked at, see [`crate::exec::protect`].
     pub(crate) protected: bool,
     pub(crate) guards: Guards,
     /// What the DWT's counters are worked out from. Cycles and instructions are not
@@ -189,31 +191,6 @@ pub struct Machine {
     /// Bytes that the image puts into RAM and registers, for [`Machine::reset`].
     initial: Vec<(u32, Vec<u8>)>,
     soc: Arc<Soc>,
-}
-
-/// How far the program has come: what every instruction changes. While a block executes,
-/// this is known from its course and the machine's own copy rests.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Progress {
-    /// The address of the next instruction, while one executes, and of the current one between.
-    pub pc: u32,
-    /// Cycles since reset, up to the instruction that executes.
-    pub cycles: u64,
-    pub instructions: u64,
-    /// How the pipeline stands: see [`crate::timing::pace`].
-    pub word: u32,
-}
-
-/// The address of no instruction.
-pub(crate) const NOT_FETCHED: u32 = 1;
-/// The same for a line of no memory.
-pub(crate) const NO_LINE: u32 = 1;
-
-/// What a sleeping core waits for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Sleep {
-    Interrupt,
-    Event,
 }
 
 impl Machine {
@@ -299,7 +276,7 @@ impl Machine {
             gave_way: 0,
             trial: Trial::No,
             failed: None,
-            word: pace::refilling(true),
+            word: memo::refilling(true),
             pace: Pace::new(rules, setup),
             slow,
             data_bus,
@@ -592,7 +569,7 @@ impl Machine {
     /// Makes an external interrupt pending at a cycle, as a device would; at once
     /// when that cycle has passed. Interrupts that the soc lacks are ignored.
     pub fn pend_interrupt(&mut self, interrupt: u16, at: Cycles) {
-        self.schedule(crate::nvic::FIRST_INTERRUPT.saturating_add(interrupt), at.0);
+        self.schedule(crate::arch::armm::nvic::FIRST_INTERRUPT.saturating_add(interrupt), at.0);
     }
 
     pub(crate) fn masks(&self) -> Masks {

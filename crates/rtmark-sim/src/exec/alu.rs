@@ -1,7 +1,7 @@
 //! Integer arithmetic (DDI 0403, A2.2.1 and A7.7).
 
-use super::{Done, Trap};
-use crate::block::Pass;
+use crate::arch::armm::trap::{Done, Trap};
+use crate::engine::block::Pass;
 use crate::isa::{Op, Slot};
 use crate::machine::Machine;
 
@@ -186,7 +186,7 @@ impl Machine {
     }
 }
 
-impl crate::cpu::Cpu {
+impl crate::arch::armm::registers::Cpu {
     /// The 64-bit accumulator of the long multiplies: `d` high, `a` low.
     pub(super) fn pair(&self, s: &Slot) -> u64 {
         u64::from(self.get(s.d)) << 32 | u64::from(self.get(s.a))

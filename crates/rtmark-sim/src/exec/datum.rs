@@ -4,9 +4,9 @@
 //! other one leads anywhere: alignment, protection, the core's own registers, waits, and code
 //! that is written over (DDI 0403, B2.3).
 
-use super::{Done, Trap};
+use crate::arch::armm::mpu::Access;
+use crate::arch::armm::trap::{Done, Trap};
 use crate::machine::Machine;
-use crate::mpu::Access;
 
 /// Addresses from here on belong to the core itself.
 const SYSTEM_SPACE: u32 = 0xE000_0000;

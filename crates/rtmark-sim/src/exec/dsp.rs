@@ -2,7 +2,7 @@
 //! the encoding's variant bits).
 
 use super::alu::{saturate_signed, saturate_unsigned, shift};
-use super::{Done, Trap};
+use crate::arch::armm::trap::{Done, Trap};
 use crate::isa::{Op, Slot};
 use crate::machine::Machine;
 

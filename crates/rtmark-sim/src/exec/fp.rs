@@ -2,9 +2,10 @@
 
 use std::cmp::Ordering;
 
-use super::{Done, Trap, Turn};
-use crate::cpu::{CONTROL_FPCA, CONTROL_SFPA};
-use crate::float::{Context, INEXACT, Rounding};
+use super::Turn;
+use crate::arch::armm::registers::{CONTROL_FPCA, CONTROL_SFPA};
+use crate::arch::armm::trap::{Done, Trap};
+use crate::arch::float::{Context, INEXACT, Rounding};
 use crate::isa::{Group, Op, Slot};
 use crate::machine::Machine;
 

@@ -1,7 +1,7 @@
 //! What the engine takes for granted about instructions, held against what they do.
 
 use super::{Flow, Outcome};
-use crate::cpu::Cpu;
+use crate::arch::armm::registers::Cpu;
 use crate::isa::{Op, Slot, decode, is_wide};
 use crate::machine::Machine;
 use crate::soc::{CoreKind, Soc};

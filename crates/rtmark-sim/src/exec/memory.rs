@@ -1,8 +1,9 @@
 //! Loads, stores and branches through memory (DDI 0403, A7.7 and B2.3).
 
 use super::datum::{Datum, Loaded, is_aligned};
-use super::{Done, Flow, Outcome, Trap, Turn};
-use crate::block::Pass;
+use super::{Flow, Outcome, Turn};
+use crate::arch::armm::trap::{Done, Trap};
+use crate::engine::block::Pass;
 use crate::isa::{Op, Slot};
 use crate::machine::Machine;
 

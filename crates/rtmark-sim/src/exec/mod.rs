@@ -7,7 +7,7 @@
 //! a memory that made the core wait, operands of a division.
 
 mod alu;
-mod chain;
+mod bit_band;
 mod datum;
 mod dsp;
 mod fp;
@@ -16,18 +16,21 @@ mod knowledge;
 mod memory;
 mod outcome;
 pub mod partial;
+mod peripherals;
+mod protect;
 mod rare;
 mod secure;
 mod system;
+mod system_space;
 
-use self::chain::Way;
-pub use self::chain::{Run, Runs, Turn, end, run_both};
 use self::datum::Datum;
 use self::memory::{Base, Side};
-pub use self::outcome::{Done, Ending, Flow, Outcome, Trap};
-use crate::block::{Pass, Step};
+pub use self::outcome::{Ending, Flow, Outcome};
+use crate::engine::block::{Pass, Step};
+use crate::engine::dispatch::{Run, Turn, Way};
 use crate::isa::{Op, Slot};
-use crate::machine::{Machine, Progress};
+use crate::machine::Machine;
+use crate::state::Progress;
 
 impl Machine {
     /// Executes one decoded instruction, away from the hot path. The program counter
@@ -65,10 +68,10 @@ impl Machine {
     }
 
     /// What an operation does. It is inlined for each operation, where only what that one
-    /// does remains: see [`chain`]. By the quick way nothing has changed yet where that does
+    /// does remains: see [`dispatch`](crate::engine::dispatch). By the quick way nothing has changed yet where that does
     /// not lead to the end.
     #[inline(always)]
-    fn perform(&mut self, op: Op, way: Way, sp: bool, at: &mut Turn<'_, '_>) -> Outcome {
+    pub(crate) fn perform(&mut self, op: Op, way: Way, sp: bool, at: &mut Turn<'_, '_>) -> Outcome {
         use alu::{arithmetic, logic};
         let s = at.slot();
         /// Writes a register that may be the stack pointer.

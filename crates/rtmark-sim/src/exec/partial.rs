@@ -5,7 +5,8 @@
 //! gone on with from where EPSR.ICI says (DDI 0403, B1.4.2 and B1.5.10). It is not known here
 //! when and whether to leave off.
 
-use super::{Flow, Trap};
+use super::Flow;
+use crate::arch::armm::trap::Trap;
 use crate::isa::{Group, Op, Slot};
 use crate::machine::Machine;
 

@@ -1,6 +1,7 @@
 //! What compiled code executes seldom, kept out of the way of the rest.
 
-use super::{Flow, Outcome, Trap};
+use super::{Flow, Outcome};
+use crate::arch::armm::trap::Trap;
 use crate::isa::{Group, Op, Slot};
 use crate::machine::Machine;
 

@@ -5,11 +5,12 @@
 //! BXNS and BLXNS are BX and BLX where the address says Secure, and a SecureFault
 //! where it says Non-secure, and TT finds everything Secure.
 
-use super::{Flow, Outcome, Trap};
-use crate::block::Pass;
+use super::{Flow, Outcome};
+use crate::arch::armm::mpu::Access;
+use crate::arch::armm::trap::Trap;
+use crate::engine::block::Pass;
 use crate::isa::{Group, Op, Slot};
 use crate::machine::Machine;
-use crate::mpu::Access;
 
 /// Bits of TT's answer (DDI 0553, D1.2, TT_RESP): the address is Secure, may be
 /// written, may be read, lies in the region whose number is in the lowest bits.

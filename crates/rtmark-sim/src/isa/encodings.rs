@@ -12,7 +12,7 @@
 //! `s` set flags, `p u w` index, add, write-back; the rest is explained by [`Form`].
 
 use super::Op;
-use crate::cpu::Features;
+use crate::isa::Features;
 use Form as F;
 
 /// The oldest architecture, or the extension, that has an encoding.

@@ -132,6 +132,15 @@ impl Slot {
         }
     }
 
+    /// Whether the instruction jumps to where nobody knows before it has executed.
+    pub fn leaps(&self) -> bool {
+        match self.op.group() {
+            Group::BranchRegister | Group::BranchTable | Group::LoadPc => true,
+            Group::List => self.imm >> 15 & 1 == 1,
+            _ => false,
+        }
+    }
+
     /// Whether the program counter comes from memory, and from no table of branches.
     pub fn loads_pc(&self) -> bool {
         match self.op.group() {

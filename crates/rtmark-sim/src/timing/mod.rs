@@ -7,23 +7,17 @@
 //! A change here changes published figures: raise [`TIMING_MODEL`] with it.
 
 mod classify;
-mod cortex_m0;
-mod cortex_m0plus;
-mod cortex_m3;
-mod cortex_m33;
-mod cortex_m4;
+mod cores;
 pub mod exceptions;
+mod flash;
 mod issue;
-mod kept;
-mod memory;
-mod near;
-pub mod pace;
+pub mod memo;
 pub mod pipeline;
 mod score;
 
-pub use kept::Came;
-pub use memory::{Change, Foretold, LineMemory, Setting, Stance, Switch};
-pub use near::LineMemories;
+pub use flash::{
+    Came, Change, Foretold, LineMemories, LineMemory, Setting, SlowLines, Stance, Switch,
+};
 pub use pipeline::Rule;
 pub use score::Score;
 
@@ -115,11 +109,11 @@ impl Rules {
     /// The rules of a core.
     pub const fn of(core: CoreKind) -> &'static Self {
         match core {
-            CoreKind::CortexM0 => &cortex_m0::RULES,
-            CoreKind::CortexM0Plus => &cortex_m0plus::RULES,
-            CoreKind::CortexM3 => &cortex_m3::RULES,
-            CoreKind::CortexM4 | CoreKind::CortexM4F => &cortex_m4::RULES,
-            CoreKind::CortexM33 => &cortex_m33::RULES,
+            CoreKind::CortexM0 => &cores::CORTEX_M0,
+            CoreKind::CortexM0Plus => &cores::CORTEX_M0PLUS,
+            CoreKind::CortexM3 => &cores::CORTEX_M3,
+            CoreKind::CortexM4 | CoreKind::CortexM4F => &cores::CORTEX_M4,
+            CoreKind::CortexM33 => &cores::CORTEX_M33,
         }
     }
 }

@@ -1,0 +1,626 @@
+//! Blocks: instructions one after the other in memory, prepared to be executed at one go.
+//!
+//! How far the program has come at each instruction of a block is worked out once, before
+//! any is executed: its *course*. Executing keeps no account, then. What turns out not to
+//! go as expected leaves the block at that instruction, where the course says how far it
+//! has come, and another block begins behind it.
+
+use std::slice::Iter;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use crate::arch::PAGE_BYTES;
+use crate::engine::code_cache::{Fork, Seen};
+use crate::engine::dispatch::{Run, Runs, end, run_both};
+use crate::engine::fetch_plan::{Settled, SettledCourses, Settling};
+use crate::exec::Flow;
+use crate::isa::{Group, Op, Slot};
+use crate::state::Progress;
+use crate::timing::Rules;
+use crate::timing::memo::{ENTERED, TAKEN};
+
+/// How far the program has come when an instruction of a block begins, counted from the
+/// block's beginning.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Begin {
+    pub cycles: u32,
+    /// How the pipeline stands with the instruction in its execute stage.
+    pub word: u32,
+    /// Bytes to the instruction: fewer than none where a branch has led back.
+    pub offset: i16,
+    /// Bytes to the one behind it.
+    pub behind: i16,
+    /// Instructions before it.
+    pub count: u8,
+    /// Cycles that it takes, unless they are counted when the next one enters a pipeline.
+    pub cost: u8,
+    /// Its place among the slots of the block.
+    pub place: u8,
+    /// Where its fetch is settled: how many points the memory has come to when it is executed.
+    pub points: u8,
+}
+
+/// An instruction on its course. The slot comes first, since nothing else is looked at where
+/// all goes as expected.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct Step {
+    pub slot: Slot,
+    /// What executes the one behind it.
+    pub next: Run,
+    pub begin: Begin,
+}
+
+/// Steps one behind the other, with what entering them takes.
+#[derive(Debug)]
+pub struct Course {
+    pub steps: Box<[Step]>,
+    /// What executes the first.
+    pub run: Run,
+    /// Cycles until the first one begins, and the last one.
+    pub first: u32,
+    pub last: u32,
+    /// The same where what fetching them waits for is known.
+    pub settled: SettledCourses,
+}
+
+/// The course of a block that the pipeline enters in one state.
+#[derive(Debug)]
+struct Paced {
+    /// How the pipeline stands before the first instruction enters.
+    word: u32,
+    course: Course,
+    next: OnceLock<Box<Paced>>,
+}
+
+/// Instructions up to the first one whose successor is not known beforehand, or as far as is
+/// prepared. Behind a branch that is followed comes its target.
+#[derive(Debug)]
+pub struct Block {
+    /// The course by the table of costs.
+    pub outline: Course,
+    /// ITSTATE before each slot up to the last one of an IT block.
+    its: Box<[u8]>,
+    /// How it is conditional from its beginning on.
+    pub fork: Option<Fork>,
+    /// Bytes from the first halfword of its first instruction to the last one.
+    pub first_reach: u32,
+    /// The number of the line of its memory in which it begins.
+    pub line: u32,
+    /// An address in each page that it reaches besides the one in which it begins.
+    pub far_pages: Box<[u32]>,
+    /// The courses through a pipeline, by its state at the block's beginning.
+    courses: OnceLock<Box<Paced>>,
+    /// Passes that have ended, as far as they are counted.
+    exits: AtomicU32,
+    /// The block formed once more, by what has been seen of its branches.
+    again: OnceLock<Box<Block>>,
+}
+
+/// Passes through a block that are looked at before it is formed once more.
+const EXITS: u32 = 64;
+
+impl Course {
+    pub fn new(steps: Vec<Step>) -> Self {
+        let (first, last) = (steps.first().unwrap_or(NOTHING), steps.last().unwrap_or(NOTHING));
+        let (first, last) = (first.begin.cycles, last.begin.cycles);
+        let run = begin_with(&steps);
+        Self { steps: steps.into(), run, first, last, settled: SettledCourses::default() }
+    }
+}
+
+impl Block {
+    /// The block at an address in a line of its memory. Its first slots may be of IT blocks,
+    /// with ITSTATE before each in `its`.
+    pub fn new(
+        address: u32,
+        line: u32,
+        slots: Vec<Slot>,
+        its: Vec<u8>,
+        fork: Option<Fork>,
+        rules: &Rules,
+    ) -> Self {
+        let mut begin = Begin::default();
+        let first_reach = slots.first().map_or(0, |slot| u32::from(slot.size()) - 2);
+        let outline = slots.into_iter().map(|slot| {
+            let this = begin;
+            if slot.op == Op::Line {
+                return Step::new(slot, Begin { behind: begin.offset, ..this });
+            }
+            begin.cycles += u32::from(slot.cost);
+            begin.offset += i16::from(slot.size());
+            begin.count += 1;
+            let behind = begin.offset;
+            if slot.is_followed() {
+                let loaded = if slot.op == Op::FollowPop { rules.refill_loaded } else { 0 };
+                begin.cycles += u32::from(rules.refill + loaded);
+                begin.offset = slot.target().wrapping_sub(address) as i16;
+            }
+            Step::new(slot, Begin { behind, cost: slot.cost, ..this })
+        });
+        let mut steps: Vec<Step> = outline.collect();
+        for (place, step) in steps.iter_mut().enumerate() {
+            step.begin.place = place as u8;
+        }
+        link(&mut steps);
+        let far_pages = far_pages(address, &steps);
+        let (outline, its) = (Course::new(steps), its.into());
+        Self {
+            far_pages,
+            outline,
+            first_reach,
+            line,
+            its,
+            fork,
+            courses: OnceLock::new(),
+            exits: AtomicU32::new(0),
+            again: OnceLock::new(),
+        }
+    }
+
+    /// The block as it has been formed last.
+    #[inline(always)]
+    pub fn latest(&self) -> &Self {
+        self.again.get().map_or(self, Box::as_ref)
+    }
+
+    /// The block formed once more is the one to execute from now on.
+    pub fn replace(&self, again: Self) {
+        again.exits.store(EXITS, Ordering::Relaxed);
+        self.again.get_or_init(|| Box::new(again));
+    }
+
+    /// Whether passes through it are still looked at.
+    #[inline(always)]
+    pub fn is_young(&self) -> bool {
+        self.exits.load(Ordering::Relaxed) < EXITS
+    }
+
+    /// Counts a pass that has ended; answers whether it is time to form it once more. What other
+    /// threads count at the same time may be lost, of which nothing depends but how soon that is.
+    pub fn count_exit(&self) -> bool {
+        let exits = self.exits.load(Ordering::Relaxed) + 1;
+        self.exits.store(exits, Ordering::Relaxed);
+        exits == EXITS
+    }
+
+    /// Whether anything in the block is conditional.
+    #[inline(always)]
+    pub fn has_it(&self) -> bool {
+        !self.its.is_empty()
+    }
+
+    /// ITSTATE before a slot, which is zero outside IT blocks.
+    #[inline(always)]
+    pub fn it_before(&self, index: usize) -> u8 {
+        self.its.get(index).copied().unwrap_or(0)
+    }
+
+    /// The course through a pipeline that stands like this, if it is known.
+    #[inline(always)]
+    pub fn course(&self, word: u32) -> Option<&Course> {
+        let mut paced = self.courses.get()?;
+        while paced.word != word {
+            paced = paced.next.get()?;
+        }
+        Some(&paced.course)
+    }
+
+    /// Keeps a course. Clones of a machine share blocks: at the same time another thread may
+    /// keep one, of this word or of another.
+    pub fn keep(&self, word: u32, steps: Vec<Step>) -> &Course {
+        let mut steps = Some(steps);
+        let mut courses = &self.courses;
+        loop {
+            let paced = courses.get_or_init(|| {
+                let course = Course::new(steps.take().unwrap_or_default());
+                Box::new(Paced { word, course, next: OnceLock::new() })
+            });
+            if paced.word == word {
+                return &paced.course;
+            }
+            courses = &paced.next;
+        }
+    }
+}
+
+/// Has each step name what executes the one behind it.
+pub fn link(steps: &mut [Step]) {
+    let mut at = 0;
+    while at < steps.len() {
+        let run = begin_with(&steps[at..]);
+        if at > 0 {
+            steps[at - 1].next = run;
+        }
+        at += 1;
+        if let [first, second, ..] = &steps[at - 1..]
+            && run_both(&first.slot, &second.slot).is_some()
+        {
+            // Alone only where the first one ended otherwise.
+            steps[at - 1].next = second.run();
+            at += 1;
+        }
+    }
+}
+
+/// What executes the first of some steps, perhaps with the second one.
+fn begin_with(steps: &[Step]) -> Run {
+    match steps {
+        [] => end,
+        [first] => first.run(),
+        [first, second, ..] => run_both(&first.slot, &second.slot).unwrap_or(first.run()),
+    }
+}
+
+fn far_pages(address: u32, steps: &[Step]) -> Box<[u32]> {
+    let page_of = |address: u32| address & !(PAGE_BYTES - 1);
+    let mut pages: Vec<u32> = Vec::new();
+    for step in steps {
+        let first = step.address(address);
+        for at in [first, first.wrapping_add(u32::from(step.slot.size()) - 2)] {
+            if page_of(at) != page_of(address) && !pages.contains(&page_of(at)) {
+                pages.push(page_of(at));
+            }
+        }
+    }
+    pages.into()
+}
+
+/// Where a word has nothing to tell beyond the course. No pipeline stands like this.
+const AS_EXPECTED: u32 = u32::MAX;
+
+/// How far the program has come at the beginning.
+const NOWHERE: Begin =
+    Begin { cycles: 0, word: 0, offset: 0, behind: 0, count: 0, cost: 0, place: 0, points: 0 };
+
+/// Nothing has been taken from a block yet.
+const NOTHING: &Step = &Step { slot: Slot::undefined(2), begin: NOWHERE, next: end };
+
+impl Step {
+    const fn new(slot: Slot, begin: Begin) -> Self {
+        Self { slot, next: end, begin }
+    }
+
+    /// What executes it, and those behind it.
+    #[inline(always)]
+    pub fn run(&self) -> Run {
+        self.slot.op.pick(Runs::of(&self.slot))
+    }
+
+    /// Its address, where the block begins at `base`.
+    pub const fn address(&self, base: u32) -> u32 {
+        base.wrapping_add_signed(self.begin.offset as i32)
+    }
+
+    /// The same with another slot.
+    pub const fn with(self, slot: Slot) -> Self {
+        Self { slot, ..self }
+    }
+
+    /// An instruction alone, behind which the program counter stands.
+    pub const fn alone(slot: Slot) -> Self {
+        Self::new(slot, NOWHERE)
+    }
+}
+
+/// Whether a pass goes on behind the instruction that executes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Going {
+    /// As far as its steps reach.
+    On,
+    /// For so many slots at most.
+    For(usize),
+    /// It ends here.
+    Nowhere,
+}
+
+/// A pass through a block. Between the instruction that has been taken from it last and
+/// the next one it is a point in the program: see [`Pass::progress`].
+#[derive(Clone, Debug)]
+pub struct Pass<'a> {
+    /// What is executed before the block is left, and in how many cycles at most.
+    steps: &'a [Step],
+    last: u32,
+    /// What is still to be executed of it. Nothing but taking the next slot changes this while
+    /// slots follow each other, so that they do so quickly.
+    rest: Iter<'a, Step>,
+    going: Going,
+    /// What is being executed.
+    current: &'a Step,
+    /// How far the program had come at the beginning, and what came unexpected since.
+    pub from: Progress,
+    /// Where a jump has led.
+    pub target: u32,
+    /// If its fetches are settled.
+    pub settling: Option<Settling<'a>>,
+}
+
+impl<'a> Pass<'a> {
+    /// Through nothing yet.
+    #[inline(always)]
+    pub fn from(from: Progress) -> Self {
+        Self {
+            steps: &[],
+            last: 0,
+            rest: [].iter(),
+            going: Going::On,
+            current: NOTHING,
+            from,
+            target: from.pc,
+            settling: None,
+        }
+    }
+
+    /// Enters a block.
+    #[inline(always)]
+    pub fn enter(&mut self, course: &'a Course) {
+        self.steps = &course.steps;
+        self.last = course.last;
+        self.rest = course.steps.iter();
+        self.going = Going::On;
+        self.from.word = AS_EXPECTED;
+        self.settling = None;
+    }
+
+    /// Enters a settled course.
+    #[inline(always)]
+    pub fn enter_settled(&mut self, settled: &'a Settled) {
+        self.enter(&settled.course);
+        self.settling = Some(Settling::begin(settled, self.from.cycles));
+    }
+
+    /// The same as far as a deadline allows.
+    pub fn enter_until(&mut self, course: &'a Course, deadline: u64) {
+        self.enter(course);
+        self.current = NOTHING;
+        self.leave_before(deadline);
+    }
+
+    /// Goes on behind the instruction that has executed.
+    #[inline(always)]
+    pub fn advance(&mut self) {
+        let begin = self.begin();
+        let Progress { pc, cycles, instructions, word } = self.progress();
+        self.from = Progress {
+            pc,
+            cycles: cycles + u64::from(begin.cost),
+            instructions: instructions + 1,
+            word,
+        };
+    }
+
+    /// Through an instruction alone.
+    pub fn alone(step: &'a Step, from: Progress) -> Self {
+        Self {
+            steps: std::slice::from_ref(step),
+            rest: std::slice::from_ref(step).iter(),
+            ..Self::from(from)
+        }
+    }
+
+    /// What is executed next.
+    #[inline(always)]
+    pub fn next(&self) -> Option<&'a Step> {
+        self.rest.as_slice().first()
+    }
+
+    /// What has not been executed yet.
+    #[inline(always)]
+    pub fn rest(&self) -> Iter<'a, Step> {
+        self.rest.clone()
+    }
+
+    /// Has come to a slot.
+    #[inline(always)]
+    pub fn stand_at(&mut self, step: &'a Step, rest: &Iter<'a, Step>) {
+        self.current = step;
+        self.rest = rest.clone();
+    }
+
+    /// Has come behind the last slot.
+    pub fn stand_at_end(&mut self, rest: &Iter<'a, Step>) {
+        self.stand_at(self.steps.last().unwrap_or(NOTHING), rest);
+    }
+
+    /// Whether the next slot may not be taken just like that: see [`Pass::goes_on`].
+    #[inline(always)]
+    pub fn halts(&self) -> bool {
+        self.going != Going::On
+    }
+
+    /// Whether the next slot is to be taken after all, where the pass has halted.
+    #[inline(always)]
+    pub fn goes_on(&mut self) -> bool {
+        let Going::For(count) = self.going else { return false };
+        let rest = self.rest.as_slice();
+        if let Some(kept) = rest.get(..count) {
+            let steps = self.steps.len() - (rest.len() - kept.len());
+            self.steps = self.steps.get(..steps).unwrap_or_default();
+            self.rest = kept.iter();
+        }
+        self.going = Going::On;
+        true
+    }
+
+    /// Which slot is being executed.
+    #[inline(always)]
+    pub fn index(&self) -> usize {
+        self.steps.len().wrapping_sub(1 + self.rest.len())
+    }
+
+    /// The place of that slot in the block.
+    #[inline(always)]
+    pub fn place(&self) -> usize {
+        self.current.begin.place.into()
+    }
+
+    /// Whether that slot is an IT.
+    #[inline(always)]
+    pub fn is_behind_it(&self) -> bool {
+        self.current.slot.op == Op::FollowIt
+    }
+
+    /// Whether the pass has ended with the fetch of a jump's target, which has not entered the
+    /// pipeline.
+    pub fn has_fetched_target(&self) -> bool {
+        self.current.slot.op == Op::Line && self.from.word & (TAKEN | ENTERED) == TAKEN
+    }
+
+    /// The jumps up to that slot by their addresses, and what they have done, where that slot
+    /// leads on like this.
+    pub fn jumps(&self, flow: Flow) -> impl Iterator<Item = (u32, Seen)> {
+        let last = self.index();
+        self.steps.iter().take(last + 1).enumerate().filter_map(move |(at, step)| {
+            let slot = step.slot;
+            let jumps = at == last && flow == Flow::Jump;
+            let is_taken = match slot.op.group() {
+                _ if jumps && slot.is_indirect() => {
+                    return Some((step.address(self.from.pc), Seen::LedTo(self.target)));
+                }
+                Group::Followed => at < last || jumps,
+                Group::Branch => jumps,
+                Group::Prepared if slot.op == Op::FollowIt => (at < last) == (slot.aux == 1),
+                _ => return None,
+            };
+            let seen = if is_taken { Seen::Taken } else { Seen::NotTaken };
+            Some((step.address(self.from.pc), seen))
+        })
+    }
+
+    /// How far the course is when that slot begins.
+    #[inline(always)]
+    pub const fn begin(&self) -> Begin {
+        self.current.begin
+    }
+
+    /// The cycle in which a slot begins.
+    #[inline(always)]
+    pub fn begin_of(&self, step: &Step) -> u64 {
+        self.from.cycles.wrapping_add(step.begin.cycles.into())
+    }
+
+    /// The address of the instruction that executes.
+    #[inline(always)]
+    pub fn address(&self) -> u32 {
+        self.current.address(self.from.pc)
+    }
+
+    /// The address behind it.
+    #[inline(always)]
+    pub fn behind(&self) -> u32 {
+        self.from.pc.wrapping_add_signed(self.begin().behind.into())
+    }
+
+    /// How far the program has come while the instruction executes.
+    #[inline(always)]
+    pub fn progress(&self) -> Progress {
+        let begin = self.begin();
+        Progress {
+            pc: self.from.pc.wrapping_add_signed(begin.behind.into()),
+            cycles: self.from.cycles.wrapping_add(begin.cycles.into()),
+            instructions: self.from.instructions + u64::from(begin.count),
+            word: if self.from.word == AS_EXPECTED { begin.word } else { self.from.word },
+        }
+    }
+
+    /// Leaves the block behind this instruction.
+    #[inline(always)]
+    pub fn leave(&mut self) {
+        self.going = Going::Nowhere;
+    }
+
+    /// Leaves the block in time for a deadline, but not before an instruction that is next.
+    #[inline(always)]
+    pub fn leave_before(&mut self, deadline: u64) {
+        // The target of a jump may be fetched, but not have entered a pipeline yet.
+        let least = usize::from(self.begin().word & TAKEN == 0);
+        let rest = self.rest.as_slice();
+        self.going = Going::For(before(rest, deadline.saturating_sub(self.from.cycles)).max(least));
+    }
+
+    /// Takes more cycles than the course says, which is a reason to leave if a deadline
+    /// comes closer.
+    #[inline(always)]
+    pub fn take_longer(&mut self, cycles: u64, deadline: u64) {
+        self.from.cycles = self.from.cycles.wrapping_add(cycles);
+        let is_late = self.settling.is_some() && cycles > 0;
+        if is_late || self.from.cycles.wrapping_add(self.last.into()) >= deadline {
+            self.leave();
+        }
+    }
+
+    /// Waits before the next instruction, unless that is a reason to leave; answers whether it
+    /// waits.
+    #[inline(always)]
+    pub fn wait(&mut self, cycles: u64, deadline: u64) -> bool {
+        let then = self.from.cycles.wrapping_add(cycles);
+        let waits = then.wrapping_add(self.last.into()) < deadline;
+        if waits {
+            self.from.cycles = then;
+        }
+        waits
+    }
+
+    /// The same whatever comes of it.
+    #[inline(always)]
+    pub fn wait_for_next(&mut self, cycles: u64, deadline: u64) {
+        self.from.cycles = self.from.cycles.wrapping_add(cycles);
+        if self.from.cycles.wrapping_add(self.last.into()) >= deadline {
+            self.leave_before(deadline);
+        }
+    }
+
+    /// Takes a refill that a jump brings with it.
+    #[inline(always)]
+    pub fn refill(&mut self, cycles: u8) {
+        self.from.cycles += u64::from(cycles);
+    }
+
+    /// The pipeline stands otherwise than the course says.
+    #[inline(always)]
+    pub fn deviate(&mut self, word: u32) {
+        self.from.word = word;
+        self.leave();
+    }
+}
+
+/// How many begin before a cycle.
+#[inline(never)]
+fn before(steps: &[Step], cycle: u64) -> usize {
+    steps.iter().take_while(|step| u64::from(step.begin.cycles) < cycle).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Barrier;
+
+    use super::*;
+    use crate::soc::CoreKind;
+
+    #[test]
+    fn threads_that_keep_courses_at_once_get_their_own() {
+        const THREADS: u32 = 4;
+        const WORDS: u32 = 300;
+        let rules = Rules::of(CoreKind::CortexM3);
+        for _ in 0..20 {
+            let block = Block::new(0, 0, Vec::new(), Vec::new(), None, rules);
+            let barrier = Barrier::new(THREADS as usize);
+            // All threads at the end of the same list.
+            let keep = |thread: u32| {
+                barrier.wait();
+                for word in (thread..WORDS * THREADS).step_by(THREADS as usize) {
+                    let mut step = *NOTHING;
+                    step.begin.cycles = word;
+                    assert_eq!(block.keep(word, vec![step]).steps[0].begin.cycles, word);
+                    let known = block.course(word).expect("kept");
+                    assert_eq!(known.steps[0].begin.cycles, word);
+                }
+            };
+            std::thread::scope(|scope| {
+                for thread in 0..THREADS {
+                    scope.spawn(move || keep(thread));
+                }
+            });
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! Operations that follow each other.
+//!
+//! Each operation has a function of its own, made from what [`Machine::perform`] says of it,
+//! which ends with a call of the next one's. The compiler makes jumps of these calls: no loop
+//! and no table stands between two instructions, and each has a jump of its own for the host to
+//! foresee. Where it does not, no more calls are under way than a block has slots.
+
+use std::slice::Iter;
+
+use crate::engine::block::{Pass, Step};
+use crate::exec::{Ending, Flow};
+use crate::isa::{Op, PerOp, Slot};
+use crate::machine::Machine;
+
+/// Executes the next step, and those behind it as far as one follows the other.
+pub type Run = for<'a> fn(&mut Machine, &mut Pass<'a>, Iter<'a, Step>) -> Ending;
+
+/// How an operation is executed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Way {
+    /// As most are: without a look at anything that is far away, and without calls, for which
+    /// registers would have to be saved.
+    Quick,
+    Whole,
+}
+
+/// What executes each operation, of an instruction that may write the stack pointer, whose low
+/// bits are always clear, or of another one.
+pub struct Runs {
+    with_stack_pointer: bool,
+}
+
+impl Runs {
+    pub fn of(slot: &Slot) -> Self {
+        const SP: u8 = crate::arch::armm::registers::SP as u8;
+        Self { with_stack_pointer: slot.d == SP || slot.n == SP && slot.op.moves_base() }
+    }
+}
+
+impl PerOp for Runs {
+    type Item = Run;
+
+    fn of<const OP: u16>(self) -> Run {
+        if self.with_stack_pointer { run::<OP, true> } else { run::<OP, false> }
+    }
+}
+
+/// Where a pass is while a step executes. The pass itself is told only when somebody asks.
+pub struct Turn<'p, 'a> {
+    pass: &'p mut Pass<'a>,
+    step: &'a Step,
+    rest: Iter<'a, Step>,
+}
+
+impl<'a> Turn<'_, 'a> {
+    #[inline(always)]
+    pub fn slot(&self) -> &'a Slot {
+        &self.step.slot
+    }
+
+    /// The pass, at this step.
+    #[inline(always)]
+    pub fn pass(&mut self) -> &mut Pass<'a> {
+        self.pass.stand_at(self.step, &self.rest);
+        self.pass
+    }
+
+    /// The cycle in which the step begins.
+    #[inline(always)]
+    pub fn now(&self) -> u64 {
+        self.pass.begin_of(self.step)
+    }
+
+    /// Whether the pass's fetches are settled.
+    #[inline(always)]
+    pub const fn is_settled(&self) -> bool {
+        self.pass.settling.is_some()
+    }
+
+    /// Waits before the next instruction, unless the pass is to be left then; answers whether
+    /// it waits.
+    #[inline(always)]
+    pub fn wait(&mut self, cycles: u64, deadline: u64) -> bool {
+        self.pass.wait(cycles, deadline)
+    }
+
+    /// Leads past so many steps, as if they had been executed.
+    #[inline(always)]
+    pub fn hop(&mut self, steps: u32) {
+        if let Some(last) = self.rest.nth((steps as usize).wrapping_sub(1)) {
+            self.step = last;
+        }
+    }
+
+    /// Whether the next step may not be executed just like that: see [`Pass::goes_on`].
+    #[inline(always)]
+    pub fn halts(&self) -> bool {
+        self.pass.halts()
+    }
+
+    /// Whether the pass ends with this step.
+    #[inline(always)]
+    pub fn is_over(&self) -> bool {
+        self.rest.as_slice().is_empty()
+    }
+}
+
+/// What executes an instruction that sets flags and the branch behind it: of two jumps, the
+/// host has one to foresee. `None` for any others.
+pub fn run_both(first: &Slot, second: &Slot) -> Option<Run> {
+    if Runs::of(first).with_stack_pointer { None } else { set_flags(first.op, second.op) }
+}
+
+macro_rules! both {
+    ($($sets:ident)*; $($branch:ident)*) => {
+        fn set_flags(first: Op, second: Op) -> Option<Run> {
+            match first {
+                $(Op::$sets => branch_behind::<{ Op::$sets as u16 }>(second),)*
+                _ => None,
+            }
+        }
+
+        fn branch_behind<const FIRST: u16>(second: Op) -> Option<Run> {
+            Some(match second {
+                $(Op::$branch => run_two::<FIRST, { Op::$branch as u16 }>,)*
+                _ => return None,
+            })
+        }
+    };
+}
+
+both! {
+    CmpI CmpR SubsI SubsR AddsI AddsR TstI TstR MovsI MovsR MovsLsl MovsLsr;
+    Beq Bne Bcs Bcc Bhi Bls Bge Blt Bgt Ble
+    FollowEq FollowNe FollowCs FollowCc FollowHi FollowLs FollowGe FollowLt FollowGt FollowLe
+    FollowIt EitherEq EitherNe EitherCs EitherCc EitherMi EitherPl EitherHi EitherLs
+    EitherGe EitherLt EitherGt EitherLe
+}
+
+fn run_two<'a, const FIRST: u16, const SECOND: u16>(
+    machine: &mut Machine,
+    pass: &mut Pass<'a>,
+    rest: Iter<'a, Step>,
+) -> Ending {
+    run_before::<FIRST, false>(machine, pass, rest, |machine, at| {
+        run::<SECOND, false>(machine, at.pass, at.rest)
+    })
+}
+
+#[inline(always)]
+fn run<'a, const OP: u16, const SP: bool>(
+    machine: &mut Machine,
+    pass: &mut Pass<'a>,
+    rest: Iter<'a, Step>,
+) -> Ending {
+    run_before::<OP, SP>(machine, pass, rest, |machine, at| {
+        (at.step.next)(machine, at.pass, at.rest)
+    })
+}
+
+/// Executes an operation the quick way, and goes on by `next` where it leads to the end.
+#[inline(always)]
+fn run_before<'a, const OP: u16, const SP: bool>(
+    machine: &mut Machine,
+    pass: &mut Pass<'a>,
+    mut rest: Iter<'a, Step>,
+    next: impl FnOnce(&mut Machine, Turn<'_, 'a>) -> Ending,
+) -> Ending {
+    let all = rest.clone();
+    let Some(step) = rest.next() else { return end(machine, pass, rest) };
+    let mut at = Turn { pass, step, rest };
+    match machine.perform(const { Op::ALL[OP as usize] }, Way::Quick, SP, &mut at) {
+        Ok(Flow::Next) => next(machine, at),
+        Ok(Flow::Aside) => run_whole::<OP, SP>(machine, at.pass, all),
+        outcome => {
+            at.pass();
+            outcome.into()
+        }
+    }
+}
+
+#[inline(never)]
+fn run_whole<'a, const OP: u16, const SP: bool>(
+    machine: &mut Machine,
+    pass: &mut Pass<'a>,
+    mut rest: Iter<'a, Step>,
+) -> Ending {
+    let Some(step) = rest.next() else { return end(machine, pass, rest) };
+    let mut at = Turn { pass, step, rest };
+    let outcome = machine.perform(const { Op::ALL[OP as usize] }, Way::Whole, SP, &mut at);
+    if outcome == Ok(Flow::Next) {
+        return (step.next)(machine, at.pass, at.rest);
+    }
+    at.pass();
+    outcome.into()
+}
+
+/// Behind the last step.
+#[expect(clippy::needless_pass_by_value, reason = "one of those that a step names")]
+#[inline(never)]
+pub fn end<'a>(_: &mut Machine, pass: &mut Pass<'a>, rest: Iter<'a, Step>) -> Ending {
+    pass.stand_at_end(&rest);
+    Ending::Next
+}

@@ -1,0 +1,20 @@
+//! The engine: executes decoded code a block at a time.
+//!
+//! In the order of a run: [`code_cache`] keeps decoded instructions and forms blocks of them;
+//! [`block`] schedules a block, which tells cycles and pipeline states at each instruction;
+//! [`pipeline_driver`] works that out from the core's model; [`if_conversion`] and
+//! [`fetch_plan`] make better schedules of those that are executed often; [`dispatch`] executes
+//! them, one operation calling the next; and [`run_loop`] finds the next block, or what else is
+//! due.
+//!
+//! What an instruction does is told by [`crate::exec`], what it costs by [`crate::timing`].
+
+pub mod block;
+pub mod code_cache;
+pub mod dispatch;
+mod fetch;
+pub mod fetch_plan;
+mod if_conversion;
+mod pipeline_driver;
+pub mod run_loop;
+mod slow;

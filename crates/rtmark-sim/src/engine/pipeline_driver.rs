@@ -1,0 +1,451 @@
+//! The pipeline of a core that is modelled by more than a table, as the machine drives it.
+//!
+//! Instructions enter the execute stage one after the other, and what each costs is known
+//! when the next one enters ([`crate::timing::memo`]). Here the machine tells what only
+//! execution shows: conditions, waits of memories, accesses in parts, slow operations,
+//! and when the pipeline runs empty or begins anew. A model without buses is told conditions
+//! and jumps alone. Other cores pass by.
+
+use rtmark_units::Cycles;
+
+use crate::arch::armm::registers::is_ici;
+use crate::engine::block::{Block, Course, Pass, Step};
+use crate::exec::partial::rest;
+use crate::isa::{Op, Slot};
+use crate::machine::Machine;
+use crate::memory::Place;
+use crate::state::Trial;
+use crate::state::stop::InternalError;
+use crate::state::{NOT_FETCHED, Progress};
+use crate::timing::Describe;
+use crate::timing::exceptions::Schedule;
+use crate::timing::memo::{self, Comes, EMPTY, ENTERED, Entered, Incoming, TAKEN};
+use crate::timing::pipeline::{Bus, Condition, Stalled};
+
+impl Machine {
+    /// Notes the bus of a data access, unless it is the one that most accesses take.
+    pub(crate) fn note_bus(&mut self, address: u32) {
+        let bus = Bus::of(address);
+        if self.rules.model_buses() && bus != self.data_bus {
+            self.word = memo::with_bus(self.word, bus);
+        }
+    }
+
+    /// Notes that a data access writes to the bit-band alias.
+    pub(crate) fn note_bit_band_write(&mut self) {
+        if self.rules.model_buses() {
+            self.word = memo::with_bit_band_write(self.word);
+        }
+    }
+
+    /// Waits for a memory that takes longer than the core to answer a data access.
+    pub(crate) fn wait_for_data(&mut self, place: Place) {
+        let waits = self.lines[place.memory].read(place.offset);
+        if waits > 0 {
+            self.wait_at(place, waits);
+        }
+    }
+
+    /// The same for a word among the code.
+    #[inline(always)]
+    pub(crate) fn wait_for_literal(&mut self, at: &mut Pass<'_>, place: Place) {
+        let waits = self.lines[place.memory].read(place.offset);
+        if waits > 0 {
+            self.aside(at, |machine| machine.wait_at(place, waits));
+        }
+    }
+
+    #[inline(never)]
+    fn wait_at(&mut self, place: Place, waits: u64) {
+        if self.slow.is_at(place) {
+            self.note_read(place);
+        } else if self.rules.model_buses() {
+            let (word, rest) = memo::with_waits(self.word, waits);
+            self.word = word;
+            self.cycles += rest;
+        } else {
+            self.cycles += waits;
+        }
+    }
+
+    /// An access that is not aligned goes over the bus in parts (DDI 0337, 12.7).
+    pub(crate) fn pass_in_parts(&mut self, address: u32, size: u32) {
+        if self.rules.model_buses() {
+            let parts = if size == 4 && address & 1 != 0 { 2 } else { 1 };
+            self.word = memo::with_parts(self.word, parts);
+        }
+    }
+
+    /// The instruction stays in the execute stage for longer than usual.
+    #[inline(always)]
+    pub(crate) fn take_longer(&self, at: &mut Pass<'_>, cycles: u8) {
+        if cycles == 0 {
+            return;
+        }
+        if self.rules.model_buses() {
+            at.deviate(memo::with_longer(at.progress().word, cycles));
+        } else {
+            at.take_longer(cycles.into(), self.deadline);
+        }
+    }
+
+    /// The course of a block through the pipeline, from how it stands now; `None` when no
+    /// more of them can be kept.
+    #[inline(never)]
+    pub(crate) fn make_course<'a>(
+        &mut self,
+        block: &'a Block,
+        from: Progress,
+    ) -> Option<&'a Course> {
+        let describe = self.rules.describe?;
+        let fetches_targets = self.rules.fetches_targets();
+        let mut steps = block.outline.steps.to_vec();
+        let mut entered = Entered { word: from.word, cost: 0 };
+        let mut cycles = 0;
+        let mut of_line = false;
+        let mut count = 0;
+        for (at, Step { slot, begin, .. }) in steps.iter_mut().enumerate() {
+            let line = slot.op == Op::Line;
+            if line && fetches_targets && entered.word & TAKEN != 0 {
+                // The target of a jump is fetched while the pipeline is refilled.
+                (begin.cycles, begin.word, begin.cost) = (cycles, entered.word, 0);
+                // Nothing has been executed since the branch.
+                begin.count = count;
+                continue;
+            }
+            // Any other instruction enters before its line is fetched.
+            if !of_line && entered.word & ENTERED == 0 {
+                let pc = from.pc.wrapping_add_signed(begin.offset.into());
+                let condition = match block.it_before(at) {
+                    0 => Condition::None,
+                    _ if block.outline.steps[at + usize::from(line)].slot.op == Op::Skip => {
+                        Condition::Failed
+                    }
+                    _ => Condition::Passed,
+                };
+                let word = memo::with_condition(entered.word, condition);
+                entered = self.enter(describe, pc, word)?;
+                cycles += entered.cost;
+            }
+            entered.word &= !ENTERED;
+            (begin.cycles, begin.word, begin.cost) = (cycles, entered.word, 0);
+            (of_line, count) = (line, begin.count);
+            if slot.is_followed() {
+                entered.word |= TAKEN;
+            }
+        }
+        Some(block.keep(from.word, steps))
+    }
+
+    /// Lets the instruction at `pc` enter the execute stage; `None` when no more can be kept.
+    #[inline(always)]
+    pub(crate) fn enter(&mut self, describe: Describe, pc: u32, word: u32) -> Option<Entered> {
+        let ici = self.cpu.ici();
+        let known = if ici.is_none() { self.pace.recall(pc, word) } else { None };
+        known.or_else(|| self.work_out(describe, pc, word, ici))
+    }
+
+    #[inline(never)]
+    fn work_out(
+        &mut self,
+        describe: Describe,
+        pc: u32,
+        word: u32,
+        ici: Option<u8>,
+    ) -> Option<Entered> {
+        let place = self.bus.place(pc).filter(|_| ici.is_none());
+        let stays = place.is_some_and(|place| !self.bus.is_writable(place.memory));
+        if stays && let Some(entered) = self.pace.recall_known(pc, word) {
+            return Some(entered);
+        }
+        let comes = self.comes(describe, pc, word, ici);
+        let entered = match ici {
+            None => self.pace.enter(pc, word, &comes),
+            Some(_) => self.pace.enter_rest(pc, word, &comes),
+        };
+        let entered = entered.unwrap_or_else(|stalled| {
+            self.fail(pc, &stalled);
+            None
+        });
+        if stays && let Some(entered) = entered {
+            self.pace.keep_known(pc, word, entered);
+        }
+        entered
+    }
+
+    /// What the instruction at `pc` means for the core's model.
+    fn comes(&self, describe: Describe, pc: u32, word: u32, ici: Option<u8>) -> Comes {
+        let (decoder, bus) = (&self.code.decoder, &self.bus);
+        let mut slot = decoder.decode(bus, pc).unwrap_or(Slot::undefined(2));
+        if let Some(ici) = ici {
+            slot = rest(&slot, ici);
+        }
+        let half = |offset: u32| {
+            let mut half = [0; 2];
+            bus.peek(pc.wrapping_add(offset), &mut half);
+            u16::from_le_bytes(half)
+        };
+        match describe {
+            Describe::Pipeline(describe) => {
+                let mut step = describe(&slot, half(slot.size().into()));
+                if step.is_transfer() {
+                    step.bus = if slot.op.is_literal() { Bus::of(slot.imm) } else { self.data_bus };
+                }
+                Comes::Step(Incoming { step, size: slot.size().into(), target: slot.imm })
+            }
+            Describe::Issue(describe) => {
+                if memo::is_in_it_block(word) {
+                    slot = slot.inside_it();
+                }
+                Comes::Instruction(describe(&slot, [half(0), half(2)]))
+            }
+        }
+    }
+
+    /// Notes that the pipeline cannot go on, whose figures are of no use from now on: the run
+    /// ends at the next look at anything but instructions, which is due at once.
+    #[cold]
+    #[inline(never)]
+    fn fail(&mut self, pc: u32, stalled: &Stalled) {
+        if self.trial != Trial::No {
+            self.trial = Trial::Failed;
+        }
+        if self.failed.is_none() {
+            self.failed = Some(Box::new(InternalError {
+                pc,
+                instruction: self.disassembly(pc).map(|text| {
+                    format!("{} {}", text.mnemonic, text.operands).trim_end().to_owned()
+                }),
+                cycle: Cycles(self.cycles),
+                state: format!("the pipeline's model cannot go on, {stalled}"),
+            }));
+        }
+        self.attend_soon();
+    }
+
+    /// The cycles that something takes, unless the pipeline cannot go on.
+    #[inline(always)]
+    fn or_fail(&mut self, pc: u32, cycles: Result<u64, Stalled>) -> u64 {
+        cycles.unwrap_or_else(|stalled| {
+            self.fail(pc, &stalled);
+            0
+        })
+    }
+
+    /// Lets the next instruction enter the execute stage, wherever it is from.
+    pub(crate) fn enter_under(&mut self, condition: Condition) {
+        let Some(describe) = self.rules.describe else {
+            return;
+        };
+        if self.word & ENTERED != 0 {
+            self.word &= !ENTERED;
+            return;
+        }
+        self.fetch_target();
+        let entered = self.enter_next(describe, condition);
+        self.cycles += u64::from(entered.cost);
+        self.word = entered.word;
+    }
+
+    /// The target of a jump is fetched while the pipeline is refilled.
+    fn fetch_target(&mut self) {
+        let is_target = self.word & TAKEN != 0 && self.rules.fetches_targets();
+        let pc = self.cpu.pc;
+        let slot = if is_target { self.code.slot(&mut self.bus, pc) } else { None };
+        self.fetch_as_target(slot);
+    }
+
+    /// The same for the instruction at the program counter, if it is one.
+    fn fetch_as_target(&mut self, slot: Option<Slot>) {
+        let pc = self.cpu.pc;
+        self.fetched = NOT_FETCHED;
+        if let Some(slot) = slot {
+            self.fetch(pc, slot.size());
+            self.fetched = pc;
+        }
+    }
+
+    /// What comes of letting the next instruction enter.
+    fn enter_next(&mut self, describe: Describe, condition: Condition) -> Entered {
+        let pc = self.cpu.pc;
+        let word = memo::with_condition(self.word, condition);
+        self.enter(describe, pc, word).unwrap_or_else(|| {
+            self.renew_pace();
+            let word = memo::with_condition(self.word, condition);
+            // Nothing is full that has just been emptied, and what a trial or a run comes to
+            // where it fails is of no use.
+            self.enter(describe, pc, word).unwrap_or(Entered { word, cost: 1 })
+        })
+    }
+
+    /// Begins to number the pipeline's states anew, and forgets the courses that have the
+    /// old numbers.
+    pub(crate) fn renew_pace(&mut self) {
+        if self.failed.is_some() {
+            return;
+        }
+        if self.trial != Trial::No {
+            // What it began with has an old number, too.
+            self.trial = Trial::Failed;
+            return;
+        }
+        self.word = self.pace.renew(self.word);
+        self.code.forget_all();
+    }
+
+    /// The place of the next instruction in an IT block.
+    pub(crate) fn condition_of_next(&self) -> Condition {
+        match self.cpu.it {
+            0 => Condition::None,
+            it if is_ici(it) => Condition::None,
+            it if self.cpu.condition(it >> 4) => Condition::Passed,
+            _ => Condition::Failed,
+        }
+    }
+
+    /// The instruction that has entered is to wait there.
+    pub(crate) fn stay(&mut self) {
+        let has_entered = self.rules.model_buses() || self.word != EMPTY;
+        if self.rules.describe.is_some() && has_entered {
+            self.word |= ENTERED;
+        }
+    }
+
+    /// Lets the newest instruction leave the execute stage before an exception.
+    pub(crate) fn drain(&mut self) {
+        if self.rules.describe.is_some() {
+            let pc = self.cpu.pc;
+            let drained = self.pace.drain(pc, self.word);
+            self.cycles += self.or_fail(pc, drained);
+            if !self.rules.model_buses() {
+                self.word = EMPTY;
+            }
+        }
+    }
+
+    /// Lets the first instruction of a pair end when an exception comes before the second.
+    pub(crate) fn finish_first(&mut self) {
+        if self.rules.describe.is_some() && self.word & ENTERED != 0 {
+            self.cycles += self.pace.rest_of_first(self.word);
+        }
+    }
+
+    /// The cycle in which the executing instruction's data access takes place.
+    #[inline(always)]
+    pub(crate) fn data_phase(&mut self) -> u64 {
+        let pc = self.cpu.pc;
+        let taken = match self.rules.describe {
+            Some(_) => self.pace.data_phase(pc, self.word),
+            None => Ok(1),
+        };
+        self.cycles + self.or_fail(pc, taken)
+    }
+
+    /// Brings the cycle count to where the next instruction enters the execute stage.
+    pub(crate) fn reach_next(&mut self) {
+        let Some(describe) = self.rules.describe else { return };
+        if self.word & ENTERED != 0 || self.sleeping.is_some() {
+            return;
+        }
+        let condition = self.condition_of_next();
+        if self.rules.model_buses() && self.may_be_interrupted() {
+            self.reach_interrupted(describe, condition);
+        } else {
+            self.enter_under(condition);
+        }
+        self.word |= ENTERED;
+    }
+
+    /// Whether an exception might be taken before the next instruction enters. One that becomes
+    /// pending while an instruction executes that began long before waits for the next one to
+    /// enter: see [`crate::exceptions::interruptible`].
+    fn may_be_interrupted(&self) -> bool {
+        self.expects_pend() || self.system.nvic.to_take(self.masks()).is_some()
+    }
+
+    /// The same as [`Machine::enter_under`], or no further than to the cycle in which an
+    /// exception begins in place of the next instruction.
+    #[inline(never)]
+    fn reach_interrupted(&mut self, describe: Describe, condition: Condition) {
+        let (pc, left) = (self.cpu.pc, self.cycles);
+        self.fetch_target();
+        let began = self.cycles;
+        let entered = self.enter_next(describe, condition);
+        // States may have been numbered anew on the way.
+        let before = self.word;
+        self.word = entered.word;
+        self.cycles += u64::from(entered.cost);
+        let Some(at) = self.taken_within(left, self.cycles + 1) else { return };
+        let drained = self.pace.drain(pc, before);
+        let free = left + self.or_fail(pc, drained);
+        self.cycles = at.max(free.min(self.cycles));
+        self.note_fetches((began, memo::with_condition(before, condition)), self.cycles);
+    }
+
+    /// Notes what fetches there are on the Code bus where an exception begins in a cycle, in
+    /// place of the next instruction; the one before entered the pipeline with a word, in an
+    /// earlier cycle. No more is asked for from the cycle before on: measured on a CC2650.
+    pub(crate) fn note_fetches(&mut self, (entered, word): (u64, u32), at: u64) {
+        let pc = self.cpu.pc;
+        self.code_free = 0;
+        if let Some(describe) = self.rules.describe
+            && self.trial != Trial::Failed
+            && Bus::of(pc) == Bus::Code
+        {
+            let clocks = at.saturating_sub(entered + 1) as u32;
+            let ici = self.cpu.ici();
+            let known = self.pace.recall_fetches_left(pc, word, clocks).filter(|_| ici.is_none());
+            let left = known.unwrap_or_else(|| {
+                let comes = self.comes(describe, pc, word, ici);
+                let left = self.pace.fetches_left(pc, word, &comes, clocks);
+                let left = self.or_fail(pc, left);
+                if ici.is_none() {
+                    self.pace.keep_fetches_left(pc, word, clocks, left);
+                }
+                left
+            });
+            self.code_free = entered + u64::from(clocks) + left;
+        }
+    }
+
+    /// The word of a pipeline that begins to be refilled.
+    pub(crate) const fn refilling(&self) -> u32 {
+        if self.rules.fetches_targets() {
+            memo::refilling(!self.system.has_no_write_buffer())
+        } else {
+            EMPTY
+        }
+    }
+
+    /// After ACTLR.DISDEFWBUF has been written.
+    pub(crate) fn update_write_buffer(&mut self) {
+        if self.rules.describe.is_some() {
+            self.word = self.pace.with_buffer(self.word, !self.system.has_no_write_buffer());
+        }
+    }
+
+    /// After an exception has been entered or left that began in a cycle: the first instruction
+    /// enters.
+    pub(crate) fn refill(&mut self, began: u64, schedule: Schedule) {
+        let Some(describe) = self.rules.describe.filter(|_| self.rules.model_buses()) else {
+            self.word = self.refilling();
+            return;
+        };
+        let pc = self.cpu.pc;
+        self.cycles = began + schedule.through;
+        let mut refilled = schedule.refilled();
+        let slot = self.code.slot(&mut self.bus, pc);
+        if let Some(slot) = slot {
+            let asked = began + schedule.asked;
+            let waits = self.wait_for_code(pc, slot.size(), asked) - asked;
+            self.cycles += waits.saturating_sub(refilled);
+            refilled = refilled.saturating_sub(waits);
+        }
+        let buffers = !self.system.has_no_write_buffer();
+        self.word = self.pace.refilled(buffers, refilled.min(u8::MAX.into()) as u8);
+        self.fetch_as_target(slot);
+        let entered = self.enter_next(describe, self.condition_of_next());
+        self.cycles += u64::from(entered.cost);
+        self.word = entered.word | ENTERED;
+    }
+}

@@ -1,0 +1,37 @@
+//! What the pipeline is told of a memory that it waits for by itself.
+
+use crate::isa::Slot;
+use crate::machine::Machine;
+use crate::memory::Place;
+use crate::timing::memo;
+use crate::timing::pipeline::{Far, SlowMemory};
+
+impl Machine {
+    /// Notes a read of data.
+    #[inline(never)]
+    pub(crate) fn note_read(&mut self, place: Place) {
+        let SlowMemory { bases: [base, _], line_bytes, .. } = self.slow.memory();
+        let address = base.wrapping_add(place.offset);
+        let line = address & !(line_bytes - 1);
+        let last = std::mem::replace(&mut self.slow.data_line, line);
+        let far = if last == line { Far::Same } else { Far::Other };
+        let reads = memo::seen_from(self.cpu.pc, address, line_bytes, far);
+        self.word = memo::with_reads(self.word, reads);
+    }
+
+    /// Notes how far a jump leads that nobody foresaw.
+    pub(crate) fn note_leap(&self, slot: &Slot, word: u32, behind: u32, target: u32) -> u32 {
+        if self.slow.exists() && slot.leaps() {
+            memo::with_leap(word, behind, target)
+        } else {
+            word
+        }
+    }
+
+    /// Nothing has been read of it yet.
+    pub(crate) fn empty_slow_lines(&mut self) {
+        if self.slow.exists() {
+            self.word = self.pace.with_empty_lines(self.word);
+        }
+    }
+}
