@@ -11,25 +11,24 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::arch::PAGE_BYTES;
 use crate::engine::code_cache::{Fork, Seen};
-use crate::engine::dispatch::{Run, Runs, end, run_both};
+use crate::engine::dispatch::{Run, end, run_both};
 use crate::engine::fetch_plan::{Settled, SettledCourses, Settling};
+use crate::engine::micro_op::{Kind, MicroOp};
 use crate::exec::Flow;
-use crate::isa::{Group, Op, Slot};
+use crate::isa::{Group, Slot};
 use crate::state::Progress;
 use crate::timing::Rules;
 use crate::timing::memo::{ENTERED, TAKEN};
 
 /// How far the program has come when an instruction of a block begins, counted from the
 /// block's beginning.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct Begin {
     pub cycles: u32,
     /// How the pipeline stands with the instruction in its execute stage.
     pub word: u32,
     /// Bytes to the instruction: fewer than none where a branch has led back.
     pub offset: i16,
-    /// Bytes to the one behind it.
-    pub behind: i16,
     /// Instructions before it.
     pub count: u8,
     /// Cycles that it takes, unless they are counted when the next one enters a pipeline.
@@ -38,6 +37,8 @@ pub struct Begin {
     pub place: u8,
     /// Where its fetch is settled: how many points the memory has come to when it is executed.
     pub points: u8,
+    /// What the engine makes of the instruction. It stands here where there is room for it.
+    pub kind: Kind,
 }
 
 /// An instruction on its course. The slot comes first, since nothing else is looked at where
@@ -50,6 +51,9 @@ pub struct Step {
     pub next: Run,
     pub begin: Begin,
 }
+
+/// Nothing is larger for telling of what kind a step is.
+const _: () = assert!(size_of::<Step>() <= 40);
 
 /// Steps one behind the other, with what entering them takes.
 #[derive(Debug)]
@@ -115,28 +119,27 @@ impl Block {
     pub fn new(
         address: u32,
         line: u32,
-        slots: Vec<Slot>,
+        slots: Vec<MicroOp>,
         its: Vec<u8>,
         fork: Option<Fork>,
         rules: &Rules,
     ) -> Self {
-        let mut begin = Begin::default();
-        let first_reach = slots.first().map_or(0, |slot| u32::from(slot.size()) - 2);
-        let outline = slots.into_iter().map(|slot| {
-            let this = begin;
-            if slot.op == Op::Line {
-                return Step::new(slot, Begin { behind: begin.offset, ..this });
+        let mut begin = NOWHERE;
+        let first_reach = slots.first().map_or(0, |micro| u32::from(micro.slot.size()) - 2);
+        let outline = slots.into_iter().map(|micro| {
+            let (slot, this) = (micro.slot, begin);
+            if micro.kind == Kind::Line {
+                return Step::new(micro, this);
             }
             begin.cycles += u32::from(slot.cost);
             begin.offset += i16::from(slot.size());
             begin.count += 1;
-            let behind = begin.offset;
-            if slot.is_followed() {
-                let loaded = if slot.op == Op::FollowPop { rules.refill_loaded } else { 0 };
+            if micro.is_followed() {
+                let loaded = if slot.loads_pc() { rules.refill_loaded } else { 0 };
                 begin.cycles += u32::from(rules.refill + loaded);
-                begin.offset = slot.target().wrapping_sub(address) as i16;
+                begin.offset = micro.target().wrapping_sub(address) as i16;
             }
-            Step::new(slot, Begin { behind, cost: slot.cost, ..this })
+            Step::new(micro, Begin { cost: slot.cost, ..this })
         });
         let mut steps: Vec<Step> = outline.collect();
         for (place, step) in steps.iter_mut().enumerate() {
@@ -234,7 +237,7 @@ pub fn link(steps: &mut [Step]) {
         }
         at += 1;
         if let [first, second, ..] = &steps[at - 1..]
-            && run_both(&first.slot, &second.slot).is_some()
+            && run_both(&first.micro(), &second.micro()).is_some()
         {
             // Alone only where the first one ended otherwise.
             steps[at - 1].next = second.run();
@@ -248,7 +251,7 @@ fn begin_with(steps: &[Step]) -> Run {
     match steps {
         [] => end,
         [first] => first.run(),
-        [first, second, ..] => run_both(&first.slot, &second.slot).unwrap_or(first.run()),
+        [first, second, ..] => run_both(&first.micro(), &second.micro()).unwrap_or(first.run()),
     }
 }
 
@@ -270,21 +273,35 @@ fn far_pages(address: u32, steps: &[Step]) -> Box<[u32]> {
 const AS_EXPECTED: u32 = u32::MAX;
 
 /// How far the program has come at the beginning.
-const NOWHERE: Begin =
-    Begin { cycles: 0, word: 0, offset: 0, behind: 0, count: 0, cost: 0, place: 0, points: 0 };
+const NOWHERE: Begin = Begin {
+    cycles: 0,
+    word: 0,
+    offset: 0,
+    count: 0,
+    cost: 0,
+    place: 0,
+    points: 0,
+    kind: Kind::Plain,
+};
 
 /// Nothing has been taken from a block yet.
-const NOTHING: &Step = &Step { slot: Slot::undefined(2), begin: NOWHERE, next: end };
+const NOTHING: &Step = &Step::alone(Slot::undefined(2));
 
 impl Step {
-    const fn new(slot: Slot, begin: Begin) -> Self {
-        Self { slot, next: end, begin }
+    const fn new(MicroOp { slot, kind }: MicroOp, begin: Begin) -> Self {
+        Self { slot, next: end, begin: Begin { kind, ..begin } }
+    }
+
+    /// What it does.
+    #[inline(always)]
+    pub const fn micro(&self) -> MicroOp {
+        MicroOp { slot: self.slot, kind: self.begin.kind }
     }
 
     /// What executes it, and those behind it.
     #[inline(always)]
     pub fn run(&self) -> Run {
-        self.slot.op.pick(Runs::of(&self.slot))
+        self.micro().run()
     }
 
     /// Its address, where the block begins at `base`.
@@ -292,14 +309,23 @@ impl Step {
         base.wrapping_add_signed(self.begin.offset as i32)
     }
 
-    /// The same with another slot.
-    pub const fn with(self, slot: Slot) -> Self {
-        Self { slot, ..self }
+    /// The same with another micro-operation.
+    pub const fn with(self, MicroOp { slot, kind }: MicroOp) -> Self {
+        Self { slot, next: self.next, begin: Begin { kind, ..self.begin } }
+    }
+
+    /// Bytes from its address to the one behind it.
+    const fn size(&self) -> i16 {
+        match self.begin.kind {
+            Kind::Line => 0,
+            _ => self.slot.size() as i16,
+        }
     }
 
     /// An instruction alone, behind which the program counter stands.
     pub const fn alone(slot: Slot) -> Self {
-        Self::new(slot, NOWHERE)
+        let offset = -(slot.size() as i16);
+        Self::new(MicroOp::plain(slot), Begin { offset, ..NOWHERE })
     }
 }
 
@@ -457,13 +483,13 @@ impl<'a> Pass<'a> {
     /// Whether that slot is an IT.
     #[inline(always)]
     pub fn is_behind_it(&self) -> bool {
-        self.current.slot.op == Op::FollowIt
+        self.current.begin.kind == Kind::ExpectedIt
     }
 
     /// Whether the pass has ended with the fetch of a jump's target, which has not entered the
     /// pipeline.
     pub fn has_fetched_target(&self) -> bool {
-        self.current.slot.op == Op::Line && self.from.word & (TAKEN | ENTERED) == TAKEN
+        self.current.begin.kind == Kind::Line && self.from.word & (TAKEN | ENTERED) == TAKEN
     }
 
     /// The jumps up to that slot by their addresses, and what they have done, where that slot
@@ -473,13 +499,13 @@ impl<'a> Pass<'a> {
         self.steps.iter().take(last + 1).enumerate().filter_map(move |(at, step)| {
             let slot = step.slot;
             let jumps = at == last && flow == Flow::Jump;
-            let is_taken = match slot.op.group() {
-                _ if jumps && slot.is_indirect() => {
+            let is_taken = match step.begin.kind {
+                Kind::Plain if jumps && slot.is_indirect() => {
                     return Some((step.address(self.from.pc), Seen::LedTo(self.target)));
                 }
-                Group::Followed => at < last || jumps,
-                Group::Branch => jumps,
-                Group::Prepared if slot.op == Op::FollowIt => (at < last) == (slot.aux == 1),
+                Kind::Followed => at < last || jumps,
+                Kind::Plain if slot.op.group() == Group::Branch => jumps,
+                Kind::ExpectedIt => (at < last) == (slot.aux == 1),
                 _ => return None,
             };
             let seen = if is_taken { Seen::Taken } else { Seen::NotTaken };
@@ -508,7 +534,7 @@ impl<'a> Pass<'a> {
     /// The address behind it.
     #[inline(always)]
     pub fn behind(&self) -> u32 {
-        self.from.pc.wrapping_add_signed(self.begin().behind.into())
+        self.address().wrapping_add_signed(self.current.size().into())
     }
 
     /// How far the program has come while the instruction executes.
@@ -516,7 +542,7 @@ impl<'a> Pass<'a> {
     pub fn progress(&self) -> Progress {
         let begin = self.begin();
         Progress {
-            pc: self.from.pc.wrapping_add_signed(begin.behind.into()),
+            pc: self.behind(),
             cycles: self.from.cycles.wrapping_add(begin.cycles.into()),
             instructions: self.from.instructions + u64::from(begin.count),
             word: if self.from.word == AS_EXPECTED { begin.word } else { self.from.word },

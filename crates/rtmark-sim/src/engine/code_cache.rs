@@ -14,6 +14,7 @@ use crate::arch::PAGE_BYTES;
 use crate::arch::armm::registers::after_it;
 use crate::engine::block::Block;
 use crate::engine::fetch_plan::Ledger;
+use crate::engine::micro_op::MicroOp;
 use crate::isa::Features;
 use crate::isa::{Group, Op, Slot, decode, is_wide};
 use crate::memory::Bus;
@@ -243,7 +244,7 @@ impl Window {
                 Group::Special | Group::Security | Group::Raise | Group::Wait => (true, true),
                 Group::Branch => (false, true),
                 _ if decoder.stands_alone(&slot) => (true, true),
-                _ => (op == Op::It, ends_block(&slot)),
+                _ => (op == Op::It, slot.ends_block()),
             };
             let changes = may_leave || slot.writes_flags();
             if stands_alone || changes && !last_of_block || it >> 5 == 7 {
@@ -265,10 +266,11 @@ impl Window {
         most: usize,
     ) -> Option<Block> {
         let reach = Reach { block: address, only_page: matches!(self.pages, Pages::Own(_)) };
-        let mut slots: Vec<Slot> = Vec::with_capacity(most);
+        let mut slots: Vec<MicroOp> = Vec::with_capacity(most);
         let (mut at, mut reached) = (address, address);
         let (base, line_bytes) = (self.base, self.line_bytes);
-        let mut push = |slots: &mut Vec<Slot>, slot: Slot| {
+        let mut push = |slots: &mut Vec<MicroOp>, micro: MicroOp| {
+            let slot = &micro.slot;
             let last = at.wrapping_add(u32::from(slot.size()) - 2);
             // Whoever enters a block fetches its first instruction.
             if let Some(bytes) = line_bytes
@@ -279,11 +281,11 @@ impl Window {
                     slot.enters_line()
                 }
             {
-                slots.push(slot.line(last, last.wrapping_sub(base) / bytes));
+                slots.push(MicroOp::line(slot, last, last.wrapping_sub(base) / bytes));
             }
-            slots.push(slot.quick());
+            slots.push(micro);
             reached = last;
-            at = if slot.is_followed() { slot.target() } else { last.wrapping_add(2) };
+            at = if micro.is_followed() { micro.target() } else { last.wrapping_add(2) };
             at
         };
         let mut next = address;
@@ -297,7 +299,7 @@ impl Window {
                 its.resize(slots.len(), before);
             }
         }
-        while slots.last().is_none_or(|last| !ends_block(last))
+        while slots.last().is_none_or(|last| !last.ends_block())
             && slots.len() < most
             && reach.covers(next)
             && let Some(slot) = self.checked_slot(decoder, bus, next)
@@ -306,21 +308,19 @@ impl Window {
         {
             if slot.op != Op::It {
                 let followed = self.followed(decoder, bus, next, &slot, reach, &mut returns);
-                next = push(&mut slots, followed.unwrap_or(slot));
+                next = push(&mut slots, followed.unwrap_or(MicroOp::plain(slot)));
                 continue;
             }
             let (behind, it) = (next.wrapping_add(slot.size().into()), slot.imm as u8);
             let Some(group) = self.it_block(decoder, bus, behind, it, reach) else {
                 if slots.is_empty() {
                     // Its block goes instruction by instruction.
-                    push(&mut slots, slot);
+                    push(&mut slots, MicroOp::plain(slot));
                 }
                 break;
             };
             let holds = self.taken(next) >= 0;
-            let condition = slot.imm ^ if holds { 0 } else { 1 << 4 };
-            let aux = u32::from(holds);
-            push(&mut slots, Slot { op: Op::FollowIt, imm: condition, aux, ..slot });
+            push(&mut slots, MicroOp::expected_it(slot, holds));
             its.resize(slots.len(), 0);
             for (slot, before) in conditional(group, holds, skip) {
                 next = push(&mut slots, slot);
@@ -348,7 +348,7 @@ impl Window {
         slot: &Slot,
         reach: Reach,
         returns: &mut Vec<u32>,
-    ) -> Option<Slot> {
+    ) -> Option<MicroOp> {
         let (_, within) = self.place(address);
         let returning = slot.is_indirect() && slot.op != Op::BlxR;
         let target = if slot.is_indirect() {
@@ -358,7 +358,7 @@ impl Window {
         } else {
             slot.imm
         };
-        let followed = slot.followed(target)?;
+        let followed = MicroOp::followed(slot, target)?;
         let expected = matches!(slot.op, Op::B | Op::Bl)
             || slot.is_indirect()
             || match self.taken(address) {
@@ -643,26 +643,14 @@ impl Code {
 
 /// The instructions of an IT block, each with ITSTATE before it, as the block's condition holds
 /// or not. Passing over one takes `skip` cycles.
-fn conditional(group: Vec<(Slot, u8)>, holds: bool, skip: u8) -> impl Iterator<Item = (Slot, u8)> {
+fn conditional(
+    group: Vec<(Slot, u8)>,
+    holds: bool,
+    skip: u8,
+) -> impl Iterator<Item = (MicroOp, u8)> {
     let first = group.first().map_or(0, |(_, it)| it >> 4);
     group.into_iter().map(move |(slot, it)| {
         let executes = (it >> 4 == first) == holds;
-        (if executes { slot } else { slot.skipped(skip) }, it)
+        (if executes { MicroOp::plain(slot) } else { MicroOp::skip(slot, skip) }, it)
     })
-}
-
-/// Whether nothing can be executed right after an instruction.
-fn ends_block(slot: &Slot) -> bool {
-    let slot = slot.unguarded();
-    match slot.op.group() {
-        Group::Special
-        | Group::Security
-        | Group::Call
-        | Group::BranchRegister
-        | Group::BranchTable => true,
-        Group::LoadPc | Group::Raise | Group::Wait => true,
-        Group::Branch => slot.op == Op::B,
-        Group::List => slot.imm >> 15 & 1 == 1,
-        _ => slot.op == Op::It,
-    }
 }

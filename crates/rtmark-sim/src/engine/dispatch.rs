@@ -8,6 +8,9 @@
 use std::slice::Iter;
 
 use crate::engine::block::{Pass, Step};
+use crate::engine::micro_op::{
+    Does, EXPECTED_IT, FOLLOWED, HOP, IF, Kind, LINE, MicroOp, SHIFTED, SKIP,
+};
 use crate::exec::{Ending, Flow};
 use crate::isa::{Op, PerOp, Slot};
 use crate::machine::Machine;
@@ -105,24 +108,101 @@ impl<'a> Turn<'_, 'a> {
     }
 }
 
+impl MicroOp {
+    /// What executes it, and those behind it.
+    #[inline(always)]
+    pub fn run(&self) -> Run {
+        let slot = &self.slot;
+        match self.kind {
+            Kind::Plain => match self.known_shift() {
+                None => slot.op.pick(Runs::of(slot)),
+                Some(shift) if Runs::of(slot).with_stack_pointer => shifted::<true>(slot.op, shift),
+                Some(shift) => shifted::<false>(slot.op, shift),
+            },
+            Kind::Followed => followed(slot.op),
+            Kind::ExpectedIt => run::<EXPECTED_IT, false>,
+            Kind::If(condition) => conditional(condition),
+            Kind::Hop => run::<HOP, false>,
+            Kind::Skip => run::<SKIP, false>,
+            Kind::Line => run::<LINE, false>,
+        }
+    }
+}
+
+macro_rules! shifted {
+    ($($op:ident $shift:literal)*) => {
+        /// What executes an operation with a shift of a known type.
+        fn shifted<const SP: bool>(op: Op, shift: u32) -> Run {
+            match (op, shift) {
+                $((Op::$op, $shift) => run::<{ SHIFTED * (1 + $shift) + Op::$op as u16 }, SP>,)*
+                _ => run::<{ Op::Undefined as u16 }, SP>,
+            }
+        }
+    };
+}
+
+shifted! {
+    MovX 0 MovX 1 MovX 2 MovsX 0 MovsX 1 MovsX 2 AddX 0 AddX 1 AddX 2 SubX 0 OrrX 0 OrrX 1
+    EorX 0 EorX 1
+}
+
+macro_rules! followed {
+    ($($op:ident)*) => {
+        /// What executes a branch that is followed.
+        fn followed(op: Op) -> Run {
+            match op {
+                $(Op::$op => run::<{ FOLLOWED + Op::$op as u16 }, false>,)*
+                _ => run::<{ Op::Undefined as u16 }, false>,
+            }
+        }
+    };
+}
+
+followed! {
+    B Beq Bne Bcs Bcc Bmi Bpl Bvs Bvc Bhi Bls Bge Blt Bgt Ble Cbz Cbnz Bl Bx BlxR Pop Ldm
+}
+
+macro_rules! conditional {
+    ($($condition:literal)*) => {
+        /// What executes an IT that leads either way by a condition.
+        fn conditional(condition: u8) -> Run {
+            match condition {
+                $($condition => run::<{ IF + $condition }, false>,)*
+                _ => run::<SKIP, false>,
+            }
+        }
+    };
+}
+
+conditional! { 0 1 2 3 4 5 6 7 8 9 10 11 12 13 }
+
 /// What executes an instruction that sets flags and the branch behind it: of two jumps, the
 /// host has one to foresee. `None` for any others.
-pub fn run_both(first: &Slot, second: &Slot) -> Option<Run> {
-    if Runs::of(first).with_stack_pointer { None } else { set_flags(first.op, second.op) }
+pub fn run_both(first: &MicroOp, second: &MicroOp) -> Option<Run> {
+    let plain = first.kind == Kind::Plain && !Runs::of(&first.slot).with_stack_pointer;
+    if plain { set_flags(first, second) } else { None }
 }
 
 macro_rules! both {
-    ($($sets:ident)*; $($branch:ident)*) => {
-        fn set_flags(first: Op, second: Op) -> Option<Run> {
-            match first {
-                $(Op::$sets => branch_behind::<{ Op::$sets as u16 }>(second),)*
+    ($($sets:ident)*; $($shifts:ident $shift:literal)*; $($branch:ident)*; $($condition:literal)*) => {
+        fn set_flags(first: &MicroOp, second: &MicroOp) -> Option<Run> {
+            match (first.slot.op, first.known_shift()) {
+                $((Op::$sets, _) => branch_behind::<{ Op::$sets as u16 }>(second),)*
+                $((Op::$shifts, Some($shift)) => {
+                    branch_behind::<{ SHIFTED * (1 + $shift) + Op::$shifts as u16 }>(second)
+                })*
                 _ => None,
             }
         }
 
-        fn branch_behind<const FIRST: u16>(second: Op) -> Option<Run> {
-            Some(match second {
-                $(Op::$branch => run_two::<FIRST, { Op::$branch as u16 }>,)*
+        fn branch_behind<const FIRST: u16>(second: &MicroOp) -> Option<Run> {
+            Some(match (second.kind, second.slot.op) {
+                $((Kind::Plain, Op::$branch) => run_two::<FIRST, { Op::$branch as u16 }>,)*
+                $((Kind::Followed, Op::$branch) => {
+                    run_two::<FIRST, { FOLLOWED + Op::$branch as u16 }>
+                })*
+                (Kind::ExpectedIt, _) => run_two::<FIRST, EXPECTED_IT>,
+                $((Kind::If($condition), _) => run_two::<FIRST, { IF + $condition }>,)*
                 _ => return None,
             })
         }
@@ -130,11 +210,10 @@ macro_rules! both {
 }
 
 both! {
-    CmpI CmpR SubsI SubsR AddsI AddsR TstI TstR MovsI MovsR MovsLsl MovsLsr;
-    Beq Bne Bcs Bcc Bhi Bls Bge Blt Bgt Ble
-    FollowEq FollowNe FollowCs FollowCc FollowHi FollowLs FollowGe FollowLt FollowGt FollowLe
-    FollowIt EitherEq EitherNe EitherCs EitherCc EitherMi EitherPl EitherHi EitherLs
-    EitherGe EitherLt EitherGt EitherLe
+    CmpI CmpR SubsI SubsR AddsI AddsR TstI TstR MovsI MovsR;
+    MovsX 0 MovsX 1;
+    Beq Bne Bcs Bcc Bhi Bls Bge Blt Bgt Ble;
+    0 1 2 3 4 5 8 9 10 11 12 13
 }
 
 fn run_two<'a, const FIRST: u16, const SECOND: u16>(
@@ -148,19 +227,19 @@ fn run_two<'a, const FIRST: u16, const SECOND: u16>(
 }
 
 #[inline(always)]
-fn run<'a, const OP: u16, const SP: bool>(
+fn run<'a, const MICRO: u16, const SP: bool>(
     machine: &mut Machine,
     pass: &mut Pass<'a>,
     rest: Iter<'a, Step>,
 ) -> Ending {
-    run_before::<OP, SP>(machine, pass, rest, |machine, at| {
+    run_before::<MICRO, SP>(machine, pass, rest, |machine, at| {
         (at.step.next)(machine, at.pass, at.rest)
     })
 }
 
 /// Executes an operation the quick way, and goes on by `next` where it leads to the end.
 #[inline(always)]
-fn run_before<'a, const OP: u16, const SP: bool>(
+fn run_before<'a, const MICRO: u16, const SP: bool>(
     machine: &mut Machine,
     pass: &mut Pass<'a>,
     mut rest: Iter<'a, Step>,
@@ -169,9 +248,9 @@ fn run_before<'a, const OP: u16, const SP: bool>(
     let all = rest.clone();
     let Some(step) = rest.next() else { return end(machine, pass, rest) };
     let mut at = Turn { pass, step, rest };
-    match machine.perform(const { Op::ALL[OP as usize] }, Way::Quick, SP, &mut at) {
+    match machine.perform_micro(const { Does::of(MICRO) }, Way::Quick, SP, &mut at) {
         Ok(Flow::Next) => next(machine, at),
-        Ok(Flow::Aside) => run_whole::<OP, SP>(machine, at.pass, all),
+        Ok(Flow::Aside) => run_whole::<MICRO, SP>(machine, at.pass, all),
         outcome => {
             at.pass();
             outcome.into()
@@ -180,14 +259,14 @@ fn run_before<'a, const OP: u16, const SP: bool>(
 }
 
 #[inline(never)]
-fn run_whole<'a, const OP: u16, const SP: bool>(
+fn run_whole<'a, const MICRO: u16, const SP: bool>(
     machine: &mut Machine,
     pass: &mut Pass<'a>,
     mut rest: Iter<'a, Step>,
 ) -> Ending {
     let Some(step) = rest.next() else { return end(machine, pass, rest) };
     let mut at = Turn { pass, step, rest };
-    let outcome = machine.perform(const { Op::ALL[OP as usize] }, Way::Whole, SP, &mut at);
+    let outcome = machine.perform_micro(const { Does::of(MICRO) }, Way::Whole, SP, &mut at);
     if outcome == Ok(Flow::Next) {
         return (step.next)(machine, at.pass, at.rest);
     }

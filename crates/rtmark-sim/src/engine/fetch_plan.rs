@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use crate::engine::block::{Block, Course, Pass, Step, link};
+use crate::engine::micro_op::Kind;
 use crate::isa::{Op, Slot};
 use crate::machine::Machine;
 use crate::state::Progress;
@@ -205,10 +206,10 @@ impl Machine {
         walk.enter_first(from.pc, block, mask, until_first).ok()?;
         for step in &course.steps {
             let Step { slot, begin, .. } = *step;
-            if slot.op == Op::Line {
+            if begin.kind == Kind::Line {
                 walk.enter(slot.aux, slot.imm, begin.cycles).ok()?;
             } else {
-                let literal = self.literal(&slot);
+                let literal = self.literal(&slot).filter(|_| begin.kind == Kind::Plain);
                 walk.push(*step, literal, pipelined);
             }
         }

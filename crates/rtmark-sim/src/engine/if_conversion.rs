@@ -6,7 +6,8 @@
 //! a pass that is known to go to its end such an IT leads to either way.
 
 use crate::engine::block::{Block, Step};
-use crate::isa::{Op, Slot};
+use crate::engine::micro_op::{Kind, MicroOp};
+use crate::isa::Slot;
 use crate::machine::Machine;
 use crate::timing::Describe;
 use crate::timing::memo;
@@ -47,7 +48,7 @@ impl Machine {
         it: &Step,
         behind: &'a [Step],
     ) -> Option<(Vec<Step>, &'a [Step])> {
-        if it.slot.op != Op::FollowIt {
+        if it.begin.kind != Kind::ExpectedIt {
             return None;
         }
         let is_conditional = |step: &&Step| block.it_before(step.begin.place.into()) != 0;
@@ -57,26 +58,28 @@ impl Machine {
         let condition = (it.slot.imm >> 4) as u8 ^ u8::from(!expects_to_hold);
         let (mut then, mut otherwise) = (Vec::new(), Vec::new());
         for step in group {
-            let slot = self.code.slot(&mut self.bus, step.address(base))?.inside_it().quick();
+            let slot = self.code.slot(&mut self.bus, step.address(base))?.inside_it();
             let takes_the_same = self.rules.describe.is_some() || slot.cost == self.rules.skip;
             if !slot.op.only_calculates() || !takes_the_same {
                 return None;
             }
-            let is_executed = step.slot.op != Op::Skip;
+            let is_executed = step.begin.kind != Kind::Skip;
             let way = if is_executed == expects_to_hold { &mut then } else { &mut otherwise };
-            way.push(step.with(slot));
+            way.push(step.with(MicroOp::plain(slot)));
         }
         match self.rules.describe {
             Some(describe) => self.comes_to_the_same(describe, base, it, group, others)?,
             None if others.is_empty() => return None,
             None => {}
         }
-        let past = |op, steps: &[Step]| it.with(Slot { op, aux: steps.len() as u32, ..it.slot });
+        let past = |kind, steps: &[Step]| {
+            it.with(MicroOp { slot: Slot { aux: steps.len() as u32, ..it.slot }, kind })
+        };
         if !otherwise.is_empty() {
-            then.push(past(Op::Hop, &otherwise));
+            then.push(past(Kind::Hop, &otherwise));
         }
         let mut either = Vec::with_capacity(1 + then.len() + otherwise.len());
-        either.push(past(Op::either(condition)?, &then));
+        either.push(past(Kind::If(condition), &then));
         either.extend(then);
         either.extend(otherwise);
         Some((either, others))
@@ -96,7 +99,7 @@ impl Machine {
         for (at, step) in group.iter().chain(others).take(group.len() + SOON).enumerate() {
             let conditions = if at >= group.len() {
                 [Condition::None; 2]
-            } else if step.slot.op == Op::Skip {
+            } else if step.begin.kind == Kind::Skip {
                 [Condition::Failed, Condition::Passed]
             } else {
                 [Condition::Passed, Condition::Failed]
@@ -114,7 +117,7 @@ impl Machine {
                 if words[0] == words[1] {
                     return Some(());
                 }
-                if !step.slot.op.only_calculates() {
+                if !step.micro().only_calculates() {
                     return None;
                 }
             }

@@ -15,6 +15,8 @@ pub mod dispatch;
 mod fetch;
 pub mod fetch_plan;
 mod if_conversion;
+pub mod micro_op;
+mod perform;
 mod pipeline_driver;
 pub mod run_loop;
 mod slow;

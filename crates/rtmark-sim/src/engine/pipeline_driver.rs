@@ -10,8 +10,9 @@ use rtmark_units::Cycles;
 
 use crate::arch::armm::registers::is_ici;
 use crate::engine::block::{Block, Course, Pass, Step};
+use crate::engine::micro_op::Kind;
 use crate::exec::partial::rest;
-use crate::isa::{Op, Slot};
+use crate::isa::Slot;
 use crate::machine::Machine;
 use crate::memory::Place;
 use crate::state::Trial;
@@ -104,8 +105,8 @@ impl Machine {
         let mut cycles = 0;
         let mut of_line = false;
         let mut count = 0;
-        for (at, Step { slot, begin, .. }) in steps.iter_mut().enumerate() {
-            let line = slot.op == Op::Line;
+        for (at, Step { begin, .. }) in steps.iter_mut().enumerate() {
+            let line = begin.kind == Kind::Line;
             if line && fetches_targets && entered.word & TAKEN != 0 {
                 // The target of a jump is fetched while the pipeline is refilled.
                 (begin.cycles, begin.word, begin.cost) = (cycles, entered.word, 0);
@@ -118,7 +119,7 @@ impl Machine {
                 let pc = from.pc.wrapping_add_signed(begin.offset.into());
                 let condition = match block.it_before(at) {
                     0 => Condition::None,
-                    _ if block.outline.steps[at + usize::from(line)].slot.op == Op::Skip => {
+                    _ if block.outline.steps[at + usize::from(line)].begin.kind == Kind::Skip => {
                         Condition::Failed
                     }
                     _ => Condition::Passed,
@@ -130,7 +131,7 @@ impl Machine {
             entered.word &= !ENTERED;
             (begin.cycles, begin.word, begin.cost) = (cycles, entered.word, 0);
             (of_line, count) = (line, begin.count);
-            if slot.is_followed() {
+            if begin.kind == Kind::Followed {
                 entered.word |= TAKEN;
             }
         }

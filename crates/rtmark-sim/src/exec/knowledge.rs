@@ -140,7 +140,6 @@ fn what_only_calculates_changes_registers_alone() {
         let mut machine = machine(core);
         let mut random = Random(11);
         slots(&machine.clone(), &mut random, |slot, random| {
-            let slot = slot.quick();
             if !slot.op.only_calculates() {
                 return;
             }

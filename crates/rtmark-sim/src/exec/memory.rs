@@ -9,7 +9,7 @@ use crate::machine::Machine;
 
 /// The register by which several words are addressed.
 #[derive(Clone, Copy)]
-pub(super) struct Base {
+pub struct Base {
     pub register: u8,
     pub side: Side,
     /// Whether it is written back.
@@ -18,7 +18,7 @@ pub(super) struct Base {
 
 /// Where the words are, seen from the base.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Side {
+pub enum Side {
     Before,
     From,
 }
@@ -155,7 +155,7 @@ impl Machine {
     /// LDM and POP from anywhere: base and destinations change only when every word has
     /// been read.
     #[inline(never)]
-    pub(super) fn load_multiple(&mut self, s: &Slot, base: Base) -> Outcome {
+    pub(crate) fn load_multiple(&mut self, s: &Slot, base: Base) -> Outcome {
         let Extent { start, moved } = base.extent(self.cpu.get(base.register), s.imm);
         if !is_aligned(start, 4) {
             return Err(self.unaligned(start));
@@ -224,7 +224,7 @@ impl Machine {
     /// LDM and POP from RAM, but for the program counter; answers the last word, or `None`,
     /// with nothing done, where the words are not all in RAM.
     #[inline(never)]
-    pub(super) fn load_registers(&mut self, list: u32, base: Base) -> Option<u32> {
+    pub(crate) fn load_registers(&mut self, list: u32, base: Base) -> Option<u32> {
         let Extent { start, moved } = base.extent(self.cpu.get(base.register), list);
         let words = self.bus.ram_words(start, list.count_ones())?;
         let mut left = list & 0x7FFF;
@@ -282,7 +282,7 @@ impl Machine {
 
     /// A branch to an address whose bit 0 is ignored.
     #[inline(always)]
-    pub(super) fn branch(&self, at: &mut Pass<'_>, target: u32) -> Flow {
+    pub(crate) fn branch(&self, at: &mut Pass<'_>, target: u32) -> Flow {
         at.target = target & !1;
         at.refill(self.rules.refill);
         Flow::Jump
@@ -290,7 +290,7 @@ impl Machine {
 
     /// BX: changes state by bit 0; in handler mode an EXC_RETURN value returns.
     #[inline(always)]
-    pub(super) fn branch_exchange(&mut self, at: &mut Pass<'_>, target: u32) -> Outcome {
+    pub(crate) fn branch_exchange(&mut self, at: &mut Pass<'_>, target: u32) -> Outcome {
         if target >= 0xF000_0000 && self.cpu.ipsr != 0 && self.is_exception_return(target) {
             self.trap_value = target;
             return Err(Trap::ExceptionReturn);
@@ -305,14 +305,14 @@ impl Machine {
 
     /// BLX: changes state by bit 0, never returns from an exception.
     #[inline(always)]
-    pub(super) fn branch_linked(&mut self, at: &mut Pass<'_>, target: u32) -> Outcome {
+    pub(crate) fn branch_linked(&mut self, at: &mut Pass<'_>, target: u32) -> Outcome {
         let flow = self.branch(at, target);
         if target & 1 == 0 { Err(Trap::InvalidState) } else { Ok(flow) }
     }
 
     /// A program counter that came from memory: as BX, with the loads' own refill.
     #[inline(always)]
-    pub(super) fn branch_loaded(&mut self, at: &mut Pass<'_>, target: u32) -> Outcome {
+    pub(crate) fn branch_loaded(&mut self, at: &mut Pass<'_>, target: u32) -> Outcome {
         at.refill(self.rules.refill_loaded);
         self.branch_exchange(at, target)
     }

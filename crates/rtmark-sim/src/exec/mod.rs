@@ -24,7 +24,7 @@ mod system;
 mod system_space;
 
 use self::datum::Datum;
-use self::memory::{Base, Side};
+pub use self::memory::{Base, Side};
 pub use self::outcome::{Ending, Flow, Outcome};
 use crate::engine::block::{Pass, Step};
 use crate::engine::dispatch::{Run, Turn, Way};
@@ -67,11 +67,43 @@ impl Machine {
         ending
     }
 
-    /// What an operation does. It is inlined for each operation, where only what that one
-    /// does remains: see [`dispatch`](crate::engine::dispatch). By the quick way nothing has changed yet where that does
-    /// not lead to the end.
+    /// Whether a branch is taken that looks at flags or at a register.
     #[inline(always)]
-    pub(crate) fn perform(&mut self, op: Op, way: Way, sp: bool, at: &mut Turn<'_, '_>) -> Outcome {
+    pub(crate) fn is_branch_taken(&self, op: Op, s: &Slot) -> bool {
+        match op {
+            Op::Beq => self.cpu.holds(0),
+            Op::Bne => self.cpu.holds(1),
+            Op::Bcs => self.cpu.holds(2),
+            Op::Bcc => self.cpu.holds(3),
+            Op::Bmi => self.cpu.holds(4),
+            Op::Bpl => self.cpu.holds(5),
+            Op::Bvs => self.cpu.holds(6),
+            Op::Bvc => self.cpu.holds(7),
+            Op::Bhi => self.cpu.holds(8),
+            Op::Bls => self.cpu.holds(9),
+            Op::Bge => self.cpu.holds(10),
+            Op::Blt => self.cpu.holds(11),
+            Op::Bgt => self.cpu.holds(12),
+            Op::Ble => self.cpu.holds(13),
+            Op::Cbz => self.cpu.get(s.n) == 0,
+            Op::Cbnz => self.cpu.get(s.n) != 0,
+            _ => true,
+        }
+    }
+
+    /// Executes an operation, with a shift of a known type if `shift` says so. It is inlined for
+    /// each operation, where only what that one does remains: see
+    /// [`dispatch`](crate::engine::dispatch). By the quick way nothing has changed yet where that
+    /// does not lead to the end.
+    #[inline(always)]
+    pub(crate) fn perform(
+        &mut self,
+        op: Op,
+        shift: Option<u32>,
+        way: Way,
+        sp: bool,
+        at: &mut Turn<'_, '_>,
+    ) -> Outcome {
         use alu::{arithmetic, logic};
         let s = at.slot();
         /// Writes a register that may be the stack pointer.
@@ -92,21 +124,10 @@ impl Machine {
             (R) => {
                 (self.cpu.get(s.m), self.cpu.c)
             };
-            (X) => {
-                op2!(s.aux >> 8)
-            };
-            (Lsl) => {
-                op2!(0)
-            };
-            (Lsr) => {
-                op2!(1)
-            };
-            (Asr) => {
-                op2!(2)
-            };
-            ($shift:expr) => {
-                alu::shift_some(self.cpu.get(s.m), $shift, s.aux & 0x3F, self.cpu.c)
-            };
+            (X) => {{
+                let shift = shift.unwrap_or(s.aux >> 8);
+                alu::shift_some(self.cpu.get(s.m), shift, s.aux & 0x3F, self.cpu.c)
+            }};
         }
         macro_rules! logical {
             ($kind:tt, $function:expr) => {{
@@ -181,31 +202,6 @@ impl Machine {
                 self.cpu.set(s.d, result);
                 self.cpu.set_nz(result);
                 self.cpu.c = carry;
-            }};
-        }
-        macro_rules! branch_if {
-            ($condition:expr) => {{
-                if $condition {
-                    return Ok(self.branch(at.pass(), s.imm));
-                }
-            }};
-        }
-        /// The same where the block goes on at the target.
-        macro_rules! follow_if {
-            ($condition:expr) => {{
-                if !$condition {
-                    return Ok(Flow::Leave);
-                } else if at.is_over() {
-                    return Ok(self.branch(at.pass(), s.imm));
-                }
-            }};
-        }
-        /// An IT whose condition leads past some slots, or not.
-        macro_rules! either_if {
-            ($condition:expr) => {{
-                if !$condition {
-                    at.hop(s.aux);
-                }
             }};
         }
         /// What the quick way does not lead through.
@@ -388,12 +384,8 @@ impl Machine {
             Op::AndX => logical!(X, logic::and),
             Op::AndsX => logical!(s X, logic::and),
             Op::OrrX => logical!(X, logic::orr),
-            Op::OrrLsl => logical!(Lsl, logic::orr),
-            Op::OrrLsr => logical!(Lsr, logic::orr),
             Op::OrrsX => logical!(s X, logic::orr),
             Op::EorX => logical!(X, logic::eor),
-            Op::EorLsl => logical!(Lsl, logic::eor),
-            Op::EorLsr => logical!(Lsr, logic::eor),
             Op::EorsX => logical!(s X, logic::eor),
             Op::BicX => logical!(X, logic::bic),
             Op::BicsX => logical!(s X, logic::bic),
@@ -403,12 +395,6 @@ impl Machine {
             Op::MovsX => logical!(s X, logic::mov),
             Op::MvnX => logical!(X, logic::mvn),
             Op::MvnsX => logical!(s X, logic::mvn),
-            Op::MovLsl => logical!(Lsl, logic::mov),
-            Op::MovLsr => logical!(Lsr, logic::mov),
-            Op::MovAsr => logical!(Asr, logic::mov),
-            Op::MovsLsl => logical!(s Lsl, logic::mov),
-            Op::MovsLsr => logical!(s Lsr, logic::mov),
-            Op::MovsAsr => logical!(s Asr, logic::mov),
             Op::TstX => {
                 logical!(test X, logic::and);
             }
@@ -441,12 +427,8 @@ impl Machine {
             Op::CmpR => difference!(test R),
             Op::CmnR => sum!(test R, arithmetic::add),
             Op::AddX => sum!(X, arithmetic::add),
-            Op::AddLsl => sum!(Lsl, arithmetic::add),
-            Op::AddLsr => sum!(Lsr, arithmetic::add),
-            Op::AddAsr => sum!(Asr, arithmetic::add),
             Op::AddsX => sum!(s X, arithmetic::add),
             Op::SubX => sum!(X, arithmetic::sub),
-            Op::SubLsl => sum!(Lsl, arithmetic::sub),
             Op::SubsX => difference!(X),
             Op::AdcX => sum!(X, arithmetic::adc),
             Op::AdcsX => sum!(s X, arithmetic::adc),
@@ -554,71 +536,29 @@ impl Machine {
             }
 
             Op::B => return Ok(self.branch(at.pass(), s.imm)),
-            Op::Beq => branch_if!(self.cpu.is_zero()),
-            Op::Bne => branch_if!(!self.cpu.is_zero()),
-            Op::Bcs => branch_if!(self.cpu.c),
-            Op::Bcc => branch_if!(!self.cpu.c),
-            Op::Bmi => branch_if!(self.cpu.condition(4)),
-            Op::Bpl => branch_if!(self.cpu.condition(5)),
-            Op::Bvs => branch_if!(self.cpu.condition(6)),
-            Op::Bvc => branch_if!(self.cpu.condition(7)),
-            Op::Bhi => branch_if!(self.cpu.condition(8)),
-            Op::Bls => branch_if!(self.cpu.condition(9)),
-            Op::Bge => branch_if!(self.cpu.condition(10)),
-            Op::Blt => branch_if!(self.cpu.condition(11)),
-            Op::Bgt => branch_if!(self.cpu.condition(12)),
-            Op::Ble => branch_if!(self.cpu.condition(13)),
-            Op::Cbz => branch_if!(self.cpu.get(s.n) == 0),
-            Op::Cbnz => branch_if!(self.cpu.get(s.n) != 0),
+            Op::Beq
+            | Op::Bne
+            | Op::Bcs
+            | Op::Bcc
+            | Op::Bmi
+            | Op::Bpl
+            | Op::Bvs
+            | Op::Bvc
+            | Op::Bhi
+            | Op::Bls
+            | Op::Bge
+            | Op::Blt
+            | Op::Bgt
+            | Op::Ble
+            | Op::Cbz
+            | Op::Cbnz => {
+                if self.is_branch_taken(op, s) {
+                    return Ok(self.branch(at.pass(), s.imm));
+                }
+            }
             Op::Bl => {
                 self.cpu.set(14, at.pass().behind() | 1);
                 return Ok(self.branch(at.pass(), s.imm));
-            }
-            Op::FollowB => follow_if!(true),
-            Op::FollowEq => follow_if!(self.cpu.is_zero()),
-            Op::FollowNe => follow_if!(!self.cpu.is_zero()),
-            Op::FollowCs => follow_if!(self.cpu.c),
-            Op::FollowCc => follow_if!(!self.cpu.c),
-            Op::FollowMi => follow_if!(self.cpu.condition(4)),
-            Op::FollowPl => follow_if!(self.cpu.condition(5)),
-            Op::FollowVs => follow_if!(self.cpu.condition(6)),
-            Op::FollowVc => follow_if!(self.cpu.condition(7)),
-            Op::FollowHi => follow_if!(self.cpu.condition(8)),
-            Op::FollowLs => follow_if!(self.cpu.condition(9)),
-            Op::FollowGe => follow_if!(self.cpu.condition(10)),
-            Op::FollowLt => follow_if!(self.cpu.condition(11)),
-            Op::FollowGt => follow_if!(self.cpu.condition(12)),
-            Op::FollowLe => follow_if!(self.cpu.condition(13)),
-            Op::FollowCbz => follow_if!(self.cpu.get(s.n) == 0),
-            Op::FollowCbnz => follow_if!(self.cpu.get(s.n) != 0),
-            Op::FollowBl => {
-                self.cpu.set(14, at.pass().behind() | 1);
-                follow_if!(true);
-            }
-            Op::FollowBx => {
-                let target = self.cpu.get(s.n);
-                if target != s.imm | 1 {
-                    return self.branch_exchange(at.pass(), target);
-                }
-                follow_if!(true);
-            }
-            Op::FollowBlxR => {
-                let target = self.cpu.get(s.n);
-                self.cpu.set(14, at.pass().behind() | 1);
-                if target != s.imm | 1 {
-                    return self.branch_linked(at.pass(), target);
-                }
-                follow_if!(true);
-            }
-            Op::FollowPop => {
-                let base = Base { moves: true, ..Base::of(s, Side::From) };
-                if let Some(last) = self.load_registers(s.imm, base) {
-                    if last != s.aux | 1 || at.is_over() {
-                        return self.branch_loaded(at.pass(), last);
-                    }
-                } else {
-                    seldom!(flow!(self.aside(at.pass(), |machine| machine.load_multiple(s, base))));
-                }
             }
             Op::Bx => return self.branch_exchange(at.pass(), self.cpu.get(s.n)),
             Op::BlxR => {
@@ -630,16 +570,8 @@ impl Machine {
             Op::AddPc => {
                 return Ok(self.branch(at.pass(), s.imm.wrapping_add(self.cpu.get(s.m))));
             }
-            Op::Line => {
-                if !self.fetch_next_at_once(at) {
-                    let waits = seldom!(self.fetch_next(at.now(), s));
-                    if waits > 0 {
-                        may_halt!(at.pass().wait_for_next(waits, self.deadline));
-                    }
-                }
-            }
             // One core with strongly ordered memory: barriers only take their time.
-            Op::Nop | Op::Yield | Op::Pld | Op::Skip | Op::Dmb | Op::Dsb | Op::Isb => {}
+            Op::Nop | Op::Yield | Op::Pld | Op::Dmb | Op::Dsb | Op::Isb => {}
             Op::Mrs => self.cpu.set(s.d, self.read_special(s.imm)),
             Op::Msr => {
                 let longer = self.raises_priority(s.imm, self.cpu.get(s.n));
@@ -758,26 +690,6 @@ impl Machine {
                     seldom!(may_halt!(self.aside(at.pass(), |machine| machine.execute_fp(s))?));
                 }
             }
-            Op::FollowIt => {
-                if !self.cpu.condition_of(s.imm as u8) {
-                    return Ok(Flow::Leave);
-                }
-            }
-            Op::EitherEq => either_if!(self.cpu.is_zero()),
-            Op::EitherNe => either_if!(!self.cpu.is_zero()),
-            Op::EitherCs => either_if!(self.cpu.c),
-            Op::EitherCc => either_if!(!self.cpu.c),
-            Op::EitherMi => either_if!(self.cpu.condition(4)),
-            Op::EitherPl => either_if!(self.cpu.condition(5)),
-            Op::EitherVs => either_if!(self.cpu.condition(6)),
-            Op::EitherVc => either_if!(self.cpu.condition(7)),
-            Op::EitherHi => either_if!(self.cpu.condition(8)),
-            Op::EitherLs => either_if!(self.cpu.condition(9)),
-            Op::EitherGe => either_if!(self.cpu.condition(10)),
-            Op::EitherLt => either_if!(self.cpu.condition(11)),
-            Op::EitherGt => either_if!(self.cpu.condition(12)),
-            Op::EitherLe => either_if!(self.cpu.condition(13)),
-            Op::Hop => at.hop(s.aux),
             Op::Guarded => {
                 seldom!(flow!(self.aside(at.pass(), |machine| machine.execute_guarded(s))));
             }

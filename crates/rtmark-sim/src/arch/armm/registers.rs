@@ -158,6 +158,18 @@ impl Cpu {
         result
     }
 
+    /// Whether a condition holds that is known when this is compiled.
+    #[inline(always)]
+    pub const fn holds(&self, condition: u8) -> bool {
+        match condition {
+            0 => self.is_zero(),
+            1 => !self.is_zero(),
+            2 => self.c,
+            3 => !self.c,
+            _ => self.condition(condition),
+        }
+    }
+
     /// Whether a condition holds (DDI 0403, A7.3).
     #[inline(always)]
     pub const fn condition(&self, condition: u8) -> bool {
