@@ -4,7 +4,7 @@
 //! file, and a clone runs on exactly as the original would. [`Machine::run`]
 //! executes until something worth telling happens, the [`Stop`](crate::Stop).
 
-use crate::state::{NO_LINE, NOT_FETCHED, Progress, Sleep};
+use crate::state::{NO_LINE, NOT_FETCHED, ProgramPoint, Sleep};
 use std::sync::Arc;
 
 use rtmark_units::{Cycles, Hertz, Instructions};
@@ -14,7 +14,7 @@ use crate::arch::armm::nvic::Masks;
 use crate::arch::armm::registers::Cpu;
 use crate::arch::armm::scs::System;
 use crate::devices::Devices;
-use crate::engine::block::Pass;
+use crate::engine::block::Cursor;
 use crate::engine::code_cache::{Code, Decoder};
 use crate::host::FileCalls;
 use crate::host::rtt::Rtt;
@@ -27,7 +27,7 @@ use crate::state::Trial;
 use crate::state::stop::{FaultPolicy, InternalError};
 use crate::state::{Besides, Counts, Hit, Watch, WatchId, Watches};
 use crate::timing::SlowLines;
-use crate::timing::memo::{self, Pace};
+use crate::timing::memo::{PipeState, PipelineMemo};
 use crate::timing::pipeline;
 use crate::timing::{LineMemories, LineMemory, Rule, Rules};
 
@@ -140,8 +140,8 @@ pub struct Machine {
     /// The mistake of the simulator that ends the run.
     pub(crate) failed: Option<Box<InternalError>>,
     /// How the pipeline stands: see [`crate::timing::memo`].
-    pub(crate) word: u32,
-    pub(crate) pace: Pace,
+    pub(crate) pipe: PipeState,
+    pub(crate) memo: PipelineMemo,
     /// The bus that leads to the main RAM.
     pub(crate) data_bus: pipeline::Bus,
     /// An address of the line that code is fetched from, which are those that are equal to
@@ -195,33 +195,37 @@ pub struct Machine {
 
 impl Machine {
     #[inline(always)]
-    pub(crate) const fn progress(&self) -> Progress {
-        Progress {
+    pub(crate) const fn progress(&self) -> ProgramPoint {
+        ProgramPoint {
             pc: self.cpu.pc,
             cycles: self.cycles,
             instructions: self.instructions,
-            word: self.word,
+            pipe: self.pipe,
         }
     }
 
     #[inline(always)]
-    pub(crate) const fn set_progress(&mut self, at: Progress) {
+    pub(crate) const fn set_progress(&mut self, at: ProgramPoint) {
         self.cpu.pc = at.pc;
         self.cycles = at.cycles;
         self.instructions = at.instructions;
-        self.word = at.word;
+        self.pipe = at.pipe;
     }
 
     /// Does something that needs the whole machine, in the middle of an instruction.
     #[inline(always)]
-    pub(crate) fn aside<T>(&mut self, at: &mut Pass<'_>, act: impl FnOnce(&mut Self) -> T) -> T {
+    pub(crate) fn slow_path<T>(
+        &mut self,
+        at: &mut Cursor<'_>,
+        act: impl FnOnce(&mut Self) -> T,
+    ) -> T {
         let before = at.progress();
         self.set_progress(before);
-        self.stand(at);
+        self.settle_memory(at);
         let result = act(self);
         at.target = self.cpu.pc;
-        if self.word != before.word {
-            at.deviate(self.word);
+        if self.pipe != before.pipe {
+            at.deviate(self.pipe);
         }
         at.take_longer(self.cycles.wrapping_sub(before.cycles), self.deadline);
         result
@@ -229,10 +233,10 @@ impl Machine {
 
     /// Does something that advances the progress of the whole machine.
     #[inline(always)]
-    pub(crate) fn within<T>(&mut self, act: impl FnOnce(&mut Self, &mut Pass<'_>) -> T) -> T {
-        let mut at = Pass::from(self.progress());
+    pub(crate) fn within<T>(&mut self, act: impl FnOnce(&mut Self, &mut Cursor<'_>) -> T) -> T {
+        let mut at = Cursor::from(self.progress());
         let result = act(self, &mut at);
-        self.set_progress(Progress { pc: at.target, ..at.progress() });
+        self.set_progress(ProgramPoint { pc: at.target, ..at.progress() });
         result
     }
 
@@ -276,8 +280,8 @@ impl Machine {
             gave_way: 0,
             trial: Trial::No,
             failed: None,
-            word: memo::refilling(true),
-            pace: Pace::new(rules, setup),
+            pipe: PipeState::refilling(true),
+            memo: PipelineMemo::new(rules, setup),
             slow,
             data_bus,
             line: NO_LINE,
@@ -344,7 +348,7 @@ impl Machine {
         }
         self.rtt.expect(image);
         self.code.forget_all();
-        self.pace.forget();
+        self.memo.forget();
         self.reset()
     }
 
@@ -355,7 +359,7 @@ impl Machine {
     pub fn poke(&mut self, address: u32, bytes: &[u8]) -> Result<(), NoMemory> {
         let written = self.bus.program(address, bytes);
         self.code.forget_all();
-        self.pace.forget();
+        self.memo.forget();
         if written == bytes.len() { Ok(()) } else { Err(NoMemory(address + written as u32)) }
     }
 
@@ -384,7 +388,7 @@ impl Machine {
             self.bus.program(*address, bytes);
         }
         self.code.forget_own();
-        self.pace.forget();
+        self.memo.forget();
         self.cpu = Cpu::new();
         self.system = System::new(&self.soc, self.features);
         self.spent = Spent::default();
@@ -401,7 +405,7 @@ impl Machine {
         (self.cycles, self.instructions, self.deadline) = (0, 0, 0);
         self.gave_way = 0;
         self.failed = None;
-        self.word = self.refilling();
+        self.pipe = self.refilling();
         (self.exclusive, self.event, self.reset_requested) = (false, false, false);
         self.watches.masking.reset();
         self.sleeping = None;
@@ -548,7 +552,7 @@ impl Machine {
             Register::R(number) => cpu.set_any(number, value),
             Register::Pc => {
                 cpu.pc = value & !1;
-                self.word = self.refilling();
+                self.pipe = self.refilling();
             }
             Register::Xpsr => {
                 cpu.restore_psr(value, self.features);
@@ -600,7 +604,7 @@ impl Machine {
     pub(crate) fn forget_overwritten_code(&mut self, address: u32) {
         self.bus.code_writes.dirty = false;
         if self.code.forget(address) {
-            self.pace.forget();
+            self.memo.forget();
             self.attend_soon();
         }
     }

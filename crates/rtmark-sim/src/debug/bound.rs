@@ -77,7 +77,7 @@ pub struct Bound {
 }
 
 impl Bound {
-    /// Of a soc: no instruction takes longer than its words, each of which may wait for a fetch on
+    /// The bound for a soc: no instruction takes longer than its words, each of which may wait for a fetch on
     /// the same bus, a calculation, a refill, and the wait states of both words that it is fetched
     /// with. What data waits for is counted by the machine.
     pub fn of(soc: &Soc) -> Self {

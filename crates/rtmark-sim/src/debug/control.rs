@@ -7,7 +7,6 @@ use crate::image::Image;
 use crate::isa::{Disassembly, is_wide};
 use crate::machine::{LoadError, Machine, NoMemory, Register};
 use crate::state::stop::InternalError;
-use crate::timing::memo::FACTS;
 
 /// The link register of a function that [`Machine::load_and_call`] has called: as
 /// after a reset. Nothing can stand at the address.
@@ -17,7 +16,7 @@ impl Machine {
     /// Where a function called by [`Machine::load_and_call`] returns to.
     pub const RETURN_ADDRESS: u32 = RETURN & !1;
 
-    /// As [`Machine::load`], but the run begins at `entry`, as a call: when the
+    /// Loads as [`Machine::load`] does, and begins the run at `entry`, as a call: when the
     /// function returns, [`Machine::run`] comes back with
     /// [`Stop::Breakpoint`](crate::Stop::Breakpoint) of [`Machine::RETURN_ADDRESS`].
     /// The stack pointer is what the vector table says, whatever that is; a reset
@@ -73,7 +72,7 @@ impl Machine {
     /// otherwise; of cores without such a model nothing comes of it.
     #[doc(hidden)]
     pub fn sabotage(&mut self, address: u32) {
-        self.pace.sabotage(address);
+        self.memo.sabotage(address);
         self.code.forget_all();
     }
 
@@ -83,11 +82,11 @@ impl Machine {
     /// # Errors
     /// When the address is not aligned, or nothing there takes a store.
     pub fn store_word(&mut self, address: u32, value: u32) -> Result<(), NoMemory> {
-        let (control, cycles, facts) = (self.cpu.control, self.cycles, self.word & FACTS);
+        let (control, cycles, facts) = (self.cpu.control, self.cycles, self.pipe);
         self.cpu.control = 0;
         let stored = self.write_aligned_word(address, value);
         (self.cpu.control, self.cycles) = (control, cycles);
-        self.word = self.word & !FACTS | facts;
+        self.pipe = self.pipe.with_facts_of(facts);
         self.code.forget_all();
         stored.map_err(|_| NoMemory(address))
     }

@@ -87,7 +87,7 @@ struct Marks {
 }
 
 impl Machine {
-    /// As [`Machine::run`], with everything told to an observer on the way. Between two
+    /// Runs as [`Machine::run`] does, with everything told to an observer on the way. Between two
     /// calls of the observer's methods lies whatever the core waited for.
     pub fn run_observed(&mut self, until: Cycles, observer: &mut impl Observer) -> Stop {
         let stop = self.run_on_observed(until, observer);

@@ -7,6 +7,7 @@
 //! changed is then put back, which is cheaper than a copy of the machine.
 
 use crate::state::{Blocker, Trial};
+use crate::timing::memo::PipeState;
 use rtmark_units::Cycles;
 
 use crate::arch::armm::nvic::{FIRST_INTERRUPT, Masks};
@@ -81,8 +82,8 @@ impl Machine {
         self.unless_failed(Ok(result))
     }
 
-    /// The same, but that the next instruction has not entered the pipeline yet, and an
-    /// interrupt may still be taken before: see [`Machine::try_entry_early`].
+    /// Goes on by one step, before the next instruction has entered the pipeline, so that an
+    /// interrupt may still be taken in its place: see [`Machine::try_entry_early`].
     ///
     /// # Errors
     /// Whatever would have ended a run.
@@ -244,8 +245,8 @@ impl Machine {
         }
     }
 
-    /// As [`Machine::try_entry`] of a machine that has advanced openly, with the interrupt
-    /// becoming pending in a cycle, so that it comes to the core no later than the next
+    /// Tries an entry out on a machine that has advanced openly, with the interrupt becoming
+    /// pending in a cycle, so that it comes to the core no later than the next
     /// instruction would enter.
     pub fn try_entry_early(&mut self, interrupt: u16, at: Cycles) -> Tried {
         let exception = FIRST_INTERRUPT.saturating_add(interrupt);
@@ -258,7 +259,7 @@ impl Machine {
         self.enter_and_return(exception, before)
     }
 
-    /// As [`Machine::try_entry`] with the interrupt becoming pending in a cycle behind the one
+    /// Tries an entry out with the interrupt becoming pending in a cycle behind the one
     /// in which the next instruction begins; `None` when that instruction completes first, and
     /// the interrupt is looked at at the next boundary, or when no instruction begins here, since
     /// another exception is taken.
@@ -406,7 +407,7 @@ struct Kept {
     lines: Option<(usize, crate::timing::LineMemory)>,
     cycles: u64,
     instructions: u64,
-    word: u32,
+    pipe: PipeState,
     line: u32,
     slow: crate::timing::SlowLines,
     line_mask: u32,
@@ -435,7 +436,7 @@ impl Kept {
             lines,
             cycles: machine.cycles,
             instructions: machine.instructions,
-            word: machine.word,
+            pipe: machine.pipe,
             line: machine.line,
             slow: machine.slow,
             line_mask: machine.line_mask,
@@ -461,7 +462,7 @@ impl Kept {
         }
         machine.cycles = self.cycles;
         machine.instructions = self.instructions;
-        machine.word = self.word;
+        machine.pipe = self.pipe;
         machine.line = self.line;
         machine.slow = self.slow;
         machine.line_mask = self.line_mask;
@@ -514,7 +515,7 @@ mod tests {
     #[test]
     fn a_trial_that_cannot_be_taken_back_changes_nothing() {
         let (mut tried, mut plain, mut other) = (machine(), machine(), machine());
-        tried.pace.fill();
+        tried.memo.fill();
         assert_eq!(tried.try_entry(0), Tried::Unclear);
         let entered = other.try_entry(0);
         assert!(matches!(entered, Tried::Entered(_)), "{entered:?}");

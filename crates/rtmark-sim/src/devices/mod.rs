@@ -35,7 +35,7 @@ const CLOCKS: usize = PeripheralClock::Apb2 as usize + 1;
 
 /// How fast a device's clock is beside the core's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Pace {
+pub struct ClockRatio {
     /// The core's clock.
     pub core: Hertz,
     /// Core cycles to one of the device's own clock.
@@ -46,7 +46,7 @@ pub struct Pace {
 pub struct Env<'a> {
     /// The cycle.
     pub now: u64,
-    pub pace: Pace,
+    pub pace: ClockRatio,
     pub bus: &'a Bus,
     pub console: &'a mut Vec<u8>,
     /// The read paths of the soc's memories, in the order of the soc file.
@@ -135,10 +135,10 @@ trait Registered {
     fn outputs(&self, now: u64) -> u32;
 
     /// Takes note of everything that has happened up to now.
-    fn settle(&mut self, _now: u64, _pace: Pace) {}
+    fn settle(&mut self, _now: u64, _pace: ClockRatio) {}
 
     /// The next cycle in which an output may rise on its own.
-    fn due(&self, _pace: Pace) -> Option<u64> {
+    fn due(&self, _pace: ClockRatio) -> Option<u64> {
         None
     }
 }
@@ -173,12 +173,12 @@ impl Attached {
     }
 
     /// Takes note of everything that has happened up to now.
-    pub fn settle(&mut self, now: u64, pace: Pace) {
+    pub fn settle(&mut self, now: u64, pace: ClockRatio) {
         each!(&mut self.device, it => it.settle(now, pace));
     }
 
     /// The interrupt outputs now, and the next cycle in which one may rise on its own.
-    pub fn look(&mut self, now: u64, pace: Pace) -> (u32, Option<u64>) {
+    pub fn look(&mut self, now: u64, pace: ClockRatio) -> (u32, Option<u64>) {
         each!(&mut self.device, it => {
             it.settle(now, pace);
             (it.outputs(now), it.due(pace))
@@ -238,7 +238,7 @@ const MOST_UNMODELLED: usize = 256;
 
 fn device(peripheral: &Peripheral, soc: &Soc) -> Device {
     use PeripheralKind as Kind;
-    let pace = Pace { core: soc.clock, divisor: 1 };
+    let pace = ClockRatio { core: soc.clock, divisor: 1 };
     match peripheral.kind {
         Kind::Registers => Device::Registers(Registers::new(peripheral, soc)),
         Kind::Pl011 => Device::Pl011(uart::Pl011::new(peripheral.fifo.unwrap_or(32))),
@@ -339,8 +339,8 @@ impl Devices {
         (address - self.attached[at].base < self.attached[at].size).then_some(at)
     }
 
-    pub fn pace(&self, at: usize) -> Pace {
-        Pace { core: self.core, divisor: self.divisors[self.attached[at].clock as usize] }
+    pub fn pace(&self, at: usize) -> ClockRatio {
+        ClockRatio { core: self.core, divisor: self.divisors[self.attached[at].clock as usize] }
     }
 
     pub fn note(&mut self, address: u32, direction: Direction) {

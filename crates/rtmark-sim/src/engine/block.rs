@@ -1,8 +1,8 @@
 //! Blocks: instructions one after the other in memory, prepared to be executed at one go.
 //!
 //! How far the program has come at each instruction of a block is worked out once, before
-//! any is executed: its *course*. Executing keeps no account, then. What turns out not to
-//! go as expected leaves the block at that instruction, where the course says how far it
+//! any is executed: its *schedule*. Executing keeps no account, then. What turns out not to
+//! go as expected leaves the block at that instruction, where the schedule says how far it
 //! has come, and another block begins behind it.
 
 use std::slice::Iter;
@@ -10,15 +10,15 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::arch::PAGE_BYTES;
-use crate::engine::code_cache::{Fork, Seen};
-use crate::engine::dispatch::{Run, end, run_both};
-use crate::engine::fetch_plan::{Settled, SettledCourses, Settling};
+use crate::engine::code_cache::{BranchOutcome, ItOutcome};
+use crate::engine::dispatch::{OpFn, end, run_both};
+use crate::engine::fetch_plan::{FetchPlan, FetchPlans, PlanCursor};
 use crate::engine::micro_op::{Kind, MicroOp};
 use crate::exec::Flow;
 use crate::isa::{Group, Slot};
-use crate::state::Progress;
+use crate::state::ProgramPoint;
 use crate::timing::Rules;
-use crate::timing::memo::{ENTERED, TAKEN};
+use crate::timing::memo::PipeState;
 
 /// How far the program has come when an instruction of a block begins, counted from the
 /// block's beginning.
@@ -26,7 +26,7 @@ use crate::timing::memo::{ENTERED, TAKEN};
 pub struct Begin {
     pub cycles: u32,
     /// How the pipeline stands with the instruction in its execute stage.
-    pub word: u32,
+    pub pipe: PipeState,
     /// Bytes to the instruction: fewer than none where a branch has led back.
     pub offset: i16,
     /// Instructions before it.
@@ -35,81 +35,81 @@ pub struct Begin {
     pub cost: u8,
     /// Its place among the slots of the block.
     pub place: u8,
-    /// Where its fetch is settled: how many points the memory has come to when it is executed.
+    /// Where its fetch is plan: how many points the memory has come to when it is executed.
     pub points: u8,
     /// What the engine makes of the instruction. It stands here where there is room for it.
     pub kind: Kind,
 }
 
-/// An instruction on its course. The slot comes first, since nothing else is looked at where
+/// An instruction on its schedule. The slot comes first, since nothing else is looked at where
 /// all goes as expected.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
-pub struct Step {
+pub struct ScheduledOp {
     pub slot: Slot,
     /// What executes the one behind it.
-    pub next: Run,
+    pub next: OpFn,
     pub begin: Begin,
 }
 
 /// Nothing is larger for telling of what kind a step is.
-const _: () = assert!(size_of::<Step>() <= 40);
+const _: () = assert!(size_of::<ScheduledOp>() <= 40);
 
 /// Steps one behind the other, with what entering them takes.
 #[derive(Debug)]
-pub struct Course {
-    pub steps: Box<[Step]>,
+pub struct Schedule {
+    pub steps: Box<[ScheduledOp]>,
     /// What executes the first.
-    pub run: Run,
+    pub run: OpFn,
     /// Cycles until the first one begins, and the last one.
     pub first: u32,
     pub last: u32,
-    /// The same where what fetching them waits for is known.
-    pub settled: SettledCourses,
+    /// What fetching them waits for, where that is known.
+    pub plans: FetchPlans,
 }
 
-/// The course of a block that the pipeline enters in one state.
+/// The schedule of a block that the pipeline enters in one state.
 #[derive(Debug)]
-struct Paced {
+struct ScheduleNode {
     /// How the pipeline stands before the first instruction enters.
-    word: u32,
-    course: Course,
-    next: OnceLock<Box<Paced>>,
+    pipe: PipeState,
+    schedule: Schedule,
+    next: OnceLock<Box<ScheduleNode>>,
 }
 
 /// Instructions up to the first one whose successor is not known beforehand, or as far as is
 /// prepared. Behind a branch that is followed comes its target.
 #[derive(Debug)]
 pub struct Block {
-    /// The course by the table of costs.
-    pub outline: Course,
+    /// The schedule by the table of costs.
+    pub outline: Schedule,
     /// ITSTATE before each slot up to the last one of an IT block.
     its: Box<[u8]>,
     /// How it is conditional from its beginning on.
-    pub fork: Option<Fork>,
+    pub it_outcome: Option<ItOutcome>,
     /// Bytes from the first halfword of its first instruction to the last one.
     pub first_reach: u32,
     /// The number of the line of its memory in which it begins.
     pub line: u32,
     /// An address in each page that it reaches besides the one in which it begins.
     pub far_pages: Box<[u32]>,
-    /// The courses through a pipeline, by its state at the block's beginning.
-    courses: OnceLock<Box<Paced>>,
+    /// The schedules through a pipeline, by its state at the block's beginning.
+    schedules: OnceLock<Box<ScheduleNode>>,
     /// Passes that have ended, as far as they are counted.
-    exits: AtomicU32,
+    profiled: AtomicU32,
     /// The block formed once more, by what has been seen of its branches.
-    again: OnceLock<Box<Block>>,
+    retranslated: OnceLock<Box<Block>>,
 }
 
 /// Passes through a block that are looked at before it is formed once more.
-const EXITS: u32 = 64;
+const PROFILED: u32 = 64;
 
-impl Course {
-    pub fn new(steps: Vec<Step>) -> Self {
+impl Schedule {
+    pub fn new(steps: Vec<ScheduledOp>) -> Self {
         let (first, last) = (steps.first().unwrap_or(NOTHING), steps.last().unwrap_or(NOTHING));
         let (first, last) = (first.begin.cycles, last.begin.cycles);
         let run = begin_with(&steps);
-        Self { steps: steps.into(), run, first, last, settled: SettledCourses::default() }
+        Self { steps: steps.into(), run, first, last, plans: FetchPlans::default() }
     }
 }
 
@@ -121,7 +121,7 @@ impl Block {
         line: u32,
         slots: Vec<MicroOp>,
         its: Vec<u8>,
-        fork: Option<Fork>,
+        it_outcome: Option<ItOutcome>,
         rules: &Rules,
     ) -> Self {
         let mut begin = NOWHERE;
@@ -129,7 +129,7 @@ impl Block {
         let outline = slots.into_iter().map(|micro| {
             let (slot, this) = (micro.slot, begin);
             if micro.kind == Kind::Line {
-                return Step::new(micro, this);
+                return ScheduledOp::new(micro, this);
             }
             begin.cycles += u32::from(slot.cost);
             begin.offset += i16::from(slot.size());
@@ -139,52 +139,52 @@ impl Block {
                 begin.cycles += u32::from(rules.refill + loaded);
                 begin.offset = micro.target().wrapping_sub(address) as i16;
             }
-            Step::new(micro, Begin { cost: slot.cost, ..this })
+            ScheduledOp::new(micro, Begin { cost: slot.cost, ..this })
         });
-        let mut steps: Vec<Step> = outline.collect();
+        let mut steps: Vec<ScheduledOp> = outline.collect();
         for (place, step) in steps.iter_mut().enumerate() {
             step.begin.place = place as u8;
         }
         link(&mut steps);
         let far_pages = far_pages(address, &steps);
-        let (outline, its) = (Course::new(steps), its.into());
+        let (outline, its) = (Schedule::new(steps), its.into());
         Self {
             far_pages,
             outline,
             first_reach,
             line,
             its,
-            fork,
-            courses: OnceLock::new(),
-            exits: AtomicU32::new(0),
-            again: OnceLock::new(),
+            it_outcome,
+            schedules: OnceLock::new(),
+            profiled: AtomicU32::new(0),
+            retranslated: OnceLock::new(),
         }
     }
 
     /// The block as it has been formed last.
     #[inline(always)]
     pub fn latest(&self) -> &Self {
-        self.again.get().map_or(self, Box::as_ref)
+        self.retranslated.get().map_or(self, Box::as_ref)
     }
 
     /// The block formed once more is the one to execute from now on.
-    pub fn replace(&self, again: Self) {
-        again.exits.store(EXITS, Ordering::Relaxed);
-        self.again.get_or_init(|| Box::new(again));
+    pub fn replace(&self, retranslated: Self) {
+        retranslated.profiled.store(PROFILED, Ordering::Relaxed);
+        self.retranslated.get_or_init(|| Box::new(retranslated));
     }
 
     /// Whether passes through it are still looked at.
     #[inline(always)]
-    pub fn is_young(&self) -> bool {
-        self.exits.load(Ordering::Relaxed) < EXITS
+    pub fn is_profiled(&self) -> bool {
+        self.profiled.load(Ordering::Relaxed) < PROFILED
     }
 
     /// Counts a pass that has ended; answers whether it is time to form it once more. What other
     /// threads count at the same time may be lost, of which nothing depends but how soon that is.
-    pub fn count_exit(&self) -> bool {
-        let exits = self.exits.load(Ordering::Relaxed) + 1;
-        self.exits.store(exits, Ordering::Relaxed);
-        exits == EXITS
+    pub fn count_profiled(&self) -> bool {
+        let profiled = self.profiled.load(Ordering::Relaxed) + 1;
+        self.profiled.store(profiled, Ordering::Relaxed);
+        profiled == PROFILED
     }
 
     /// Whether anything in the block is conditional.
@@ -199,36 +199,36 @@ impl Block {
         self.its.get(index).copied().unwrap_or(0)
     }
 
-    /// The course through a pipeline that stands like this, if it is known.
+    /// The schedule through a pipeline that stands like this, if it is known.
     #[inline(always)]
-    pub fn course(&self, word: u32) -> Option<&Course> {
-        let mut paced = self.courses.get()?;
-        while paced.word != word {
-            paced = paced.next.get()?;
+    pub fn schedule(&self, pipe: PipeState) -> Option<&Schedule> {
+        let mut node = self.schedules.get()?;
+        while node.pipe != pipe {
+            node = node.next.get()?;
         }
-        Some(&paced.course)
+        Some(&node.schedule)
     }
 
-    /// Keeps a course. Clones of a machine share blocks: at the same time another thread may
+    /// Keeps a schedule. Clones of a machine share blocks: at the same time another thread may
     /// keep one, of this word or of another.
-    pub fn keep(&self, word: u32, steps: Vec<Step>) -> &Course {
+    pub fn keep(&self, pipe: PipeState, steps: Vec<ScheduledOp>) -> &Schedule {
         let mut steps = Some(steps);
-        let mut courses = &self.courses;
+        let mut schedules = &self.schedules;
         loop {
-            let paced = courses.get_or_init(|| {
-                let course = Course::new(steps.take().unwrap_or_default());
-                Box::new(Paced { word, course, next: OnceLock::new() })
+            let node = schedules.get_or_init(|| {
+                let schedule = Schedule::new(steps.take().unwrap_or_default());
+                Box::new(ScheduleNode { pipe, schedule, next: OnceLock::new() })
             });
-            if paced.word == word {
-                return &paced.course;
+            if node.pipe == pipe {
+                return &node.schedule;
             }
-            courses = &paced.next;
+            schedules = &node.next;
         }
     }
 }
 
 /// Has each step name what executes the one behind it.
-pub fn link(steps: &mut [Step]) {
+pub fn link(steps: &mut [ScheduledOp]) {
     let mut at = 0;
     while at < steps.len() {
         let run = begin_with(&steps[at..]);
@@ -247,7 +247,7 @@ pub fn link(steps: &mut [Step]) {
 }
 
 /// What executes the first of some steps, perhaps with the second one.
-fn begin_with(steps: &[Step]) -> Run {
+fn begin_with(steps: &[ScheduledOp]) -> OpFn {
     match steps {
         [] => end,
         [first] => first.run(),
@@ -255,7 +255,7 @@ fn begin_with(steps: &[Step]) -> Run {
     }
 }
 
-fn far_pages(address: u32, steps: &[Step]) -> Box<[u32]> {
+fn far_pages(address: u32, steps: &[ScheduledOp]) -> Box<[u32]> {
     let page_of = |address: u32| address & !(PAGE_BYTES - 1);
     let mut pages: Vec<u32> = Vec::new();
     for step in steps {
@@ -269,13 +269,10 @@ fn far_pages(address: u32, steps: &[Step]) -> Box<[u32]> {
     pages.into()
 }
 
-/// Where a word has nothing to tell beyond the course. No pipeline stands like this.
-const AS_EXPECTED: u32 = u32::MAX;
-
 /// How far the program has come at the beginning.
 const NOWHERE: Begin = Begin {
     cycles: 0,
-    word: 0,
+    pipe: PipeState::EMPTY,
     offset: 0,
     count: 0,
     cost: 0,
@@ -285,9 +282,9 @@ const NOWHERE: Begin = Begin {
 };
 
 /// Nothing has been taken from a block yet.
-const NOTHING: &Step = &Step::alone(Slot::undefined(2));
+const NOTHING: &ScheduledOp = &ScheduledOp::alone(Slot::undefined(2));
 
-impl Step {
+impl ScheduledOp {
     const fn new(MicroOp { slot, kind }: MicroOp, begin: Begin) -> Self {
         Self { slot, next: end, begin: Begin { kind, ..begin } }
     }
@@ -300,7 +297,7 @@ impl Step {
 
     /// What executes it, and those behind it.
     #[inline(always)]
-    pub fn run(&self) -> Run {
+    pub fn run(&self) -> OpFn {
         self.micro().run()
     }
 
@@ -309,7 +306,7 @@ impl Step {
         base.wrapping_add_signed(self.begin.offset as i32)
     }
 
-    /// The same with another micro-operation.
+    /// Does something else at its place.
     pub const fn with(self, MicroOp { slot, kind }: MicroOp) -> Self {
         Self { slot, next: self.next, begin: Begin { kind, ..self.begin } }
     }
@@ -341,30 +338,30 @@ enum Going {
 }
 
 /// A pass through a block. Between the instruction that has been taken from it last and
-/// the next one it is a point in the program: see [`Pass::progress`].
+/// the next one it is a point in the program: see [`Cursor::progress`].
 #[derive(Clone, Debug)]
-pub struct Pass<'a> {
+pub struct Cursor<'a> {
     /// What is executed before the block is left, and in how many cycles at most.
-    steps: &'a [Step],
+    steps: &'a [ScheduledOp],
     last: u32,
     /// What is still to be executed of it. Nothing but taking the next slot changes this while
     /// slots follow each other, so that they do so quickly.
-    rest: Iter<'a, Step>,
+    rest: Iter<'a, ScheduledOp>,
     going: Going,
     /// What is being executed.
-    current: &'a Step,
+    current: &'a ScheduledOp,
     /// How far the program had come at the beginning, and what came unexpected since.
-    pub from: Progress,
+    pub from: ProgramPoint,
     /// Where a jump has led.
     pub target: u32,
-    /// If its fetches are settled.
-    pub settling: Option<Settling<'a>>,
+    /// If its fetches are plan.
+    pub plan: Option<PlanCursor<'a>>,
 }
 
-impl<'a> Pass<'a> {
+impl<'a> Cursor<'a> {
     /// Through nothing yet.
     #[inline(always)]
-    pub fn from(from: Progress) -> Self {
+    pub fn from(from: ProgramPoint) -> Self {
         Self {
             steps: &[],
             last: 0,
@@ -373,31 +370,31 @@ impl<'a> Pass<'a> {
             current: NOTHING,
             from,
             target: from.pc,
-            settling: None,
+            plan: None,
         }
     }
 
     /// Enters a block.
     #[inline(always)]
-    pub fn enter(&mut self, course: &'a Course) {
-        self.steps = &course.steps;
-        self.last = course.last;
-        self.rest = course.steps.iter();
+    pub fn enter(&mut self, schedule: &'a Schedule) {
+        self.steps = &schedule.steps;
+        self.last = schedule.last;
+        self.rest = schedule.steps.iter();
         self.going = Going::On;
-        self.from.word = AS_EXPECTED;
-        self.settling = None;
+        self.from.pipe = PipeState::NONE;
+        self.plan = None;
     }
 
-    /// Enters a settled course.
+    /// Enters a plan schedule.
     #[inline(always)]
-    pub fn enter_settled(&mut self, settled: &'a Settled) {
-        self.enter(&settled.course);
-        self.settling = Some(Settling::begin(settled, self.from.cycles));
+    pub fn enter_planned(&mut self, plan: &'a FetchPlan) {
+        self.enter(&plan.schedule);
+        self.plan = Some(PlanCursor::begin(plan, self.from.cycles));
     }
 
-    /// The same as far as a deadline allows.
-    pub fn enter_until(&mut self, course: &'a Course, deadline: u64) {
-        self.enter(course);
+    /// Enters a schedule as far as a deadline allows.
+    pub fn enter_until(&mut self, schedule: &'a Schedule, deadline: u64) {
+        self.enter(schedule);
         self.current = NOTHING;
         self.leave_before(deadline);
     }
@@ -406,17 +403,17 @@ impl<'a> Pass<'a> {
     #[inline(always)]
     pub fn advance(&mut self) {
         let begin = self.begin();
-        let Progress { pc, cycles, instructions, word } = self.progress();
-        self.from = Progress {
+        let ProgramPoint { pc, cycles, instructions, pipe } = self.progress();
+        self.from = ProgramPoint {
             pc,
             cycles: cycles + u64::from(begin.cost),
             instructions: instructions + 1,
-            word,
+            pipe,
         };
     }
 
     /// Through an instruction alone.
-    pub fn alone(step: &'a Step, from: Progress) -> Self {
+    pub fn alone(step: &'a ScheduledOp, from: ProgramPoint) -> Self {
         Self {
             steps: std::slice::from_ref(step),
             rest: std::slice::from_ref(step).iter(),
@@ -426,29 +423,29 @@ impl<'a> Pass<'a> {
 
     /// What is executed next.
     #[inline(always)]
-    pub fn next(&self) -> Option<&'a Step> {
+    pub fn next(&self) -> Option<&'a ScheduledOp> {
         self.rest.as_slice().first()
     }
 
     /// What has not been executed yet.
     #[inline(always)]
-    pub fn rest(&self) -> Iter<'a, Step> {
+    pub fn rest(&self) -> Iter<'a, ScheduledOp> {
         self.rest.clone()
     }
 
     /// Has come to a slot.
     #[inline(always)]
-    pub fn stand_at(&mut self, step: &'a Step, rest: &Iter<'a, Step>) {
+    pub fn move_to(&mut self, step: &'a ScheduledOp, rest: &Iter<'a, ScheduledOp>) {
         self.current = step;
         self.rest = rest.clone();
     }
 
     /// Has come behind the last slot.
-    pub fn stand_at_end(&mut self, rest: &Iter<'a, Step>) {
-        self.stand_at(self.steps.last().unwrap_or(NOTHING), rest);
+    pub fn move_to_end(&mut self, rest: &Iter<'a, ScheduledOp>) {
+        self.move_to(self.steps.last().unwrap_or(NOTHING), rest);
     }
 
-    /// Whether the next slot may not be taken just like that: see [`Pass::goes_on`].
+    /// Whether the next slot may not be taken just like that: see [`Cursor::goes_on`].
     #[inline(always)]
     pub fn halts(&self) -> bool {
         self.going != Going::On
@@ -489,31 +486,31 @@ impl<'a> Pass<'a> {
     /// Whether the pass has ended with the fetch of a jump's target, which has not entered the
     /// pipeline.
     pub fn has_fetched_target(&self) -> bool {
-        self.current.begin.kind == Kind::Line && self.from.word & (TAKEN | ENTERED) == TAKEN
+        self.current.begin.kind == Kind::Line && self.from.pipe.awaits_target()
     }
 
     /// The jumps up to that slot by their addresses, and what they have done, where that slot
     /// leads on like this.
-    pub fn jumps(&self, flow: Flow) -> impl Iterator<Item = (u32, Seen)> {
+    pub fn jumps(&self, flow: Flow) -> impl Iterator<Item = (u32, BranchOutcome)> {
         let last = self.index();
         self.steps.iter().take(last + 1).enumerate().filter_map(move |(at, step)| {
             let slot = step.slot;
             let jumps = at == last && flow == Flow::Jump;
             let is_taken = match step.begin.kind {
                 Kind::Plain if jumps && slot.is_indirect() => {
-                    return Some((step.address(self.from.pc), Seen::LedTo(self.target)));
+                    return Some((step.address(self.from.pc), BranchOutcome::LedTo(self.target)));
                 }
                 Kind::Followed => at < last || jumps,
                 Kind::Plain if slot.op.group() == Group::Branch => jumps,
                 Kind::ExpectedIt => (at < last) == (slot.aux == 1),
                 _ => return None,
             };
-            let seen = if is_taken { Seen::Taken } else { Seen::NotTaken };
+            let seen = if is_taken { BranchOutcome::Taken } else { BranchOutcome::NotTaken };
             Some((step.address(self.from.pc), seen))
         })
     }
 
-    /// How far the course is when that slot begins.
+    /// How far the schedule is when that slot begins.
     #[inline(always)]
     pub const fn begin(&self) -> Begin {
         self.current.begin
@@ -521,7 +518,7 @@ impl<'a> Pass<'a> {
 
     /// The cycle in which a slot begins.
     #[inline(always)]
-    pub fn begin_of(&self, step: &Step) -> u64 {
+    pub fn begin_of(&self, step: &ScheduledOp) -> u64 {
         self.from.cycles.wrapping_add(step.begin.cycles.into())
     }
 
@@ -539,13 +536,13 @@ impl<'a> Pass<'a> {
 
     /// How far the program has come while the instruction executes.
     #[inline(always)]
-    pub fn progress(&self) -> Progress {
+    pub fn progress(&self) -> ProgramPoint {
         let begin = self.begin();
-        Progress {
+        ProgramPoint {
             pc: self.behind(),
             cycles: self.from.cycles.wrapping_add(begin.cycles.into()),
             instructions: self.from.instructions + u64::from(begin.count),
-            word: if self.from.word == AS_EXPECTED { begin.word } else { self.from.word },
+            pipe: if self.from.pipe == PipeState::NONE { begin.pipe } else { self.from.pipe },
         }
     }
 
@@ -559,17 +556,17 @@ impl<'a> Pass<'a> {
     #[inline(always)]
     pub fn leave_before(&mut self, deadline: u64) {
         // The target of a jump may be fetched, but not have entered a pipeline yet.
-        let least = usize::from(self.begin().word & TAKEN == 0);
+        let least = usize::from(!self.begin().pipe.is_taken());
         let rest = self.rest.as_slice();
         self.going = Going::For(before(rest, deadline.saturating_sub(self.from.cycles)).max(least));
     }
 
-    /// Takes more cycles than the course says, which is a reason to leave if a deadline
+    /// Takes more cycles than the schedule says, which is a reason to leave if a deadline
     /// comes closer.
     #[inline(always)]
     pub fn take_longer(&mut self, cycles: u64, deadline: u64) {
         self.from.cycles = self.from.cycles.wrapping_add(cycles);
-        let is_late = self.settling.is_some() && cycles > 0;
+        let is_late = self.plan.is_some() && cycles > 0;
         if is_late || self.from.cycles.wrapping_add(self.last.into()) >= deadline {
             self.leave();
         }
@@ -587,7 +584,7 @@ impl<'a> Pass<'a> {
         waits
     }
 
-    /// The same whatever comes of it.
+    /// Waits before the next instruction, whatever comes of it.
     #[inline(always)]
     pub fn wait_for_next(&mut self, cycles: u64, deadline: u64) {
         self.from.cycles = self.from.cycles.wrapping_add(cycles);
@@ -602,17 +599,17 @@ impl<'a> Pass<'a> {
         self.from.cycles += u64::from(cycles);
     }
 
-    /// The pipeline stands otherwise than the course says.
+    /// The pipeline stands otherwise than the schedule says.
     #[inline(always)]
-    pub fn deviate(&mut self, word: u32) {
-        self.from.word = word;
+    pub fn deviate(&mut self, pipe: PipeState) {
+        self.from.pipe = pipe;
         self.leave();
     }
 }
 
 /// How many begin before a cycle.
 #[inline(never)]
-fn before(steps: &[Step], cycle: u64) -> usize {
+fn before(steps: &[ScheduledOp], cycle: u64) -> usize {
     steps.iter().take_while(|step| u64::from(step.begin.cycles) < cycle).count()
 }
 
@@ -634,12 +631,13 @@ mod tests {
             // All threads at the end of the same list.
             let keep = |thread: u32| {
                 barrier.wait();
-                for word in (thread..WORDS * THREADS).step_by(THREADS as usize) {
+                for number in (thread..WORDS * THREADS).step_by(THREADS as usize) {
                     let mut step = *NOTHING;
-                    step.begin.cycles = word;
-                    assert_eq!(block.keep(word, vec![step]).steps[0].begin.cycles, word);
-                    let known = block.course(word).expect("kept");
-                    assert_eq!(known.steps[0].begin.cycles, word);
+                    step.begin.cycles = number;
+                    let pipe = PipeState::numbered(number);
+                    assert_eq!(block.keep(pipe, vec![step]).steps[0].begin.cycles, number);
+                    let known = block.schedule(pipe).expect("kept");
+                    assert_eq!(known.steps[0].begin.cycles, number);
                 }
             };
             std::thread::scope(|scope| {

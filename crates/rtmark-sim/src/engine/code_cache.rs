@@ -13,7 +13,7 @@ use std::sync::{Arc, OnceLock};
 use crate::arch::PAGE_BYTES;
 use crate::arch::armm::registers::after_it;
 use crate::engine::block::Block;
-use crate::engine::fetch_plan::Ledger;
+use crate::engine::fetch_plan::SharedCounts;
 use crate::engine::micro_op::MicroOp;
 use crate::isa::Features;
 use crate::isa::{Group, Op, Slot, decode, is_wide};
@@ -26,7 +26,7 @@ const PAGE_SHIFT: u32 = PAGE_BYTES.trailing_zeros();
 const PAGE_HALFWORDS: usize = 1 << (PAGE_SHIFT - 1);
 /// The most instructions in a block: blocks may overlap.
 const BLOCK_SLOTS: usize = 32;
-/// The same of one that is executed often, of which there are few.
+/// The most instructions in a block that is executed often, of which there are few.
 const OFTEN_SLOTS: usize = 192;
 
 /// What is known of a piece of code: what begins at each halfword.
@@ -36,7 +36,7 @@ pub struct Page {
     slots: [OnceLock<Option<Slot>>; PAGE_HALFWORDS],
     blocks: [OnceLock<Box<Block>>; PAGE_HALFWORDS],
     /// Behind an IT: the block where its condition does not hold, and where it does.
-    forks: [OnceLock<Box<[Block; 2]>>; PAGE_HALFWORDS],
+    it_blocks: [OnceLock<Box<[Block; 2]>>; PAGE_HALFWORDS],
     /// How much more often each branch has been seen to be taken than not.
     taken: [AtomicI8; PAGE_HALFWORDS],
     /// Where each indirect jump has been seen to lead last; zero before that.
@@ -60,7 +60,7 @@ impl Page {
         Self {
             slots: [const { OnceLock::new() }; PAGE_HALFWORDS],
             blocks: [const { OnceLock::new() }; PAGE_HALFWORDS],
-            forks: [const { OnceLock::new() }; PAGE_HALFWORDS],
+            it_blocks: [const { OnceLock::new() }; PAGE_HALFWORDS],
             taken: [const { AtomicI8::new(0) }; PAGE_HALFWORDS],
             leads: [const { AtomicU32::new(0) }; PAGE_HALFWORDS],
         }
@@ -74,26 +74,26 @@ impl Page {
     }
 
     /// Notes what the jump at a halfword of the page has done.
-    fn note(&self, halfword: usize, seen: Seen) {
+    fn note(&self, halfword: usize, seen: BranchOutcome) {
         let taken = &self.taken[halfword];
         let more = taken.load(Ordering::Relaxed);
         match seen {
-            Seen::Taken => taken.store(more.saturating_add(1), Ordering::Relaxed),
-            Seen::NotTaken => taken.store(more.saturating_sub(1), Ordering::Relaxed),
-            Seen::LedTo(target) => self.leads[halfword].store(target, Ordering::Relaxed),
+            BranchOutcome::Taken => taken.store(more.saturating_add(1), Ordering::Relaxed),
+            BranchOutcome::NotTaken => taken.store(more.saturating_sub(1), Ordering::Relaxed),
+            BranchOutcome::LedTo(target) => self.leads[halfword].store(target, Ordering::Relaxed),
         }
     }
 
-    /// The same behind an IT.
+    /// The block behind an IT whose condition holds, or does not.
     #[inline(always)]
-    pub fn fork(&self, offset: u32, holds: bool) -> Option<&Block> {
-        Some(self.forks.get((offset / 2) as usize)?.get()?[usize::from(holds)].latest())
+    pub fn it_outcome(&self, offset: u32, holds: bool) -> Option<&Block> {
+        Some(self.it_blocks.get((offset / 2) as usize)?.get()?[usize::from(holds)].latest())
     }
 }
 
 /// What a jump has done, by which blocks are formed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Seen {
+pub enum BranchOutcome {
     /// A branch; of an IT, that its condition held.
     Taken,
     NotTaken,
@@ -103,7 +103,7 @@ pub enum Seen {
 
 /// How a block that stands behind an IT is conditional.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Fork {
+pub struct ItOutcome {
     /// ITSTATE before its first instruction.
     pub it: u8,
     /// Whether the condition holds.
@@ -216,7 +216,7 @@ impl Window {
         })
     }
 
-    /// As `slot`, for any address.
+    /// Finds the instruction at any address.
     fn checked_slot(&mut self, decoder: &Decoder, bus: &mut Bus, address: u32) -> Option<Slot> {
         if self.covers(address) { self.slot(decoder, bus, address) } else { None }
     }
@@ -262,7 +262,7 @@ impl Window {
         decoder: &Decoder,
         bus: &mut Bus,
         address: u32,
-        fork: Option<Fork>,
+        it_outcome: Option<ItOutcome>,
         most: usize,
     ) -> Option<Block> {
         let reach = Reach { block: address, only_page: matches!(self.pages, Pages::Own(_)) };
@@ -291,7 +291,7 @@ impl Window {
         let mut next = address;
         let mut returns = Vec::new();
         let (mut its, skip) = (Vec::new(), decoder.rules.skip);
-        if let Some(Fork { it, holds }) = fork {
+        if let Some(ItOutcome { it, holds }) = it_outcome {
             let group = self.it_block(decoder, bus, address, it, reach)?;
             for (slot, before) in conditional(group, holds, skip) {
                 next = push(&mut slots, slot);
@@ -328,7 +328,8 @@ impl Window {
             }
         }
         let line = (address - base) >> self.line_shift;
-        (!slots.is_empty()).then(|| Block::new(address, line, slots, its, fork, decoder.rules))
+        (!slots.is_empty())
+            .then(|| Block::new(address, line, slots, its, it_outcome, decoder.rules))
     }
 
     /// How much more often the branch at an address has been seen to be taken than not.
@@ -448,13 +449,13 @@ impl Decoder {
         Some(slot)
     }
 
-    /// As `decode`, with what the core checks besides in front of the operation.
+    /// Decodes with what the core checks besides in front of the operation.
     pub fn decode_guarded(&self, bus: &Bus, address: u32) -> Option<Slot> {
         let slot = self.decode(bus, address)?;
         Some(if self.features.v8m { slot.guarded() } else { slot })
     }
 
-    /// As `decode_guarded`, with a watch in the place of a watched instruction, and a
+    /// Decodes with guards, and with a watch in the place of a watched instruction, and a
     /// breakpoint where the run is to stop.
     fn decode_watched(&self, bus: &Bus, address: u32) -> Option<Slot> {
         let slot = self.decode_guarded(bus, address);
@@ -493,12 +494,13 @@ pub struct Code {
     pub decoder: Decoder,
     /// How often everything has been forgotten.
     epoch: u32,
-    pub ledger: Ledger,
+    pub counts: SharedCounts,
 }
 
 impl Code {
     pub fn new(soc: &Soc, decoder: Decoder) -> Self {
-        let mut code = Self { windows: Vec::new(), decoder, epoch: 0, ledger: Ledger::default() };
+        let mut code =
+            Self { windows: Vec::new(), decoder, epoch: 0, counts: SharedCounts::default() };
         for memory in &soc.memories {
             let waits = Waits::of(memory, soc);
             for base in std::iter::once(memory.base).chain(memory.aliases.iter().copied()) {
@@ -521,7 +523,7 @@ impl Code {
         shared.unwrap_or_else(|| Flash { epoch: self.epoch, base: 0, pages: Arc::new([]) })
     }
 
-    /// As [`Flash::page`], for code in RAM.
+    /// The page of an address in RAM, which is this machine's own.
     pub fn own_page(&self, address: u32) -> Option<(Arc<Page>, u32)> {
         let window = self.windows.iter().find(|window| window.covers(address))?;
         let Pages::Own(pages) = &window.pages else { return None };
@@ -543,7 +545,7 @@ impl Code {
     }
 
     /// Notes what the jump at an address has done.
-    pub fn note(&mut self, address: u32, seen: Seen) {
+    pub fn note(&mut self, address: u32, seen: BranchOutcome) {
         if let Some(window) = self.windows.iter_mut().find(|window| window.covers(address)) {
             let (_, within) = window.place(address);
             window.page(address).note(within, seen);
@@ -551,38 +553,39 @@ impl Code {
     }
 
     /// Forms the block at an address once more, by what has been seen of its branches.
-    pub fn remake_block(&mut self, bus: &mut Bus, address: u32, fork: Option<Fork>) {
+    pub fn retranslate(&mut self, bus: &mut Bus, address: u32, it_outcome: Option<ItOutcome>) {
         let Some(window) = self.windows.iter_mut().find(|window| window.covers(address)) else {
             return;
         };
-        let Some(again) = window.block(&self.decoder, bus, address, fork, OFTEN_SLOTS) else {
+        let Some(retranslated) = window.block(&self.decoder, bus, address, it_outcome, OFTEN_SLOTS)
+        else {
             return;
         };
         let (_, within) = window.place(address);
         let page = window.page(address);
-        let block = match fork {
+        let block = match it_outcome {
             None => page.blocks[within].get().map(Box::as_ref),
-            Some(Fork { holds, .. }) => {
-                page.forks[within].get().map(|both| &both[usize::from(holds)])
+            Some(ItOutcome { holds, .. }) => {
+                page.it_blocks[within].get().map(|both| &both[usize::from(holds)])
             }
         };
         if let Some(block) = block {
-            block.replace(again);
+            block.replace(retranslated);
         }
     }
 
     /// Makes the blocks known that begin behind an IT, which leaves this ITSTATE.
-    pub fn make_fork(&mut self, bus: &mut Bus, address: u32, it: u8) -> bool {
+    pub fn make_it_blocks(&mut self, bus: &mut Bus, address: u32, it: u8) -> bool {
         let Some(window) = self.windows.iter_mut().find(|window| window.covers(address)) else {
             return false;
         };
         let mut block = |holds| {
-            let fork = Some(Fork { it, holds });
-            window.block(&self.decoder, bus, address, fork, BLOCK_SLOTS)
+            let it_outcome = Some(ItOutcome { it, holds });
+            window.block(&self.decoder, bus, address, it_outcome, BLOCK_SLOTS)
         };
         let (Some(fails), Some(holds)) = (block(false), block(true)) else { return false };
         let (_, within) = window.place(address);
-        window.page(address).forks[within].get_or_init(|| Box::new([fails, holds]));
+        window.page(address).it_blocks[within].get_or_init(|| Box::new([fails, holds]));
         true
     }
 
@@ -631,7 +634,7 @@ impl Code {
     /// Forgets everything, after flash has been programmed or watches have changed.
     pub fn forget_all(&mut self) {
         self.epoch = self.epoch.wrapping_add(1);
-        self.ledger.forget_steps();
+        self.counts.forget_steps();
         for window in &mut self.windows {
             window.pages = match &window.pages {
                 Pages::Shared(pages) => Pages::new(MemoryKind::Flash, pages.len()),

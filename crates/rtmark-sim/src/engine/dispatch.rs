@@ -7,7 +7,7 @@
 
 use std::slice::Iter;
 
-use crate::engine::block::{Pass, Step};
+use crate::engine::block::{Cursor, ScheduledOp};
 use crate::engine::micro_op::{
     Does, EXPECTED_IT, FOLLOWED, HOP, IF, Kind, LINE, MicroOp, SHIFTED, SKIP,
 };
@@ -16,46 +16,46 @@ use crate::isa::{Op, PerOp, Slot};
 use crate::machine::Machine;
 
 /// Executes the next step, and those behind it as far as one follows the other.
-pub type Run = for<'a> fn(&mut Machine, &mut Pass<'a>, Iter<'a, Step>) -> Ending;
+pub type OpFn = for<'a> fn(&mut Machine, &mut Cursor<'a>, Iter<'a, ScheduledOp>) -> Ending;
 
 /// How an operation is executed.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Way {
+pub enum Path {
     /// As most are: without a look at anything that is far away, and without calls, for which
     /// registers would have to be saved.
-    Quick,
-    Whole,
+    Fast,
+    Slow,
 }
 
 /// What executes each operation, of an instruction that may write the stack pointer, whose low
 /// bits are always clear, or of another one.
-pub struct Runs {
+pub struct OpFns {
     with_stack_pointer: bool,
 }
 
-impl Runs {
+impl OpFns {
     pub fn of(slot: &Slot) -> Self {
         const SP: u8 = crate::arch::armm::registers::SP as u8;
         Self { with_stack_pointer: slot.d == SP || slot.n == SP && slot.op.moves_base() }
     }
 }
 
-impl PerOp for Runs {
-    type Item = Run;
+impl PerOp for OpFns {
+    type Item = OpFn;
 
-    fn of<const OP: u16>(self) -> Run {
+    fn of<const OP: u16>(self) -> OpFn {
         if self.with_stack_pointer { run::<OP, true> } else { run::<OP, false> }
     }
 }
 
 /// Where a pass is while a step executes. The pass itself is told only when somebody asks.
-pub struct Turn<'p, 'a> {
-    pass: &'p mut Pass<'a>,
-    step: &'a Step,
-    rest: Iter<'a, Step>,
+pub struct OpCursor<'p, 'a> {
+    pass: &'p mut Cursor<'a>,
+    step: &'a ScheduledOp,
+    rest: Iter<'a, ScheduledOp>,
 }
 
-impl<'a> Turn<'_, 'a> {
+impl<'a> OpCursor<'_, 'a> {
     #[inline(always)]
     pub fn slot(&self) -> &'a Slot {
         &self.step.slot
@@ -63,8 +63,8 @@ impl<'a> Turn<'_, 'a> {
 
     /// The pass, at this step.
     #[inline(always)]
-    pub fn pass(&mut self) -> &mut Pass<'a> {
-        self.pass.stand_at(self.step, &self.rest);
+    pub fn pass(&mut self) -> &mut Cursor<'a> {
+        self.pass.move_to(self.step, &self.rest);
         self.pass
     }
 
@@ -74,10 +74,10 @@ impl<'a> Turn<'_, 'a> {
         self.pass.begin_of(self.step)
     }
 
-    /// Whether the pass's fetches are settled.
+    /// Whether the pass's fetches are plan.
     #[inline(always)]
-    pub const fn is_settled(&self) -> bool {
-        self.pass.settling.is_some()
+    pub const fn has_fetch_plan(&self) -> bool {
+        self.pass.plan.is_some()
     }
 
     /// Waits before the next instruction, unless the pass is to be left then; answers whether
@@ -95,7 +95,7 @@ impl<'a> Turn<'_, 'a> {
         }
     }
 
-    /// Whether the next step may not be executed just like that: see [`Pass::goes_on`].
+    /// Whether the next step may not be executed just like that: see [`Cursor::goes_on`].
     #[inline(always)]
     pub fn halts(&self) -> bool {
         self.pass.halts()
@@ -111,12 +111,14 @@ impl<'a> Turn<'_, 'a> {
 impl MicroOp {
     /// What executes it, and those behind it.
     #[inline(always)]
-    pub fn run(&self) -> Run {
+    pub fn run(&self) -> OpFn {
         let slot = &self.slot;
         match self.kind {
             Kind::Plain => match self.known_shift() {
-                None => slot.op.pick(Runs::of(slot)),
-                Some(shift) if Runs::of(slot).with_stack_pointer => shifted::<true>(slot.op, shift),
+                None => slot.op.pick(OpFns::of(slot)),
+                Some(shift) if OpFns::of(slot).with_stack_pointer => {
+                    shifted::<true>(slot.op, shift)
+                }
                 Some(shift) => shifted::<false>(slot.op, shift),
             },
             Kind::Followed => followed(slot.op),
@@ -132,7 +134,7 @@ impl MicroOp {
 macro_rules! shifted {
     ($($op:ident $shift:literal)*) => {
         /// What executes an operation with a shift of a known type.
-        fn shifted<const SP: bool>(op: Op, shift: u32) -> Run {
+        fn shifted<const SP: bool>(op: Op, shift: u32) -> OpFn {
             match (op, shift) {
                 $((Op::$op, $shift) => run::<{ SHIFTED * (1 + $shift) + Op::$op as u16 }, SP>,)*
                 _ => run::<{ Op::Undefined as u16 }, SP>,
@@ -149,7 +151,7 @@ shifted! {
 macro_rules! followed {
     ($($op:ident)*) => {
         /// What executes a branch that is followed.
-        fn followed(op: Op) -> Run {
+        fn followed(op: Op) -> OpFn {
             match op {
                 $(Op::$op => run::<{ FOLLOWED + Op::$op as u16 }, false>,)*
                 _ => run::<{ Op::Undefined as u16 }, false>,
@@ -164,8 +166,8 @@ followed! {
 
 macro_rules! conditional {
     ($($condition:literal)*) => {
-        /// What executes an IT that leads either way by a condition.
-        fn conditional(condition: u8) -> Run {
+        /// What executes an IT that leads convert_it way by a condition.
+        fn conditional(condition: u8) -> OpFn {
             match condition {
                 $($condition => run::<{ IF + $condition }, false>,)*
                 _ => run::<SKIP, false>,
@@ -178,14 +180,14 @@ conditional! { 0 1 2 3 4 5 6 7 8 9 10 11 12 13 }
 
 /// What executes an instruction that sets flags and the branch behind it: of two jumps, the
 /// host has one to foresee. `None` for any others.
-pub fn run_both(first: &MicroOp, second: &MicroOp) -> Option<Run> {
-    let plain = first.kind == Kind::Plain && !Runs::of(&first.slot).with_stack_pointer;
+pub fn run_both(first: &MicroOp, second: &MicroOp) -> Option<OpFn> {
+    let plain = first.kind == Kind::Plain && !OpFns::of(&first.slot).with_stack_pointer;
     if plain { set_flags(first, second) } else { None }
 }
 
 macro_rules! both {
     ($($sets:ident)*; $($shifts:ident $shift:literal)*; $($branch:ident)*; $($condition:literal)*) => {
-        fn set_flags(first: &MicroOp, second: &MicroOp) -> Option<Run> {
+        fn set_flags(first: &MicroOp, second: &MicroOp) -> Option<OpFn> {
             match (first.slot.op, first.known_shift()) {
                 $((Op::$sets, _) => branch_behind::<{ Op::$sets as u16 }>(second),)*
                 $((Op::$shifts, Some($shift)) => {
@@ -195,7 +197,7 @@ macro_rules! both {
             }
         }
 
-        fn branch_behind<const FIRST: u16>(second: &MicroOp) -> Option<Run> {
+        fn branch_behind<const FIRST: u16>(second: &MicroOp) -> Option<OpFn> {
             Some(match (second.kind, second.slot.op) {
                 $((Kind::Plain, Op::$branch) => run_two::<FIRST, { Op::$branch as u16 }>,)*
                 $((Kind::Followed, Op::$branch) => {
@@ -218,8 +220,8 @@ both! {
 
 fn run_two<'a, const FIRST: u16, const SECOND: u16>(
     machine: &mut Machine,
-    pass: &mut Pass<'a>,
-    rest: Iter<'a, Step>,
+    pass: &mut Cursor<'a>,
+    rest: Iter<'a, ScheduledOp>,
 ) -> Ending {
     run_before::<FIRST, false>(machine, pass, rest, |machine, at| {
         run::<SECOND, false>(machine, at.pass, at.rest)
@@ -229,28 +231,28 @@ fn run_two<'a, const FIRST: u16, const SECOND: u16>(
 #[inline(always)]
 fn run<'a, const MICRO: u16, const SP: bool>(
     machine: &mut Machine,
-    pass: &mut Pass<'a>,
-    rest: Iter<'a, Step>,
+    pass: &mut Cursor<'a>,
+    rest: Iter<'a, ScheduledOp>,
 ) -> Ending {
     run_before::<MICRO, SP>(machine, pass, rest, |machine, at| {
         (at.step.next)(machine, at.pass, at.rest)
     })
 }
 
-/// Executes an operation the quick way, and goes on by `next` where it leads to the end.
+/// Executes an operation the fast path, and goes on by `next` where it leads to the end.
 #[inline(always)]
 fn run_before<'a, const MICRO: u16, const SP: bool>(
     machine: &mut Machine,
-    pass: &mut Pass<'a>,
-    mut rest: Iter<'a, Step>,
-    next: impl FnOnce(&mut Machine, Turn<'_, 'a>) -> Ending,
+    pass: &mut Cursor<'a>,
+    mut rest: Iter<'a, ScheduledOp>,
+    next: impl FnOnce(&mut Machine, OpCursor<'_, 'a>) -> Ending,
 ) -> Ending {
     let all = rest.clone();
     let Some(step) = rest.next() else { return end(machine, pass, rest) };
-    let mut at = Turn { pass, step, rest };
-    match machine.perform_micro(const { Does::of(MICRO) }, Way::Quick, SP, &mut at) {
+    let mut at = OpCursor { pass, step, rest };
+    match machine.perform_micro(const { Does::of(MICRO) }, Path::Fast, SP, &mut at) {
         Ok(Flow::Next) => next(machine, at),
-        Ok(Flow::Aside) => run_whole::<MICRO, SP>(machine, at.pass, all),
+        Ok(Flow::SlowPath) => run_slowly::<MICRO, SP>(machine, at.pass, all),
         outcome => {
             at.pass();
             outcome.into()
@@ -259,14 +261,14 @@ fn run_before<'a, const MICRO: u16, const SP: bool>(
 }
 
 #[inline(never)]
-fn run_whole<'a, const MICRO: u16, const SP: bool>(
+fn run_slowly<'a, const MICRO: u16, const SP: bool>(
     machine: &mut Machine,
-    pass: &mut Pass<'a>,
-    mut rest: Iter<'a, Step>,
+    pass: &mut Cursor<'a>,
+    mut rest: Iter<'a, ScheduledOp>,
 ) -> Ending {
     let Some(step) = rest.next() else { return end(machine, pass, rest) };
-    let mut at = Turn { pass, step, rest };
-    let outcome = machine.perform_micro(const { Does::of(MICRO) }, Way::Whole, SP, &mut at);
+    let mut at = OpCursor { pass, step, rest };
+    let outcome = machine.perform_micro(const { Does::of(MICRO) }, Path::Slow, SP, &mut at);
     if outcome == Ok(Flow::Next) {
         return (step.next)(machine, at.pass, at.rest);
     }
@@ -277,7 +279,7 @@ fn run_whole<'a, const MICRO: u16, const SP: bool>(
 /// Behind the last step.
 #[expect(clippy::needless_pass_by_value, reason = "one of those that a step names")]
 #[inline(never)]
-pub fn end<'a>(_: &mut Machine, pass: &mut Pass<'a>, rest: Iter<'a, Step>) -> Ending {
-    pass.stand_at_end(&rest);
+pub fn end<'a>(_: &mut Machine, pass: &mut Cursor<'a>, rest: Iter<'a, ScheduledOp>) -> Ending {
+    pass.move_to_end(&rest);
     Ending::Next
 }

@@ -4,13 +4,13 @@
 //! one enters it, by the quickest way that one look shows ([`crate::timing::LineMemory`]).
 
 use crate::engine::block::Block;
-use crate::engine::dispatch::Turn;
+use crate::engine::dispatch::OpCursor;
 use crate::isa::Slot;
 use crate::machine::Machine;
 use crate::state::NOT_FETCHED;
 
 impl Machine {
-    /// The same for a block in such a page.
+    /// Whether a block may be executed whose first page may be.
     #[inline(always)]
     pub(crate) fn may_execute_block(&mut self, block: &Block) -> bool {
         !self.protected || block.far_pages.iter().all(|&address| self.may_execute_page(address))
@@ -42,7 +42,7 @@ impl Machine {
     /// Fetches the next instruction of a block, which enters a line, if one look shows how;
     /// answers whether it has.
     #[inline(always)]
-    pub(crate) fn fetch_next_at_once(&mut self, at: &mut Turn<'_, '_>) -> bool {
+    pub(crate) fn fetch_next_at_once(&mut self, at: &mut OpCursor<'_, '_>) -> bool {
         let memory = self.lines.near_mut();
         let (line, now, deadline) = (at.slot(), at.now(), self.deadline);
         let enters = memory.enter_at_once(line.aux, now, |waits| at.wait(waits, deadline));
@@ -52,7 +52,8 @@ impl Machine {
         enters
     }
 
-    /// The same however long it takes: the cycles that the core waits for it.
+    /// Fetches the next instruction of a block, which enters a line, however long it takes;
+    /// answers the cycles that the core waits for it.
     #[inline(always)]
     pub(crate) fn fetch_next(&mut self, now: u64, line: &Slot) -> u64 {
         let memory = self.lines.near_mut();

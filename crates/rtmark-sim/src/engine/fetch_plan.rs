@@ -1,72 +1,73 @@
-//! Passes whose fetches are settled before they begin.
+//! Fetch plans: schedules in which the waits of instruction fetches are known before a pass begins.
 //!
-//! What fetching a block's code waits for depends on how its memory stands, and that repeats as
-//! code does. So a block that is executed often gets courses for the ways in which its memory
+//! A memoization of the memory's read path, as schedules are one of the pipeline. What fetching a block's code waits for depends on how its memory stands, and that repeats as
+//! code does. So a block that is executed often gets plans for the ways in which its memory
 //! has stood: fetches are no steps of theirs, and what each waits for is in the cycles that
 //! they tell. Behind such a pass the memory is brought to stand as if it had been asked. With
 //! or without them the cycles are the same.
 //!
 //! Whatever takes longer than expected ends such a pass, since later fetches come later then.
+//! How a memory stands, and what will become of it, is told by [`crate::timing::Lookahead`]; this
+//! module knows nothing of caches and read buffers.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use crate::engine::block::{Block, Course, Pass, Step, link};
+use crate::engine::block::{Block, Cursor, Schedule, ScheduledOp, link};
 use crate::engine::micro_op::Kind;
 use crate::isa::{Op, Slot};
 use crate::machine::Machine;
-use crate::state::Progress;
-use crate::timing::memo::TAKEN;
-use crate::timing::{Came, Change, Foretold, LineMemory, Stance};
+use crate::state::ProgramPoint;
+use crate::timing::{Came, Change, FetchState, LineMemory, Lookahead};
 
-/// A course of which the fetches are settled.
+/// A schedule whose fetches are known to wait so long, if the memory stands like this.
 #[derive(Debug)]
-pub struct Settled {
-    stance: Stance,
+pub struct FetchPlan {
+    fetch_state: FetchState,
     /// An address in the line that code came from before.
     line: u32,
-    pub course: Course,
+    pub schedule: Schedule,
     points: Box<[Point]>,
-    /// The kept lines that are used, one after the other, by their places.
+    /// The cached lines that are used, one after the other, by their places.
     used: Box<[u8]>,
-    next: OnceLock<Box<Settled>>,
+    next: OnceLock<Box<FetchPlan>>,
 }
 
-/// What has become of the memory when some step of a settled course is executed.
+/// What has become of the memory when some step of a plan is executed.
 #[derive(Debug)]
 struct Point {
     change: Change,
-    /// Kept lines used until then.
+    /// Cached lines used until then.
     used: usize,
     /// An address in the line that code comes from.
     line: u32,
 }
 
-/// The settled courses of a course.
+/// The fetch plans of a schedule, a list to which threads may add at once.
 #[derive(Debug, Default)]
-pub struct SettledCourses {
-    first: OnceLock<Box<Settled>>,
+pub struct FetchPlans {
+    first: OnceLock<Box<FetchPlan>>,
     /// Passes for which there was none, as far as they are counted.
     missed: AtomicU32,
 }
 
-/// Of so many passes for which there is none, the last one is settled.
+/// Passes for which there is no plan, of which the last one is planned.
 const MISSED: u32 = 8;
-/// The most that a course has.
+/// The most plans that a schedule has.
 const MOST: u32 = 12;
-/// Steps of settled courses that a machine and its clones keep, which bounds their memory.
+/// Steps of plans that a machine and its clones keep, which bounds their memory.
 const STEPS: usize = 1 << 18;
 
-/// What machines that share code share of it.
+/// Counts of what machines that share code have planned.
 #[derive(Clone, Debug, Default)]
-pub struct Ledger {
+pub struct SharedCounts {
     /// Numbers that have been given to what caches keep.
     numbers: Arc<AtomicU64>,
-    /// Steps of settled courses.
+    /// Steps of plans.
     steps: Arc<AtomicUsize>,
 }
 
-impl Ledger {
+impl SharedCounts {
     /// Begins to count steps anew, when all code is forgotten.
     pub fn forget_steps(&mut self) {
         self.steps = Arc::default();
@@ -85,19 +86,19 @@ impl Ledger {
     }
 }
 
-impl SettledCourses {
-    /// The one for a memory that stands like this, if it is known.
+impl FetchPlans {
+    /// Finds the plan for a memory that stands like this.
     #[inline(always)]
-    fn find(&self, memory: &LineMemory, line: u32, now: u64) -> Option<&Settled> {
-        let mut settled = self.first.get()?;
+    fn find(&self, memory: &LineMemory, line: u32, now: u64) -> Option<&FetchPlan> {
+        let mut plan = self.first.get()?;
         let mask = memory.line_mask();
-        while (settled.line ^ line) & mask != 0 || !memory.stands(&settled.stance, now) {
-            settled = settled.next.get()?;
+        while (plan.line ^ line) & mask != 0 || !memory.stands(&plan.fetch_state, now) {
+            plan = plan.next.get()?;
         }
-        Some(settled)
+        Some(plan)
     }
 
-    /// Whether it is time to settle the course once more. What other threads count at the same
+    /// Whether it is time to plan the schedule's fetches once more. What other threads count at the same
     /// time may be lost, of which nothing depends but how soon that is.
     fn is_time(&self) -> bool {
         let missed = self.missed.load(Ordering::Relaxed);
@@ -108,8 +109,8 @@ impl SettledCourses {
         missed % MISSED == MISSED - 1
     }
 
-    fn keep(&self, settled: Settled) -> &Settled {
-        let mut own = Some(Box::new(settled));
+    fn keep(&self, plan: FetchPlan) -> &FetchPlan {
+        let mut own = Some(Box::new(plan));
         let mut place = &self.first;
         loop {
             // Another thread may have kept one there meanwhile.
@@ -122,105 +123,106 @@ impl SettledCourses {
     }
 }
 
-/// Where a pass through a settled course is.
+/// Where a pass through a plan is.
 #[derive(Clone, Copy, Debug)]
-pub struct Settling<'a> {
-    settled: &'a Settled,
+pub struct PlanCursor<'a> {
+    plan: &'a FetchPlan,
     began: u64,
     /// Points that the memory has come to.
     stood: u8,
 }
 
-impl<'a> Settling<'a> {
-    pub fn begin(settled: &'a Settled, began: u64) -> Self {
-        Self { settled, began, stood: 0 }
+impl<'a> PlanCursor<'a> {
+    pub fn begin(plan: &'a FetchPlan, began: u64) -> Self {
+        Self { plan, began, stood: 0 }
     }
 }
 
 impl Machine {
-    /// The settled course for a pass that begins now, if there is one.
+    /// Finds the plan for a pass that begins now, or makes one if it is time.
     #[inline(always)]
-    pub(crate) fn settled<'a>(
+    pub(crate) fn fetch_plan<'a>(
         &mut self,
         block: &'a Block,
-        course: &'a Course,
-        from: Progress,
-    ) -> Option<&'a Settled> {
+        schedule: &'a Schedule,
+        from: ProgramPoint,
+    ) -> Option<&'a FetchPlan> {
         let memory = self.lines.near();
-        if !memory.is_foretold() || memory.line_mask() != self.line_mask || self.protected {
+        if !memory.can_look_ahead() || memory.line_mask() != self.line_mask || self.protected {
             return None;
         }
-        let known = course.settled.find(memory, self.line, from.cycles);
-        if known.is_none() { self.settle_course(block, course, from) } else { known }
+        let known = schedule.plans.find(memory, self.line, from.cycles);
+        if known.is_none() { self.plan_fetches(block, schedule, from) } else { known }
     }
 
     /// Has the memory stand as it does when the step is executed that a pass has come to.
     #[inline(always)]
-    pub(crate) fn stand(&mut self, at: &mut Pass<'_>) {
-        if let Some(settling) = at.settling {
-            self.stand_at(at, settling);
+    pub(crate) fn settle_memory(&mut self, at: &mut Cursor<'_>) {
+        if let Some(plan) = at.plan {
+            self.settle_memory_at(at, plan);
         }
     }
 
     #[inline(always)]
-    fn stand_at<'a>(&mut self, at: &mut Pass<'a>, settling: Settling<'a>) {
-        let Settling { settled, began, stood } = settling;
+    fn settle_memory_at<'a>(&mut self, at: &mut Cursor<'a>, cursor: PlanCursor<'a>) {
+        let PlanCursor { plan, began, stood } = cursor;
         let to = at.begin().points;
         if to == stood {
             return;
         }
-        let at_point = |points: u8| settled.points.get(usize::from(points).wrapping_sub(1));
+        let at_point = |points: u8| plan.points.get(usize::from(points).wrapping_sub(1));
         let Some(point) = at_point(to) else { return };
         let (used, waited) =
             at_point(stood).map_or((0, 0), |point| (point.used, point.change.waited()));
-        let used = settled.used.get(used..point.used).unwrap_or_default();
+        let used = plan.used.get(used..point.used).unwrap_or_default();
         let memory = self.lines.near_mut();
         memory.stand(&point.change, waited, used, began);
         self.line = point.line;
-        at.settling = Some(Settling { stood: to, ..settling });
+        at.plan = Some(PlanCursor { stood: to, ..cursor });
     }
 
-    /// Settles a course for how the memory of its code stands now, if it is worth while.
+    /// Plans the fetches of a schedule for how the memory of its code stands now, if it is worth
+    /// while.
     #[inline(never)]
-    fn settle_course<'a>(
+    fn plan_fetches<'a>(
         &mut self,
         block: &'a Block,
-        course: &'a Course,
-        from: Progress,
-    ) -> Option<&'a Settled> {
-        if block.is_young() {
+        schedule: &'a Schedule,
+        from: ProgramPoint,
+    ) -> Option<&'a FetchPlan> {
+        if block.is_profiled() {
             return None;
         }
-        let ledger = &self.code.ledger;
-        self.lines.near_mut().number(|| ledger.next_number());
-        if !course.settled.is_time() || ledger.is_full() {
+        let counts = &self.code.counts;
+        self.lines.near_mut().number(|| counts.next_number());
+        if !schedule.plans.is_time() || counts.is_full() {
             return None;
         }
         let now = from.cycles;
         let mask = self.line_mask;
-        let memory = self.lines.near().foretell(now);
+        let memory = self.lines.near().look_ahead(now);
         let pipelined = self.rules.model_buses();
-        let is_fetched_before = self.rules.fetches_targets() && from.word & TAKEN != 0;
-        let until_first = if is_fetched_before { 0 } else { course.first };
-        let mut walk = Walk::from(memory, now, self.line);
-        walk.enter_first(from.pc, block, mask, until_first).ok()?;
-        for step in &course.steps {
-            let Step { slot, begin, .. } = *step;
+        let is_fetched_before = self.rules.fetches_targets() && from.pipe.is_taken();
+        let until_first = if is_fetched_before { 0 } else { schedule.first };
+        let mut planner = Planner::from(memory, now, self.line);
+        planner.enter_first(from.pc, block, mask, until_first).ok()?;
+        for step in &schedule.steps {
+            let ScheduledOp { slot, begin, .. } = *step;
             if begin.kind == Kind::Line {
-                walk.enter(slot.aux, slot.imm, begin.cycles).ok()?;
+                planner.enter(slot.aux, slot.imm, begin.cycles).ok()?;
             } else {
                 let literal = self.literal(&slot).filter(|_| begin.kind == Kind::Plain);
-                walk.push(*step, literal, pipelined);
+                planner.push(*step, literal, pipelined);
             }
         }
-        let Walk { memory, settled, points, used, .. } = walk;
-        let mut steps = self.lead_either_way(from.pc, block, &settled);
+        let Planner { memory, plan, points, used, .. } = planner;
+        let mut steps = self.convert_its(from.pc, block, &plan);
         link(&mut steps);
-        self.code.ledger.count(steps.len());
-        Some(course.settled.keep(Settled {
-            stance: memory.stance(),
+        self.code.counts.count(steps.len());
+        Some(schedule.plans.keep(FetchPlan {
+            fetch_state: memory.fetch_state(),
             line: self.line,
-            course: Course::new(steps),
+            schedule: Schedule::new(steps),
             points: points.into(),
             used: used.into(),
             next: OnceLock::new(),
@@ -237,22 +239,22 @@ impl Machine {
     }
 }
 
-/// A course on its way to being settled.
-struct Walk {
-    memory: Foretold,
+/// A walk through a schedule that finds out what its fetches wait for.
+struct Planner {
+    memory: Lookahead,
     now: u64,
     line: u32,
     /// Cycles waited so far.
     waits: u64,
-    settled: Vec<Step>,
+    plan: Vec<ScheduledOp>,
     points: Vec<Point>,
     used: Vec<u8>,
 }
 
-impl Walk {
-    fn from(memory: Foretold, now: u64, line: u32) -> Self {
-        let (settled, points, used) = (Vec::new(), Vec::new(), Vec::new());
-        Self { memory, now, line, waits: 0, settled, points, used }
+impl Planner {
+    fn from(memory: Lookahead, now: u64, line: u32) -> Self {
+        let (plan, points, used) = (Vec::new(), Vec::new(), Vec::new());
+        Self { memory, now, line, waits: 0, plan, points, used }
     }
 
     /// Fetches the first instruction, unless that is fetched already.
@@ -303,7 +305,7 @@ impl Walk {
     }
 
     /// Takes over a step, which may load a constant.
-    fn push(&mut self, mut step: Step, literal: Option<(u32, u32)>, pipelined: bool) {
+    fn push(&mut self, mut step: ScheduledOp, literal: Option<(u32, u32)>, pipelined: bool) {
         step.begin.cycles += self.waits as u32;
         if let Some((value, offset)) = literal
             && let Some(waits) = self.waits_for(offset, pipelined)
@@ -318,6 +320,6 @@ impl Walk {
             }
         }
         step.begin.points = self.points.len() as u8;
-        self.settled.push(step);
+        self.plan.push(step);
     }
 }

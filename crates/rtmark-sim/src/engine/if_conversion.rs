@@ -3,33 +3,32 @@
 //! A block of code is prepared for one outcome of an IT, and left where it is the other. But
 //! mostly it makes no difference to anything else whether the few instructions behind an IT are
 //! executed: each takes as long as passing over it, and soon the pipeline stands the same. In
-//! a pass that is known to go to its end such an IT leads to either way.
+//! a pass that is known to go to its end such an IT leads to convert_it way.
 
-use crate::engine::block::{Block, Step};
+use crate::engine::block::{Block, ScheduledOp};
 use crate::engine::micro_op::{Kind, MicroOp};
 use crate::isa::Slot;
 use crate::machine::Machine;
-use crate::timing::Describe;
-use crate::timing::memo;
+use crate::timing::Classify;
 use crate::timing::pipeline::Condition;
 
 /// Instructions behind an IT block until which the pipeline is to stand the same.
 const SOON: usize = 3;
 
 impl Machine {
-    /// Has each IT of some steps, whose first one is at an address, lead to either way where that
+    /// Has each IT of some steps, whose first one is at an address, lead to convert_it way where that
     /// makes no difference to the others.
-    pub(crate) fn lead_either_way(
+    pub(crate) fn convert_its(
         &mut self,
         base: u32,
         block: &Block,
-        steps: &[Step],
-    ) -> Vec<Step> {
+        steps: &[ScheduledOp],
+    ) -> Vec<ScheduledOp> {
         let mut led = Vec::with_capacity(steps.len());
         let mut rest = steps;
         while let [first, behind @ ..] = rest {
-            if let Some((either, others)) = self.either(base, block, first, behind) {
-                led.extend(either);
+            if let Some((convert_it, others)) = self.convert_it(base, block, first, behind) {
+                led.extend(convert_it);
                 rest = others;
             } else {
                 led.push(*first);
@@ -39,19 +38,19 @@ impl Machine {
         led
     }
 
-    /// An IT and the instructions that it makes conditional as steps that lead either way, and
+    /// An IT and the instructions that it makes conditional as steps that lead convert_it way, and
     /// the steps behind them; `None` if that would make a difference to those.
-    fn either<'a>(
+    fn convert_it<'a>(
         &mut self,
         base: u32,
         block: &Block,
-        it: &Step,
-        behind: &'a [Step],
-    ) -> Option<(Vec<Step>, &'a [Step])> {
+        it: &ScheduledOp,
+        behind: &'a [ScheduledOp],
+    ) -> Option<(Vec<ScheduledOp>, &'a [ScheduledOp])> {
         if it.begin.kind != Kind::ExpectedIt {
             return None;
         }
-        let is_conditional = |step: &&Step| block.it_before(step.begin.place.into()) != 0;
+        let is_conditional = |step: &&ScheduledOp| block.it_before(step.begin.place.into()) != 0;
         let count = behind.iter().take_while(is_conditional).count();
         let (group, others) = behind.split_at(count);
         let expects_to_hold = it.slot.aux == 1;
@@ -59,7 +58,7 @@ impl Machine {
         let (mut then, mut otherwise) = (Vec::new(), Vec::new());
         for step in group {
             let slot = self.code.slot(&mut self.bus, step.address(base))?.inside_it();
-            let takes_the_same = self.rules.describe.is_some() || slot.cost == self.rules.skip;
+            let takes_the_same = self.rules.classify.is_some() || slot.cost == self.rules.skip;
             if !slot.op.only_calculates() || !takes_the_same {
                 return None;
             }
@@ -67,35 +66,35 @@ impl Machine {
             let way = if is_executed == expects_to_hold { &mut then } else { &mut otherwise };
             way.push(step.with(MicroOp::plain(slot)));
         }
-        match self.rules.describe {
-            Some(describe) => self.comes_to_the_same(describe, base, it, group, others)?,
+        match self.rules.classify {
+            Some(classify) => self.converges(classify, base, it, group, others)?,
             None if others.is_empty() => return None,
             None => {}
         }
-        let past = |kind, steps: &[Step]| {
+        let past = |kind, steps: &[ScheduledOp]| {
             it.with(MicroOp { slot: Slot { aux: steps.len() as u32, ..it.slot }, kind })
         };
         if !otherwise.is_empty() {
             then.push(past(Kind::Hop, &otherwise));
         }
-        let mut either = Vec::with_capacity(1 + then.len() + otherwise.len());
-        either.push(past(Kind::If(condition), &then));
-        either.extend(then);
-        either.extend(otherwise);
-        Some((either, others))
+        let mut convert_it = Vec::with_capacity(1 + then.len() + otherwise.len());
+        convert_it.push(past(Kind::If(condition), &then));
+        convert_it.extend(then);
+        convert_it.extend(otherwise);
+        Some((convert_it, others))
     }
 
-    /// Whether the instructions behind an IT block find the pipeline the same either way, and no
+    /// Whether the instructions behind an IT block find the pipeline the same convert_it way, and no
     /// instruction before enters it in another cycle.
-    fn comes_to_the_same(
+    fn converges(
         &mut self,
-        describe: Describe,
+        classify: Classify,
         base: u32,
-        it: &Step,
-        group: &[Step],
-        others: &[Step],
+        it: &ScheduledOp,
+        group: &[ScheduledOp],
+        others: &[ScheduledOp],
     ) -> Option<()> {
-        let mut words = [it.begin.word; 2];
+        let mut pipes = [it.begin.pipe; 2];
         for (at, step) in group.iter().chain(others).take(group.len() + SOON).enumerate() {
             let conditions = if at >= group.len() {
                 [Condition::None; 2]
@@ -105,16 +104,14 @@ impl Machine {
                 [Condition::Passed, Condition::Failed]
             };
             let address = step.address(base);
-            let one =
-                self.enter(describe, address, memo::with_condition(words[0], conditions[0]))?;
-            let other =
-                self.enter(describe, address, memo::with_condition(words[1], conditions[1]))?;
+            let one = self.enter(classify, address, pipes[0].with_condition(conditions[0]))?;
+            let other = self.enter(classify, address, pipes[1].with_condition(conditions[1]))?;
             if one.cost != other.cost {
                 return None;
             }
-            words = [one.word, other.word];
+            pipes = [one.pipe, other.pipe];
             if at >= group.len() {
-                if words[0] == words[1] {
+                if pipes[0] == pipes[1] {
                     return Some(());
                 }
                 if !step.micro().only_calculates() {

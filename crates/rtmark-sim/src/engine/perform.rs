@@ -3,7 +3,7 @@
 //! The meaning of instructions is told by [`crate::exec`]; here stands only what the engine adds
 //! to it: whether a pass goes on, and where.
 
-use crate::engine::dispatch::{Turn, Way};
+use crate::engine::dispatch::{OpCursor, Path};
 use crate::engine::micro_op::Does;
 use crate::exec::{Base, Flow, Outcome, Side};
 use crate::isa::Op;
@@ -16,14 +16,14 @@ impl Machine {
     pub(crate) fn perform_micro(
         &mut self,
         does: Does,
-        way: Way,
+        path: Path,
         sp: bool,
-        at: &mut Turn<'_, '_>,
+        at: &mut OpCursor<'_, '_>,
     ) -> Outcome {
         match does {
-            Does::Operation(op) => return self.perform(op, None, way, sp, at),
-            Does::Shifted(op, shift) => return self.perform(op, Some(shift), way, sp, at),
-            Does::Followed(op) => return self.follow(op, way, at),
+            Does::Operation(op) => return self.perform(op, None, path, sp, at),
+            Does::Shifted(op, shift) => return self.perform(op, Some(shift), path, sp, at),
+            Does::Followed(op) => return self.follow(op, path, at),
             Does::ExpectedIt => {
                 if !self.cpu.condition_of(at.slot().imm as u8) {
                     return Ok(Flow::Leave);
@@ -38,8 +38,8 @@ impl Machine {
             Does::Skip => {}
             Does::Line => {
                 if !self.fetch_next_at_once(at) {
-                    if way == Way::Quick {
-                        return Ok(Flow::Aside);
+                    if path == Path::Fast {
+                        return Ok(Flow::SlowPath);
                     }
                     let waits = self.fetch_next(at.now(), at.slot());
                     if waits > 0 {
@@ -56,7 +56,7 @@ impl Machine {
 
     /// Executes a branch behind which the block goes on at the target that is expected.
     #[inline(always)]
-    fn follow(&mut self, op: Op, way: Way, at: &mut Turn<'_, '_>) -> Outcome {
+    fn follow(&mut self, op: Op, path: Path, at: &mut OpCursor<'_, '_>) -> Outcome {
         let s = at.slot();
         let is_taken = match op {
             Op::Bl => {
@@ -86,10 +86,10 @@ impl Machine {
                     }
                     return Ok(Flow::Next);
                 }
-                if way == Way::Quick {
-                    return Ok(Flow::Aside);
+                if path == Path::Fast {
+                    return Ok(Flow::SlowPath);
                 }
-                let flow = self.aside(at.pass(), |machine| machine.load_multiple(s, base))?;
+                let flow = self.slow_path(at.pass(), |machine| machine.load_multiple(s, base))?;
                 if flow == Flow::Jump {
                     return Ok(flow);
                 }

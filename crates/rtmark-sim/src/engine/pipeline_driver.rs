@@ -9,7 +9,7 @@
 use rtmark_units::Cycles;
 
 use crate::arch::armm::registers::is_ici;
-use crate::engine::block::{Block, Course, Pass, Step};
+use crate::engine::block::{Block, Cursor, Schedule, ScheduledOp};
 use crate::engine::micro_op::Kind;
 use crate::exec::partial::rest;
 use crate::isa::Slot;
@@ -17,10 +17,10 @@ use crate::machine::Machine;
 use crate::memory::Place;
 use crate::state::Trial;
 use crate::state::stop::InternalError;
-use crate::state::{NOT_FETCHED, Progress};
-use crate::timing::Describe;
-use crate::timing::exceptions::Schedule;
-use crate::timing::memo::{self, Comes, EMPTY, ENTERED, Entered, Incoming, TAKEN};
+use crate::state::{NOT_FETCHED, ProgramPoint};
+use crate::timing::Classify;
+use crate::timing::exceptions::EntryTiming;
+use crate::timing::memo::{Comes, Entered, Incoming, PipeState};
 use crate::timing::pipeline::{Bus, Condition, Stalled};
 
 impl Machine {
@@ -28,14 +28,14 @@ impl Machine {
     pub(crate) fn note_bus(&mut self, address: u32) {
         let bus = Bus::of(address);
         if self.rules.model_buses() && bus != self.data_bus {
-            self.word = memo::with_bus(self.word, bus);
+            self.pipe = self.pipe.with_bus(bus);
         }
     }
 
     /// Notes that a data access writes to the bit-band alias.
     pub(crate) fn note_bit_band_write(&mut self) {
         if self.rules.model_buses() {
-            self.word = memo::with_bit_band_write(self.word);
+            self.pipe = self.pipe.with_bit_band_write();
         }
     }
 
@@ -47,12 +47,12 @@ impl Machine {
         }
     }
 
-    /// The same for a word among the code.
+    /// Waits for a word among the code.
     #[inline(always)]
-    pub(crate) fn wait_for_literal(&mut self, at: &mut Pass<'_>, place: Place) {
+    pub(crate) fn wait_for_literal(&mut self, at: &mut Cursor<'_>, place: Place) {
         let waits = self.lines[place.memory].read(place.offset);
         if waits > 0 {
-            self.aside(at, |machine| machine.wait_at(place, waits));
+            self.slow_path(at, |machine| machine.wait_at(place, waits));
         }
     }
 
@@ -61,8 +61,8 @@ impl Machine {
         if self.slow.is_at(place) {
             self.note_read(place);
         } else if self.rules.model_buses() {
-            let (word, rest) = memo::with_waits(self.word, waits);
-            self.word = word;
+            let (pipe, rest) = self.pipe.with_waits(waits);
+            self.pipe = pipe;
             self.cycles += rest;
         } else {
             self.cycles += waits;
@@ -73,49 +73,49 @@ impl Machine {
     pub(crate) fn pass_in_parts(&mut self, address: u32, size: u32) {
         if self.rules.model_buses() {
             let parts = if size == 4 && address & 1 != 0 { 2 } else { 1 };
-            self.word = memo::with_parts(self.word, parts);
+            self.pipe = self.pipe.with_parts(parts);
         }
     }
 
     /// The instruction stays in the execute stage for longer than usual.
     #[inline(always)]
-    pub(crate) fn take_longer(&self, at: &mut Pass<'_>, cycles: u8) {
+    pub(crate) fn take_longer(&self, at: &mut Cursor<'_>, cycles: u8) {
         if cycles == 0 {
             return;
         }
         if self.rules.model_buses() {
-            at.deviate(memo::with_longer(at.progress().word, cycles));
+            at.deviate(at.progress().pipe.with_longer(cycles));
         } else {
             at.take_longer(cycles.into(), self.deadline);
         }
     }
 
-    /// The course of a block through the pipeline, from how it stands now; `None` when no
+    /// The schedule of a block through the pipeline, from how it stands now; `None` when no
     /// more of them can be kept.
     #[inline(never)]
-    pub(crate) fn make_course<'a>(
+    pub(crate) fn make_schedule<'a>(
         &mut self,
         block: &'a Block,
-        from: Progress,
-    ) -> Option<&'a Course> {
-        let describe = self.rules.describe?;
+        from: ProgramPoint,
+    ) -> Option<&'a Schedule> {
+        let classify = self.rules.classify?;
         let fetches_targets = self.rules.fetches_targets();
         let mut steps = block.outline.steps.to_vec();
-        let mut entered = Entered { word: from.word, cost: 0 };
+        let mut entered = Entered { pipe: from.pipe, cost: 0 };
         let mut cycles = 0;
         let mut of_line = false;
         let mut count = 0;
-        for (at, Step { begin, .. }) in steps.iter_mut().enumerate() {
+        for (at, ScheduledOp { begin, .. }) in steps.iter_mut().enumerate() {
             let line = begin.kind == Kind::Line;
-            if line && fetches_targets && entered.word & TAKEN != 0 {
+            if line && fetches_targets && entered.pipe.is_taken() {
                 // The target of a jump is fetched while the pipeline is refilled.
-                (begin.cycles, begin.word, begin.cost) = (cycles, entered.word, 0);
+                (begin.cycles, begin.pipe, begin.cost) = (cycles, entered.pipe, 0);
                 // Nothing has been executed since the branch.
                 begin.count = count;
                 continue;
             }
             // Any other instruction enters before its line is fetched.
-            if !of_line && entered.word & ENTERED == 0 {
+            if !of_line && !entered.pipe.has_entered() {
                 let pc = from.pc.wrapping_add_signed(begin.offset.into());
                 let condition = match block.it_before(at) {
                     0 => Condition::None,
@@ -124,58 +124,63 @@ impl Machine {
                     }
                     _ => Condition::Passed,
                 };
-                let word = memo::with_condition(entered.word, condition);
-                entered = self.enter(describe, pc, word)?;
+                let pipe = entered.pipe.with_condition(condition);
+                entered = self.enter(classify, pc, pipe)?;
                 cycles += entered.cost;
             }
-            entered.word &= !ENTERED;
-            (begin.cycles, begin.word, begin.cost) = (cycles, entered.word, 0);
+            entered.pipe = entered.pipe.executing();
+            (begin.cycles, begin.pipe, begin.cost) = (cycles, entered.pipe, 0);
             (of_line, count) = (line, begin.count);
             if begin.kind == Kind::Followed {
-                entered.word |= TAKEN;
+                entered.pipe = entered.pipe.taken();
             }
         }
-        Some(block.keep(from.word, steps))
+        Some(block.keep(from.pipe, steps))
     }
 
     /// Lets the instruction at `pc` enter the execute stage; `None` when no more can be kept.
     #[inline(always)]
-    pub(crate) fn enter(&mut self, describe: Describe, pc: u32, word: u32) -> Option<Entered> {
+    pub(crate) fn enter(
+        &mut self,
+        classify: Classify,
+        pc: u32,
+        pipe: PipeState,
+    ) -> Option<Entered> {
         let ici = self.cpu.ici();
-        let known = if ici.is_none() { self.pace.recall(pc, word) } else { None };
-        known.or_else(|| self.work_out(describe, pc, word, ici))
+        let known = if ici.is_none() { self.memo.recall(pc, pipe) } else { None };
+        known.or_else(|| self.work_out(classify, pc, pipe, ici))
     }
 
     #[inline(never)]
     fn work_out(
         &mut self,
-        describe: Describe,
+        classify: Classify,
         pc: u32,
-        word: u32,
+        pipe: PipeState,
         ici: Option<u8>,
     ) -> Option<Entered> {
         let place = self.bus.place(pc).filter(|_| ici.is_none());
         let stays = place.is_some_and(|place| !self.bus.is_writable(place.memory));
-        if stays && let Some(entered) = self.pace.recall_known(pc, word) {
+        if stays && let Some(entered) = self.memo.recall_known(pc, pipe) {
             return Some(entered);
         }
-        let comes = self.comes(describe, pc, word, ici);
+        let comes = self.comes(classify, pc, pipe, ici);
         let entered = match ici {
-            None => self.pace.enter(pc, word, &comes),
-            Some(_) => self.pace.enter_rest(pc, word, &comes),
+            None => self.memo.enter(pc, pipe, &comes),
+            Some(_) => self.memo.enter_rest(pc, pipe, &comes),
         };
         let entered = entered.unwrap_or_else(|stalled| {
             self.fail(pc, &stalled);
             None
         });
         if stays && let Some(entered) = entered {
-            self.pace.keep_known(pc, word, entered);
+            self.memo.keep_known(pc, pipe, entered);
         }
         entered
     }
 
     /// What the instruction at `pc` means for the core's model.
-    fn comes(&self, describe: Describe, pc: u32, word: u32, ici: Option<u8>) -> Comes {
+    fn comes(&self, classify: Classify, pc: u32, pipe: PipeState, ici: Option<u8>) -> Comes {
         let (decoder, bus) = (&self.code.decoder, &self.bus);
         let mut slot = decoder.decode(bus, pc).unwrap_or(Slot::undefined(2));
         if let Some(ici) = ici {
@@ -186,19 +191,19 @@ impl Machine {
             bus.peek(pc.wrapping_add(offset), &mut half);
             u16::from_le_bytes(half)
         };
-        match describe {
-            Describe::Pipeline(describe) => {
-                let mut step = describe(&slot, half(slot.size().into()));
+        match classify {
+            Classify::Pipeline(classify) => {
+                let mut step = classify(&slot, half(slot.size().into()));
                 if step.is_transfer() {
                     step.bus = if slot.op.is_literal() { Bus::of(slot.imm) } else { self.data_bus };
                 }
                 Comes::Step(Incoming { step, size: slot.size().into(), target: slot.imm })
             }
-            Describe::Issue(describe) => {
-                if memo::is_in_it_block(word) {
+            Classify::Issue(classify) => {
+                if pipe.is_in_it_block() {
                     slot = slot.inside_it();
                 }
-                Comes::Instruction(describe(&slot, [half(0), half(2)]))
+                Comes::Instruction(classify(&slot, [half(0), half(2)]))
             }
         }
     }
@@ -235,28 +240,28 @@ impl Machine {
 
     /// Lets the next instruction enter the execute stage, wherever it is from.
     pub(crate) fn enter_under(&mut self, condition: Condition) {
-        let Some(describe) = self.rules.describe else {
+        let Some(classify) = self.rules.classify else {
             return;
         };
-        if self.word & ENTERED != 0 {
-            self.word &= !ENTERED;
+        if self.pipe.has_entered() {
+            self.pipe = self.pipe.executing();
             return;
         }
         self.fetch_target();
-        let entered = self.enter_next(describe, condition);
+        let entered = self.enter_next(classify, condition);
         self.cycles += u64::from(entered.cost);
-        self.word = entered.word;
+        self.pipe = entered.pipe;
     }
 
     /// The target of a jump is fetched while the pipeline is refilled.
     fn fetch_target(&mut self) {
-        let is_target = self.word & TAKEN != 0 && self.rules.fetches_targets();
+        let is_target = self.pipe.is_taken() && self.rules.fetches_targets();
         let pc = self.cpu.pc;
         let slot = if is_target { self.code.slot(&mut self.bus, pc) } else { None };
         self.fetch_as_target(slot);
     }
 
-    /// The same for the instruction at the program counter, if it is one.
+    /// Fetches the instruction at the program counter as a jump's target, if it is one.
     fn fetch_as_target(&mut self, slot: Option<Slot>) {
         let pc = self.cpu.pc;
         self.fetched = NOT_FETCHED;
@@ -267,19 +272,19 @@ impl Machine {
     }
 
     /// What comes of letting the next instruction enter.
-    fn enter_next(&mut self, describe: Describe, condition: Condition) -> Entered {
+    fn enter_next(&mut self, classify: Classify, condition: Condition) -> Entered {
         let pc = self.cpu.pc;
-        let word = memo::with_condition(self.word, condition);
-        self.enter(describe, pc, word).unwrap_or_else(|| {
+        let pipe = self.pipe.with_condition(condition);
+        self.enter(classify, pc, pipe).unwrap_or_else(|| {
             self.renew_pace();
-            let word = memo::with_condition(self.word, condition);
+            let pipe = self.pipe.with_condition(condition);
             // Nothing is full that has just been emptied, and what a trial or a run comes to
             // where it fails is of no use.
-            self.enter(describe, pc, word).unwrap_or(Entered { word, cost: 1 })
+            self.enter(classify, pc, pipe).unwrap_or(Entered { pipe, cost: 1 })
         })
     }
 
-    /// Begins to number the pipeline's states anew, and forgets the courses that have the
+    /// Begins to number the pipeline's states anew, and forgets the schedules that have the
     /// old numbers.
     pub(crate) fn renew_pace(&mut self) {
         if self.failed.is_some() {
@@ -290,7 +295,7 @@ impl Machine {
             self.trial = Trial::Failed;
             return;
         }
-        self.word = self.pace.renew(self.word);
+        self.pipe = self.memo.renew(self.pipe);
         self.code.forget_all();
     }
 
@@ -306,28 +311,28 @@ impl Machine {
 
     /// The instruction that has entered is to wait there.
     pub(crate) fn stay(&mut self) {
-        let has_entered = self.rules.model_buses() || self.word != EMPTY;
-        if self.rules.describe.is_some() && has_entered {
-            self.word |= ENTERED;
+        let has_entered = self.rules.model_buses() || self.pipe != PipeState::EMPTY;
+        if self.rules.classify.is_some() && has_entered {
+            self.pipe = self.pipe.entered();
         }
     }
 
     /// Lets the newest instruction leave the execute stage before an exception.
     pub(crate) fn drain(&mut self) {
-        if self.rules.describe.is_some() {
+        if self.rules.classify.is_some() {
             let pc = self.cpu.pc;
-            let drained = self.pace.drain(pc, self.word);
+            let drained = self.memo.drain(pc, self.pipe);
             self.cycles += self.or_fail(pc, drained);
             if !self.rules.model_buses() {
-                self.word = EMPTY;
+                self.pipe = PipeState::EMPTY;
             }
         }
     }
 
     /// Lets the first instruction of a pair end when an exception comes before the second.
     pub(crate) fn finish_first(&mut self) {
-        if self.rules.describe.is_some() && self.word & ENTERED != 0 {
-            self.cycles += self.pace.rest_of_first(self.word);
+        if self.rules.classify.is_some() && self.pipe.has_entered() {
+            self.cycles += self.memo.rest_of_first(self.pipe);
         }
     }
 
@@ -335,8 +340,8 @@ impl Machine {
     #[inline(always)]
     pub(crate) fn data_phase(&mut self) -> u64 {
         let pc = self.cpu.pc;
-        let taken = match self.rules.describe {
-            Some(_) => self.pace.data_phase(pc, self.word),
+        let taken = match self.rules.classify {
+            Some(_) => self.memo.data_phase(pc, self.pipe),
             None => Ok(1),
         };
         self.cycles + self.or_fail(pc, taken)
@@ -344,17 +349,17 @@ impl Machine {
 
     /// Brings the cycle count to where the next instruction enters the execute stage.
     pub(crate) fn reach_next(&mut self) {
-        let Some(describe) = self.rules.describe else { return };
-        if self.word & ENTERED != 0 || self.sleeping.is_some() {
+        let Some(classify) = self.rules.classify else { return };
+        if self.pipe.has_entered() || self.sleeping.is_some() {
             return;
         }
         let condition = self.condition_of_next();
         if self.rules.model_buses() && self.may_be_interrupted() {
-            self.reach_interrupted(describe, condition);
+            self.reach_interrupted(classify, condition);
         } else {
             self.enter_under(condition);
         }
-        self.word |= ENTERED;
+        self.pipe = self.pipe.entered();
     }
 
     /// Whether an exception might be taken before the next instruction enters. One that becomes
@@ -364,44 +369,44 @@ impl Machine {
         self.expects_pend() || self.system.nvic.to_take(self.masks()).is_some()
     }
 
-    /// The same as [`Machine::enter_under`], or no further than to the cycle in which an
-    /// exception begins in place of the next instruction.
+    /// Lets the next instruction enter, or goes no further than to the cycle in which an
+    /// exception begins in its place.
     #[inline(never)]
-    fn reach_interrupted(&mut self, describe: Describe, condition: Condition) {
+    fn reach_interrupted(&mut self, classify: Classify, condition: Condition) {
         let (pc, left) = (self.cpu.pc, self.cycles);
         self.fetch_target();
         let began = self.cycles;
-        let entered = self.enter_next(describe, condition);
+        let entered = self.enter_next(classify, condition);
         // States may have been numbered anew on the way.
-        let before = self.word;
-        self.word = entered.word;
+        let before = self.pipe;
+        self.pipe = entered.pipe;
         self.cycles += u64::from(entered.cost);
         let Some(at) = self.taken_within(left, self.cycles + 1) else { return };
-        let drained = self.pace.drain(pc, before);
+        let drained = self.memo.drain(pc, before);
         let free = left + self.or_fail(pc, drained);
         self.cycles = at.max(free.min(self.cycles));
-        self.note_fetches((began, memo::with_condition(before, condition)), self.cycles);
+        self.note_fetches((began, before.with_condition(condition)), self.cycles);
     }
 
     /// Notes what fetches there are on the Code bus where an exception begins in a cycle, in
     /// place of the next instruction; the one before entered the pipeline with a word, in an
     /// earlier cycle. No more is asked for from the cycle before on: measured on a CC2650.
-    pub(crate) fn note_fetches(&mut self, (entered, word): (u64, u32), at: u64) {
+    pub(crate) fn note_fetches(&mut self, (entered, pipe): (u64, PipeState), at: u64) {
         let pc = self.cpu.pc;
         self.code_free = 0;
-        if let Some(describe) = self.rules.describe
+        if let Some(classify) = self.rules.classify
             && self.trial != Trial::Failed
             && Bus::of(pc) == Bus::Code
         {
             let clocks = at.saturating_sub(entered + 1) as u32;
             let ici = self.cpu.ici();
-            let known = self.pace.recall_fetches_left(pc, word, clocks).filter(|_| ici.is_none());
+            let known = self.memo.recall_fetches_left(pc, pipe, clocks).filter(|_| ici.is_none());
             let left = known.unwrap_or_else(|| {
-                let comes = self.comes(describe, pc, word, ici);
-                let left = self.pace.fetches_left(pc, word, &comes, clocks);
+                let comes = self.comes(classify, pc, pipe, ici);
+                let left = self.memo.fetches_left(pc, pipe, &comes, clocks);
                 let left = self.or_fail(pc, left);
                 if ici.is_none() {
-                    self.pace.keep_fetches_left(pc, word, clocks, left);
+                    self.memo.keep_fetches_left(pc, pipe, clocks, left);
                 }
                 left
             });
@@ -410,26 +415,26 @@ impl Machine {
     }
 
     /// The word of a pipeline that begins to be refilled.
-    pub(crate) const fn refilling(&self) -> u32 {
+    pub(crate) const fn refilling(&self) -> PipeState {
         if self.rules.fetches_targets() {
-            memo::refilling(!self.system.has_no_write_buffer())
+            PipeState::refilling(!self.system.has_no_write_buffer())
         } else {
-            EMPTY
+            PipeState::EMPTY
         }
     }
 
     /// After ACTLR.DISDEFWBUF has been written.
     pub(crate) fn update_write_buffer(&mut self) {
-        if self.rules.describe.is_some() {
-            self.word = self.pace.with_buffer(self.word, !self.system.has_no_write_buffer());
+        if self.rules.classify.is_some() {
+            self.pipe = self.memo.with_buffer(self.pipe, !self.system.has_no_write_buffer());
         }
     }
 
     /// After an exception has been entered or left that began in a cycle: the first instruction
     /// enters.
-    pub(crate) fn refill(&mut self, began: u64, schedule: Schedule) {
-        let Some(describe) = self.rules.describe.filter(|_| self.rules.model_buses()) else {
-            self.word = self.refilling();
+    pub(crate) fn refill(&mut self, began: u64, schedule: EntryTiming) {
+        let Some(classify) = self.rules.classify.filter(|_| self.rules.model_buses()) else {
+            self.pipe = self.refilling();
             return;
         };
         let pc = self.cpu.pc;
@@ -443,10 +448,10 @@ impl Machine {
             refilled = refilled.saturating_sub(waits);
         }
         let buffers = !self.system.has_no_write_buffer();
-        self.word = self.pace.refilled(buffers, refilled.min(u8::MAX.into()) as u8);
+        self.pipe = self.memo.refilled(buffers, refilled.min(u8::MAX.into()) as u8);
         self.fetch_as_target(slot);
-        let entered = self.enter_next(describe, self.condition_of_next());
+        let entered = self.enter_next(classify, self.condition_of_next());
         self.cycles += u64::from(entered.cost);
-        self.word = entered.word | ENTERED;
+        self.pipe = entered.pipe.entered();
     }
 }

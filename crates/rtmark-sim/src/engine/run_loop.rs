@@ -1,9 +1,9 @@
 //! The run loop: executes blocks of decoded code and looks up when something else is due.
 //!
-//! A block's course says beforehand how many of its instructions come before the deadline:
+//! A block's schedule says beforehand how many of its instructions come before the deadline:
 //! the cycle in which anything but the next instruction is to be looked at, a clock, a
 //! pending exception, an IT block, the end of the run. Whatever changes one of these moves
-//! the deadline, and whatever takes longer than its course says looks at it again. What
+//! the deadline, and whatever takes longer than its schedule says looks at it retranslated. What
 //! instruction fetches wait for is told by [`crate::engine::fetch`]; what a pipeline makes of it all is
 //! told to [`crate::engine::pipeline_driver`].
 
@@ -13,7 +13,7 @@ use crate::arch::PAGE_BYTES;
 use crate::arch::armm::nvic::{Masks, SYSTICK};
 use crate::arch::armm::registers::after_it;
 use crate::arch::armm::trap::Trap;
-use crate::engine::block::{Block, Course, Pass};
+use crate::engine::block::{Block, Cursor, Schedule};
 use crate::engine::code_cache::{Flash, Page};
 use crate::exceptions::interruptible::Stand;
 use crate::exec::{Ending, Flow};
@@ -22,9 +22,8 @@ use crate::isa::{Op, Slot};
 use crate::machine::Machine;
 use crate::state::Trial;
 use crate::state::stop::{FaultKind, Stop};
-use crate::state::{NOT_FETCHED, Progress, Sleep};
+use crate::state::{NOT_FETCHED, ProgramPoint, Sleep};
 use crate::timing::exceptions;
-use crate::timing::memo::{ENTERED, TAKEN};
 use crate::timing::pipeline::Condition;
 
 /// The operand of BKPT that asks for semihosting.
@@ -42,7 +41,7 @@ pub(crate) enum Due {
 }
 
 impl Machine {
-    /// Runs until the cycle count reaches `until` or something else ends the run.
+    /// OpFns until the cycle count reaches `until` or something else ends the run.
     ///
     /// The count may pass `until` by what the last instruction or exception took.
     pub fn run(&mut self, until: Cycles) -> Stop {
@@ -56,7 +55,7 @@ impl Machine {
         self.failed.clone().map_or(stop, Stop::Internal)
     }
 
-    /// The same for what may end a run.
+    /// What a part of a run answers, unless a mistake of the simulator has ended it.
     pub(crate) fn unless_failed<T>(&self, result: Result<T, Stop>) -> Result<T, Stop> {
         match &self.failed {
             None => result,
@@ -90,7 +89,7 @@ impl Machine {
                 Some((page, base)) if let Some(block) = page.block(pc.wrapping_sub(base)) => {
                     if !self.may_execute_block(block) {
                         self.step_slowly()
-                    } else if self.rules.describe.is_some() {
+                    } else if self.rules.classify.is_some() {
                         self.run_in_pages::<true>(&flash, page, base)
                     } else {
                         self.run_in_pages::<false>(&flash, page, base)
@@ -122,7 +121,7 @@ impl Machine {
         }
         // From RAM nothing leads on to flash, which is another memory to fetch from.
         let is_in_flash = flash.page(self.cpu.pc).is_some();
-        let mut at = Pass::from(self.progress());
+        let mut at = Cursor::from(self.progress());
         // ITSTATE before the next block.
         let mut it = 0;
         while at.from.cycles < self.deadline {
@@ -135,54 +134,55 @@ impl Machine {
                 (page, base) = next;
             }
             let offset = pc.wrapping_sub(base);
-            let block = if it == 0 { page.block(offset) } else { self.fork(page, offset, pc, it) };
+            let block =
+                if it == 0 { page.block(offset) } else { self.it_outcome(page, offset, pc, it) };
             let Some(block) = block else { break };
             if !self.may_execute_block(block) {
                 break;
             }
-            let course = if PIPELINED {
-                let known = block.course(at.from.word);
-                let Some(course) = known.or_else(|| self.make_course(block, at.from)) else {
+            let schedule = if PIPELINED {
+                let known = block.schedule(at.from.pipe);
+                let Some(schedule) = known.or_else(|| self.make_schedule(block, at.from)) else {
                     self.set_progress(at.from);
                     self.suspend(it);
                     self.renew_pace();
                     return Ok(());
                 };
-                course
+                schedule
             } else {
                 &block.outline
             };
-            let settled = if PIPELINED && self.has_fetched_elsewhere(block, at.from) {
+            let plan = if PIPELINED && self.has_fetched_elsewhere(block, at.from) {
                 None
             } else {
-                self.settled(block, course, at.from)
+                self.fetch_plan(block, schedule, at.from)
             };
-            let (course, ending) = if let Some(settled) = settled
-                && at.from.cycles + u64::from(settled.course.last) < self.deadline
+            let (schedule, ending) = if let Some(plan) = plan
+                && at.from.cycles + u64::from(plan.schedule.last) < self.deadline
             {
-                at.enter_settled(settled);
-                let ending = self.execute_from(settled.course.run, &mut at);
-                self.stand(&mut at);
-                (&settled.course, ending)
+                at.enter_planned(plan);
+                let ending = self.execute_from(plan.schedule.run, &mut at);
+                self.settle_memory(&mut at);
+                (&plan.schedule, ending)
             } else {
-                let Some(ending) = self.pass_through::<PIPELINED>(block, course, &mut at) else {
+                let Some(ending) = self.pass_through::<PIPELINED>(block, schedule, &mut at) else {
                     break;
                 };
-                (course, ending)
+                (schedule, ending)
             };
             let flow = match ending {
                 Ending::Next => Flow::Next,
                 Ending::Jump => Flow::Jump,
-                Ending::Trap(trap) => return self.end_pass(block, course, &at, trap),
+                Ending::Trap(trap) => return self.end_pass(block, schedule, &at, trap),
             };
-            if block.is_young() {
-                self.look_at_exit(block, &at, flow);
+            if block.is_profiled() {
+                self.profile_exit(block, &at, flow);
             }
             at.advance();
             it = 0;
             if flow == Flow::Jump {
                 at.from.pc = at.target;
-                at.from.word |= TAKEN;
+                at.from.pipe = at.from.pipe.taken();
             } else if block.has_it() {
                 it = block.it_before(at.place() + 1);
                 if it != 0 && !at.is_behind_it() {
@@ -203,35 +203,35 @@ impl Machine {
     /// Whether the next instruction, the first of a block, has entered the pipeline and was
     /// fetched from another line than the latest.
     #[inline(always)]
-    fn has_fetched_elsewhere(&self, block: &Block, from: Progress) -> bool {
+    fn has_fetched_elsewhere(&self, block: &Block, from: ProgramPoint) -> bool {
         let end = from.pc.wrapping_add(block.first_reach);
-        from.word & ENTERED != 0 && self.fetched == from.pc && self.is_elsewhere(from.pc, end)
+        from.pipe.has_entered() && self.fetched == from.pc && self.is_elsewhere(from.pc, end)
     }
 
-    /// Executes a course of a block, of which the fetches are still to be done; `None` if its
+    /// Executes a schedule of a block, of which the fetches are still to be done; `None` if its
     /// first instruction is not executed before something else is due.
     #[inline(always)]
     fn pass_through<'a, const PIPELINED: bool>(
         &mut self,
         block: &Block,
-        course: &'a Course,
-        at: &mut Pass<'a>,
+        schedule: &'a Schedule,
+        at: &mut Cursor<'a>,
     ) -> Option<Ending> {
         let pc = at.from.pc;
         // Without a pipeline an instruction executes when it enters.
-        let until_first = if PIPELINED { u64::from(course.first) } else { 0 };
+        let until_first = if PIPELINED { u64::from(schedule.first) } else { 0 };
         let end = pc.wrapping_add(block.first_reach);
         // The target of a jump is fetched while the pipeline is refilled.
-        let is_target = PIPELINED && at.from.word & TAKEN != 0 && self.rules.fetches_targets();
+        let is_target = PIPELINED && at.from.pipe.is_taken() && self.rules.fetches_targets();
         let is_fetched = !self.is_elsewhere(pc, end)
-            || PIPELINED && at.from.word & ENTERED != 0 && self.fetched == pc;
+            || PIPELINED && at.from.pipe.has_entered() && self.fetched == pc;
         if is_target && self.is_elsewhere(pc, end) {
             at.from.cycles = self.fetch_first(block, pc, end, at.from.cycles);
         }
         if PIPELINED && at.from.cycles + until_first >= self.deadline {
             // It has entered, and waits for its turn.
             at.from.cycles += until_first;
-            at.from.word = course.steps[0].begin.word | ENTERED;
+            at.from.pipe = schedule.steps[0].begin.pipe.entered();
             self.fetched = if is_target { pc } else { NOT_FETCHED };
             return None;
         }
@@ -239,11 +239,11 @@ impl Machine {
             let began = at.from.cycles + until_first;
             at.from.cycles = self.fetch_first(block, pc, end, began) - until_first;
         }
-        Some(if at.from.cycles + u64::from(course.last) < self.deadline {
-            at.enter(course);
-            self.execute_from(course.run, at)
+        Some(if at.from.cycles + u64::from(schedule.last) < self.deadline {
+            at.enter(schedule);
+            self.execute_from(schedule.run, at)
         } else {
-            at.enter_until(course, self.deadline);
+            at.enter_until(schedule, self.deadline);
             self.execute(at)
         })
     }
@@ -253,15 +253,15 @@ impl Machine {
     fn end_pass(
         &mut self,
         block: &Block,
-        course: &Course,
-        at: &Pass<'_>,
+        schedule: &Schedule,
+        at: &Cursor<'_>,
         trap: Trap,
     ) -> Result<(), Stop> {
-        if block.is_young() {
-            self.look_at_exit(block, at, Flow::Next);
+        if block.is_profiled() {
+            self.profile_exit(block, at, Flow::Next);
         }
         self.set_progress(at.progress());
-        let Some(slot) = course.steps.get(at.index()).map(|step| step.slot) else {
+        let Some(slot) = schedule.steps.get(at.index()).map(|step| step.slot) else {
             return Ok(());
         };
         if trap == Trap::InvalidState {
@@ -278,24 +278,30 @@ impl Machine {
 
     /// Looks at the branches of a pass that ends: blocks are to go on where they mostly lead.
     #[inline(never)]
-    fn look_at_exit(&mut self, block: &Block, at: &Pass<'_>, flow: Flow) {
+    fn profile_exit(&mut self, block: &Block, at: &Cursor<'_>, flow: Flow) {
         for (address, seen) in at.jumps(flow) {
             self.code.note(address, seen);
         }
-        if block.count_exit() {
-            self.code.remake_block(&mut self.bus, at.from.pc, block.fork);
+        if block.count_profiled() {
+            self.code.retranslate(&mut self.bus, at.from.pc, block.it_outcome);
         }
     }
 
     /// The block behind an IT, as its condition holds or not.
     #[inline(always)]
-    fn fork<'a>(&mut self, page: &'a Page, offset: u32, pc: u32, it: u8) -> Option<&'a Block> {
+    fn it_outcome<'a>(
+        &mut self,
+        page: &'a Page,
+        offset: u32,
+        pc: u32,
+        it: u8,
+    ) -> Option<&'a Block> {
         let holds = self.cpu.condition_of(it);
-        let known = page.fork(offset, holds);
-        if known.is_some() || !self.code.make_fork(&mut self.bus, pc, it) {
+        let known = page.it_outcome(offset, holds);
+        if known.is_some() || !self.code.make_it_blocks(&mut self.bus, pc, it) {
             return known;
         }
-        page.fork(offset, holds)
+        page.it_outcome(offset, holds)
     }
 
     /// Stops where an instruction of an IT block may be next, which has to be looked at then.
@@ -351,7 +357,9 @@ impl Machine {
         self.fetch(pc, slot.size());
         self.cpu.pc = pc.wrapping_add(u32::from(slot.size()));
         let beginning = self.begin_instruction(pc);
-        if alert && let Some(result) = self.give_way(Stand { pc, it: 0, began: self.cycles }, &slot)
+        if alert
+            && let Some(result) =
+                self.interrupt_instruction(Stand { pc, it: 0, began: self.cycles }, &slot)
         {
             return self.end_instruction(beginning, &slot, result);
         }
@@ -379,7 +387,10 @@ impl Machine {
             return self.end_instruction(beginning, &Slot::undefined(slot.size()), Ok(()));
         }
         let slot = slot.inside_it();
-        if alert && let Some(result) = self.give_way(Stand { pc, it, began: self.cycles }, &slot) {
+        if alert
+            && let Some(result) =
+                self.interrupt_instruction(Stand { pc, it, began: self.cycles }, &slot)
+        {
             return self.end_instruction(beginning, &slot, result);
         }
         let result = match self.execute_alone(&slot) {
@@ -413,7 +424,7 @@ impl Machine {
     pub(crate) fn complete(&mut self, slot: &Slot, flow: Flow) {
         self.retire(slot);
         if flow == Flow::Jump {
-            self.word |= TAKEN;
+            self.pipe = self.pipe.taken();
         }
     }
 

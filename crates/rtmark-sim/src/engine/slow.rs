@@ -3,7 +3,7 @@
 use crate::isa::Slot;
 use crate::machine::Machine;
 use crate::memory::Place;
-use crate::timing::memo;
+use crate::timing::memo::{self, PipeState};
 use crate::timing::pipeline::{Far, SlowMemory};
 
 impl Machine {
@@ -16,22 +16,24 @@ impl Machine {
         let last = std::mem::replace(&mut self.slow.data_line, line);
         let far = if last == line { Far::Same } else { Far::Other };
         let reads = memo::seen_from(self.cpu.pc, address, line_bytes, far);
-        self.word = memo::with_reads(self.word, reads);
+        self.pipe = self.pipe.with_reads(reads);
     }
 
     /// Notes how far a jump leads that nobody foresaw.
-    pub(crate) fn note_leap(&self, slot: &Slot, word: u32, behind: u32, target: u32) -> u32 {
-        if self.slow.exists() && slot.leaps() {
-            memo::with_leap(word, behind, target)
-        } else {
-            word
-        }
+    pub(crate) fn note_leap(
+        &self,
+        slot: &Slot,
+        pipe: PipeState,
+        behind: u32,
+        target: u32,
+    ) -> PipeState {
+        if self.slow.exists() && slot.leaps() { pipe.with_leap(behind, target) } else { pipe }
     }
 
     /// Nothing has been read of it yet.
     pub(crate) fn empty_slow_lines(&mut self) {
         if self.slow.exists() {
-            self.word = self.pace.with_empty_lines(self.word);
+            self.pipe = self.memo.with_empty_lines(self.pipe);
         }
     }
 }

@@ -30,7 +30,7 @@ const SECURE_FP: u32 = 1 << 20;
 
 /// How a handler is come to.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Way {
+pub(crate) enum Arrival {
     /// With a frame, from a cycle on; floating-point registers have taken so many more.
     Entry { began: u64, more: u64 },
     /// Behind another handler, or on a frame that has been left.
@@ -56,7 +56,7 @@ impl Machine {
         let more = self.cycles - began;
         self.cycles += u64::from(self.rules.entry);
         let exception = self.late_arrival(exception, masks);
-        let result = self.begin_handler(exception, exc_return, Way::Entry { began, more });
+        let result = self.begin_handler(exception, exc_return, Arrival::Entry { began, more });
         let uncounted = if overlaps { 0 } else { UNCOUNTED };
         self.spent.exceptions = spent + (self.cycles - began).saturating_sub(uncounted);
         result
@@ -74,7 +74,7 @@ impl Machine {
         let (began, spent) = (self.cycles, self.spent.exceptions);
         self.cycles += u64::from(self.rules.tail_chain);
         let exception = self.late_arrival(exception, self.masks());
-        let result = self.begin_handler(exception, exc_return, Way::Chain(began));
+        let result = self.begin_handler(exception, exc_return, Arrival::Chain(began));
         self.spent.exceptions = spent + (self.cycles - began);
         result
     }
@@ -83,7 +83,7 @@ impl Machine {
         &mut self,
         exception: u16,
         exc_return: u32,
-        way: Way,
+        way: Arrival,
     ) -> Result<(), Stop> {
         let address = self.system.vector_table.wrapping_add(u32::from(exception) * 4);
         let Some((vector, met)) = self.vector(address) else {
@@ -110,16 +110,16 @@ impl Machine {
     }
 
     /// Lets a handler's first instruction enter, whose vector was read from a memory.
-    fn refill_behind(&mut self, way: Way, vector: Memory) {
+    fn refill_behind(&mut self, way: Arrival, vector: Memory) {
         match way {
-            Way::Entry { began, more } => {
+            Arrival::Entry { began, more } => {
                 let stack = self.as_met(self.cpu.r[13]);
                 let handler = Bus::of(self.cpu.pc);
                 let code_free = self.code_free.saturating_sub(began);
                 let entry = Entry { stack, vector, handler, code_free };
                 self.refill(began, exceptions::enter(&entry).behind(more));
             }
-            Way::Chain(began) => self.refill(began, exceptions::chain(vector)),
+            Arrival::Chain(began) => self.refill(began, exceptions::chain(vector)),
         }
     }
 
@@ -226,9 +226,9 @@ impl Machine {
         }
         self.check_frame(from, N, Access::Read)?;
         for (at, word) in (0..).step_by(4).zip(&mut words) {
-            let paced = self.cycles;
+            let known = self.cycles;
             *word = self.read_aligned_word(from.wrapping_add(at))?;
-            self.cycles = self.cycles.max(paced);
+            self.cycles = self.cycles.max(known);
         }
         Ok(words)
     }
@@ -289,7 +289,7 @@ impl Machine {
             self.cycles += u64::from(self.rules.tail_chain);
             let next = self.late_arrival(next, self.masks());
             self.note_return(returning);
-            let result = self.begin_handler(next, exc_return, Way::Chain(chained));
+            let result = self.begin_handler(next, exc_return, Arrival::Chain(chained));
             self.spent.exceptions = spent + (self.cycles - began);
             return result;
         }

@@ -9,7 +9,7 @@ use crate::arch::armm::nvic::{
 };
 use crate::arch::armm::scs::FpControl;
 use crate::arch::armm::trap::{Done, Trap};
-use crate::exceptions::entry::Way;
+use crate::exceptions::entry::Arrival;
 use crate::isa::Slot;
 use crate::machine::Machine;
 use crate::state::stop::{FaultKind, FaultPolicy, FaultReport, Stop, Transfer};
@@ -176,7 +176,7 @@ impl Machine {
         self.chain(exception, exc_return)
     }
 
-    /// As `return_failed`, when the frame cannot be loaded.
+    /// Fails a return whose frame cannot be loaded.
     pub(crate) fn unstacking_failed(
         &mut self,
         trap: Trap,
@@ -194,7 +194,7 @@ impl Machine {
         exception: u16,
         address: u32,
         exc_return: u32,
-        way: Way,
+        way: Arrival,
     ) -> Result<(), Stop> {
         self.system.hard_fault_status |= VECTTBL;
         let report = self.report(FaultKind::Vector, Some(address), self.cpu.pc);

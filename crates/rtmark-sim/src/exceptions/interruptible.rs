@@ -2,7 +2,7 @@
 //!
 //! A core does not let an interrupt wait for the end of a division or of a long list of
 //! registers. Which instructions it leaves off, and what becomes of them, is a rule of its
-//! timing ([`GivesWay`]); how a list is left off and gone on with is [`crate::exec::partial`].
+//! timing ([`Interruptible`]); how a list is left off and gone on with is [`crate::exec::partial`].
 //! Here it is found out whether an exception will be taken while an instruction executes. That
 //! is known when it begins, so nothing is ever undone.
 //!
@@ -20,7 +20,7 @@ use crate::exec::partial::{Part, Rest, rest};
 use crate::isa::{Op, Slot};
 use crate::machine::Machine;
 use crate::state::stop::{FaultKind, Stop};
-use crate::timing::{GivesWay, LineMemory, exceptions};
+use crate::timing::{Interruptible, LineMemory, exceptions};
 
 /// Where an instruction stands that executes.
 #[derive(Clone, Copy, Debug)]
@@ -128,11 +128,11 @@ impl Machine {
     }
 
     /// What an instruction does when an interrupt comes into it, if it does not wait.
-    fn way_of(&self, pc: u32, slot: &Slot) -> Option<(Slot, GivesWay)> {
+    fn way_of(&self, pc: u32, slot: &Slot) -> Option<(Slot, Interruptible)> {
         let guarded = self.real(pc, slot)?;
         let real = guarded.unguarded();
-        let way = (self.rules.gives_way)(&real);
-        let waits = way == GivesWay::No
+        let way = (self.rules.interruptible)(&real);
+        let waits = way == Interruptible::Atomic
             || self.system.completes_instructions()
             || self.passes_stack_limit(&guarded);
         (!waits).then_some((real, way))
@@ -146,16 +146,20 @@ impl Machine {
     /// Executes an instruction that has been fetched, as far as an interrupt lets it come.
     /// `None`, with nothing done, if that is no question.
     #[inline(never)]
-    pub(crate) fn give_way(&mut self, stand: Stand, slot: &Slot) -> Option<Result<(), Stop>> {
+    pub(crate) fn interrupt_instruction(
+        &mut self,
+        stand: Stand,
+        slot: &Slot,
+    ) -> Option<Result<(), Stop>> {
         let pc = stand.pc;
         let (real, way) = self.way_of(pc, slot)?;
         let (n, m) = (self.cpu.get(real.n), self.cpu.get(real.m));
         let now = self.cycles;
         let to = match way {
-            GivesWay::Restarted(_) if matches!(real.op, Op::Udiv | Op::Sdiv) && m == 0 => {
+            Interruptible::Restartable(_) if matches!(real.op, Op::Udiv | Op::Sdiv) && m == 0 => {
                 return None;
             }
-            GivesWay::Restarted(cycles) => {
+            Interruptible::Restartable(cycles) => {
                 let more = match real.op {
                     Op::Udiv | Op::Sdiv => (self.rules.divide)(n, m, real.op == Op::Sdiv),
                     Op::Umull | Op::Smull | Op::Umlal | Op::Smlal => {
@@ -165,7 +169,7 @@ impl Machine {
                 };
                 now + u64::from(cycles) + u64::from(more)
             }
-            GivesWay::EndsMeanwhile(cycles) => now + u64::from(cycles),
+            Interruptible::EndsInEntry(cycles) => now + u64::from(cycles),
             _ => now + self.lead,
         };
         let at = self.taken_within(now + 1, to)?;
@@ -174,12 +178,12 @@ impl Machine {
             return None;
         }
         match way {
-            GivesWay::No => None,
-            GivesWay::Restarted(_) => {
+            Interruptible::Atomic => None,
+            Interruptible::Restartable(_) => {
                 self.leave(stand, at);
                 Some(Ok(()))
             }
-            GivesWay::EndsMeanwhile(_) => {
+            Interruptible::EndsInEntry(_) => {
                 if slot.op == Op::Watch {
                     self.pass_watch(pc);
                 }
@@ -191,10 +195,10 @@ impl Machine {
                 Some(Ok(()))
             }
             // ITSTATE and EPSR.ICI share their bits: in a block it begins anew (DDI 0337, 3.9.1).
-            GivesWay::Continued if stand.it == 0 => {
+            Interruptible::Continuable if stand.it == 0 => {
                 Some(self.move_until(stand, slot, &real, (at, Rest::Continued)))
             }
-            GivesWay::Continued | GivesWay::RestartedAtWord => {
+            Interruptible::Continuable | Interruptible::RestartableAtWord => {
                 Some(self.move_until(stand, slot, &real, (at, Rest::Restarted)))
             }
         }
@@ -202,7 +206,7 @@ impl Machine {
 
     /// Stands before an instruction in a cycle, for an exception to be taken.
     fn leave(&mut self, stand: Stand, cycle: u64) {
-        self.note_fetches((stand.began, self.word), cycle);
+        self.note_fetches((stand.began, self.pipe), cycle);
         (self.cpu.pc, self.cpu.it) = (stand.pc, stand.it);
         self.cycles = cycle;
         self.gave_way += 1;
@@ -222,7 +226,7 @@ impl Machine {
         (until, then): (u64, Rest),
     ) -> Result<(), Stop> {
         let Stand { pc, it, .. } = stand;
-        let (hits, word) = (self.watches.hits.len(), self.word);
+        let (hits, pipe) = (self.watches.hits.len(), self.pipe);
         let ici = if is_ici(it) { it >> 4 } else { 0 };
         if slot.op == Op::Watch && ici == 0 {
             self.pass_watch(pc);
@@ -238,7 +242,7 @@ impl Machine {
                     // It will begin again, and that is when it is reached.
                     self.watches.hits.truncate(hits);
                 }
-                self.word = word;
+                self.pipe = pipe;
                 let it = if then == Rest::Continued { ici << 4 } else { it };
                 self.leave(Stand { it, ..stand }, cycle);
                 Ok(())

@@ -1,7 +1,7 @@
 //! Integer arithmetic (DDI 0403, A2.2.1 and A7.7).
 
 use crate::arch::armm::trap::{Done, Trap};
-use crate::engine::block::Pass;
+use crate::engine::block::Cursor;
 use crate::isa::{Op, Slot};
 use crate::machine::Machine;
 
@@ -67,7 +67,7 @@ pub const fn shift(value: u32, kind: u32, amount: u32, carry: bool) -> (u32, boo
     shift_some(value, kind, few, carry)
 }
 
-/// The same by up to 63, and by none only where that is the end of a rotation: shifts by
+/// Shifts by up to 63, and by none only where that is the end of a rotation: shifts by
 /// immediates are like this.
 #[inline(always)]
 pub const fn shift_some(value: u32, kind: u32, amount: u32, carry: bool) -> (u32, bool) {
@@ -119,7 +119,7 @@ pub const fn saturate_unsigned(value: i64, bits: u32) -> (u32, bool) {
 
 impl Machine {
     #[inline(always)]
-    pub(super) fn multiply_long(&mut self, s: &Slot, at: &mut Pass<'_>) {
+    pub(super) fn multiply_long(&mut self, s: &Slot, at: &mut Cursor<'_>) {
         let (n, m) = (self.cpu.get(s.n), self.cpu.get(s.m));
         let product = if matches!(s.op, Op::Umull | Op::Umlal) {
             u64::from(n) * u64::from(m)
@@ -133,7 +133,7 @@ impl Machine {
     }
 
     #[inline(always)]
-    pub(super) fn divide(&mut self, s: &Slot, at: &mut Pass<'_>) -> Done {
+    pub(super) fn divide(&mut self, s: &Slot, at: &mut Cursor<'_>) -> Done {
         let (n, m) = (self.cpu.get(s.n), self.cpu.get(s.m));
         let quotient = match (m, s.op) {
             (0, _) if self.system.traps_division_by_zero() => return Err(Trap::DivideByZero),

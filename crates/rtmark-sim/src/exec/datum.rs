@@ -27,7 +27,7 @@ pub(super) trait Datum {
     /// Loads it from anywhere.
     fn load(machine: &mut Machine, address: u32) -> Loaded;
 
-    /// As `load_quickly`; answers whether it is stored.
+    /// Stores it where that is quick, as `load_quickly` loads; answers whether it is stored.
     fn store_quickly(machine: &mut Machine, address: u32, value: u32) -> bool;
 
     /// Stores it anywhere.

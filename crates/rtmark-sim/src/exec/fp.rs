@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use super::Turn;
+use super::OpCursor;
 use crate::arch::armm::registers::{CONTROL_FPCA, CONTROL_SFPA};
 use crate::arch::armm::trap::{Done, Trap};
 use crate::arch::float::{Context, INEXACT, Rounding};
@@ -84,7 +84,7 @@ impl Machine {
 
     /// VLDR of one word among the code; answers whether it is at hand.
     #[inline(always)]
-    pub(super) fn load_float_literal(&mut self, turn: &mut Turn<'_, '_>, s: &Slot) -> bool {
+    pub(super) fn load_float_literal(&mut self, turn: &mut OpCursor<'_, '_>, s: &Slot) -> bool {
         if s.aux & 0xFF != 1 {
             return false;
         }

@@ -143,14 +143,14 @@ fn what_only_calculates_changes_registers_alone() {
             if !slot.op.only_calculates() {
                 return;
             }
-            let (cycles, word, deadline) = (machine.cycles, machine.word, machine.deadline);
+            let (cycles, pipe, deadline) = (machine.cycles, machine.pipe, machine.deadline);
             let (before, outcome) = executed(&mut machine, &slot, random);
             assert_eq!(outcome, Ok(Flow::Next), "{core}: {slot:?}");
             let after = &machine.cpu;
             let flags = Cpu { r: after.r, nz: after.nz, c: after.c, v: after.v, ..before };
             assert_eq!(*after, Cpu { q: after.q, ..flags }, "{core}: {slot:?}");
-            let now = (machine.cycles, machine.word, machine.deadline);
-            assert_eq!(now, (cycles, word, deadline), "{core}: {slot:?}");
+            let now = (machine.cycles, machine.pipe, machine.deadline);
+            assert_eq!(now, (cycles, pipe, deadline), "{core}: {slot:?}");
         });
     }
 }

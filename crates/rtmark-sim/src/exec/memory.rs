@@ -1,9 +1,9 @@
 //! Loads, stores and branches through memory (DDI 0403, A7.7 and B2.3).
 
 use super::datum::{Datum, Loaded, is_aligned};
-use super::{Flow, Outcome, Turn};
+use super::{Flow, OpCursor, Outcome};
 use crate::arch::armm::trap::{Done, Trap};
-use crate::engine::block::Pass;
+use crate::engine::block::Cursor;
 use crate::isa::{Op, Slot};
 use crate::machine::Machine;
 
@@ -30,7 +30,7 @@ struct Extent {
 }
 
 impl Base {
-    /// Of LDM and its kin, to which PUSH and POP belong.
+    /// The base of LDM and its kin, to which PUSH and POP belong.
     pub const fn of(slot: &Slot, side: Side) -> Self {
         Self { register: slot.n, side, moves: slot.aux == 1 }
     }
@@ -50,20 +50,25 @@ impl Base {
 impl Machine {
     /// Loads what stands at an address.
     #[inline(always)]
-    pub(super) fn read<D: Datum>(&mut self, at: &mut Pass<'_>, address: u32) -> Loaded {
+    pub(super) fn read<D: Datum>(&mut self, at: &mut Cursor<'_>, address: u32) -> Loaded {
         match D::load_quickly(self, address) {
             Some(value) => Ok(value),
-            None => self.aside(at, |machine| D::load(machine, address)),
+            None => self.slow_path(at, |machine| D::load(machine, address)),
         }
     }
 
     /// Stores what is to stand at an address.
     #[inline(always)]
-    pub(super) fn write<D: Datum>(&mut self, at: &mut Pass<'_>, address: u32, value: u32) -> Done {
+    pub(super) fn write<D: Datum>(
+        &mut self,
+        at: &mut Cursor<'_>,
+        address: u32,
+        value: u32,
+    ) -> Done {
         if D::store_quickly(self, address, value) {
             return Ok(());
         }
-        self.aside(at, |machine| D::store(machine, address, value))
+        self.slow_path(at, |machine| D::store(machine, address, value))
     }
 
     /// A word among the code, if that is in flash, where most are, and one look shows how long
@@ -71,7 +76,7 @@ impl Machine {
     #[inline(always)]
     pub(super) fn read_literal_at_once(
         &mut self,
-        at: &mut Turn<'_, '_>,
+        at: &mut OpCursor<'_, '_>,
         address: u32,
     ) -> Option<u32> {
         let (bytes, place) = self.bus.near_code(address)?;
@@ -79,8 +84,8 @@ impl Machine {
         let near = self.lines.near_mut();
         let is_read = !self.protected
             && !self.slow.is_at(place)
-            && if at.is_settled() {
-                // What is in the read buffer is settled, too.
+            && if at.has_fetch_plan() {
+                // What is in the read buffer is plan, too.
                 near.read_kept(place.offset)
             } else {
                 near.read_at_once(place.offset, |waits| !has_pipeline && at.wait(waits, deadline))
@@ -88,14 +93,14 @@ impl Machine {
         is_read.then_some(u32::from_le_bytes(bytes))
     }
 
-    /// The same however long the core waits for it.
+    /// Reads a word among the code, however long the core waits for it.
     #[inline(always)]
-    pub(super) fn read_literal(&mut self, at: &mut Pass<'_>, address: u32) -> Option<u32> {
+    pub(super) fn read_literal(&mut self, at: &mut Cursor<'_>, address: u32) -> Option<u32> {
         let (bytes, place) = self.bus.near_code(address)?;
         if self.protected {
             return None;
         }
-        self.stand(at);
+        self.settle_memory(at);
         if !self.lines[place.memory].is_immediate() {
             self.wait_for_literal(at, place);
         }
@@ -193,7 +198,7 @@ impl Machine {
     #[inline(always)]
     fn read_list(
         &mut self,
-        at: &mut Pass<'_>,
+        at: &mut Cursor<'_>,
         list: u32,
         start: u32,
         values: &mut [u32; 16],
@@ -210,7 +215,7 @@ impl Machine {
 
     /// Writes each register of a list, from an aligned address on.
     #[inline(always)]
-    fn write_list(&mut self, at: &mut Pass<'_>, list: u32, start: u32) -> Done {
+    fn write_list(&mut self, at: &mut Cursor<'_>, list: u32, start: u32) -> Done {
         let (mut address, mut left) = (start, list);
         while left != 0 {
             let register = left.trailing_zeros();
@@ -282,7 +287,7 @@ impl Machine {
 
     /// A branch to an address whose bit 0 is ignored.
     #[inline(always)]
-    pub(crate) fn branch(&self, at: &mut Pass<'_>, target: u32) -> Flow {
+    pub(crate) fn branch(&self, at: &mut Cursor<'_>, target: u32) -> Flow {
         at.target = target & !1;
         at.refill(self.rules.refill);
         Flow::Jump
@@ -290,7 +295,7 @@ impl Machine {
 
     /// BX: changes state by bit 0; in handler mode an EXC_RETURN value returns.
     #[inline(always)]
-    pub(crate) fn branch_exchange(&mut self, at: &mut Pass<'_>, target: u32) -> Outcome {
+    pub(crate) fn branch_exchange(&mut self, at: &mut Cursor<'_>, target: u32) -> Outcome {
         if target >= 0xF000_0000 && self.cpu.ipsr != 0 && self.is_exception_return(target) {
             self.trap_value = target;
             return Err(Trap::ExceptionReturn);
@@ -305,20 +310,20 @@ impl Machine {
 
     /// BLX: changes state by bit 0, never returns from an exception.
     #[inline(always)]
-    pub(crate) fn branch_linked(&mut self, at: &mut Pass<'_>, target: u32) -> Outcome {
+    pub(crate) fn branch_linked(&mut self, at: &mut Cursor<'_>, target: u32) -> Outcome {
         let flow = self.branch(at, target);
         if target & 1 == 0 { Err(Trap::InvalidState) } else { Ok(flow) }
     }
 
     /// A program counter that came from memory: as BX, with the loads' own refill.
     #[inline(always)]
-    pub(crate) fn branch_loaded(&mut self, at: &mut Pass<'_>, target: u32) -> Outcome {
+    pub(crate) fn branch_loaded(&mut self, at: &mut Cursor<'_>, target: u32) -> Outcome {
         at.refill(self.rules.refill_loaded);
         self.branch_exchange(at, target)
     }
 
     /// Branches to where memory says.
-    pub(super) fn execute_branch(&mut self, s: &Slot, at: &mut Pass<'_>) -> Outcome {
+    pub(super) fn execute_branch(&mut self, s: &Slot, at: &mut Cursor<'_>) -> Outcome {
         let base = self.cpu.get(s.n);
         match s.op {
             Op::LdrPcI | Op::LdrPcPre => {

@@ -26,39 +26,39 @@ mod system_space;
 use self::datum::Datum;
 pub use self::memory::{Base, Side};
 pub use self::outcome::{Ending, Flow, Outcome};
-use crate::engine::block::{Pass, Step};
-use crate::engine::dispatch::{Run, Turn, Way};
+use crate::engine::block::{Cursor, ScheduledOp};
+use crate::engine::dispatch::{OpCursor, OpFn, Path};
 use crate::isa::{Op, Slot};
 use crate::machine::Machine;
-use crate::state::Progress;
+use crate::state::ProgramPoint;
 
 impl Machine {
     /// Executes one decoded instruction, away from the hot path. The program counter
     /// stands behind it, and where it leads afterwards.
     #[inline(never)]
     pub(crate) fn execute_alone(&mut self, slot: &Slot) -> Outcome {
-        let step = Step::alone(*slot);
-        let mut at = Pass::alone(&step, self.progress());
+        let step = ScheduledOp::alone(*slot);
+        let mut at = Cursor::alone(&step, self.progress());
         let outcome = self.execute(&mut at).into();
-        let Progress { pc, mut word, .. } = at.progress();
+        let ProgramPoint { pc, mut pipe, .. } = at.progress();
         if outcome == Ok(Flow::Jump) {
-            word = self.note_leap(slot, word, pc, at.target);
+            pipe = self.note_leap(slot, pipe, pc, at.target);
         }
-        self.set_progress(Progress { pc: at.target, word, ..at.progress() });
+        self.set_progress(ProgramPoint { pc: at.target, pipe, ..at.progress() });
         outcome
     }
 
     /// Executes what is left of a pass, as far as one instruction follows the other.
     #[inline(always)]
-    pub(crate) fn execute(&mut self, at: &mut Pass<'_>) -> Ending {
+    pub(crate) fn execute(&mut self, at: &mut Cursor<'_>) -> Ending {
         at.goes_on();
         let Some(next) = at.next() else { return Ending::Next };
         self.execute_from(next.run(), at)
     }
 
-    /// The same where the next instruction is executed by `run`.
+    /// Executes what is left of a pass, whose next instruction is executed by `run`.
     #[inline(always)]
-    pub(crate) fn execute_from(&mut self, run: Run, at: &mut Pass<'_>) -> Ending {
+    pub(crate) fn execute_from(&mut self, run: OpFn, at: &mut Cursor<'_>) -> Ending {
         let mut ending = run(self, at, at.rest());
         while at.goes_on() {
             let Some(next) = at.next() else { return Ending::Next };
@@ -100,9 +100,9 @@ impl Machine {
         &mut self,
         op: Op,
         shift: Option<u32>,
-        way: Way,
+        path: Path,
         sp: bool,
-        at: &mut Turn<'_, '_>,
+        at: &mut OpCursor<'_, '_>,
     ) -> Outcome {
         use alu::{arithmetic, logic};
         let s = at.slot();
@@ -205,10 +205,10 @@ impl Machine {
             }};
         }
         /// What the quick way does not lead through.
-        macro_rules! seldom {
+        macro_rules! slow_path {
             ($act:expr) => {{
-                if way == Way::Quick {
-                    return Ok(Flow::Aside);
+                if path == Path::Fast {
+                    return Ok(Flow::SlowPath);
                 }
                 $act
             }};
@@ -257,8 +257,8 @@ impl Machine {
                     $write_back;
                     set_any!(s.d, value);
                 } else {
-                    let value = seldom!(
-                        self.aside(at.pass(), |machine| <$datum>::load(machine, $address))?
+                    let value = slow_path!(
+                        self.slow_path(at.pass(), |machine| <$datum>::load(machine, $address))?
                     );
                     $write_back;
                     may_halt!(set_any!(s.d, value));
@@ -287,7 +287,7 @@ impl Machine {
                 if <$datum>::store_quickly(self, $address, value) {
                     $write_back;
                 } else {
-                    seldom!(self.aside(at.pass(), |machine| <$datum>::store(
+                    slow_path!(self.slow_path(at.pass(), |machine| <$datum>::store(
                         machine, $address, value
                     ))?);
                     may_halt!($write_back);
@@ -303,7 +303,9 @@ impl Machine {
                         return self.branch_loaded(at.pass(), last);
                     }
                 } else {
-                    seldom!(flow!(self.aside(at.pass(), |machine| machine.load_multiple(s, base))));
+                    slow_path!(flow!(
+                        self.slow_path(at.pass(), |machine| machine.load_multiple(s, base))
+                    ));
                 }
             }};
         }
@@ -311,8 +313,8 @@ impl Machine {
             ($side:expr) => {{
                 let base = Base::of(s, $side);
                 if !self.store_registers(s.imm, base) {
-                    seldom!(may_halt!(
-                        self.aside(at.pass(), |machine| machine.store_multiple(s, base))?
+                    slow_path!(may_halt!(
+                        self.slow_path(at.pass(), |machine| machine.store_multiple(s, base))?
                     ));
                 }
             }};
@@ -325,7 +327,7 @@ impl Machine {
                     set_any!(s.d, value);
                     self.exclusive = true;
                 } else {
-                    seldom!(flow!(self.aside(at.pass(), |machine| machine.execute_rare(s))));
+                    slow_path!(flow!(self.slow_path(at.pass(), |machine| machine.execute_rare(s))));
                 }
             }};
         }
@@ -336,7 +338,7 @@ impl Machine {
                     self.cpu.set(s.d, 0);
                     self.exclusive = false;
                 } else {
-                    seldom!(flow!(self.aside(at.pass(), |machine| machine.execute_rare(s))));
+                    slow_path!(flow!(self.slow_path(at.pass(), |machine| machine.execute_rare(s))));
                 }
             }};
         }
@@ -472,9 +474,9 @@ impl Machine {
                 self.cpu.set(s.d, self.cpu.get(s.a).wrapping_sub(product));
             }
             Op::Umull | Op::Smull | Op::Umlal | Op::Smlal => {
-                seldom!(may_halt!(self.multiply_long(s, at.pass())));
+                slow_path!(may_halt!(self.multiply_long(s, at.pass())));
             }
-            Op::Udiv | Op::Sdiv => seldom!(may_halt!(self.divide(s, at.pass())?)),
+            Op::Udiv | Op::Sdiv => slow_path!(may_halt!(self.divide(s, at.pass())?)),
             Op::Ubfx => {
                 let mask = u32::MAX >> (32 - s.aux.min(32));
                 self.cpu.set(s.d, self.cpu.get(s.n) >> s.imm & mask);
@@ -503,7 +505,7 @@ impl Machine {
             Op::LdrLit => {
                 if let Some(value) = self.read_literal_at_once(at, s.imm) {
                     set_any!(s.d, value);
-                } else if let Some(value) = seldom!(self.read_literal(at.pass(), s.imm)) {
+                } else if let Some(value) = slow_path!(self.read_literal(at.pass(), s.imm)) {
                     may_halt!(set_any!(s.d, value));
                 } else {
                     load!(u32, Lit);
@@ -531,7 +533,9 @@ impl Machine {
             Op::Stmdb | Op::Push => store_list!(Side::Before),
             Op::Ldrd | Op::Strd => {
                 if !self.move_pair(s) {
-                    seldom!(may_halt!(self.aside(at.pass(), |machine| machine.execute_memory(s))?));
+                    slow_path!(may_halt!(
+                        self.slow_path(at.pass(), |machine| machine.execute_memory(s))?
+                    ));
                 }
             }
 
@@ -576,7 +580,7 @@ impl Machine {
             Op::Msr => {
                 let longer = self.raises_priority(s.imm, self.cpu.get(s.n));
                 if !self.write_mask_at_once(s.imm, self.cpu.get(s.n)) {
-                    seldom!(flow!(self.aside(at.pass(), |machine| {
+                    slow_path!(flow!(self.slow_path(at.pass(), |machine| {
                         machine.cycles += u64::from(longer);
                         machine.execute_rare(s)
                     })));
@@ -586,7 +590,7 @@ impl Machine {
             }
             Op::Cps => {
                 if !self.change_mask_at_once(s) {
-                    seldom!(flow!(self.aside(at.pass(), |machine| machine.execute_rare(s))));
+                    slow_path!(flow!(self.slow_path(at.pass(), |machine| machine.execute_rare(s))));
                 }
             }
             Op::Ldrex => load_exclusive!(u32),
@@ -608,7 +612,7 @@ impl Machine {
             | Op::Uxtab
             | Op::Uxtah
             | Op::Ssat
-            | Op::Usat => seldom!(self.execute_integer(s)?),
+            | Op::Usat => slow_path!(self.execute_integer(s)?),
             Op::Smulxy | Op::Smlaxy => self.multiply_halves(op, s),
             Op::Smulwy
             | Op::Smlawy
@@ -638,7 +642,7 @@ impl Machine {
             | Op::Sxtab16
             | Op::Uxtab16
             | Op::Ssat16
-            | Op::Usat16 => seldom!(self.execute_dsp(s)?),
+            | Op::Usat16 => slow_path!(self.execute_dsp(s)?),
             Op::Vadd
             | Op::Vsub
             | Op::Vmul
@@ -659,10 +663,10 @@ impl Machine {
             | Op::VmovR => {
                 let is_live = self.has_live_fp();
                 if !(is_live && self.fp_at_once(op, s)) {
-                    seldom!(if is_live {
+                    slow_path!(if is_live {
                         self.fp_arithmetic(s);
                     } else {
-                        may_halt!(self.aside(at.pass(), |machine| machine.execute_fp(s))?);
+                        may_halt!(self.slow_path(at.pass(), |machine| machine.execute_fp(s))?);
                     });
                 }
             }
@@ -670,28 +674,36 @@ impl Machine {
                 if self.has_live_fp() {
                     self.fp_transfer(op, s);
                 } else {
-                    seldom!(may_halt!(self.aside(at.pass(), |machine| machine.execute_fp(s))?));
+                    slow_path!(may_halt!(
+                        self.slow_path(at.pass(), |machine| machine.execute_fp(s))?
+                    ));
                 }
             }
             Op::Vldr => {
                 let address = self.cpu.get(s.n).wrapping_add(s.imm);
                 if !(self.has_live_fp() && self.load_float(s, address)) {
-                    seldom!(may_halt!(self.aside(at.pass(), |machine| machine.execute_fp(s))?));
+                    slow_path!(may_halt!(
+                        self.slow_path(at.pass(), |machine| machine.execute_fp(s))?
+                    ));
                 }
             }
             Op::VldrLit => {
                 if !(self.has_live_fp() && self.load_float_literal(at, s)) {
-                    seldom!(may_halt!(self.aside(at.pass(), |machine| machine.execute_fp(s))?));
+                    slow_path!(may_halt!(
+                        self.slow_path(at.pass(), |machine| machine.execute_fp(s))?
+                    ));
                 }
             }
             Op::Vstr => {
                 let address = self.cpu.get(s.n).wrapping_add(s.imm);
                 if !(self.has_live_fp() && self.store_float(s, address)) {
-                    seldom!(may_halt!(self.aside(at.pass(), |machine| machine.execute_fp(s))?));
+                    slow_path!(may_halt!(
+                        self.slow_path(at.pass(), |machine| machine.execute_fp(s))?
+                    ));
                 }
             }
             Op::Guarded => {
-                seldom!(flow!(self.aside(at.pass(), |machine| machine.execute_guarded(s))));
+                slow_path!(flow!(self.slow_path(at.pass(), |machine| machine.execute_guarded(s))));
             }
             Op::Watch
             | Op::Stop
@@ -746,7 +758,7 @@ impl Machine {
             | Op::Vstm
             | Op::Vlstm
             | Op::Vlldm => {
-                seldom!(flow!(self.aside(at.pass(), |machine| machine.execute_rare(s))));
+                slow_path!(flow!(self.slow_path(at.pass(), |machine| machine.execute_rare(s))));
             }
         }
         Ok(Flow::Next)

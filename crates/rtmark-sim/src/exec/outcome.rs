@@ -10,7 +10,7 @@ pub enum Flow {
     /// There too, but not within this pass.
     Leave,
     /// Nothing has been done: the quick way does not lead to the end.
-    Aside,
+    SlowPath,
     /// Where the program counter points now.
     Jump,
 }
@@ -18,7 +18,7 @@ pub enum Flow {
 /// The result of executing one instruction.
 pub type Outcome = Result<Flow, Trap>;
 
-/// The same in a single register, so that the compiler makes jumps of calls that answer it.
+/// How a run of operations ends, in a single register, so that the compiler makes jumps of calls that answer it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
     Next,

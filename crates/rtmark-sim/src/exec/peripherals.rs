@@ -123,7 +123,7 @@ impl Machine {
     /// What was known of code in flash holds no longer.
     fn forget_flash(&mut self) {
         self.code.forget_all();
-        self.pace.forget();
+        self.memo.forget();
         (self.line, self.line_mask) = (NO_LINE, u32::MAX);
         self.attend_soon();
     }

@@ -1,4 +1,4 @@
-//! What compiled code executes seldom, kept out of the way of the rest.
+//! What compiled code executes slow_path, kept out of the way of the rest.
 
 use super::{Flow, Outcome};
 use crate::arch::armm::trap::Trap;
@@ -6,7 +6,7 @@ use crate::isa::{Group, Op, Slot};
 use crate::machine::Machine;
 
 impl Machine {
-    /// Instructions that compiled code executes seldom enough to keep them out of the way.
+    /// Instructions that compiled code executes slow_path enough to keep them out of the way.
     #[inline(never)]
     pub(super) fn execute_rare(&mut self, slot: &Slot) -> Outcome {
         match slot.op.group() {

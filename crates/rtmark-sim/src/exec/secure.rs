@@ -8,7 +8,7 @@
 use super::{Flow, Outcome};
 use crate::arch::armm::mpu::Access;
 use crate::arch::armm::trap::Trap;
-use crate::engine::block::Pass;
+use crate::engine::block::Cursor;
 use crate::isa::{Group, Op, Slot};
 use crate::machine::Machine;
 
@@ -58,7 +58,7 @@ impl Machine {
         if ignored { 0 } else { limit }
     }
 
-    pub(super) fn execute_security(&mut self, s: &Slot, at: &mut Pass<'_>) -> Outcome {
+    pub(super) fn execute_security(&mut self, s: &Slot, at: &mut Cursor<'_>) -> Outcome {
         let n = self.cpu.get(s.n);
         match s.op {
             Op::Sg => self.cpu.it = 0,

@@ -72,7 +72,7 @@ pub enum Form {
     Target,
     /// An aligned program-counter-relative address, added to.
     PcRelative,
-    /// The same in 32 bits: 12-bit offset, added or subtracted.
+    /// Loads and stores in 32 bits: 12-bit offset, added or subtracted.
     PcRelativeAdd,
     PcRelativeSub,
     /// Relative branches of each shape.

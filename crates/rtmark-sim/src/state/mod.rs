@@ -11,17 +11,19 @@ pub use self::blocker::Blocker;
 pub use self::masks::{MaskSite, MaskedInterval, OpenMask};
 pub use self::watches::{Besides, Counts, Hit, Watch, WatchId, Watches};
 
+use crate::timing::memo::PipeState;
+
 /// How far the program has come: what every instruction changes. While a block executes,
-/// this is known from its course and the machine's own copy rests.
+/// this is known from its schedule and the machine's own copy rests.
 #[derive(Clone, Copy, Debug)]
-pub struct Progress {
+pub struct ProgramPoint {
     /// The address of the next instruction, while one executes, and of the current one between.
     pub pc: u32,
     /// Cycles since reset, up to the instruction that executes.
     pub cycles: u64,
     pub instructions: u64,
     /// How the pipeline stands: see [`crate::timing::memo`].
-    pub word: u32,
+    pub pipe: PipeState,
 }
 
 /// The address of no instruction.

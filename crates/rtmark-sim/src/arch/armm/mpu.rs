@@ -144,7 +144,7 @@ impl Region {
         Some(rights.with(execute).with(ordered))
     }
 
-    /// The same for PMSAv8, with MAIR0 and MAIR1.
+    /// What a region of PMSAv8 allows at an address, with MAIR0 and MAIR1.
     const fn v8(self, address: u32, attributes: u64) -> Option<Rights> {
         let (base, limit) = (self.base & !31, self.attributes | 31);
         if self.attributes & 1 == 0 || address < base || address > limit {

@@ -187,8 +187,8 @@ impl Cpu {
         holds != (condition & 1 == 1)
     }
 
-    /// The same of a condition that is not known beforehand, for which to look in a table is
-    /// quicker.
+    /// Whether the condition of an ITSTATE holds, which is not known beforehand: to look in a
+    /// table is quicker.
     #[inline(always)]
     pub const fn condition_of(&self, it: u8) -> bool {
         HOLDS[(it >> 4) as usize] >> (self.apsr() >> 28) & 1 == 1

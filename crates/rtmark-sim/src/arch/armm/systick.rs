@@ -65,7 +65,7 @@ impl SysTick {
         self.zero
     }
 
-    /// The same where it will interrupt on its own.
+    /// The cycle in which it next reaches zero, where it will interrupt then.
     #[inline(always)]
     pub const fn next_interrupt(&self) -> u64 {
         if self.interrupt { self.zero } else { u64::MAX }

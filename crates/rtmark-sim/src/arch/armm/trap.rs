@@ -12,11 +12,12 @@ pub enum Trap {
     InvalidState,
     /// Nothing answers the access at `Machine::trap_value`.
     NoAnswer,
-    /// The same for a store that the core has let go of by then.
+    /// Nothing answers a store that the core has let go of by then.
     LostStore,
     /// The access at `Machine::trap_value` is not allowed.
     Forbidden,
-    /// The same two when floating-point registers left by exception entry are saved.
+    /// Nothing answers, or it is not allowed, when floating-point registers left by exception
+    /// entry are saved.
     LazyNoAnswer,
     LazyForbidden,
     /// An exception return that does not fit its frame.

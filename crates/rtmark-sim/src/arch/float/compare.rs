@@ -30,7 +30,7 @@ impl Context<'_> {
         0b0011 << 28
     }
 
-    /// The same of plain numbers.
+    /// Compares plain numbers; `None` where either is none.
     #[inline(always)]
     pub fn compare_at_once(x: u32, y: u32) -> Option<u32> {
         if !is_plain(x) || !is_plain(y) {

@@ -89,7 +89,7 @@ impl Number {
         }
     }
 
-    /// The same as the host's number, to compare.
+    /// Its value as a number of the host, to compare.
     const fn value(self) -> f32 {
         f32::from_bits(self.bits())
     }

@@ -4,10 +4,10 @@
 //! (DDI 0432, 3.3) for the single-cycle multiplier.
 
 use crate::isa::{Group, Slot};
-use crate::timing::{GivesWay, Rules};
+use crate::timing::{Interruptible, Rules};
 
 pub const RULES: Rules = Rules {
-    describe: None,
+    classify: None,
     cost: |slot| cost(slot, 4),
     skip: 1,
     divide: |_, _, _| 0,
@@ -30,9 +30,9 @@ pub const RULES: Rules = Rules {
     // DDI 0432, 3.6.1: any load-multiple or store-multiple is abandoned, and restarted from
     // the beginning. So it must not access what is sensitive to that. (The slow multiplier,
     // of which the same is said, is not modelled.)
-    gives_way: |slot| match slot.op.group() {
-        Group::List => GivesWay::RestartedAtWord,
-        _ => GivesWay::No,
+    interruptible: |slot| match slot.op.group() {
+        Group::List => Interruptible::RestartableAtWord,
+        _ => Interruptible::Atomic,
     },
     // Nine registers.
     longest: 10,

@@ -20,6 +20,6 @@ pub const RULES: Rules = Rules {
     exit: 13,
     // Estimated: the entry without its stacking of eight words.
     tail_chain: 7,
-    // `gives_way`: DDI 0484, 3.6.1 says the same as the Cortex-M0's manual.
+    // `interruptible`: DDI 0484, 3.6.1 says the same as the Cortex-M0's manual.
     ..cortex_m0::RULES
 };

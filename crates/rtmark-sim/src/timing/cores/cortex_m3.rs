@@ -6,10 +6,10 @@
 
 use crate::isa::{Group, Op, Slot};
 use crate::timing::classify::{Multiplier, classify};
-use crate::timing::{Describe, GivesWay, Rules};
+use crate::timing::{Classify, Interruptible, Rules};
 
 pub const RULES: Rules = Rules {
-    describe: Some(Describe::Pipeline(|slot, behind| {
+    classify: Some(Classify::Pipeline(|slot, behind| {
         classify(slot, behind, Multiplier::Iterative)
     })),
     cost: |_| 0,
@@ -24,10 +24,10 @@ pub const RULES: Rules = Rules {
     exit: 9,
     tail_chain: 6,
     fp_frame: 0,
-    gives_way: |slot| match slot.op {
+    interruptible: |slot| match slot.op {
         // Abandoned and restarted, with a worst case latency of one cycle (DDI 0337E, 18.2).
-        Op::Umull | Op::Smull | Op::Umlal | Op::Smlal => GivesWay::Restarted(3),
-        _ => gives_way(slot),
+        Op::Umull | Op::Smull | Op::Umlal | Op::Smlal => Interruptible::Restartable(3),
+        _ => interruptible(slot),
     },
     longest: 17,
 };
@@ -36,15 +36,15 @@ pub const RULES: Rules = Rules {
 /// several registers continued. LDRD is restarted when it is interrupted between its words
 /// (PR326-PRDC-009450, 602117), and so is STRD, since neither can be continued (DDI 0403,
 /// B1.5.10).
-pub fn gives_way(slot: &Slot) -> GivesWay {
+pub fn interruptible(slot: &Slot) -> Interruptible {
     match slot.op.group() {
-        Group::List => GivesWay::Continued,
-        Group::Dual => GivesWay::RestartedAtWord,
-        Group::Divide => GivesWay::Restarted(2),
+        Group::List => Interruptible::Continuable,
+        Group::Dual => Interruptible::RestartableAtWord,
+        Group::Divide => Interruptible::Restartable(2),
         // As long as only its address is on the bus: measured on a CC2650, where none that had
         // entered the execute stage a cycle before an exception began was executed.
-        Group::Load | Group::Store | Group::StoreImmediate => GivesWay::Restarted(2),
-        _ => GivesWay::No,
+        Group::Load | Group::Store | Group::StoreImmediate => Interruptible::Restartable(2),
+        _ => Interruptible::Atomic,
     }
 }
 

@@ -59,10 +59,10 @@
 use super::{cortex_m3, cortex_m4};
 use crate::isa::{Group, Op, Slot};
 use crate::timing::issue::{Adds, Flags, Float, Instruction, Leads, Second, Source, Takes};
-use crate::timing::{Describe, Rules};
+use crate::timing::{Classify, Rules};
 
 pub const RULES: Rules = Rules {
-    describe: Some(Describe::Issue(describe)),
+    classify: Some(Classify::Issue(classify)),
     cost: |_| 0,
     skip: 0,
     // Two cycles and these. Nobody has told a figure: taken to be the Cortex-M3's divider.
@@ -77,7 +77,7 @@ pub const RULES: Rules = Rules {
     fp_frame: 17,
     // Loads and stores of several registers are continued (100230, C.5). Of divisions, pairs and
     // VDIV the manual says nothing: taken to be as in the Cortex-M4.
-    gives_way: cortex_m4::gives_way,
+    interruptible: cortex_m4::interruptible,
     longest: 33,
 };
 
@@ -96,7 +96,7 @@ const fn single(register: u8) -> u32 {
 }
 
 /// Describes an instruction of these halfwords. In an IT block it is what it is there.
-pub fn describe(slot: &Slot, halves: [u16; 2]) -> Instruction {
+pub fn classify(slot: &Slot, halves: [u16; 2]) -> Instruction {
     let op = slot.op;
     let (d, n, m, a) = (bit(slot.d), bit(slot.n), bit(slot.m), bit(slot.a));
     let plain = Instruction { takes: takes(slot), second: second(slot), ..Instruction::PLAIN };

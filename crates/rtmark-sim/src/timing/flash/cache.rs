@@ -11,7 +11,7 @@ pub const NO_LINE: u32 = u32::MAX;
 
 /// A line that is kept.
 #[derive(Clone, Copy, Debug)]
-pub struct Kept {
+pub struct CacheHit {
     /// Where it is among the lines.
     at: u8,
     /// Whether the next line is kept, too.
@@ -61,7 +61,7 @@ impl LineCache {
 
     /// The line, if one look shows that it is there.
     #[inline(always)]
-    pub fn look_for(&self, line: u32) -> Option<Kept> {
+    pub fn look_for(&self, line: u32) -> Option<CacheHit> {
         match self {
             Self::Few(few) => few.look_for(line),
             Self::Many(many) => many.look_for(line),
@@ -70,7 +70,7 @@ impl LineCache {
 
     /// A line that was looked for becomes the latest.
     #[inline(always)]
-    pub fn note_use(&mut self, kept: Kept) {
+    pub fn note_use(&mut self, kept: CacheHit) {
         match self {
             Self::Few(few) => few.note_use(kept.at),
             Self::Many(many) => many.note_use(kept.at),
@@ -112,12 +112,12 @@ impl FewLines {
     }
 
     #[inline(always)]
-    const fn look_for(&self, line: u32) -> Option<Kept> {
+    const fn look_for(&self, line: u32) -> Option<CacheHit> {
         let [latest, other] = self.lines;
         if latest == line {
-            Some(Kept { at: 0, is_followed: other == line + 1 })
+            Some(CacheHit { at: 0, is_followed: other == line + 1 })
         } else if other == line {
-            Some(Kept { at: 1, is_followed: latest == line + 1 })
+            Some(CacheHit { at: 1, is_followed: latest == line + 1 })
         } else {
             None
         }
@@ -221,13 +221,13 @@ impl ManyLines {
     }
 
     #[inline(always)]
-    fn look_for(&self, line: u32) -> Option<Kept> {
+    fn look_for(&self, line: u32) -> Option<CacheHit> {
         let hashed = self.hashed[hash(line)];
         debug_assert!(
             hashed.line != line || hashed.followed == self.position(line + 1).is_some(),
             "what is told of the line behind is true"
         );
-        (hashed.line == line).then_some(Kept { at: hashed.at, is_followed: hashed.followed })
+        (hashed.line == line).then_some(CacheHit { at: hashed.at, is_followed: hashed.followed })
     }
 
     /// The line at this place becomes the latest.

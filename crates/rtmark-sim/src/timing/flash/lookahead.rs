@@ -9,7 +9,7 @@ use crate::timing::flash::cache::{Came, Condition, FewLines, Need, Used};
 
 /// How a memory stands, as far as fetching code from it depends on it.
 #[derive(Debug)]
-pub struct Stance {
+pub struct FetchState {
     mode: u32,
     buffered: u32,
     ahead: u32,
@@ -33,11 +33,11 @@ pub struct Change {
 
 /// A memory whose next fetches are foretold.
 #[derive(Debug)]
-pub struct Foretold {
+pub struct Lookahead {
     before: LineMemory,
     memory: LineMemory,
     began: u64,
-    /// The most and the least of [`Stance`], while it is open what difference they make.
+    /// The most and the least of [`FetchState`], while it is open what difference they make.
     left: (u64, u64),
     is_open: bool,
     needs: Vec<Need>,
@@ -45,22 +45,22 @@ pub struct Foretold {
 }
 
 impl LineMemory {
-    /// Whether fetches depend on nothing but what [`Stance`] tells, and make the core wait.
+    /// Whether fetches depend on nothing but what [`FetchState`] tells, and make the core wait.
     #[inline(always)]
-    pub const fn is_foretold(&self) -> bool {
+    pub const fn can_look_ahead(&self) -> bool {
         !self.fetches_at_once() && !self.uses_shared
     }
 
     /// Whether the memory stands like this.
     #[inline(always)]
-    pub fn stands(&self, stance: &Stance, now: u64) -> bool {
+    pub fn stands(&self, fetch_state: &FetchState, now: u64) -> bool {
         let left = self.prefetch.ready.saturating_sub(now);
-        self.prefetch.line == stance.ahead
-            && self.buffered == stance.buffered
-            && self.mode == stance.mode
-            && stance.least <= left
-            && left <= stance.most
-            && stance.kept.holds(&self.instructions)
+        self.prefetch.line == fetch_state.ahead
+            && self.buffered == fetch_state.buffered
+            && self.mode == fetch_state.mode
+            && fetch_state.least <= left
+            && left <= fetch_state.most
+            && fetch_state.kept.holds(&self.instructions)
     }
 
     /// Has the lines that are kept numbered, if that saves something.
@@ -69,8 +69,8 @@ impl LineMemory {
     }
 
     /// Foretells what fetches from `now` on make of the memory.
-    pub fn foretell(&self, now: u64) -> Foretold {
-        Foretold {
+    pub fn look_ahead(&self, now: u64) -> Lookahead {
+        Lookahead {
             before: self.clone(),
             memory: self.clone(),
             began: now,
@@ -101,7 +101,7 @@ impl Change {
     }
 }
 
-impl Foretold {
+impl Lookahead {
     /// Begins to execute from a line of the memory: the cycles that the core waits, and the
     /// place of a kept line that this uses; an error where a line comes of which that is
     /// more than is foretold.
@@ -152,9 +152,9 @@ impl Foretold {
     }
 
     /// How the memory has to stand at first.
-    pub fn stance(self) -> Stance {
+    pub fn fetch_state(self) -> FetchState {
         let Self { before, left: (most, least), needs, .. } = self;
-        Stance {
+        FetchState {
             mode: before.mode,
             buffered: before.buffered,
             ahead: before.prefetch.line,

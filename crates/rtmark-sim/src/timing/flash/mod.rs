@@ -19,7 +19,7 @@ mod slow;
 
 pub use self::cache::Came;
 use self::cache::{LineCache, NO_LINE, SetCache};
-pub use self::lookahead::{Change, Foretold, Stance};
+pub use self::lookahead::{Change, FetchState, Lookahead};
 pub use self::near::LineMemories;
 pub use self::slow::SlowLines;
 use crate::soc::MemoryTiming;

@@ -29,7 +29,7 @@ impl LineMemories {
         &self.near
     }
 
-    /// The same, to be changed.
+    /// The memory that code comes from, to be changed.
     #[inline(always)]
     pub const fn near_mut(&mut self) -> &mut LineMemory {
         &mut self.near

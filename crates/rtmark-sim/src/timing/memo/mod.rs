@@ -9,43 +9,31 @@
 //! A *word* holds a state's number with the facts that have been gathered since: see [`word`].
 
 mod map;
-mod word;
+mod pipe_state;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-pub use self::word::{
-    ENTERED, FACTS, TAKEN, is_in_it_block, seen_from, with_bit_band_write, with_bus,
-    with_condition, with_leap, with_longer, with_parts, with_reads, with_waits,
-};
+pub use self::pipe_state::{PipeState, seen_from};
 
 use self::map::Map;
-use self::word::{STATE_SHIFT, condition, facts, leap};
+use self::pipe_state::NUMBER_SHIFT;
 use super::issue::{Instruction, Issue};
 use super::pipeline::{Bus, Condition, Far, Pipeline, Reads, Setup, Stalled, Step, Unit, has};
-use super::{Describe, Rules};
+use super::{Classify, Rules};
 
 /// States that are numbered before all are forgotten, which bounds the memory that they
 /// take. So no number has its highest bit set.
-const STATES: usize = 1 << (31 - STATE_SHIFT);
+const STATES: usize = 1 << (31 - NUMBER_SHIFT);
 /// Steps of courses that are kept with them, likewise.
 const STEPS: usize = 1 << 20;
 /// Single steps that are remembered: blocks overlap, and instructions come alone too.
 const RECENT: usize = 1 << 13;
 /// The first of them, so that copies of a machine that soon end stay small.
 const FIRST: usize = 1 << 8;
-/// The same that machines share.
+/// The most single steps that machines share.
 const KNOWN: usize = 1 << 16;
-/// The same of how single instructions end.
+/// How many ends of single instructions are remembered.
 const LATELY: usize = 1 << 6;
-
-/// The word of a pipeline that begins to be refilled, of a core that buffers its stores
-/// or does not.
-pub const fn refilling(buffers: bool) -> u32 {
-    TAKEN | (buffers as u32) << STATE_SHIFT
-}
-
-/// The word of a core into which nothing has entered, where nothing but [`Issue`] models it.
-pub const EMPTY: u32 = 0;
 
 /// A single step that was worked out.
 #[derive(Clone, Copy, Debug)]
@@ -55,11 +43,11 @@ struct Recent {
     entered: Entered,
 }
 
-/// What comes of letting an instruction enter the execute stage.
+/// What comes of letting an instruction enter the execute pipeline_state.
 #[derive(Clone, Copy, Debug)]
 pub struct Entered {
     /// The new state's word.
-    pub word: u32,
+    pub pipe: PipeState,
     /// Cycles that it took to get there.
     pub cost: u32,
 }
@@ -67,12 +55,12 @@ pub struct Entered {
 /// A numbered state: as it is when the newest instruction did not jump, and, if that makes
 /// a difference already, as it is when it did. Addresses count from the next instruction.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Stage {
+struct NumberedPipeline {
     next: Pipeline,
     taken: Option<Box<Pipeline>>,
 }
 
-impl Stage {
+impl NumberedPipeline {
     fn for_each(&mut self, change: impl Fn(&mut Pipeline)) {
         change(&mut self.next);
         if let Some(taken) = &mut self.taken {
@@ -92,7 +80,7 @@ enum Model {
 /// A numbered state of either.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum State {
-    Pipeline(Box<Stage>),
+    Pipeline(Box<NumberedPipeline>),
     Issue(Issue),
 }
 
@@ -105,7 +93,7 @@ pub struct Incoming {
     pub target: u32,
 }
 
-/// The same for either model.
+/// What the instruction at an address means for either model.
 #[derive(Clone, Copy, Debug)]
 pub enum Comes {
     Step(Incoming),
@@ -123,7 +111,7 @@ struct Tables {
 /// States by their numbers, which a machine and its clones share as they share the code
 /// whose courses have them; and the latest single steps, which are each machine's own.
 #[derive(Debug)]
-pub struct Pace {
+pub struct PipelineMemo {
     model: Model,
     tables: Arc<Mutex<Tables>>,
     /// Single steps in code that no program changes, by address and word. Clones share them, too,
@@ -133,12 +121,12 @@ pub struct Pace {
     recent: Vec<Recent>,
     /// How many have been remembered, as far as they are counted.
     remembered: usize,
-    /// What has been worked out of [`Pace::drain`] and [`Pace::data_phase`].
+    /// What has been worked out of [`PipelineMemo::drain`] and [`PipelineMemo::data_phase`].
     drains: Lately,
     data_phases: Lately,
     /// The words of refills, by whether stores are buffered and the cycles that are counted.
-    refills: Vec<((bool, u8), u32)>,
-    /// What has been worked out of [`Pace::fetches_left`], by address, word and clocks.
+    refills: Vec<((bool, u8), PipeState)>,
+    /// What has been worked out of [`PipelineMemo::fetches_left`], by address, word and clocks.
     fetches_left: Vec<((u64, u32), u64)>,
     /// The address of an instruction that is never let enter.
     sabotaged: Option<u32>,
@@ -165,7 +153,7 @@ impl Lately {
     }
 }
 
-impl Clone for Pace {
+impl Clone for PipelineMemo {
     fn clone(&self) -> Self {
         Self {
             model: self.model,
@@ -182,10 +170,11 @@ impl Clone for Pace {
     }
 }
 
-const NOTHING: Recent = Recent { key: u64::MAX, entered: Entered { word: 0, cost: 0 } };
+const NOTHING: Recent =
+    Recent { key: u64::MAX, entered: Entered { pipe: PipeState::NONE, cost: 0 } };
 
-const fn key(pc: u32, word: u32) -> u64 {
-    (pc as u64) << 32 | word as u64
+const fn key(pc: u32, pipe: PipeState) -> u64 {
+    (pc as u64) << 32 | pipe.bits() as u64
 }
 
 const fn place(key: u64) -> usize {
@@ -197,11 +186,11 @@ fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Pace {
-    /// Of a core in its chip.
+impl PipelineMemo {
+    /// The memo of a core in its chip.
     pub fn new(rules: &Rules, setup: Setup) -> Self {
-        Self::of(match rules.describe {
-            Some(Describe::Issue(_)) => Model::Issue,
+        Self::of(match rules.classify {
+            Some(Classify::Issue(_)) => Model::Issue,
             _ => Model::Pipeline(setup),
         })
     }
@@ -246,30 +235,35 @@ impl Pace {
     }
 
     /// Forgets all states but the one of a word: answers its new word.
-    pub fn renew(&mut self, word: u32) -> u32 {
-        let state = self.tables().state(word).clone();
+    pub fn renew(&mut self, pipe: PipeState) -> PipeState {
+        let state = self.tables().state(pipe).clone();
         *self = Self { sabotaged: self.sabotaged, ..Self::of(self.model) };
-        self.tables().numbered(word, state)
+        self.tables().numbered(pipe, state)
     }
 
-    /// What comes of letting the instruction at `pc` enter the execute stage, if that is
+    /// What comes of letting the instruction at `pc` enter the execute pipeline_state, if that is
     /// remembered.
     #[inline(always)]
-    pub fn recall(&self, pc: u32, word: u32) -> Option<Entered> {
-        let key = key(pc, word);
+    pub fn recall(&self, pc: u32, pipe: PipeState) -> Option<Entered> {
+        let key = key(pc, pipe);
         let at = place(key) & self.recent.len().wrapping_sub(1);
         let recent = self.recent.get(at).filter(|recent| recent.key == key)?;
         Some(recent.entered)
     }
 
-    /// Lets the instruction at `pc` enter the execute stage, and remembers what comes of it;
+    /// Lets the instruction at `pc` enter the execute pipeline_state, and remembers what comes of it;
     /// `None` when the tables are full.
     ///
     /// # Errors
     /// When the pipeline never lets it enter.
-    pub fn enter(&mut self, pc: u32, word: u32, comes: &Comes) -> Result<Option<Entered>, Stalled> {
-        let Some(entered) = self.enter_rest(pc, word, comes)? else { return Ok(None) };
-        self.remember(key(pc, word), entered);
+    pub fn enter(
+        &mut self,
+        pc: u32,
+        pipe: PipeState,
+        comes: &Comes,
+    ) -> Result<Option<Entered>, Stalled> {
+        let Some(entered) = self.enter_rest(pc, pipe, comes)? else { return Ok(None) };
+        self.remember(key(pc, pipe), entered);
         Ok(Some(entered))
     }
 
@@ -287,9 +281,9 @@ impl Pace {
         self.recent[at] = Recent { key, entered };
     }
 
-    /// As [`Pace::recall`] of what any of the machines that share code remembers.
-    pub fn recall_known(&mut self, pc: u32, word: u32) -> Option<Entered> {
-        let key = key(pc, word);
+    /// Recalls what any of the machines that share code remembers, see [`PipelineMemo::recall`].
+    pub fn recall_known(&mut self, pc: u32, pipe: PipeState) -> Option<Entered> {
+        let key = key(pc, pipe);
         let entered = *lock(&self.known).get(&key)?;
         self.remember(key, entered);
         Some(entered)
@@ -297,21 +291,21 @@ impl Pace {
 
     /// Lets all of them remember what comes of letting the instruction at `pc` enter, which no
     /// program changes.
-    pub fn keep_known(&self, pc: u32, word: u32, entered: Entered) {
+    pub fn keep_known(&self, pc: u32, pipe: PipeState, entered: Entered) {
         let mut known = lock(&self.known);
         if known.len() < KNOWN {
-            known.insert(key(pc, word), entered);
+            known.insert(key(pc, pipe), entered);
         }
     }
 
-    /// The same for an instruction that is only gone on with, which is not remembered.
+    /// Lets an instruction enter that is only gone on with, which is not remembered.
     ///
     /// # Errors
     /// When the pipeline never lets it enter.
     pub fn enter_rest(
         &self,
         pc: u32,
-        word: u32,
+        pipe: PipeState,
         comes: &Comes,
     ) -> Result<Option<Entered>, Stalled> {
         if self.sabotaged == Some(pc) {
@@ -321,82 +315,82 @@ impl Pace {
         if tables.are_full() {
             return Ok(None);
         }
-        tables.work_out(pc, word, comes).map(Some)
+        tables.work_out(pc, pipe, comes).map(Some)
     }
 
     /// The word with the write buffer switched on or off.
-    pub fn with_buffer(&self, word: u32, buffers: bool) -> u32 {
-        self.tables().with(word, |pipeline| pipeline.buffers = buffers)
+    pub fn with_buffer(&self, pipe: PipeState, buffers: bool) -> PipeState {
+        self.tables().with(pipe, |pipeline| pipeline.buffers = buffers)
     }
 
     /// The word with nothing in the buffer of a slow memory.
-    pub fn with_empty_lines(&self, word: u32) -> u32 {
-        self.tables().with(word, Pipeline::empty_lines)
+    pub fn with_empty_lines(&self, pipe: PipeState) -> PipeState {
+        self.tables().with(pipe, Pipeline::empty_lines)
     }
 
     /// The word of a pipeline that is being refilled, so many cycles of which have been counted.
-    pub fn refilled(&mut self, buffers: bool, paid: u8) -> u32 {
-        let Model::Pipeline(setup) = self.model else { return EMPTY };
+    pub fn refilled(&mut self, buffers: bool, paid: u8) -> PipeState {
+        let Model::Pipeline(setup) = self.model else { return PipeState::EMPTY };
         let known = self.refills.iter().find(|(refill, _)| *refill == (buffers, paid));
-        if let Some(&(_, word)) = known {
-            return word;
+        if let Some(&(_, pipe)) = known {
+            return pipe;
         }
         let next = Pipeline::refilled(setup, buffers, paid);
-        let state = State::Pipeline(Box::new(Stage { next, taken: None }));
-        let word = self.tables().numbered(TAKEN, state);
-        self.refills.push(((buffers, paid), word));
-        word
+        let state = State::Pipeline(Box::new(NumberedPipeline { next, taken: None }));
+        let pipe = self.tables().numbered(PipeState::EMPTY.taken(), state);
+        self.refills.push(((buffers, paid), pipe));
+        pipe
     }
 
     /// Cycles until no fetch is on the bus any more, where the instruction at `pc` does not
     /// enter: it asks for more code for so many clocks. `None` where that is not remembered.
-    pub fn recall_fetches_left(&self, pc: u32, word: u32, clocks: u32) -> Option<u64> {
-        let key = (key(pc, word), clocks);
+    pub fn recall_fetches_left(&self, pc: u32, pipe: PipeState, clocks: u32) -> Option<u64> {
+        let key = (key(pc, pipe), clocks);
         let kept = self.fetches_left.get(place(key.0) % LATELY)?;
         (kept.0 == key).then_some(kept.1)
     }
 
-    /// The same worked out.
+    /// Works out how long fetches are on the bus, see [`PipelineMemo::recall_fetches_left`].
     ///
     /// # Errors
     /// When fetches never end.
     pub fn fetches_left(
         &self,
         pc: u32,
-        word: u32,
+        pipe: PipeState,
         comes: &Comes,
         clocks: u32,
     ) -> Result<u64, Stalled> {
-        let state = self.tables().state(word).clone();
+        let state = self.tables().state(pipe).clone();
         match (state, comes) {
-            (State::Pipeline(stage), Comes::Step(incoming)) => {
-                let mut pipeline = stage.now(pc, word);
-                pipeline.fetches_left(pc, &incoming.step, condition(word), clocks).map(u64::from)
+            (State::Pipeline(pipeline_state), Comes::Step(incoming)) => {
+                let mut pipeline = pipeline_state.now(pc, pipe);
+                pipeline.fetches_left(pc, &incoming.step, pipe.condition(), clocks).map(u64::from)
             }
             _ => Ok(0),
         }
     }
 
     /// Remembers that.
-    pub fn keep_fetches_left(&mut self, pc: u32, word: u32, clocks: u32, left: u64) {
+    pub fn keep_fetches_left(&mut self, pc: u32, pipe: PipeState, clocks: u32, left: u64) {
         if self.fetches_left.is_empty() {
             self.fetches_left = vec![((NOTHING.key, 0), 0); LATELY];
         }
-        let key = (key(pc, word), clocks);
+        let key = (key(pc, pipe), clocks);
         self.fetches_left[place(key.0) % LATELY] = (key, left);
     }
 
-    /// Cycles from the newest instruction's entry until it has left the execute stage, where
+    /// Cycles from the newest instruction's entry until it has left the execute pipeline_state, where
     /// the next one would be at `pc`.
     ///
     /// # Errors
     /// When it never leaves.
-    pub fn drain(&mut self, pc: u32, word: u32) -> Result<u64, Stalled> {
+    pub fn drain(&mut self, pc: u32, pipe: PipeState) -> Result<u64, Stalled> {
         let tables = &self.tables;
-        self.drains.get(key(pc, word), || match lock(tables).state(word) {
-            State::Pipeline(stage) => {
-                let mut pipeline = stage.next.clone();
-                pipeline.continue_at(pc, word);
+        self.drains.get(key(pc, pipe), || match lock(tables).state(pipe) {
+            State::Pipeline(pipeline_state) => {
+                let mut pipeline = pipeline_state.next.clone();
+                pipeline.continue_at(pc, pipe);
                 pipeline.drain()
             }
             State::Issue(issue) => Ok(issue.rest()),
@@ -408,12 +402,12 @@ impl Pace {
     ///
     /// # Errors
     /// When its access never takes place.
-    pub fn data_phase(&mut self, pc: u32, word: u32) -> Result<u64, Stalled> {
+    pub fn data_phase(&mut self, pc: u32, pipe: PipeState) -> Result<u64, Stalled> {
         let tables = &self.tables;
-        self.data_phases.get(key(pc, word), || match lock(tables).state(word) {
-            State::Pipeline(stage) => {
-                let mut pipeline = stage.next.clone();
-                pipeline.continue_at(pc, word & !FACTS | with_bus(0, Bus::Private));
+        self.data_phases.get(key(pc, pipe), || match lock(tables).state(pipe) {
+            State::Pipeline(pipeline_state) => {
+                let mut pipeline = pipeline_state.next.clone();
+                pipeline.continue_at(pc, pipe.with_bus_alone(Bus::Private));
                 pipeline.data_phase()
             }
             // Nobody has told: taken to be the cycle behind that of its issue.
@@ -422,8 +416,8 @@ impl Pace {
     }
 
     /// Cycles that the first instruction of a pair still takes whose second one has entered.
-    pub fn rest_of_first(&self, word: u32) -> u64 {
-        match self.tables().state(word) {
+    pub fn rest_of_first(&self, pipe: PipeState) -> u64 {
+        match self.tables().state(pipe) {
             State::Pipeline(_) => 0,
             State::Issue(issue) => issue.rest_of_first().into(),
         }
@@ -432,11 +426,11 @@ impl Pace {
 
 impl Pipeline {
     /// Goes on at `pc`, after the instruction that executes has told what a word holds.
-    fn continue_at(&mut self, pc: u32, word: u32) {
-        let mut facts = facts(word);
+    fn continue_at(&mut self, pc: u32, pipe: PipeState) {
+        let mut facts = pipe.facts();
         let mut from = Some(pc);
         if facts.taken && self.jumps_unforeseen() {
-            from = leap(word).map(|leap| pc.wrapping_sub(leap));
+            from = pipe.leap().map(|leap| pc.wrapping_sub(leap));
             if let Reads::Near(_) = facts.reads {
                 facts.reads = Reads::Far { word: 0, line: Far::Other };
             }
@@ -476,7 +470,7 @@ impl Tables {
             tables.add(match model {
                 Model::Pipeline(setup) => {
                     let next = Pipeline::refilling(setup, buffers);
-                    State::Pipeline(Box::new(Stage { next, taken: None }))
+                    State::Pipeline(Box::new(NumberedPipeline { next, taken: None }))
                 }
                 Model::Issue => State::Issue(Issue::default()),
             });
@@ -488,8 +482,8 @@ impl Tables {
         self.states.len() >= STATES / 2 || self.steps >= STEPS
     }
 
-    fn state(&self, word: u32) -> &State {
-        &self.states[(word >> STATE_SHIFT) as usize]
+    fn state(&self, pipe: PipeState) -> &State {
+        &self.states[pipe.number()]
     }
 
     fn add(&mut self, state: State) -> u32 {
@@ -507,59 +501,64 @@ impl Tables {
     }
 
     /// The word with another state.
-    fn numbered(&mut self, word: u32, state: State) -> u32 {
-        word & FACTS | self.number(state) << STATE_SHIFT
+    fn numbered(&mut self, pipe: PipeState, state: State) -> PipeState {
+        pipe.with_number(self.number(state))
     }
 
     /// The word with something changed that a pipeline knows.
-    fn with(&mut self, word: u32, change: impl Fn(&mut Pipeline)) -> u32 {
-        match self.state(word) {
-            State::Pipeline(stage) => {
-                let mut stage = stage.clone();
-                stage.for_each(change);
-                self.numbered(word, State::Pipeline(stage))
+    fn with(&mut self, pipe: PipeState, change: impl Fn(&mut Pipeline)) -> PipeState {
+        match self.state(pipe) {
+            State::Pipeline(pipeline_state) => {
+                let mut pipeline_state = pipeline_state.clone();
+                pipeline_state.for_each(change);
+                self.numbered(pipe, State::Pipeline(pipeline_state))
             }
-            State::Issue(_) => word,
+            State::Issue(_) => pipe,
         }
     }
 
     /// Works out one step.
-    fn work_out(&mut self, pc: u32, word: u32, comes: &Comes) -> Result<Entered, Stalled> {
-        let (state, cost) = match (self.state(word), comes) {
-            (State::Pipeline(stage), Comes::Step(incoming)) => {
-                let (stage, cost) = stage.work_out(pc, word, incoming)?;
-                (State::Pipeline(Box::new(stage)), cost)
+    fn work_out(&mut self, pc: u32, pipe: PipeState, comes: &Comes) -> Result<Entered, Stalled> {
+        let (state, cost) = match (self.state(pipe), comes) {
+            (State::Pipeline(pipeline_state), Comes::Step(incoming)) => {
+                let (pipeline_state, cost) = pipeline_state.work_out(pc, pipe, incoming)?;
+                (State::Pipeline(Box::new(pipeline_state)), cost)
             }
             (State::Issue(issue), Comes::Instruction(instruction)) => {
                 let mut issue = issue.clone();
-                let cost = issue.issue(instruction, condition(word), word & TAKEN != 0);
+                let cost = issue.issue(instruction, pipe.condition(), pipe.is_taken());
                 (State::Issue(issue), cost)
             }
             // A core has one model only.
             (state, _) => (state.clone(), 1),
         };
         self.steps += 1;
-        Ok(Entered { word: self.number(state) << STATE_SHIFT, cost })
+        Ok(Entered { pipe: PipeState::numbered(self.number(state)), cost })
     }
 }
 
-impl Stage {
+impl NumberedPipeline {
     /// The pipeline where the instruction at `pc` comes next, after the one before has told what
     /// a word holds.
-    fn now(&self, pc: u32, word: u32) -> Pipeline {
+    fn now(&self, pc: u32, pipe: PipeState) -> Pipeline {
         let mut pipeline = match &self.taken {
-            Some(taken) if word & TAKEN != 0 => taken.as_ref().clone(),
+            Some(taken) if pipe.is_taken() => taken.as_ref().clone(),
             _ => self.next.clone(),
         };
-        pipeline.continue_at(pc, word);
+        pipeline.continue_at(pc, pipe);
         pipeline
     }
 
     /// Works out one step, cycle by cycle.
-    fn work_out(&self, pc: u32, word: u32, incoming: &Incoming) -> Result<(Self, u32), Stalled> {
-        let mut pipeline = self.now(pc, word);
+    fn work_out(
+        &self,
+        pc: u32,
+        pipe: PipeState,
+        incoming: &Incoming,
+    ) -> Result<(Self, u32), Stalled> {
+        let mut pipeline = self.now(pc, pipe);
         let Incoming { step, size, target } = *incoming;
-        let condition = condition(word);
+        let condition = pipe.condition();
         let behind = pc.wrapping_add(size);
         // A return's target is somewhere else; which half of a word it is, is learnt later.
         let returns = step.unit == Unit::Return;

@@ -81,9 +81,9 @@ impl Verdict {
 /// What has become of the lines that are kept.
 #[derive(Clone, Copy, Debug)]
 pub enum Used {
-    /// Of a few lines, all.
+    /// All of a few lines.
     Few(FewLines),
-    /// Of many, which was used: its place.
+    /// The place of the one that was used of many.
     One(Option<u8>),
 }
 
@@ -111,7 +111,7 @@ impl LineCache {
         Some(Need { line, place })
     }
 
-    /// The same for a line of which only that it is there matters.
+    /// What is asked of a line of which only that it is there matters.
     pub fn needs_anywhere(&self, line: u32) -> Option<Need> {
         let need = self.needs(line)?;
         let place = if need.place == Place::Nowhere { Place::Nowhere } else { Place::Anywhere };
