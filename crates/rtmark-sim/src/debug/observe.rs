@@ -9,7 +9,7 @@ use std::ops::ControlFlow;
 
 use rtmark_units::Cycles;
 
-use crate::engine::run_loop::Due;
+use crate::engine::events::Due;
 use crate::isa::{Group, Op, Slot};
 use crate::machine::Machine;
 use crate::state::stop::Stop;

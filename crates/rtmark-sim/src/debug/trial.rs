@@ -12,7 +12,7 @@ use rtmark_units::Cycles;
 
 use crate::arch::armm::nvic::{FIRST_INTERRUPT, Masks};
 use crate::debug::observe::{Access, AccessKind};
-use crate::engine::run_loop::Due;
+use crate::engine::events::Due;
 use crate::isa::{Group, Op};
 use crate::machine::Machine;
 use crate::state::stop::Stop;

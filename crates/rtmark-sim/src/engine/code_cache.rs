@@ -11,15 +11,12 @@ use std::sync::atomic::{AtomicI8, AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use crate::arch::PAGE_BYTES;
-use crate::arch::armm::registers::after_it;
 use crate::engine::block::Block;
+use crate::engine::decoder::{Decoder, STOP};
 use crate::engine::fetch_plan::SharedCounts;
-use crate::engine::micro_op::MicroOp;
-use crate::isa::Features;
-use crate::isa::{Group, Op, Slot, decode, is_wide};
+use crate::isa::Slot;
 use crate::memory::Bus;
 use crate::soc::{Control, Memory, MemoryKind, Soc};
-use crate::timing::Rules;
 
 const PAGE_SHIFT: u32 = PAGE_BYTES.trailing_zeros();
 /// Halfwords in a page.
@@ -38,9 +35,9 @@ pub struct Page {
     /// Behind an IT: the block where its condition does not hold, and where it does.
     it_blocks: [OnceLock<Box<[Block; 2]>>; PAGE_HALFWORDS],
     /// How much more often each branch has been seen to be taken than not.
-    taken: [AtomicI8; PAGE_HALFWORDS],
+    pub taken: [AtomicI8; PAGE_HALFWORDS],
     /// Where each indirect jump has been seen to lead last; zero before that.
-    leads: [AtomicU32; PAGE_HALFWORDS],
+    pub leads: [AtomicU32; PAGE_HALFWORDS],
 }
 
 impl Page {
@@ -110,10 +107,10 @@ pub struct ItOutcome {
     pub holds: bool,
 }
 
-type SharedPages = Arc<[OnceLock<Box<Page>>]>;
+pub type SharedPages = Arc<[OnceLock<Box<Page>>]>;
 
 #[derive(Debug)]
-enum Pages {
+pub enum Pages {
     Shared(SharedPages),
     Own(Vec<Option<Arc<Page>>>),
 }
@@ -151,14 +148,14 @@ impl Waits {
 
 /// A range of addresses that code may run from.
 #[derive(Debug)]
-struct Window {
-    base: u32,
-    size: u32,
+pub struct Window {
+    pub base: u32,
+    pub size: u32,
     /// The size of its memory's lines, if it matters when one is entered.
-    line_bytes: Option<u32>,
+    pub line_bytes: Option<u32>,
     /// Their size whether it matters or not, as a power of two.
-    line_shift: u32,
-    pages: Pages,
+    pub line_shift: u32,
+    pub pages: Pages,
 }
 
 impl Window {
@@ -176,7 +173,7 @@ impl Window {
         }
     }
 
-    const fn covers(&self, address: u32) -> bool {
+    pub const fn covers(&self, address: u32) -> bool {
         address.wrapping_sub(self.base) < self.size
     }
 
@@ -186,13 +183,13 @@ impl Window {
     }
 
     /// The number of the page of an address, and of its halfword there.
-    const fn place(&self, address: u32) -> (usize, usize) {
+    pub const fn place(&self, address: u32) -> (usize, usize) {
         let page = (address - self.first_page()) >> PAGE_SHIFT;
         (page as usize, (address % PAGE_BYTES / 2) as usize)
     }
 
     /// The page of an address, made now if need be.
-    fn page(&mut self, address: u32) -> &Page {
+    pub fn page(&mut self, address: u32) -> &Page {
         let (at, _) = self.place(address);
         match &mut self.pages {
             Pages::Shared(pages) => pages[at].get_or_init(Page::boxed),
@@ -217,190 +214,10 @@ impl Window {
     }
 
     /// Finds the instruction at any address.
-    fn checked_slot(&mut self, decoder: &Decoder, bus: &mut Bus, address: u32) -> Option<Slot> {
+    pub fn checked_slot(&mut self, decoder: &Decoder, bus: &mut Bus, address: u32) -> Option<Slot> {
         if self.covers(address) { self.slot(decoder, bus, address) } else { None }
     }
-
-    /// The instructions that an IT instruction right before `address` makes conditional,
-    /// each with ITSTATE before it; `None` when they do not all go together: when one is no
-    /// plain instruction, may change the flags, or begins too far away.
-    fn it_block(
-        &mut self,
-        decoder: &Decoder,
-        bus: &mut Bus,
-        mut address: u32,
-        mut it: u8,
-        reach: Reach,
-    ) -> Option<Vec<(Slot, u8)>> {
-        let mut slots = Vec::new();
-        while it != 0 {
-            let slot =
-                self.checked_slot(decoder, bus, address).filter(|_| reach.covers(address))?;
-            let last_of_block = after_it(it) == 0;
-            address = address.wrapping_add(slot.size().into());
-            let slot = slot.inside_it();
-            let op = slot.unguarded().op;
-            let (stands_alone, may_leave) = match op.group() {
-                Group::Special | Group::Security | Group::Raise | Group::Wait => (true, true),
-                Group::Branch => (false, true),
-                _ if decoder.stands_alone(&slot) => (true, true),
-                _ => (op == Op::It, slot.ends_block()),
-            };
-            let changes = may_leave || slot.writes_flags();
-            if stands_alone || changes && !last_of_block || it >> 5 == 7 {
-                return None;
-            }
-            slots.push((slot, it));
-            it = after_it(it);
-        }
-        Some(slots)
-    }
-
-    /// The block at an address, which may stand behind an IT. It has so many slots at most.
-    fn block(
-        &mut self,
-        decoder: &Decoder,
-        bus: &mut Bus,
-        address: u32,
-        it_outcome: Option<ItOutcome>,
-        most: usize,
-    ) -> Option<Block> {
-        let reach = Reach { block: address, only_page: matches!(self.pages, Pages::Own(_)) };
-        let mut slots: Vec<MicroOp> = Vec::with_capacity(most);
-        let (mut at, mut reached) = (address, address);
-        let (base, line_bytes) = (self.base, self.line_bytes);
-        let mut push = |slots: &mut Vec<MicroOp>, micro: MicroOp| {
-            let slot = &micro.slot;
-            let last = at.wrapping_add(u32::from(slot.size()) - 2);
-            // Whoever enters a block fetches its first instruction.
-            if let Some(bytes) = line_bytes
-                && let Some(before) = slots.last()
-                && if before.is_followed() {
-                    (at ^ reached) & !(bytes - 1) != 0
-                } else {
-                    slot.enters_line()
-                }
-            {
-                slots.push(MicroOp::line(slot, last, last.wrapping_sub(base) / bytes));
-            }
-            slots.push(micro);
-            reached = last;
-            at = if micro.is_followed() { micro.target() } else { last.wrapping_add(2) };
-            at
-        };
-        let mut next = address;
-        let mut returns = Vec::new();
-        let (mut its, skip) = (Vec::new(), decoder.rules.skip);
-        if let Some(ItOutcome { it, holds }) = it_outcome {
-            let group = self.it_block(decoder, bus, address, it, reach)?;
-            for (slot, before) in conditional(group, holds, skip) {
-                next = push(&mut slots, slot);
-                // A line has the same before it.
-                its.resize(slots.len(), before);
-            }
-        }
-        while slots.last().is_none_or(|last| !last.ends_block())
-            && slots.len() < most
-            && reach.covers(next)
-            && let Some(slot) = self.checked_slot(decoder, bus, next)
-            && slot.op != Op::Stop
-            && !decoder.stands_alone(&slot)
-        {
-            if slot.op != Op::It {
-                let followed = self.followed(decoder, bus, next, &slot, reach, &mut returns);
-                next = push(&mut slots, followed.unwrap_or(MicroOp::plain(slot)));
-                continue;
-            }
-            let (behind, it) = (next.wrapping_add(slot.size().into()), slot.imm as u8);
-            let Some(group) = self.it_block(decoder, bus, behind, it, reach) else {
-                if slots.is_empty() {
-                    // Its block goes instruction by instruction.
-                    push(&mut slots, MicroOp::plain(slot));
-                }
-                break;
-            };
-            let holds = self.taken(next) >= 0;
-            push(&mut slots, MicroOp::expected_it(slot, holds));
-            its.resize(slots.len(), 0);
-            for (slot, before) in conditional(group, holds, skip) {
-                next = push(&mut slots, slot);
-                its.resize(slots.len(), before);
-            }
-        }
-        let line = (address - base) >> self.line_shift;
-        (!slots.is_empty())
-            .then(|| Block::new(address, line, slots, its, it_outcome, decoder.rules))
-    }
-
-    /// How much more often the branch at an address has been seen to be taken than not.
-    fn taken(&mut self, address: u32) -> i8 {
-        let (_, within) = self.place(address);
-        self.page(address).taken[within].load(Ordering::Relaxed)
-    }
-
-    /// The branch at an address, if the block is to go on at its target: where it always
-    /// leads there, or has mostly done so; before that is known, where it leads back, as loops
-    /// do. A return leads to behind the call that was followed last.
-    fn followed(
-        &mut self,
-        decoder: &Decoder,
-        bus: &mut Bus,
-        address: u32,
-        slot: &Slot,
-        reach: Reach,
-        returns: &mut Vec<u32>,
-    ) -> Option<MicroOp> {
-        let (_, within) = self.place(address);
-        let returning = slot.is_indirect() && slot.op != Op::BlxR;
-        let target = if slot.is_indirect() {
-            let caller = if returning { returns.pop() } else { None };
-            let seen = self.page(address).leads[within].load(Ordering::Relaxed);
-            caller.or(Some(seen).filter(|&seen| seen != 0))?
-        } else {
-            slot.imm
-        };
-        let followed = MicroOp::followed(slot, target)?;
-        let expected = matches!(slot.op, Op::B | Op::Bl)
-            || slot.is_indirect()
-            || match self.taken(address) {
-                0 => target <= address,
-                more => more > 0,
-            };
-        if !expected || !reach.covers(target) {
-            return None;
-        }
-        let size = self.checked_slot(decoder, bus, target)?.size();
-        let last = target.wrapping_add(u32::from(size) - 2);
-        // Whoever jumps fetches the lines of the target one by one.
-        let one_line = self.line_bytes.is_none_or(|bytes| (target ^ last) & !(bytes - 1) == 0);
-        if matches!(slot.op, Op::Bl | Op::BlxR) {
-            returns.push(address.wrapping_add(slot.size().into()));
-        }
-        one_line.then_some(followed)
-    }
 }
-
-/// Where the instructions of a block may be.
-#[derive(Clone, Copy)]
-struct Reach {
-    block: u32,
-    /// Code that may be written over is forgotten a page at a time.
-    only_page: bool,
-}
-
-impl Reach {
-    const fn covers(self, address: u32) -> bool {
-        if self.only_page {
-            (address ^ self.block) & !(PAGE_BYTES - 1) == 0
-        } else {
-            let distance = address.wrapping_sub(self.block) as i32;
-            -FAR < distance && distance < FAR
-        }
-    }
-}
-
-/// Bytes that an instruction may be away from the beginning of its block.
-const FAR: i32 = i16::MAX as i32 - 4;
 
 impl Clone for Window {
     /// Code in RAM is decoded anew by each clone: its memory goes its own way.
@@ -410,62 +227,6 @@ impl Clone for Window {
             Pages::Own(pages) => Pages::new(MemoryKind::Ram, pages.len()),
         };
         Self { pages, ..*self }
-    }
-}
-
-/// Stands before an instruction at which the run is to stop: it is in no block.
-const STOP: Slot = Slot { op: Op::Stop, cost: 0, ..Slot::undefined(2) };
-
-/// What decoding depends on besides the bits.
-#[derive(Clone, Debug)]
-pub struct Decoder {
-    pub rules: &'static Rules,
-    pub features: Features,
-    /// Addresses that are watched, in ascending order.
-    pub watched: Vec<u32>,
-    /// Addresses before which the run stops, in ascending order.
-    pub stops: Vec<u32>,
-    /// Whether it is to be told how far jumps lead that nobody foresaw: see [`crate::engine::slow`].
-    pub tells_leaps: bool,
-}
-
-impl Decoder {
-    /// Whether an instruction is in no block.
-    fn stands_alone(&self, slot: &Slot) -> bool {
-        self.tells_leaps && slot.leaps()
-    }
-
-    /// Decodes what stands at an address, or `None` where there is no memory.
-    pub fn decode(&self, bus: &Bus, address: u32) -> Option<Slot> {
-        let mut bytes = [0; 4];
-        let there = bus.peek(address, &mut bytes);
-        let first = u16::from_le_bytes([bytes[0], bytes[1]]);
-        if there < 2 || (is_wide(first) && there < 4) {
-            return None;
-        }
-        let second = u16::from_le_bytes([bytes[2], bytes[3]]);
-        let mut slot = decode(address, first, second, |isa| isa.is_part_of(self.features));
-        slot.cost = (self.rules.cost)(&slot);
-        Some(slot)
-    }
-
-    /// Decodes with what the core checks besides in front of the operation.
-    pub fn decode_guarded(&self, bus: &Bus, address: u32) -> Option<Slot> {
-        let slot = self.decode(bus, address)?;
-        Some(if self.features.v8m { slot.guarded() } else { slot })
-    }
-
-    /// Decodes with guards, and with a watch in the place of a watched instruction, and a
-    /// breakpoint where the run is to stop.
-    fn decode_watched(&self, bus: &Bus, address: u32) -> Option<Slot> {
-        let slot = self.decode_guarded(bus, address);
-        if self.stops.binary_search(&address).is_ok() {
-            // As wide as what it stands for: it waits for the same code.
-            return Some(slot.map_or(STOP, |slot| Slot { extent: slot.extent, ..STOP }));
-        }
-        let slot = slot?;
-        let watched = self.watched.binary_search(&address).is_ok();
-        Some(if watched { Slot { op: Op::Watch, cost: 0, ..slot } } else { slot })
     }
 }
 
@@ -642,18 +403,4 @@ impl Code {
             };
         }
     }
-}
-
-/// The instructions of an IT block, each with ITSTATE before it, as the block's condition holds
-/// or not. Passing over one takes `skip` cycles.
-fn conditional(
-    group: Vec<(Slot, u8)>,
-    holds: bool,
-    skip: u8,
-) -> impl Iterator<Item = (MicroOp, u8)> {
-    let first = group.first().map_or(0, |(_, it)| it >> 4);
-    group.into_iter().map(move |(slot, it)| {
-        let executes = (it >> 4 == first) == holds;
-        (if executes { MicroOp::plain(slot) } else { MicroOp::skip(slot, skip) }, it)
-    })
 }

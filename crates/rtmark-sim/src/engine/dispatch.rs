@@ -7,7 +7,8 @@
 
 use std::slice::Iter;
 
-use crate::engine::block::{Cursor, ScheduledOp};
+use crate::engine::block::ScheduledOp;
+use crate::engine::cursor::Cursor;
 use crate::engine::micro_op::{
     Does, EXPECTED_IT, FOLLOWED, HOP, IF, Kind, LINE, MicroOp, SHIFTED, SKIP,
 };

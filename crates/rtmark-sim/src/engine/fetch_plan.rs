@@ -13,7 +13,8 @@
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use crate::engine::block::{Block, Cursor, Schedule, ScheduledOp, link};
+use crate::engine::block::{Block, Schedule, ScheduledOp, link};
+use crate::engine::cursor::Cursor;
 use crate::engine::micro_op::Kind;
 use crate::isa::{Op, Slot};
 use crate::machine::Machine;

@@ -10,13 +10,18 @@
 //! What an instruction does is told by [`crate::exec`], what it costs by [`crate::timing`].
 
 pub mod block;
+mod block_builder;
 pub mod code_cache;
+pub mod cursor;
+pub mod decoder;
 pub mod dispatch;
+pub mod events;
 mod fetch;
 pub mod fetch_plan;
 mod if_conversion;
 pub mod micro_op;
 mod perform;
 mod pipeline_driver;
-pub mod run_loop;
+mod run_loop;
+mod single_step;
 mod slow;

@@ -9,7 +9,8 @@
 use rtmark_units::Cycles;
 
 use crate::arch::armm::registers::is_ici;
-use crate::engine::block::{Block, Cursor, Schedule, ScheduledOp};
+use crate::engine::block::{Block, Schedule, ScheduledOp};
+use crate::engine::cursor::Cursor;
 use crate::engine::micro_op::Kind;
 use crate::exec::partial::rest;
 use crate::isa::Slot;

@@ -1,7 +1,7 @@
 //! Integer arithmetic (DDI 0403, A2.2.1 and A7.7).
 
 use crate::arch::armm::trap::{Done, Trap};
-use crate::engine::block::Cursor;
+use crate::engine::cursor::Cursor;
 use crate::isa::{Op, Slot};
 use crate::machine::Machine;
 

@@ -3,7 +3,7 @@
 use super::datum::{Datum, Loaded, is_aligned};
 use super::{Flow, OpCursor, Outcome};
 use crate::arch::armm::trap::{Done, Trap};
-use crate::engine::block::Cursor;
+use crate::engine::cursor::Cursor;
 use crate::isa::{Op, Slot};
 use crate::machine::Machine;
 

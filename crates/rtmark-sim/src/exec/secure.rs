@@ -8,7 +8,7 @@
 use super::{Flow, Outcome};
 use crate::arch::armm::mpu::Access;
 use crate::arch::armm::trap::Trap;
-use crate::engine::block::Cursor;
+use crate::engine::cursor::Cursor;
 use crate::isa::{Group, Op, Slot};
 use crate::machine::Machine;
 
