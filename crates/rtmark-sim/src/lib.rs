@@ -37,9 +37,11 @@
 //! no benchmark. The same image gives the same cycles on every host, for ever, or
 //! [`TIMING_MODEL`] changes.
 //!
-//! Inside, an instruction's meaning (`exec`) is written once and apart from what
-//! it costs (`timing`); `isa` decodes, `exception` and `nvic` take and rank
-//! exceptions, `system` holds the registers by which software sees them.
+//! Inside, folders are layers, each of which uses only those before it: `soc` and `image` are data
+//! from outside; `isa` decodes; `arch`, `memory`, `timing` and `devices` are values; `state` is what
+//! a machine consists of, with `host` for how programs print and end; `exec` says what operations
+//! do, `exceptions` how the core is interrupted; `engine` executes blocks of code quickly; `debug`
+//! looks at runs; and `machine` is the public face.
 
 #![expect(
     clippy::inline_always,
@@ -68,10 +70,10 @@ mod timing;
 
 pub use debug::{Access, AccessKind, Advance, Bound, Instruction, Observer, Taken, Tried};
 pub use devices::{Strictness, Unmodelled};
-pub use host::{FileCalls, Host};
+pub use host::Host;
 pub use image::{Image, ImageError, ImageFormat, Location, Segment, Symbols};
 pub use isa::{Disassembly, check as isa_check};
-pub use machine::{LoadError, Machine, NoMemory, Register};
+pub use machine::Machine;
 pub use rtmark_units::{Cycles, Hertz, Instructions};
 pub use soc::Register as PeripheralRegister;
 pub use soc::{
@@ -82,5 +84,8 @@ pub use soc::{
 pub use state::stop::{
     ExitStatus, FaultKind, FaultPolicy, FaultReport, InternalError, Stop, Transfer,
 };
-pub use state::{Besides, Blocker, Hit, MaskSite, MaskedInterval, Watch, WatchId};
+pub use state::{
+    Besides, Blocker, FileCalls, Hit, LoadError, MaskSite, MaskedInterval, NoMemory, Register,
+    Watch, WatchId,
+};
 pub use timing::{Rule, Score, TIMING_MODEL};

@@ -4,7 +4,7 @@
 
 use rtmark_units::{Cycles, Instructions};
 
-use crate::machine::Machine;
+use crate::engine::Machine;
 use crate::soc::{CoreKind, Soc};
 use crate::state::{Besides, Hit};
 

@@ -3,10 +3,11 @@
 //!
 //! Nothing here costs the program a cycle or changes a byte that it could read.
 
+use crate::engine::Machine;
 use crate::image::Image;
-use crate::isa::{Disassembly, is_wide};
-use crate::machine::{LoadError, Machine, NoMemory, Register};
+use crate::isa::Disassembly;
 use crate::state::stop::InternalError;
+use crate::state::{LoadError, NoMemory, Register};
 
 /// The link register of a function that [`Machine::load_and_call`] has called: as
 /// after a reset. Nothing can stand at the address.
@@ -31,7 +32,7 @@ impl Machine {
             Err(error) => return Err(error),
         }
         let mut sp = [0; 4];
-        self.bus.peek(self.system.vector_table, &mut sp);
+        self.state.bus.peek(self.state.system.vector_table, &mut sp);
         self.set_register(Register::Msp, u32::from_le_bytes(sp));
         self.set_register(Register::R(14), RETURN);
         self.set_register(Register::Pc, entry);
@@ -45,26 +46,26 @@ impl Machine {
     /// the memory keeps its contents. It goes before a watch of the same address and
     /// before observers, and ends nothing where a condition skips the instruction.
     pub fn stop_before(&mut self, address: u32) {
-        let stops = &mut self.code.decoder.stops;
+        let stops = &mut self.state.predecoded.decoder.stops;
         if let Err(at) = stops.binary_search(&(address & !1)) {
             stops.insert(at, address & !1);
-            self.code.forget_all();
+            self.state.predecoded.forget_all();
         }
     }
 
     /// Takes back [`Machine::stop_before`] of an address.
     pub fn go_through(&mut self, address: u32) {
-        let stops = &mut self.code.decoder.stops;
+        let stops = &mut self.state.predecoded.decoder.stops;
         if let Ok(at) = stops.binary_search(&(address & !1)) {
             stops.remove(at);
-            self.code.forget_all();
+            self.state.predecoded.forget_all();
         }
     }
 
     /// The mistake of the simulator that was met, if one was: see
     /// [`Stop::Internal`](crate::Stop::Internal).
     pub fn internal_error(&self) -> Option<&InternalError> {
-        self.failed.as_deref()
+        self.state.failed.as_deref()
     }
 
     /// Has the pipeline's model of this machine and its clones stall at the instruction at an
@@ -72,8 +73,8 @@ impl Machine {
     /// otherwise; of cores without such a model nothing comes of it.
     #[doc(hidden)]
     pub fn sabotage(&mut self, address: u32) {
-        self.memo.sabotage(address);
-        self.code.forget_all();
+        self.state.memo.sabotage(address);
+        self.state.predecoded.forget_all();
     }
 
     /// Stores a word as privileged code would, in no time: also to the core's own
@@ -82,12 +83,12 @@ impl Machine {
     /// # Errors
     /// When the address is not aligned, or nothing there takes a store.
     pub fn store_word(&mut self, address: u32, value: u32) -> Result<(), NoMemory> {
-        let (control, cycles, facts) = (self.cpu.control, self.cycles, self.pipe);
-        self.cpu.control = 0;
-        let stored = self.write_aligned_word(address, value);
-        (self.cpu.control, self.cycles) = (control, cycles);
-        self.pipe = self.pipe.with_facts_of(facts);
-        self.code.forget_all();
+        let (control, cycles, facts) = (self.state.cpu.control, self.state.cycles, self.state.pipe);
+        self.state.cpu.control = 0;
+        let stored = self.state.write_aligned_word(address, value);
+        (self.state.cpu.control, self.state.cycles) = (control, cycles);
+        self.state.pipe = self.state.pipe.with_facts_of(facts);
+        self.state.predecoded.forget_all();
         stored.map_err(|_| NoMemory(address))
     }
 
@@ -95,9 +96,9 @@ impl Machine {
     pub fn has_register(&self, register: Register) -> bool {
         match register {
             Register::R(number) => number < 15,
-            Register::Basepri | Register::Faultmask => self.features.mainline,
-            Register::S(number) => self.features.fp && number < 32,
-            Register::Fpscr => self.features.fp,
+            Register::Basepri | Register::Faultmask => self.state.features.mainline,
+            Register::S(number) => self.state.features.fp && number < 32,
+            Register::Fpscr => self.state.features.fp,
             _ => true,
         }
     }
@@ -106,21 +107,12 @@ impl Machine {
     /// memory. The one at the program counter has the condition that an IT block
     /// around it gives.
     pub fn disassembly(&self, address: u32) -> Option<Disassembly> {
-        let mut bytes = [0; 4];
-        let there = self.bus.peek(address & !1, &mut bytes);
-        let first = u16::from_le_bytes([bytes[0], bytes[1]]);
-        if there < 2 || (is_wide(first) && there < 4) {
-            return None;
-        }
-        let second = u16::from_le_bytes([bytes[2], bytes[3]]);
-        let here = address & !1 == self.cpu.pc && self.cpu.it != 0;
-        let condition = here.then_some(self.cpu.it >> 4);
-        Some(Disassembly::of(self.soc().core, address & !1, first, second, condition))
+        self.state.disassembly(address)
     }
 
     /// How many times a handler has been entered so far, of whatever exception.
     pub fn exceptions_taken(&self) -> u64 {
-        self.watches.taken
+        self.state.watches.taken
     }
 }
 

@@ -5,7 +5,6 @@ mod control;
 mod masking;
 mod observe;
 mod trial;
-mod watch;
 
 pub use self::bound::{Bound, Taken};
 pub use self::observe::{Access, AccessKind, Instruction, Observer};

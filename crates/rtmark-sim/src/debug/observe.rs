@@ -9,9 +9,9 @@ use std::ops::ControlFlow;
 
 use rtmark_units::Cycles;
 
+use crate::engine::Machine;
 use crate::engine::events::Due;
 use crate::isa::{Group, Op, Slot};
-use crate::machine::Machine;
 use crate::state::stop::Stop;
 
 /// What an observed run tells. Every method may be left out.
@@ -95,13 +95,13 @@ impl Machine {
     }
 
     fn run_on_observed(&mut self, until: Cycles, observer: &mut impl Observer) -> Stop {
-        self.limit = until.0;
-        self.deadline = 0;
+        self.state.limit = until.0;
+        self.state.deadline = 0;
         loop {
             let marks = self.marks();
-            self.reach_next();
-            let due = if self.cycles >= self.deadline {
-                match self.attend_once() {
+            self.state.reach_next();
+            let due = if self.state.cycles >= self.state.deadline {
+                match self.state.attend_once() {
                     Ok(due) => due,
                     Err(stop) => return stop,
                 }
@@ -110,19 +110,20 @@ impl Machine {
             };
             if due == Due::Attention {
                 self.tell_exceptions(&marks, observer);
-                if self.watches.taken == marks.taken && self.cycles > marks.cycles {
+                if self.state.watches.taken == marks.taken && self.state.cycles > marks.cycles {
                     observer.slept(self);
                 }
                 continue;
             }
-            let slot = match self.next_slot() {
+            let slot = match self.state.next_slot() {
                 Ok(slot) => slot,
                 Err(stop) => return stop,
             };
             if observer.before(self).is_break() {
                 return Stop::Observer;
             }
-            let (address, began, count) = (self.cpu.pc, self.cycles, self.instructions);
+            let (address, began, count) =
+                (self.state.cpu.pc, self.state.cycles, self.state.instructions);
             let told = slot.map(|slot| Instruction {
                 address,
                 size: slot.size(),
@@ -130,11 +131,11 @@ impl Machine {
                 began: Cycles(began),
             });
             let step = match (slot, due) {
-                (Some(slot), Due::Conditional) => self.step_in_it_block(address, slot),
-                (Some(slot), _) => self.step_decoded(address, slot),
-                (None, _) => self.fetch_fault(address),
+                (Some(slot), Due::Conditional) => self.state.step_in_it_block(address, slot),
+                (Some(slot), _) => self.state.step_decoded(address, slot),
+                (None, _) => self.state.fetch_fault(address),
             };
-            if let Some(instruction) = told.filter(|_| self.instructions > count) {
+            if let Some(instruction) = told.filter(|_| self.state.instructions > count) {
                 observer.executed(self, &instruction);
             }
             self.tell_exceptions(&marks, observer);
@@ -157,27 +158,19 @@ impl Machine {
     }
 
     fn step_once(&mut self, until: Cycles) -> Result<(), Stop> {
-        self.limit = until.0;
+        self.state.limit = until.0;
         loop {
-            self.reach_next();
-            let due = self.attend_once()?;
+            self.state.reach_next();
+            let due = self.state.attend_once()?;
             if due == Due::Attention {
                 continue;
             }
-            let pc = self.cpu.pc;
-            return match (self.slot_past_stop(pc), due) {
-                (Some(slot), Due::Conditional) => self.step_in_it_block(pc, slot),
-                (Some(slot), _) => self.step_decoded(pc, slot),
-                (None, _) => self.fetch_fault(pc),
+            let pc = self.state.cpu.pc;
+            return match (self.state.slot_past_stop(pc), due) {
+                (Some(slot), Due::Conditional) => self.state.step_in_it_block(pc, slot),
+                (Some(slot), _) => self.state.step_decoded(pc, slot),
+                (None, _) => self.state.fetch_fault(pc),
             };
-        }
-    }
-
-    /// The instruction at an address, whether or not a run would stop before it.
-    pub(crate) fn slot_past_stop(&mut self, pc: u32) -> Option<Slot> {
-        match self.code.decoder.stops.binary_search(&pc) {
-            Ok(_) if self.bus.place(pc).is_some() => Some(self.pass_watch(pc)),
-            _ => self.slot_at(pc),
         }
     }
 
@@ -185,28 +178,33 @@ impl Machine {
     /// executed: of a load or store of several registers all of them. `None` when it
     /// accesses no memory. What an exception saves and restores is not told.
     pub fn next_access(&self) -> Option<Access> {
-        let slot = self.code.decoder.decode(&self.bus, self.cpu.pc)?;
+        let slot = self.state.predecoded.decoder.decode(&self.state.bus, self.state.cpu.pc)?;
         self.access_of(&slot)
     }
 
     fn marks(&self) -> Marks {
-        let (taken, left) = (self.watches.taken, self.watches.left);
-        Marks { taken, left, handler: self.cpu.ipsr, cycles: self.cycles }
+        let (taken, left) = (self.state.watches.taken, self.state.watches.left);
+        Marks { taken, left, handler: self.state.cpu.ipsr, cycles: self.state.cycles }
     }
 
     fn tell_exceptions(&self, marks: &Marks, observer: &mut impl Observer) {
-        if self.watches.left != marks.left {
+        if self.state.watches.left != marks.left {
             observer.returned(self, marks.handler);
         }
-        if self.watches.taken != marks.taken {
-            observer.entered(self, self.cpu.ipsr);
+        if self.state.watches.taken != marks.taken {
+            observer.entered(self, self.state.cpu.ipsr);
         }
     }
 
     fn is_call(&self, slot: &Slot) -> bool {
         let call = |slot: &Slot| slot.op.group() == Group::Call || slot.op == Op::BlxR;
         match slot.op {
-            Op::Watch => self.code.decoder.decode(&self.bus, self.cpu.pc).is_some_and(|s| call(&s)),
+            Op::Watch => self
+                .state
+                .predecoded
+                .decoder
+                .decode(&self.state.bus, self.state.cpu.pc)
+                .is_some_and(|s| call(&s)),
             _ => call(slot),
         }
     }
@@ -214,9 +212,9 @@ impl Machine {
     /// The effective address of a load or store, as `exec` computes it.
     fn access_of(&self, s: &Slot) -> Option<Access> {
         use AccessKind::{Read, Write};
-        let base = self.cpu.get(s.n);
+        let base = self.state.cpu.get(s.n);
         let offset = base.wrapping_add(s.imm);
-        let indexed = base.wrapping_add(self.cpu.get(s.m) << (s.aux & 3));
+        let indexed = base.wrapping_add(self.state.cpu.get(s.m) << (s.aux & 3));
         let (address, bytes, kind) = match s.op {
             Op::LdrI | Op::LdrPre | Op::Ldrt | Op::LdrPcI | Op::LdrPcPre | Op::Ldrex => {
                 (offset, 4, Read)
@@ -237,8 +235,8 @@ impl Machine {
             | Op::Ldrexb => (offset, 1, Read),
             Op::Lda => (base, s.aux, Read),
             Op::Stl => (base, s.aux, Write),
-            Op::Vlldm => (base, self.fp_frame_size(), Read),
-            Op::Vlstm => (base, self.fp_frame_size(), Write),
+            Op::Vlldm => (base, self.state.fp_frame_size(), Read),
+            Op::Vlstm => (base, self.state.fp_frame_size(), Write),
             Op::LdrPost | Op::LdrPcPost => (base, 4, Read),
             Op::LdrhPost | Op::LdrshPost => (base, 2, Read),
             Op::LdrbPost | Op::LdrsbPost => (base, 1, Read),
@@ -272,8 +270,8 @@ impl Machine {
             Op::Vstr | Op::Vstm => (offset, (s.aux & 0xFF) * 4, Write),
             Op::VldrLit => (s.imm, (s.aux & 0xFF) * 4, Read),
             Op::Tbb | Op::Tbh => {
-                let base = if s.n == 15 { self.cpu.pc.wrapping_add(4) } else { base };
-                let index = self.cpu.get(s.m);
+                let base = if s.n == 15 { self.state.cpu.pc.wrapping_add(4) } else { base };
+                let index = self.state.cpu.get(s.m);
                 match s.op {
                     Op::Tbb => (base.wrapping_add(index), 1, Read),
                     _ => (base.wrapping_add(index << 1), 2, Read),

@@ -12,9 +12,9 @@ use rtmark_units::Cycles;
 
 use crate::arch::armm::nvic::{FIRST_INTERRUPT, Masks};
 use crate::debug::observe::{Access, AccessKind};
+use crate::engine::Machine;
 use crate::engine::events::Due;
 use crate::isa::{Group, Op};
-use crate::machine::Machine;
 use crate::state::stop::Stop;
 
 /// More than any entry takes, in cycles: within it nothing else may be due where an entry
@@ -60,15 +60,15 @@ impl Machine {
             return false;
         }
         let exception = FIRST_INTERRUPT + interrupt;
-        self.system.nvic.enable(exception, true);
-        self.system.nvic.set_priority(exception, priority);
-        self.attend_soon();
+        self.state.system.nvic.enable(exception, true);
+        self.state.system.nvic.set_priority(exception, priority);
+        self.state.attend_soon();
         true
     }
 
     /// Where the vector table is (VTOR).
     pub fn vector_table(&self) -> u32 {
-        self.system.vector_table
+        self.state.system.vector_table
     }
 
     /// Goes on by one step: to the next instruction's boundary, or to where sleep ends, no
@@ -78,7 +78,7 @@ impl Machine {
     /// Whatever would have ended a run.
     pub fn advance(&mut self, until: Cycles) -> Result<Advance, Stop> {
         let result = self.advance_open(until)?;
-        self.reach_next();
+        self.state.reach_next();
         self.unless_failed(Ok(result))
     }
 
@@ -93,38 +93,42 @@ impl Machine {
     }
 
     fn advance_once(&mut self, until: Cycles) -> Result<Advance, Stop> {
-        if self.limit != until.0 {
-            self.limit = until.0;
-            self.attend_soon();
+        if self.state.limit != until.0 {
+            self.state.limit = until.0;
+            self.state.attend_soon();
         }
-        let (taken, left) = (self.watches.taken, self.watches.left);
-        self.reach_next();
-        let due = if self.cycles >= self.deadline { self.attend_once()? } else { Due::Instruction };
+        let (taken, left) = (self.state.watches.taken, self.state.watches.left);
+        self.state.reach_next();
+        let due = if self.state.cycles >= self.state.deadline {
+            self.state.attend_once()?
+        } else {
+            Due::Instruction
+        };
         if due == Due::Attention {
             return Ok(Advance::Other);
         }
-        let pc = self.cpu.pc;
-        match (due, self.slot_past_stop(pc)) {
-            (Due::Conditional, Some(slot)) => self.step_in_it_block(pc, slot)?,
-            (_, Some(slot)) => self.step_decoded(pc, slot)?,
-            (_, None) => self.fetch_fault(pc)?,
+        let pc = self.state.cpu.pc;
+        match (due, self.state.slot_past_stop(pc)) {
+            (Due::Conditional, Some(slot)) => self.state.step_in_it_block(pc, slot)?,
+            (_, Some(slot)) => self.state.step_decoded(pc, slot)?,
+            (_, None) => self.state.fetch_fault(pc)?,
         }
-        let plain = (taken, left) == (self.watches.taken, self.watches.left);
+        let plain = (taken, left) == (self.state.watches.taken, self.state.watches.left);
         Ok(if plain { Advance::Instruction } else { Advance::Other })
     }
 
     /// Brings the machine to where the next instruction is about to execute, and lets
     /// everything happen that is due by then, but for exceptions being taken.
     pub fn settle(&mut self) {
-        self.reach_next();
-        self.pass_time(self.cycles);
+        self.state.reach_next();
+        self.state.pass_time(self.state.cycles);
     }
 
     /// What would hold an external interrupt back if it were pending now; `None` when its
     /// handler would be entered. Wants a machine that is settled.
     pub fn holds_back(&self, interrupt: u16) -> Option<Blocker> {
         let exception = FIRST_INTERRUPT.saturating_add(interrupt);
-        let (nvic, masks) = (&self.system.nvic, self.masks());
+        let (nvic, masks) = (&self.state.system.nvic, self.state.masks());
         if !nvic.enabled().contains(exception) {
             return Some(Blocker::Disabled);
         }
@@ -136,7 +140,7 @@ impl Machine {
             } else if nvic.could_take(exception, Masks { basepri: 0, ..masks }) {
                 Blocker::Basepri
             } else {
-                Blocker::Active(self.cpu.ipsr)
+                Blocker::Active(self.state.cpu.ipsr)
             });
         }
         let first = nvic.first_pending_with(exception);
@@ -151,8 +155,8 @@ impl Machine {
             // A store to ICPR withdraws what is pending; one to ICSR only asks for more.
             scs && (access.kind == AccessKind::Read || !access.touches(ICSR, 4))
         };
-        self.sleeping.is_some()
-            || self.system.sleep_control & EVENT_ON_PEND != 0
+        self.state.sleeping.is_some()
+            || self.state.system.sleep_control & EVENT_ON_PEND != 0
             || self.next_access().is_some_and(told)
     }
 
@@ -160,37 +164,38 @@ impl Machine {
     /// pending, if it is one that could: it looks in its data phase, when the next ones may have
     /// begun, and which other transfers may hold up. Wants a machine that is settled.
     pub fn looks_until(&self) -> Option<Cycles> {
-        let waits = self.lead - u64::from(self.rules.longest);
-        (self.sees_pending() && !self.is_asleep()).then(|| Cycles(self.cycles + LOOK + waits))
+        let waits = self.state.lead - u64::from(self.state.rules.longest);
+        (self.sees_pending() && !self.is_asleep()).then(|| Cycles(self.state.cycles + LOOK + waits))
     }
 
     /// Whether the core sleeps, so that an interrupt wakes it.
     pub fn is_asleep(&self) -> bool {
-        self.sleeping.is_some()
+        self.state.sleeping.is_some()
     }
 
     /// Whether an external interrupt is pending, or its handler has been entered and not left.
     pub fn is_under_way(&self, interrupt: u16) -> bool {
-        let (nvic, exception) = (&self.system.nvic, FIRST_INTERRUPT.saturating_add(interrupt));
+        let (nvic, exception) =
+            (&self.state.system.nvic, FIRST_INTERRUPT.saturating_add(interrupt));
         nvic.pending().contains(exception) || nvic.active().contains(exception)
     }
 
     /// Whether an external interrupt is pending and has come to the core, which notices one
     /// only some cycles after it became pending: see [`Machine::way_to_core`].
     pub fn has_come(&self, interrupt: u16) -> bool {
-        self.system.nvic.has_come(FIRST_INTERRUPT.saturating_add(interrupt))
+        self.state.system.nvic.has_come(FIRST_INTERRUPT.saturating_add(interrupt))
     }
 
     /// Whether the handler of an external interrupt has been entered and not left.
     pub fn is_active(&self, interrupt: u16) -> bool {
-        self.system.nvic.active().contains(FIRST_INTERRUPT.saturating_add(interrupt))
+        self.state.system.nvic.active().contains(FIRST_INTERRUPT.saturating_add(interrupt))
     }
 
     /// The least cycles from an interrupt becoming pending from outside to the first instruction
     /// of its handler: it comes to the core, and is entered, chained to, or takes the place of
     /// another exception that is being entered.
     pub fn least_latency(&self) -> u64 {
-        let rules = self.rules;
+        let rules = self.state.rules;
         let least = rules.entry.min(rules.late_arrival).min(rules.tail_chain);
         self.way_to_core() + u64::from(least)
     }
@@ -210,24 +215,24 @@ impl Machine {
     /// could not be taken back.
     fn begin_entry(&mut self, exception: u16) -> Option<BeforeEntry> {
         let (next, lowest) = (self.next_of_all(), self.below_stack(LONGEST_FRAME));
-        if self.is_unclear(exception, next, lowest) || self.sleeping.is_some() {
+        if self.is_unclear(exception, next, lowest) || self.state.sleeping.is_some() {
             return None;
         }
         let stack = self.copy_words(lowest, LONGEST_FRAME)?;
         let kept = Kept::of(self);
-        self.system.nvic.pend(exception, true);
+        self.state.system.nvic.pend(exception, true);
         Some(BeforeEntry { kept, lowest, stack, next })
     }
 
     /// Enters the handler, and takes all back that has happened since.
     fn enter_and_return(&mut self, exception: u16, before: BeforeEntry) -> Tried {
         let BeforeEntry { kept, lowest, stack, next } = before;
-        let entered = self.take(exception).is_ok() && self.cpu.ipsr == exception;
+        let entered = self.state.take(exception).is_ok() && self.state.cpu.ipsr == exception;
         let begun = entered && self.reach_first();
-        let (cycle, dirty) = (self.cycles, self.bus.code_writes.dirty);
+        let (cycle, dirty) = (self.state.cycles, self.state.bus.code_writes.dirty);
         self.store_words(lowest, &stack);
         let went = kept.put_back(self);
-        self.system.nvic.withdraw(exception);
+        self.state.system.nvic.withdraw(exception);
         let clear = went && begun && !dirty && self.stays_in_handler(cycle, next);
         if clear { Tried::Entered(Cycles(cycle)) } else { Tried::Unclear }
     }
@@ -236,8 +241,8 @@ impl Machine {
     pub fn next_entry(&mut self) -> Cycles {
         loop {
             let kept = Kept::of(self);
-            self.reach_next();
-            let at = self.cycles;
+            self.state.reach_next();
+            let at = self.state.cycles;
             // If it could not be worked out, there is room now.
             if kept.put_back(self) {
                 return Cycles(at);
@@ -251,11 +256,11 @@ impl Machine {
     pub fn try_entry_early(&mut self, interrupt: u16, at: Cycles) -> Tried {
         let exception = FIRST_INTERRUPT.saturating_add(interrupt);
         let Some(before) = self.begin_entry(exception) else { return Tried::Unclear };
-        self.system.nvic.send(exception);
-        self.arrivals.push((at.0 + self.way_to_core(), exception));
-        self.reach_next();
-        self.arrivals.clear();
-        self.system.nvic.arrive(exception);
+        self.state.system.nvic.send(exception);
+        self.state.arrivals.push((at.0 + self.way_to_core(), exception));
+        self.state.reach_next();
+        self.state.arrivals.clear();
+        self.state.system.nvic.arrive(exception);
         self.enter_and_return(exception, before)
     }
 
@@ -265,19 +270,20 @@ impl Machine {
     /// another exception is taken.
     pub fn try_entry_within(&mut self, interrupt: u16, at: Cycles) -> Option<Tried> {
         let exception = FIRST_INTERRUPT.saturating_add(interrupt);
-        let slot = self.slot_at(self.cpu.pc)?;
-        let is_taken = self.system.nvic.to_take(self.masks()).is_some();
-        if self.sleeping.is_some() || is_taken || !self.may_give_way(&slot) {
+        let slot = self.state.slot_at(self.state.cpu.pc)?;
+        let is_taken = self.state.system.nvic.to_take(self.state.masks()).is_some();
+        if self.state.sleeping.is_some() || is_taken || !self.state.may_give_way(&slot) {
             return None;
         }
-        let before = self.gave_way;
+        let before = self.state.gave_way;
         let (next, lowest) = (self.next_of_all(), self.below_stack(LONGEST_FRAME + MOST_WORDS));
         // A return from an exception could not be taken back: it is one that loads the program
         // counter last of all.
-        let may_return = self.cpu.ipsr != 0 && slot.imm & 1 << 15 != 0;
+        let may_return = self.state.cpu.ipsr != 0 && slot.imm & 1 << 15 != 0;
         // Registers that exception entry has left to be saved are saved far from here.
         let group = slot.unguarded().op.group();
-        let saves = matches!(group, Group::FloatMemory | Group::FloatDivide) && !self.has_live_fp();
+        let saves =
+            matches!(group, Group::FloatMemory | Group::FloatDivide) && !self.state.has_live_fp();
         let is_plain = slot.op != Op::Watch && !may_return && !saves;
         let clear = is_plain && !self.is_unclear(exception, next, lowest);
         let stack = if clear { self.copy_words(lowest, LONGEST_FRAME + MOST_WORDS) } else { None };
@@ -289,73 +295,73 @@ impl Machine {
             let mut copy = self.clone();
             copy.pend_interrupt(interrupt, at);
             let _ = copy.advance(Cycles(u64::MAX));
-            if copy.failed.is_some() {
-                self.failed = copy.failed.take();
-                self.attend_soon();
+            if copy.state.failed.is_some() {
+                self.state.failed = copy.state.failed.take();
+                self.state.attend_soon();
             }
-            return (copy.gave_way != before).then_some(Tried::Unclear);
+            return (copy.state.gave_way != before).then_some(Tried::Unclear);
         };
         let kept = Kept::of(self);
-        self.schedule(exception, at.0);
-        let pc = self.cpu.pc;
-        let step = match self.cpu.it {
-            0 => self.step_decoded(pc, slot),
-            _ => self.step_in_it_block(pc, slot),
+        self.state.schedule(exception, at.0);
+        let pc = self.state.cpu.pc;
+        let step = match self.state.cpu.it {
+            0 => self.state.step_decoded(pc, slot),
+            _ => self.state.step_in_it_block(pc, slot),
         };
-        self.scheduled.retain(|scheduled| *scheduled != (at.0, exception));
-        let gave_way = step.is_ok() && self.gave_way != before;
+        self.state.scheduled.retain(|scheduled| *scheduled != (at.0, exception));
+        let gave_way = step.is_ok() && self.state.gave_way != before;
         // Else it has given way to something else.
-        let is_ours = self.cycles >= at.0.saturating_add(self.way_to_core());
+        let is_ours = self.state.cycles >= at.0.saturating_add(self.way_to_core());
         let mut begun = false;
         if gave_way {
-            self.system.nvic.pend(exception, true);
-            begun = self.take(exception).is_ok() && self.cpu.ipsr == exception;
+            self.state.system.nvic.pend(exception, true);
+            begun = self.state.take(exception).is_ok() && self.state.cpu.ipsr == exception;
             begun = begun && self.reach_first();
         }
-        let (cycle, dirty) = (self.cycles, self.bus.code_writes.dirty);
+        let (cycle, dirty) = (self.state.cycles, self.state.bus.code_writes.dirty);
         self.store_words(address, &words);
         self.store_words(lowest, &stack);
         let went = kept.put_back(self);
-        self.system.nvic.withdraw(exception);
-        self.gave_way = before;
+        self.state.system.nvic.withdraw(exception);
+        self.state.gave_way = before;
         let clear = went && begun && is_ours && !dirty && self.stays_in_handler(cycle, next);
         gave_way.then_some(if clear { Tried::Entered(Cycles(cycle)) } else { Tried::Unclear })
     }
 
     /// The next cycle in which anything happens by itself.
     fn next_of_all(&self) -> u64 {
-        let next = self.system.systick.next_zero();
-        let next = next.min(self.devices.next()).min(self.rtt.next());
-        next.min(self.next_scheduled()).min(self.next_arrival())
+        let next = self.state.system.systick.next_zero();
+        let next = next.min(self.state.devices.next()).min(self.state.rtt.next());
+        next.min(self.state.next_scheduled()).min(self.state.next_arrival())
     }
 
     /// Whether the first instruction of a handler, which begins in a cycle, is sure to execute
     /// before anything happens: it might be one that gives way, and begin anew.
     const fn stays_in_handler(&self, cycle: u64, next: u64) -> bool {
-        cycle.saturating_add(self.lead) < next
+        cycle.saturating_add(self.state.lead) < next
     }
 
     /// The address so many words below the stack pointer, once that is aligned.
     fn below_stack(&self, words: usize) -> u32 {
-        (self.cpu.r[13] & !7).wrapping_sub(4 * words as u32)
+        (self.state.cpu.r[13] & !7).wrapping_sub(4 * words as u32)
     }
 
     /// Whether more would have to be put back than an entry changes by itself.
     fn is_unclear(&self, exception: u16, next: u64, lowest: u32) -> bool {
-        let vector = self.system.vector_table.wrapping_add(u32::from(exception) * 4);
-        next <= self.cycles + LONGEST_ENTRY + self.lead
-            || !self.arrivals.is_empty()
-            || self.reset_requested
-            || self.protected
-            || self.system.nvic.pending().contains(exception)
-            || lowest < self.stack_limit()
-            || self.bus.load::<4>(vector).is_none_or(|(bytes, _)| bytes[0] & 1 == 0)
+        let vector = self.state.system.vector_table.wrapping_add(u32::from(exception) * 4);
+        next <= self.state.cycles + LONGEST_ENTRY + self.state.lead
+            || !self.state.arrivals.is_empty()
+            || self.state.reset_requested
+            || self.state.protected
+            || self.state.system.nvic.pending().contains(exception)
+            || lowest < self.state.stack_limit()
+            || self.state.bus.load::<4>(vector).is_none_or(|(bytes, _)| bytes[0] & 1 == 0)
     }
 
     /// Words of RAM; `None` where there is none.
     fn copy_words(&self, from: u32, count: usize) -> Option<Vec<[u8; 4]>> {
         let addresses = (0..count as u32).map(|at| from.wrapping_add(4 * at));
-        addresses.map(|address| self.bus.ram_load(address)).collect()
+        addresses.map(|address| self.state.bus.ram_load(address)).collect()
     }
 
     /// The words of memory that an access may change, from the first one's address on; `None`
@@ -363,7 +369,7 @@ impl Machine {
     fn copy_accessed(&self, access: Access) -> Option<(u32, Vec<[u8; 4]>)> {
         let Access { address, bytes, kind } = access;
         let last = address.wrapping_add(bytes.saturating_sub(1));
-        let is_memory = [address, last].iter().all(|&at| self.bus.place(at).is_some());
+        let is_memory = [address, last].iter().all(|&at| self.state.bus.place(at).is_some());
         if kind == AccessKind::Read && is_memory {
             return Some((address, Vec::new()));
         }
@@ -374,17 +380,17 @@ impl Machine {
 
     fn store_words(&mut self, to: u32, words: &[[u8; 4]]) {
         for (at, word) in (0..).zip(words) {
-            self.bus.store(to.wrapping_add(4 * at), *word);
+            self.state.bus.store(to.wrapping_add(4 * at), *word);
         }
     }
 
     /// Goes on to where the first instruction after a jump has been fetched and is about to
     /// execute; answers whether there is one.
     fn reach_first(&mut self) -> bool {
-        self.reach_next();
-        let pc = self.cpu.pc;
-        let Some(slot) = self.slot_at(pc) else { return false };
-        self.fetch(pc, slot.size());
+        self.state.reach_next();
+        let pc = self.state.cpu.pc;
+        let Some(slot) = self.state.slot_at(pc) else { return false };
+        self.state.fetch(pc, slot.size());
         true
     }
 }
@@ -425,63 +431,64 @@ struct Kept {
 impl Kept {
     /// Begins a trial.
     fn of(machine: &mut Machine) -> Self {
-        machine.trial = Trial::Goes;
+        machine.state.trial = Trial::Goes;
         // One memory at most makes the core wait: the others have no state that matters.
-        let mut slow = machine.lines.iter().enumerate().filter(|(_, line)| !line.is_immediate());
+        let mut slow =
+            machine.state.lines.iter().enumerate().filter(|(_, line)| !line.is_immediate());
         let lines = slow.next().map(|(at, line)| (at, line.clone()));
         Self {
-            cpu: machine.cpu.clone(),
-            fp: machine.system.fp.clone(),
-            spent: machine.spent,
+            cpu: machine.state.cpu.clone(),
+            fp: machine.state.system.fp.clone(),
+            spent: machine.state.spent,
             lines,
-            cycles: machine.cycles,
-            instructions: machine.instructions,
-            pipe: machine.pipe,
-            line: machine.line,
-            slow: machine.slow,
-            line_mask: machine.line_mask,
-            fetched: machine.fetched,
-            code_free: machine.code_free,
-            deadline: machine.deadline,
-            trap_value: machine.trap_value,
-            taken: machine.watches.taken,
-            interrupts: machine.watches.interrupts,
-            exclusive: machine.exclusive,
-            event: machine.event,
-            writes_dirty: machine.bus.code_writes.dirty,
+            cycles: machine.state.cycles,
+            instructions: machine.state.instructions,
+            pipe: machine.state.pipe,
+            line: machine.state.line,
+            slow: machine.state.slow,
+            line_mask: machine.state.line_mask,
+            fetched: machine.state.fetched,
+            code_free: machine.state.code_free,
+            deadline: machine.state.deadline,
+            trap_value: machine.state.trap_value,
+            taken: machine.state.watches.taken,
+            interrupts: machine.state.watches.interrupts,
+            exclusive: machine.state.exclusive,
+            event: machine.state.event,
+            writes_dirty: machine.state.bus.code_writes.dirty,
         }
     }
 
     /// Ends a trial; answers whether it went to its end.
     fn put_back(self, machine: &mut Machine) -> bool {
-        machine.cpu = self.cpu;
-        machine.system.fp = self.fp;
-        machine.spent = self.spent;
+        machine.state.cpu = self.cpu;
+        machine.state.system.fp = self.fp;
+        machine.state.spent = self.spent;
         if let Some((at, line)) = self.lines {
-            machine.lines[at] = line;
+            machine.state.lines[at] = line;
         }
-        machine.cycles = self.cycles;
-        machine.instructions = self.instructions;
-        machine.pipe = self.pipe;
-        machine.line = self.line;
-        machine.slow = self.slow;
-        machine.line_mask = self.line_mask;
-        machine.fetched = self.fetched;
-        machine.code_free = self.code_free;
-        machine.deadline = self.deadline;
-        machine.trap_value = self.trap_value;
-        machine.watches.taken = self.taken;
-        machine.watches.interrupts = self.interrupts;
-        machine.exclusive = self.exclusive;
-        machine.event = self.event;
+        machine.state.cycles = self.cycles;
+        machine.state.instructions = self.instructions;
+        machine.state.pipe = self.pipe;
+        machine.state.line = self.line;
+        machine.state.slow = self.slow;
+        machine.state.line_mask = self.line_mask;
+        machine.state.fetched = self.fetched;
+        machine.state.code_free = self.code_free;
+        machine.state.deadline = self.deadline;
+        machine.state.trap_value = self.trap_value;
+        machine.state.watches.taken = self.taken;
+        machine.state.watches.interrupts = self.interrupts;
+        machine.state.exclusive = self.exclusive;
+        machine.state.event = self.event;
         // What has been decoded on the way stays known, and is to be noticed when written over.
-        machine.bus.code_writes.dirty = self.writes_dirty;
-        let trial = std::mem::take(&mut machine.trial);
+        machine.state.bus.code_writes.dirty = self.writes_dirty;
+        let trial = std::mem::take(&mut machine.state.trial);
         if trial == Trial::Failed {
-            machine.renew_pace();
+            machine.state.renew_pace();
         }
-        if machine.failed.is_some() {
-            machine.attend_soon();
+        if machine.state.failed.is_some() {
+            machine.state.attend_soon();
         }
         trial == Trial::Goes
     }
@@ -515,7 +522,7 @@ mod tests {
     #[test]
     fn a_trial_that_cannot_be_taken_back_changes_nothing() {
         let (mut tried, mut plain, mut other) = (machine(), machine(), machine());
-        tried.memo.fill();
+        tried.state.memo.fill();
         assert_eq!(tried.try_entry(0), Tried::Unclear);
         let entered = other.try_entry(0);
         assert!(matches!(entered, Tried::Entered(_)), "{entered:?}");
@@ -523,7 +530,8 @@ mod tests {
         for machine in [&mut tried, &mut plain] {
             machine.run(Cycles(1_000));
         }
-        let of = |machine: &Machine| (machine.cycles(), machine.instructions(), machine.cpu.pc);
+        let of =
+            |machine: &Machine| (machine.cycles(), machine.instructions(), machine.state.cpu.pc);
         assert_eq!(of(&tried), of(&plain));
     }
 }

@@ -206,7 +206,7 @@ pub struct Devices {
 /// What becomes of accesses to registers without a model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Strictness {
-    /// They read as zero, and [`Machine::unmodelled`] tells of them.
+    /// They read as zero, and [`Machine::unmodelled`](crate::Machine::unmodelled) tells of them.
     #[default]
     Lenient,
     /// The first one ends the run with [`FaultKind::Unmodelled`](crate::FaultKind::Unmodelled).

@@ -1,9 +1,10 @@
-//! Blocks: instructions one after the other in memory, prepared to be executed at one go.
+//! Blocks and their schedules: instructions along a likely path, prepared to be executed at one go.
 //!
 //! How far the program has come at each instruction of a block is worked out once, before
-//! any is executed: its *schedule*. Executing keeps no account, then. What turns out not to
-//! go as expected leaves the block at that instruction, where the schedule says how far it
-//! has come, and another block begins behind it.
+//! any is executed: its *schedule*, one for each state in which the pipeline may enter the block.
+//! Executing keeps no account, then. What turns out not to go as expected leaves the block at that
+//! instruction, where the schedule says how far it has come, and another block begins behind it.
+//! A block whose passes have been profiled is translated once more, along the path that they took.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -158,25 +159,25 @@ impl Block {
         }
     }
 
-    /// The block as it has been formed last.
+    /// The block as it has been translated last.
     #[inline(always)]
     pub fn latest(&self) -> &Self {
         self.retranslated.get().map_or(self, Box::as_ref)
     }
 
-    /// The block formed once more is the one to execute from now on.
+    /// Has a retranslation executed in its place from now on.
     pub fn replace(&self, retranslated: Self) {
         retranslated.profiled.store(PROFILED, Ordering::Relaxed);
         self.retranslated.get_or_init(|| Box::new(retranslated));
     }
 
-    /// Whether passes through it are still looked at.
+    /// Whether passes through it are still profiled.
     #[inline(always)]
     pub fn is_profiled(&self) -> bool {
         self.profiled.load(Ordering::Relaxed) < PROFILED
     }
 
-    /// Counts a pass that has ended; answers whether it is time to form it once more. What other
+    /// Counts a profiled pass; answers whether it is time to translate the block once more. What other
     /// threads count at the same time may be lost, of which nothing depends but how soon that is.
     pub fn count_profiled(&self) -> bool {
         let profiled = self.profiled.load(Ordering::Relaxed) + 1;
@@ -207,7 +208,7 @@ impl Block {
     }
 
     /// Keeps a schedule. Clones of a machine share blocks: at the same time another thread may
-    /// keep one, of this word or of another.
+    /// keep one, of this state or of another.
     pub fn keep(&self, pipe: PipeState, steps: Vec<ScheduledOp>) -> &Schedule {
         let mut steps = Some(steps);
         let mut schedules = &self.schedules;
@@ -224,7 +225,7 @@ impl Block {
     }
 }
 
-/// Has each step name what executes the one behind it.
+/// Links steps: each names what executes the one behind it.
 pub fn link(steps: &mut [ScheduledOp]) {
     let mut at = 0;
     while at < steps.len() {
@@ -255,7 +256,7 @@ fn begin_with(steps: &[ScheduledOp]) -> OpFn {
 fn far_pages(address: u32, steps: &[ScheduledOp]) -> Box<[u32]> {
     let page_of = |address: u32| address & !(PAGE_BYTES - 1);
     let mut pages: Vec<u32> = Vec::new();
-    for step in steps {
+    for step in steps.iter().filter(|step| step.begin.kind != Kind::Line) {
         let first = step.address(address);
         for at in [first, first.wrapping_add(u32::from(step.slot.size()) - 2)] {
             if page_of(at) != page_of(address) && !pages.contains(&page_of(at)) {
@@ -306,14 +307,6 @@ impl ScheduledOp {
     /// Does something else at its place.
     pub const fn with(self, MicroOp { slot, kind }: MicroOp) -> Self {
         Self { slot, next: self.next, begin: Begin { kind, ..self.begin } }
-    }
-
-    /// Bytes from its address to the one behind it.
-    pub const fn size(&self) -> i16 {
-        match self.begin.kind {
-            Kind::Line => 0,
-            _ => self.slot.size() as i16,
-        }
     }
 
     /// An instruction alone, behind which the program counter stands.

@@ -10,28 +10,31 @@ use std::sync::atomic::Ordering;
 use crate::arch::PAGE_BYTES;
 use crate::arch::armm::registers::after_it;
 use crate::engine::block::Block;
-use crate::engine::code_cache::{ItOutcome, Pages, Window};
-use crate::engine::decoder::Decoder;
+use crate::engine::code_cache::{ItOutcome, Page};
 use crate::engine::micro_op::MicroOp;
 use crate::isa::{Group, Op, Slot};
-use crate::memory::Bus;
+use crate::memory::pages::Window;
+use crate::state::State;
 
-impl Window {
+impl Window<Page> {
+    /// The instruction at an address, if it is in the window.
+    fn slot(&self, state: &mut State, address: u32) -> Option<Slot> {
+        if self.covers(address) { state.predecoded.slot(&mut state.bus, address) } else { None }
+    }
+
     /// The instructions that an IT instruction right before `address` makes conditional,
     /// each with ITSTATE before it; `None` when they do not all go together: when one is no
     /// plain instruction, may change the flags, or begins too far away.
     fn it_block(
         &mut self,
-        decoder: &Decoder,
-        bus: &mut Bus,
+        state: &mut State,
         mut address: u32,
         mut it: u8,
         reach: Reach,
     ) -> Option<Vec<(Slot, u8)>> {
         let mut slots = Vec::new();
         while it != 0 {
-            let slot =
-                self.checked_slot(decoder, bus, address).filter(|_| reach.covers(address))?;
+            let slot = self.slot(state, address).filter(|_| reach.covers(address))?;
             let last_of_block = after_it(it) == 0;
             address = address.wrapping_add(slot.size().into());
             let slot = slot.inside_it();
@@ -39,7 +42,7 @@ impl Window {
             let (stands_alone, may_leave) = match op.group() {
                 Group::Special | Group::Security | Group::Raise | Group::Wait => (true, true),
                 Group::Branch => (false, true),
-                _ if decoder.stands_alone(&slot) => (true, true),
+                _ if state.predecoded.decoder.stands_alone(&slot) => (true, true),
                 _ => (op == Op::It, slot.ends_block()),
             };
             let changes = may_leave || slot.writes_flags();
@@ -55,13 +58,12 @@ impl Window {
     /// The block at an address, which may stand behind an IT. It has so many slots at most.
     pub fn block(
         &mut self,
-        decoder: &Decoder,
-        bus: &mut Bus,
+        state: &mut State,
         address: u32,
         it_outcome: Option<ItOutcome>,
         most: usize,
     ) -> Option<Block> {
-        let reach = Reach { block: address, only_page: matches!(self.pages, Pages::Own(_)) };
+        let reach = Reach { block: address, only_page: self.is_own() };
         let mut slots: Vec<MicroOp> = Vec::with_capacity(most);
         let (mut at, mut reached) = (address, address);
         let (base, line_bytes) = (self.base, self.line_bytes);
@@ -86,9 +88,9 @@ impl Window {
         };
         let mut next = address;
         let mut returns = Vec::new();
-        let (mut its, skip) = (Vec::new(), decoder.rules.skip);
+        let (mut its, skip) = (Vec::new(), state.rules.skip);
         if let Some(ItOutcome { it, holds }) = it_outcome {
-            let group = self.it_block(decoder, bus, address, it, reach)?;
+            let group = self.it_block(state, address, it, reach)?;
             for (slot, before) in conditional(group, holds, skip) {
                 next = push(&mut slots, slot);
                 // A line has the same before it.
@@ -98,17 +100,17 @@ impl Window {
         while slots.last().is_none_or(|last| !last.ends_block())
             && slots.len() < most
             && reach.covers(next)
-            && let Some(slot) = self.checked_slot(decoder, bus, next)
+            && let Some(slot) = self.slot(state, next)
             && slot.op != Op::Stop
-            && !decoder.stands_alone(&slot)
+            && !state.predecoded.decoder.stands_alone(&slot)
         {
             if slot.op != Op::It {
-                let followed = self.followed(decoder, bus, next, &slot, reach, &mut returns);
+                let followed = self.followed(state, next, &slot, reach, &mut returns);
                 next = push(&mut slots, followed.unwrap_or(MicroOp::plain(slot)));
                 continue;
             }
             let (behind, it) = (next.wrapping_add(slot.size().into()), slot.imm as u8);
-            let Some(group) = self.it_block(decoder, bus, behind, it, reach) else {
+            let Some(group) = self.it_block(state, behind, it, reach) else {
                 if slots.is_empty() {
                     // Its block goes instruction by instruction.
                     push(&mut slots, MicroOp::plain(slot));
@@ -124,8 +126,7 @@ impl Window {
             }
         }
         let line = (address - base) >> self.line_shift;
-        (!slots.is_empty())
-            .then(|| Block::new(address, line, slots, its, it_outcome, decoder.rules))
+        (!slots.is_empty()).then(|| Block::new(address, line, slots, its, it_outcome, state.rules))
     }
 
     /// How much more often the branch at an address has been seen to be taken than not.
@@ -139,8 +140,7 @@ impl Window {
     /// do. A return leads to behind the call that was followed last.
     fn followed(
         &mut self,
-        decoder: &Decoder,
-        bus: &mut Bus,
+        state: &mut State,
         address: u32,
         slot: &Slot,
         reach: Reach,
@@ -165,7 +165,7 @@ impl Window {
         if !expected || !reach.covers(target) {
             return None;
         }
-        let size = self.checked_slot(decoder, bus, target)?.size();
+        let size = self.slot(state, target)?.size();
         let last = target.wrapping_add(u32::from(size) - 2);
         // Whoever jumps fetches the lines of the target one by one.
         let one_line = self.line_bytes.is_none_or(|bytes| (target ^ last) & !(bytes - 1) == 0);

@@ -10,9 +10,10 @@ use crate::engine::block::{Begin, NOTHING, Schedule, ScheduledOp};
 use crate::engine::code_cache::BranchOutcome;
 use crate::engine::fetch_plan::{FetchPlan, PlanCursor};
 use crate::engine::micro_op::Kind;
-use crate::exec::Flow;
+use crate::exec::{ExecContext, Flow};
 use crate::isa::Group;
-use crate::state::ProgramPoint;
+use crate::memory::Place;
+use crate::state::{ProgramPoint, State};
 use crate::timing::memo::PipeState;
 
 /// Whether a pass goes on behind the instruction that executes.
@@ -48,7 +49,7 @@ pub struct Cursor<'a> {
 }
 
 impl<'a> Cursor<'a> {
-    /// Through nothing yet.
+    /// A cursor through nothing yet.
     #[inline(always)]
     pub fn from(from: ProgramPoint) -> Self {
         Self {
@@ -63,7 +64,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Enters a block.
+    /// Enters a schedule.
     #[inline(always)]
     pub fn enter(&mut self, schedule: &'a Schedule) {
         self.steps = &schedule.steps;
@@ -74,7 +75,7 @@ impl<'a> Cursor<'a> {
         self.plan = None;
     }
 
-    /// Enters a plan schedule.
+    /// Enters a fetch plan.
     #[inline(always)]
     pub fn enter_planned(&mut self, plan: &'a FetchPlan) {
         self.enter(&plan.schedule);
@@ -101,7 +102,7 @@ impl<'a> Cursor<'a> {
         };
     }
 
-    /// Through an instruction alone.
+    /// A cursor through an instruction alone.
     pub fn alone(step: &'a ScheduledOp, from: ProgramPoint) -> Self {
         Self {
             steps: std::slice::from_ref(step),
@@ -122,14 +123,14 @@ impl<'a> Cursor<'a> {
         self.rest.clone()
     }
 
-    /// Has come to a slot.
+    /// Moves to a step.
     #[inline(always)]
     pub fn move_to(&mut self, step: &'a ScheduledOp, rest: &Iter<'a, ScheduledOp>) {
         self.current = step;
         self.rest = rest.clone();
     }
 
-    /// Has come behind the last slot.
+    /// Moves behind the last step.
     pub fn move_to_end(&mut self, rest: &Iter<'a, ScheduledOp>) {
         self.move_to(self.steps.last().unwrap_or(NOTHING), rest);
     }
@@ -217,12 +218,6 @@ impl<'a> Cursor<'a> {
         self.current.address(self.from.pc)
     }
 
-    /// The address behind it.
-    #[inline(always)]
-    pub fn behind(&self) -> u32 {
-        self.address().wrapping_add_signed(self.current.size().into())
-    }
-
     /// How far the program has come while the instruction executes.
     #[inline(always)]
     pub fn progress(&self) -> ProgramPoint {
@@ -250,17 +245,6 @@ impl<'a> Cursor<'a> {
         self.going = Going::For(before(rest, deadline.saturating_sub(self.from.cycles)).max(least));
     }
 
-    /// Takes more cycles than the schedule says, which is a reason to leave if a deadline
-    /// comes closer.
-    #[inline(always)]
-    pub fn take_longer(&mut self, cycles: u64, deadline: u64) {
-        self.from.cycles = self.from.cycles.wrapping_add(cycles);
-        let is_late = self.plan.is_some() && cycles > 0;
-        if is_late || self.from.cycles.wrapping_add(self.last.into()) >= deadline {
-            self.leave();
-        }
-    }
-
     /// Waits before the next instruction, unless that is a reason to leave; answers whether it
     /// waits.
     #[inline(always)]
@@ -282,12 +266,6 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Takes a refill that a jump brings with it.
-    #[inline(always)]
-    pub fn refill(&mut self, cycles: u8) {
-        self.from.cycles += u64::from(cycles);
-    }
-
     /// The pipeline stands otherwise than the schedule says.
     #[inline(always)]
     pub fn deviate(&mut self, pipe: PipeState) {
@@ -300,4 +278,72 @@ impl<'a> Cursor<'a> {
 #[inline(never)]
 fn before(steps: &[ScheduledOp], cycle: u64) -> usize {
     steps.iter().take_while(|step| u64::from(step.begin.cycles) < cycle).count()
+}
+
+impl ExecContext for Cursor<'_> {
+    #[inline(always)]
+    fn behind(&self) -> u32 {
+        self.address().wrapping_add_signed(self.current.slot.size().into())
+    }
+
+    #[inline(always)]
+    fn jump_to(&mut self, target: u32) {
+        self.target = target;
+    }
+
+    #[inline(always)]
+    fn refill(&mut self, cycles: u8) {
+        self.from.cycles += u64::from(cycles);
+    }
+
+    /// Takes more cycles than the schedule says, which is a reason to leave if a deadline
+    /// comes closer.
+    #[inline(always)]
+    fn take_longer(&mut self, cycles: u64, deadline: u64) {
+        self.from.cycles = self.from.cycles.wrapping_add(cycles);
+        let is_late = self.plan.is_some() && cycles > 0;
+        if is_late || self.from.cycles.wrapping_add(self.last.into()) >= deadline {
+            self.leave();
+        }
+    }
+
+    #[inline(always)]
+    fn stay(&mut self, state: &State, cycles: u8) {
+        state.take_longer(self, cycles);
+    }
+
+    #[inline(always)]
+    fn settle_memory(&mut self, state: &mut State) {
+        state.settle_memory(self);
+    }
+
+    #[inline(always)]
+    fn wait_for_literal(&mut self, state: &mut State, place: Place) {
+        state.wait_for_literal(self, place);
+    }
+
+    #[inline(always)]
+    fn slow_path<T>(&mut self, state: &mut State, act: impl FnOnce(&mut State) -> T) -> T {
+        let before = self.progress();
+        state.set_progress(before);
+        state.settle_memory(self);
+        let result = act(state);
+        self.target = state.cpu.pc;
+        if state.pipe != before.pipe {
+            self.deviate(state.pipe);
+        }
+        self.take_longer(state.cycles.wrapping_sub(before.cycles), state.deadline);
+        result
+    }
+}
+
+impl State {
+    /// Does something that needs a cursor, where there is none.
+    #[inline(always)]
+    pub(crate) fn within<T>(&mut self, act: impl FnOnce(&mut Self, &mut Cursor<'_>) -> T) -> T {
+        let mut at = Cursor::from(self.progress());
+        let result = act(self, &mut at);
+        self.set_progress(ProgramPoint { pc: at.target, ..at.progress() });
+        result
+    }
 }

@@ -1,9 +1,12 @@
-//! Operations that follow each other.
+//! Dispatch: operations that call each other, as threaded code does.
 //!
-//! Each operation has a function of its own, made from what [`Machine::perform`] says of it,
-//! which ends with a call of the next one's. The compiler makes jumps of these calls: no loop
+//! Each micro-operation has a function of its own, made from what [`State::perform_micro`] says of
+//! it, which ends with a call of the next one's. The compiler makes jumps of these calls: no loop
 //! and no table stands between two instructions, and each has a jump of its own for the host to
-//! foresee. Where it does not, no more calls are under way than a block has slots.
+//! predict. Where it does not, no more calls are under way than a block has slots. Each function
+//! is made twice: for the *fast path*, which calls nothing and for which no registers have to be
+//! saved, and for the *slow path*, which is complete. Pairs that are common, of an instruction that
+//! sets flags and the branch behind it, are fused into one function.
 
 use std::slice::Iter;
 
@@ -12,21 +15,12 @@ use crate::engine::cursor::Cursor;
 use crate::engine::micro_op::{
     Does, EXPECTED_IT, FOLLOWED, HOP, IF, Kind, LINE, MicroOp, SHIFTED, SKIP,
 };
-use crate::exec::{Ending, Flow};
+use crate::exec::{Ending, Executing, Flow, Path};
 use crate::isa::{Op, PerOp, Slot};
-use crate::machine::Machine;
+use crate::state::State;
 
 /// Executes the next step, and those behind it as far as one follows the other.
-pub type OpFn = for<'a> fn(&mut Machine, &mut Cursor<'a>, Iter<'a, ScheduledOp>) -> Ending;
-
-/// How an operation is executed.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Path {
-    /// As most are: without a look at anything that is far away, and without calls, for which
-    /// registers would have to be saved.
-    Fast,
-    Slow,
-}
+pub type OpFn = for<'a> fn(&mut State, &mut Cursor<'a>, Iter<'a, ScheduledOp>) -> Ending;
 
 /// What executes each operation, of an instruction that may write the stack pointer, whose low
 /// bits are always clear, or of another one.
@@ -56,12 +50,36 @@ pub struct OpCursor<'p, 'a> {
     rest: Iter<'a, ScheduledOp>,
 }
 
-impl<'a> OpCursor<'_, 'a> {
+impl<'a> Executing<'a> for OpCursor<'_, 'a> {
+    type At = Cursor<'a>;
+
     #[inline(always)]
-    pub fn slot(&self) -> &'a Slot {
+    fn slot(&self) -> &'a Slot {
         &self.step.slot
     }
 
+    #[inline(always)]
+    fn context(&mut self) -> &mut Cursor<'a> {
+        self.pass()
+    }
+
+    #[inline(always)]
+    fn has_fetch_plan(&self) -> bool {
+        self.pass.plan.is_some()
+    }
+
+    #[inline(always)]
+    fn wait(&mut self, cycles: u64, deadline: u64) -> bool {
+        self.pass.wait(cycles, deadline)
+    }
+
+    #[inline(always)]
+    fn halts(&self) -> bool {
+        self.pass.halts()
+    }
+}
+
+impl<'a> OpCursor<'_, 'a> {
     /// The pass, at this step.
     #[inline(always)]
     pub fn pass(&mut self) -> &mut Cursor<'a> {
@@ -75,31 +93,12 @@ impl<'a> OpCursor<'_, 'a> {
         self.pass.begin_of(self.step)
     }
 
-    /// Whether the pass's fetches are plan.
-    #[inline(always)]
-    pub const fn has_fetch_plan(&self) -> bool {
-        self.pass.plan.is_some()
-    }
-
-    /// Waits before the next instruction, unless the pass is to be left then; answers whether
-    /// it waits.
-    #[inline(always)]
-    pub fn wait(&mut self, cycles: u64, deadline: u64) -> bool {
-        self.pass.wait(cycles, deadline)
-    }
-
     /// Leads past so many steps, as if they had been executed.
     #[inline(always)]
     pub fn hop(&mut self, steps: u32) {
         if let Some(last) = self.rest.nth((steps as usize).wrapping_sub(1)) {
             self.step = last;
         }
-    }
-
-    /// Whether the next step may not be executed just like that: see [`Cursor::goes_on`].
-    #[inline(always)]
-    pub fn halts(&self) -> bool {
-        self.pass.halts()
     }
 
     /// Whether the pass ends with this step.
@@ -167,7 +166,7 @@ followed! {
 
 macro_rules! conditional {
     ($($condition:literal)*) => {
-        /// What executes an IT that leads convert_it way by a condition.
+        /// What executes an IT that leads either way by a condition.
         fn conditional(condition: u8) -> OpFn {
             match condition {
                 $($condition => run::<{ IF + $condition }, false>,)*
@@ -220,7 +219,7 @@ both! {
 }
 
 fn run_two<'a, const FIRST: u16, const SECOND: u16>(
-    machine: &mut Machine,
+    machine: &mut State,
     pass: &mut Cursor<'a>,
     rest: Iter<'a, ScheduledOp>,
 ) -> Ending {
@@ -231,7 +230,7 @@ fn run_two<'a, const FIRST: u16, const SECOND: u16>(
 
 #[inline(always)]
 fn run<'a, const MICRO: u16, const SP: bool>(
-    machine: &mut Machine,
+    machine: &mut State,
     pass: &mut Cursor<'a>,
     rest: Iter<'a, ScheduledOp>,
 ) -> Ending {
@@ -243,10 +242,10 @@ fn run<'a, const MICRO: u16, const SP: bool>(
 /// Executes an operation the fast path, and goes on by `next` where it leads to the end.
 #[inline(always)]
 fn run_before<'a, const MICRO: u16, const SP: bool>(
-    machine: &mut Machine,
+    machine: &mut State,
     pass: &mut Cursor<'a>,
     mut rest: Iter<'a, ScheduledOp>,
-    next: impl FnOnce(&mut Machine, OpCursor<'_, 'a>) -> Ending,
+    next: impl FnOnce(&mut State, OpCursor<'_, 'a>) -> Ending,
 ) -> Ending {
     let all = rest.clone();
     let Some(step) = rest.next() else { return end(machine, pass, rest) };
@@ -263,7 +262,7 @@ fn run_before<'a, const MICRO: u16, const SP: bool>(
 
 #[inline(never)]
 fn run_slowly<'a, const MICRO: u16, const SP: bool>(
-    machine: &mut Machine,
+    machine: &mut State,
     pass: &mut Cursor<'a>,
     mut rest: Iter<'a, ScheduledOp>,
 ) -> Ending {
@@ -280,7 +279,7 @@ fn run_slowly<'a, const MICRO: u16, const SP: bool>(
 /// Behind the last step.
 #[expect(clippy::needless_pass_by_value, reason = "one of those that a step names")]
 #[inline(never)]
-pub fn end<'a>(_: &mut Machine, pass: &mut Cursor<'a>, rest: Iter<'a, ScheduledOp>) -> Ending {
+pub fn end<'a>(_: &mut State, pass: &mut Cursor<'a>, rest: Iter<'a, ScheduledOp>) -> Ending {
     pass.move_to_end(&rest);
     Ending::Next
 }

@@ -4,9 +4,8 @@
 //! at instructions alone.
 
 use crate::arch::armm::nvic::{Masks, SYSTICK};
-use crate::machine::Machine;
-use crate::state::Sleep;
 use crate::state::stop::Stop;
+use crate::state::{Sleep, State};
 
 /// What is due at an instruction's boundary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,7 +18,7 @@ pub(crate) enum Due {
     Attention,
 }
 
-impl Machine {
+impl State {
     /// Looks after everything that is not a plain instruction, at an instruction's boundary.
     #[inline(never)]
     pub(super) fn attend(&mut self) -> Option<Stop> {

@@ -1,15 +1,16 @@
 //! Instruction fetches: when the core has to wait for the memory that its code is in.
 //!
 //! Code is fetched a line of its memory at a time. Who comes to a line that is not the last
-//! one enters it, by the quickest way that one look shows ([`crate::timing::LineMemory`]).
+//! one enters it, by the quickest way that one look shows ([`crate::timing::LineMemory`]). Where
+//! fetches repeat, their waits are planned: see [`crate::engine::fetch_plan`].
 
 use crate::engine::block::Block;
 use crate::engine::dispatch::OpCursor;
+use crate::exec::Executing;
 use crate::isa::Slot;
-use crate::machine::Machine;
-use crate::state::NOT_FETCHED;
+use crate::state::{NOT_FETCHED, State};
 
-impl Machine {
+impl State {
     /// Whether a block may be executed whose first page may be.
     #[inline(always)]
     pub(crate) fn may_execute_block(&mut self, block: &Block) -> bool {

@@ -13,12 +13,12 @@
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
+use crate::engine::Machine;
 use crate::engine::block::{Block, Schedule, ScheduledOp, link};
 use crate::engine::cursor::Cursor;
 use crate::engine::micro_op::Kind;
 use crate::isa::{Op, Slot};
-use crate::machine::Machine;
-use crate::state::ProgramPoint;
+use crate::state::{ProgramPoint, State};
 use crate::timing::{Came, Change, FetchState, LineMemory, Lookahead};
 
 /// A schedule whose fetches are known to wait so long, if the memory stands like this.
@@ -139,23 +139,7 @@ impl<'a> PlanCursor<'a> {
     }
 }
 
-impl Machine {
-    /// Finds the plan for a pass that begins now, or makes one if it is time.
-    #[inline(always)]
-    pub(crate) fn fetch_plan<'a>(
-        &mut self,
-        block: &'a Block,
-        schedule: &'a Schedule,
-        from: ProgramPoint,
-    ) -> Option<&'a FetchPlan> {
-        let memory = self.lines.near();
-        if !memory.can_look_ahead() || memory.line_mask() != self.line_mask || self.protected {
-            return None;
-        }
-        let known = schedule.plans.find(memory, self.line, from.cycles);
-        if known.is_none() { self.plan_fetches(block, schedule, from) } else { known }
-    }
-
+impl State {
     /// Has the memory stand as it does when the step is executed that a pass has come to.
     #[inline(always)]
     pub(crate) fn settle_memory(&mut self, at: &mut Cursor<'_>) {
@@ -182,6 +166,36 @@ impl Machine {
         at.plan = Some(PlanCursor { stood: to, ..cursor });
     }
 
+    /// The constant that an instruction loads from the memory of its code, which does not
+    /// change, and where it stands there.
+    fn literal(&self, slot: &Slot) -> Option<(u32, u32)> {
+        let whole = slot.op == Op::LdrLit || slot.op == Op::VldrLit && slot.aux & 0xFF == 1;
+        let (bytes, place) = self.bus.near_code(slot.imm).filter(|_| whole)?;
+        let near = self.lines.is_near(place.memory) && !self.slow.is_at(place);
+        near.then_some((u32::from_le_bytes(bytes), place.offset))
+    }
+}
+
+impl Machine {
+    /// Finds the plan for a pass that begins now, or makes one if it is time.
+    #[inline(always)]
+    pub(crate) fn fetch_plan<'a>(
+        &mut self,
+        block: &'a Block,
+        schedule: &'a Schedule,
+        from: ProgramPoint,
+    ) -> Option<&'a FetchPlan> {
+        let memory = self.state.lines.near();
+        if !memory.can_look_ahead()
+            || memory.line_mask() != self.state.line_mask
+            || self.state.protected
+        {
+            return None;
+        }
+        let known = schedule.plans.find(memory, self.state.line, from.cycles);
+        if known.is_none() { self.plan_fetches(block, schedule, from) } else { known }
+    }
+
     /// Plans the fetches of a schedule for how the memory of its code stands now, if it is worth
     /// while.
     #[inline(never)]
@@ -195,24 +209,24 @@ impl Machine {
             return None;
         }
         let counts = &self.code.counts;
-        self.lines.near_mut().number(|| counts.next_number());
+        self.state.lines.near_mut().number(|| counts.next_number());
         if !schedule.plans.is_time() || counts.is_full() {
             return None;
         }
         let now = from.cycles;
-        let mask = self.line_mask;
-        let memory = self.lines.near().look_ahead(now);
-        let pipelined = self.rules.model_buses();
-        let is_fetched_before = self.rules.fetches_targets() && from.pipe.is_taken();
+        let mask = self.state.line_mask;
+        let memory = self.state.lines.near().look_ahead(now);
+        let pipelined = self.state.rules.model_buses();
+        let is_fetched_before = self.state.rules.fetches_targets() && from.pipe.is_taken();
         let until_first = if is_fetched_before { 0 } else { schedule.first };
-        let mut planner = Planner::from(memory, now, self.line);
+        let mut planner = Planner::from(memory, now, self.state.line);
         planner.enter_first(from.pc, block, mask, until_first).ok()?;
         for step in &schedule.steps {
             let ScheduledOp { slot, begin, .. } = *step;
             if begin.kind == Kind::Line {
                 planner.enter(slot.aux, slot.imm, begin.cycles).ok()?;
             } else {
-                let literal = self.literal(&slot).filter(|_| begin.kind == Kind::Plain);
+                let literal = self.state.literal(&slot).filter(|_| begin.kind == Kind::Plain);
                 planner.push(*step, literal, pipelined);
             }
         }
@@ -222,21 +236,12 @@ impl Machine {
         self.code.counts.count(steps.len());
         Some(schedule.plans.keep(FetchPlan {
             fetch_state: memory.fetch_state(),
-            line: self.line,
+            line: self.state.line,
             schedule: Schedule::new(steps),
             points: points.into(),
             used: used.into(),
             next: OnceLock::new(),
         }))
-    }
-
-    /// The constant that an instruction loads from the memory of its code, which does not
-    /// change, and where it stands there.
-    fn literal(&self, slot: &Slot) -> Option<(u32, u32)> {
-        let whole = slot.op == Op::LdrLit || slot.op == Op::VldrLit && slot.aux & 0xFF == 1;
-        let (bytes, place) = self.bus.near_code(slot.imm).filter(|_| whole)?;
-        let near = self.lines.is_near(place.memory) && !self.slow.is_at(place);
-        near.then_some((u32::from_le_bytes(bytes), place.offset))
     }
 }
 

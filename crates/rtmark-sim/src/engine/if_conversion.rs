@@ -1,14 +1,18 @@
-//! IT blocks that a pass goes through whichever way their condition leads.
+//! If-conversion: IT blocks that a pass goes through whichever way their condition leads.
 //!
 //! A block of code is prepared for one outcome of an IT, and left where it is the other. But
 //! mostly it makes no difference to anything else whether the few instructions behind an IT are
 //! executed: each takes as long as passing over it, and soon the pipeline stands the same. In
-//! a pass that is known to go to its end such an IT leads to convert_it way.
+//! a pass that is known to go to its end such an IT leads either way, as predicated code does,
+//! and no branch of the host's is mispredicted over the two paths.
+//!
+//! This module decides where that is so, by asking the pipeline's model; it knows nothing of what
+//! the instructions do but that they only calculate.
 
+use crate::engine::Machine;
 use crate::engine::block::{Block, ScheduledOp};
 use crate::engine::micro_op::{Kind, MicroOp};
 use crate::isa::Slot;
-use crate::machine::Machine;
 use crate::timing::Classify;
 use crate::timing::pipeline::Condition;
 
@@ -16,7 +20,7 @@ use crate::timing::pipeline::Condition;
 const SOON: usize = 3;
 
 impl Machine {
-    /// Has each IT of some steps, whose first one is at an address, lead to convert_it way where that
+    /// Has each IT of some steps, whose first one is at an address, lead either way where that
     /// makes no difference to the others.
     pub(crate) fn convert_its(
         &mut self,
@@ -38,7 +42,7 @@ impl Machine {
         led
     }
 
-    /// An IT and the instructions that it makes conditional as steps that lead convert_it way, and
+    /// An IT and the instructions that it makes conditional as steps that lead either way, and
     /// the steps behind them; `None` if that would make a difference to those.
     fn convert_it<'a>(
         &mut self,
@@ -57,8 +61,10 @@ impl Machine {
         let condition = (it.slot.imm >> 4) as u8 ^ u8::from(!expects_to_hold);
         let (mut then, mut otherwise) = (Vec::new(), Vec::new());
         for step in group {
-            let slot = self.code.slot(&mut self.bus, step.address(base))?.inside_it();
-            let takes_the_same = self.rules.classify.is_some() || slot.cost == self.rules.skip;
+            let slot =
+                self.state.predecoded.slot(&mut self.state.bus, step.address(base))?.inside_it();
+            let takes_the_same =
+                self.state.rules.classify.is_some() || slot.cost == self.state.rules.skip;
             if !slot.op.only_calculates() || !takes_the_same {
                 return None;
             }
@@ -66,7 +72,7 @@ impl Machine {
             let way = if is_executed == expects_to_hold { &mut then } else { &mut otherwise };
             way.push(step.with(MicroOp::plain(slot)));
         }
-        match self.rules.classify {
+        match self.state.rules.classify {
             Some(classify) => self.converges(classify, base, it, group, others)?,
             None if others.is_empty() => return None,
             None => {}
@@ -84,7 +90,7 @@ impl Machine {
         Some((convert_it, others))
     }
 
-    /// Whether the instructions behind an IT block find the pipeline the same convert_it way, and no
+    /// Whether the instructions behind an IT block find the pipeline the same either way, and no
     /// instruction before enters it in another cycle.
     fn converges(
         &mut self,
@@ -104,8 +110,10 @@ impl Machine {
                 [Condition::Passed, Condition::Failed]
             };
             let address = step.address(base);
-            let one = self.enter(classify, address, pipes[0].with_condition(conditions[0]))?;
-            let other = self.enter(classify, address, pipes[1].with_condition(conditions[1]))?;
+            let one =
+                self.state.enter(classify, address, pipes[0].with_condition(conditions[0]))?;
+            let other =
+                self.state.enter(classify, address, pipes[1].with_condition(conditions[1]))?;
             if one.cost != other.cost {
                 return None;
             }

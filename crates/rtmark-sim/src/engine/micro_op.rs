@@ -44,10 +44,10 @@ impl MicroOp {
     }
 
     /// The fetch before an instruction, whose last halfword is at this address in the line of
-    /// this number: that is the line which it enters in sequence.
+    /// this number: that is the line which it enters in sequence. It has no bytes of its own.
     pub const fn line(slot: &Slot, last: u32, number: u32) -> Self {
         Self {
-            slot: Slot { op: Op::Nop, cost: 0, imm: last, aux: number, ..*slot },
+            slot: Slot { op: Op::Nop, extent: 0, cost: 0, imm: last, aux: number, ..*slot },
             kind: Kind::Line,
         }
     }

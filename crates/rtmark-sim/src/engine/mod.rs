@@ -13,7 +13,6 @@ pub mod block;
 mod block_builder;
 pub mod code_cache;
 pub mod cursor;
-pub mod decoder;
 pub mod dispatch;
 pub mod events;
 mod fetch;
@@ -25,3 +24,30 @@ mod pipeline_driver;
 mod run_loop;
 mod single_step;
 mod slow;
+
+use crate::engine::code_cache::CodeCache;
+use crate::state::State;
+
+/// A simulated soc.
+///
+/// ```
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use rtmark_sim::{Cycles, Machine, Soc, Stop};
+///
+/// let soc = Soc::from_toml(include_str!("../../../../socs/stm32c031.toml"))?;
+/// let mut machine = Machine::new(&soc);
+/// // A stack pointer, a reset vector, and `b .` to jump to.
+/// machine.poke(0x0800_0000, &[0x00, 0x10, 0x00, 0x20, 0x09, 0x00, 0x00, 0x08, 0xFE, 0xE7])?;
+/// machine.reset()?;
+/// let mut twin = machine.clone();
+/// assert_eq!(machine.run(Cycles(1_000)), Stop::Limit);
+/// assert_eq!(twin.run(Cycles(1_000)), Stop::Limit);
+/// assert_eq!(machine.instructions(), twin.instructions());
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+pub struct Machine {
+    pub(crate) state: State,
+    pub(crate) code: CodeCache,
+}

@@ -3,13 +3,49 @@
 //! The meaning of instructions is told by [`crate::exec`]; here stands only what the engine adds
 //! to it: whether a pass goes on, and where.
 
-use crate::engine::dispatch::{OpCursor, Path};
+use crate::engine::block::ScheduledOp;
+use crate::engine::cursor::Cursor;
+use crate::engine::dispatch::{OpCursor, OpFn};
 use crate::engine::micro_op::Does;
-use crate::exec::{Base, Flow, Outcome, Side};
-use crate::isa::Op;
-use crate::machine::Machine;
+use crate::exec::{Base, Ending, ExecContext, Executing, Flow, Outcome, Path, Side};
+use crate::isa::{Op, Slot};
+use crate::state::{ProgramPoint, State};
 
-impl Machine {
+impl State {
+    /// Executes one decoded instruction, away from the hot path. The program counter
+    /// stands behind it, and where it leads afterwards.
+    #[inline(never)]
+    pub(crate) fn execute_alone(&mut self, slot: &Slot) -> Outcome {
+        let step = ScheduledOp::alone(*slot);
+        let mut at = Cursor::alone(&step, self.progress());
+        let outcome = self.execute(&mut at).into();
+        let ProgramPoint { pc, mut pipe, .. } = at.progress();
+        if outcome == Ok(Flow::Jump) {
+            pipe = self.note_leap(slot, pipe, pc, at.target);
+        }
+        self.set_progress(ProgramPoint { pc: at.target, pipe, ..at.progress() });
+        outcome
+    }
+
+    /// Executes what is left of a pass, as far as one instruction follows the other.
+    #[inline(always)]
+    pub(crate) fn execute(&mut self, at: &mut Cursor<'_>) -> Ending {
+        at.goes_on();
+        let Some(next) = at.next() else { return Ending::Next };
+        self.execute_from(next.run(), at)
+    }
+
+    /// Executes what is left of a pass, whose next instruction is executed by `run`.
+    #[inline(always)]
+    pub(crate) fn execute_from(&mut self, run: OpFn, at: &mut Cursor<'_>) -> Ending {
+        let mut ending = run(self, at, at.rest());
+        while at.goes_on() {
+            let Some(next) = at.next() else { return Ending::Next };
+            ending = next.run()(self, at, at.rest());
+        }
+        ending
+    }
+
     /// Executes a micro-operation. It is inlined for each of them, where only what that one does
     /// remains: see [`crate::engine::dispatch`].
     #[inline(always)]
@@ -89,7 +125,7 @@ impl Machine {
                 if path == Path::Fast {
                     return Ok(Flow::SlowPath);
                 }
-                let flow = self.slow_path(at.pass(), |machine| machine.load_multiple(s, base))?;
+                let flow = at.pass().slow_path(self, |machine| machine.load_multiple(s, base))?;
                 if flow == Flow::Jump {
                     return Ok(flow);
                 }

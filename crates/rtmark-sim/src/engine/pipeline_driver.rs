@@ -1,8 +1,8 @@
-//! The pipeline of a core that is modelled by more than a table, as the machine drives it.
+//! The pipeline driver: tells a core's pipeline model what only execution shows.
 //!
 //! Instructions enter the execute stage one after the other, and what each costs is known
-//! when the next one enters ([`crate::timing::memo`]). Here the machine tells what only
-//! execution shows: conditions, waits of memories, accesses in parts, slow operations,
+//! when the next one enters ([`crate::timing::memo`]). Here the model is told of
+//! conditions, waits of memories, accesses in parts, slow operations,
 //! and when the pipeline runs empty or begins anew. A model without buses is told conditions
 //! and jumps alone. Other cores pass by.
 
@@ -12,19 +12,18 @@ use crate::arch::armm::registers::is_ici;
 use crate::engine::block::{Block, Schedule, ScheduledOp};
 use crate::engine::cursor::Cursor;
 use crate::engine::micro_op::Kind;
+use crate::exec::ExecContext;
 use crate::exec::partial::rest;
 use crate::isa::Slot;
-use crate::machine::Machine;
 use crate::memory::Place;
-use crate::state::Trial;
 use crate::state::stop::InternalError;
-use crate::state::{NOT_FETCHED, ProgramPoint};
+use crate::state::{NOT_FETCHED, ProgramPoint, State, Trial};
 use crate::timing::Classify;
 use crate::timing::exceptions::EntryTiming;
 use crate::timing::memo::{Comes, Entered, Incoming, PipeState};
 use crate::timing::pipeline::{Bus, Condition, Stalled};
 
-impl Machine {
+impl State {
     /// Notes the bus of a data access, unless it is the one that most accesses take.
     pub(crate) fn note_bus(&mut self, address: u32) {
         let bus = Bus::of(address);
@@ -53,7 +52,7 @@ impl Machine {
     pub(crate) fn wait_for_literal(&mut self, at: &mut Cursor<'_>, place: Place) {
         let waits = self.lines[place.memory].read(place.offset);
         if waits > 0 {
-            self.slow_path(at, |machine| machine.wait_at(place, waits));
+            at.slow_path(self, |machine| machine.wait_at(place, waits));
         }
     }
 
@@ -182,7 +181,7 @@ impl Machine {
 
     /// What the instruction at `pc` means for the core's model.
     fn comes(&self, classify: Classify, pc: u32, pipe: PipeState, ici: Option<u8>) -> Comes {
-        let (decoder, bus) = (&self.code.decoder, &self.bus);
+        let (decoder, bus) = (&self.predecoded.decoder, &self.bus);
         let mut slot = decoder.decode(bus, pc).unwrap_or(Slot::undefined(2));
         if let Some(ici) = ici {
             slot = rest(&slot, ici);
@@ -258,7 +257,7 @@ impl Machine {
     fn fetch_target(&mut self) {
         let is_target = self.pipe.is_taken() && self.rules.fetches_targets();
         let pc = self.cpu.pc;
-        let slot = if is_target { self.code.slot(&mut self.bus, pc) } else { None };
+        let slot = if is_target { self.predecoded.slot(&mut self.bus, pc) } else { None };
         self.fetch_as_target(slot);
     }
 
@@ -297,7 +296,7 @@ impl Machine {
             return;
         }
         self.pipe = self.memo.renew(self.pipe);
-        self.code.forget_all();
+        self.predecoded.forget_all();
     }
 
     /// The place of the next instruction in an IT block.
@@ -441,7 +440,7 @@ impl Machine {
         let pc = self.cpu.pc;
         self.cycles = began + schedule.through;
         let mut refilled = schedule.refilled();
-        let slot = self.code.slot(&mut self.bus, pc);
+        let slot = self.predecoded.slot(&mut self.bus, pc);
         if let Some(slot) = slot {
             let asked = began + schedule.asked;
             let waits = self.wait_for_code(pc, slot.size(), asked) - asked;

@@ -1,27 +1,29 @@
-//! The run loop: executes blocks of decoded code and looks up when something else is due.
+//! The run loop: finds the next block and executes it, until something else is due.
 //!
-//! A block's schedule says beforehand how many of its instructions come before the deadline:
+//! A block's schedule says beforehand how many of its instructions come before the *deadline*:
 //! the cycle in which anything but the next instruction is to be looked at, a clock, a
 //! pending exception, an IT block, the end of the run. Whatever changes one of these moves
-//! the deadline, and whatever takes longer than its schedule says looks at it retranslated. What
-//! instruction fetches wait for is told by [`crate::engine::fetch`]; what a pipeline makes of it all is
-//! told to [`crate::engine::pipeline_driver`].
+//! the deadline, and whatever takes longer than its schedule says compares with it again. What
+//! instruction fetches wait for is told by [`crate::engine::fetch`]; what a pipeline makes of it
+//! all, by [`crate::engine::pipeline_driver`]; what else is due, by [`crate::engine::events`].
+//!
+//! The loop knows no instruction and no architecture's exceptions.
 
 use rtmark_units::Cycles;
 
 use crate::arch::PAGE_BYTES;
 use crate::arch::armm::registers::after_it;
 use crate::arch::armm::trap::Trap;
+use crate::engine::Machine;
 use crate::engine::block::{Block, Schedule};
 use crate::engine::code_cache::{Flash, Page};
 use crate::engine::cursor::Cursor;
 use crate::exec::{Ending, Flow};
-use crate::machine::Machine;
 use crate::state::stop::Stop;
 use crate::state::{NOT_FETCHED, ProgramPoint};
 
 impl Machine {
-    /// OpFns until the cycle count reaches `until` or something else ends the run.
+    /// Runs until the cycle count reaches `until` or something else ends the run.
     ///
     /// The count may pass `until` by what the last instruction or exception took.
     pub fn run(&mut self, until: Cycles) -> Stop {
@@ -32,32 +34,34 @@ impl Machine {
     /// Why a run really ends: a mistake of the simulator goes before whatever else is seen in
     /// the same instruction.
     pub(crate) fn reason(&self, stop: Stop) -> Stop {
-        self.failed.clone().map_or(stop, Stop::Internal)
+        self.state.failed.clone().map_or(stop, Stop::Internal)
     }
 
     /// What a part of a run answers, unless a mistake of the simulator has ended it.
     pub(crate) fn unless_failed<T>(&self, result: Result<T, Stop>) -> Result<T, Stop> {
-        match &self.failed {
+        match &self.state.failed {
             None => result,
             Some(error) => Err(Stop::Internal(error.clone())),
         }
     }
 
     fn run_on(&mut self, until: Cycles) -> Stop {
-        self.limit = until.0;
-        self.deadline = 0;
+        self.state.limit = until.0;
+        self.state.deadline = 0;
+        self.code.follow(&mut self.state);
         // Held apart from the machine, so that slots can be borrowed while it changes.
-        let mut flash = self.code.flash(self.cpu.pc);
+        let mut flash = self.code.flash(self.state.cpu.pc);
         loop {
-            if self.cycles >= self.deadline
-                && let Some(stop) = self.attend()
+            if self.state.cycles >= self.state.deadline
+                && let Some(stop) = self.state.attend()
             {
                 return stop;
             }
+            self.code.follow(&mut self.state);
             if self.code.has_forgotten(&flash) {
-                flash = self.code.flash(self.cpu.pc);
+                flash = self.code.flash(self.state.cpu.pc);
             }
-            let pc = self.cpu.pc;
+            let pc = self.state.cpu.pc;
             let own;
             let mut page = flash.page(pc);
             if page.is_none() {
@@ -65,21 +69,21 @@ impl Machine {
                 page = own.as_ref().map(|(page, base)| (page.as_ref(), *base));
             }
             let step = match page {
-                _ if !self.may_execute_page(pc) => self.step_slowly(),
+                _ if !self.state.may_execute_page(pc) => self.state.step_slowly(),
                 Some((page, base)) if let Some(block) = page.block(pc.wrapping_sub(base)) => {
-                    if !self.may_execute_block(block) {
-                        self.step_slowly()
-                    } else if self.rules.classify.is_some() {
+                    if !self.state.may_execute_block(block) {
+                        self.state.step_slowly()
+                    } else if self.state.rules.classify.is_some() {
                         self.run_in_pages::<true>(&flash, page, base)
                     } else {
                         self.run_in_pages::<false>(&flash, page, base)
                     }
                 }
-                _ if self.code.make_block(&mut self.bus, pc) => {
+                _ if self.code.make_block(&mut self.state, pc) => {
                     flash = self.code.flash(pc);
                     Ok(())
                 }
-                _ => self.step_slowly(),
+                _ => self.state.step_slowly(),
             };
             if let Err(stop) = step {
                 return stop;
@@ -96,36 +100,37 @@ impl Machine {
         mut page: &'a Page,
         mut base: u32,
     ) -> Result<(), Stop> {
-        if let Some(place) = self.bus.code_place(self.cpu.pc) {
-            self.lines.approach(place.memory);
+        if let Some(place) = self.state.bus.code_place(self.state.cpu.pc) {
+            self.state.lines.approach(place.memory);
         }
         // From RAM nothing leads on to flash, which is another memory to fetch from.
-        let is_in_flash = flash.page(self.cpu.pc).is_some();
-        let mut at = Cursor::from(self.progress());
+        let is_in_flash = flash.page(self.state.cpu.pc).is_some();
+        let mut at = Cursor::from(self.state.progress());
         // ITSTATE before the next block.
         let mut it = 0;
-        while at.from.cycles < self.deadline {
+        while at.from.cycles < self.state.deadline {
             let pc = at.from.pc;
             if pc.wrapping_sub(base) >= PAGE_BYTES {
                 let Some(next) = flash.page(pc).filter(|_| is_in_flash) else { break };
-                if !self.may_execute_page(pc) {
+                if !self.state.may_execute_page(pc) {
                     break;
                 }
                 (page, base) = next;
             }
             let offset = pc.wrapping_sub(base);
             let block =
-                if it == 0 { page.block(offset) } else { self.it_outcome(page, offset, pc, it) };
+                if it == 0 { page.block(offset) } else { self.it_block(page, offset, pc, it) };
             let Some(block) = block else { break };
-            if !self.may_execute_block(block) {
+            if !self.state.may_execute_block(block) {
                 break;
             }
             let schedule = if PIPELINED {
                 let known = block.schedule(at.from.pipe);
-                let Some(schedule) = known.or_else(|| self.make_schedule(block, at.from)) else {
-                    self.set_progress(at.from);
+                let Some(schedule) = known.or_else(|| self.state.make_schedule(block, at.from))
+                else {
+                    self.state.set_progress(at.from);
                     self.suspend(it);
-                    self.renew_pace();
+                    self.state.renew_pace();
                     return Ok(());
                 };
                 schedule
@@ -138,11 +143,11 @@ impl Machine {
                 self.fetch_plan(block, schedule, at.from)
             };
             let (schedule, ending) = if let Some(plan) = plan
-                && at.from.cycles + u64::from(plan.schedule.last) < self.deadline
+                && at.from.cycles + u64::from(plan.schedule.last) < self.state.deadline
             {
                 at.enter_planned(plan);
-                let ending = self.execute_from(plan.schedule.run, &mut at);
-                self.settle_memory(&mut at);
+                let ending = self.state.execute_from(plan.schedule.run, &mut at);
+                self.state.settle_memory(&mut at);
                 (&plan.schedule, ending)
             } else {
                 let Some(ending) = self.pass_through::<PIPELINED>(block, schedule, &mut at) else {
@@ -170,12 +175,12 @@ impl Machine {
                 }
             }
         }
-        self.set_progress(at.from);
+        self.state.set_progress(at.from);
         self.suspend(it);
         if PIPELINED && at.has_fetched_target() {
             // Whether an exception comes before it is a question of when its fetch began.
-            self.enter_under(self.condition_of_next());
-            self.stay();
+            self.state.enter_under(self.state.condition_of_next());
+            self.state.stay();
         }
         Ok(())
     }
@@ -185,7 +190,9 @@ impl Machine {
     #[inline(always)]
     fn has_fetched_elsewhere(&self, block: &Block, from: ProgramPoint) -> bool {
         let end = from.pc.wrapping_add(block.first_reach);
-        from.pipe.has_entered() && self.fetched == from.pc && self.is_elsewhere(from.pc, end)
+        from.pipe.has_entered()
+            && self.state.fetched == from.pc
+            && self.state.is_elsewhere(from.pc, end)
     }
 
     /// Executes a schedule of a block, of which the fetches are still to be done; `None` if its
@@ -202,29 +209,29 @@ impl Machine {
         let until_first = if PIPELINED { u64::from(schedule.first) } else { 0 };
         let end = pc.wrapping_add(block.first_reach);
         // The target of a jump is fetched while the pipeline is refilled.
-        let is_target = PIPELINED && at.from.pipe.is_taken() && self.rules.fetches_targets();
-        let is_fetched = !self.is_elsewhere(pc, end)
-            || PIPELINED && at.from.pipe.has_entered() && self.fetched == pc;
-        if is_target && self.is_elsewhere(pc, end) {
-            at.from.cycles = self.fetch_first(block, pc, end, at.from.cycles);
+        let is_target = PIPELINED && at.from.pipe.is_taken() && self.state.rules.fetches_targets();
+        let is_fetched = !self.state.is_elsewhere(pc, end)
+            || PIPELINED && at.from.pipe.has_entered() && self.state.fetched == pc;
+        if is_target && self.state.is_elsewhere(pc, end) {
+            at.from.cycles = self.state.fetch_first(block, pc, end, at.from.cycles);
         }
-        if PIPELINED && at.from.cycles + until_first >= self.deadline {
+        if PIPELINED && at.from.cycles + until_first >= self.state.deadline {
             // It has entered, and waits for its turn.
             at.from.cycles += until_first;
             at.from.pipe = schedule.steps[0].begin.pipe.entered();
-            self.fetched = if is_target { pc } else { NOT_FETCHED };
+            self.state.fetched = if is_target { pc } else { NOT_FETCHED };
             return None;
         }
         if !is_target && !is_fetched {
             let began = at.from.cycles + until_first;
-            at.from.cycles = self.fetch_first(block, pc, end, began) - until_first;
+            at.from.cycles = self.state.fetch_first(block, pc, end, began) - until_first;
         }
-        Some(if at.from.cycles + u64::from(schedule.last) < self.deadline {
+        Some(if at.from.cycles + u64::from(schedule.last) < self.state.deadline {
             at.enter(schedule);
-            self.execute_from(schedule.run, at)
+            self.state.execute_from(schedule.run, at)
         } else {
-            at.enter_until(schedule, self.deadline);
-            self.execute(at)
+            at.enter_until(schedule, self.state.deadline);
+            self.state.execute(at)
         })
     }
 
@@ -240,18 +247,18 @@ impl Machine {
         if block.is_profiled() {
             self.profile_exit(block, at, Flow::Next);
         }
-        self.set_progress(at.progress());
+        self.state.set_progress(at.progress());
         let Some(slot) = schedule.steps.get(at.index()).map(|step| step.slot) else {
             return Ok(());
         };
         if trap == Trap::InvalidState {
-            self.cpu.pc = at.target;
+            self.state.cpu.pc = at.target;
         }
         let it = block.it_before(at.place());
-        self.cpu.it = if trap.undoes_instruction() { it } else { after_it(it) };
-        self.end_trapped(trap, at.address(), slot)?;
-        if self.cpu.it != 0 {
-            self.attend_soon();
+        self.state.cpu.it = if trap.undoes_instruction() { it } else { after_it(it) };
+        self.state.end_trapped(trap, at.address(), slot)?;
+        if self.state.cpu.it != 0 {
+            self.state.attend_soon();
         }
         Ok(())
     }
@@ -263,32 +270,26 @@ impl Machine {
             self.code.note(address, seen);
         }
         if block.count_profiled() {
-            self.code.retranslate(&mut self.bus, at.from.pc, block.it_outcome);
+            self.code.retranslate(&mut self.state, at.from.pc, block.it_outcome);
         }
     }
 
     /// The block behind an IT, as its condition holds or not.
     #[inline(always)]
-    fn it_outcome<'a>(
-        &mut self,
-        page: &'a Page,
-        offset: u32,
-        pc: u32,
-        it: u8,
-    ) -> Option<&'a Block> {
-        let holds = self.cpu.condition_of(it);
-        let known = page.it_outcome(offset, holds);
-        if known.is_some() || !self.code.make_it_blocks(&mut self.bus, pc, it) {
+    fn it_block<'a>(&mut self, page: &'a Page, offset: u32, pc: u32, it: u8) -> Option<&'a Block> {
+        let holds = self.state.cpu.condition_of(it);
+        let known = page.it_block(offset, holds);
+        if known.is_some() || !self.code.make_it_blocks(&mut self.state, pc, it) {
             return known;
         }
-        page.it_outcome(offset, holds)
+        page.it_block(offset, holds)
     }
 
     /// Stops where an instruction of an IT block may be next, which has to be looked at then.
     fn suspend(&mut self, it: u8) {
         if it != 0 {
-            self.cpu.it = it;
-            self.attend_soon();
+            self.state.cpu.it = it;
+            self.state.attend_soon();
         }
     }
 }

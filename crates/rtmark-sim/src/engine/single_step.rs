@@ -9,16 +9,15 @@ use crate::exceptions::interruptible::Stand;
 use crate::exec::Flow;
 use crate::host::semihosting::Reply;
 use crate::isa::{Op, Slot};
-use crate::machine::Machine;
 use crate::state::stop::{FaultKind, Stop};
-use crate::state::{Sleep, Trial};
+use crate::state::{Sleep, State, Trial};
 use crate::timing::exceptions;
 use crate::timing::pipeline::Condition;
 
 /// The operand of BKPT that asks for semihosting.
 const SEMIHOSTING: u32 = 0xAB;
 
-impl Machine {
+impl State {
     /// Executes one instruction where there is no block.
     #[inline(never)]
     pub(super) fn step_slowly(&mut self) -> Result<(), Stop> {
@@ -145,7 +144,7 @@ impl Machine {
     pub(crate) fn pass_watch(&mut self, pc: u32) -> Slot {
         self.watches.reach(pc, self.counts());
         self.empty_caches_if_asked();
-        self.code.decoder.decode_guarded(&self.bus, pc).unwrap_or(Slot::undefined(2))
+        self.predecoded.decoder.decode_guarded(&self.bus, pc).unwrap_or(Slot::undefined(2))
     }
 
     /// Ends an instruction that did not simply complete.
@@ -241,5 +240,13 @@ impl Machine {
         self.cycles += u64::from(slot.cost);
         self.drain();
         self.fault(kind, address, pc)
+    }
+
+    /// The instruction at an address, whether or not a run would stop before it.
+    pub(crate) fn slot_past_stop(&mut self, pc: u32) -> Option<Slot> {
+        match self.predecoded.decoder.stops.binary_search(&pc) {
+            Ok(_) if self.bus.place(pc).is_some() => Some(self.pass_watch(pc)),
+            _ => self.slot_at(pc),
+        }
     }
 }

@@ -1,12 +1,15 @@
-//! What the pipeline is told of a memory that it waits for by itself.
+//! Slow memories: what the pipeline is told of a memory that it waits for by itself.
+//!
+//! What a fetch of code waits for there, the pipeline's model finds out. Only execution shows which
+//! words of that memory an instruction reads, and how far jumps lead that nobody foresaw.
 
 use crate::isa::Slot;
-use crate::machine::Machine;
 use crate::memory::Place;
+use crate::state::State;
 use crate::timing::memo::{self, PipeState};
 use crate::timing::pipeline::{Far, SlowMemory};
 
-impl Machine {
+impl State {
     /// Notes a read of data.
     #[inline(never)]
     pub(crate) fn note_read(&mut self, place: Place) {

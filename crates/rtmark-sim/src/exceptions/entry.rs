@@ -8,9 +8,8 @@ use crate::arch::armm::mpu::Access;
 use crate::arch::armm::nvic::{HARD_FAULT, Masks, NMI, SVCALL};
 use crate::arch::armm::registers::{CONTROL_FPCA, CONTROL_NPRIV, CONTROL_SFPA, CONTROL_SPSEL};
 use crate::arch::armm::trap::{Done, Trap};
-use crate::machine::Machine;
-use crate::state::Sleep;
 use crate::state::stop::{FaultKind, Stop};
+use crate::state::{Sleep, State};
 use crate::timing::exceptions::{self, Entry, Memory};
 use crate::timing::pipeline::Bus;
 
@@ -41,7 +40,7 @@ pub(crate) enum Arrival {
 /// instruction is fetched, on a core whose rules are constants.
 const UNCOUNTED: u64 = 1;
 
-impl Machine {
+impl State {
     /// Takes a pending exception: stacks, looks which is most urgent by now, jumps.
     pub(crate) fn take(&mut self, exception: u16) -> Result<(), Stop> {
         self.finish_first();

@@ -11,7 +11,7 @@ use crate::arch::armm::scs::FpControl;
 use crate::arch::armm::trap::{Done, Trap};
 use crate::exceptions::entry::Arrival;
 use crate::isa::Slot;
-use crate::machine::Machine;
+use crate::state::State;
 use crate::state::stop::{FaultKind, FaultPolicy, FaultReport, Stop, Transfer};
 
 /// HFSR bits.
@@ -29,7 +29,7 @@ const BFARVALID: u32 = 1 << 15;
 const INVEP: u32 = 1;
 const LSERR: u32 = 1 << 7;
 
-impl Machine {
+impl State {
     fn report(&self, kind: FaultKind, address: Option<u32>, pc: u32) -> FaultReport {
         FaultReport {
             kind,

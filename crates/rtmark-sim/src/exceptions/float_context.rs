@@ -5,14 +5,14 @@ use crate::arch::armm::nvic::{BUS_FAULT, DEBUG_MONITOR, MEM_MANAGE, USAGE_FAULT}
 use crate::arch::armm::registers::CONTROL_FPCA;
 use crate::arch::armm::scs::FpControl;
 use crate::arch::armm::trap::{Done, Trap};
-use crate::machine::Machine;
+use crate::state::State;
 
 /// Bytes of S0 to S15 with the status register and a word that is left alone.
 const CALLER_SAVED: u32 = 18 * 4;
 /// Bytes of S16 to S31, which are stacked too when FPCCR.TS says that they are secret.
 const CALLEE_SAVED: u32 = 16 * 4;
 
-impl Machine {
+impl State {
     /// Bytes of a frame that are for floating-point registers.
     pub(crate) const fn fp_frame_size(&self) -> u32 {
         CALLER_SAVED + if self.system.fp.covers_all() { CALLEE_SAVED } else { 0 }

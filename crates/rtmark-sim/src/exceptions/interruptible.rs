@@ -1,4 +1,6 @@
-//! Instructions of several cycles that give way to an interrupt.
+//! Interruptible instructions: those of several cycles into which an interrupt may come.
+//!
+//! Each is atomic, continuable or restartable ([`Interruptible`]).
 //!
 //! A core does not let an interrupt wait for the end of a division or of a long list of
 //! registers. Which instructions it leaves off, and what becomes of them, is a rule of its
@@ -18,7 +20,7 @@ use crate::arch::armm::registers::is_ici;
 use crate::exec::Flow;
 use crate::exec::partial::{Part, Rest, rest};
 use crate::isa::{Op, Slot};
-use crate::machine::Machine;
+use crate::state::State;
 use crate::state::stop::{FaultKind, Stop};
 use crate::timing::{Interruptible, LineMemory, exceptions};
 
@@ -32,7 +34,7 @@ pub(crate) struct Stand {
     pub began: u64,
 }
 
-impl Machine {
+impl State {
     /// Works the lead out, after memories have changed how long they wait.
     pub(crate) fn update_lead(&mut self) {
         let waits = self.lines.iter().map(LineMemory::wait_states).max().unwrap_or(0);
@@ -122,7 +124,7 @@ impl Machine {
     /// The instruction behind a watch or a guard.
     fn real(&self, pc: u32, slot: &Slot) -> Option<Slot> {
         match slot.op {
-            Op::Watch => self.code.decoder.decode_guarded(&self.bus, pc),
+            Op::Watch => self.predecoded.decoder.decode_guarded(&self.bus, pc),
             _ => Some(*slot),
         }
     }

@@ -9,7 +9,7 @@ use crate::arch::armm::dwt::Spent;
 use crate::arch::armm::mpu::Access;
 use crate::arch::armm::nvic::DEBUG_MONITOR;
 use crate::isa::{Group, Slot};
-use crate::machine::Machine;
+use crate::state::State;
 use crate::state::stop::Stop;
 
 /// DFSR: a step, a match of the DWT.
@@ -26,7 +26,7 @@ pub(crate) struct Beginning {
     steps: bool,
 }
 
-impl Machine {
+impl State {
     /// What the core has spent cycles on by `now`.
     pub(crate) const fn spent(&self, now: u64) -> Spent {
         Spent { cycles: now, instructions: self.instructions, ..self.spent }

@@ -4,10 +4,10 @@
 //! the exception pending already and instructions still begin: see
 //! [`crate::timing::exceptions`]. What the core itself asks for, faults and SVC, it knows at once.
 
-use crate::machine::Machine;
+use crate::state::State;
 use crate::timing::exceptions;
 
-impl Machine {
+impl State {
     /// Pends an exception by a store: when its data phase, one cycle after its
     /// address phase, is over. A core that stores in one cycle is already executing
     /// the next instruction then.

@@ -6,7 +6,7 @@
 //! alias' address.
 
 use crate::arch::armm::trap::{Done, Trap};
-use crate::machine::Machine;
+use crate::state::State;
 
 /// A bit as its alias names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,7 +31,7 @@ impl Bit {
     }
 }
 
-impl Machine {
+impl State {
     /// Reads at an address that is in no memory: a bit or a device.
     pub(crate) fn read_beyond_memory(&mut self, address: u32) -> Result<u32, Trap> {
         match Bit::behind(address).filter(|_| self.has_bit_bands) {

@@ -1,22 +1,21 @@
 //! What operations calculate with registers.
 
 use super::alu::{self, arithmetic, logic};
-use super::{Flow, Outcome};
-use crate::engine::dispatch::{OpCursor, Path};
+use super::{ExecContext, Executing, Flow, Outcome, Path};
 use crate::isa::Op;
-use crate::machine::Machine;
+use crate::state::State;
 
-impl Machine {
+impl State {
     /// Executes an operation that calculates, with a shift of a known type if `shift` says so. What
     /// is executed seldom comes here last.
     #[inline(always)]
-    pub(super) fn perform_calculation(
+    pub(super) fn perform_calculation<'a>(
         &mut self,
         op: Op,
         shift: Option<u32>,
         path: Path,
         sp: bool,
-        at: &mut OpCursor<'_, '_>,
+        at: &mut impl Executing<'a>,
     ) -> Outcome {
         let s = at.slot();
         /// A second operand: immediate, register, or shifted register with its carry.
@@ -239,9 +238,9 @@ impl Machine {
                 self.cpu.set(s.d, self.cpu.get(s.a).wrapping_sub(product));
             }
             Op::Umull | Op::Smull | Op::Umlal | Op::Smlal => {
-                slow_path!(path, may_halt!(at, self.multiply_long(s, at.pass())));
+                slow_path!(path, may_halt!(at, self.multiply_long(s, at.context())));
             }
-            Op::Udiv | Op::Sdiv => slow_path!(path, may_halt!(at, self.divide(s, at.pass())?)),
+            Op::Udiv | Op::Sdiv => slow_path!(path, may_halt!(at, self.divide(s, at.context())?)),
             Op::Ubfx => {
                 let mask = u32::MAX >> (32 - s.aux.min(32));
                 self.cpu.set(s.d, self.cpu.get(s.n) >> s.imm & mask);
@@ -294,7 +293,7 @@ impl Machine {
             _ => {
                 slow_path!(
                     path,
-                    flow!(at, self.slow_path(at.pass(), |machine| machine.execute_rare(s)))
+                    flow!(at, at.context().slow_path(self, |machine| machine.execute_rare(s)))
                 );
             }
         }

@@ -1,11 +1,10 @@
 //! Loads, stores and branches through memory (DDI 0403, A7.7 and B2.3).
 
 use super::datum::{Datum, Loaded, is_aligned};
-use super::{Flow, OpCursor, Outcome};
+use super::{ExecContext, Executing, Flow, Outcome};
 use crate::arch::armm::trap::{Done, Trap};
-use crate::engine::cursor::Cursor;
 use crate::isa::{Op, Slot};
-use crate::machine::Machine;
+use crate::state::State;
 
 /// The register by which several words are addressed.
 #[derive(Clone, Copy)]
@@ -47,13 +46,13 @@ impl Base {
     }
 }
 
-impl Machine {
+impl State {
     /// Loads what stands at an address.
     #[inline(always)]
-    pub(super) fn read<D: Datum>(&mut self, at: &mut Cursor<'_>, address: u32) -> Loaded {
+    pub(super) fn read<D: Datum>(&mut self, at: &mut impl ExecContext, address: u32) -> Loaded {
         match D::load_quickly(self, address) {
             Some(value) => Ok(value),
-            None => self.slow_path(at, |machine| D::load(machine, address)),
+            None => at.slow_path(self, |machine| D::load(machine, address)),
         }
     }
 
@@ -61,22 +60,22 @@ impl Machine {
     #[inline(always)]
     pub(super) fn write<D: Datum>(
         &mut self,
-        at: &mut Cursor<'_>,
+        at: &mut impl ExecContext,
         address: u32,
         value: u32,
     ) -> Done {
         if D::store_quickly(self, address, value) {
             return Ok(());
         }
-        self.slow_path(at, |machine| D::store(machine, address, value))
+        at.slow_path(self, |machine| D::store(machine, address, value))
     }
 
     /// A word among the code, if that is in flash, where most are, and one look shows how long
     /// the core waits for it; otherwise none.
     #[inline(always)]
-    pub(super) fn read_literal_at_once(
+    pub(super) fn read_literal_at_once<'a>(
         &mut self,
-        at: &mut OpCursor<'_, '_>,
+        at: &mut impl Executing<'a>,
         address: u32,
     ) -> Option<u32> {
         let (bytes, place) = self.bus.near_code(address)?;
@@ -95,14 +94,14 @@ impl Machine {
 
     /// Reads a word among the code, however long the core waits for it.
     #[inline(always)]
-    pub(super) fn read_literal(&mut self, at: &mut Cursor<'_>, address: u32) -> Option<u32> {
+    pub(super) fn read_literal(&mut self, at: &mut impl ExecContext, address: u32) -> Option<u32> {
         let (bytes, place) = self.bus.near_code(address)?;
         if self.protected {
             return None;
         }
-        self.settle_memory(at);
+        at.settle_memory(self);
         if !self.lines[place.memory].is_immediate() {
-            self.wait_for_literal(at, place);
+            at.wait_for_literal(self, place);
         }
         Some(u32::from_le_bytes(bytes))
     }
@@ -198,7 +197,7 @@ impl Machine {
     #[inline(always)]
     fn read_list(
         &mut self,
-        at: &mut Cursor<'_>,
+        at: &mut impl ExecContext,
         list: u32,
         start: u32,
         values: &mut [u32; 16],
@@ -215,7 +214,7 @@ impl Machine {
 
     /// Writes each register of a list, from an aligned address on.
     #[inline(always)]
-    fn write_list(&mut self, at: &mut Cursor<'_>, list: u32, start: u32) -> Done {
+    fn write_list(&mut self, at: &mut impl ExecContext, list: u32, start: u32) -> Done {
         let (mut address, mut left) = (start, list);
         while left != 0 {
             let register = left.trailing_zeros();
@@ -287,15 +286,15 @@ impl Machine {
 
     /// A branch to an address whose bit 0 is ignored.
     #[inline(always)]
-    pub(crate) fn branch(&self, at: &mut Cursor<'_>, target: u32) -> Flow {
-        at.target = target & !1;
+    pub(crate) fn branch(&self, at: &mut impl ExecContext, target: u32) -> Flow {
+        at.jump_to(target & !1);
         at.refill(self.rules.refill);
         Flow::Jump
     }
 
     /// BX: changes state by bit 0; in handler mode an EXC_RETURN value returns.
     #[inline(always)]
-    pub(crate) fn branch_exchange(&mut self, at: &mut Cursor<'_>, target: u32) -> Outcome {
+    pub(crate) fn branch_exchange(&mut self, at: &mut impl ExecContext, target: u32) -> Outcome {
         if target >= 0xF000_0000 && self.cpu.ipsr != 0 && self.is_exception_return(target) {
             self.trap_value = target;
             return Err(Trap::ExceptionReturn);
@@ -310,20 +309,20 @@ impl Machine {
 
     /// BLX: changes state by bit 0, never returns from an exception.
     #[inline(always)]
-    pub(crate) fn branch_linked(&mut self, at: &mut Cursor<'_>, target: u32) -> Outcome {
+    pub(crate) fn branch_linked(&mut self, at: &mut impl ExecContext, target: u32) -> Outcome {
         let flow = self.branch(at, target);
         if target & 1 == 0 { Err(Trap::InvalidState) } else { Ok(flow) }
     }
 
     /// A program counter that came from memory: as BX, with the loads' own refill.
     #[inline(always)]
-    pub(crate) fn branch_loaded(&mut self, at: &mut Cursor<'_>, target: u32) -> Outcome {
+    pub(crate) fn branch_loaded(&mut self, at: &mut impl ExecContext, target: u32) -> Outcome {
         at.refill(self.rules.refill_loaded);
         self.branch_exchange(at, target)
     }
 
     /// Branches to where memory says.
-    pub(super) fn execute_branch(&mut self, s: &Slot, at: &mut Cursor<'_>) -> Outcome {
+    pub(super) fn execute_branch(&mut self, s: &Slot, at: &mut impl ExecContext) -> Outcome {
         let base = self.cpu.get(s.n);
         match s.op {
             Op::LdrPcI | Op::LdrPcPre => {

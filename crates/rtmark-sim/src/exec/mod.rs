@@ -52,11 +52,10 @@ macro_rules! flow {
 mod alu;
 mod bit_band;
 mod calculate;
+mod context;
 mod datum;
 mod dsp;
 mod fp;
-#[cfg(test)]
-mod knowledge;
 mod memory;
 mod outcome;
 pub mod partial;
@@ -66,52 +65,17 @@ mod rare;
 mod secure;
 mod system;
 mod system_space;
+#[cfg(test)]
+mod tests;
 mod transfer;
 
+pub use self::context::{ExecContext, Executing, Path};
 pub use self::memory::{Base, Side};
 pub use self::outcome::{Ending, Flow, Outcome};
-use crate::engine::block::ScheduledOp;
-use crate::engine::cursor::Cursor;
-use crate::engine::dispatch::{OpCursor, OpFn, Path};
 use crate::isa::{Op, Slot};
-use crate::machine::Machine;
-use crate::state::ProgramPoint;
+use crate::state::State;
 
-impl Machine {
-    /// Executes one decoded instruction, away from the hot path. The program counter
-    /// stands behind it, and where it leads afterwards.
-    #[inline(never)]
-    pub(crate) fn execute_alone(&mut self, slot: &Slot) -> Outcome {
-        let step = ScheduledOp::alone(*slot);
-        let mut at = Cursor::alone(&step, self.progress());
-        let outcome = self.execute(&mut at).into();
-        let ProgramPoint { pc, mut pipe, .. } = at.progress();
-        if outcome == Ok(Flow::Jump) {
-            pipe = self.note_leap(slot, pipe, pc, at.target);
-        }
-        self.set_progress(ProgramPoint { pc: at.target, pipe, ..at.progress() });
-        outcome
-    }
-
-    /// Executes what is left of a pass, as far as one instruction follows the other.
-    #[inline(always)]
-    pub(crate) fn execute(&mut self, at: &mut Cursor<'_>) -> Ending {
-        at.goes_on();
-        let Some(next) = at.next() else { return Ending::Next };
-        self.execute_from(next.run(), at)
-    }
-
-    /// Executes what is left of a pass, whose next instruction is executed by `run`.
-    #[inline(always)]
-    pub(crate) fn execute_from(&mut self, run: OpFn, at: &mut Cursor<'_>) -> Ending {
-        let mut ending = run(self, at, at.rest());
-        while at.goes_on() {
-            let Some(next) = at.next() else { return Ending::Next };
-            ending = next.run()(self, at, at.rest());
-        }
-        ending
-    }
-
+impl State {
     /// Whether a branch is taken that looks at flags or at a register.
     #[inline(always)]
     pub(crate) fn is_branch_taken(&self, op: Op, s: &Slot) -> bool {
@@ -138,20 +102,20 @@ impl Machine {
 
     /// Executes an operation, with a shift of a known type if `shift` says so. It is inlined for
     /// each operation, where only what that one does remains: see
-    /// [`dispatch`](crate::engine::dispatch). By the quick way nothing has changed yet where that
+    /// [`dispatch`](crate::engine::dispatch). By the fast path nothing has changed yet where that
     /// does not lead to the end.
     #[inline(always)]
-    pub(crate) fn perform(
+    pub(crate) fn perform<'a>(
         &mut self,
         op: Op,
         shift: Option<u32>,
         path: Path,
         sp: bool,
-        at: &mut OpCursor<'_, '_>,
+        at: &mut impl Executing<'a>,
     ) -> Outcome {
         let s = at.slot();
         match op {
-            Op::B => return Ok(self.branch(at.pass(), s.imm)),
+            Op::B => return Ok(self.branch(at.context(), s.imm)),
             Op::Beq
             | Op::Bne
             | Op::Bcs
@@ -169,22 +133,22 @@ impl Machine {
             | Op::Cbz
             | Op::Cbnz => {
                 if self.is_branch_taken(op, s) {
-                    return Ok(self.branch(at.pass(), s.imm));
+                    return Ok(self.branch(at.context(), s.imm));
                 }
             }
             Op::Bl => {
-                self.cpu.set(14, at.pass().behind() | 1);
-                return Ok(self.branch(at.pass(), s.imm));
+                self.cpu.set(14, at.context().behind() | 1);
+                return Ok(self.branch(at.context(), s.imm));
             }
-            Op::Bx => return self.branch_exchange(at.pass(), self.cpu.get(s.n)),
+            Op::Bx => return self.branch_exchange(at.context(), self.cpu.get(s.n)),
             Op::BlxR => {
                 let target = self.cpu.get(s.n);
-                self.cpu.set(14, at.pass().behind() | 1);
-                return self.branch_linked(at.pass(), target);
+                self.cpu.set(14, at.context().behind() | 1);
+                return self.branch_linked(at.context(), target);
             }
-            Op::MovPc => return Ok(self.branch(at.pass(), self.cpu.get(s.m))),
+            Op::MovPc => return Ok(self.branch(at.context(), self.cpu.get(s.m))),
             Op::AddPc => {
-                return Ok(self.branch(at.pass(), s.imm.wrapping_add(self.cpu.get(s.m))));
+                return Ok(self.branch(at.context(), s.imm.wrapping_add(self.cpu.get(s.m))));
             }
             // One core with strongly ordered memory: barriers only take their time.
             Op::Nop | Op::Yield | Op::Pld | Op::Dmb | Op::Dsb | Op::Isb => {}
@@ -196,21 +160,21 @@ impl Machine {
                         path,
                         flow!(
                             at,
-                            self.slow_path(at.pass(), |machine| {
+                            at.context().slow_path(self, |machine| {
                                 machine.cycles += u64::from(longer);
                                 machine.execute_rare(s)
                             })
                         )
                     );
                 } else if longer {
-                    may_halt!(at, at.pass().take_longer(1, self.deadline));
+                    may_halt!(at, at.context().take_longer(1, self.deadline));
                 }
             }
             Op::Cps => {
                 if !self.change_mask_at_once(s) {
                     slow_path!(
                         path,
-                        flow!(at, self.slow_path(at.pass(), |machine| machine.execute_rare(s)))
+                        flow!(at, at.context().slow_path(self, |machine| machine.execute_rare(s)))
                     );
                 }
             }
@@ -241,7 +205,7 @@ impl Machine {
                         } else {
                             may_halt!(
                                 at,
-                                self.slow_path(at.pass(), |machine| machine.execute_fp(s))?
+                                at.context().slow_path(self, |machine| machine.execute_fp(s))?
                             );
                         }
                     );
@@ -253,7 +217,10 @@ impl Machine {
                 } else {
                     slow_path!(
                         path,
-                        may_halt!(at, self.slow_path(at.pass(), |machine| machine.execute_fp(s))?)
+                        may_halt!(
+                            at,
+                            at.context().slow_path(self, |machine| machine.execute_fp(s))?
+                        )
                     );
                 }
             }
@@ -262,7 +229,10 @@ impl Machine {
                 if !(self.has_live_fp() && self.load_float(s, address)) {
                     slow_path!(
                         path,
-                        may_halt!(at, self.slow_path(at.pass(), |machine| machine.execute_fp(s))?)
+                        may_halt!(
+                            at,
+                            at.context().slow_path(self, |machine| machine.execute_fp(s))?
+                        )
                     );
                 }
             }
@@ -270,7 +240,10 @@ impl Machine {
                 if !(self.has_live_fp() && self.load_float_literal(at, s)) {
                     slow_path!(
                         path,
-                        may_halt!(at, self.slow_path(at.pass(), |machine| machine.execute_fp(s))?)
+                        may_halt!(
+                            at,
+                            at.context().slow_path(self, |machine| machine.execute_fp(s))?
+                        )
                     );
                 }
             }
@@ -279,14 +252,17 @@ impl Machine {
                 if !(self.has_live_fp() && self.store_float(s, address)) {
                     slow_path!(
                         path,
-                        may_halt!(at, self.slow_path(at.pass(), |machine| machine.execute_fp(s))?)
+                        may_halt!(
+                            at,
+                            at.context().slow_path(self, |machine| machine.execute_fp(s))?
+                        )
                     );
                 }
             }
             Op::Guarded => {
                 slow_path!(
                     path,
-                    flow!(at, self.slow_path(at.pass(), |machine| machine.execute_guarded(s)))
+                    flow!(at, at.context().slow_path(self, |machine| machine.execute_guarded(s)))
                 );
             }
             _ => return self.perform_transfer(op, shift, path, sp, at),

@@ -9,7 +9,7 @@ pub enum Flow {
     Next,
     /// There too, but not within this pass.
     Leave,
-    /// Nothing has been done: the quick way does not lead to the end.
+    /// Nothing has been done: the fast path does not lead to the end, and the slow one is to.
     SlowPath,
     /// Where the program counter points now.
     Jump,

@@ -8,7 +8,7 @@
 use super::Flow;
 use crate::arch::armm::trap::Trap;
 use crate::isa::{Group, Op, Slot};
-use crate::machine::Machine;
+use crate::state::State;
 
 /// How much of an instruction has been executed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,7 +94,7 @@ pub(crate) fn rest(slot: &Slot, ici: u8) -> Slot {
     }
 }
 
-impl Machine {
+impl State {
     /// How many words the instruction moves.
     pub(crate) fn words_moved(slot: &Slot) -> usize {
         match slot.op.group() {

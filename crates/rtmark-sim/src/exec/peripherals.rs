@@ -6,25 +6,13 @@
 use crate::arch::armm::nvic::FIRST_INTERRUPT;
 use crate::arch::armm::trap::{Done, Trap};
 use crate::devices::{
-    Attached, Direction, Effects, Env, FlashEffect, PERIPHERALS, Page, Strictness, Unmodelled,
+    Attached, Direction, Effects, Env, FlashEffect, PERIPHERALS, Page, Strictness,
 };
-use crate::machine::Machine;
 use crate::memory::Place;
 use crate::soc::{Erase, Memory, VENDORS};
-use crate::state::NO_LINE;
+use crate::state::{NO_LINE, State};
 
-impl Machine {
-    /// Registers without a model that the program has used since the machine was made,
-    /// in ascending order of addresses; at most 256.
-    pub fn unmodelled(&self) -> impl Iterator<Item = Unmodelled> + '_ {
-        self.devices.unmodelled.values().copied()
-    }
-
-    /// Decides what becomes of accesses to registers without a model.
-    pub fn set_strictness(&mut self, strictness: Strictness) {
-        self.devices.strictness = strictness;
-    }
-
+impl State {
     /// Notes an access to a register without a model, or refuses it.
     pub(crate) fn note_unmodelled(&mut self, address: u32, direction: Direction) -> Done {
         self.devices.note(address, direction);
@@ -122,7 +110,7 @@ impl Machine {
 
     /// What was known of code in flash holds no longer.
     fn forget_flash(&mut self) {
-        self.code.forget_all();
+        self.predecoded.forget_all();
         self.memo.forget();
         (self.line, self.line_mask) = (NO_LINE, u32::MAX);
         self.attend_soon();
@@ -185,7 +173,7 @@ impl Machine {
         if wanted == divisors {
             return;
         }
-        // What has been counted so far was counted at the old pace.
+        // What has been counted so far was counted at the old ratio.
         for at in 0..self.devices.attached.len() {
             let pace = self.devices.pace(at);
             self.devices.attached[at].settle(now, pace);

@@ -1,18 +1,17 @@
 //! Who asks the memory protection unit, and when.
 //!
 //! While the unit checks accesses, or something else wants to see them
-//! ([`crate::exceptions::monitor`]), the machine is *protected*: the quick ways to memory and to
+//! ([`crate::exceptions::monitor`]), the machine is *protected*: the fast paths to memory and to
 //! decoded pages are closed, so that every access and every fetch passes here. While
 //! nothing does, nobody pays for it.
 
 use crate::arch::armm::mpu::{Access, default_rights};
 use crate::arch::armm::trap::{Done, Trap};
 use crate::isa::Slot;
-use crate::machine::Machine;
-use crate::state::Guards;
+use crate::state::{Guards, State};
 
-impl Machine {
-    /// Has the quick ways opened or closed, as the state now asks for.
+impl State {
+    /// Opens or closes the fast paths, as the state now asks for.
     pub(crate) fn update_protection(&mut self) {
         let mpu = &self.system.mpu;
         self.guards.mpu = mpu.is_enabled() && mpu.checks_at(self.execution_priority());
@@ -76,7 +75,7 @@ impl Machine {
 
     /// The instruction at an address, unless it cannot be fetched or must not be executed.
     pub(crate) fn slot_at(&mut self, address: u32) -> Option<Slot> {
-        let slot = self.code.slot(&mut self.bus, address)?;
+        let slot = self.predecoded.slot(&mut self.bus, address)?;
         let last = address.wrapping_add(u32::from(slot.size()) - 2);
         self.may_execute(address, last).then_some(slot)
     }

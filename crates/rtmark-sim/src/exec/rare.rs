@@ -3,9 +3,9 @@
 use super::{Flow, Outcome};
 use crate::arch::armm::trap::Trap;
 use crate::isa::{Group, Op, Slot};
-use crate::machine::Machine;
+use crate::state::State;
 
-impl Machine {
+impl State {
     /// Instructions that compiled code executes slow_path enough to keep them out of the way.
     #[inline(never)]
     pub(super) fn execute_rare(&mut self, slot: &Slot) -> Outcome {

@@ -17,10 +17,10 @@ use crate::arch::armm::scs::{
 };
 use crate::arch::armm::trap::{Done, Trap};
 use crate::devices::Direction;
-use crate::machine::Machine;
 use crate::soc::VENDORS;
+use crate::state::State;
 
-impl Machine {
+impl State {
     /// Reads a word of the system space.
     pub(crate) fn read_system(&mut self, address: u32) -> Result<u32, Trap> {
         // Of the private peripheral bus only the ITM is there for unprivileged code (B3.1.1).

@@ -2,21 +2,20 @@
 
 use super::datum::Datum;
 use super::memory::{Base, Side};
-use super::{Flow, Outcome};
-use crate::engine::dispatch::{OpCursor, Path};
+use super::{ExecContext, Executing, Flow, Outcome, Path};
 use crate::isa::Op;
-use crate::machine::Machine;
+use crate::state::State;
 
-impl Machine {
+impl State {
     /// Executes a load or store; what is none goes on to where operations calculate.
     #[inline(always)]
-    pub(super) fn perform_transfer(
+    pub(super) fn perform_transfer<'a>(
         &mut self,
         op: Op,
         shift: Option<u32>,
         path: Path,
         sp: bool,
-        at: &mut OpCursor<'_, '_>,
+        at: &mut impl Executing<'a>,
     ) -> Outcome {
         let s = at.slot();
         /// Loads, by the four ways to address a single transfer.
@@ -47,7 +46,7 @@ impl Machine {
                     set_any!(self, sp, s.d, value);
                 } else {
                     let value = slow_path!(path,
-                        self.slow_path(at.pass(), |machine| <$datum>::load(machine, $address))?
+                        at.context().slow_path(self, |machine| <$datum>::load(machine, $address))?
                     );
                     $write_back;
                     may_halt!(at, set_any!(self, sp, s.d, value));
@@ -76,7 +75,7 @@ impl Machine {
                 if <$datum>::store_quickly(self, $address, value) {
                     $write_back;
                 } else {
-                    slow_path!(path, self.slow_path(at.pass(), |machine| <$datum>::store(
+                    slow_path!(path, at.context().slow_path(self, |machine| <$datum>::store(
                         machine, $address, value
                     ))?);
                     may_halt!(at, $write_back);
@@ -89,14 +88,14 @@ impl Machine {
                 let base = Base::of(s, $side);
                 if let Some(last) = self.load_registers(s.imm, base) {
                     if s.imm >> 15 == 1 {
-                        return self.branch_loaded(at.pass(), last);
+                        return self.branch_loaded(at.context(), last);
                     }
                 } else {
                     slow_path!(
                         path,
                         flow!(
                             at,
-                            self.slow_path(at.pass(), |machine| machine.load_multiple(s, base))
+                            at.context().slow_path(self, |machine| machine.load_multiple(s, base))
                         )
                     );
                 }
@@ -110,7 +109,8 @@ impl Machine {
                         path,
                         may_halt!(
                             at,
-                            self.slow_path(at.pass(), |machine| machine.store_multiple(s, base))?
+                            at.context()
+                                .slow_path(self, |machine| machine.store_multiple(s, base))?
                         )
                     );
                 }
@@ -126,7 +126,7 @@ impl Machine {
                 } else {
                     slow_path!(
                         path,
-                        flow!(at, self.slow_path(at.pass(), |machine| machine.execute_rare(s)))
+                        flow!(at, at.context().slow_path(self, |machine| machine.execute_rare(s)))
                     );
                 }
             }};
@@ -140,7 +140,7 @@ impl Machine {
                 } else {
                     slow_path!(
                         path,
-                        flow!(at, self.slow_path(at.pass(), |machine| machine.execute_rare(s)))
+                        flow!(at, at.context().slow_path(self, |machine| machine.execute_rare(s)))
                     );
                 }
             }};
@@ -169,7 +169,8 @@ impl Machine {
             Op::LdrLit => {
                 if let Some(value) = self.read_literal_at_once(at, s.imm) {
                     set_any!(self, sp, s.d, value);
-                } else if let Some(value) = slow_path!(path, self.read_literal(at.pass(), s.imm)) {
+                } else if let Some(value) = slow_path!(path, self.read_literal(at.context(), s.imm))
+                {
                     may_halt!(at, set_any!(self, sp, s.d, value));
                 } else {
                     load!(u32, Lit);
@@ -201,7 +202,7 @@ impl Machine {
                         path,
                         may_halt!(
                             at,
-                            self.slow_path(at.pass(), |machine| machine.execute_memory(s))?
+                            at.context().slow_path(self, |machine| machine.execute_memory(s))?
                         )
                     );
                 }

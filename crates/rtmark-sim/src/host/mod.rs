@@ -1,6 +1,6 @@
 //! How programs print and end without a peripheral: semihosting and Real Time Transfer.
 
-pub mod rtt;
+mod rtt;
 pub mod semihosting;
 
-pub use self::semihosting::{FileCalls, Host};
+pub use self::semihosting::Host;

@@ -13,16 +13,12 @@
 //! if the image has no symbols at all. An image that has symbols but not this one
 //! costs nothing.
 
-use crate::image::Image;
-use crate::machine::Machine;
 use crate::memory::Bus;
+use crate::state::State;
+use crate::state::rtt::Search;
 
-const IDENTIFIER: &[u8; 16] = b"SEGGER RTT\0\0\0\0\0\0";
-const SYMBOL: &str = "_SEGGER_RTT";
 /// Cycles between two looks at a buffer that is known.
 const EMPTYING: u64 = 2_000;
-/// Cycles from reset to the first search; each further one waits twice as long.
-const FIRST_SEARCH: u64 = 20_000;
 const LONGEST_PAUSE: u64 = 1 << 26;
 /// What the buffer of frames is called (defmt-rtt, rtt-target; probe-rs goes by it, too).
 const DEFMT: &[u8; 6] = b"defmt\0";
@@ -32,79 +28,6 @@ const BUFFER: u32 = 28;
 const SIZE: u32 = 32;
 const WRITE_OFFSET: u32 = 36;
 const READ_OFFSET: u32 = 40;
-
-/// Where a control block may be.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Search {
-    #[default]
-    Nowhere,
-    At(u32),
-    Anywhere,
-}
-
-/// What is known of the firmware's buffer.
-#[derive(Clone, Debug)]
-pub struct Rtt {
-    search: Search,
-    block: Option<u32>,
-    /// When the next look is due.
-    next: u64,
-    pause: u64,
-    /// The read offset that the firmware sees, and how far the console has got.
-    given: u32,
-    shown: u32,
-    /// Frames of defmt that nobody has taken.
-    frames: Vec<u8>,
-}
-
-impl Default for Rtt {
-    fn default() -> Self {
-        Self {
-            search: Search::Nowhere,
-            block: None,
-            next: u64::MAX,
-            pause: FIRST_SEARCH,
-            given: 0,
-            shown: 0,
-            frames: Vec::new(),
-        }
-    }
-}
-
-impl Rtt {
-    /// Prepares for an image.
-    pub fn expect(&mut self, image: &Image) {
-        let symbols = image.symbols();
-        self.search = match symbols.address_of(SYMBOL) {
-            Some(address) => Search::At(address),
-            None if symbols.iter().next().is_none() => Search::Anywhere,
-            None => Search::Nowhere,
-        };
-    }
-
-    pub fn reset(&mut self) {
-        let next = if self.search == Search::Nowhere { u64::MAX } else { FIRST_SEARCH };
-        *self = Self { search: self.search, next, ..Self::default() };
-    }
-
-    /// When the next look is due.
-    #[inline]
-    pub const fn next(&self) -> u64 {
-        self.next
-    }
-
-    fn find(&self, bus: &Bus) -> Option<u32> {
-        let is_block = |address: u32| {
-            let mut bytes = [0; IDENTIFIER.len()];
-            bus.peek(address, &mut bytes) == bytes.len() && bytes == *IDENTIFIER
-        };
-        match self.search {
-            Search::Nowhere => None,
-            Search::At(address) => is_block(address).then_some(address),
-            Search::Anywhere => bus.find_in_ram(IDENTIFIER),
-        }
-    }
-}
 
 /// Up buffer 0.
 struct Up {
@@ -136,7 +59,7 @@ fn up(bus: &Bus, block: u32) -> Option<Up> {
     (fits && bus.peek_len(up.buffer) >= up.size as usize).then_some(up)
 }
 
-impl Machine {
+impl State {
     /// Looks for the firmware's buffer, or empties it.
     #[inline(never)]
     pub(crate) fn serve_rtt(&mut self) {
@@ -201,7 +124,8 @@ impl Machine {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Cycles, Soc, Stop};
+    use crate::state::rtt::IDENTIFIER;
+    use crate::{Cycles, Image, Machine, Soc, Stop};
 
     const BASE: u32 = 0x0800_0000;
     const BLOCK: u32 = 0x2000_0100;

@@ -4,12 +4,12 @@
 //! host: console output, the exit status, and harmless answers to the rest. Time is
 //! the machine's own. Files are not within reach, unless the user of the library
 //! lends some with a [`Host`]: then a run comes back with [`Stop::HostCall`] at each
-//! operation on one, and [`Machine::serve`] performs it.
+//! operation on one, and [`Machine::serve`](crate::Machine::serve) performs it.
 //!
 //! [`Stop::HostCall`]: crate::Stop::HostCall
 
-use crate::machine::Machine;
 use crate::state::stop::ExitStatus;
+use crate::state::{FileCalls, State};
 
 const FAILURE: u32 = u32::MAX;
 /// SYS_EXIT's reason for an orderly end.
@@ -51,16 +51,6 @@ pub trait Host {
     fn temporary_name(&mut self, number: u8) -> Option<Vec<u8>>;
 }
 
-/// Who answers calls about files.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum FileCalls {
-    /// Nobody: they fail.
-    #[default]
-    Refused,
-    /// Whoever runs the machine, by [`Machine::serve`].
-    Served,
-}
-
 /// What a call leads to.
 pub enum Reply {
     /// The value for R0; the program goes on.
@@ -71,7 +61,7 @@ pub enum Reply {
     Host,
 }
 
-impl Machine {
+impl State {
     /// Serves the call that R0 and R1 describe.
     pub(crate) fn semihosting(&mut self) -> Reply {
         let (operation, parameter) = (self.cpu.r[0], self.cpu.r[1]);
@@ -171,11 +161,6 @@ impl Machine {
             _ => FAILURE,
         };
         Reply::Value(value)
-    }
-
-    /// Lets calls about files be served, or not.
-    pub fn set_file_calls(&mut self, calls: FileCalls) {
-        self.file_calls = calls;
     }
 
     /// Whether the call that R0 and R1 describe is about a file rather than the console.
@@ -281,7 +266,7 @@ impl Machine {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Soc;
+    use crate::{Machine, Soc};
 
     #[test]
     fn a_library_finds_that_a_status_can_be_told() {
@@ -291,8 +276,8 @@ mod tests {
         machine.poke(name, b":semihosting-features\0").expect("RAM");
         let mut call = |operation, words: [u32; 3]| {
             machine.poke(block, &words.map(u32::to_le_bytes).concat()).expect("RAM");
-            (machine.cpu.r[0], machine.cpu.r[1]) = (operation, block);
-            let Reply::Value(value) = machine.semihosting() else { panic!("a value") };
+            (machine.state.cpu.r[0], machine.state.cpu.r[1]) = (operation, block);
+            let Reply::Value(value) = machine.state.semihosting() else { panic!("a value") };
             (value, machine.peek(buffer, 4))
         };
         // As newlib does it: open, length, the magic, then the byte behind it.

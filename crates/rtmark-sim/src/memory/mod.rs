@@ -4,6 +4,8 @@
 //! [`crate::arch::armm::scs`]. Contents of flash are shared between clones of a machine,
 //! contents of RAM are each machine's own.
 
+pub mod pages;
+
 use std::sync::Arc;
 
 use crate::soc::{MemoryKind, Soc};

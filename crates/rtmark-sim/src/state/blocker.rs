@@ -1,5 +1,7 @@
 //! What keeps a pending interrupt from its handler.
 
+use crate::arch::armm::nvic::Masks;
+
 /// What keeps a pending interrupt from its handler at an instruction's boundary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
@@ -16,4 +18,16 @@ pub enum Blocker {
     Pending(u16),
     /// The interrupt is not enabled.
     Disabled,
+}
+
+impl Blocker {
+    /// The strongest mask, if one is set.
+    pub fn of(masks: Masks) -> Option<Self> {
+        match masks {
+            Masks { faultmask: true, .. } => Some(Self::Faultmask),
+            Masks { primask: true, .. } => Some(Self::Primask),
+            Masks { basepri: 0, .. } => None,
+            Masks { .. } => Some(Self::Basepri),
+        }
+    }
 }

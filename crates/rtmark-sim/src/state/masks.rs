@@ -6,6 +6,7 @@
 
 use rtmark_units::Cycles;
 
+use super::State;
 use super::blocker::Blocker;
 
 /// An instruction that sets or clears a mask.
@@ -95,6 +96,41 @@ impl Masking {
         };
         if self.longest.is_none_or(|longest| interval.length() > longest.length()) {
             self.longest = Some(interval);
+        }
+    }
+}
+
+impl State {
+    /// The mask register that holds interrupts back now, the strongest of them.
+    pub fn mask(&self) -> Option<Blocker> {
+        Blocker::of(self.masks())
+    }
+
+    /// An instruction before the program counter's, of this size, may have changed a mask.
+    #[inline]
+    pub(crate) fn mask_written(&mut self, size: u8) {
+        if self.watches.masking.on {
+            let address = self.cpu.pc.wrapping_sub(u32::from(size));
+            self.watches.masking.written = Some(MaskSite { address, link: self.cpu.r[14] });
+        }
+    }
+
+    /// Notes at an instruction's boundary what has become of the masks.
+    #[inline]
+    pub(crate) fn look_at_masks(&mut self) {
+        if let Some(site) = self.watches.masking.written.take() {
+            let (now, slept) = (self.cycles, self.spent.sleep);
+            match (self.mask(), self.watches.masking.open) {
+                (Some(mask), None) => {
+                    self.watches.masking.open =
+                        Some(OpenMask { mask, began: now, slept, set: site });
+                }
+                (None, Some(open)) => {
+                    self.watches.masking.open = None;
+                    self.watches.masking.close(open, now, slept, site);
+                }
+                _ => {}
+            }
         }
     }
 }

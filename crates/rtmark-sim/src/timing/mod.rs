@@ -89,7 +89,7 @@ pub struct Rules {
     pub fp_frame: u8,
     /// What instructions do when an interrupt comes into them.
     pub interruptible: fn(&Slot) -> Interruptible,
-    /// The longest that an instruction which gives way takes, where no memory waits.
+    /// The longest that an instruction which is interruptible takes, where no memory waits.
     pub longest: u8,
 }
 

@@ -1,6 +1,7 @@
-//! Lines of a memory that caches keep.
+//! Caches of a memory's lines: fully associative ones, and sets of a few ways.
 //!
-//! Which lines are kept is all that matters here: what they hold is read from the memory itself.
+//! The least recently used line is replaced. Which lines are cached is all that matters here: what
+//! they hold is read from the memory itself.
 
 mod condition;
 
@@ -9,7 +10,7 @@ pub use self::condition::{Came, Condition, Need, Used};
 /// The number of no line: none begins so far up.
 pub const NO_LINE: u32 = u32::MAX;
 
-/// A line that is kept.
+/// A line that is found in a cache.
 #[derive(Clone, Copy, Debug)]
 pub struct CacheHit {
     /// Where it is among the lines.
@@ -18,7 +19,7 @@ pub struct CacheHit {
     pub is_followed: bool,
 }
 
-/// Lines that were kept, of which the least recently used one gives way.
+/// Cached lines, of which the least recently used one is replaced.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LineCache {
     Few(FewLines),

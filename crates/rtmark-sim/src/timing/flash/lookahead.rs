@@ -1,8 +1,8 @@
-//! What fetches from a memory will make the core wait, and make of the memory.
+//! Lookahead: what fetches from a memory will make the core wait, and make of the memory.
 //!
 //! That depends on how the memory stands: on the line in its read buffer, on the line that it
-//! reads ahead, and on some of the lines that it keeps. Where it stands the same again, the
-//! same fetches come to the same.
+//! reads ahead, and on some of the lines that it caches. Where it stands the same again, the
+//! same fetches come to the same. The engine's fetch plans are made of this.
 
 use super::{LineMemory, Prefetch};
 use crate::timing::flash::cache::{Came, Condition, FewLines, Need, Used};
@@ -31,7 +31,7 @@ pub struct Change {
     waited: u64,
 }
 
-/// A memory whose next fetches are foretold.
+/// A memory whose next fetches are looked ahead at: what they will wait for, and why.
 #[derive(Debug)]
 pub struct Lookahead {
     before: LineMemory,
@@ -81,7 +81,7 @@ impl LineMemory {
         }
     }
 
-    /// Stands as was foretold, `used` being the kept lines used since it stood as it does, of
+    /// Stands as was found by looking ahead, `used` being the kept lines used since it stood as it does, of
     /// which it has `waited` so long.
     #[inline(always)]
     pub fn stand(&mut self, change: &Change, waited: u64, used: &[u8], began: u64) {
@@ -104,7 +104,7 @@ impl Change {
 impl Lookahead {
     /// Begins to execute from a line of the memory: the cycles that the core waits, and the
     /// place of a kept line that this uses; an error where a line comes of which that is
-    /// more than is foretold.
+    /// more than is looked ahead at.
     pub fn enter(&mut self, line: u32, now: u64) -> Result<(u64, Option<u8>), Came> {
         let Self { memory, before, .. } = self;
         let kept = memory.instructions.clone();

@@ -1,12 +1,14 @@
-//! A core's model at the speed of a table.
+//! The pipeline memo: a cycle-by-cycle model at the speed of a table.
 //!
 //! What an instruction costs depends on the state of the core's pipeline when it comes, on the
 //! instruction, and on few facts of the one before it that only its execution could
-//! tell. All three repeat: so states are numbered, and what was once worked out cycle by
-//! cycle is kept, a block of code at a time ([`crate::engine::block`]). Only a pure function is
-//! remembered; with or without that the cycles are the same.
+//! tell. All three repeat: so states are numbered ([`PipeState`]), and what was once worked out
+//! cycle by cycle is memoized, here by single instructions and in the engine's schedules a block
+//! at a time. Only a pure function is memoized; with or without that the cycles are the same.
+//! Whoever knows fast-forwarding of simulators (Schnarr and Larus, FastSim, ASPLOS 1998) knows the
+//! idea.
 //!
-//! A *word* holds a state's number with the facts that have been gathered since: see [`word`].
+//! It knows nothing of blocks, of memories or of what instructions do.
 
 mod map;
 mod pipe_state;
@@ -24,7 +26,7 @@ use super::{Classify, Rules};
 /// States that are numbered before all are forgotten, which bounds the memory that they
 /// take. So no number has its highest bit set.
 const STATES: usize = 1 << (31 - NUMBER_SHIFT);
-/// Steps of courses that are kept with them, likewise.
+/// Steps of schedules that are kept with them, likewise.
 const STEPS: usize = 1 << 20;
 /// Single steps that are remembered: blocks overlap, and instructions come alone too.
 const RECENT: usize = 1 << 13;
@@ -38,7 +40,7 @@ const LATELY: usize = 1 << 6;
 /// A single step that was worked out.
 #[derive(Clone, Copy, Debug)]
 struct Recent {
-    /// The address in the upper half, the word in the lower.
+    /// The address in the upper half, the pipeline's state in the lower.
     key: u64,
     entered: Entered,
 }
@@ -109,7 +111,7 @@ struct Tables {
 }
 
 /// States by their numbers, which a machine and its clones share as they share the code
-/// whose courses have them; and the latest single steps, which are each machine's own.
+/// whose schedules have them; and the latest single steps, which are each machine's own.
 #[derive(Debug)]
 pub struct PipelineMemo {
     model: Model,
@@ -132,7 +134,7 @@ pub struct PipelineMemo {
     sabotaged: Option<u32>,
 }
 
-/// Cycles by the address and the word that they were worked out for, the latest ones.
+/// Cycles by the address and the state that they were worked out for, the latest ones.
 #[derive(Debug, Default)]
 struct Lately(Vec<(u64, u32)>);
 

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::{FEW, FewLines, LineCache, ManyLines, NO_LINE};
 
-/// What has to be true of the lines that are kept for fetches to go as foretold.
+/// What has to be true of the cached lines for fetches to go as a lookahead has found.
 #[derive(Debug)]
 pub enum Condition {
     /// These are the contents.
@@ -87,7 +87,7 @@ pub enum Used {
     One(Option<u8>),
 }
 
-/// A line has come to many others, which is more than is foretold.
+/// A line has come to many others, which is more than a lookahead tells.
 #[derive(Clone, Copy, Debug)]
 pub struct Came;
 

@@ -1,9 +1,9 @@
 //! What the engine takes for granted about instructions, held against what they do.
 
 use super::{Flow, Outcome};
+use crate::Machine;
 use crate::arch::armm::registers::Cpu;
 use crate::isa::{Op, Slot, decode, is_wide};
-use crate::machine::Machine;
 use crate::soc::{CoreKind, Soc};
 
 /// N, Z, C and V in APSR.
@@ -71,11 +71,11 @@ fn registers(random: &mut Random) -> Cpu {
 
 /// Executes an instruction alone; answers how it ended, with the registers before.
 fn executed(machine: &mut Machine, slot: &Slot, random: &mut Random) -> (Cpu, Outcome) {
-    machine.cpu = registers(random);
-    machine.sleeping = None;
-    machine.exclusive = random.word() & 1 == 0;
-    let before = machine.cpu.clone();
-    let outcome = machine.execute_alone(slot);
+    machine.state.cpu = registers(random);
+    machine.state.sleeping = None;
+    machine.state.exclusive = random.word() & 1 == 0;
+    let before = machine.state.cpu.clone();
+    let outcome = machine.state.execute_alone(slot);
     (before, outcome)
 }
 
@@ -90,7 +90,7 @@ fn second(first: u16, random: &mut Random) -> u16 {
 
 /// Every encoding of 16 bits and some of each 32-bit one's first halfword.
 fn slots(machine: &Machine, random: &mut Random, mut see: impl FnMut(Slot, &mut Random)) {
-    let features = machine.features;
+    let features = machine.state.features;
     for first in 0..=u16::MAX {
         for _ in 0..if is_wide(first) { 96 } else { 1 } {
             let second = second(first, random);
@@ -118,7 +118,7 @@ fn what_changes_flags_is_known_to() {
                 if !matches!(outcome, Ok(Flow::Next)) {
                     continue;
                 }
-                let changed = (before.apsr() ^ machine.cpu.apsr()) & FLAGS != 0;
+                let changed = (before.apsr() ^ machine.state.cpu.apsr()) & FLAGS != 0;
                 assert!(!changed || slot.writes_flags(), "{core}: {slot:?} changes flags");
                 for (list, is_in) in [(&mut stated, slot.writes_flags()), (&mut seen, changed)] {
                     if is_in && !list.contains(&slot.op) {
@@ -143,13 +143,14 @@ fn what_only_calculates_changes_registers_alone() {
             if !slot.op.only_calculates() {
                 return;
             }
-            let (cycles, pipe, deadline) = (machine.cycles, machine.pipe, machine.deadline);
+            let (cycles, pipe, deadline) =
+                (machine.state.cycles, machine.state.pipe, machine.state.deadline);
             let (before, outcome) = executed(&mut machine, &slot, random);
             assert_eq!(outcome, Ok(Flow::Next), "{core}: {slot:?}");
-            let after = &machine.cpu;
+            let after = &machine.state.cpu;
             let flags = Cpu { r: after.r, nz: after.nz, c: after.c, v: after.v, ..before };
             assert_eq!(*after, Cpu { q: after.q, ..flags }, "{core}: {slot:?}");
-            let now = (machine.cycles, machine.pipe, machine.deadline);
+            let now = (machine.state.cycles, machine.state.pipe, machine.state.deadline);
             assert_eq!(now, (cycles, pipe, deadline), "{core}: {slot:?}");
         });
     }
