@@ -261,7 +261,7 @@ impl Bus {
         Some(self.ram.get(offset..offset + 4 * count as usize)?.as_chunks().0)
     }
 
-    /// The same to be written; `None` besides where code may have run from them.
+    /// Words of the main RAM to be written; `None` besides where code may have run from them.
     #[inline(always)]
     pub fn ram_words_mut(&mut self, address: u32, count: u32) -> Option<&mut [[u8; 4]]> {
         let CodeWrites { low, high, .. } = self.code_writes;

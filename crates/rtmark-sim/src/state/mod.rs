@@ -198,7 +198,7 @@ pub struct ProgramPoint {
 
 /// The address of no instruction.
 pub(crate) const NOT_FETCHED: u32 = 1;
-/// The same for a line of no memory.
+/// The address of a line of no memory.
 pub(crate) const NO_LINE: u32 = 1;
 
 /// What a sleeping core waits for.
@@ -227,6 +227,6 @@ pub enum Trial {
     /// It came to where it could not have been taken back, and has gone no further: the states of
     /// the pipeline are to be numbered anew.
     Failed,
-    /// The same, since an instruction has trapped.
+    /// It came there since an instruction has trapped.
     Trapped,
 }

@@ -92,7 +92,7 @@ impl EntryTiming {
         self.through.saturating_sub(self.asked)
     }
 
-    /// The same with so many cycles more that registers are moved.
+    /// The timing with so many cycles more that registers are moved.
     pub const fn behind(self, more: u64) -> Self {
         Self { through: self.through + more, ..self }
     }

@@ -38,8 +38,8 @@ pub const RULES: Rules = Rules {
     longest: 10,
 };
 
-/// The same for the Cortex-M0+ (DDI 0484, 3.3), but for what `system` says: MRS, MSR and
-/// the barriers.
+/// What instructions take at least. It holds for the Cortex-M0+ (DDI 0484, 3.3), too, but for what
+/// `system` says: MRS, MSR and the barriers.
 pub const fn cost(slot: &Slot, system: u8) -> u8 {
     let listed = slot.imm.count_ones() as u8;
     match slot.op.group() {

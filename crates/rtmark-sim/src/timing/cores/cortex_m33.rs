@@ -83,7 +83,7 @@ pub const RULES: Rules = Rules {
 
 /// A branch that is taken: one cycle behind its own.
 const REFILL: u8 = 1;
-/// The same to where a loaded word says. POP {lr}, something that fits into a pair with it, and
+/// A branch to where a loaded word says. POP {lr}, something that fits into a pair with it, and
 /// BX LR take two cycles less than that and POP {pc}, and one less where it does not fit.
 const REFILL_LOADED: u8 = 3;
 

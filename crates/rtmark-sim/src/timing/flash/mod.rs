@@ -210,7 +210,7 @@ impl LineMemory {
         self.wait_states == 0
     }
 
-    /// The same for fetching code, as far as it is done here.
+    /// Whether fetching code never makes the core wait, as far as it is done here.
     pub const fn fetches_at_once(&self) -> bool {
         self.fetch_waits == 0
     }
@@ -263,7 +263,7 @@ impl LineMemory {
         true
     }
 
-    /// The same of a line that is not kept, which shows in a cache of few.
+    /// Enters a line that is not cached, which shows in a cache of few.
     #[inline(always)]
     fn insert_at_once(&mut self, line: u32, now: u64, wait: impl FnOnce(u64) -> bool) -> bool {
         let LineCache::Few(few) = &mut self.instructions else { return false };
