@@ -206,6 +206,6 @@ mod tests {
             assert!(!least.differs.is_empty(), "{row}");
         }
         let abort = of("Abort kernel thread from kernel thread");
-        assert_eq!(abort.equal, Some(("thread.abort".parse().expect("good"), 1)));
+        assert_eq!(abort.equal, Some(("thread.abort.static".parse().expect("good"), 1)));
     }
 }

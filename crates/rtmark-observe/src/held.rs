@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use std::ops::ControlFlow;
 
 use rtmark_model::HeldInterval;
-use rtmark_sim::{Holder, Image, Instruction, Machine, Observer, Register};
+use rtmark_sim::{Blocker, Image, Instruction, Machine, Observer, Register};
 
 use crate::calls::{Calls, Node};
 use crate::exceptions::exception_name;
@@ -29,7 +29,7 @@ pub enum Held {
 struct Open {
     began: u64,
     asleep: u64,
-    by: Vec<Holder>,
+    by: Vec<Blocker>,
     /// The instruction that did it, and its function.
     address: u32,
     node: Option<Node>,
@@ -42,7 +42,7 @@ struct Site {
     ended: u64,
     times: u64,
     total: u64,
-    by: Vec<Holder>,
+    by: Vec<Blocker>,
 }
 
 /// Follows a run and notes the intervals.
@@ -73,7 +73,7 @@ impl<'a> HeldBack<'a> {
         }
     }
 
-    fn holder(&self, machine: &Machine) -> Option<Holder> {
+    fn holder(&self, machine: &Machine) -> Option<Blocker> {
         match self.held {
             Held::ByMasks => machine.mask(),
             Held::Priority(priority) => machine.holds_back_priority(priority),
@@ -151,12 +151,12 @@ impl<'a> HeldBack<'a> {
     }
 }
 
-fn name(holder: Holder) -> String {
-    match holder {
-        Holder::Primask => "PRIMASK".to_owned(),
-        Holder::Basepri => "BASEPRI".to_owned(),
-        Holder::Faultmask => "FAULTMASK".to_owned(),
-        Holder::Active(exception) | Holder::Pending(exception) => exception_name(exception),
+fn name(blocker: Blocker) -> String {
+    match blocker {
+        Blocker::Primask => "PRIMASK".to_owned(),
+        Blocker::Basepri => "BASEPRI".to_owned(),
+        Blocker::Faultmask => "FAULTMASK".to_owned(),
+        Blocker::Active(exception) | Blocker::Pending(exception) => exception_name(exception),
         other => format!("{other:?}"),
     }
 }

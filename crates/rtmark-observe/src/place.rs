@@ -1,7 +1,7 @@
 //! From addresses to places in the program's own words.
 
 use rtmark_model::{MaskRegister, Masked, Place, visible};
-use rtmark_sim::{CoreKind, Disassembly, Holder, Image, MaskedInterval};
+use rtmark_sim::{Blocker, CoreKind, Disassembly, Image, MaskedInterval};
 
 use crate::lines::Lines;
 
@@ -65,8 +65,8 @@ impl<'a, 'elf> Map<'a, 'elf> {
         Masked {
             cycles: interval.length().0,
             by: match interval.mask {
-                Holder::Faultmask => MaskRegister::Faultmask,
-                Holder::Basepri => MaskRegister::Basepri,
+                Blocker::Faultmask => MaskRegister::Faultmask,
+                Blocker::Basepri => MaskRegister::Basepri,
                 _ => MaskRegister::Primask,
             },
             began: interval.began.0,

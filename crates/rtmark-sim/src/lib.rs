@@ -12,7 +12,7 @@
 //! - an [`Observer`] follows a run instruction by instruction, for traces, profiles
 //!   and debuggers, in a loop of its own so that other runs pay nothing;
 //! - an [`Advance`] is one step of a run, between which an interrupt can be tried out
-//!   ([`Machine::try_entry`]) and what holds it back be asked for ([`Holder`]);
+//!   ([`Machine::try_entry`]) and what holds it back be asked for ([`Blocker`]);
 //! - a [`Stop`] says why a run came back, with a [`FaultReport`] when it went wrong.
 //!
 //! ```
@@ -37,9 +37,11 @@
 //! no benchmark. The same image gives the same cycles on every host, for ever, or
 //! [`TIMING_MODEL`] changes.
 //!
-//! Inside, an instruction's meaning (`exec`) is written once and apart from what
-//! it costs (`timing`); `isa` decodes, `exception` and `nvic` take and rank
-//! exceptions, `system` holds the registers by which software sees them.
+//! Inside, folders are layers, each of which uses only those before it: `soc` and `image` are data
+//! from outside; `isa` decodes; `arch`, `memory`, `timing` and `devices` are values; `state` is what
+//! a machine consists of, with `host` for how programs print and end; `exec` says what operations
+//! do, `exceptions` how the core is interrupted; `engine` executes blocks of code quickly; `debug`
+//! looks at runs; and `machine` is the public face.
 
 #![expect(
     clippy::inline_always,
@@ -51,66 +53,39 @@
     reason = "registers are made of bits, and tables have one line for each thing they tell"
 )]
 
-mod bit_band;
-mod block;
-mod bound;
-mod bus;
-mod code;
-mod cpu;
+mod arch;
 mod debug;
 mod devices;
-mod dwt;
-mod either;
-mod exception;
+mod engine;
+mod exceptions;
 mod exec;
-mod fault;
-mod fetch;
-mod float;
-mod float_context;
-mod give_way;
-mod identity;
+mod host;
 mod image;
-mod inject;
 mod isa;
-pub mod isa_check;
-mod itm;
 mod machine;
-mod masking;
-mod monitor;
-mod mpu;
-mod nvic;
-mod observe;
-mod pend;
-mod protect;
-mod rtt;
-mod run;
-mod semihosting;
-mod settled;
-mod slow;
+mod memory;
 mod soc;
-mod stage;
-mod stop;
-mod system;
-mod systick;
+mod state;
 mod timing;
-mod watch;
 
-pub use bound::{Bound, Taken};
+pub use debug::{Access, AccessKind, Advance, Bound, Instruction, Observer, Taken, Tried};
 pub use devices::{Strictness, Unmodelled};
+pub use host::Host;
 pub use image::{Image, ImageError, ImageFormat, Location, Segment, Symbols};
-pub use inject::{Advance, Holder, Tried};
-pub use isa::Disassembly;
-pub use machine::{LoadError, Machine, NoMemory, Register};
-pub use masking::{MaskSite, MaskedInterval};
-pub use observe::{Access, AccessKind, Instruction, Observer};
+pub use isa::{Disassembly, check as isa_check};
+pub use machine::Machine;
 pub use rtmark_units::{Cycles, Hertz, Instructions};
-pub use semihosting::{FileCalls, Host};
 pub use soc::Register as PeripheralRegister;
 pub use soc::{
     Act, ActHow, BusMatrix, ClockEnable, Contents, Control, CoreKind, Erase, Follow, FollowHow,
     Generation, InitWrite, Memory, MemoryKind, MemoryTiming, Peripheral, PeripheralClock,
     PeripheralKind, Program, Revision, Scale, Soc, SocError, Tier, TimeBase, TimingBasis,
 };
-pub use stop::{ExitStatus, FaultKind, FaultPolicy, FaultReport, InternalError, Stop, Transfer};
+pub use state::stop::{
+    ExitStatus, FaultKind, FaultPolicy, FaultReport, InternalError, Stop, Transfer,
+};
+pub use state::{
+    Besides, Blocker, FileCalls, Hit, LoadError, MaskSite, MaskedInterval, NoMemory, Register,
+    Watch, WatchId,
+};
 pub use timing::{Rule, Score, TIMING_MODEL};
-pub use watch::{Besides, Hit, Watch, WatchId};

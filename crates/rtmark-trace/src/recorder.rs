@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::ops::ControlFlow;
 
 use rtmark_observe::exception_name;
-use rtmark_sim::{Holder, Image, Instruction, Machine, Observer, Register};
+use rtmark_sim::{Blocker, Image, Instruction, Machine, Observer, Register};
 
 use crate::tasks::{State, Tasks, Whose};
 use crate::timeline::{Mark, Slice, Timeline};
@@ -31,7 +31,7 @@ pub struct Recorder<'a, 'elf> {
     timeline: Timeline,
     /// Handlers under way, the outermost first: the slice's name, since when, its function.
     handlers: Vec<(String, u64, String)>,
-    mask: Option<(Holder, u64, u32)>,
+    mask: Option<(Blocker, u64, u32)>,
     spans: HashMap<String, u64>,
     running: Option<(String, u64)>,
     /// Of tasks in the kernel's lists: their state and since when.
@@ -115,15 +115,15 @@ impl<'a, 'elf> Recorder<'a, 'elf> {
         }
     }
 
-    fn set_mask(&mut self, mask: Option<Holder>, now: u64, pc: u32) {
+    fn set_mask(&mut self, mask: Option<Blocker>, now: u64, pc: u32) {
         if self.mask.map(|(holder, ..)| holder) == mask {
             return;
         }
         if let Some((holder, since, from)) = self.mask.take() {
             let name = match holder {
-                Holder::Primask => "PRIMASK",
-                Holder::Faultmask => "FAULTMASK",
-                Holder::Basepri => "BASEPRI",
+                Blocker::Primask => "PRIMASK",
+                Blocker::Faultmask => "FAULTMASK",
+                Blocker::Basepri => "BASEPRI",
                 _ => "masked",
             };
             let about = vec![("from", self.function(from)), ("to", self.function(pc))];

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use rtmark_sim::Holder;
+use rtmark_sim::Blocker;
 use serde::{Deserialize, Serialize};
 
 /// What held an interrupt back.
@@ -27,13 +27,13 @@ pub enum Held {
     Instruction,
 }
 
-impl From<Holder> for Held {
-    fn from(holder: Holder) -> Self {
+impl From<Blocker> for Held {
+    fn from(holder: Blocker) -> Self {
         match holder {
-            Holder::Primask => Self::Primask,
-            Holder::Faultmask => Self::Faultmask,
-            Holder::Basepri => Self::Basepri,
-            Holder::Active(exception) | Holder::Pending(exception) => Self::Priority(exception),
+            Blocker::Primask => Self::Primask,
+            Blocker::Faultmask => Self::Faultmask,
+            Blocker::Basepri => Self::Basepri,
+            Blocker::Active(exception) | Blocker::Pending(exception) => Self::Priority(exception),
             _ => Self::Disabled,
         }
     }

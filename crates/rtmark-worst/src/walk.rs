@@ -9,7 +9,7 @@ mod inside;
 
 use std::ops::RangeInclusive;
 
-use rtmark_sim::{Advance, Cycles, Holder, Machine, Register, Stop, Tried};
+use rtmark_sim::{Advance, Blocker, Cycles, Machine, Register, Stop, Tried};
 
 use crate::border::{Boundary, gives_way};
 use crate::fork::Unserved;
@@ -115,7 +115,7 @@ pub fn walk<S: Seeker>(seeker: &mut S, machine: Machine, window: Window) {
     let mut walk = Walk::new(seeker, machine, window);
     let interrupt = walk.seeker.interrupt();
     let mut to = window.to;
-    let mut previous: Option<(Boundary, Option<Holder>)> = None;
+    let mut previous: Option<(Boundary, Option<Blocker>)> = None;
     loop {
         walk.machine.settle();
         to = walk.seeker.look(&mut walk.machine, to);
@@ -443,7 +443,7 @@ impl<'a, S: Seeker> Walk<'a, S> {
         self.seeker.add(points, answer, self.machine.register(Register::Pc));
     }
 
-    fn note_holder(&mut self, holder: Option<Holder>, now: u64, belongs: Belongs) {
+    fn note_holder(&mut self, holder: Option<Blocker>, now: u64, belongs: Belongs) {
         if let Some(held) = self.seeker.held() {
             let pc = self.machine.register(Register::Pc);
             held.reach(holder.map(Held::from), now, pc, belongs);

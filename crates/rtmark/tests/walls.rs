@@ -83,12 +83,91 @@ fn sources(folder: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
+/// The lines of a file without comments, and without what is compiled for tests alone.
+fn product(path: &Path) -> String {
+    let text = std::fs::read_to_string(path).expect("readable");
+    let mut code = String::new();
+    let mut lines = text.lines();
+    while let Some(line) = lines.next() {
+        let indented = &line[..line.len() - line.trim_start().len()];
+        if line.trim_start().starts_with("#[cfg(test)]") {
+            // As the code is formatted, an item ends with its own line, or with a brace below
+            // where it began.
+            let end = format!("{indented}}}");
+            let mut item = lines.by_ref().skip_while(|line| line.trim_start().starts_with("#["));
+            if item.next().is_some_and(|first| !first.ends_with([';', ',', '}'])) {
+                item.find(|line| *line == end || line.starts_with(&format!("{end},")));
+            }
+        } else if !line.trim_start().starts_with("//") {
+            code.push_str(line);
+            code.push('\n');
+        }
+    }
+    code
+}
+
+/// The folders of the simulator, each of which may use those before it.
+const FOLDERS: [&str; 14] = [
+    "soc",
+    "image",
+    "isa",
+    "arch",
+    "memory",
+    "timing",
+    "devices",
+    "state",
+    "host",
+    "exec",
+    "exceptions",
+    "engine",
+    "debug",
+    "machine",
+];
+
+/// What uses something behind it all the same. This list is empty, and is to stay so.
+const EXCEPTIONS: &[(&str, &str)] = &[];
+
+#[test]
+fn folders_of_the_simulator_use_only_those_before_them() {
+    let folder = root().join("crates/rtmark-sim/src");
+    let place = |name: &str| FOLDERS.iter().position(|folder| *folder == name);
+    let mut found = BTreeMap::new();
+    for path in sources(&folder).into_iter().filter(|path| !path.ends_with("tests.rs")) {
+        let relative = path.strip_prefix(&folder).expect("within");
+        let name = relative.iter().next().and_then(|name| name.to_str()).expect("a name");
+        let name = name.trim_end_matches(".rs");
+        if name == "lib" {
+            continue;
+        }
+        let at = place(name).unwrap_or_else(|| panic!("{name} is no folder of the plan"));
+        for used in product(&path).split("crate::").skip(1) {
+            let end = used.find(|it: char| !it.is_alphanumeric() && it != '_');
+            let used = &used[..end.unwrap_or(used.len())];
+            let other = place(used).unwrap_or_else(|| {
+                panic!("{}: `crate::{used}` names no folder", path.display());
+            });
+            // What an operation does is to know nothing of what it costs.
+            if other > at || (name, used) == ("exec", "timing") {
+                let files: &mut BTreeSet<_> =
+                    found.entry((FOLDERS[at], FOLDERS[other])).or_default();
+                files.insert(relative.to_path_buf());
+            }
+        }
+    }
+    let excepted: BTreeSet<_> = EXCEPTIONS.iter().copied().collect();
+    for (edge, files) in &found {
+        assert!(excepted.contains(edge), "{edge:?} leads backwards in {files:?}");
+    }
+    for edge in excepted {
+        assert!(found.contains_key(&edge), "{edge:?} is no exception any more: strike it out");
+    }
+}
+
 #[test]
 fn the_simulator_touches_neither_host_nor_chance() {
     let folder = root().join("crates/rtmark-sim/src");
     for path in sources(&folder).into_iter().filter(|path| !path.ends_with("tests.rs")) {
-        let text = std::fs::read_to_string(&path).expect("readable");
-        let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+        let code = product(&path);
         for word in [
             "std::fs",
             "std::io",

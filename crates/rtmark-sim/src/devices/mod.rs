@@ -21,12 +21,8 @@ use std::collections::BTreeMap;
 
 use rtmark_units::Hertz;
 
-use crate::bus::{Bus, Place};
-use crate::exec::{Done, Trap};
-use crate::machine::{Machine, NO_LINE};
-use crate::nvic::FIRST_INTERRUPT;
-use crate::soc::{Erase, Memory, Peripheral, PeripheralClock, PeripheralKind, Soc};
-use crate::system::VENDORS;
+use crate::memory::Bus;
+use crate::soc::{Erase, Peripheral, PeripheralClock, PeripheralKind, Soc};
 use crate::timing::LineMemories;
 
 use nrf_clock::NrfClock;
@@ -39,7 +35,7 @@ const CLOCKS: usize = PeripheralClock::Apb2 as usize + 1;
 
 /// How fast a device's clock is beside the core's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Pace {
+pub struct ClockRatio {
     /// The core's clock.
     pub core: Hertz,
     /// Core cycles to one of the device's own clock.
@@ -50,7 +46,7 @@ pub struct Pace {
 pub struct Env<'a> {
     /// The cycle.
     pub now: u64,
-    pub pace: Pace,
+    pub pace: ClockRatio,
     pub bus: &'a Bus,
     pub console: &'a mut Vec<u8>,
     /// The read paths of the soc's memories, in the order of the soc file.
@@ -139,43 +135,70 @@ trait Registered {
     fn outputs(&self, now: u64) -> u32;
 
     /// Takes note of everything that has happened up to now.
-    fn settle(&mut self, _now: u64, _pace: Pace) {}
+    fn settle(&mut self, _now: u64, _pace: ClockRatio) {}
 
     /// The next cycle in which an output may rise on its own.
-    fn due(&self, _pace: Pace) -> Option<u64> {
+    fn due(&self, _pace: ClockRatio) -> Option<u64> {
         None
     }
 }
 
 /// A device at its place.
 #[derive(Clone, Debug)]
-struct Attached {
-    base: u32,
+pub struct Attached {
+    pub base: u32,
     size: u32,
     device: Device,
-    irq: Vec<u16>,
+    /// The interrupts of its outputs.
+    pub irq: Vec<u16>,
     /// The outputs when last looked at.
-    outputs: u32,
+    pub outputs: u32,
     clock: PeripheralClock,
-    due: Option<u64>,
-    atomic_aliases: bool,
+    /// The next cycle in which an output may rise on its own.
+    pub due: Option<u64>,
+    pub atomic_aliases: bool,
     /// Cycles that a read and a write take more, or less on an I/O port.
-    extra_cycles: [i16; 2],
+    pub extra_cycles: [i16; 2],
+}
+
+impl Attached {
+    /// Reads the register at an offset, or `None` where there is no model of it.
+    pub fn read(&mut self, offset: u32, env: &mut Env<'_>) -> Option<u32> {
+        each!(&mut self.device, it => it.read(offset, env))
+    }
+
+    /// Writes the bits of a register that `mask` tells; `None` where there is no model of it.
+    pub fn write(&mut self, offset: u32, value: u32, mask: u32, env: &mut Env<'_>) -> Option<()> {
+        each!(&mut self.device, it => it.write(offset, value, mask, env))
+    }
+
+    /// Takes note of everything that has happened up to now.
+    pub fn settle(&mut self, now: u64, pace: ClockRatio) {
+        each!(&mut self.device, it => it.settle(now, pace));
+    }
+
+    /// The interrupt outputs now, and the next cycle in which one may rise on its own.
+    pub fn look(&mut self, now: u64, pace: ClockRatio) -> (u32, Option<u64>) {
+        each!(&mut self.device, it => {
+            it.settle(now, pace);
+            (it.outputs(now), it.due(pace))
+        })
+    }
 }
 
 /// The devices of a soc.
 #[derive(Clone, Debug)]
 pub struct Devices {
     /// In the order of their addresses.
-    attached: Vec<Attached>,
+    pub attached: Vec<Attached>,
     /// The earliest cycle in which one of them is due.
-    next: u64,
+    pub next: u64,
     core: Hertz,
-    divisors: [u64; CLOCKS],
-    unmodelled: BTreeMap<u32, Unmodelled>,
-    strictness: Strictness,
+    pub divisors: [u64; CLOCKS],
+    pub unmodelled: BTreeMap<u32, Unmodelled>,
+    pub strictness: Strictness,
     /// The flash memories that stores reach, by their place in the soc file.
-    open: Vec<usize>,
+    pub open: Vec<usize>,
     /// Cycles for which accesses have waited for the way to a device.
     pub waited: u64,
 }
@@ -183,7 +206,7 @@ pub struct Devices {
 /// What becomes of accesses to registers without a model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Strictness {
-    /// They read as zero, and [`Machine::unmodelled`] tells of them.
+    /// They read as zero, and [`Machine::unmodelled`](crate::Machine::unmodelled) tells of them.
     #[default]
     Lenient,
     /// The first one ends the run with [`FaultKind::Unmodelled`](crate::FaultKind::Unmodelled).
@@ -209,13 +232,13 @@ pub enum Direction {
 }
 
 /// Addresses of devices: what is not modelled there reads as zero.
-const PERIPHERALS: std::ops::Range<u32> = 0x4000_0000..0x6000_0000;
+pub const PERIPHERALS: std::ops::Range<u32> = 0x4000_0000..0x6000_0000;
 /// A program that walks over all addresses must not fill the host's memory.
 const MOST_UNMODELLED: usize = 256;
 
 fn device(peripheral: &Peripheral, soc: &Soc) -> Device {
     use PeripheralKind as Kind;
-    let pace = Pace { core: soc.clock, divisor: 1 };
+    let pace = ClockRatio { core: soc.clock, divisor: 1 };
     match peripheral.kind {
         Kind::Registers => Device::Registers(Registers::new(peripheral, soc)),
         Kind::Pl011 => Device::Pl011(uart::Pl011::new(peripheral.fifo.unwrap_or(32))),
@@ -310,17 +333,17 @@ impl Devices {
         self.next
     }
 
-    fn find(&self, address: u32) -> Option<usize> {
+    pub fn find(&self, address: u32) -> Option<usize> {
         let after = self.attached.partition_point(|attached| attached.base <= address);
         let at = after.checked_sub(1)?;
         (address - self.attached[at].base < self.attached[at].size).then_some(at)
     }
 
-    fn pace(&self, at: usize) -> Pace {
-        Pace { core: self.core, divisor: self.divisors[self.attached[at].clock as usize] }
+    pub fn pace(&self, at: usize) -> ClockRatio {
+        ClockRatio { core: self.core, divisor: self.divisors[self.attached[at].clock as usize] }
     }
 
-    fn note(&mut self, address: u32, direction: Direction) {
+    pub fn note(&mut self, address: u32, direction: Direction) {
         if self.unmodelled.len() >= MOST_UNMODELLED && !self.unmodelled.contains_key(&address) {
             return;
         }
@@ -332,255 +355,3 @@ impl Devices {
         }
     }
 }
-
-impl Machine {
-    /// Registers without a model that the program has used since the machine was made,
-    /// in ascending order of addresses; at most 256.
-    pub fn unmodelled(&self) -> impl Iterator<Item = Unmodelled> + '_ {
-        self.devices.unmodelled.values().copied()
-    }
-
-    /// Decides what becomes of accesses to registers without a model.
-    pub fn set_strictness(&mut self, strictness: Strictness) {
-        self.devices.strictness = strictness;
-    }
-
-    /// Notes an access to a register without a model, or refuses it.
-    pub(crate) fn note_unmodelled(&mut self, address: u32, direction: Direction) -> Done {
-        self.devices.note(address, direction);
-        match self.devices.strictness {
-            Strictness::Lenient => Ok(()),
-            Strictness::Strict => {
-                self.trap_value = address;
-                Err(Trap::Unmodelled)
-            }
-        }
-    }
-
-    /// Reads the word at an address that is in no memory.
-    pub(crate) fn read_peripheral(&mut self, address: u32) -> Result<u32, Trap> {
-        let Some(at) = self.devices.find(address) else {
-            return self.without_device(address, Direction::Read).map(|()| 0);
-        };
-        let now = self.reach(at, Direction::Read);
-        let offset = address - self.devices.attached[at].base;
-        let atomic = self.devices.attached[at].atomic_aliases;
-        let offset = if atomic { offset & 0xFFF } else { offset };
-        let (value, _) =
-            self.with_device(at, now, |device, env| each!(device, it => it.read(offset, env)));
-        self.look_at_device(at, now);
-        match value {
-            Some(value) => Ok(value),
-            None => self.note_unmodelled(address, Direction::Read).map(|()| 0),
-        }
-    }
-
-    /// Writes to an address that is in no memory; `value` and `mask` are placed within
-    /// the word there.
-    pub(crate) fn write_peripheral(&mut self, address: u32, value: u32, mask: u32) -> Done {
-        let Some(at) = self.devices.find(address) else {
-            if !self.devices.open.is_empty() && self.program_flash(address, value, mask) {
-                return Ok(());
-            }
-            return self.without_device(address, Direction::Write);
-        };
-        let now = self.reach(at, Direction::Write);
-        let offset = address - self.devices.attached[at].base;
-        let (written, effects) = if self.devices.attached[at].atomic_aliases {
-            // A narrow write comes replicated over the whole word (RP2040, 2.1.4).
-            let value = if mask == u32::MAX { value } else { replicate(value, mask) };
-            let (offset, operation) = (offset & 0xFFF, offset >> 12);
-            self.with_device(at, now, |device, env| {
-                each!(device, it => {
-                    let held = if operation == 0 { 0 } else { it.read(offset, env)? };
-                    let value = match operation {
-                        0 => value,
-                        1 => held ^ value,
-                        2 => held | value,
-                        _ => held & !value,
-                    };
-                    it.write(offset, value, u32::MAX, env)
-                })
-            })
-        } else {
-            self.with_device(
-                at,
-                now,
-                |device, env| each!(device, it => it.write(offset, value, mask, env)),
-            )
-        };
-        self.take_effect(&effects, now);
-        self.look_at_device(at, now);
-        match written {
-            Some(()) => Ok(()),
-            None => self.note_unmodelled(address, Direction::Write),
-        }
-    }
-
-    /// Clears the bits of a word of flash that a store has as zeros, if the flash is open.
-    fn program_flash(&mut self, address: u32, value: u32, mask: u32) -> bool {
-        let is_open = |place: Place| self.devices.open.contains(&place.memory);
-        if !self.bus.place(address).is_some_and(is_open) {
-            return false;
-        }
-        let mut word = [0; 4];
-        self.bus.peek(address, &mut word);
-        let programmed = u32::from_le_bytes(word) & (value | !mask);
-        self.bus.program(address, &programmed.to_le_bytes());
-        self.forget_flash();
-        true
-    }
-
-    /// Sets all bits of a page of flash.
-    fn erase_flash(&mut self, memory: usize, pages: &Erase, which: Page) {
-        let Memory { base, size, .. } = self.soc().memories[memory];
-        let page = match which {
-            Page::Number(number) => pages.numbered(number),
-            Page::At(address) => {
-                let place = self.bus.place(address).filter(|place| place.memory == memory);
-                place.and_then(|place| pages.around(place.offset))
-            }
-        };
-        let Some((begin, bytes)) = page.filter(|(begin, _)| *begin < size) else { return };
-        let erased = vec![0xFF; bytes.min(size - begin) as usize];
-        self.bus.program(base + begin, &erased);
-        self.forget_flash();
-    }
-
-    /// What was known of code in flash holds no longer.
-    fn forget_flash(&mut self) {
-        self.code.forget_all();
-        self.pace.forget();
-        (self.line, self.line_mask) = (NO_LINE, u32::MAX);
-        self.attend_soon();
-    }
-
-    /// An access where neither memory nor device is.
-    fn without_device(&mut self, address: u32, direction: Direction) -> Done {
-        if PERIPHERALS.contains(&address) || VENDORS[0].contains(&address.into()) {
-            self.note_unmodelled(address, direction)
-        } else {
-            Err(self.no_answer(address))
-        }
-    }
-
-    /// Takes the time that an access to a device takes; answers when it takes place.
-    fn reach(&mut self, at: usize, direction: Direction) -> u64 {
-        let extra = self.devices.attached[at].extra_cycles[direction as usize];
-        self.cycles = self.cycles.saturating_add_signed(extra.into());
-        self.devices.waited += u64::try_from(extra).unwrap_or(0);
-        let now = self.data_phase();
-        self.pass_time(now);
-        now
-    }
-
-    fn with_device<T>(
-        &mut self,
-        at: usize,
-        now: u64,
-        act: impl FnOnce(&mut Device, &mut Env<'_>) -> T,
-    ) -> (T, Effects) {
-        let mut env = Env {
-            now,
-            pace: self.devices.pace(at),
-            bus: &self.bus,
-            console: &mut self.console,
-            memories: &mut self.lines,
-            effects: Effects::default(),
-        };
-        let result = act(&mut self.devices.attached[at].device, &mut env);
-        (result, env.effects)
-    }
-
-    fn take_effect(&mut self, effects: &Effects, now: u64) {
-        if effects.memory_changed {
-            // What is known of the line that code comes from holds no longer.
-            (self.line, self.line_mask) = (NO_LINE, u32::MAX);
-            self.update_lead();
-            self.attend_soon();
-        }
-        for (memory, effect) in &effects.flash {
-            match effect {
-                FlashEffect::Open if self.devices.open.contains(memory) => {}
-                FlashEffect::Open => self.devices.open.push(*memory),
-                FlashEffect::Close => self.devices.open.retain(|other| other != memory),
-                FlashEffect::Erase { pages, which } => self.erase_flash(*memory, pages, *which),
-            }
-        }
-        let divisors = self.devices.divisors;
-        let wanted = [0, 1, 2].map(|clock| effects.scaled[clock].unwrap_or(divisors[clock]));
-        if wanted == divisors {
-            return;
-        }
-        // What has been counted so far was counted at the old pace.
-        for at in 0..self.devices.attached.len() {
-            let pace = self.devices.pace(at);
-            each!(&mut self.devices.attached[at].device, it => it.settle(now, pace));
-        }
-        self.devices.divisors = wanted;
-        for at in 0..self.devices.attached.len() {
-            self.look_at_device(at, now);
-        }
-    }
-
-    /// Takes over a device's outputs and its next date.
-    fn look_at_device(&mut self, at: usize, now: u64) {
-        let pace = self.devices.pace(at);
-        let attached = &mut self.devices.attached[at];
-        let (outputs, due) = each!(&mut attached.device, it => {
-            it.settle(now, pace);
-            (it.outputs(now), it.due(pace))
-        });
-        let changed = std::mem::replace(&mut attached.outputs, outputs) ^ outputs;
-        // A date that has come is no date: the outputs tell what it was about.
-        let due = due.filter(|due| *due > now);
-        if attached.due != due {
-            attached.due = due;
-            let dates = self.devices.attached.iter().filter_map(|attached| attached.due);
-            self.devices.next = dates.min().unwrap_or(u64::MAX);
-            self.attend_soon();
-        }
-        if changed != 0 {
-            self.drive_interrupts(at, changed, now);
-        }
-    }
-
-    /// Drives the interrupts of a device's outputs that have changed.
-    fn drive_interrupts(&mut self, at: usize, changed: u32, now: u64) {
-        for output in 0..self.devices.attached[at].irq.len() {
-            if changed >> output & 1 == 0 {
-                continue;
-            }
-            let irq = self.devices.attached[at].irq[output];
-            // Several outputs may share an interrupt.
-            let high = self.devices.attached.iter().any(|attached| {
-                let same = attached.irq.iter().enumerate().filter(|(_, other)| **other == irq);
-                same.into_iter().any(|(output, _)| attached.outputs >> output & 1 == 1)
-            });
-            let exception = FIRST_INTERRUPT + irq;
-            self.system.nvic.drive(exception, high);
-            if high {
-                self.signal(exception, now);
-            }
-            self.attend_soon();
-        }
-    }
-
-    /// Lets every device do what is due by a cycle.
-    pub(crate) fn pass_devices(&mut self, now: u64) {
-        for at in 0..self.devices.attached.len() {
-            if self.devices.attached[at].due.is_some_and(|due| due <= now) {
-                self.look_at_device(at, now);
-            }
-        }
-    }
-}
-
-/// A narrow value in every place of a word.
-const fn replicate(value: u32, mask: u32) -> u32 {
-    let narrow = value >> mask.trailing_zeros();
-    if mask.count_ones() == 8 { narrow * 0x0101_0101 } else { narrow * 0x0001_0001 }
-}
-
-#[cfg(test)]
-mod tests;

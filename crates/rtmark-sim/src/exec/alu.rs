@@ -1,9 +1,9 @@
 //! Integer arithmetic (DDI 0403, A2.2.1 and A7.7).
 
-use super::{Done, Trap};
-use crate::block::Pass;
+use super::ExecContext;
+use crate::arch::armm::trap::{Done, Trap};
 use crate::isa::{Op, Slot};
-use crate::machine::Machine;
+use crate::state::State;
 
 /// The bitwise operations; the first operand is the register, the second the flexible one.
 pub mod logic {
@@ -67,7 +67,7 @@ pub const fn shift(value: u32, kind: u32, amount: u32, carry: bool) -> (u32, boo
     shift_some(value, kind, few, carry)
 }
 
-/// The same by up to 63, and by none only where that is the end of a rotation: shifts by
+/// Shifts by up to 63, and by none only where that is the end of a rotation: shifts by
 /// immediates are like this.
 #[inline(always)]
 pub const fn shift_some(value: u32, kind: u32, amount: u32, carry: bool) -> (u32, bool) {
@@ -117,9 +117,9 @@ pub const fn saturate_unsigned(value: i64, bits: u32) -> (u32, bool) {
     }
 }
 
-impl Machine {
+impl State {
     #[inline(always)]
-    pub(super) fn multiply_long(&mut self, s: &Slot, at: &mut Pass<'_>) {
+    pub(super) fn multiply_long(&mut self, s: &Slot, at: &mut impl ExecContext) {
         let (n, m) = (self.cpu.get(s.n), self.cpu.get(s.m));
         let product = if matches!(s.op, Op::Umull | Op::Umlal) {
             u64::from(n) * u64::from(m)
@@ -129,11 +129,11 @@ impl Machine {
         let accumulates = matches!(s.op, Op::Umlal | Op::Smlal);
         let start = if accumulates { self.cpu.pair(s) } else { 0 };
         self.cpu.set_pair(s, start.wrapping_add(product));
-        self.take_longer(at, (self.rules.long_multiply)(s.op, n, m));
+        at.stay(self, (self.rules.long_multiply)(s.op, n, m));
     }
 
     #[inline(always)]
-    pub(super) fn divide(&mut self, s: &Slot, at: &mut Pass<'_>) -> Done {
+    pub(super) fn divide(&mut self, s: &Slot, at: &mut impl ExecContext) -> Done {
         let (n, m) = (self.cpu.get(s.n), self.cpu.get(s.m));
         let quotient = match (m, s.op) {
             (0, _) if self.system.traps_division_by_zero() => return Err(Trap::DivideByZero),
@@ -142,7 +142,7 @@ impl Machine {
             _ => (n as i32).wrapping_div(m as i32) as u32,
         };
         self.cpu.set(s.d, quotient);
-        self.take_longer(at, (self.rules.divide)(n, m, s.op == Op::Sdiv));
+        at.stay(self, (self.rules.divide)(n, m, s.op == Op::Sdiv));
         Ok(())
     }
 
@@ -186,7 +186,7 @@ impl Machine {
     }
 }
 
-impl crate::cpu::Cpu {
+impl crate::arch::armm::registers::Cpu {
     /// The 64-bit accumulator of the long multiplies: `d` high, `a` low.
     pub(super) fn pair(&self, s: &Slot) -> u64 {
         u64::from(self.get(s.d)) << 32 | u64::from(self.get(s.a))

@@ -1,12 +1,12 @@
 //! What single loads and stores move, and by which way.
 //!
-//! The quick way leads to the RAM that programs use most and has nothing to look after. The
+//! The fast path leads to the RAM that programs use most and has nothing to look after. The
 //! other one leads anywhere: alignment, protection, the core's own registers, waits, and code
 //! that is written over (DDI 0403, B2.3).
 
-use super::{Done, Trap};
-use crate::machine::Machine;
-use crate::mpu::Access;
+use crate::arch::armm::mpu::Access;
+use crate::arch::armm::trap::{Done, Trap};
+use crate::state::State;
 
 /// Addresses from here on belong to the core itself.
 const SYSTEM_SPACE: u32 = 0xE000_0000;
@@ -22,23 +22,23 @@ pub(super) type Loaded = Result<u32, Trap>;
 /// What single instructions load and store: as many bytes, which loads extend to a word.
 pub(super) trait Datum {
     /// Loads it from the main RAM, if it is there and nobody needs to look.
-    fn load_quickly(machine: &Machine, address: u32) -> Option<u32>;
+    fn load_quickly(machine: &State, address: u32) -> Option<u32>;
 
     /// Loads it from anywhere.
-    fn load(machine: &mut Machine, address: u32) -> Loaded;
+    fn load(machine: &mut State, address: u32) -> Loaded;
 
-    /// As `load_quickly`; answers whether it is stored.
-    fn store_quickly(machine: &mut Machine, address: u32, value: u32) -> bool;
+    /// Stores it where that is quick, as `load_quickly` loads; answers whether it is stored.
+    fn store_quickly(machine: &mut State, address: u32, value: u32) -> bool;
 
     /// Stores it anywhere.
-    fn store(machine: &mut Machine, address: u32, value: u32) -> Done;
+    fn store(machine: &mut State, address: u32, value: u32) -> Done;
 }
 
 macro_rules! datum {
     ($type:ty, $size:literal) => {
         impl Datum for $type {
             #[inline(always)]
-            fn load_quickly(machine: &Machine, address: u32) -> Option<u32> {
+            fn load_quickly(machine: &State, address: u32) -> Option<u32> {
                 if !is_aligned(address, $size) {
                     return None;
                 }
@@ -46,7 +46,7 @@ macro_rules! datum {
             }
 
             #[inline(never)]
-            fn load(machine: &mut Machine, address: u32) -> Loaded {
+            fn load(machine: &mut State, address: u32) -> Loaded {
                 if !is_aligned(address, $size) {
                     if !machine.allows_unaligned(address) {
                         return Err(machine.unaligned(address));
@@ -80,13 +80,13 @@ macro_rules! datum {
             }
 
             #[inline(always)]
-            fn store_quickly(machine: &mut Machine, address: u32, value: u32) -> bool {
+            fn store_quickly(machine: &mut State, address: u32, value: u32) -> bool {
                 let bytes = (value as Self).to_le_bytes();
                 is_aligned(address, $size) && machine.bus.ram_store(address, bytes)
             }
 
             #[inline(never)]
-            fn store(machine: &mut Machine, address: u32, value: u32) -> Done {
+            fn store(machine: &mut State, address: u32, value: u32) -> Done {
                 let bytes = (value as Self).to_le_bytes();
                 if !is_aligned(address, $size) {
                     if !machine.allows_unaligned(address) {
@@ -122,22 +122,22 @@ macro_rules! datum {
     ($type:ty as $extended:ty) => {
         impl Datum for $extended {
             #[inline(always)]
-            fn load_quickly(machine: &Machine, address: u32) -> Option<u32> {
+            fn load_quickly(machine: &State, address: u32) -> Option<u32> {
                 <$type>::load_quickly(machine, address).map(|value| value as Self as u32)
             }
 
             #[inline(always)]
-            fn load(machine: &mut Machine, address: u32) -> Loaded {
+            fn load(machine: &mut State, address: u32) -> Loaded {
                 <$type as Datum>::load(machine, address).map(|value| value as Self as u32)
             }
 
             #[inline(always)]
-            fn store_quickly(machine: &mut Machine, address: u32, value: u32) -> bool {
+            fn store_quickly(machine: &mut State, address: u32, value: u32) -> bool {
                 <$type>::store_quickly(machine, address, value)
             }
 
             #[inline(always)]
-            fn store(machine: &mut Machine, address: u32, value: u32) -> Done {
+            fn store(machine: &mut State, address: u32, value: u32) -> Done {
                 <$type as Datum>::store(machine, address, value)
             }
         }

@@ -2,9 +2,9 @@
 //! the encoding's variant bits).
 
 use super::alu::{saturate_signed, saturate_unsigned, shift};
-use super::{Done, Trap};
+use crate::arch::armm::trap::{Done, Trap};
 use crate::isa::{Op, Slot};
-use crate::machine::Machine;
+use crate::state::State;
 
 /// A signed halfword: the low one, or the high one.
 const fn half(value: u32, high: bool) -> i64 {
@@ -17,7 +17,7 @@ const fn products(n: u32, m: u32, swap: bool) -> (i64, i64) {
     (half(n, false) * half(m, false), half(n, true) * half(m, true))
 }
 
-impl Machine {
+impl State {
     /// Writes a 32-bit result that was meant to be exact; Q tells when it was not.
     fn set_wrapped(&mut self, d: u8, exact: i64) {
         self.cpu.set(d, exact as u32);

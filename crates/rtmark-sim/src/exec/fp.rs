@@ -2,15 +2,16 @@
 
 use std::cmp::Ordering;
 
-use super::{Done, Trap, Turn};
-use crate::cpu::{CONTROL_FPCA, CONTROL_SFPA};
-use crate::float::{Context, INEXACT, Rounding};
+use super::Executing;
+use crate::arch::armm::registers::{CONTROL_FPCA, CONTROL_SFPA};
+use crate::arch::armm::trap::{Done, Trap};
+use crate::arch::float::{Context, INEXACT, Rounding};
 use crate::isa::{Group, Op, Slot};
-use crate::machine::Machine;
+use crate::state::State;
 
 const SIGN: u32 = 1 << 31;
 
-impl Machine {
+impl State {
     #[inline(never)]
     pub(super) fn execute_fp(&mut self, s: &Slot) -> Done {
         if s.op.group() == Group::FloatState {
@@ -83,7 +84,11 @@ impl Machine {
 
     /// VLDR of one word among the code; answers whether it is at hand.
     #[inline(always)]
-    pub(super) fn load_float_literal(&mut self, turn: &mut Turn<'_, '_>, s: &Slot) -> bool {
+    pub(super) fn load_float_literal<'a>(
+        &mut self,
+        turn: &mut impl Executing<'a>,
+        s: &Slot,
+    ) -> bool {
         if s.aux & 0xFF != 1 {
             return false;
         }

@@ -1,14 +1,14 @@
 //! Loads, stores and branches through memory (DDI 0403, A7.7 and B2.3).
 
 use super::datum::{Datum, Loaded, is_aligned};
-use super::{Done, Flow, Outcome, Trap, Turn};
-use crate::block::Pass;
+use super::{ExecContext, Executing, Flow, Outcome};
+use crate::arch::armm::trap::{Done, Trap};
 use crate::isa::{Op, Slot};
-use crate::machine::Machine;
+use crate::state::State;
 
 /// The register by which several words are addressed.
 #[derive(Clone, Copy)]
-pub(super) struct Base {
+pub struct Base {
     pub register: u8,
     pub side: Side,
     /// Whether it is written back.
@@ -17,7 +17,7 @@ pub(super) struct Base {
 
 /// Where the words are, seen from the base.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Side {
+pub enum Side {
     Before,
     From,
 }
@@ -29,7 +29,7 @@ struct Extent {
 }
 
 impl Base {
-    /// Of LDM and its kin, to which PUSH and POP belong.
+    /// The base of LDM and its kin, to which PUSH and POP belong.
     pub const fn of(slot: &Slot, side: Side) -> Self {
         Self { register: slot.n, side, moves: slot.aux == 1 }
     }
@@ -46,31 +46,36 @@ impl Base {
     }
 }
 
-impl Machine {
+impl State {
     /// Loads what stands at an address.
     #[inline(always)]
-    pub(super) fn read<D: Datum>(&mut self, at: &mut Pass<'_>, address: u32) -> Loaded {
+    pub(super) fn read<D: Datum>(&mut self, at: &mut impl ExecContext, address: u32) -> Loaded {
         match D::load_quickly(self, address) {
             Some(value) => Ok(value),
-            None => self.aside(at, |machine| D::load(machine, address)),
+            None => at.slow_path(self, |machine| D::load(machine, address)),
         }
     }
 
     /// Stores what is to stand at an address.
     #[inline(always)]
-    pub(super) fn write<D: Datum>(&mut self, at: &mut Pass<'_>, address: u32, value: u32) -> Done {
+    pub(super) fn write<D: Datum>(
+        &mut self,
+        at: &mut impl ExecContext,
+        address: u32,
+        value: u32,
+    ) -> Done {
         if D::store_quickly(self, address, value) {
             return Ok(());
         }
-        self.aside(at, |machine| D::store(machine, address, value))
+        at.slow_path(self, |machine| D::store(machine, address, value))
     }
 
     /// A word among the code, if that is in flash, where most are, and one look shows how long
     /// the core waits for it; otherwise none.
     #[inline(always)]
-    pub(super) fn read_literal_at_once(
+    pub(super) fn read_literal_at_once<'a>(
         &mut self,
-        at: &mut Turn<'_, '_>,
+        at: &mut impl Executing<'a>,
         address: u32,
     ) -> Option<u32> {
         let (bytes, place) = self.bus.near_code(address)?;
@@ -78,8 +83,8 @@ impl Machine {
         let near = self.lines.near_mut();
         let is_read = !self.protected
             && !self.slow.is_at(place)
-            && if at.is_settled() {
-                // What is in the read buffer is settled, too.
+            && if at.has_fetch_plan() {
+                // What is in the read buffer is plan, too.
                 near.read_kept(place.offset)
             } else {
                 near.read_at_once(place.offset, |waits| !has_pipeline && at.wait(waits, deadline))
@@ -87,16 +92,16 @@ impl Machine {
         is_read.then_some(u32::from_le_bytes(bytes))
     }
 
-    /// The same however long the core waits for it.
+    /// Reads a word among the code, however long the core waits for it.
     #[inline(always)]
-    pub(super) fn read_literal(&mut self, at: &mut Pass<'_>, address: u32) -> Option<u32> {
+    pub(super) fn read_literal(&mut self, at: &mut impl ExecContext, address: u32) -> Option<u32> {
         let (bytes, place) = self.bus.near_code(address)?;
         if self.protected {
             return None;
         }
-        self.stand(at);
+        at.settle_memory(self);
         if !self.lines[place.memory].is_immediate() {
-            self.wait_for_literal(at, place);
+            at.wait_for_literal(self, place);
         }
         Some(u32::from_le_bytes(bytes))
     }
@@ -154,7 +159,7 @@ impl Machine {
     /// LDM and POP from anywhere: base and destinations change only when every word has
     /// been read.
     #[inline(never)]
-    pub(super) fn load_multiple(&mut self, s: &Slot, base: Base) -> Outcome {
+    pub(crate) fn load_multiple(&mut self, s: &Slot, base: Base) -> Outcome {
         let Extent { start, moved } = base.extent(self.cpu.get(base.register), s.imm);
         if !is_aligned(start, 4) {
             return Err(self.unaligned(start));
@@ -192,7 +197,7 @@ impl Machine {
     #[inline(always)]
     fn read_list(
         &mut self,
-        at: &mut Pass<'_>,
+        at: &mut impl ExecContext,
         list: u32,
         start: u32,
         values: &mut [u32; 16],
@@ -209,7 +214,7 @@ impl Machine {
 
     /// Writes each register of a list, from an aligned address on.
     #[inline(always)]
-    fn write_list(&mut self, at: &mut Pass<'_>, list: u32, start: u32) -> Done {
+    fn write_list(&mut self, at: &mut impl ExecContext, list: u32, start: u32) -> Done {
         let (mut address, mut left) = (start, list);
         while left != 0 {
             let register = left.trailing_zeros();
@@ -223,7 +228,7 @@ impl Machine {
     /// LDM and POP from RAM, but for the program counter; answers the last word, or `None`,
     /// with nothing done, where the words are not all in RAM.
     #[inline(never)]
-    pub(super) fn load_registers(&mut self, list: u32, base: Base) -> Option<u32> {
+    pub(crate) fn load_registers(&mut self, list: u32, base: Base) -> Option<u32> {
         let Extent { start, moved } = base.extent(self.cpu.get(base.register), list);
         let words = self.bus.ram_words(start, list.count_ones())?;
         let mut left = list & 0x7FFF;
@@ -281,15 +286,15 @@ impl Machine {
 
     /// A branch to an address whose bit 0 is ignored.
     #[inline(always)]
-    pub(super) fn branch(&self, at: &mut Pass<'_>, target: u32) -> Flow {
-        at.target = target & !1;
+    pub(crate) fn branch(&self, at: &mut impl ExecContext, target: u32) -> Flow {
+        at.jump_to(target & !1);
         at.refill(self.rules.refill);
         Flow::Jump
     }
 
     /// BX: changes state by bit 0; in handler mode an EXC_RETURN value returns.
     #[inline(always)]
-    pub(super) fn branch_exchange(&mut self, at: &mut Pass<'_>, target: u32) -> Outcome {
+    pub(crate) fn branch_exchange(&mut self, at: &mut impl ExecContext, target: u32) -> Outcome {
         if target >= 0xF000_0000 && self.cpu.ipsr != 0 && self.is_exception_return(target) {
             self.trap_value = target;
             return Err(Trap::ExceptionReturn);
@@ -304,20 +309,20 @@ impl Machine {
 
     /// BLX: changes state by bit 0, never returns from an exception.
     #[inline(always)]
-    pub(super) fn branch_linked(&mut self, at: &mut Pass<'_>, target: u32) -> Outcome {
+    pub(crate) fn branch_linked(&mut self, at: &mut impl ExecContext, target: u32) -> Outcome {
         let flow = self.branch(at, target);
         if target & 1 == 0 { Err(Trap::InvalidState) } else { Ok(flow) }
     }
 
     /// A program counter that came from memory: as BX, with the loads' own refill.
     #[inline(always)]
-    pub(super) fn branch_loaded(&mut self, at: &mut Pass<'_>, target: u32) -> Outcome {
+    pub(crate) fn branch_loaded(&mut self, at: &mut impl ExecContext, target: u32) -> Outcome {
         at.refill(self.rules.refill_loaded);
         self.branch_exchange(at, target)
     }
 
     /// Branches to where memory says.
-    pub(super) fn execute_branch(&mut self, s: &Slot, at: &mut Pass<'_>) -> Outcome {
+    pub(super) fn execute_branch(&mut self, s: &Slot, at: &mut impl ExecContext) -> Outcome {
         let base = self.cpu.get(s.n);
         match s.op {
             Op::LdrPcI | Op::LdrPcPre => {

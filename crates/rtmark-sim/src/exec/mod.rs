@@ -6,704 +6,178 @@
 //! the arms below only report what the cost depends on: a branch that was taken,
 //! a memory that made the core wait, operands of a division.
 
+/// Writes a register that may be the stack pointer.
+macro_rules! set_any {
+    ($machine:expr, $sp:expr, $register:expr, $value:expr) => {
+        if $sp {
+            $machine.cpu.set_any($register, $value);
+        } else {
+            $machine.cpu.set($register, $value);
+        }
+    };
+}
+
+/// What the fast path does not lead through.
+macro_rules! slow_path {
+    ($path:expr, $act:expr) => {{
+        if $path == Path::Fast {
+            return Ok(Flow::SlowPath);
+        }
+        $act
+    }};
+}
+
+/// What may take longer than expected, behind which the pass may be over.
+macro_rules! may_halt {
+    ($at:expr, $act:expr) => {{
+        $act;
+        if $at.halts() {
+            return Ok(Flow::Leave);
+        }
+    }};
+}
+
+/// What may or may not jump.
+macro_rules! flow {
+    ($at:expr, $outcome:expr) => {
+        may_halt!(
+            $at,
+            if $outcome? == Flow::Jump {
+                return Ok(Flow::Jump);
+            }
+        )
+    };
+}
+
 mod alu;
-mod chain;
+mod bit_band;
+mod calculate;
+mod context;
 mod datum;
 mod dsp;
 mod fp;
-#[cfg(test)]
-mod knowledge;
 mod memory;
 mod outcome;
 pub mod partial;
+mod peripherals;
+mod protect;
 mod rare;
 mod secure;
 mod system;
+mod system_space;
+#[cfg(test)]
+mod tests;
+mod transfer;
 
-use self::chain::Way;
-pub use self::chain::{Run, Runs, Turn, end, run_both};
-use self::datum::Datum;
-use self::memory::{Base, Side};
-pub use self::outcome::{Done, Ending, Flow, Outcome, Trap};
-use crate::block::{Pass, Step};
+pub use self::context::{ExecContext, Executing, Path};
+pub use self::memory::{Base, Side};
+pub use self::outcome::{Ending, Flow, Outcome};
 use crate::isa::{Op, Slot};
-use crate::machine::{Machine, Progress};
+use crate::state::State;
 
-impl Machine {
-    /// Executes one decoded instruction, away from the hot path. The program counter
-    /// stands behind it, and where it leads afterwards.
-    #[inline(never)]
-    pub(crate) fn execute_alone(&mut self, slot: &Slot) -> Outcome {
-        let step = Step::alone(*slot);
-        let mut at = Pass::alone(&step, self.progress());
-        let outcome = self.execute(&mut at).into();
-        let Progress { pc, mut word, .. } = at.progress();
-        if outcome == Ok(Flow::Jump) {
-            word = self.note_leap(slot, word, pc, at.target);
-        }
-        self.set_progress(Progress { pc: at.target, word, ..at.progress() });
-        outcome
-    }
-
-    /// Executes what is left of a pass, as far as one instruction follows the other.
+impl State {
+    /// Whether a branch is taken that looks at flags or at a register.
     #[inline(always)]
-    pub(crate) fn execute(&mut self, at: &mut Pass<'_>) -> Ending {
-        at.goes_on();
-        let Some(next) = at.next() else { return Ending::Next };
-        self.execute_from(next.run(), at)
-    }
-
-    /// The same where the next instruction is executed by `run`.
-    #[inline(always)]
-    pub(crate) fn execute_from(&mut self, run: Run, at: &mut Pass<'_>) -> Ending {
-        let mut ending = run(self, at, at.rest());
-        while at.goes_on() {
-            let Some(next) = at.next() else { return Ending::Next };
-            ending = next.run()(self, at, at.rest());
-        }
-        ending
-    }
-
-    /// What an operation does. It is inlined for each operation, where only what that one
-    /// does remains: see [`chain`]. By the quick way nothing has changed yet where that does
-    /// not lead to the end.
-    #[inline(always)]
-    fn perform(&mut self, op: Op, way: Way, sp: bool, at: &mut Turn<'_, '_>) -> Outcome {
-        use alu::{arithmetic, logic};
-        let s = at.slot();
-        /// Writes a register that may be the stack pointer.
-        macro_rules! set_any {
-            ($register:expr, $value:expr) => {
-                if sp {
-                    self.cpu.set_any($register, $value);
-                } else {
-                    self.cpu.set($register, $value);
-                }
-            };
-        }
-        /// A second operand: immediate, register, or shifted register with its carry.
-        macro_rules! op2 {
-            (I) => {
-                (s.imm, self.cpu.c)
-            };
-            (R) => {
-                (self.cpu.get(s.m), self.cpu.c)
-            };
-            (X) => {
-                op2!(s.aux >> 8)
-            };
-            (Lsl) => {
-                op2!(0)
-            };
-            (Lsr) => {
-                op2!(1)
-            };
-            (Asr) => {
-                op2!(2)
-            };
-            ($shift:expr) => {
-                alu::shift_some(self.cpu.get(s.m), $shift, s.aux & 0x3F, self.cpu.c)
-            };
-        }
-        macro_rules! logical {
-            ($kind:tt, $function:expr) => {{
-                let (operand, _) = op2!($kind);
-                self.cpu.set(s.d, $function(self.cpu.get(s.n), operand));
-            }};
-            (s $kind:tt, $function:expr) => {{
-                let result = logical!(test $kind, $function);
-                self.cpu.set(s.d, result);
-            }};
-            (test I, $function:expr) => {{
-                let result = $function(self.cpu.get(s.n), s.imm);
-                self.cpu.set_nz(result);
-                if s.aux == 1 {
-                    self.cpu.c = s.imm >> 31 != 0;
-                }
-                result
-            }};
-            (test $kind:tt, $function:expr) => {{
-                let (operand, carry) = op2!($kind);
-                let result = $function(self.cpu.get(s.n), operand);
-                self.cpu.set_nz(result);
-                self.cpu.c = carry;
-                result
-            }};
-        }
-        macro_rules! sum {
-            ($kind:tt, $function:expr) => {{
-                let (operand, _) = op2!($kind);
-                let (x, y, carry) = $function(self.cpu.get(s.n), operand, self.cpu.c);
-                set_any!(s.d, x.wrapping_add(y).wrapping_add(carry as u32));
-            }};
-            (s $kind:tt, $function:expr) => {{
-                let (operand, _) = op2!($kind);
-                let (x, y, carry) = $function(self.cpu.get(s.n), operand, self.cpu.c);
-                let result = self.cpu.add_with_flags(x, y, carry);
-                set_any!(s.d, result);
-            }};
-            (test $kind:tt, $function:expr) => {{
-                let (operand, _) = op2!($kind);
-                let (x, y, carry) = $function(self.cpu.get(s.n), operand, self.cpu.c);
-                self.cpu.add_with_flags(x, y, carry);
-            }};
-        }
-        /// Differences that set the flags, by the register and the second operand in
-        /// either order.
-        macro_rules! difference {
-            ($kind:tt) => {{
-                let (operand, _) = op2!($kind);
-                let result = self.cpu.subtract_with_flags(self.cpu.get(s.n), operand);
-                set_any!(s.d, result);
-            }};
-            (reverse $kind:tt) => {{
-                let (operand, _) = op2!($kind);
-                let result = self.cpu.subtract_with_flags(operand, self.cpu.get(s.n));
-                set_any!(s.d, result);
-            }};
-            (test $kind:tt) => {{
-                let (operand, _) = op2!($kind);
-                self.cpu.subtract_with_flags(self.cpu.get(s.n), operand);
-            }};
-        }
-        macro_rules! shift_by_register {
-            ($kind:expr) => {{
-                let amount = self.cpu.get(s.m) & 0xFF;
-                let (result, _) = alu::shift(self.cpu.get(s.n), $kind, amount, self.cpu.c);
-                self.cpu.set(s.d, result);
-            }};
-            (s $kind:expr) => {{
-                let amount = self.cpu.get(s.m) & 0xFF;
-                let (result, carry) = alu::shift(self.cpu.get(s.n), $kind, amount, self.cpu.c);
-                self.cpu.set(s.d, result);
-                self.cpu.set_nz(result);
-                self.cpu.c = carry;
-            }};
-        }
-        macro_rules! branch_if {
-            ($condition:expr) => {{
-                if $condition {
-                    return Ok(self.branch(at.pass(), s.imm));
-                }
-            }};
-        }
-        /// The same where the block goes on at the target.
-        macro_rules! follow_if {
-            ($condition:expr) => {{
-                if !$condition {
-                    return Ok(Flow::Leave);
-                } else if at.is_over() {
-                    return Ok(self.branch(at.pass(), s.imm));
-                }
-            }};
-        }
-        /// An IT whose condition leads past some slots, or not.
-        macro_rules! either_if {
-            ($condition:expr) => {{
-                if !$condition {
-                    at.hop(s.aux);
-                }
-            }};
-        }
-        /// What the quick way does not lead through.
-        macro_rules! seldom {
-            ($act:expr) => {{
-                if way == Way::Quick {
-                    return Ok(Flow::Aside);
-                }
-                $act
-            }};
-        }
-        /// What may take longer than expected, behind which the pass may be over.
-        macro_rules! may_halt {
-            ($act:expr) => {{
-                $act;
-                if at.halts() {
-                    return Ok(Flow::Leave);
-                }
-            }};
-        }
-        /// What may or may not jump.
-        macro_rules! flow {
-            ($outcome:expr) => {
-                may_halt!(if $outcome? == Flow::Jump {
-                    return Ok(Flow::Jump);
-                })
-            };
-        }
-        /// Loads, by the four ways to address a single transfer.
-        macro_rules! load {
-            ($datum:ty, I) => {
-                load!($datum, self.cpu.get(s.n).wrapping_add(s.imm), _address => ())
-            };
-            ($datum:ty, R) => {
-                load!($datum, self.indexed(s), _address => ())
-            };
-            ($datum:ty, Pre) => {
-                load!($datum, self.cpu.get(s.n).wrapping_add(s.imm), address => {
-                    set_any!(s.n, address);
-                })
-            };
-            ($datum:ty, Post) => {
-                load!($datum, self.cpu.get(s.n), address => {
-                    set_any!(s.n, address.wrapping_add(s.imm));
-                })
-            };
-            ($datum:ty, Lit) => {
-                load!($datum, s.imm, _address => ())
-            };
-            ($datum:ty, $from:expr, $address:ident => $write_back:expr) => {{
-                let $address = $from;
-                if let Some(value) = <$datum>::load_quickly(self, $address) {
-                    $write_back;
-                    set_any!(s.d, value);
-                } else {
-                    let value = seldom!(
-                        self.aside(at.pass(), |machine| <$datum>::load(machine, $address))?
-                    );
-                    $write_back;
-                    may_halt!(set_any!(s.d, value));
-                }
-            }};
-        }
-        macro_rules! store {
-            ($datum:ty, I) => {
-                store!($datum, self.cpu.get(s.n).wrapping_add(s.imm), _address => ())
-            };
-            ($datum:ty, R) => {
-                store!($datum, self.indexed(s), _address => ())
-            };
-            ($datum:ty, Pre) => {
-                store!($datum, self.cpu.get(s.n).wrapping_add(s.imm), address => {
-                    set_any!(s.n, address);
-                })
-            };
-            ($datum:ty, Post) => {
-                store!($datum, self.cpu.get(s.n), address => {
-                    set_any!(s.n, address.wrapping_add(s.imm));
-                })
-            };
-            ($datum:ty, $to:expr, $address:ident => $write_back:expr) => {{
-                let ($address, value) = ($to, self.cpu.get(s.d));
-                if <$datum>::store_quickly(self, $address, value) {
-                    $write_back;
-                } else {
-                    seldom!(self.aside(at.pass(), |machine| <$datum>::store(
-                        machine, $address, value
-                    ))?);
-                    may_halt!($write_back);
-                }
-            }};
-        }
-        /// Lists of registers, from or to RAM at once. Those with the program counter jump.
-        macro_rules! load_list {
-            ($side:expr) => {{
-                let base = Base::of(s, $side);
-                if let Some(last) = self.load_registers(s.imm, base) {
-                    if s.imm >> 15 == 1 {
-                        return self.branch_loaded(at.pass(), last);
-                    }
-                } else {
-                    seldom!(flow!(self.aside(at.pass(), |machine| machine.load_multiple(s, base))));
-                }
-            }};
-        }
-        macro_rules! store_list {
-            ($side:expr) => {{
-                let base = Base::of(s, $side);
-                if !self.store_registers(s.imm, base) {
-                    seldom!(may_halt!(
-                        self.aside(at.pass(), |machine| machine.store_multiple(s, base))?
-                    ));
-                }
-            }};
-        }
-        /// Exclusive accesses to RAM.
-        macro_rules! load_exclusive {
-            ($datum:ty) => {{
-                let address = self.cpu.get(s.n).wrapping_add(s.imm);
-                if let Some(value) = <$datum>::load_quickly(self, address) {
-                    set_any!(s.d, value);
-                    self.exclusive = true;
-                } else {
-                    seldom!(flow!(self.aside(at.pass(), |machine| machine.execute_rare(s))));
-                }
-            }};
-        }
-        macro_rules! store_exclusive {
-            ($datum:ty) => {{
-                let (address, value) = (self.cpu.get(s.n).wrapping_add(s.imm), self.cpu.get(s.a));
-                if self.exclusive && <$datum>::store_quickly(self, address, value) {
-                    self.cpu.set(s.d, 0);
-                    self.exclusive = false;
-                } else {
-                    seldom!(flow!(self.aside(at.pass(), |machine| machine.execute_rare(s))));
-                }
-            }};
-        }
+    pub(crate) fn is_branch_taken(&self, op: Op, s: &Slot) -> bool {
         match op {
-            Op::AndI => logical!(I, logic::and),
-            Op::AndsI => logical!(s I, logic::and),
-            Op::OrrI => logical!(I, logic::orr),
-            Op::OrrsI => logical!(s I, logic::orr),
-            Op::EorI => logical!(I, logic::eor),
-            Op::EorsI => logical!(s I, logic::eor),
-            Op::BicI => logical!(I, logic::bic),
-            Op::BicsI => logical!(s I, logic::bic),
-            Op::OrnI => logical!(I, logic::orn),
-            Op::OrnsI => logical!(s I, logic::orn),
-            Op::MovI => set_any!(s.d, s.imm),
-            Op::MovsI => logical!(s I, logic::mov),
-            Op::MvnI => logical!(I, logic::mvn),
-            Op::MvnsI => logical!(s I, logic::mvn),
-            Op::TstI => {
-                logical!(test I, logic::and);
-            }
-            Op::TeqI => {
-                logical!(test I, logic::eor);
-            }
-            Op::AndR => logical!(R, logic::and),
-            Op::AndsR => logical!(s R, logic::and),
-            Op::OrrR => logical!(R, logic::orr),
-            Op::OrrsR => logical!(s R, logic::orr),
-            Op::EorR => logical!(R, logic::eor),
-            Op::EorsR => logical!(s R, logic::eor),
-            Op::BicR => logical!(R, logic::bic),
-            Op::BicsR => logical!(s R, logic::bic),
-            Op::OrnR => logical!(R, logic::orn),
-            Op::OrnsR => logical!(s R, logic::orn),
-            Op::MovR => set_any!(s.d, self.cpu.get(s.m)),
-            Op::MovsR => logical!(s R, logic::mov),
-            Op::MvnR => logical!(R, logic::mvn),
-            Op::MvnsR => logical!(s R, logic::mvn),
-            Op::TstR => {
-                logical!(test R, logic::and);
-            }
-            Op::TeqR => {
-                logical!(test R, logic::eor);
-            }
-            Op::AndX => logical!(X, logic::and),
-            Op::AndsX => logical!(s X, logic::and),
-            Op::OrrX => logical!(X, logic::orr),
-            Op::OrrLsl => logical!(Lsl, logic::orr),
-            Op::OrrLsr => logical!(Lsr, logic::orr),
-            Op::OrrsX => logical!(s X, logic::orr),
-            Op::EorX => logical!(X, logic::eor),
-            Op::EorLsl => logical!(Lsl, logic::eor),
-            Op::EorLsr => logical!(Lsr, logic::eor),
-            Op::EorsX => logical!(s X, logic::eor),
-            Op::BicX => logical!(X, logic::bic),
-            Op::BicsX => logical!(s X, logic::bic),
-            Op::OrnX => logical!(X, logic::orn),
-            Op::OrnsX => logical!(s X, logic::orn),
-            Op::MovX => logical!(X, logic::mov),
-            Op::MovsX => logical!(s X, logic::mov),
-            Op::MvnX => logical!(X, logic::mvn),
-            Op::MvnsX => logical!(s X, logic::mvn),
-            Op::MovLsl => logical!(Lsl, logic::mov),
-            Op::MovLsr => logical!(Lsr, logic::mov),
-            Op::MovAsr => logical!(Asr, logic::mov),
-            Op::MovsLsl => logical!(s Lsl, logic::mov),
-            Op::MovsLsr => logical!(s Lsr, logic::mov),
-            Op::MovsAsr => logical!(s Asr, logic::mov),
-            Op::TstX => {
-                logical!(test X, logic::and);
-            }
-            Op::TeqX => {
-                logical!(test X, logic::eor);
-            }
+            Op::Beq => self.cpu.holds(0),
+            Op::Bne => self.cpu.holds(1),
+            Op::Bcs => self.cpu.holds(2),
+            Op::Bcc => self.cpu.holds(3),
+            Op::Bmi => self.cpu.holds(4),
+            Op::Bpl => self.cpu.holds(5),
+            Op::Bvs => self.cpu.holds(6),
+            Op::Bvc => self.cpu.holds(7),
+            Op::Bhi => self.cpu.holds(8),
+            Op::Bls => self.cpu.holds(9),
+            Op::Bge => self.cpu.holds(10),
+            Op::Blt => self.cpu.holds(11),
+            Op::Bgt => self.cpu.holds(12),
+            Op::Ble => self.cpu.holds(13),
+            Op::Cbz => self.cpu.get(s.n) == 0,
+            Op::Cbnz => self.cpu.get(s.n) != 0,
+            _ => true,
+        }
+    }
 
-            Op::AddI => sum!(I, arithmetic::add),
-            Op::AddsI => sum!(s I, arithmetic::add),
-            Op::SubI => sum!(I, arithmetic::sub),
-            Op::SubsI => difference!(I),
-            Op::AdcI => sum!(I, arithmetic::adc),
-            Op::AdcsI => sum!(s I, arithmetic::adc),
-            Op::SbcI => sum!(I, arithmetic::sbc),
-            Op::SbcsI => sum!(s I, arithmetic::sbc),
-            Op::RsbI => sum!(I, arithmetic::rsb),
-            Op::RsbsI => difference!(reverse I),
-            Op::CmpI => difference!(test I),
-            Op::CmnI => sum!(test I, arithmetic::add),
-            Op::AddR => sum!(R, arithmetic::add),
-            Op::AddsR => sum!(s R, arithmetic::add),
-            Op::SubR => sum!(R, arithmetic::sub),
-            Op::SubsR => difference!(R),
-            Op::AdcR => sum!(R, arithmetic::adc),
-            Op::AdcsR => sum!(s R, arithmetic::adc),
-            Op::SbcR => sum!(R, arithmetic::sbc),
-            Op::SbcsR => sum!(s R, arithmetic::sbc),
-            Op::RsbR => sum!(R, arithmetic::rsb),
-            Op::RsbsR => difference!(reverse R),
-            Op::CmpR => difference!(test R),
-            Op::CmnR => sum!(test R, arithmetic::add),
-            Op::AddX => sum!(X, arithmetic::add),
-            Op::AddLsl => sum!(Lsl, arithmetic::add),
-            Op::AddLsr => sum!(Lsr, arithmetic::add),
-            Op::AddAsr => sum!(Asr, arithmetic::add),
-            Op::AddsX => sum!(s X, arithmetic::add),
-            Op::SubX => sum!(X, arithmetic::sub),
-            Op::SubLsl => sum!(Lsl, arithmetic::sub),
-            Op::SubsX => difference!(X),
-            Op::AdcX => sum!(X, arithmetic::adc),
-            Op::AdcsX => sum!(s X, arithmetic::adc),
-            Op::SbcX => sum!(X, arithmetic::sbc),
-            Op::SbcsX => sum!(s X, arithmetic::sbc),
-            Op::RsbX => sum!(X, arithmetic::rsb),
-            Op::RsbsX => difference!(reverse X),
-            Op::CmpX => difference!(test X),
-            Op::CmnX => sum!(test X, arithmetic::add),
-
-            Op::LslR => shift_by_register!(0),
-            Op::LslsR => shift_by_register!(s 0),
-            Op::LsrR => shift_by_register!(1),
-            Op::LsrsR => shift_by_register!(s 1),
-            Op::AsrR => shift_by_register!(2),
-            Op::AsrsR => shift_by_register!(s 2),
-            Op::RorR => shift_by_register!(3),
-            Op::RorsR => shift_by_register!(s 3),
-
-            Op::Movt => self.cpu.set(s.d, (self.cpu.get(s.d) & 0xFFFF) | s.imm << 16),
-            Op::Uxtb => self.cpu.set(s.d, self.cpu.get(s.m).rotate_right(s.imm) & 0xFF),
-            Op::Uxth => self.cpu.set(s.d, self.cpu.get(s.m).rotate_right(s.imm) & 0xFFFF),
-            Op::Sxtb => {
-                self.cpu.set(s.d, self.cpu.get(s.m).rotate_right(s.imm) as i8 as u32);
-            }
-            Op::Sxth => {
-                self.cpu.set(s.d, self.cpu.get(s.m).rotate_right(s.imm) as i16 as u32);
-            }
-            Op::Mul => self.cpu.set(s.d, self.cpu.get(s.n).wrapping_mul(self.cpu.get(s.m))),
-            Op::Muls => {
-                let result = self.cpu.get(s.n).wrapping_mul(self.cpu.get(s.m));
-                self.cpu.set(s.d, result);
-                self.cpu.set_nz(result);
-            }
-            Op::Mla => {
-                let product = self.cpu.get(s.n).wrapping_mul(self.cpu.get(s.m));
-                self.cpu.set(s.d, self.cpu.get(s.a).wrapping_add(product));
-            }
-            Op::Mls => {
-                let product = self.cpu.get(s.n).wrapping_mul(self.cpu.get(s.m));
-                self.cpu.set(s.d, self.cpu.get(s.a).wrapping_sub(product));
-            }
-            Op::Umull | Op::Smull | Op::Umlal | Op::Smlal => {
-                seldom!(may_halt!(self.multiply_long(s, at.pass())));
-            }
-            Op::Udiv | Op::Sdiv => seldom!(may_halt!(self.divide(s, at.pass())?)),
-            Op::Ubfx => {
-                let mask = u32::MAX >> (32 - s.aux.min(32));
-                self.cpu.set(s.d, self.cpu.get(s.n) >> s.imm & mask);
-            }
-
-            Op::LdrI => load!(u32, I),
-            Op::LdrbI => load!(u8, I),
-            Op::LdrhI => load!(u16, I),
-            Op::LdrsbI => load!(i8, I),
-            Op::LdrshI => load!(i16, I),
-            Op::LdrR => load!(u32, R),
-            Op::LdrbR => load!(u8, R),
-            Op::LdrhR => load!(u16, R),
-            Op::LdrsbR => load!(i8, R),
-            Op::LdrshR => load!(i16, R),
-            Op::LdrPre => load!(u32, Pre),
-            Op::LdrbPre => load!(u8, Pre),
-            Op::LdrhPre => load!(u16, Pre),
-            Op::LdrsbPre => load!(i8, Pre),
-            Op::LdrshPre => load!(i16, Pre),
-            Op::LdrPost => load!(u32, Post),
-            Op::LdrbPost => load!(u8, Post),
-            Op::LdrhPost => load!(u16, Post),
-            Op::LdrsbPost => load!(i8, Post),
-            Op::LdrshPost => load!(i16, Post),
-            Op::LdrLit => {
-                if let Some(value) = self.read_literal_at_once(at, s.imm) {
-                    set_any!(s.d, value);
-                } else if let Some(value) = seldom!(self.read_literal(at.pass(), s.imm)) {
-                    may_halt!(set_any!(s.d, value));
-                } else {
-                    load!(u32, Lit);
+    /// Executes an operation, with a shift of a known type if `shift` says so. It is inlined for
+    /// each operation, where only what that one does remains: see
+    /// [`dispatch`](crate::engine::dispatch). By the fast path nothing has changed yet where that
+    /// does not lead to the end.
+    #[inline(always)]
+    pub(crate) fn perform<'a>(
+        &mut self,
+        op: Op,
+        shift: Option<u32>,
+        path: Path,
+        sp: bool,
+        at: &mut impl Executing<'a>,
+    ) -> Outcome {
+        let s = at.slot();
+        match op {
+            Op::B => return Ok(self.branch(at.context(), s.imm)),
+            Op::Beq
+            | Op::Bne
+            | Op::Bcs
+            | Op::Bcc
+            | Op::Bmi
+            | Op::Bpl
+            | Op::Bvs
+            | Op::Bvc
+            | Op::Bhi
+            | Op::Bls
+            | Op::Bge
+            | Op::Blt
+            | Op::Bgt
+            | Op::Ble
+            | Op::Cbz
+            | Op::Cbnz => {
+                if self.is_branch_taken(op, s) {
+                    return Ok(self.branch(at.context(), s.imm));
                 }
             }
-            Op::LdrbLit => load!(u8, Lit),
-            Op::LdrhLit => load!(u16, Lit),
-            Op::LdrsbLit => load!(i8, Lit),
-            Op::LdrshLit => load!(i16, Lit),
-            Op::StrI => store!(u32, I),
-            Op::StrbI => store!(u8, I),
-            Op::StrhI => store!(u16, I),
-            Op::StrR => store!(u32, R),
-            Op::StrbR => store!(u8, R),
-            Op::StrhR => store!(u16, R),
-            Op::StrPre => store!(u32, Pre),
-            Op::StrbPre => store!(u8, Pre),
-            Op::StrhPre => store!(u16, Pre),
-            Op::StrPost => store!(u32, Post),
-            Op::StrbPost => store!(u8, Post),
-            Op::StrhPost => store!(u16, Post),
-            Op::Ldm | Op::Pop => load_list!(Side::From),
-            Op::Ldmdb => load_list!(Side::Before),
-            Op::Stm => store_list!(Side::From),
-            Op::Stmdb | Op::Push => store_list!(Side::Before),
-            Op::Ldrd | Op::Strd => {
-                if !self.move_pair(s) {
-                    seldom!(may_halt!(self.aside(at.pass(), |machine| machine.execute_memory(s))?));
-                }
-            }
-
-            Op::B => return Ok(self.branch(at.pass(), s.imm)),
-            Op::Beq => branch_if!(self.cpu.is_zero()),
-            Op::Bne => branch_if!(!self.cpu.is_zero()),
-            Op::Bcs => branch_if!(self.cpu.c),
-            Op::Bcc => branch_if!(!self.cpu.c),
-            Op::Bmi => branch_if!(self.cpu.condition(4)),
-            Op::Bpl => branch_if!(self.cpu.condition(5)),
-            Op::Bvs => branch_if!(self.cpu.condition(6)),
-            Op::Bvc => branch_if!(self.cpu.condition(7)),
-            Op::Bhi => branch_if!(self.cpu.condition(8)),
-            Op::Bls => branch_if!(self.cpu.condition(9)),
-            Op::Bge => branch_if!(self.cpu.condition(10)),
-            Op::Blt => branch_if!(self.cpu.condition(11)),
-            Op::Bgt => branch_if!(self.cpu.condition(12)),
-            Op::Ble => branch_if!(self.cpu.condition(13)),
-            Op::Cbz => branch_if!(self.cpu.get(s.n) == 0),
-            Op::Cbnz => branch_if!(self.cpu.get(s.n) != 0),
             Op::Bl => {
-                self.cpu.set(14, at.pass().behind() | 1);
-                return Ok(self.branch(at.pass(), s.imm));
+                self.cpu.set(14, at.context().behind() | 1);
+                return Ok(self.branch(at.context(), s.imm));
             }
-            Op::FollowB => follow_if!(true),
-            Op::FollowEq => follow_if!(self.cpu.is_zero()),
-            Op::FollowNe => follow_if!(!self.cpu.is_zero()),
-            Op::FollowCs => follow_if!(self.cpu.c),
-            Op::FollowCc => follow_if!(!self.cpu.c),
-            Op::FollowMi => follow_if!(self.cpu.condition(4)),
-            Op::FollowPl => follow_if!(self.cpu.condition(5)),
-            Op::FollowVs => follow_if!(self.cpu.condition(6)),
-            Op::FollowVc => follow_if!(self.cpu.condition(7)),
-            Op::FollowHi => follow_if!(self.cpu.condition(8)),
-            Op::FollowLs => follow_if!(self.cpu.condition(9)),
-            Op::FollowGe => follow_if!(self.cpu.condition(10)),
-            Op::FollowLt => follow_if!(self.cpu.condition(11)),
-            Op::FollowGt => follow_if!(self.cpu.condition(12)),
-            Op::FollowLe => follow_if!(self.cpu.condition(13)),
-            Op::FollowCbz => follow_if!(self.cpu.get(s.n) == 0),
-            Op::FollowCbnz => follow_if!(self.cpu.get(s.n) != 0),
-            Op::FollowBl => {
-                self.cpu.set(14, at.pass().behind() | 1);
-                follow_if!(true);
-            }
-            Op::FollowBx => {
-                let target = self.cpu.get(s.n);
-                if target != s.imm | 1 {
-                    return self.branch_exchange(at.pass(), target);
-                }
-                follow_if!(true);
-            }
-            Op::FollowBlxR => {
-                let target = self.cpu.get(s.n);
-                self.cpu.set(14, at.pass().behind() | 1);
-                if target != s.imm | 1 {
-                    return self.branch_linked(at.pass(), target);
-                }
-                follow_if!(true);
-            }
-            Op::FollowPop => {
-                let base = Base { moves: true, ..Base::of(s, Side::From) };
-                if let Some(last) = self.load_registers(s.imm, base) {
-                    if last != s.aux | 1 || at.is_over() {
-                        return self.branch_loaded(at.pass(), last);
-                    }
-                } else {
-                    seldom!(flow!(self.aside(at.pass(), |machine| machine.load_multiple(s, base))));
-                }
-            }
-            Op::Bx => return self.branch_exchange(at.pass(), self.cpu.get(s.n)),
+            Op::Bx => return self.branch_exchange(at.context(), self.cpu.get(s.n)),
             Op::BlxR => {
                 let target = self.cpu.get(s.n);
-                self.cpu.set(14, at.pass().behind() | 1);
-                return self.branch_linked(at.pass(), target);
+                self.cpu.set(14, at.context().behind() | 1);
+                return self.branch_linked(at.context(), target);
             }
-            Op::MovPc => return Ok(self.branch(at.pass(), self.cpu.get(s.m))),
+            Op::MovPc => return Ok(self.branch(at.context(), self.cpu.get(s.m))),
             Op::AddPc => {
-                return Ok(self.branch(at.pass(), s.imm.wrapping_add(self.cpu.get(s.m))));
-            }
-            Op::Line => {
-                if !self.fetch_next_at_once(at) {
-                    let waits = seldom!(self.fetch_next(at.now(), s));
-                    if waits > 0 {
-                        may_halt!(at.pass().wait_for_next(waits, self.deadline));
-                    }
-                }
+                return Ok(self.branch(at.context(), s.imm.wrapping_add(self.cpu.get(s.m))));
             }
             // One core with strongly ordered memory: barriers only take their time.
-            Op::Nop | Op::Yield | Op::Pld | Op::Skip | Op::Dmb | Op::Dsb | Op::Isb => {}
+            Op::Nop | Op::Yield | Op::Pld | Op::Dmb | Op::Dsb | Op::Isb => {}
             Op::Mrs => self.cpu.set(s.d, self.read_special(s.imm)),
             Op::Msr => {
                 let longer = self.raises_priority(s.imm, self.cpu.get(s.n));
                 if !self.write_mask_at_once(s.imm, self.cpu.get(s.n)) {
-                    seldom!(flow!(self.aside(at.pass(), |machine| {
-                        machine.cycles += u64::from(longer);
-                        machine.execute_rare(s)
-                    })));
+                    slow_path!(
+                        path,
+                        flow!(
+                            at,
+                            at.context().slow_path(self, |machine| {
+                                machine.cycles += u64::from(longer);
+                                machine.execute_rare(s)
+                            })
+                        )
+                    );
                 } else if longer {
-                    may_halt!(at.pass().take_longer(1, self.deadline));
+                    may_halt!(at, at.context().take_longer(1, self.deadline));
                 }
             }
             Op::Cps => {
                 if !self.change_mask_at_once(s) {
-                    seldom!(flow!(self.aside(at.pass(), |machine| machine.execute_rare(s))));
+                    slow_path!(
+                        path,
+                        flow!(at, at.context().slow_path(self, |machine| machine.execute_rare(s)))
+                    );
                 }
             }
-            Op::Ldrex => load_exclusive!(u32),
-            Op::Ldrexb => load_exclusive!(u8),
-            Op::Ldrexh => load_exclusive!(u16),
-            Op::Strex => store_exclusive!(u32),
-            Op::Strexb => store_exclusive!(u8),
-            Op::Strexh => store_exclusive!(u16),
-            Op::Clz
-            | Op::Bfi
-            | Op::Bfc
-            | Op::Sbfx
-            | Op::Rev
-            | Op::Rbit
-            | Op::Rev16
-            | Op::Revsh
-            | Op::Sxtab
-            | Op::Sxtah
-            | Op::Uxtab
-            | Op::Uxtah
-            | Op::Ssat
-            | Op::Usat => seldom!(self.execute_integer(s)?),
-            Op::Smulxy | Op::Smlaxy => self.multiply_halves(op, s),
-            Op::Smulwy
-            | Op::Smlawy
-            | Op::Smlalxy
-            | Op::Smuad
-            | Op::Smusd
-            | Op::Smlad
-            | Op::Smlsd
-            | Op::Smlald
-            | Op::Smlsld
-            | Op::Smmul
-            | Op::Smmla
-            | Op::Smmls
-            | Op::Umaal
-            | Op::Qadd
-            | Op::Qsub
-            | Op::Pkhbt
-            | Op::Pkhtb
-            | Op::Parallel
-            | Op::Sel
-            | Op::Usad8
-            | Op::Usada8
-            | Op::Qdadd
-            | Op::Qdsub
-            | Op::Sxtb16
-            | Op::Uxtb16
-            | Op::Sxtab16
-            | Op::Uxtab16
-            | Op::Ssat16
-            | Op::Usat16 => seldom!(self.execute_dsp(s)?),
             Op::Vadd
             | Op::Vsub
             | Op::Vmul
@@ -724,115 +198,74 @@ impl Machine {
             | Op::VmovR => {
                 let is_live = self.has_live_fp();
                 if !(is_live && self.fp_at_once(op, s)) {
-                    seldom!(if is_live {
-                        self.fp_arithmetic(s);
-                    } else {
-                        may_halt!(self.aside(at.pass(), |machine| machine.execute_fp(s))?);
-                    });
+                    slow_path!(
+                        path,
+                        if is_live {
+                            self.fp_arithmetic(s);
+                        } else {
+                            may_halt!(
+                                at,
+                                at.context().slow_path(self, |machine| machine.execute_fp(s))?
+                            );
+                        }
+                    );
                 }
             }
             Op::Vmrs | Op::VmovToCore | Op::VmovFromCore => {
                 if self.has_live_fp() {
                     self.fp_transfer(op, s);
                 } else {
-                    seldom!(may_halt!(self.aside(at.pass(), |machine| machine.execute_fp(s))?));
+                    slow_path!(
+                        path,
+                        may_halt!(
+                            at,
+                            at.context().slow_path(self, |machine| machine.execute_fp(s))?
+                        )
+                    );
                 }
             }
             Op::Vldr => {
                 let address = self.cpu.get(s.n).wrapping_add(s.imm);
                 if !(self.has_live_fp() && self.load_float(s, address)) {
-                    seldom!(may_halt!(self.aside(at.pass(), |machine| machine.execute_fp(s))?));
+                    slow_path!(
+                        path,
+                        may_halt!(
+                            at,
+                            at.context().slow_path(self, |machine| machine.execute_fp(s))?
+                        )
+                    );
                 }
             }
             Op::VldrLit => {
                 if !(self.has_live_fp() && self.load_float_literal(at, s)) {
-                    seldom!(may_halt!(self.aside(at.pass(), |machine| machine.execute_fp(s))?));
+                    slow_path!(
+                        path,
+                        may_halt!(
+                            at,
+                            at.context().slow_path(self, |machine| machine.execute_fp(s))?
+                        )
+                    );
                 }
             }
             Op::Vstr => {
                 let address = self.cpu.get(s.n).wrapping_add(s.imm);
                 if !(self.has_live_fp() && self.store_float(s, address)) {
-                    seldom!(may_halt!(self.aside(at.pass(), |machine| machine.execute_fp(s))?));
+                    slow_path!(
+                        path,
+                        may_halt!(
+                            at,
+                            at.context().slow_path(self, |machine| machine.execute_fp(s))?
+                        )
+                    );
                 }
             }
-            Op::FollowIt => {
-                if !self.cpu.condition_of(s.imm as u8) {
-                    return Ok(Flow::Leave);
-                }
-            }
-            Op::EitherEq => either_if!(self.cpu.is_zero()),
-            Op::EitherNe => either_if!(!self.cpu.is_zero()),
-            Op::EitherCs => either_if!(self.cpu.c),
-            Op::EitherCc => either_if!(!self.cpu.c),
-            Op::EitherMi => either_if!(self.cpu.condition(4)),
-            Op::EitherPl => either_if!(self.cpu.condition(5)),
-            Op::EitherVs => either_if!(self.cpu.condition(6)),
-            Op::EitherVc => either_if!(self.cpu.condition(7)),
-            Op::EitherHi => either_if!(self.cpu.condition(8)),
-            Op::EitherLs => either_if!(self.cpu.condition(9)),
-            Op::EitherGe => either_if!(self.cpu.condition(10)),
-            Op::EitherLt => either_if!(self.cpu.condition(11)),
-            Op::EitherGt => either_if!(self.cpu.condition(12)),
-            Op::EitherLe => either_if!(self.cpu.condition(13)),
-            Op::Hop => at.hop(s.aux),
             Op::Guarded => {
-                seldom!(flow!(self.aside(at.pass(), |machine| machine.execute_guarded(s))));
+                slow_path!(
+                    path,
+                    flow!(at, at.context().slow_path(self, |machine| machine.execute_guarded(s)))
+                );
             }
-            Op::Watch
-            | Op::Stop
-            | Op::Undefined
-            | Op::Udf
-            | Op::Ldrt
-            | Op::Ldrbt
-            | Op::Ldrht
-            | Op::Ldrsbt
-            | Op::Ldrsht
-            | Op::Strt
-            | Op::Strbt
-            | Op::Strht
-            | Op::LdrPcI
-            | Op::LdrPcR
-            | Op::LdrPcPre
-            | Op::LdrPcPost
-            | Op::LdrPcLit
-            | Op::LdrdLit
-            | Op::Lda
-            | Op::Stl
-            | Op::Clrex
-            | Op::Tbb
-            | Op::Tbh
-            | Op::Sev
-            | Op::It
-            | Op::Wfe
-            | Op::Wfi
-            | Op::Sg
-            | Op::Tt
-            | Op::Bxns
-            | Op::Blxns
-            | Op::Svc
-            | Op::Bkpt
-            | Op::Vnmul
-            | Op::VcvtFixed
-            | Op::VcvtHalf
-            | Op::Vsel
-            | Op::Vmaxnm
-            | Op::Vminnm
-            | Op::Vrint
-            | Op::VcvtDirected
-            | Op::Vnmla
-            | Op::Vnmls
-            | Op::Vfnma
-            | Op::Vfnms
-            | Op::Vsqrt
-            | Op::VmovPairToCore
-            | Op::VmovPairFromCore
-            | Op::Vmsr
-            | Op::Vldm
-            | Op::Vstm
-            | Op::Vlstm
-            | Op::Vlldm => {
-                seldom!(flow!(self.aside(at.pass(), |machine| machine.execute_rare(s))));
-            }
+            _ => return self.perform_transfer(op, shift, path, sp, at),
         }
         Ok(Flow::Next)
     }

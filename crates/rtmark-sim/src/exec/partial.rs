@@ -5,9 +5,10 @@
 //! gone on with from where EPSR.ICI says (DDI 0403, B1.4.2 and B1.5.10). It is not known here
 //! when and whether to leave off.
 
-use super::{Flow, Trap};
+use super::Flow;
+use crate::arch::armm::trap::Trap;
 use crate::isa::{Group, Op, Slot};
-use crate::machine::Machine;
+use crate::state::State;
 
 /// How much of an instruction has been executed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,7 +94,7 @@ pub(crate) fn rest(slot: &Slot, ici: u8) -> Slot {
     }
 }
 
-impl Machine {
+impl State {
     /// How many words the instruction moves.
     pub(crate) fn words_moved(slot: &Slot) -> usize {
         match slot.op.group() {

@@ -1,11 +1,12 @@
-//! What compiled code executes seldom, kept out of the way of the rest.
+//! What compiled code executes slow_path, kept out of the way of the rest.
 
-use super::{Flow, Outcome, Trap};
+use super::{Flow, Outcome};
+use crate::arch::armm::trap::Trap;
 use crate::isa::{Group, Op, Slot};
-use crate::machine::Machine;
+use crate::state::State;
 
-impl Machine {
-    /// Instructions that compiled code executes seldom enough to keep them out of the way.
+impl State {
+    /// Instructions that compiled code executes slow_path enough to keep them out of the way.
     #[inline(never)]
     pub(super) fn execute_rare(&mut self, slot: &Slot) -> Outcome {
         match slot.op.group() {

@@ -5,11 +5,12 @@
 //! BXNS and BLXNS are BX and BLX where the address says Secure, and a SecureFault
 //! where it says Non-secure, and TT finds everything Secure.
 
-use super::{Flow, Outcome, Trap};
-use crate::block::Pass;
+use super::ExecContext;
+use super::{Flow, Outcome};
+use crate::arch::armm::mpu::Access;
+use crate::arch::armm::trap::Trap;
 use crate::isa::{Group, Op, Slot};
-use crate::machine::Machine;
-use crate::mpu::Access;
+use crate::state::State;
 
 /// Bits of TT's answer (DDI 0553, D1.2, TT_RESP): the address is Secure, may be
 /// written, may be read, lies in the region whose number is in the lowest bits.
@@ -18,7 +19,7 @@ const WRITABLE: u32 = 1 << 19;
 const READABLE: u32 = 1 << 18;
 const IN_REGION: u32 = 1 << 16;
 
-impl Machine {
+impl State {
     /// Executes an instruction that writes the stack pointer, unless that would take
     /// it below its limit: then neither registers nor memory change.
     ///
@@ -57,7 +58,7 @@ impl Machine {
         if ignored { 0 } else { limit }
     }
 
-    pub(super) fn execute_security(&mut self, s: &Slot, at: &mut Pass<'_>) -> Outcome {
+    pub(super) fn execute_security(&mut self, s: &Slot, at: &mut impl ExecContext) -> Outcome {
         let n = self.cpu.get(s.n);
         match s.op {
             Op::Sg => self.cpu.it = 0,

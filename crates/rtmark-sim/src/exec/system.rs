@@ -1,11 +1,11 @@
 //! Instructions that speak to the core itself (DDI 0403, B5.2).
 
-use super::{Done, Trap};
-use crate::cpu::{CONTROL_FPCA, CONTROL_NPRIV, CONTROL_SFPA, CONTROL_SPSEL};
+use crate::arch::armm::registers::{CONTROL_FPCA, CONTROL_NPRIV, CONTROL_SFPA, CONTROL_SPSEL};
+use crate::arch::armm::trap::{Done, Trap};
 use crate::isa::{Op, Slot};
-use crate::machine::Machine;
+use crate::state::State;
 
-impl Machine {
+impl State {
     pub(super) fn execute_system(&mut self, s: &Slot) -> Done {
         match s.op {
             Op::It => {

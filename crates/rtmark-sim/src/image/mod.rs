@@ -107,7 +107,7 @@ impl Symbols {
         self.by_name.get(name).copied()
     }
 
-    /// As [`Self::address_of`], also by the name as the program's source has it:
+    /// The address of a symbol as [`Self::address_of`] finds it, also by the name as the program's source has it:
     /// `app::main` for a symbol of Rust or C++ that the compiler has decorated.
     pub fn find(&self, name: &str) -> Option<u32> {
         let plain = |symbol: &str| format!("{:#}", rustc_demangle::demangle(symbol)) == name;

@@ -12,7 +12,7 @@
 //! `s` set flags, `p u w` index, add, write-back; the rest is explained by [`Form`].
 
 use super::Op;
-use crate::cpu::Features;
+use crate::isa::Features;
 use Form as F;
 
 /// The oldest architecture, or the extension, that has an encoding.
@@ -72,7 +72,7 @@ pub enum Form {
     Target,
     /// An aligned program-counter-relative address, added to.
     PcRelative,
-    /// The same in 32 bits: 12-bit offset, added or subtracted.
+    /// Loads and stores in 32 bits: 12-bit offset, added or subtracted.
     PcRelativeAdd,
     PcRelativeSub,
     /// Relative branches of each shape.

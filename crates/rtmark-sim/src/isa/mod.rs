@@ -4,13 +4,16 @@
 //! [`decode`] turns the one into the other, [`text`] writes them in assembly language.
 //! Nothing here executes or times anything.
 
+pub mod check;
 mod decode;
 mod encodings;
+mod features;
 mod op;
 mod slot;
 mod text;
 
 pub use decode::{decode, is_wide};
+pub use features::Features;
 pub use op::{Group, Op, PerOp};
 pub use slot::Slot;
 pub use text::Disassembly;

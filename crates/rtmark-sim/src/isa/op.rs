@@ -162,109 +162,14 @@ operations! {
     FloatMemory { Vldr, Vstr, VldrLit, Vldm, Vstm, }
     /// The floating-point state that a call of Non-secure code would change.
     FloatState { Vlstm, Vlldm, }
-
-    /// What decoded blocks hold besides instructions: `Line`, that the next one reaches
-    /// another line of its memory, with the address of its last halfword and the line's number;
-    /// `FollowIt`, an IT whose condition is expected to hold (`aux` = 1) or not to hold: to be
-    /// as expected, the condition in the upper half of `imm` holds;
-    /// `Skip`, one in an IT block whose condition does not hold. Where it makes no difference to
-    /// anything else which instructions of an IT block are executed, `EitherEq` and its kin
-    /// lead past `aux` slots unless their condition holds, and `Hop` always does.
-    Prepared {
-        Line, FollowIt, Skip, Hop,
-        EitherEq, EitherNe, EitherCs, EitherCc, EitherMi, EitherPl, EitherVs, EitherVc,
-        EitherHi, EitherLs, EitherGe, EitherLt, EitherGt, EitherLe,
-    }
-    /// The same of a [`Shifted`](Self::Shifted) operation whose shift is of a known type.
-    Quick {
-        MovLsl, MovLsr, MovAsr, MovsLsl, MovsLsr, MovsAsr, AddLsl, AddLsr, AddAsr, SubLsl, OrrLsl,
-        OrrLsr, EorLsl, EorLsr,
-    }
-    /// Branches that are expected to be taken, or to lead to a target that only execution can
-    /// tell, `imm` or, of a list of registers, `aux`: behind one, a block goes on at its target.
-    Followed {
-        FollowB, FollowEq, FollowNe, FollowCs, FollowCc, FollowMi, FollowPl, FollowVs, FollowVc,
-        FollowHi, FollowLs, FollowGe, FollowLt, FollowGt, FollowLe, FollowCbz, FollowCbnz,
-        FollowBl, FollowBx, FollowBlxR, FollowPop,
-    }
 }
 
 impl Op {
-    /// The branch of a known or expected target behind which a block goes on there.
-    pub const fn followed(self) -> Option<Self> {
-        Some(match self {
-            Self::B => Self::FollowB,
-            Self::Beq => Self::FollowEq,
-            Self::Bne => Self::FollowNe,
-            Self::Bcs => Self::FollowCs,
-            Self::Bcc => Self::FollowCc,
-            Self::Bmi => Self::FollowMi,
-            Self::Bpl => Self::FollowPl,
-            Self::Bvs => Self::FollowVs,
-            Self::Bvc => Self::FollowVc,
-            Self::Bhi => Self::FollowHi,
-            Self::Bls => Self::FollowLs,
-            Self::Bge => Self::FollowGe,
-            Self::Blt => Self::FollowLt,
-            Self::Bgt => Self::FollowGt,
-            Self::Ble => Self::FollowLe,
-            Self::Cbz => Self::FollowCbz,
-            Self::Cbnz => Self::FollowCbnz,
-            Self::Bl => Self::FollowBl,
-            Self::Bx => Self::FollowBx,
-            Self::BlxR => Self::FollowBlxR,
-            Self::Pop | Self::Ldm => Self::FollowPop,
-            _ => return None,
-        })
-    }
-
-    /// What leads either way where a condition other than AL holds or not.
-    pub fn either(condition: u8) -> Option<Self> {
-        const BY_CONDITION: [Op; 14] = [
-            Op::EitherEq,
-            Op::EitherNe,
-            Op::EitherCs,
-            Op::EitherCc,
-            Op::EitherMi,
-            Op::EitherPl,
-            Op::EitherVs,
-            Op::EitherVc,
-            Op::EitherHi,
-            Op::EitherLs,
-            Op::EitherGe,
-            Op::EitherLt,
-            Op::EitherGt,
-            Op::EitherLe,
-        ];
-        BY_CONDITION.get(usize::from(condition)).copied()
-    }
-
-    /// What it is done by where the second operand's shift is known to be LSL, LSR or ASR.
-    pub const fn quick(self, shift: u32) -> Self {
-        match (self, shift) {
-            (Self::MovX, 0) => Self::MovLsl,
-            (Self::MovX, 1) => Self::MovLsr,
-            (Self::MovX, 2) => Self::MovAsr,
-            (Self::MovsX, 0) => Self::MovsLsl,
-            (Self::MovsX, 1) => Self::MovsLsr,
-            (Self::MovsX, 2) => Self::MovsAsr,
-            (Self::AddX, 0) => Self::AddLsl,
-            (Self::AddX, 1) => Self::AddLsr,
-            (Self::AddX, 2) => Self::AddAsr,
-            (Self::SubX, 0) => Self::SubLsl,
-            (Self::OrrX, 0) => Self::OrrLsl,
-            (Self::OrrX, 1) => Self::OrrLsr,
-            (Self::EorX, 0) => Self::EorLsl,
-            (Self::EorX, 1) => Self::EorLsr,
-            _ => self,
-        }
-    }
-
     /// Whether it does nothing but calculate with registers, which always takes it to its end.
     pub fn only_calculates(self) -> bool {
         match self.group() {
             Group::Immediate | Group::Register | Group::Shifted | Group::Shift => true,
-            Group::Quick | Group::Bits => true,
+            Group::Bits => true,
             Group::Multiply => matches!(self, Self::Mul | Self::Muls | Self::Mla | Self::Mls),
             _ => false,
         }

@@ -95,38 +95,19 @@ impl Slot {
         }
     }
 
-    /// Stands before the instruction, whose last halfword is at this address in the line
-    /// of this number: that is the line which it enters in sequence.
-    pub const fn line(&self, last: u32, number: u32) -> Self {
-        Self { op: Op::Line, cost: 0, imm: last, aux: number, ..*self }
-    }
-
-    /// The instruction as a block has it: by an operation that is quicker, if there is one.
-    pub const fn quick(self) -> Self {
-        Self { op: self.op.quick(self.aux >> 8), ..self }
-    }
-
-    /// The branch for a block that goes on at this target, if there can be one.
-    pub fn followed(&self, target: u32) -> Option<Self> {
-        let op = self.op.followed()?;
-        match op {
-            Op::FollowPop => {
-                let pops = self.is_indirect() && self.n == 13 && self.aux == 1;
-                pops.then_some(Self { op, aux: target, ..*self })
-            }
-            _ => Some(Self { op, imm: target, ..*self }),
-        }
-    }
-
-    /// Where a followed branch leads.
-    pub fn target(&self) -> u32 {
-        if self.op == Op::FollowPop { self.aux } else { self.imm }
-    }
-
     /// Whether the instruction jumps to an address that it does not name.
     pub fn is_indirect(&self) -> bool {
         match self.op.group() {
             Group::BranchRegister => matches!(self.op, Op::Bx | Op::BlxR),
+            Group::List => self.imm >> 15 & 1 == 1,
+            _ => false,
+        }
+    }
+
+    /// Whether the instruction jumps to where nobody knows before it has executed.
+    pub fn leaps(&self) -> bool {
+        match self.op.group() {
+            Group::BranchRegister | Group::BranchTable | Group::LoadPc => true,
             Group::List => self.imm >> 15 & 1 == 1,
             _ => false,
         }
@@ -137,13 +118,8 @@ impl Slot {
         match self.op.group() {
             Group::LoadPc => true,
             Group::List => self.is_indirect(),
-            _ => self.op == Op::FollowPop,
+            _ => false,
         }
-    }
-
-    /// Whether a block goes on at the target of this branch.
-    pub fn is_followed(&self) -> bool {
-        self.op.group() == Group::Followed
     }
 
     /// Whether executing it may change N, Z, C or V, so that what is known of conditions ends
@@ -158,9 +134,20 @@ impl Slot {
         }
     }
 
-    /// The instruction passed over.
-    pub const fn skipped(&self, cost: u8) -> Self {
-        Self { op: Op::Skip, cost, ..*self }
+    /// Whether nothing can be executed right after the instruction.
+    pub fn ends_block(&self) -> bool {
+        let slot = self.unguarded();
+        match slot.op.group() {
+            Group::Special
+            | Group::Security
+            | Group::Call
+            | Group::BranchRegister
+            | Group::BranchTable => true,
+            Group::LoadPc | Group::Raise | Group::Wait => true,
+            Group::Branch => slot.op == Op::B,
+            Group::List => slot.imm >> 15 & 1 == 1,
+            _ => slot.op == Op::It,
+        }
     }
 
     /// Notes whether the instruction, at this address, reaches a new line.

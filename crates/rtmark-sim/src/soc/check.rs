@@ -6,7 +6,10 @@ use toml::de::{DeTable, DeValue};
 
 use super::peripheral::{ActHow, Control, Peripheral, PeripheralClock, PeripheralKind, Register};
 use super::{CoreKind, MemoryKind, Revision, Soc};
-use crate::system::VENDORS;
+
+/// Where chips may have registers of their own: units on that bus behind those of Arm's
+/// (DDI 0403, B3.2.1), such as STM32's DBGMCU, and the vendor's region (B3.1).
+pub const VENDORS: [Range<u64>; 2] = [0xE004_2000..0xE00F_F000, 0xE010_0000..0x1_0000_0000];
 
 /// Addresses from here on belong to the core itself, most of them.
 const SYSTEM_SPACE: u64 = 0xE000_0000;

@@ -44,7 +44,7 @@ pub enum PeripheralKind {
     NrfClock,
     /// The microsecond timer of RP2040 (datasheet, 4.6). `irq`: the four alarms.
     Rp2040Timer,
-    /// The same in RP2350, where some registers lie elsewhere (datasheet, 12.8).
+    /// The microsecond timer of RP2350, where some registers lie elsewhere (datasheet, 12.8).
     Rp2350Timer,
     /// SIO of RP2040, core 0's view: divider, spinlocks, pins (datasheet, 2.3.1).
     Rp2040Sio,
@@ -331,7 +331,7 @@ impl Erase {
         self.each().nth(number as usize)
     }
 
-    /// The same of the page that holds an offset.
+    /// The page that holds an offset, where it begins and its size.
     pub(crate) fn around(&self, offset: u32) -> Option<(u32, u32)> {
         self.each().find(|(begin, size)| offset - begin < *size)
     }

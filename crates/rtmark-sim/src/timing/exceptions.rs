@@ -79,20 +79,20 @@ pub struct Entry {
 
 /// When the parts of an entry or a return come to their end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Schedule {
+pub struct EntryTiming {
     /// The first cycle in which an instruction can execute.
     pub through: u64,
     /// The cycle in which the address of the first instruction is on its bus.
     pub asked: u64,
 }
 
-impl Schedule {
+impl EntryTiming {
     /// Cycles of the pipeline's refill that have passed when all else is through.
     pub const fn refilled(self) -> u64 {
         self.through.saturating_sub(self.asked)
     }
 
-    /// The same with so many cycles more that registers are moved.
+    /// The timing with so many cycles more that registers are moved.
     pub const fn behind(self, more: u64) -> Self {
         Self { through: self.through + more, ..self }
     }
@@ -104,7 +104,7 @@ impl Schedule {
 }
 
 /// An entry with a frame.
-pub const fn enter(entry: &Entry) -> Schedule {
+pub const fn enter(entry: &Entry) -> EntryTiming {
     let Entry { stack, vector, handler, code_free } = *entry;
     let among = vector.bus as u8 == stack.bus as u8;
     let read = if among {
@@ -116,25 +116,25 @@ pub const fn enter(entry: &Entry) -> Schedule {
     let frame = FRAME + FRAME_WORDS * stack.waits + reads;
     if handler as u8 == stack.bus as u8 {
         let through = frame + PREFETCHED * READ_AMONG_STORES;
-        return Schedule { through, asked: through - FULL };
+        return EntryTiming { through, asked: through - FULL };
     }
-    Schedule { through: frame, asked: read + 1 }.when_asked()
+    EntryTiming { through: frame, asked: read + 1 }.when_asked()
 }
 
 /// A return to code behind a bus, which takes a frame back. The return address comes first.
-pub const fn leave(stack: Memory, code: Bus) -> Schedule {
+pub const fn leave(stack: Memory, code: Bus) -> EntryTiming {
     let frame = FRAME + FRAME_WORDS * stack.waits;
     if code as u8 == stack.bus as u8 {
         let through = frame + PREFETCHED * READ_AMONG_LOADS;
-        return Schedule { through, asked: through - FULL };
+        return EntryTiming { through, asked: through - FULL };
     }
-    Schedule { through: frame, asked: 2 + stack.waits }
+    EntryTiming { through: frame, asked: 2 + stack.waits }
 }
 
 /// From one handler to the next without a frame.
-pub const fn chain(vector: Memory) -> Schedule {
+pub const fn chain(vector: Memory) -> EntryTiming {
     let through = TAIL_CHAIN + vector.waits;
-    Schedule { through, asked: through - REFILL }
+    EntryTiming { through, asked: through - REFILL }
 }
 
 #[cfg(test)]
@@ -145,7 +145,7 @@ mod tests {
         Memory { bus, waits }
     }
 
-    const fn entry(vector: Memory, handler: Bus, code_free: u64) -> Schedule {
+    const fn entry(vector: Memory, handler: Bus, code_free: u64) -> EntryTiming {
         enter(&Entry { stack: at(Bus::System, 0), vector, handler, code_free })
     }
 

@@ -7,23 +7,17 @@
 //! A change here changes published figures: raise [`TIMING_MODEL`] with it.
 
 mod classify;
-mod cortex_m0;
-mod cortex_m0plus;
-mod cortex_m3;
-mod cortex_m33;
-mod cortex_m4;
+mod cores;
 pub mod exceptions;
+mod flash;
 mod issue;
-mod kept;
-mod memory;
-mod near;
-pub mod pace;
+pub mod memo;
 pub mod pipeline;
 mod score;
 
-pub use kept::Came;
-pub use memory::{Change, Foretold, LineMemory, Setting, Stance, Switch};
-pub use near::LineMemories;
+pub use flash::{
+    Came, Change, FetchState, LineMemories, LineMemory, Lookahead, Setting, SlowLines, Switch,
+};
 pub use pipeline::Rule;
 pub use score::Score;
 
@@ -38,7 +32,7 @@ pub const TIMING_MODEL: &str = "9";
 
 /// What an instruction means for the model of a core.
 #[derive(Clone, Copy, Debug)]
-pub enum Describe {
+pub enum Classify {
     /// For one of its pipeline, cycle by cycle, given the halfword behind the instruction.
     Pipeline(fn(&Slot, u16) -> Step),
     /// For one of what is issued when, given the instruction's own halfwords.
@@ -51,18 +45,18 @@ pub enum Describe {
 /// "worst case latency of one cycle" of a division (DDI 0439, table 3-1) comes to. A word that
 /// has been asked for is moved; when the last one has been, the instruction ends as ever.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum GivesWay {
+pub enum Interruptible {
     /// It does not: the interrupt waits.
-    No,
+    Atomic,
     /// It is left off between two words, and goes on with the next one.
-    Continued,
+    Continuable,
     /// It is left off between two words, and begins anew.
-    RestartedAtWord,
+    RestartableAtWord,
     /// It is given up in any cycle before this one beyond what its operands add, and begins
     /// anew.
-    Restarted(u8),
+    Restartable(u8),
     /// It ends while the handler is entered.
-    EndsMeanwhile(u8),
+    EndsInEntry(u8),
 }
 
 /// The timing rules of one core. All figures are cycles on memories without wait states.
@@ -70,7 +64,7 @@ pub enum GivesWay {
 pub struct Rules {
     /// What instructions mean for a core that is modelled by more than a table, whose costs and
     /// refills are nothing then.
-    pub describe: Option<Describe>,
+    pub classify: Option<Classify>,
     /// What an instruction takes at least, branches not taken.
     pub cost: fn(&Slot) -> u8,
     /// What an instruction takes whose condition in an IT block fails.
@@ -94,8 +88,8 @@ pub struct Rules {
     /// More on `entry` or `exit` when floating-point registers are moved at once.
     pub fp_frame: u8,
     /// What instructions do when an interrupt comes into them.
-    pub gives_way: fn(&Slot) -> GivesWay,
-    /// The longest that an instruction which gives way takes, where no memory waits.
+    pub interruptible: fn(&Slot) -> Interruptible,
+    /// The longest that an instruction which is interruptible takes, where no memory waits.
     pub longest: u8,
 }
 
@@ -103,7 +97,7 @@ impl Rules {
     /// Whether the model has the core's buses in it, and is told what happens on them. What
     /// memories wait for is added to what others say.
     pub const fn model_buses(&self) -> bool {
-        matches!(self.describe, Some(Describe::Pipeline(_)))
+        matches!(self.classify, Some(Classify::Pipeline(_)))
     }
 
     /// Whether the target of a jump is fetched while the pipeline is refilled, rather than when
@@ -115,11 +109,11 @@ impl Rules {
     /// The rules of a core.
     pub const fn of(core: CoreKind) -> &'static Self {
         match core {
-            CoreKind::CortexM0 => &cortex_m0::RULES,
-            CoreKind::CortexM0Plus => &cortex_m0plus::RULES,
-            CoreKind::CortexM3 => &cortex_m3::RULES,
-            CoreKind::CortexM4 | CoreKind::CortexM4F => &cortex_m4::RULES,
-            CoreKind::CortexM33 => &cortex_m33::RULES,
+            CoreKind::CortexM0 => &cores::CORTEX_M0,
+            CoreKind::CortexM0Plus => &cores::CORTEX_M0PLUS,
+            CoreKind::CortexM3 => &cores::CORTEX_M3,
+            CoreKind::CortexM4 | CoreKind::CortexM4F => &cores::CORTEX_M4,
+            CoreKind::CortexM33 => &cores::CORTEX_M33,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Trying an interrupt's entry out says what a copy of the machine does, and leaves nothing.
 
-use rtmark_sim::{Advance, CoreKind, Cycles, Holder, Machine, Register, Soc, Tried, Watch};
+use rtmark_sim::{Advance, Blocker, CoreKind, Cycles, Machine, Register, Soc, Tried, Watch};
 
 use crate::support::*;
 
@@ -112,8 +112,8 @@ fn an_entry_tried_out_is_the_entry_of_a_copy() {
             assert!(entered > 50 && entered > unclear / 20, "{core}: {entered} {unclear}");
             assert!(within > 50, "{core}: {within} points inside instructions");
             held.dedup();
-            assert!(held.contains(&Holder::Primask), "{core}: {held:?}");
-            assert_eq!(held.contains(&Holder::Basepri), core.is_mainline(), "{core}: {held:?}");
+            assert!(held.contains(&Blocker::Primask), "{core}: {held:?}");
+            assert_eq!(held.contains(&Blocker::Basepri), core.is_mainline(), "{core}: {held:?}");
             plain.run(Cycles(END));
             machine.run(Cycles(END));
             assert_eq!(plain.cycles(), machine.cycles(), "{core}");

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use rtmark_sim::{CoreKind, Cycles, Holder, Machine, Observer, Register};
+use rtmark_sim::{Blocker, CoreKind, Cycles, Machine, Observer, Register};
 
 use crate::support::*;
 
@@ -68,7 +68,7 @@ fn the_longest_is_the_longest_of_the_trace_between_the_marks() {
         seen.sort_by_key(|&(began, ended)| (u64::MAX - (ended - began), began));
         let found = running.machine.longest_masked().expect("there are some");
         assert_eq!((found.began.0, found.ended.0), seen[0], "{core}");
-        assert_eq!(found.mask, Holder::Primask);
+        assert_eq!(found.mask, Blocker::Primask);
         let mark = if core.is_mainline() { "both" } else { "longest" };
         assert_eq!(found.set.address, firmware.address(mark), "{core}");
     }
@@ -111,12 +111,12 @@ fn what_holds_an_interrupt_back_depends_on_its_priority() {
     machine.pend_interrupt(0, Cycles(100));
     machine.run(Cycles(200));
     assert_eq!(machine.holds_back_priority(0x70), None);
-    assert_eq!(machine.holds_back_priority(0x80), Some(Holder::Active(16)));
+    assert_eq!(machine.holds_back_priority(0x80), Some(Blocker::Active(16)));
     machine.set_register(Register::Basepri, 0x60);
     assert_eq!(machine.holds_back_priority(0x50), None);
-    assert_eq!(machine.holds_back_priority(0x70), Some(Holder::Basepri));
+    assert_eq!(machine.holds_back_priority(0x70), Some(Blocker::Basepri));
     machine.set_register(Register::Primask, 1);
-    assert_eq!(machine.holds_back_priority(0x00), Some(Holder::Primask));
+    assert_eq!(machine.holds_back_priority(0x00), Some(Blocker::Primask));
 }
 
 #[test]
@@ -128,9 +128,9 @@ fn what_is_pending_goes_before_what_is_less_urgent_or_has_a_higher_number() {
     firmware.handler(15).forever();
     let mut machine = firmware.on(CoreKind::CortexM4F).machine;
     machine.run(Cycles(200));
-    assert_eq!(machine.holds_back_priority(0x40), Some(Holder::Primask));
+    assert_eq!(machine.holds_back_priority(0x40), Some(Blocker::Primask));
     machine.set_register(Register::Primask, 0);
     assert_eq!(machine.holds_back_priority(0x70), None);
-    assert_eq!(machine.holds_back_priority(0x80), Some(Holder::Pending(15)));
-    assert_eq!(machine.holds_back_priority(0x90), Some(Holder::Pending(15)));
+    assert_eq!(machine.holds_back_priority(0x80), Some(Blocker::Pending(15)));
+    assert_eq!(machine.holds_back_priority(0x90), Some(Blocker::Pending(15)));
 }

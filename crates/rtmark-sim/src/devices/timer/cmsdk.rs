@@ -1,7 +1,7 @@
 //! Timer and dual timer of Arm's Cortex-M System Design Kit (DDI 0479, 4.1 and 4.2).
 
 use super::earlier;
-use crate::devices::{Env, Pace, Registered};
+use crate::devices::{ClockRatio, Env, Registered};
 
 /// A counter that counts down.
 #[derive(Clone, Copy, Debug)]
@@ -118,7 +118,7 @@ impl Registered for Timer {
         u32::from(self.status)
     }
 
-    fn settle(&mut self, now: u64, pace: Pace) {
+    fn settle(&mut self, now: u64, pace: ClockRatio) {
         // The interrupt's enable decides whether a zero is noted at all.
         self.status |= self.down.look(now) && self.control & INTERRUPT != 0;
         if self.down.step != pace.divisor {
@@ -126,7 +126,7 @@ impl Registered for Timer {
         }
     }
 
-    fn due(&self, _: Pace) -> Option<u64> {
+    fn due(&self, _: ClockRatio) -> Option<u64> {
         self.down.next_zero().filter(|_| self.control & INTERRUPT != 0 && !self.status)
     }
 }
@@ -147,7 +147,7 @@ struct Half {
 }
 
 impl Half {
-    fn configure(&mut self, now: u64, pace: Pace) {
+    fn configure(&mut self, now: u64, pace: ClockRatio) {
         let (control, load) = (self.control, self.load);
         let most = if control & DUAL_32_BITS != 0 { u32::MAX } else { 0xFFFF };
         self.down.change(now, |down| {
@@ -226,7 +226,7 @@ impl Registered for DualTimer {
         (one | two) | one << 1 | two << 2
     }
 
-    fn settle(&mut self, now: u64, pace: Pace) {
+    fn settle(&mut self, now: u64, pace: ClockRatio) {
         for half in &mut self.halves {
             half.raw |= half.down.look(now);
             if half.down.step != pace.divisor << (4 * (half.control >> 2 & 3).min(2)) {
@@ -235,7 +235,7 @@ impl Registered for DualTimer {
         }
     }
 
-    fn due(&self, _: Pace) -> Option<u64> {
+    fn due(&self, _: ClockRatio) -> Option<u64> {
         let [one, two] = self.halves.map(|half| {
             half.down.next_zero().filter(|_| half.control & DUAL_INTERRUPT != 0 && !half.raw)
         });

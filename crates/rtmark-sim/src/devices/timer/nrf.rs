@@ -6,7 +6,7 @@
 
 use super::earlier;
 use crate::devices::counter::{Counter, Rate};
-use crate::devices::{Env, Pace, Registered};
+use crate::devices::{ClockRatio, Env, Registered};
 
 /// INTEN's and the events' bit of compare register 0.
 const COMPARE: u32 = 16;
@@ -40,7 +40,7 @@ pub struct NrfTimer {
 }
 
 impl NrfTimer {
-    pub fn new(pace: Pace) -> Self {
+    pub fn new(pace: ClockRatio) -> Self {
         let mut timer = Self {
             counter: Counter::new(Rate::every(1), 1 << 16),
             events: 0,
@@ -75,7 +75,7 @@ impl NrfTimer {
         at.filter(|count| *count < 1 << self.width())
     }
 
-    fn configure(&mut self, now: u64, pace: Pace) {
+    fn configure(&mut self, now: u64, pace: ClockRatio) {
         let counts = TIMER_HZ >> self.prescaler;
         self.counter.set_rate(now, Rate { counts, cycles: pace.core.0.into() });
         let period = self.clears_at().unwrap_or(1 << self.width());
@@ -155,7 +155,7 @@ impl Registered for NrfTimer {
         u32::from(self.events & self.interrupts != 0)
     }
 
-    fn settle(&mut self, now: u64, _: Pace) {
+    fn settle(&mut self, now: u64, _: ClockRatio) {
         // A short that stops the counter ends its time there.
         let stops = (0..CHANNELS).filter(|at| self.shorts >> (8 + at) & 1 == 1);
         let stop = stops.filter_map(|at| self.counter.reaches(self.meets(at))).min();
@@ -171,7 +171,7 @@ impl Registered for NrfTimer {
         }
     }
 
-    fn due(&self, _: Pace) -> Option<u64> {
+    fn due(&self, _: ClockRatio) -> Option<u64> {
         let wanted = self.interrupts & !self.events;
         (0..CHANNELS)
             .filter(|at| wanted >> (COMPARE as usize + at) & 1 == 1)
@@ -197,7 +197,7 @@ pub struct NrfRtc {
 }
 
 impl NrfRtc {
-    pub fn new(pace: Pace) -> Self {
+    pub fn new(pace: ClockRatio) -> Self {
         let mut rtc = Self {
             counter: Counter::new(Rate::every(1), RTC_PERIOD),
             events: 0,
@@ -210,7 +210,7 @@ impl NrfRtc {
         rtc
     }
 
-    fn configure(&mut self, now: u64, pace: Pace) {
+    fn configure(&mut self, now: u64, pace: ClockRatio) {
         let cycles = u64::from(pace.core.0) * (u64::from(self.prescaler) + 1);
         self.counter.set_rate(now, Rate { counts: RTC_HZ, cycles });
     }
@@ -274,7 +274,7 @@ impl Registered for NrfRtc {
         u32::from(self.events & self.interrupts != 0)
     }
 
-    fn settle(&mut self, now: u64, _: Pace) {
+    fn settle(&mut self, now: u64, _: ClockRatio) {
         let mut happened = 0;
         if self.counter.counted(now) {
             happened |= TICK;
@@ -292,7 +292,7 @@ impl Registered for NrfRtc {
         self.counter.look(now);
     }
 
-    fn due(&self, _: Pace) -> Option<u64> {
+    fn due(&self, _: ClockRatio) -> Option<u64> {
         let wanted = self.interrupts & !self.events;
         let mut due = self.counter.reaches(0).filter(|_| wanted & OVERFLOW != 0);
         if wanted & TICK != 0 {

@@ -3,7 +3,7 @@
 
 use super::earlier;
 use crate::devices::counter::{Counter, Rate};
-use crate::devices::{Env, Pace, Registered};
+use crate::devices::{ClockRatio, Env, Registered};
 
 const MICROSECONDS: u64 = 1_000_000;
 
@@ -46,7 +46,7 @@ pub struct Rp2040Timer {
 }
 
 impl Rp2040Timer {
-    pub fn new(pace: Pace, chip: Chip) -> Self {
+    pub fn new(pace: ClockRatio, chip: Chip) -> Self {
         let rate = Rate { counts: MICROSECONDS, cycles: pace.core.0.into() };
         let mut low = Counter::new(rate, 1 << 32);
         low.start(0);
@@ -128,7 +128,7 @@ impl Registered for Rp2040Timer {
         self.raw & self.enabled | self.forced
     }
 
-    fn settle(&mut self, now: u64, _: Pace) {
+    fn settle(&mut self, now: u64, _: ClockRatio) {
         for (at, alarm) in self.alarms.iter().enumerate() {
             if self.armed >> at & 1 == 1 && self.low.passed(now, (*alarm).into()) {
                 self.armed &= !(1 << at);
@@ -141,7 +141,7 @@ impl Registered for Rp2040Timer {
         self.low.look(now);
     }
 
-    fn due(&self, _: Pace) -> Option<u64> {
+    fn due(&self, _: ClockRatio) -> Option<u64> {
         // The upper half counts the lower one's rounds, none of which may be missed.
         let mut due = self.low.reaches(0);
         for (at, alarm) in self.alarms.iter().enumerate() {

@@ -4,7 +4,7 @@
 
 use super::earlier;
 use crate::devices::counter::{Counter, Rate};
-use crate::devices::{Env, Pace, Registered};
+use crate::devices::{ClockRatio, Env, Registered};
 
 const CR1: usize = 0;
 const DIER: usize = 0x0C / 4;
@@ -59,7 +59,7 @@ impl Stm32Timer {
     }
 
     /// A timer counts twice as fast as a bus clock that is divided (RM0090, 7.2).
-    const fn rate(&self, pace: Pace) -> Rate {
+    const fn rate(&self, pace: ClockRatio) -> Rate {
         let bus = if pace.divisor > 1 { pace.divisor / 2 } else { 1 };
         Rate::every((self.prescaler as u64 + 1) * bus)
     }
@@ -78,7 +78,7 @@ impl Stm32Timer {
     }
 
     /// Puts PSC and ARR into force.
-    fn load(&mut self, now: u64, pace: Pace) {
+    fn load(&mut self, now: u64, pace: ClockRatio) {
         self.prescaler = self.registers[PSC] & 0xFFFF;
         self.reload = self.registers[ARR];
         self.counter.set_rate(now, self.rate(pace));
@@ -162,7 +162,7 @@ impl Registered for Stm32Timer {
         }
     }
 
-    fn settle(&mut self, now: u64, pace: Pace) {
+    fn settle(&mut self, now: u64, pace: ClockRatio) {
         if self.waits_for_update()
             && let Some(update) = self.counter.reaches(0).filter(|update| *update <= now)
         {
@@ -177,7 +177,7 @@ impl Registered for Stm32Timer {
         self.counter.set_rate(now, self.rate(pace));
     }
 
-    fn due(&self, _: Pace) -> Option<u64> {
+    fn due(&self, _: ClockRatio) -> Option<u64> {
         let wanted = self.registers[DIER] & !self.status;
         let mut due = self.counter.reaches(0).filter(|_| wanted & UPDATE != 0);
         for channel in 0..4 {

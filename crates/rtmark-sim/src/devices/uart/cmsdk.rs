@@ -1,7 +1,7 @@
 //! The UART of Arm's Cortex-M System Design Kit (DDI 0479, 4.3).
 
 use crate::devices::transmitter::Transmitter;
-use crate::devices::{Env, Pace, Registered};
+use crate::devices::{ClockRatio, Env, Registered};
 
 const CTRL_TX_ENABLE: u32 = 1;
 const CTRL_TX_INTERRUPT: u32 = 1 << 2;
@@ -62,14 +62,14 @@ impl Registered for Cmsdk {
         if self.tx_interrupt && self.control & CTRL_TX_INTERRUPT != 0 { 0b1010 } else { 0 }
     }
 
-    fn settle(&mut self, now: u64, _: Pace) {
+    fn settle(&mut self, now: u64, _: ClockRatio) {
         if self.empties_at.is_some_and(|at| at <= now) {
             self.empties_at = None;
             self.tx_interrupt = self.control & CTRL_TX_INTERRUPT != 0;
         }
     }
 
-    fn due(&self, _: Pace) -> Option<u64> {
+    fn due(&self, _: ClockRatio) -> Option<u64> {
         self.empties_at.filter(|_| self.control & CTRL_TX_INTERRUPT != 0)
     }
 }

@@ -2,7 +2,7 @@
 //! and 6.34). UARTE fetches what it sends from RAM by itself.
 
 use crate::devices::transmitter::Transmitter;
-use crate::devices::{Env, Pace, Registered};
+use crate::devices::{ClockRatio, Env, Registered};
 
 /// Events by their number: register 0x100 + 4 n, bit n of INTEN.
 const RX_DONE: u32 = 4;
@@ -57,7 +57,7 @@ impl Default for NrfUarte {
 }
 
 impl NrfUarte {
-    fn frame(&self, pace: Pace) -> u64 {
+    fn frame(&self, pace: ClockRatio) -> u64 {
         let bits = 10 + u64::from(self.configuration & PARITY != 0);
         let rate = (u64::from(self.baud) * BAUD_UNIT) >> 32;
         bits * u64::from(pace.core.0) / rate.max(1)
@@ -165,7 +165,7 @@ impl Registered for NrfUarte {
         u32::from(self.events & self.interrupts != 0)
     }
 
-    fn settle(&mut self, now: u64, _: Pace) {
+    fn settle(&mut self, now: u64, _: ClockRatio) {
         if self.sent_at.is_some_and(|at| at <= now) {
             self.sent_at = None;
             self.raise(TX_DATA_READY);
@@ -175,7 +175,7 @@ impl Registered for NrfUarte {
         }
     }
 
-    fn due(&self, _: Pace) -> Option<u64> {
+    fn due(&self, _: ClockRatio) -> Option<u64> {
         let interesting = 1 << TX_DATA_READY | 1 << TX_DONE;
         self.sent_at.filter(|_| self.interrupts & interesting != 0)
     }

@@ -1,7 +1,7 @@
 //! Arm PrimeCell UART PL011 (DDI 0183; in RP2040, datasheet 4.2).
 
 use crate::devices::transmitter::Transmitter;
-use crate::devices::{Env, Pace, Registered};
+use crate::devices::{ClockRatio, Env, Registered};
 
 const LINE_PARITY: u32 = 1 << 1;
 const LINE_TWO_STOP_BITS: u32 = 1 << 3;
@@ -72,7 +72,7 @@ impl Pl011 {
     }
 
     /// Cycles that a byte takes: sixteen cycles of the divided clock to a bit.
-    const fn frame(&self, pace: Pace) -> u64 {
+    const fn frame(&self, pace: ClockRatio) -> u64 {
         let data = 5 + (self.line_control >> 5 & 3);
         let parity = (self.line_control & LINE_PARITY != 0) as u32;
         let stop = 1 + (self.line_control & LINE_TWO_STOP_BITS != 0) as u32;
@@ -146,14 +146,14 @@ impl Registered for Pl011 {
         u32::from(self.raw & self.mask != 0)
     }
 
-    fn settle(&mut self, now: u64, _: Pace) {
+    fn settle(&mut self, now: u64, _: ClockRatio) {
         if self.sinks_at.is_some_and(|at| at <= now) {
             self.sinks_at = None;
             self.raw |= INTERRUPT_TX;
         }
     }
 
-    fn due(&self, _: Pace) -> Option<u64> {
+    fn due(&self, _: ClockRatio) -> Option<u64> {
         self.sinks_at.filter(|_| self.mask & INTERRUPT_TX != 0)
     }
 }

@@ -2,7 +2,7 @@
 //! (RM0090, 30.6) and that of the later families (RM0394, 38.8).
 
 use crate::devices::transmitter::Transmitter;
-use crate::devices::{Env, Pace, Registered};
+use crate::devices::{ClockRatio, Env, Registered};
 
 /// Which registers are where.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -111,7 +111,7 @@ impl Stm32 {
     }
 
     /// Core cycles that a byte takes.
-    const fn frame(&self, pace: Pace) -> u64 {
+    const fn frame(&self, pace: ClockRatio) -> u64 {
         let control = self.control[0];
         let data = match self.layout {
             _ if control & NINE_BITS != 0 => 9,
@@ -206,7 +206,7 @@ impl Registered for Stm32 {
         u32::from(status & interrupts != 0)
     }
 
-    fn due(&self, _: Pace) -> Option<u64> {
+    fn due(&self, _: ClockRatio) -> Option<u64> {
         let control = self.control[0];
         let empty =
             (control & TX_EMPTY_INTERRUPT != 0).then(|| self.transmitter.down_to(self.room()));

@@ -13,7 +13,7 @@ use super::Slot;
 use super::decode::Fields;
 use super::encodings::{Form, Isa, NARROW};
 use super::{Group, Op};
-use crate::cpu::Features;
+use crate::isa::Features;
 use crate::soc::CoreKind;
 
 /// An instruction in assembly language.

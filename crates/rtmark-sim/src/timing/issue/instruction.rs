@@ -49,7 +49,7 @@ pub enum Leads {
     On,
     /// Elsewhere, if it does, after so many cycles without an instruction.
     Away(u8),
-    /// The same as the flags say.
+    /// Branches as the flags say.
     ByFlags(u8),
 }
 
@@ -123,7 +123,7 @@ impl Instruction {
         float: None,
     };
 
-    /// The same passed over: no more than a NOP. What it pairs with is up to its encoding.
+    /// The instruction passed over: no more than a NOP. What it pairs with is up to its encoding.
     pub const fn skipped(self) -> Self {
         Self { takes: self.takes, second: self.second, leads: self.leads, ..Self::PLAIN }
     }

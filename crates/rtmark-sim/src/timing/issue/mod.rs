@@ -36,7 +36,7 @@ impl Registers {
         last.map_or(0, |at| at as u8 + 2)
     }
 
-    /// The same for what products are added to.
+    /// Cycles until registers are there for what adds products to them.
     fn ready_to_add(&self, registers: u32) -> u8 {
         let early = self.ready(registers & self.sums).saturating_sub(1);
         self.ready(registers & !self.sums).max(early)

@@ -93,7 +93,8 @@ impl Pipeline {
         Self::refilled(setup, buffers, REFILL)
     }
 
-    /// The same where so many cycles of it have been counted, within which nothing enters.
+    /// A pipeline that is being refilled, so many cycles of which have been counted, within which
+    /// nothing enters.
     pub fn refilled(setup: Setup, buffers: bool, paid: u8) -> Self {
         let isb = Step { unit: Unit::Barrier, traits: has::WIDE, ..Step::default() };
         let mut isb = InFlight::entering(isb, Condition::None, true);

@@ -166,11 +166,11 @@ struct OnBuses {
 struct Waiting {
     /// The fetch in its data phase.
     fetch: bool,
-    /// The same, for its memory in the Code region.
+    /// The next fetch, for its memory in the Code region.
     fetch_memory: bool,
     /// The transfer in its data phase.
     data: bool,
-    /// The same, for a slow memory in the Code region.
+    /// The next transfer, for a slow memory in the Code region.
     data_memory: bool,
 }
 

@@ -45,9 +45,9 @@ pub mod has {
     pub const IT_FOLLOWS: u16 = 1 << 5;
     /// May take an IT behind it along, on every revision.
     pub const FOLDS: u16 = 1 << 6;
-    /// The same before r2p0 only.
+    /// Folds an IT behind it before r2p0 only.
     pub const FOLDS_EARLY: u16 = 1 << 7;
-    /// The same from r2p0 on.
+    /// Folds an IT behind it from r2p0 on.
     pub const FOLDS_LATE: u16 = 1 << 8;
     /// Is IT.
     pub const IT: u16 = 1 << 9;

@@ -1,0 +1,292 @@
+//! The data watchpoint and trace unit: counters and comparators (DDI 0403, C1.8).
+//!
+//! A value: it is told what the core has spent cycles on so far, and works out what
+//! its registers show. Nothing ticks. What a match leads to is not its business.
+//!
+//! Cycles are told apart as the identity of C1.8.3 wants them: cycles are instructions
+//! plus CPICNT, EXCCNT, SLEEPCNT and LSUCNT, less FOLDCNT. How finely the timing rules
+//! tell them apart decides how well the counters agree with a chip's: a rule that gives
+//! a load and the branch that follows from it in one figure lands in LSUCNT as a whole.
+
+use crate::arch::armm::mpu::Access;
+use crate::isa::Features;
+
+/// Registers' offsets from DWT_CTRL.
+const CTRL: u32 = 0x00;
+const CYCCNT: u32 = 0x04;
+const CPICNT: u32 = 0x08;
+const FOLDCNT: u32 = 0x18;
+const PCSR: u32 = 0x1C;
+const COMPARATORS: std::ops::Range<u32> = 0x20..0x60;
+/// CTRL: four comparators, no bit of what is missing.
+const CTRL_FIXED: u32 = 4 << 28;
+const CTRL_WRITABLE: u32 = 0x007F_1FFF;
+const CYCCNTENA: u32 = 1;
+/// CTRL bits that enable CPICNT, EXCCNT, SLEEPCNT, LSUCNT and FOLDCNT, in the order of
+/// the counters.
+const EVENT_ENABLES: [u32; 5] = [1 << 17, 1 << 18, 1 << 19, 1 << 20, 1 << 21];
+/// FUNCTION: the comparator has matched since it was last read.
+const MATCHED: u32 = 1 << 24;
+/// FUNCTION bits that can be written, on ARMv7-M and ARMv8-M, and those of ARMv7-M that
+/// make it more than an address match.
+const FUNCTION_WRITABLE: u32 = 0x000F_FDAF;
+const FUNCTION_WRITABLE_V8M: u32 = 0xC3F;
+const CYCMATCH: u32 = 1 << 7;
+const DATAVMATCH: u32 = 1 << 8;
+
+/// What a core has spent cycles on since reset, as far as that is known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Spent {
+    pub cycles: u64,
+    pub instructions: u64,
+    /// On entering and leaving exceptions.
+    pub exceptions: u64,
+    pub sleep: u64,
+    /// On loads and stores, beyond one cycle each. Counted while something wants to know.
+    pub load_store: u64,
+    /// Instructions that took no cycle. Counted while something wants to know.
+    pub folded: u64,
+}
+
+impl Spent {
+    /// The five counts, in the order of their registers.
+    const fn counts(self) -> [u64; 5] {
+        let others = self.instructions + self.exceptions + self.sleep + self.load_store;
+        let base = (self.cycles + self.folded).wrapping_sub(others);
+        [base, self.exceptions, self.sleep, self.load_store, self.folded]
+    }
+}
+
+/// A counter that is worked out from a count that only grows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+struct Counter {
+    runs: bool,
+    value: u32,
+    since: u64,
+}
+
+impl Counter {
+    const fn read(self, count: u64) -> u32 {
+        let passed = if self.runs { count.wrapping_sub(self.since) as u32 } else { 0 };
+        self.value.wrapping_add(passed)
+    }
+
+    const fn write(&mut self, value: u32, count: u64) {
+        (self.value, self.since) = (value, count);
+    }
+
+    const fn run(&mut self, on: bool, count: u64) {
+        self.write(self.read(count), count);
+        self.runs = on;
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+struct Comparator {
+    value: u32,
+    mask: u32,
+    function: u32,
+}
+
+impl Comparator {
+    /// What it looks for: addresses of instructions or of data. Data values, cycles and
+    /// pairs that make a range are kept as registers only.
+    const fn looks_for(self, access: Access, v8m: bool) -> bool {
+        if v8m {
+            // DDI 0553, D1.2, DWT_FUNCTION: MATCH, and an ACTION that is a debug event.
+            return matches!(
+                (self.function & 0x3F, access),
+                (0x12, Access::Execute)
+                    | (0x14 | 0x16, Access::Read)
+                    | (0x14 | 0x15, Access::Write)
+            );
+        }
+        matches!(
+            (self.function & 0xF, access),
+            (4, Access::Execute) | (5 | 7, Access::Read) | (6 | 7, Access::Write)
+        ) && self.function & (CYCMATCH | DATAVMATCH) == 0
+    }
+
+    /// Whether an access of so many bytes touches the address, low bits masked.
+    const fn covers(self, address: u32, bytes: u32) -> bool {
+        let mask = u32::MAX.unbounded_shl(self.mask);
+        let start = self.value & mask;
+        address.wrapping_sub(start) <= !mask || start.wrapping_sub(address) < bytes
+    }
+}
+
+/// The state of the unit.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Dwt {
+    v8m: bool,
+    /// DEMCR.TRCENA.
+    powered: bool,
+    control: u32,
+    cycles: Counter,
+    events: [Counter; 5],
+    comparators: [Comparator; 4],
+}
+
+impl Dwt {
+    pub fn new(features: Features) -> Self {
+        Self { v8m: features.v8m, ..Self::default() }
+    }
+
+    /// Reads the register at an offset from DWT_CTRL, `None` where there is none.
+    /// Without power they read as zero.
+    pub fn read(&mut self, offset: u32, spent: &Spent, pc: u32) -> Option<u32> {
+        let value = match offset {
+            CTRL => CTRL_FIXED | self.control,
+            CYCCNT => self.cycles.read(spent.cycles),
+            CPICNT..=FOLDCNT if offset & 3 == 0 => {
+                let at = ((offset - CPICNT) / 4) as usize;
+                self.events[at].read(spent.counts()[at]) & 0xFF
+            }
+            PCSR => pc,
+            _ => {
+                let comparator = self.comparator(offset)?;
+                match offset & 0xF {
+                    0x0 => comparator.value,
+                    0x4 => comparator.mask,
+                    _ => {
+                        let function = comparator.function;
+                        comparator.function &= !MATCHED;
+                        function
+                    }
+                }
+            }
+        };
+        Some(if self.powered { value } else { 0 })
+    }
+
+    /// Writes the register at an offset from DWT_CTRL; answers whether there is one.
+    /// Without power nothing is written.
+    pub fn write(&mut self, offset: u32, value: u32, spent: &Spent) -> bool {
+        if !self.powered {
+            return offset < COMPARATORS.end;
+        }
+        match offset {
+            CTRL => {
+                let old = std::mem::replace(&mut self.control, value & CTRL_WRITABLE);
+                self.settle(old, spent);
+            }
+            CYCCNT => self.cycles.write(value, spent.cycles),
+            CPICNT..=FOLDCNT if offset & 3 == 0 => {
+                let at = ((offset - CPICNT) / 4) as usize;
+                self.events[at].write(value & 0xFF, spent.counts()[at]);
+            }
+            PCSR => {}
+            _ => {
+                let writable = if self.v8m { FUNCTION_WRITABLE_V8M } else { FUNCTION_WRITABLE };
+                let Some(comparator) = self.comparator(offset) else { return false };
+                match offset & 0xF {
+                    0x0 => comparator.value = value,
+                    0x4 => comparator.mask = value & 0x1F,
+                    _ => comparator.function = value & writable,
+                }
+            }
+        }
+        true
+    }
+
+    fn comparator(&mut self, offset: u32) -> Option<&mut Comparator> {
+        let there = COMPARATORS.contains(&offset) && matches!(offset & 0xF, 0x0 | 0x4 | 0x8);
+        if there {
+            self.comparators.get_mut(((offset - COMPARATORS.start) / 16) as usize)
+        } else {
+            None
+        }
+    }
+
+    /// Lets the counters run or stand as the control register says.
+    fn settle(&mut self, old: u32, spent: &Spent) {
+        self.cycles.run(self.powered && self.control & CYCCNTENA != 0, spent.cycles);
+        for ((counter, enable), count) in
+            self.events.iter_mut().zip(EVENT_ENABLES).zip(spent.counts())
+        {
+            // A counter begins at zero when its event is enabled (C1.8.8).
+            if self.control & enable != 0 && old & enable == 0 {
+                counter.write(0, count);
+            }
+            counter.run(self.powered && self.control & enable != 0, count);
+        }
+    }
+
+    /// DEMCR.TRCENA.
+    pub fn power(&mut self, on: bool, spent: &Spent) {
+        self.powered = on;
+        self.settle(self.control, spent);
+    }
+
+    /// Whether a counter runs that needs to know what each instruction takes.
+    pub fn counts_instructions(&self) -> bool {
+        self.events[0].runs || self.events[3].runs || self.events[4].runs
+    }
+
+    /// Whether a comparator looks for accesses of a kind.
+    pub fn looks_for(&self, access: Access) -> bool {
+        self.powered
+            && self.comparators.iter().any(|comparator| comparator.looks_for(access, self.v8m))
+    }
+
+    /// Compares an access; answers whether a comparator matches.
+    pub fn compare(&mut self, address: u32, bytes: u32, access: Access) -> bool {
+        let mut matches = false;
+        for comparator in &mut self.comparators {
+            if comparator.looks_for(access, self.v8m) && comparator.covers(address, bytes) {
+                comparator.function |= MATCHED;
+                matches = true;
+            }
+        }
+        matches
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(cycles: u64, instructions: u64) -> Spent {
+        Spent { cycles, instructions, ..Spent::default() }
+    }
+
+    #[test]
+    fn the_cycle_counter_needs_power_and_enable() {
+        let mut dwt = Dwt::default();
+        assert!(dwt.write(CTRL, CYCCNTENA, &at(0, 0)), "which does nothing without power");
+        dwt.power(true, &at(100, 0));
+        assert_eq!(dwt.read(CTRL, &at(100, 0), 0), Some(4 << 28));
+        dwt.write(CTRL, CYCCNTENA, &at(100, 0));
+        assert_eq!(dwt.read(CYCCNT, &at(150, 0), 0), Some(50));
+        dwt.write(CYCCNT, 0, &at(200, 0));
+        let wrapped = at(u64::from(u32::MAX) + 201, 0);
+        assert_eq!(dwt.read(CYCCNT, &wrapped, 0), Some(0));
+        dwt.power(false, &wrapped);
+        assert_eq!(dwt.read(CYCCNT, &wrapped, 0), Some(0));
+    }
+
+    #[test]
+    fn the_counters_add_up_to_the_cycles() {
+        let mut dwt = Dwt::default();
+        dwt.power(true, &at(0, 0));
+        dwt.write(CTRL, EVENT_ENABLES.iter().sum(), &at(10, 5));
+        let spent = Spent {
+            cycles: 110,
+            instructions: 55,
+            exceptions: 20,
+            sleep: 7,
+            load_store: 9,
+            folded: 2,
+        };
+        let counts = [8, 12, 16, 20, 24].map(|offset| dwt.read(offset, &spent, 0).expect("there"));
+        assert_eq!(counts[1..], [20, 7, 9, 2]);
+        assert_eq!(100, 50 + counts[0] + counts[1] + counts[2] + counts[3] - counts[4]);
+    }
+
+    #[test]
+    fn comparators_mask_low_bits() {
+        let comparator = Comparator { value: 0x2000_0013, mask: 4, function: 6 };
+        assert!(comparator.covers(0x2000_001F, 1) && comparator.covers(0x2000_000E, 4));
+        assert!(!comparator.covers(0x2000_0020, 4) && !comparator.covers(0x2000_000C, 4));
+    }
+}

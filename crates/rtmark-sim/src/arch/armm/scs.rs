@@ -1,0 +1,291 @@
+//! The system control space: the registers by which software speaks to its core.
+//!
+//! State and decoding of 0xE0000000 to 0xE00FFFFF (DDI 0403, B3.2; DDI 0419, B3.2
+//! for ARMv6-M, which has fewer). What a register write sets in motion (an
+//! exception that becomes pending, a clock that starts) is told to the machine.
+
+use crate::arch::armm::dwt::Dwt;
+use crate::arch::armm::identity::Identity;
+use crate::arch::armm::itm::Itm;
+use crate::arch::armm::mpu::Mpu;
+use crate::arch::armm::nvic::{
+    BUS_FAULT, DEBUG_MONITOR, ExceptionSet, FIRST_INTERRUPT, HARD_FAULT, MEM_MANAGE, NMI, Nvic,
+    PENDSV, SECURE_FAULT, SVCALL, SYSTICK, USAGE_FAULT,
+};
+use crate::arch::armm::systick::SysTick;
+use crate::isa::Features;
+use crate::soc::{Generation, Soc};
+
+/// The private peripheral bus; what lies above it belongs to the chip's vendor.
+pub const PRIVATE_BUS: std::ops::Range<u32> = 0xE000_0000..0xE010_0000;
+pub const ITM: std::ops::Range<u32> = 0xE000_0000..0xE000_1000;
+pub const DWT: std::ops::Range<u32> = 0xE000_1000..0xE000_2000;
+pub const SYSTICK_REGISTERS: std::ops::Range<u32> = 0xE000_E010..0xE000_E020;
+/// CCR bits that matter here.
+const CCR_UNALIGN_TRP: u32 = 1 << 3;
+const CCR_DIV_0_TRP: u32 = 1 << 4;
+const CCR_BFHFNMIGN: u32 = 1 << 8;
+const CCR_STKALIGN: u32 = 1 << 9;
+/// DEMCR bits: vector catches are kept, but only a halting debugger would act on them.
+pub const DEMCR_MON_EN: u32 = 1 << 16;
+pub const DEMCR_MON_PEND: u32 = 1 << 17;
+const DEMCR_MON_STEP: u32 = 1 << 18;
+pub const DEMCR_TRCENA: u32 = 1 << 24;
+pub const DEMCR_WRITABLE: u32 = 0x010D_07F1;
+const CCR_STKOFHFNMIGN: u32 = 1 << 10;
+/// CCR bits of ARMv8-M: STKALIGN and NONBASETHRDENA, which are always one, and those
+/// that can be written (DDI 0553, D1.2, CCR).
+pub const CCR_V8M_ONES: u32 = CCR_STKALIGN | 1;
+pub const CCR_V8M_WRITABLE: u32 = 0x51A;
+/// What AIRCR writes must carry in their upper half.
+pub const AIRCR_KEY: u32 = 0x05FA;
+/// SHCSR: which bit says that a handler is enabled, active, pending.
+pub const HANDLERS_ENABLED: &[(u32, u16)] =
+    &[(16, MEM_MANAGE), (17, BUS_FAULT), (18, USAGE_FAULT), (19, SECURE_FAULT)];
+pub const HANDLERS_ACTIVE: &[(u32, u16)] = &[
+    (0, MEM_MANAGE),
+    (1, BUS_FAULT),
+    (3, USAGE_FAULT),
+    (4, SECURE_FAULT),
+    (7, SVCALL),
+    (8, DEBUG_MONITOR),
+    (10, PENDSV),
+    (11, SYSTICK),
+];
+pub const HANDLERS_PENDING: &[(u32, u16)] =
+    &[(12, USAGE_FAULT), (13, MEM_MANAGE), (14, BUS_FAULT), (15, SVCALL), (20, SECURE_FAULT)];
+
+/// Control of floating-point state (FPCCR, FPCAR, FPDSCR).
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct FpControl {
+    /// FPCCR: whether and when to stack, and what was noted when that was put off.
+    pub control: u32,
+    /// FPCAR: where the lazily stacked registers belong.
+    pub address: u32,
+    /// FPDSCR: the status that a new context begins with.
+    pub default_status: u32,
+}
+
+impl FpControl {
+    pub const LAZY_ACTIVE: u32 = 1;
+    /// The state at entry, for when the registers are stored.
+    pub const USER: u32 = 1 << 1;
+    pub const THREAD: u32 = 1 << 3;
+    pub const HARD_FAULT_READY: u32 = 1 << 4;
+    pub const MEM_MANAGE_READY: u32 = 1 << 5;
+    pub const BUS_FAULT_READY: u32 = 1 << 6;
+    pub const DEBUG_MONITOR_READY: u32 = 1 << 8;
+    /// These are ARMv8-M's: UFRDY, SPLIMVIOL, TS, CLRONRET; and S, which says that the
+    /// state is the Secure program's.
+    pub const USAGE_FAULT_READY: u32 = 1 << 10;
+    pub const LIMIT_VIOLATED: u32 = 1 << 9;
+    const COVERS_ALL: u32 = 1 << 26;
+    const CLEARED_ON_RETURN: u32 = 1 << 28;
+    const SECURE: u32 = 1 << 2;
+    /// What is noted when registers are left to be stored later.
+    pub const NOTES: u32 = Self::USER
+        | Self::THREAD
+        | Self::HARD_FAULT_READY
+        | Self::MEM_MANAGE_READY
+        | Self::BUS_FAULT_READY
+        | Self::DEBUG_MONITOR_READY
+        | Self::USAGE_FAULT_READY
+        | Self::LIMIT_VIOLATED;
+    const LAZY_ENABLED: u32 = 1 << 30;
+    const AUTOMATIC: u32 = 1 << 31;
+
+    const fn at_reset(features: Features) -> Self {
+        let secure = if features.v8m { Self::SECURE } else { 0 };
+        let control = Self::AUTOMATIC | Self::LAZY_ENABLED | secure;
+        Self { control, address: 0, default_status: 0 }
+    }
+
+    /// The bits that a program can write.
+    pub const fn writable(features: Features) -> u32 {
+        if features.v8m { 0xFC00_07FF } else { 0xC000_017B }
+    }
+
+    /// Whether frames hold S16 to S31 too.
+    pub const fn covers_all(&self) -> bool {
+        self.control & Self::COVERS_ALL != 0
+    }
+
+    /// Whether an exception's return clears the registers that it may have left results in.
+    pub const fn cleared_on_return(&self) -> bool {
+        self.control & Self::CLEARED_ON_RETURN != 0
+    }
+
+    pub const fn lazy_pending(&self) -> bool {
+        self.control & Self::LAZY_ACTIVE != 0
+    }
+
+    pub const fn lazy_enabled(&self) -> bool {
+        self.control & Self::LAZY_ENABLED != 0
+    }
+
+    /// Whether exception entry looks after floating-point state.
+    pub const fn automatic(&self) -> bool {
+        self.control & Self::AUTOMATIC != 0
+    }
+}
+
+/// The registers of the system control space.
+#[derive(Clone, Debug)]
+pub struct System {
+    pub identity: Identity,
+    pub features: Features,
+    pub nvic: Nvic,
+    pub systick: SysTick,
+    pub dwt: Dwt,
+    pub itm: Itm,
+    pub fp: FpControl,
+    pub mpu: Mpu,
+    pub vector_table: u32,
+    /// SCR: bit 1 SLEEPONEXIT, bit 4 SEVONPEND.
+    pub sleep_control: u32,
+    pub configuration: u32,
+    /// CFSR and HFSR, MMFAR, BFAR.
+    pub fault_status: u32,
+    pub hard_fault_status: u32,
+    pub mem_manage_address: u32,
+    pub bus_fault_address: u32,
+    /// DFSR and DEMCR.
+    pub debug_status: u32,
+    pub debug_control: u32,
+    /// DCRDR, and what DHCSR says once.
+    pub debug_data: u32,
+    pub was_reset: bool,
+    /// ACTLR.
+    pub auxiliary_control: u32,
+    /// SFSR.
+    pub secure_fault_status: u32,
+    /// CPACR.
+    pub coprocessor_access: u32,
+    pub interrupts: u16,
+}
+
+impl System {
+    pub fn new(soc: &Soc, features: Features) -> Self {
+        let configuration = if features.v8m {
+            CCR_V8M_ONES
+        } else if soc.generation() == Generation::EarlyCortexM3 {
+            0
+        } else if features.mainline {
+            CCR_STKALIGN
+        } else {
+            CCR_STKALIGN | CCR_UNALIGN_TRP
+        };
+        Self {
+            identity: Identity::of(soc),
+            features,
+            nvic: Nvic::new(soc.interrupts, soc.priority_bits),
+            systick: SysTick::new(soc.systick_reference_divisor),
+            dwt: Dwt::new(features),
+            itm: Itm::default(),
+            mpu: Mpu::new(features, soc.mpu_regions()),
+            fp: FpControl::at_reset(features),
+            vector_table: soc.vector_base(),
+            sleep_control: 0,
+            configuration,
+            fault_status: 0,
+            hard_fault_status: 0,
+            mem_manage_address: 0,
+            bus_fault_address: 0,
+            debug_status: 0,
+            debug_control: 0,
+            debug_data: 0,
+            was_reset: true,
+            auxiliary_control: 0,
+            secure_fault_status: 0,
+            coprocessor_access: 0,
+            interrupts: soc.interrupts,
+        }
+    }
+
+    pub const fn allows_unaligned(&self) -> bool {
+        self.configuration & CCR_UNALIGN_TRP == 0
+    }
+
+    pub const fn traps_division_by_zero(&self) -> bool {
+        self.configuration & CCR_DIV_0_TRP != 0
+    }
+
+    pub const fn aligns_stack(&self) -> bool {
+        self.configuration & CCR_STKALIGN != 0
+    }
+
+    /// Whether stack limits do not count at negative priorities (ARMv8-M).
+    pub const fn ignores_stack_limits(&self) -> bool {
+        self.configuration & CCR_STKOFHFNMIGN != 0
+    }
+
+    /// CCR.NONBASETHRDENA: handlers may return to thread mode past active exceptions.
+    pub const fn thread_from_any_level(&self) -> bool {
+        self.configuration & 1 != 0
+    }
+
+    /// CCR.BFHFNMIGN: bus faults do not count at negative priorities.
+    pub const fn ignores_bus_faults(&self) -> bool {
+        self.configuration & CCR_BFHFNMIGN != 0
+    }
+
+    /// ACTLR.DISDEFWBUF.
+    pub const fn has_no_write_buffer(&self) -> bool {
+        self.auxiliary_control & 2 != 0
+    }
+
+    /// ACTLR.DISMCYCINT: instructions of several cycles do not give way to interrupts.
+    pub const fn completes_instructions(&self) -> bool {
+        self.auxiliary_control & 1 != 0
+    }
+
+    pub const fn allows_fp(&self, privileged: bool) -> bool {
+        match self.coprocessor_access >> 20 & 3 {
+            3 => true,
+            1 => privileged,
+            _ => false,
+        }
+    }
+
+    /// DEMCR.MON_STEP: the monitor runs after each instruction.
+    pub const fn steps_by_monitor(&self) -> bool {
+        self.debug_control & (DEMCR_MON_EN | DEMCR_MON_STEP) == DEMCR_MON_EN | DEMCR_MON_STEP
+    }
+
+    /// DHCSR: no debugger is there, the core has been reset since it was last asked, and
+    /// instructions retire.
+    pub const fn read_halting_control(&mut self) -> u32 {
+        let reset = std::mem::replace(&mut self.was_reset, false);
+        (reset as u32) << 25 | 1 << 24 | 1 << 16
+    }
+
+    /// The exception whose set or clear register bit 0 stands for.
+    pub fn first_of(register: u32) -> u16 {
+        FIRST_INTERRUPT + (register / 4 * 32) as u16
+    }
+
+    /// SHPRn and IPRn: four priorities to a word.
+    pub fn priorities(&self, first: u16) -> u32 {
+        (0..4)
+            .rev()
+            .fold(0, |word, at| word << 8 | u32::from(self.nvic.priority_register(first + at)))
+    }
+
+    pub fn handler_state(&self) -> u32 {
+        let word = |table: &[(u32, u16)], set: ExceptionSet| {
+            table
+                .iter()
+                .fold(0, |word, &(bit, exception)| word | u32::from(set.contains(exception)) << bit)
+        };
+        let (enabled, active, pending) =
+            (self.nvic.enabled(), self.nvic.active(), self.nvic.pending());
+        let mut state = word(HANDLERS_ENABLED, enabled)
+            | word(HANDLERS_ACTIVE, active)
+            | word(HANDLERS_PENDING, pending);
+        if self.features.v8m {
+            state |=
+                word(&[(2, HARD_FAULT), (5, NMI)], active) | word(&[(21, HARD_FAULT)], pending);
+        }
+        state
+    }
+}

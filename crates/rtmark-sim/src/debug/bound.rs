@@ -1,0 +1,195 @@
+//! What a piece of a run can take at most, by which a mistake of the timing model is seen.
+//!
+//! Not what anything should take: a figure beyond it is one that no core could bring.
+
+use rtmark_units::{Cycles, Instructions};
+
+use crate::engine::Machine;
+use crate::soc::{CoreKind, Soc};
+use crate::state::{Besides, Hit};
+
+/// Cycles that a core takes to refill its pipeline after a jump, at most, with the bus still busy
+/// with what came before.
+const REFILL: u64 = 8;
+
+/// Words that an instruction transfers at most: LDM of all registers, or VLDM of S0 to S31 with
+/// those of VLSTM besides (DDI 0403, A7.7; DDI 0553, C2.4).
+const WORDS: u64 = 16;
+const FLOAT_WORDS: u64 = 34;
+
+/// Cycles of a multiplication or division at most: the slow multiplier of a Cortex-M0 takes 32
+/// (DDI 0432, 3.3), SDIV 12 (DDI 0337, 3.3), VDIV and VSQRT 14 (DDI 0439, 7.2.3).
+const LONGEST_CALCULATION: u64 = 32;
+
+/// Cycles of an exception's entry or return beyond its words: Arm's documents say 16 at most for
+/// entry on a Cortex-M0, of which eight words are a part (DDI 0432, 3.6).
+const ENTRY: u64 = 16;
+
+/// What a piece of a run took, or all of it so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Taken {
+    /// Cycles.
+    pub cycles: Cycles,
+    /// Instructions executed.
+    pub instructions: Instructions,
+    /// What else cycles went by for.
+    pub besides: Besides,
+}
+
+impl From<&Machine> for Taken {
+    fn from(machine: &Machine) -> Self {
+        Self {
+            cycles: machine.cycles(),
+            instructions: machine.instructions(),
+            besides: machine.besides(),
+        }
+    }
+}
+
+impl From<&Hit> for Taken {
+    fn from(hit: &Hit) -> Self {
+        Self { cycles: hit.cycle, instructions: hit.instructions, besides: hit.besides }
+    }
+}
+
+impl Taken {
+    /// From one moment to another one.
+    #[must_use]
+    pub fn since(self, before: Self) -> Self {
+        let Besides { waited, asleep, exceptions } = self.besides;
+        Self {
+            cycles: self.cycles.saturating_sub(before.cycles),
+            instructions: self.instructions.saturating_sub(before.instructions),
+            besides: Besides {
+                waited: waited.saturating_sub(before.besides.waited),
+                asleep: asleep.saturating_sub(before.besides.asleep),
+                exceptions: exceptions.saturating_sub(before.besides.exceptions),
+            },
+        }
+    }
+}
+
+/// The most that instructions and exceptions of a soc's core can take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bound {
+    instruction: u64,
+    exception: u64,
+}
+
+impl Bound {
+    /// The bound for a soc: no instruction takes longer than its words, each of which may wait for a fetch on
+    /// the same bus, a calculation, a refill, and the wait states of both words that it is fetched
+    /// with. What data waits for is counted by the machine.
+    pub fn of(soc: &Soc) -> Self {
+        let words = match soc.core {
+            CoreKind::CortexM4F | CoreKind::CortexM33 => FLOAT_WORDS,
+            _ => WORDS,
+        };
+        let fetch = most_wait_states(soc);
+        let instruction = (2 * words).max(LONGEST_CALCULATION) + REFILL + 2 * fetch;
+        // In and out again, all of the frame each time.
+        let frame = 8 + if words == FLOAT_WORDS { FLOAT_WORDS } else { 1 };
+        Self { instruction, exception: 2 * (2 * frame + ENTRY + REFILL + 2 * fetch) }
+    }
+
+    /// The most cycles that something can have taken. A moment may lie inside an instruction or an
+    /// exception's entry: one more of each.
+    pub fn most(self, taken: &Taken) -> Cycles {
+        let Besides { waited, asleep, exceptions } = taken.besides;
+        let instructions = taken.instructions.0.saturating_add(1).saturating_mul(self.instruction);
+        let exceptions = exceptions.saturating_add(1).saturating_mul(self.exception);
+        let all = instructions.saturating_add(exceptions);
+        Cycles(all.saturating_add(waited.0).saturating_add(asleep.0))
+    }
+
+    /// What is wrong with a figure that no core could take; `None` where nothing is.
+    pub fn excess(self, taken: &Taken) -> Option<String> {
+        let most = self.most(taken);
+        let Taken { cycles, instructions, besides } = taken;
+        let Besides { waited, asleep, exceptions } = besides;
+        (*cycles > most).then(|| {
+            format!(
+                "{cycles} were counted where {most} are the most that is possible: \
+                 {instructions} of {} each, {exceptions} exceptions of {}, waits of {waited} and a \
+                 sleep of {asleep}",
+                self.instruction, self.exception
+            )
+        })
+    }
+}
+
+/// The most wait states that a memory of a soc can have, as its file says or as registers set them.
+fn most_wait_states(soc: &Soc) -> u64 {
+    let as_given = soc.memories.iter().map(|memory| u64::from(memory.timing.wait_states));
+    let registers = soc.peripherals.iter().flat_map(|peripheral| &peripheral.registers);
+    let fields = registers.filter_map(|register| register.controls.as_ref()?.wait_states);
+    let as_set = fields.map(|(_, width)| (1 << width.min(8)) - 1);
+    as_given.chain(as_set).max().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn soc(name: &str) -> Soc {
+        let file = format!("{}/../../socs/{name}.toml", env!("CARGO_MANIFEST_DIR"));
+        Soc::from_toml(&std::fs::read_to_string(file).expect("readable")).expect("good")
+    }
+
+    fn taken(cycles: u64, instructions: u64) -> Taken {
+        let (cycles, instructions) = (Cycles(cycles), Instructions(instructions));
+        Taken { cycles, instructions, besides: Besides::default() }
+    }
+
+    #[test]
+    fn figures_of_a_pipeline_that_answers_401_for_each_instruction_are_refused() {
+        for name in ["stm32f405", "nrf52840", "stm32f100", "lm3s6965", "stm32l432"] {
+            let bound = Bound::of(&soc(name));
+            for instructions in [10, 50, 1_000, 1_000_000] {
+                let excess = bound.excess(&taken(instructions * 401, instructions));
+                let excess = excess.unwrap_or_else(|| panic!("{name}: {instructions}"));
+                for part in [instructions * 401, instructions] {
+                    assert!(excess.contains(&part.to_string()), "{excess}");
+                }
+            }
+        }
+    }
+
+    /// What timing model 7 printed for Embassy's queue.send.immediate and for the first sample of
+    /// RTIC's queue.handover, built with `--opt 2`.
+    #[test]
+    fn figures_that_were_printed_once_are_refused() {
+        let bound = Bound::of(&soc("stm32f405"));
+        assert!(bound.excess(&taken(19_649, 49)).is_some());
+        assert!(bound.excess(&taken(135_643, 338)).is_some());
+        assert_eq!(bound.excess(&taken(585, 347)), None);
+    }
+
+    #[test]
+    fn what_a_core_can_take_is_accepted() {
+        let bound = Bound::of(&soc("stm32f405"));
+        // A division loop; a span that is mostly slept through; one of waits.
+        assert_eq!(bound.excess(&taken(14_000, 1_000)), None);
+        let mut asleep = taken(1_000_000, 50);
+        assert!(bound.excess(&asleep).is_some());
+        asleep.besides.asleep = Cycles(999_000);
+        assert_eq!(bound.excess(&asleep), None);
+        let mut waiting = taken(1_000_000, 50);
+        waiting.besides.waited = Cycles(999_000);
+        assert_eq!(bound.excess(&waiting), None);
+        let mut interrupted = taken(10_000, 50);
+        interrupted.besides.exceptions = 100;
+        assert_eq!(bound.excess(&interrupted), None);
+    }
+
+    #[test]
+    fn a_span_is_what_came_between_two_moments() {
+        let mut before = taken(100, 10);
+        before.besides = Besides { waited: Cycles(5), asleep: Cycles(6), exceptions: 7 };
+        let mut after = taken(250, 30);
+        after.besides = Besides { waited: Cycles(15), asleep: Cycles(26), exceptions: 37 };
+        let mut between = taken(150, 20);
+        between.besides = Besides { waited: Cycles(10), asleep: Cycles(20), exceptions: 30 };
+        assert_eq!(after.since(before), between);
+    }
+}

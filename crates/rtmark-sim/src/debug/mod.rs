@@ -1,0 +1,11 @@
+//! What looks at a run from outside: watches, observers, single steps, trial interrupts.
+
+mod bound;
+mod control;
+mod masking;
+mod observe;
+mod trial;
+
+pub use self::bound::{Bound, Taken};
+pub use self::observe::{Access, AccessKind, Instruction, Observer};
+pub use self::trial::{Advance, Tried};

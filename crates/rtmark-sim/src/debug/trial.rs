@@ -1,0 +1,542 @@
+//! Interrupts from outside: what one would meet at each moment of a run.
+//!
+//! A search that asks at every instruction when an interrupt's handler would begin goes
+//! along a run step by step ([`Machine::advance`]), asks what would hold the interrupt
+//! back ([`Machine::holds_back`]), and tries the entry out and takes it back
+//! ([`Machine::try_entry`]). Trying out is taking by the same code as ever; what it
+//! changed is then put back, which is cheaper than a copy of the machine.
+
+use crate::state::{Blocker, Trial};
+use crate::timing::memo::PipeState;
+use rtmark_units::Cycles;
+
+use crate::arch::armm::nvic::{FIRST_INTERRUPT, Masks};
+use crate::debug::observe::{Access, AccessKind};
+use crate::engine::Machine;
+use crate::engine::events::Due;
+use crate::isa::{Group, Op};
+use crate::state::stop::Stop;
+
+/// More than any entry takes, in cycles: within it nothing else may be due where an entry
+/// is tried out.
+const LONGEST_ENTRY: u64 = 128;
+/// The most words that an entry stacks: eight, all floating-point registers with FPSCR
+/// and a reserved word, and one to align them.
+const LONGEST_FRAME: usize = 8 + 34 + 1;
+/// The most words that an instruction stores.
+const MOST_WORDS: usize = 32;
+/// Registers by which a program sees what is pending: ISPR and ICPR, and ICSR.
+const PENDING_REGISTERS: std::ops::Range<u32> = 0xE000_E200..0xE000_E300;
+const ICSR: u32 = 0xE000_ED04;
+/// Cycles from where an instruction enters to the end of its data phase, at most, where no memory
+/// makes it wait.
+const LOOK: u64 = 8;
+/// SCR.SEVONPEND.
+const EVENT_ON_PEND: u32 = 1 << 4;
+
+/// A step of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Advance {
+    /// One instruction, in which no exception was taken or left.
+    Instruction,
+    /// Something else: an exception was taken or left, or time was slept away.
+    Other,
+}
+
+/// What trying an entry out has shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tried {
+    /// The handler's first instruction executes in this cycle.
+    Entered(Cycles),
+    /// It takes a copy of the machine to know: something else happens around here.
+    Unclear,
+}
+
+impl Machine {
+    /// Enables an external interrupt at a priority, as a debugger would; answers whether
+    /// the soc has it. Priority bits that the soc lacks are ignored.
+    pub fn arm_interrupt(&mut self, interrupt: u16, priority: u8) -> bool {
+        if interrupt >= self.soc().interrupts {
+            return false;
+        }
+        let exception = FIRST_INTERRUPT + interrupt;
+        self.state.system.nvic.enable(exception, true);
+        self.state.system.nvic.set_priority(exception, priority);
+        self.state.attend_soon();
+        true
+    }
+
+    /// What an interrupt's priority register holds, as far as the soc has its bits.
+    pub fn interrupt_priority(&self, interrupt: u16) -> u8 {
+        self.state.system.nvic.priority_register(FIRST_INTERRUPT.saturating_add(interrupt))
+    }
+
+    /// Where the vector table is (VTOR).
+    pub fn vector_table(&self) -> u32 {
+        self.state.system.vector_table
+    }
+
+    /// Goes on by one step: to the next instruction's boundary, or to where sleep ends, no
+    /// later than `until`.
+    ///
+    /// # Errors
+    /// Whatever would have ended a run.
+    pub fn advance(&mut self, until: Cycles) -> Result<Advance, Stop> {
+        let result = self.advance_open(until)?;
+        self.state.reach_next();
+        self.unless_failed(Ok(result))
+    }
+
+    /// Goes on by one step, before the next instruction has entered the pipeline, so that an
+    /// interrupt may still be taken in its place: see [`Machine::try_entry_early`].
+    ///
+    /// # Errors
+    /// Whatever would have ended a run.
+    pub fn advance_open(&mut self, until: Cycles) -> Result<Advance, Stop> {
+        let result = self.advance_once(until);
+        self.unless_failed(result)
+    }
+
+    fn advance_once(&mut self, until: Cycles) -> Result<Advance, Stop> {
+        if self.state.limit != until.0 {
+            self.state.limit = until.0;
+            self.state.attend_soon();
+        }
+        let (taken, left) = (self.state.watches.taken, self.state.watches.left);
+        self.state.reach_next();
+        let due = if self.state.cycles >= self.state.deadline {
+            self.state.attend_once()?
+        } else {
+            Due::Instruction
+        };
+        if due == Due::Attention {
+            return Ok(Advance::Other);
+        }
+        let pc = self.state.cpu.pc;
+        match (due, self.state.slot_past_stop(pc)) {
+            (Due::Conditional, Some(slot)) => self.state.step_in_it_block(pc, slot)?,
+            (_, Some(slot)) => self.state.step_decoded(pc, slot)?,
+            (_, None) => self.state.fetch_fault(pc)?,
+        }
+        let plain = (taken, left) == (self.state.watches.taken, self.state.watches.left);
+        Ok(if plain { Advance::Instruction } else { Advance::Other })
+    }
+
+    /// Brings the machine to where the next instruction is about to execute, and lets
+    /// everything happen that is due by then, but for exceptions being taken.
+    pub fn settle(&mut self) {
+        self.state.reach_next();
+        self.state.pass_time(self.state.cycles);
+    }
+
+    /// What would hold an external interrupt back if it were pending now; `None` when its
+    /// handler would be entered. Wants a machine that is settled.
+    pub fn holds_back(&self, interrupt: u16) -> Option<Blocker> {
+        let exception = FIRST_INTERRUPT.saturating_add(interrupt);
+        let (nvic, masks) = (&self.state.system.nvic, self.state.masks());
+        if !nvic.enabled().contains(exception) {
+            return Some(Blocker::Disabled);
+        }
+        if !nvic.could_take(exception, masks) {
+            return Some(if masks.faultmask {
+                Blocker::Faultmask
+            } else if masks.primask {
+                Blocker::Primask
+            } else if nvic.could_take(exception, Masks { basepri: 0, ..masks }) {
+                Blocker::Basepri
+            } else {
+                Blocker::Active(self.state.cpu.ipsr)
+            });
+        }
+        let first = nvic.first_pending_with(exception);
+        (first != exception).then_some(Blocker::Pending(first))
+    }
+
+    /// Whether an interrupt that is pending and held back could be noticed by what
+    /// executes next: the core sleeps, or reads registers that tell.
+    pub fn sees_pending(&self) -> bool {
+        let told = |access: Access| {
+            let scs = PENDING_REGISTERS.contains(&access.address) || access.touches(ICSR, 4);
+            // A store to ICPR withdraws what is pending; one to ICSR only asks for more.
+            scs && (access.kind == AccessKind::Read || !access.touches(ICSR, 4))
+        };
+        self.state.sleeping.is_some()
+            || self.state.system.sleep_control & EVENT_ON_PEND != 0
+            || self.next_access().is_some_and(told)
+    }
+
+    /// The last cycle in which the instruction that is about to execute might notice what becomes
+    /// pending, if it is one that could: it looks in its data phase, when the next ones may have
+    /// begun, and which other transfers may hold up. Wants a machine that is settled.
+    pub fn looks_until(&self) -> Option<Cycles> {
+        let waits = self.state.lead - u64::from(self.state.rules.longest);
+        (self.sees_pending() && !self.is_asleep()).then(|| Cycles(self.state.cycles + LOOK + waits))
+    }
+
+    /// Whether the core sleeps, so that an interrupt wakes it.
+    pub fn is_asleep(&self) -> bool {
+        self.state.sleeping.is_some()
+    }
+
+    /// Whether an external interrupt is pending, or its handler has been entered and not left.
+    pub fn is_under_way(&self, interrupt: u16) -> bool {
+        let (nvic, exception) =
+            (&self.state.system.nvic, FIRST_INTERRUPT.saturating_add(interrupt));
+        nvic.pending().contains(exception) || nvic.active().contains(exception)
+    }
+
+    /// Whether an external interrupt is pending and has come to the core, which notices one
+    /// only some cycles after it became pending: see [`Machine::way_to_core`].
+    pub fn has_come(&self, interrupt: u16) -> bool {
+        self.state.system.nvic.has_come(FIRST_INTERRUPT.saturating_add(interrupt))
+    }
+
+    /// Whether the handler of an external interrupt has been entered and not left.
+    pub fn is_active(&self, interrupt: u16) -> bool {
+        self.state.system.nvic.active().contains(FIRST_INTERRUPT.saturating_add(interrupt))
+    }
+
+    /// The least cycles from an interrupt becoming pending from outside to the first instruction
+    /// of its handler: it comes to the core, and is entered, chained to, or takes the place of
+    /// another exception that is being entered.
+    pub fn least_latency(&self) -> u64 {
+        let rules = self.state.rules;
+        let least = rules.entry.min(rules.late_arrival).min(rules.tail_chain);
+        self.way_to_core() + u64::from(least)
+    }
+
+    /// Lets an external interrupt come to the core now, and its handler be entered, and takes
+    /// all of that back. It has become pending [`Machine::way_to_core`] cycles before. Wants a
+    /// machine that is settled and an interrupt that nothing [holds back](Machine::holds_back).
+    pub fn try_entry(&mut self, interrupt: u16) -> Tried {
+        let exception = FIRST_INTERRUPT.saturating_add(interrupt);
+        match self.begin_entry(exception) {
+            Some(before) => self.enter_and_return(exception, before),
+            None => Tried::Unclear,
+        }
+    }
+
+    /// Begins to try an entry out, with the interrupt pending; `None`, with nothing done, where it
+    /// could not be taken back.
+    fn begin_entry(&mut self, exception: u16) -> Option<BeforeEntry> {
+        let (next, lowest) = (self.next_of_all(), self.below_stack(LONGEST_FRAME));
+        if self.is_unclear(exception, next, lowest) || self.state.sleeping.is_some() {
+            return None;
+        }
+        let stack = self.copy_words(lowest, LONGEST_FRAME)?;
+        let kept = Kept::of(self);
+        self.state.system.nvic.pend(exception, true);
+        Some(BeforeEntry { kept, lowest, stack, next })
+    }
+
+    /// Enters the handler, and takes all back that has happened since.
+    fn enter_and_return(&mut self, exception: u16, before: BeforeEntry) -> Tried {
+        let BeforeEntry { kept, lowest, stack, next } = before;
+        let entered = self.state.take(exception).is_ok() && self.state.cpu.ipsr == exception;
+        let begun = entered && self.reach_first();
+        let (cycle, dirty) = (self.state.cycles, self.state.bus.code_writes.dirty);
+        self.store_words(lowest, &stack);
+        let went = kept.put_back(self);
+        self.state.system.nvic.withdraw(exception);
+        let clear = went && begun && !dirty && self.stays_in_handler(cycle, next);
+        if clear { Tried::Entered(Cycles(cycle)) } else { Tried::Unclear }
+    }
+
+    /// When the next instruction enters, of a machine that has advanced openly.
+    pub fn next_entry(&mut self) -> Cycles {
+        loop {
+            let kept = Kept::of(self);
+            self.state.reach_next();
+            let at = self.state.cycles;
+            // If it could not be worked out, there is room now.
+            if kept.put_back(self) {
+                return Cycles(at);
+            }
+        }
+    }
+
+    /// Tries an entry out on a machine that has advanced openly, with the interrupt becoming
+    /// pending in a cycle, so that it comes to the core no later than the next
+    /// instruction would enter.
+    pub fn try_entry_early(&mut self, interrupt: u16, at: Cycles) -> Tried {
+        let exception = FIRST_INTERRUPT.saturating_add(interrupt);
+        let Some(before) = self.begin_entry(exception) else { return Tried::Unclear };
+        self.state.system.nvic.send(exception);
+        self.state.arrivals.push((at.0 + self.way_to_core(), exception));
+        self.state.reach_next();
+        self.state.arrivals.clear();
+        self.state.system.nvic.arrive(exception);
+        self.enter_and_return(exception, before)
+    }
+
+    /// Tries an entry out with the interrupt becoming pending in a cycle behind the one
+    /// in which the next instruction begins; `None` when that instruction completes first, and
+    /// the interrupt is looked at at the next boundary, or when no instruction begins here, since
+    /// another exception is taken.
+    pub fn try_entry_within(&mut self, interrupt: u16, at: Cycles) -> Option<Tried> {
+        let exception = FIRST_INTERRUPT.saturating_add(interrupt);
+        let slot = self.state.slot_at(self.state.cpu.pc)?;
+        let is_taken = self.state.system.nvic.to_take(self.state.masks()).is_some();
+        if self.state.sleeping.is_some() || is_taken || !self.state.may_give_way(&slot) {
+            return None;
+        }
+        let before = self.state.gave_way;
+        let (next, lowest) = (self.next_of_all(), self.below_stack(LONGEST_FRAME + MOST_WORDS));
+        // A return from an exception could not be taken back: it is one that loads the program
+        // counter last of all.
+        let may_return = self.state.cpu.ipsr != 0 && slot.imm & 1 << 15 != 0;
+        // Registers that exception entry has left to be saved are saved far from here.
+        let group = slot.unguarded().op.group();
+        let saves =
+            matches!(group, Group::FloatMemory | Group::FloatDivide) && !self.state.has_live_fp();
+        let is_plain = slot.op != Op::Watch && !may_return && !saves;
+        let clear = is_plain && !self.is_unclear(exception, next, lowest);
+        let stack = if clear { self.copy_words(lowest, LONGEST_FRAME + MOST_WORDS) } else { None };
+        let accessed = match self.next_access() {
+            Some(access) => self.copy_accessed(access),
+            None => Some((lowest, Vec::new())),
+        };
+        let (Some(stack), Some((address, words))) = (stack, accessed) else {
+            let mut copy = self.clone();
+            copy.pend_interrupt(interrupt, at);
+            let _ = copy.advance(Cycles(u64::MAX));
+            if copy.state.failed.is_some() {
+                self.state.failed = copy.state.failed.take();
+                self.state.attend_soon();
+            }
+            return (copy.state.gave_way != before).then_some(Tried::Unclear);
+        };
+        let kept = Kept::of(self);
+        self.state.schedule(exception, at.0);
+        let pc = self.state.cpu.pc;
+        let step = match self.state.cpu.it {
+            0 => self.state.step_decoded(pc, slot),
+            _ => self.state.step_in_it_block(pc, slot),
+        };
+        self.state.scheduled.retain(|scheduled| *scheduled != (at.0, exception));
+        let gave_way = step.is_ok() && self.state.gave_way != before;
+        // Else it has given way to something else.
+        let is_ours = self.state.cycles >= at.0.saturating_add(self.way_to_core());
+        let mut begun = false;
+        if gave_way {
+            self.state.system.nvic.pend(exception, true);
+            begun = self.state.take(exception).is_ok() && self.state.cpu.ipsr == exception;
+            begun = begun && self.reach_first();
+        }
+        let (cycle, dirty) = (self.state.cycles, self.state.bus.code_writes.dirty);
+        self.store_words(address, &words);
+        self.store_words(lowest, &stack);
+        let went = kept.put_back(self);
+        self.state.system.nvic.withdraw(exception);
+        self.state.gave_way = before;
+        let clear = went && begun && is_ours && !dirty && self.stays_in_handler(cycle, next);
+        gave_way.then_some(if clear { Tried::Entered(Cycles(cycle)) } else { Tried::Unclear })
+    }
+
+    /// The next cycle in which anything happens by itself.
+    fn next_of_all(&self) -> u64 {
+        let next = self.state.system.systick.next_zero();
+        let next = next.min(self.state.devices.next()).min(self.state.rtt.next());
+        next.min(self.state.next_scheduled()).min(self.state.next_arrival())
+    }
+
+    /// Whether the first instruction of a handler, which begins in a cycle, is sure to execute
+    /// before anything happens: it might be one that gives way, and begin anew.
+    const fn stays_in_handler(&self, cycle: u64, next: u64) -> bool {
+        cycle.saturating_add(self.state.lead) < next
+    }
+
+    /// The address so many words below the stack pointer, once that is aligned.
+    fn below_stack(&self, words: usize) -> u32 {
+        (self.state.cpu.r[13] & !7).wrapping_sub(4 * words as u32)
+    }
+
+    /// Whether more would have to be put back than an entry changes by itself.
+    fn is_unclear(&self, exception: u16, next: u64, lowest: u32) -> bool {
+        let vector = self.state.system.vector_table.wrapping_add(u32::from(exception) * 4);
+        next <= self.state.cycles + LONGEST_ENTRY + self.state.lead
+            || !self.state.arrivals.is_empty()
+            || self.state.reset_requested
+            || self.state.protected
+            || self.state.system.nvic.pending().contains(exception)
+            || lowest < self.state.stack_limit()
+            || self.state.bus.load::<4>(vector).is_none_or(|(bytes, _)| bytes[0] & 1 == 0)
+    }
+
+    /// Words of RAM; `None` where there is none.
+    fn copy_words(&self, from: u32, count: usize) -> Option<Vec<[u8; 4]>> {
+        let addresses = (0..count as u32).map(|at| from.wrapping_add(4 * at));
+        addresses.map(|address| self.state.bus.ram_load(address)).collect()
+    }
+
+    /// The words of memory that an access may change, from the first one's address on; `None`
+    /// where it may do more than that.
+    fn copy_accessed(&self, access: Access) -> Option<(u32, Vec<[u8; 4]>)> {
+        let Access { address, bytes, kind } = access;
+        let last = address.wrapping_add(bytes.saturating_sub(1));
+        let is_memory = [address, last].iter().all(|&at| self.state.bus.place(at).is_some());
+        if kind == AccessKind::Read && is_memory {
+            return Some((address, Vec::new()));
+        }
+        let first = address & !3;
+        let count = (last & !3).wrapping_sub(first) / 4 + 1;
+        Some((first, self.copy_words(first, count as usize)?))
+    }
+
+    fn store_words(&mut self, to: u32, words: &[[u8; 4]]) {
+        for (at, word) in (0..).zip(words) {
+            self.state.bus.store(to.wrapping_add(4 * at), *word);
+        }
+    }
+
+    /// Goes on to where the first instruction after a jump has been fetched and is about to
+    /// execute; answers whether there is one.
+    fn reach_first(&mut self) -> bool {
+        self.state.reach_next();
+        let pc = self.state.cpu.pc;
+        let Some(slot) = self.state.slot_at(pc) else { return false };
+        self.state.fetch(pc, slot.size());
+        true
+    }
+}
+
+/// A machine before an entry that is tried out.
+struct BeforeEntry {
+    kept: Kept,
+    /// What stands below the stack pointer, from an address on.
+    lowest: u32,
+    stack: Vec<[u8; 4]>,
+    /// The next cycle in which anything happens by itself.
+    next: u64,
+}
+
+/// What entering a handler changes, but for memory and the interrupt's own state.
+struct Kept {
+    cpu: crate::arch::armm::registers::Cpu,
+    fp: crate::arch::armm::scs::FpControl,
+    spent: crate::arch::armm::dwt::Spent,
+    lines: Option<(usize, crate::timing::LineMemory)>,
+    cycles: u64,
+    instructions: u64,
+    pipe: PipeState,
+    line: u32,
+    slow: crate::timing::SlowLines,
+    line_mask: u32,
+    fetched: u32,
+    code_free: u64,
+    deadline: u64,
+    trap_value: u32,
+    taken: u64,
+    interrupts: u64,
+    exclusive: bool,
+    event: bool,
+    writes_dirty: bool,
+}
+
+impl Kept {
+    /// Begins a trial.
+    fn of(machine: &mut Machine) -> Self {
+        machine.state.trial = Trial::Goes;
+        // One memory at most makes the core wait: the others have no state that matters.
+        let mut slow =
+            machine.state.lines.iter().enumerate().filter(|(_, line)| !line.is_immediate());
+        let lines = slow.next().map(|(at, line)| (at, line.clone()));
+        Self {
+            cpu: machine.state.cpu.clone(),
+            fp: machine.state.system.fp.clone(),
+            spent: machine.state.spent,
+            lines,
+            cycles: machine.state.cycles,
+            instructions: machine.state.instructions,
+            pipe: machine.state.pipe,
+            line: machine.state.line,
+            slow: machine.state.slow,
+            line_mask: machine.state.line_mask,
+            fetched: machine.state.fetched,
+            code_free: machine.state.code_free,
+            deadline: machine.state.deadline,
+            trap_value: machine.state.trap_value,
+            taken: machine.state.watches.taken,
+            interrupts: machine.state.watches.interrupts,
+            exclusive: machine.state.exclusive,
+            event: machine.state.event,
+            writes_dirty: machine.state.bus.code_writes.dirty,
+        }
+    }
+
+    /// Ends a trial; answers whether it went to its end.
+    fn put_back(self, machine: &mut Machine) -> bool {
+        machine.state.cpu = self.cpu;
+        machine.state.system.fp = self.fp;
+        machine.state.spent = self.spent;
+        if let Some((at, line)) = self.lines {
+            machine.state.lines[at] = line;
+        }
+        machine.state.cycles = self.cycles;
+        machine.state.instructions = self.instructions;
+        machine.state.pipe = self.pipe;
+        machine.state.line = self.line;
+        machine.state.slow = self.slow;
+        machine.state.line_mask = self.line_mask;
+        machine.state.fetched = self.fetched;
+        machine.state.code_free = self.code_free;
+        machine.state.deadline = self.deadline;
+        machine.state.trap_value = self.trap_value;
+        machine.state.watches.taken = self.taken;
+        machine.state.watches.interrupts = self.interrupts;
+        machine.state.exclusive = self.exclusive;
+        machine.state.event = self.event;
+        // What has been decoded on the way stays known, and is to be noticed when written over.
+        machine.state.bus.code_writes.dirty = self.writes_dirty;
+        let trial = std::mem::take(&mut machine.state.trial);
+        if trial == Trial::Failed {
+            machine.state.renew_pace();
+        }
+        if machine.state.failed.is_some() {
+            machine.state.attend_soon();
+        }
+        trial == Trial::Goes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::soc::Soc;
+
+    const HANDLER: u32 = 0x48;
+
+    /// A Cortex-M3 that goes round and round, with a handler for interrupt 0.
+    fn machine() -> Machine {
+        let soc = include_str!("../../../../socs/generic-cortex-m3.toml");
+        let mut machine = Machine::new(&Soc::from_toml(soc).expect("a soc"));
+        let mut image = [0; 0x4C];
+        for (at, word) in [(0, 0x2000_1000_u32), (4, 0x45), (0x40, HANDLER | 1)] {
+            image[at..at + 4].copy_from_slice(&word.to_le_bytes());
+        }
+        // round: nop; b round. The handler: nop; bx lr
+        image[0x44..].copy_from_slice(&[0x00, 0xBF, 0xFD, 0xE7, 0x00, 0xBF, 0x70, 0x47]);
+        machine.poke(0, &image).expect("in flash");
+        machine.reset().expect("vectors");
+        assert!(machine.arm_interrupt(0, 0x40));
+        machine.run(Cycles(100));
+        machine.settle();
+        machine
+    }
+
+    #[test]
+    fn a_trial_that_cannot_be_taken_back_changes_nothing() {
+        let (mut tried, mut plain, mut other) = (machine(), machine(), machine());
+        tried.state.memo.fill();
+        assert_eq!(tried.try_entry(0), Tried::Unclear);
+        let entered = other.try_entry(0);
+        assert!(matches!(entered, Tried::Entered(_)), "{entered:?}");
+        assert_eq!(tried.try_entry(0), entered, "there is room again");
+        for machine in [&mut tried, &mut plain] {
+            machine.run(Cycles(1_000));
+        }
+        let of =
+            |machine: &Machine| (machine.cycles(), machine.instructions(), machine.state.cpu.pc);
+        assert_eq!(of(&tried), of(&plain));
+    }
+}

@@ -1,0 +1,213 @@
+//! Forms blocks of decoded instructions: superblocks along the branches that are mostly taken.
+//!
+//! A block goes on behind a branch at the target where it mostly leads there, behind a call at
+//! the function, and behind a return at the caller, as far as earlier passes have shown; behind
+//! an IT, with the instructions that its condition mostly lets execute. What blocks look like
+//! changes speed and nothing else.
+
+use std::sync::atomic::Ordering;
+
+use crate::arch::PAGE_BYTES;
+use crate::arch::armm::registers::after_it;
+use crate::engine::block::Block;
+use crate::engine::code_cache::{ItOutcome, Page};
+use crate::engine::micro_op::MicroOp;
+use crate::isa::{Group, Op, Slot};
+use crate::memory::pages::Window;
+use crate::state::State;
+
+impl Window<Page> {
+    /// The instruction at an address, if it is in the window.
+    fn slot(&self, state: &mut State, address: u32) -> Option<Slot> {
+        if self.covers(address) { state.predecoded.slot(&mut state.bus, address) } else { None }
+    }
+
+    /// The instructions that an IT instruction right before `address` makes conditional,
+    /// each with ITSTATE before it; `None` when they do not all go together: when one is no
+    /// plain instruction, may change the flags, or begins too far away.
+    fn it_block(
+        &mut self,
+        state: &mut State,
+        mut address: u32,
+        mut it: u8,
+        reach: Reach,
+    ) -> Option<Vec<(Slot, u8)>> {
+        let mut slots = Vec::new();
+        while it != 0 {
+            let slot = self.slot(state, address).filter(|_| reach.covers(address))?;
+            let last_of_block = after_it(it) == 0;
+            address = address.wrapping_add(slot.size().into());
+            let slot = slot.inside_it();
+            let op = slot.unguarded().op;
+            let (stands_alone, may_leave) = match op.group() {
+                Group::Special | Group::Security | Group::Raise | Group::Wait => (true, true),
+                Group::Branch => (false, true),
+                _ if state.predecoded.decoder.stands_alone(&slot) => (true, true),
+                _ => (op == Op::It, slot.ends_block()),
+            };
+            let changes = may_leave || slot.writes_flags();
+            if stands_alone || changes && !last_of_block || it >> 5 == 7 {
+                return None;
+            }
+            slots.push((slot, it));
+            it = after_it(it);
+        }
+        Some(slots)
+    }
+
+    /// The block at an address, which may stand behind an IT. It has so many slots at most.
+    pub fn block(
+        &mut self,
+        state: &mut State,
+        address: u32,
+        it_outcome: Option<ItOutcome>,
+        most: usize,
+    ) -> Option<Block> {
+        let reach = Reach { block: address, only_page: self.is_own() };
+        let mut slots: Vec<MicroOp> = Vec::with_capacity(most);
+        let (mut at, mut reached) = (address, address);
+        let (base, line_bytes) = (self.base, self.line_bytes);
+        let mut push = |slots: &mut Vec<MicroOp>, micro: MicroOp| {
+            let slot = &micro.slot;
+            let last = at.wrapping_add(u32::from(slot.size()) - 2);
+            // Whoever enters a block fetches its first instruction.
+            if let Some(bytes) = line_bytes
+                && let Some(before) = slots.last()
+                && if before.is_followed() {
+                    (at ^ reached) & !(bytes - 1) != 0
+                } else {
+                    slot.enters_line()
+                }
+            {
+                slots.push(MicroOp::line(slot, last, last.wrapping_sub(base) / bytes));
+            }
+            slots.push(micro);
+            reached = last;
+            at = if micro.is_followed() { micro.target() } else { last.wrapping_add(2) };
+            at
+        };
+        let mut next = address;
+        let mut returns = Vec::new();
+        let (mut its, skip) = (Vec::new(), state.rules.skip);
+        if let Some(ItOutcome { it, holds }) = it_outcome {
+            let group = self.it_block(state, address, it, reach)?;
+            for (slot, before) in conditional(group, holds, skip) {
+                next = push(&mut slots, slot);
+                // A line has the same before it.
+                its.resize(slots.len(), before);
+            }
+        }
+        while slots.last().is_none_or(|last| !last.ends_block())
+            && slots.len() < most
+            && reach.covers(next)
+            && let Some(slot) = self.slot(state, next)
+            && slot.op != Op::Stop
+            && !state.predecoded.decoder.stands_alone(&slot)
+        {
+            if slot.op != Op::It {
+                let followed = self.followed(state, next, &slot, reach, &mut returns);
+                next = push(&mut slots, followed.unwrap_or(MicroOp::plain(slot)));
+                continue;
+            }
+            let (behind, it) = (next.wrapping_add(slot.size().into()), slot.imm as u8);
+            let Some(group) = self.it_block(state, behind, it, reach) else {
+                if slots.is_empty() {
+                    // Its block goes instruction by instruction.
+                    push(&mut slots, MicroOp::plain(slot));
+                }
+                break;
+            };
+            let holds = self.taken(next) >= 0;
+            push(&mut slots, MicroOp::expected_it(slot, holds));
+            its.resize(slots.len(), 0);
+            for (slot, before) in conditional(group, holds, skip) {
+                next = push(&mut slots, slot);
+                its.resize(slots.len(), before);
+            }
+        }
+        let line = (address - base) >> self.line_shift;
+        (!slots.is_empty()).then(|| Block::new(address, line, slots, its, it_outcome, state.rules))
+    }
+
+    /// How much more often the branch at an address has been seen to be taken than not.
+    fn taken(&mut self, address: u32) -> i8 {
+        let (_, within) = self.place(address);
+        self.page(address).taken[within].load(Ordering::Relaxed)
+    }
+
+    /// The branch at an address, if the block is to go on at its target: where it always
+    /// leads there, or has mostly done so; before that is known, where it leads back, as loops
+    /// do. A return leads to behind the call that was followed last.
+    fn followed(
+        &mut self,
+        state: &mut State,
+        address: u32,
+        slot: &Slot,
+        reach: Reach,
+        returns: &mut Vec<u32>,
+    ) -> Option<MicroOp> {
+        let (_, within) = self.place(address);
+        let returning = slot.is_indirect() && slot.op != Op::BlxR;
+        let target = if slot.is_indirect() {
+            let caller = if returning { returns.pop() } else { None };
+            let seen = self.page(address).leads[within].load(Ordering::Relaxed);
+            caller.or(Some(seen).filter(|&seen| seen != 0))?
+        } else {
+            slot.imm
+        };
+        let followed = MicroOp::followed(slot, target)?;
+        let expected = matches!(slot.op, Op::B | Op::Bl)
+            || slot.is_indirect()
+            || match self.taken(address) {
+                0 => target <= address,
+                more => more > 0,
+            };
+        if !expected || !reach.covers(target) {
+            return None;
+        }
+        let size = self.slot(state, target)?.size();
+        let last = target.wrapping_add(u32::from(size) - 2);
+        // Whoever jumps fetches the lines of the target one by one.
+        let one_line = self.line_bytes.is_none_or(|bytes| (target ^ last) & !(bytes - 1) == 0);
+        if matches!(slot.op, Op::Bl | Op::BlxR) {
+            returns.push(address.wrapping_add(slot.size().into()));
+        }
+        one_line.then_some(followed)
+    }
+}
+
+/// Where the instructions of a block may be.
+#[derive(Clone, Copy)]
+struct Reach {
+    block: u32,
+    /// Code that may be written over is forgotten a page at a time.
+    only_page: bool,
+}
+
+impl Reach {
+    const fn covers(self, address: u32) -> bool {
+        if self.only_page {
+            (address ^ self.block) & !(PAGE_BYTES - 1) == 0
+        } else {
+            let distance = address.wrapping_sub(self.block) as i32;
+            -FAR < distance && distance < FAR
+        }
+    }
+}
+
+/// Bytes that an instruction may be away from the beginning of its block.
+const FAR: i32 = i16::MAX as i32 - 4;
+
+/// The instructions of an IT block, each with ITSTATE before it, as the block's condition holds
+/// or not. Passing over one takes `skip` cycles.
+fn conditional(
+    group: Vec<(Slot, u8)>,
+    holds: bool,
+    skip: u8,
+) -> impl Iterator<Item = (MicroOp, u8)> {
+    let first = group.first().map_or(0, |(_, it)| it >> 4);
+    group.into_iter().map(move |(slot, it)| {
+        let executes = (it >> 4 == first) == holds;
+        (if executes { MicroOp::plain(slot) } else { MicroOp::skip(slot, skip) }, it)
+    })
+}

@@ -1,0 +1,137 @@
+//! What happens between instructions: exceptions, clocks, devices, sleep, the end of a run.
+//!
+//! The deadline is the first cycle in which any of this may be due; until then the run loop looks
+//! at instructions alone.
+
+use crate::arch::armm::nvic::{Masks, SYSTICK};
+use crate::state::stop::Stop;
+use crate::state::{Sleep, State};
+
+/// What is due at an instruction's boundary.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Due {
+    /// A plain instruction.
+    Instruction,
+    /// An instruction of an IT block.
+    Conditional,
+    /// Another look: something has happened that was none.
+    Attention,
+}
+
+impl State {
+    /// Looks after everything that is not a plain instruction, at an instruction's boundary.
+    #[inline(never)]
+    pub(super) fn attend(&mut self) -> Option<Stop> {
+        loop {
+            self.reach_next();
+            let step = match self.attend_once() {
+                Ok(Due::Instruction) if self.cycles < self.deadline => return None,
+                Ok(Due::Attention) => continue,
+                Ok(due) => self.step_due(due),
+                Err(stop) => Err(stop),
+            };
+            if let Err(stop) = step {
+                return Some(stop);
+            }
+        }
+    }
+
+    /// Lets one thing happen that is no instruction, if one is due; answers what is due then.
+    pub(crate) fn attend_once(&mut self) -> Result<Due, Stop> {
+        if let Some(error) = &self.failed {
+            return Err(Stop::Internal(error.clone()));
+        }
+        self.pass_time(self.cycles);
+        if self.cycles >= self.rtt.next() {
+            self.serve_rtt();
+        }
+        self.update_protection();
+        self.look_at_masks();
+        if self.reset_requested {
+            self.reset_requested = false;
+            return Err(Stop::ResetRequested);
+        }
+        if self.cycles >= self.limit {
+            return Err(Stop::Limit);
+        }
+        if let Some(sleep) = self.sleeping {
+            if self.wakes(sleep) {
+                self.sleeping = None;
+                self.stay();
+            } else if let Some(at) = self.next_wake() {
+                let woken = at.min(self.limit).max(self.cycles);
+                self.spent.sleep += woken - self.cycles;
+                self.cycles = woken;
+            } else {
+                return Err(Stop::Asleep);
+            }
+            return Ok(Due::Attention);
+        }
+        if let Some(exception) = self.system.nvic.to_take(self.masks()) {
+            return self.take(exception).map(|()| Due::Attention);
+        }
+        if self.cpu.it != 0 {
+            return Ok(Due::Conditional);
+        }
+        let systick = self.system.systick.next_zero();
+        let devices = self.devices.next().min(self.rtt.next()).min(self.next_arrival());
+        let due = systick.min(self.next_scheduled()).min(devices).min(self.limit);
+        self.deadline = due.min(self.alert());
+        Ok(Due::Instruction)
+    }
+
+    /// Lets everything happen that is due by `now`, in its order.
+    #[inline(always)]
+    pub(crate) fn pass_time(&mut self, now: u64) {
+        let clocks = self.system.systick.next_zero().min(self.devices.next());
+        if clocks.min(self.next_scheduled()).min(self.next_arrival()) <= now {
+            self.let_happen(now);
+        }
+    }
+
+    #[inline(never)]
+    fn let_happen(&mut self, now: u64) {
+        loop {
+            let zero = self.system.systick.next_zero();
+            let (scheduled, device) = (self.next_scheduled(), self.devices.next());
+            let first = zero.min(scheduled).min(device);
+            self.receive(first.min(now));
+            if first > now {
+                return;
+            }
+            if first == device {
+                self.pass_devices(device);
+            } else if zero <= scheduled {
+                if self.system.systick.pass_zero(zero) {
+                    self.signal(SYSTICK, zero);
+                }
+            } else {
+                let (at, exception) = self.scheduled.remove(0);
+                self.signal(exception, at);
+            }
+        }
+    }
+
+    pub(crate) fn next_scheduled(&self) -> u64 {
+        self.scheduled.first().map_or(u64::MAX, |&(at, _)| at)
+    }
+
+    /// When a sleeping core could next be woken by a clock of its own or a scheduled interrupt.
+    fn next_wake(&self) -> Option<u64> {
+        let zero = self.system.systick.next_interrupt();
+        let first = zero.min(self.next_scheduled()).min(self.devices.next());
+        Some(first.min(self.next_arrival())).filter(|&at| at != u64::MAX)
+    }
+
+    fn wakes(&mut self, sleep: Sleep) -> bool {
+        // PRIMASK holds the handler back, not the wake-up (DDI 0403, B1.5.19).
+        let masks = Masks { primask: false, ..self.masks() };
+        if self.system.nvic.to_take(masks).is_some() {
+            return true;
+        }
+        match sleep {
+            Sleep::Interrupt => false,
+            Sleep::Event => std::mem::take(&mut self.event),
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! What micro-operations do.
+//!
+//! The meaning of instructions is told by [`crate::exec`]; here stands only what the engine adds
+//! to it: whether a pass goes on, and where.
+
+use crate::engine::block::ScheduledOp;
+use crate::engine::cursor::Cursor;
+use crate::engine::dispatch::{OpCursor, OpFn};
+use crate::engine::micro_op::Does;
+use crate::exec::{Base, Ending, ExecContext, Executing, Flow, Outcome, Path, Side};
+use crate::isa::{Op, Slot};
+use crate::state::{ProgramPoint, State};
+
+impl State {
+    /// Executes one decoded instruction, away from the hot path. The program counter
+    /// stands behind it, and where it leads afterwards.
+    #[inline(never)]
+    pub(crate) fn execute_alone(&mut self, slot: &Slot) -> Outcome {
+        let step = ScheduledOp::alone(*slot);
+        let mut at = Cursor::alone(&step, self.progress());
+        let outcome = self.execute(&mut at).into();
+        let ProgramPoint { pc, mut pipe, .. } = at.progress();
+        if outcome == Ok(Flow::Jump) {
+            pipe = self.note_leap(slot, pipe, pc, at.target);
+        }
+        self.set_progress(ProgramPoint { pc: at.target, pipe, ..at.progress() });
+        outcome
+    }
+
+    /// Executes what is left of a pass, as far as one instruction follows the other.
+    #[inline(always)]
+    pub(crate) fn execute(&mut self, at: &mut Cursor<'_>) -> Ending {
+        at.goes_on();
+        let Some(next) = at.next() else { return Ending::Next };
+        self.execute_from(next.run(), at)
+    }
+
+    /// Executes what is left of a pass, whose next instruction is executed by `run`.
+    #[inline(always)]
+    pub(crate) fn execute_from(&mut self, run: OpFn, at: &mut Cursor<'_>) -> Ending {
+        let mut ending = run(self, at, at.rest());
+        while at.goes_on() {
+            let Some(next) = at.next() else { return Ending::Next };
+            ending = next.run()(self, at, at.rest());
+        }
+        ending
+    }
+
+    /// Executes a micro-operation. It is inlined for each of them, where only what that one does
+    /// remains: see [`crate::engine::dispatch`].
+    #[inline(always)]
+    pub(crate) fn perform_micro(
+        &mut self,
+        does: Does,
+        path: Path,
+        sp: bool,
+        at: &mut OpCursor<'_, '_>,
+    ) -> Outcome {
+        match does {
+            Does::Operation(op) => return self.perform(op, None, path, sp, at),
+            Does::Shifted(op, shift) => return self.perform(op, Some(shift), path, sp, at),
+            Does::Followed(op) => return self.follow(op, path, at),
+            Does::ExpectedIt => {
+                if !self.cpu.condition_of(at.slot().imm as u8) {
+                    return Ok(Flow::Leave);
+                }
+            }
+            Does::If(condition) => {
+                if !self.cpu.holds(condition) {
+                    at.hop(at.slot().aux);
+                }
+            }
+            Does::Hop => at.hop(at.slot().aux),
+            Does::Skip => {}
+            Does::Line => {
+                if !self.fetch_next_at_once(at) {
+                    if path == Path::Fast {
+                        return Ok(Flow::SlowPath);
+                    }
+                    let waits = self.fetch_next(at.now(), at.slot());
+                    if waits > 0 {
+                        at.pass().wait_for_next(waits, self.deadline);
+                        if at.halts() {
+                            return Ok(Flow::Leave);
+                        }
+                    }
+                }
+            }
+        }
+        Ok(Flow::Next)
+    }
+
+    /// Executes a branch behind which the block goes on at the target that is expected.
+    #[inline(always)]
+    fn follow(&mut self, op: Op, path: Path, at: &mut OpCursor<'_, '_>) -> Outcome {
+        let s = at.slot();
+        let is_taken = match op {
+            Op::Bl => {
+                self.cpu.set(14, at.pass().behind() | 1);
+                true
+            }
+            Op::Bx => {
+                let target = self.cpu.get(s.n);
+                if target != s.imm | 1 {
+                    return self.branch_exchange(at.pass(), target);
+                }
+                true
+            }
+            Op::BlxR => {
+                let target = self.cpu.get(s.n);
+                self.cpu.set(14, at.pass().behind() | 1);
+                if target != s.imm | 1 {
+                    return self.branch_linked(at.pass(), target);
+                }
+                true
+            }
+            Op::Pop | Op::Ldm => {
+                let base = Base { moves: true, ..Base::of(s, Side::From) };
+                if let Some(last) = self.load_registers(s.imm, base) {
+                    if last != s.aux | 1 || at.is_over() {
+                        return self.branch_loaded(at.pass(), last);
+                    }
+                    return Ok(Flow::Next);
+                }
+                if path == Path::Fast {
+                    return Ok(Flow::SlowPath);
+                }
+                let flow = at.pass().slow_path(self, |machine| machine.load_multiple(s, base))?;
+                if flow == Flow::Jump {
+                    return Ok(flow);
+                }
+                return Ok(if at.halts() { Flow::Leave } else { Flow::Next });
+            }
+            _ => self.is_branch_taken(op, s),
+        };
+        if !is_taken {
+            return Ok(Flow::Leave);
+        }
+        if at.is_over() {
+            return Ok(self.branch(at.pass(), s.imm));
+        }
+        Ok(Flow::Next)
+    }
+}

@@ -1,0 +1,457 @@
+//! The pipeline driver: tells a core's pipeline model what only execution shows.
+//!
+//! Instructions enter the execute stage one after the other, and what each costs is known
+//! when the next one enters ([`crate::timing::memo`]). Here the model is told of
+//! conditions, waits of memories, accesses in parts, slow operations,
+//! and when the pipeline runs empty or begins anew. A model without buses is told conditions
+//! and jumps alone. Other cores pass by.
+
+use rtmark_units::Cycles;
+
+use crate::arch::armm::registers::is_ici;
+use crate::engine::block::{Block, Schedule, ScheduledOp};
+use crate::engine::cursor::Cursor;
+use crate::engine::micro_op::Kind;
+use crate::exec::ExecContext;
+use crate::exec::partial::rest;
+use crate::isa::Slot;
+use crate::memory::Place;
+use crate::state::stop::InternalError;
+use crate::state::{NOT_FETCHED, ProgramPoint, State, Trial};
+use crate::timing::Classify;
+use crate::timing::exceptions::EntryTiming;
+use crate::timing::memo::{Comes, Entered, Incoming, PipeState};
+use crate::timing::pipeline::{Bus, Condition, Stalled};
+
+impl State {
+    /// Notes the bus of a data access, unless it is the one that most accesses take.
+    pub(crate) fn note_bus(&mut self, address: u32) {
+        let bus = Bus::of(address);
+        if self.rules.model_buses() && bus != self.data_bus {
+            self.pipe = self.pipe.with_bus(bus);
+        }
+    }
+
+    /// Notes that a data access writes to the bit-band alias.
+    pub(crate) fn note_bit_band_write(&mut self) {
+        if self.rules.model_buses() {
+            self.pipe = self.pipe.with_bit_band_write();
+        }
+    }
+
+    /// Waits for a memory that takes longer than the core to answer a data access.
+    pub(crate) fn wait_for_data(&mut self, place: Place) {
+        let waits = self.lines[place.memory].read(place.offset);
+        if waits > 0 {
+            self.wait_at(place, waits);
+        }
+    }
+
+    /// Waits for a word among the code.
+    #[inline(always)]
+    pub(crate) fn wait_for_literal(&mut self, at: &mut Cursor<'_>, place: Place) {
+        let waits = self.lines[place.memory].read(place.offset);
+        if waits > 0 {
+            at.slow_path(self, |machine| machine.wait_at(place, waits));
+        }
+    }
+
+    #[inline(never)]
+    fn wait_at(&mut self, place: Place, waits: u64) {
+        if self.slow.is_at(place) {
+            self.note_read(place);
+        } else if self.rules.model_buses() {
+            let (pipe, rest) = self.pipe.with_waits(waits);
+            self.pipe = pipe;
+            self.cycles += rest;
+        } else {
+            self.cycles += waits;
+        }
+    }
+
+    /// An access that is not aligned goes over the bus in parts (DDI 0337, 12.7).
+    pub(crate) fn pass_in_parts(&mut self, address: u32, size: u32) {
+        if self.rules.model_buses() {
+            let parts = if size == 4 && address & 1 != 0 { 2 } else { 1 };
+            self.pipe = self.pipe.with_parts(parts);
+        }
+    }
+
+    /// The instruction stays in the execute stage for longer than usual.
+    #[inline(always)]
+    pub(crate) fn take_longer(&self, at: &mut Cursor<'_>, cycles: u8) {
+        if cycles == 0 {
+            return;
+        }
+        if self.rules.model_buses() {
+            at.deviate(at.progress().pipe.with_longer(cycles));
+        } else {
+            at.take_longer(cycles.into(), self.deadline);
+        }
+    }
+
+    /// The schedule of a block through the pipeline, from how it stands now; `None` when no
+    /// more of them can be kept.
+    #[inline(never)]
+    pub(crate) fn make_schedule<'a>(
+        &mut self,
+        block: &'a Block,
+        from: ProgramPoint,
+    ) -> Option<&'a Schedule> {
+        let classify = self.rules.classify?;
+        let fetches_targets = self.rules.fetches_targets();
+        let mut steps = block.outline.steps.to_vec();
+        let mut entered = Entered { pipe: from.pipe, cost: 0 };
+        let mut cycles = 0;
+        let mut of_line = false;
+        let mut count = 0;
+        for (at, ScheduledOp { begin, .. }) in steps.iter_mut().enumerate() {
+            let line = begin.kind == Kind::Line;
+            if line && fetches_targets && entered.pipe.is_taken() {
+                // The target of a jump is fetched while the pipeline is refilled.
+                (begin.cycles, begin.pipe, begin.cost) = (cycles, entered.pipe, 0);
+                // Nothing has been executed since the branch.
+                begin.count = count;
+                continue;
+            }
+            // Any other instruction enters before its line is fetched.
+            if !of_line && !entered.pipe.has_entered() {
+                let pc = from.pc.wrapping_add_signed(begin.offset.into());
+                let condition = match block.it_before(at) {
+                    0 => Condition::None,
+                    _ if block.outline.steps[at + usize::from(line)].begin.kind == Kind::Skip => {
+                        Condition::Failed
+                    }
+                    _ => Condition::Passed,
+                };
+                let pipe = entered.pipe.with_condition(condition);
+                entered = self.enter(classify, pc, pipe)?;
+                cycles += entered.cost;
+            }
+            entered.pipe = entered.pipe.executing();
+            (begin.cycles, begin.pipe, begin.cost) = (cycles, entered.pipe, 0);
+            (of_line, count) = (line, begin.count);
+            if begin.kind == Kind::Followed {
+                entered.pipe = entered.pipe.taken();
+            }
+        }
+        Some(block.keep(from.pipe, steps))
+    }
+
+    /// Lets the instruction at `pc` enter the execute stage; `None` when no more can be kept.
+    #[inline(always)]
+    pub(crate) fn enter(
+        &mut self,
+        classify: Classify,
+        pc: u32,
+        pipe: PipeState,
+    ) -> Option<Entered> {
+        let ici = self.cpu.ici();
+        let known = if ici.is_none() { self.memo.recall(pc, pipe) } else { None };
+        known.or_else(|| self.work_out(classify, pc, pipe, ici))
+    }
+
+    #[inline(never)]
+    fn work_out(
+        &mut self,
+        classify: Classify,
+        pc: u32,
+        pipe: PipeState,
+        ici: Option<u8>,
+    ) -> Option<Entered> {
+        let place = self.bus.place(pc).filter(|_| ici.is_none());
+        let stays = place.is_some_and(|place| !self.bus.is_writable(place.memory));
+        if stays && let Some(entered) = self.memo.recall_known(pc, pipe) {
+            return Some(entered);
+        }
+        let comes = self.comes(classify, pc, pipe, ici);
+        let entered = match ici {
+            None => self.memo.enter(pc, pipe, &comes),
+            Some(_) => self.memo.enter_rest(pc, pipe, &comes),
+        };
+        let entered = entered.unwrap_or_else(|stalled| {
+            self.fail(pc, &stalled);
+            None
+        });
+        if stays && let Some(entered) = entered {
+            self.memo.keep_known(pc, pipe, entered);
+        }
+        entered
+    }
+
+    /// What the instruction at `pc` means for the core's model.
+    fn comes(&self, classify: Classify, pc: u32, pipe: PipeState, ici: Option<u8>) -> Comes {
+        let (decoder, bus) = (&self.predecoded.decoder, &self.bus);
+        let mut slot = decoder.decode(bus, pc).unwrap_or(Slot::undefined(2));
+        if let Some(ici) = ici {
+            slot = rest(&slot, ici);
+        }
+        let half = |offset: u32| {
+            let mut half = [0; 2];
+            bus.peek(pc.wrapping_add(offset), &mut half);
+            u16::from_le_bytes(half)
+        };
+        match classify {
+            Classify::Pipeline(classify) => {
+                let mut step = classify(&slot, half(slot.size().into()));
+                if step.is_transfer() {
+                    step.bus = if slot.op.is_literal() { Bus::of(slot.imm) } else { self.data_bus };
+                }
+                Comes::Step(Incoming { step, size: slot.size().into(), target: slot.imm })
+            }
+            Classify::Issue(classify) => {
+                if pipe.is_in_it_block() {
+                    slot = slot.inside_it();
+                }
+                Comes::Instruction(classify(&slot, [half(0), half(2)]))
+            }
+        }
+    }
+
+    /// Notes that the pipeline cannot go on, whose figures are of no use from now on: the run
+    /// ends at the next look at anything but instructions, which is due at once.
+    #[cold]
+    #[inline(never)]
+    fn fail(&mut self, pc: u32, stalled: &Stalled) {
+        if self.trial != Trial::No {
+            self.trial = Trial::Failed;
+        }
+        if self.failed.is_none() {
+            self.failed = Some(Box::new(InternalError {
+                pc,
+                instruction: self.disassembly(pc).map(|text| {
+                    format!("{} {}", text.mnemonic, text.operands).trim_end().to_owned()
+                }),
+                cycle: Cycles(self.cycles),
+                state: format!("the pipeline's model cannot go on, {stalled}"),
+            }));
+        }
+        self.attend_soon();
+    }
+
+    /// The cycles that something takes, unless the pipeline cannot go on.
+    #[inline(always)]
+    fn or_fail(&mut self, pc: u32, cycles: Result<u64, Stalled>) -> u64 {
+        cycles.unwrap_or_else(|stalled| {
+            self.fail(pc, &stalled);
+            0
+        })
+    }
+
+    /// Lets the next instruction enter the execute stage, wherever it is from.
+    pub(crate) fn enter_under(&mut self, condition: Condition) {
+        let Some(classify) = self.rules.classify else {
+            return;
+        };
+        if self.pipe.has_entered() {
+            self.pipe = self.pipe.executing();
+            return;
+        }
+        self.fetch_target();
+        let entered = self.enter_next(classify, condition);
+        self.cycles += u64::from(entered.cost);
+        self.pipe = entered.pipe;
+    }
+
+    /// The target of a jump is fetched while the pipeline is refilled.
+    fn fetch_target(&mut self) {
+        let is_target = self.pipe.is_taken() && self.rules.fetches_targets();
+        let pc = self.cpu.pc;
+        let slot = if is_target { self.predecoded.slot(&mut self.bus, pc) } else { None };
+        self.fetch_as_target(slot);
+    }
+
+    /// Fetches the instruction at the program counter as a jump's target, if it is one.
+    fn fetch_as_target(&mut self, slot: Option<Slot>) {
+        let pc = self.cpu.pc;
+        self.fetched = NOT_FETCHED;
+        if let Some(slot) = slot {
+            self.fetch(pc, slot.size());
+            self.fetched = pc;
+        }
+    }
+
+    /// What comes of letting the next instruction enter.
+    fn enter_next(&mut self, classify: Classify, condition: Condition) -> Entered {
+        let pc = self.cpu.pc;
+        let pipe = self.pipe.with_condition(condition);
+        self.enter(classify, pc, pipe).unwrap_or_else(|| {
+            self.renew_pace();
+            let pipe = self.pipe.with_condition(condition);
+            // Nothing is full that has just been emptied, and what a trial or a run comes to
+            // where it fails is of no use.
+            self.enter(classify, pc, pipe).unwrap_or(Entered { pipe, cost: 1 })
+        })
+    }
+
+    /// Begins to number the pipeline's states anew, and forgets the schedules that have the
+    /// old numbers.
+    pub(crate) fn renew_pace(&mut self) {
+        if self.failed.is_some() {
+            return;
+        }
+        if self.trial != Trial::No {
+            // What it began with has an old number, too.
+            self.trial = Trial::Failed;
+            return;
+        }
+        self.pipe = self.memo.renew(self.pipe);
+        self.predecoded.forget_all();
+    }
+
+    /// The place of the next instruction in an IT block.
+    pub(crate) fn condition_of_next(&self) -> Condition {
+        match self.cpu.it {
+            0 => Condition::None,
+            it if is_ici(it) => Condition::None,
+            it if self.cpu.condition(it >> 4) => Condition::Passed,
+            _ => Condition::Failed,
+        }
+    }
+
+    /// The instruction that has entered is to wait there.
+    pub(crate) fn stay(&mut self) {
+        let has_entered = self.rules.model_buses() || self.pipe != PipeState::EMPTY;
+        if self.rules.classify.is_some() && has_entered {
+            self.pipe = self.pipe.entered();
+        }
+    }
+
+    /// Lets the newest instruction leave the execute stage before an exception.
+    pub(crate) fn drain(&mut self) {
+        if self.rules.classify.is_some() {
+            let pc = self.cpu.pc;
+            let drained = self.memo.drain(pc, self.pipe);
+            self.cycles += self.or_fail(pc, drained);
+            if !self.rules.model_buses() {
+                self.pipe = PipeState::EMPTY;
+            }
+        }
+    }
+
+    /// Lets the first instruction of a pair end when an exception comes before the second.
+    pub(crate) fn finish_first(&mut self) {
+        if self.rules.classify.is_some() && self.pipe.has_entered() {
+            self.cycles += self.memo.rest_of_first(self.pipe);
+        }
+    }
+
+    /// The cycle in which the executing instruction's data access takes place.
+    #[inline(always)]
+    pub(crate) fn data_phase(&mut self) -> u64 {
+        let pc = self.cpu.pc;
+        let taken = match self.rules.classify {
+            Some(_) => self.memo.data_phase(pc, self.pipe),
+            None => Ok(1),
+        };
+        self.cycles + self.or_fail(pc, taken)
+    }
+
+    /// Brings the cycle count to where the next instruction enters the execute stage.
+    pub(crate) fn reach_next(&mut self) {
+        let Some(classify) = self.rules.classify else { return };
+        if self.pipe.has_entered() || self.sleeping.is_some() {
+            return;
+        }
+        let condition = self.condition_of_next();
+        if self.rules.model_buses() && self.may_be_interrupted() {
+            self.reach_interrupted(classify, condition);
+        } else {
+            self.enter_under(condition);
+        }
+        self.pipe = self.pipe.entered();
+    }
+
+    /// Whether an exception might be taken before the next instruction enters. One that becomes
+    /// pending while an instruction executes that began long before waits for the next one to
+    /// enter: see [`crate::exceptions::interruptible`].
+    fn may_be_interrupted(&self) -> bool {
+        self.expects_pend() || self.system.nvic.to_take(self.masks()).is_some()
+    }
+
+    /// Lets the next instruction enter, or goes no further than to the cycle in which an
+    /// exception begins in its place.
+    #[inline(never)]
+    fn reach_interrupted(&mut self, classify: Classify, condition: Condition) {
+        let (pc, left) = (self.cpu.pc, self.cycles);
+        self.fetch_target();
+        let began = self.cycles;
+        let entered = self.enter_next(classify, condition);
+        // States may have been numbered anew on the way.
+        let before = self.pipe;
+        self.pipe = entered.pipe;
+        self.cycles += u64::from(entered.cost);
+        let Some(at) = self.taken_within(left, self.cycles + 1) else { return };
+        let drained = self.memo.drain(pc, before);
+        let free = left + self.or_fail(pc, drained);
+        self.cycles = at.max(free.min(self.cycles));
+        self.note_fetches((began, before.with_condition(condition)), self.cycles);
+    }
+
+    /// Notes what fetches there are on the Code bus where an exception begins in a cycle, in
+    /// place of the next instruction; the one before entered the pipeline with a word, in an
+    /// earlier cycle. No more is asked for from the cycle before on: measured on a CC2650.
+    pub(crate) fn note_fetches(&mut self, (entered, pipe): (u64, PipeState), at: u64) {
+        let pc = self.cpu.pc;
+        self.code_free = 0;
+        if let Some(classify) = self.rules.classify
+            && self.trial != Trial::Failed
+            && Bus::of(pc) == Bus::Code
+        {
+            let clocks = at.saturating_sub(entered + 1) as u32;
+            let ici = self.cpu.ici();
+            let known = self.memo.recall_fetches_left(pc, pipe, clocks).filter(|_| ici.is_none());
+            let left = known.unwrap_or_else(|| {
+                let comes = self.comes(classify, pc, pipe, ici);
+                let left = self.memo.fetches_left(pc, pipe, &comes, clocks);
+                let left = self.or_fail(pc, left);
+                if ici.is_none() {
+                    self.memo.keep_fetches_left(pc, pipe, clocks, left);
+                }
+                left
+            });
+            self.code_free = entered + u64::from(clocks) + left;
+        }
+    }
+
+    /// The word of a pipeline that begins to be refilled.
+    pub(crate) const fn refilling(&self) -> PipeState {
+        if self.rules.fetches_targets() {
+            PipeState::refilling(!self.system.has_no_write_buffer())
+        } else {
+            PipeState::EMPTY
+        }
+    }
+
+    /// After ACTLR.DISDEFWBUF has been written.
+    pub(crate) fn update_write_buffer(&mut self) {
+        if self.rules.classify.is_some() {
+            self.pipe = self.memo.with_buffer(self.pipe, !self.system.has_no_write_buffer());
+        }
+    }
+
+    /// After an exception has been entered or left that began in a cycle: the first instruction
+    /// enters.
+    pub(crate) fn refill(&mut self, began: u64, schedule: EntryTiming) {
+        let Some(classify) = self.rules.classify.filter(|_| self.rules.model_buses()) else {
+            self.pipe = self.refilling();
+            return;
+        };
+        let pc = self.cpu.pc;
+        self.cycles = began + schedule.through;
+        let mut refilled = schedule.refilled();
+        let slot = self.predecoded.slot(&mut self.bus, pc);
+        if let Some(slot) = slot {
+            let asked = began + schedule.asked;
+            let waits = self.wait_for_code(pc, slot.size(), asked) - asked;
+            self.cycles += waits.saturating_sub(refilled);
+            refilled = refilled.saturating_sub(waits);
+        }
+        let buffers = !self.system.has_no_write_buffer();
+        self.pipe = self.memo.refilled(buffers, refilled.min(u8::MAX.into()) as u8);
+        self.fetch_as_target(slot);
+        let entered = self.enter_next(classify, self.condition_of_next());
+        self.cycles += u64::from(entered.cost);
+        self.pipe = entered.pipe.entered();
+    }
+}

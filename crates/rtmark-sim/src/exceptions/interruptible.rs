@@ -1,0 +1,283 @@
+//! Interruptible instructions: those of several cycles into which an interrupt may come.
+//!
+//! Each is atomic, continuable or restartable ([`Interruptible`]).
+//!
+//! A core does not let an interrupt wait for the end of a division or of a long list of
+//! registers. Which instructions it leaves off, and what becomes of them, is a rule of its
+//! timing ([`Interruptible`]); how a list is left off and gone on with is [`crate::exec::partial`].
+//! Here it is found out whether an exception will be taken while an instruction executes. That
+//! is known when it begins, so nothing is ever undone.
+//!
+//! Only an exception that will be taken counts: no mask holds it back, and it is urgent enough.
+//! Neither the end of a run nor an observer makes an instruction give way. Blocks are left a
+//! little before anything may become pending, by the longest that an instruction takes here and
+//! what its memories, as they are set, wait at most for its code and one word (the machine's `lead`); from there on
+//! instructions are looked at one by one. One that began before and is still executing, because
+//! memories made it wait again and again, completes.
+
+use crate::arch::armm::nvic::SYSTICK;
+use crate::arch::armm::registers::is_ici;
+use crate::exec::Flow;
+use crate::exec::partial::{Part, Rest, rest};
+use crate::isa::{Op, Slot};
+use crate::state::State;
+use crate::state::stop::{FaultKind, Stop};
+use crate::timing::{Interruptible, LineMemory, exceptions};
+
+/// Where an instruction stands that executes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Stand {
+    pub pc: u32,
+    /// ITSTATE before it.
+    pub it: u8,
+    /// The cycle in which it began.
+    pub began: u64,
+}
+
+impl State {
+    /// Works the lead out, after memories have changed how long they wait.
+    pub(crate) fn update_lead(&mut self) {
+        let waits = self.lines.iter().map(LineMemory::wait_states).max().unwrap_or(0);
+        self.lead = u64::from(self.rules.longest) + 2 * waits;
+    }
+
+    /// The next cycle in which something may become pending that is not the executing
+    /// instruction's doing.
+    fn next_pend(&self) -> u64 {
+        let zero = self.system.systick.next_interrupt();
+        let device = self.devices.next();
+        let heard = device != u64::MAX && self.system.nvic.enables_interrupts();
+        let first = zero.min(self.next_scheduled()).min(self.next_arrival());
+        first.min(if heard { device } else { u64::MAX })
+    }
+
+    /// Cycles from an interrupt becoming pending to where the core can take its exception.
+    pub fn way_to_core(&self) -> u64 {
+        if self.rules.model_buses() { exceptions::FROM_SIGNAL } else { 0 }
+    }
+
+    /// The cycle from which on instructions are looked at one by one.
+    pub(crate) fn alert(&self) -> u64 {
+        match self.next_pend() {
+            u64::MAX => u64::MAX,
+            at => at.saturating_sub(self.lead),
+        }
+    }
+
+    /// Whether the instruction at this boundary is to be looked at.
+    pub(crate) fn expects_pend(&self) -> bool {
+        self.cycles >= self.alert()
+    }
+
+    /// The first cycle from `from` on and before `to` in which an exception would be taken, as
+    /// far as the core, the clocks and devices know by themselves.
+    pub(crate) fn taken_within(&self, from: u64, to: u64) -> Option<u64> {
+        let (nvic, masks) = (&self.system.nvic, self.masks());
+        if nvic.to_take(masks).is_some() {
+            return (from < to).then_some(from);
+        }
+        let way = self.way_to_core();
+        let takes =
+            |exception| nvic.enabled().contains(exception) && nvic.could_take(exception, masks);
+        let mut first = to;
+        let zero = self.system.systick.next_interrupt().saturating_add(way);
+        if zero < first && takes(SYSTICK) {
+            first = zero;
+        }
+        for &(at, exception) in &self.scheduled {
+            let at = at.saturating_add(way);
+            if at >= first {
+                break;
+            }
+            if takes(exception) {
+                first = at;
+            }
+        }
+        // One that is on its way is pending by the time that it comes, unless that has been undone.
+        let pends = |exception| {
+            nvic.pending().contains(exception)
+                || self.scheduled.iter().any(|&(_, scheduled)| scheduled == exception)
+        };
+        for &(at, exception) in &self.arrivals {
+            if at >= first {
+                break;
+            }
+            if takes(exception) && pends(exception) {
+                first = at;
+            }
+        }
+        if self.devices.next().saturating_add(way) < first && nvic.enables_interrupts() {
+            // What a device will do is seen by letting it.
+            let mut ahead = self.clone();
+            while ahead.devices.next().saturating_add(way) < first {
+                let at = ahead.devices.next();
+                ahead.pass_time(at);
+                ahead.receive(at + way);
+                if ahead.system.nvic.to_take(masks).is_some() {
+                    first = at + way;
+                }
+            }
+        }
+        (first < to).then_some(first.max(from))
+    }
+
+    /// The instruction behind a watch or a guard.
+    fn real(&self, pc: u32, slot: &Slot) -> Option<Slot> {
+        match slot.op {
+            Op::Watch => self.predecoded.decoder.decode_guarded(&self.bus, pc),
+            _ => Some(*slot),
+        }
+    }
+
+    /// What an instruction does when an interrupt comes into it, if it does not wait.
+    fn way_of(&self, pc: u32, slot: &Slot) -> Option<(Slot, Interruptible)> {
+        let guarded = self.real(pc, slot)?;
+        let real = guarded.unguarded();
+        let way = (self.rules.interruptible)(&real);
+        let waits = way == Interruptible::Atomic
+            || self.system.completes_instructions()
+            || self.passes_stack_limit(&guarded);
+        (!waits).then_some((real, way))
+    }
+
+    /// Whether an interrupt may end the instruction at the program counter.
+    pub(crate) fn may_give_way(&self, slot: &Slot) -> bool {
+        self.way_of(self.cpu.pc, slot).is_some()
+    }
+
+    /// Executes an instruction that has been fetched, as far as an interrupt lets it come.
+    /// `None`, with nothing done, if that is no question.
+    #[inline(never)]
+    pub(crate) fn interrupt_instruction(
+        &mut self,
+        stand: Stand,
+        slot: &Slot,
+    ) -> Option<Result<(), Stop>> {
+        let pc = stand.pc;
+        let (real, way) = self.way_of(pc, slot)?;
+        let (n, m) = (self.cpu.get(real.n), self.cpu.get(real.m));
+        let now = self.cycles;
+        let to = match way {
+            Interruptible::Restartable(_) if matches!(real.op, Op::Udiv | Op::Sdiv) && m == 0 => {
+                return None;
+            }
+            Interruptible::Restartable(cycles) => {
+                let more = match real.op {
+                    Op::Udiv | Op::Sdiv => (self.rules.divide)(n, m, real.op == Op::Sdiv),
+                    Op::Umull | Op::Smull | Op::Umlal | Op::Smlal => {
+                        (self.rules.long_multiply)(real.op, n, m)
+                    }
+                    _ => 0,
+                };
+                now + u64::from(cycles) + u64::from(more)
+            }
+            Interruptible::EndsInEntry(cycles) => now + u64::from(cycles),
+            _ => now + self.lead,
+        };
+        let at = self.taken_within(now + 1, to)?;
+        let float = matches!(real.op, Op::Vldm | Op::Vstm | Op::Vdiv | Op::Vsqrt);
+        if float && !self.has_live_fp() {
+            return None;
+        }
+        match way {
+            Interruptible::Atomic => None,
+            Interruptible::Restartable(_) => {
+                self.leave(stand, at);
+                Some(Ok(()))
+            }
+            Interruptible::EndsInEntry(_) => {
+                if slot.op == Op::Watch {
+                    self.pass_watch(pc);
+                }
+                let behind = Stand { pc: self.cpu.pc, it: self.cpu.it, ..stand };
+                // It has no reason to trap.
+                let flow = self.execute_alone(&real).unwrap_or(Flow::Next);
+                self.complete(&real, flow);
+                self.leave(behind, at);
+                Some(Ok(()))
+            }
+            // ITSTATE and EPSR.ICI share their bits: in a block it begins anew (DDI 0337, 3.9.1).
+            Interruptible::Continuable if stand.it == 0 => {
+                Some(self.move_until(stand, slot, &real, (at, Rest::Continued)))
+            }
+            Interruptible::Continuable | Interruptible::RestartableAtWord => {
+                Some(self.move_until(stand, slot, &real, (at, Rest::Restarted)))
+            }
+        }
+    }
+
+    /// Stands before an instruction in a cycle, for an exception to be taken.
+    fn leave(&mut self, stand: Stand, cycle: u64) {
+        self.note_fetches((stand.began, self.pipe), cycle);
+        (self.cpu.pc, self.cpu.it) = (stand.pc, stand.it);
+        self.cycles = cycle;
+        self.gave_way += 1;
+        // Should it not be taken after all, because the part that was executed has seen to
+        // that, the instruction is where it was.
+        self.stay();
+        self.attend_soon();
+    }
+
+    /// Executes a load or store of several words as long as the next one is asked for before
+    /// a cycle, from the one on that EPSR.ICI says.
+    fn move_until(
+        &mut self,
+        stand: Stand,
+        slot: &Slot,
+        real: &Slot,
+        (until, then): (u64, Rest),
+    ) -> Result<(), Stop> {
+        let Stand { pc, it, .. } = stand;
+        let (hits, pipe) = (self.watches.hits.len(), self.pipe);
+        let ici = if is_ici(it) { it >> 4 } else { 0 };
+        if slot.op == Op::Watch && ici == 0 {
+            self.pass_watch(pc);
+        }
+        match self.move_words(real, ici, until, then) {
+            Ok(Part::Whole(flow)) => {
+                let cost = if ici == 0 { real.cost } else { (self.rules.cost)(&rest(real, ici)) };
+                self.complete(&Slot { cost, ..*real }, flow);
+                Ok(())
+            }
+            Ok(Part::UpTo { cycle, ici }) => {
+                if ici == 0 {
+                    // It will begin again, and that is when it is reached.
+                    self.watches.hits.truncate(hits);
+                }
+                self.pipe = pipe;
+                let it = if then == Rest::Continued { ici << 4 } else { it };
+                self.leave(Stand { it, ..stand }, cycle);
+                Ok(())
+            }
+            Err(trap) => {
+                // What faults has not executed, and is in its IT block still.
+                if trap.undoes_instruction() && ici == 0 {
+                    self.cpu.it = it;
+                }
+                self.end_trapped(trap, pc, *real)
+            }
+        }
+    }
+
+    /// Goes on with an instruction that has been left off.
+    pub(crate) fn go_on(&mut self, pc: u32, slot: &Slot, ici: u8) -> Result<(), Stop> {
+        let real = self.real(pc, slot).map(|slot| slot.unguarded());
+        let Some(real) = real.filter(|real| self.continues(real, ici)) else {
+            // Not this instruction (100230, C.5; elsewhere UNPREDICTABLE).
+            self.drain();
+            return self.fault(FaultKind::InvalidState, None, pc);
+        };
+        self.enter_under(self.condition_of_next());
+        let alert = self.expects_pend() && !self.system.completes_instructions();
+        self.fetch(pc, slot.size());
+        self.cpu.pc = pc.wrapping_add(u32::from(slot.size()));
+        let beginning = self.begin_instruction(pc);
+        let to = self.cycles + self.lead;
+        let taken = if alert { self.taken_within(self.cycles + 1, to) } else { None };
+        let it = std::mem::take(&mut self.cpu.it);
+        let stand = Stand { pc, it, began: self.cycles };
+        let until = taken.unwrap_or(u64::MAX);
+        let result = self.move_until(stand, slot, &real, (until, Rest::Continued));
+        self.end_instruction(beginning, slot, result)
+    }
+}

@@ -1,0 +1,114 @@
+//! What watches instructions and accesses from within the chip: the comparators and
+//! counters of the DWT, and the single steps of DebugMonitor (DDI 0403, C1.6 and C1.8).
+//!
+//! Without a halting debugger, a match is a matter for DebugMonitor where that is
+//! enabled and urgent enough, and else for nobody. While something watches, the
+//! machine is *protected*, see [`crate::exec::protect`].
+
+use crate::arch::armm::dwt::Spent;
+use crate::arch::armm::mpu::Access;
+use crate::arch::armm::nvic::DEBUG_MONITOR;
+use crate::isa::{Group, Slot};
+use crate::state::State;
+use crate::state::stop::Stop;
+
+/// DFSR: a step, a match of the DWT.
+const HALTED: u32 = 1;
+const DWTTRAP: u32 = 1 << 2;
+
+/// What is known when an instruction begins, fetched already.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Beginning {
+    pc: u32,
+    cycles: u64,
+    exceptions: u64,
+    gave_way: u64,
+    steps: bool,
+}
+
+impl State {
+    /// What the core has spent cycles on by `now`.
+    pub(crate) const fn spent(&self, now: u64) -> Spent {
+        Spent { cycles: now, instructions: self.instructions, ..self.spent }
+    }
+
+    /// Whether something wants to see each instruction.
+    pub(crate) fn watches_instructions(&self) -> bool {
+        self.system.dwt.counts_instructions()
+            || self.system.dwt.looks_for(Access::Execute)
+            || self.system.steps_by_monitor()
+    }
+
+    /// Whether something wants to see each load and store.
+    pub(crate) fn watches_data(&self) -> bool {
+        self.system.dwt.looks_for(Access::Read) || self.system.dwt.looks_for(Access::Write)
+    }
+
+    /// Shows the comparators an access.
+    pub(crate) fn compare(&mut self, address: u32, bytes: u32, access: Access) {
+        if self.system.dwt.compare(address, bytes, access) {
+            self.tell_monitor(DWTTRAP);
+        }
+    }
+
+    fn monitor_can_run(&self) -> bool {
+        self.system.nvic.enabled().contains(DEBUG_MONITOR)
+            && self.system.nvic.could_take(DEBUG_MONITOR, self.masks())
+    }
+
+    /// A debug event that is none of a breakpoint instruction: without a monitor that
+    /// could take it, it is ignored (C1.4.1).
+    fn tell_monitor(&mut self, status: u32) {
+        if self.monitor_can_run() {
+            self.system.debug_status |= status;
+            self.pend(DEBUG_MONITOR, self.cycles);
+            self.attend_soon();
+        }
+    }
+
+    /// Notes how an instruction begins, if something watches instructions.
+    pub(crate) fn begin_instruction(&self, pc: u32) -> Option<Beginning> {
+        self.guards.instructions.then(|| Beginning {
+            pc,
+            cycles: self.cycles,
+            exceptions: self.spent.exceptions,
+            gave_way: self.gave_way,
+            steps: self.system.steps_by_monitor() && self.monitor_can_run(),
+        })
+    }
+
+    /// Accounts for an instruction that has been executed, or has ended otherwise.
+    pub(crate) fn end_instruction(
+        &mut self,
+        beginning: Option<Beginning>,
+        slot: &Slot,
+        result: Result<(), Stop>,
+    ) -> Result<(), Stop> {
+        if let Some(beginning) = beginning {
+            // In a pipeline an instruction has cost what it took the next one to follow.
+            self.reach_next();
+            let taken = self.spent.exceptions - beginning.exceptions;
+            let cycles = self.cycles.saturating_sub(beginning.cycles + taken);
+            match slot.op.group() {
+                // It has not been executed: measured on a Cortex-M3, CPICNT does not count its
+                // first cycle.
+                _ if self.gave_way != beginning.gave_way => self.spent.exceptions += 1,
+                _ if cycles == 0 => self.spent.folded += 1,
+                Group::Load
+                | Group::StoreImmediate
+                | Group::Store
+                | Group::LoadPc
+                | Group::Dual
+                | Group::Exclusive
+                | Group::List
+                | Group::FloatMemory => self.spent.load_store += cycles - 1,
+                _ => {}
+            }
+            self.compare(beginning.pc, 1, Access::Execute);
+            if beginning.steps {
+                self.tell_monitor(HALTED);
+            }
+        }
+        result
+    }
+}

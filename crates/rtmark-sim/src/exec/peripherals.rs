@@ -1,0 +1,244 @@
+//! Loads and stores of peripherals' registers, and what comes of them: interrupts, time, flash
+//! that is programmed or erased.
+//!
+//! The devices themselves are values that know nothing of the core ([`crate::devices`]).
+
+use crate::arch::armm::nvic::FIRST_INTERRUPT;
+use crate::arch::armm::trap::{Done, Trap};
+use crate::devices::{
+    Attached, Direction, Effects, Env, FlashEffect, PERIPHERALS, Page, Strictness,
+};
+use crate::memory::Place;
+use crate::soc::{Erase, Memory, VENDORS};
+use crate::state::{NO_LINE, State};
+
+impl State {
+    /// Notes an access to a register without a model, or refuses it.
+    pub(crate) fn note_unmodelled(&mut self, address: u32, direction: Direction) -> Done {
+        self.devices.note(address, direction);
+        match self.devices.strictness {
+            Strictness::Lenient => Ok(()),
+            Strictness::Strict => {
+                self.trap_value = address;
+                Err(Trap::Unmodelled)
+            }
+        }
+    }
+
+    /// Reads the word at an address that is in no memory.
+    pub(crate) fn read_peripheral(&mut self, address: u32) -> Result<u32, Trap> {
+        let Some(at) = self.devices.find(address) else {
+            return self.without_device(address, Direction::Read).map(|()| 0);
+        };
+        let now = self.reach(at, Direction::Read);
+        let offset = address - self.devices.attached[at].base;
+        let atomic = self.devices.attached[at].atomic_aliases;
+        let offset = if atomic { offset & 0xFFF } else { offset };
+        let (value, _) = self.with_device(at, now, |device, env| device.read(offset, env));
+        self.look_at_device(at, now);
+        match value {
+            Some(value) => Ok(value),
+            None => self.note_unmodelled(address, Direction::Read).map(|()| 0),
+        }
+    }
+
+    /// Writes to an address that is in no memory; `value` and `mask` are placed within
+    /// the word there.
+    pub(crate) fn write_peripheral(&mut self, address: u32, value: u32, mask: u32) -> Done {
+        let Some(at) = self.devices.find(address) else {
+            if !self.devices.open.is_empty() && self.program_flash(address, value, mask) {
+                return Ok(());
+            }
+            return self.without_device(address, Direction::Write);
+        };
+        let now = self.reach(at, Direction::Write);
+        let offset = address - self.devices.attached[at].base;
+        let (written, effects) = if self.devices.attached[at].atomic_aliases {
+            // A narrow write comes replicated over the whole word (RP2040, 2.1.4).
+            let value = if mask == u32::MAX { value } else { replicate(value, mask) };
+            let (offset, operation) = (offset & 0xFFF, offset >> 12);
+            self.with_device(at, now, |device, env| {
+                let held = if operation == 0 { 0 } else { device.read(offset, env)? };
+                let value = match operation {
+                    0 => value,
+                    1 => held ^ value,
+                    2 => held | value,
+                    _ => held & !value,
+                };
+                device.write(offset, value, u32::MAX, env)
+            })
+        } else {
+            self.with_device(at, now, |device, env| device.write(offset, value, mask, env))
+        };
+        self.take_effect(&effects, now);
+        self.look_at_device(at, now);
+        match written {
+            Some(()) => Ok(()),
+            None => self.note_unmodelled(address, Direction::Write),
+        }
+    }
+
+    /// Clears the bits of a word of flash that a store has as zeros, if the flash is open.
+    fn program_flash(&mut self, address: u32, value: u32, mask: u32) -> bool {
+        let is_open = |place: Place| self.devices.open.contains(&place.memory);
+        if !self.bus.place(address).is_some_and(is_open) {
+            return false;
+        }
+        let mut word = [0; 4];
+        self.bus.peek(address, &mut word);
+        let programmed = u32::from_le_bytes(word) & (value | !mask);
+        self.bus.program(address, &programmed.to_le_bytes());
+        self.forget_flash();
+        true
+    }
+
+    /// Sets all bits of a page of flash.
+    fn erase_flash(&mut self, memory: usize, pages: &Erase, which: Page) {
+        let Memory { base, size, .. } = self.soc().memories[memory];
+        let page = match which {
+            Page::Number(number) => pages.numbered(number),
+            Page::At(address) => {
+                let place = self.bus.place(address).filter(|place| place.memory == memory);
+                place.and_then(|place| pages.around(place.offset))
+            }
+        };
+        let Some((begin, bytes)) = page.filter(|(begin, _)| *begin < size) else { return };
+        let erased = vec![0xFF; bytes.min(size - begin) as usize];
+        self.bus.program(base + begin, &erased);
+        self.forget_flash();
+    }
+
+    /// What was known of code in flash holds no longer.
+    fn forget_flash(&mut self) {
+        self.predecoded.forget_all();
+        self.memo.forget();
+        (self.line, self.line_mask) = (NO_LINE, u32::MAX);
+        self.attend_soon();
+    }
+
+    /// An access where neither memory nor device is.
+    fn without_device(&mut self, address: u32, direction: Direction) -> Done {
+        if PERIPHERALS.contains(&address) || VENDORS[0].contains(&address.into()) {
+            self.note_unmodelled(address, direction)
+        } else {
+            Err(self.no_answer(address))
+        }
+    }
+
+    /// Takes the time that an access to a device takes; answers when it takes place.
+    fn reach(&mut self, at: usize, direction: Direction) -> u64 {
+        let extra = self.devices.attached[at].extra_cycles[direction as usize];
+        self.cycles = self.cycles.saturating_add_signed(extra.into());
+        self.devices.waited += u64::try_from(extra).unwrap_or(0);
+        let now = self.data_phase();
+        self.pass_time(now);
+        now
+    }
+
+    fn with_device<T>(
+        &mut self,
+        at: usize,
+        now: u64,
+        act: impl FnOnce(&mut Attached, &mut Env<'_>) -> T,
+    ) -> (T, Effects) {
+        let mut env = Env {
+            now,
+            pace: self.devices.pace(at),
+            bus: &self.bus,
+            console: &mut self.console,
+            memories: &mut self.lines,
+            effects: Effects::default(),
+        };
+        let result = act(&mut self.devices.attached[at], &mut env);
+        (result, env.effects)
+    }
+
+    fn take_effect(&mut self, effects: &Effects, now: u64) {
+        if effects.memory_changed {
+            // What is known of the line that code comes from holds no longer.
+            (self.line, self.line_mask) = (NO_LINE, u32::MAX);
+            self.update_lead();
+            self.attend_soon();
+        }
+        for (memory, effect) in &effects.flash {
+            match effect {
+                FlashEffect::Open if self.devices.open.contains(memory) => {}
+                FlashEffect::Open => self.devices.open.push(*memory),
+                FlashEffect::Close => self.devices.open.retain(|other| other != memory),
+                FlashEffect::Erase { pages, which } => self.erase_flash(*memory, pages, *which),
+            }
+        }
+        let divisors = self.devices.divisors;
+        let wanted = [0, 1, 2].map(|clock| effects.scaled[clock].unwrap_or(divisors[clock]));
+        if wanted == divisors {
+            return;
+        }
+        // What has been counted so far was counted at the old ratio.
+        for at in 0..self.devices.attached.len() {
+            let pace = self.devices.pace(at);
+            self.devices.attached[at].settle(now, pace);
+        }
+        self.devices.divisors = wanted;
+        for at in 0..self.devices.attached.len() {
+            self.look_at_device(at, now);
+        }
+    }
+
+    /// Takes over a device's outputs and its next date.
+    fn look_at_device(&mut self, at: usize, now: u64) {
+        let pace = self.devices.pace(at);
+        let attached = &mut self.devices.attached[at];
+        let (outputs, due) = attached.look(now, pace);
+        let changed = std::mem::replace(&mut attached.outputs, outputs) ^ outputs;
+        // A date that has come is no date: the outputs tell what it was about.
+        let due = due.filter(|due| *due > now);
+        if attached.due != due {
+            attached.due = due;
+            let dates = self.devices.attached.iter().filter_map(|attached| attached.due);
+            self.devices.next = dates.min().unwrap_or(u64::MAX);
+            self.attend_soon();
+        }
+        if changed != 0 {
+            self.drive_interrupts(at, changed, now);
+        }
+    }
+
+    /// Drives the interrupts of a device's outputs that have changed.
+    fn drive_interrupts(&mut self, at: usize, changed: u32, now: u64) {
+        for output in 0..self.devices.attached[at].irq.len() {
+            if changed >> output & 1 == 0 {
+                continue;
+            }
+            let irq = self.devices.attached[at].irq[output];
+            // Several outputs may share an interrupt.
+            let high = self.devices.attached.iter().any(|attached| {
+                let same = attached.irq.iter().enumerate().filter(|(_, other)| **other == irq);
+                same.into_iter().any(|(output, _)| attached.outputs >> output & 1 == 1)
+            });
+            let exception = FIRST_INTERRUPT + irq;
+            self.system.nvic.drive(exception, high);
+            if high {
+                self.signal(exception, now);
+            }
+            self.attend_soon();
+        }
+    }
+
+    /// Lets every device do what is due by a cycle.
+    pub(crate) fn pass_devices(&mut self, now: u64) {
+        for at in 0..self.devices.attached.len() {
+            if self.devices.attached[at].due.is_some_and(|due| due <= now) {
+                self.look_at_device(at, now);
+            }
+        }
+    }
+}
+
+/// A narrow value in every place of a word.
+const fn replicate(value: u32, mask: u32) -> u32 {
+    let narrow = value >> mask.trailing_zeros();
+    if mask.count_ones() == 8 { narrow * 0x0101_0101 } else { narrow * 0x0001_0001 }
+}
+
+#[cfg(test)]
+mod tests;

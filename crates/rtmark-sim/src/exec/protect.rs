@@ -1,0 +1,112 @@
+//! Who asks the memory protection unit, and when.
+//!
+//! While the unit checks accesses, or something else wants to see them
+//! ([`crate::exceptions::monitor`]), the machine is *protected*: the fast paths to memory and to
+//! decoded pages are closed, so that every access and every fetch passes here. While
+//! nothing does, nobody pays for it.
+
+use crate::arch::armm::mpu::{Access, default_rights};
+use crate::arch::armm::trap::{Done, Trap};
+use crate::isa::Slot;
+use crate::state::{Guards, State};
+
+impl State {
+    /// Opens or closes the fast paths, as the state now asks for.
+    pub(crate) fn update_protection(&mut self) {
+        let mpu = &self.system.mpu;
+        self.guards.mpu = mpu.is_enabled() && mpu.checks_at(self.execution_priority());
+        let Guards { mpu, data, instructions } = self.guards;
+        if self.protected != (mpu || data || instructions) {
+            self.protected = !self.protected;
+        }
+        self.bus.open_main_ram(!(mpu || data));
+    }
+
+    /// Asks anew who else wants to look, after the registers that say so have changed.
+    pub(crate) fn update_watchers(&mut self) {
+        self.guards.data = self.watches_data();
+        self.guards.instructions = self.watches_instructions();
+        self.attend_soon();
+    }
+
+    /// Whether an access of the executing instruction counts as privileged.
+    pub(crate) const fn has_privileged_access(&self) -> bool {
+        self.cpu.privileged() && !self.as_user
+    }
+
+    /// Has accesses count as unprivileged while something is done, if they are to.
+    pub(crate) fn access_as<T>(&mut self, user: bool, act: impl FnOnce(&mut Self) -> T) -> T {
+        let before = std::mem::replace(&mut self.as_user, user);
+        let result = act(self);
+        self.as_user = before;
+        result
+    }
+
+    /// Asks whether a load or store of some bytes, within a grain, is allowed, and has it
+    /// looked at.
+    pub(crate) fn check_access(&mut self, address: u32, bytes: u32, access: Access) -> Done {
+        if self.guards.data {
+            self.compare(address, bytes, access);
+        }
+        if !self.guards.mpu {
+            return Ok(());
+        }
+        let privileged = self.has_privileged_access();
+        if self.system.mpu.rights(address).allow(access, privileged) {
+            return Ok(());
+        }
+        self.trap_value = address;
+        Err(Trap::Forbidden)
+    }
+
+    /// Whether an access there needs no alignment. ARMv8-M wants it for devices, where
+    /// ARMv7-M does not say what comes (DDI 0553, B6.6; DDI 0403, A3.2.1).
+    pub(crate) fn allows_unaligned(&mut self, address: u32) -> bool {
+        if !self.system.allows_unaligned() {
+            return false;
+        }
+        if !self.features.v8m {
+            return true;
+        }
+        let checks = self.guards.mpu;
+        let rights = if checks { self.system.mpu.rights(address) } else { default_rights(address) };
+        !rights.are_of_device()
+    }
+
+    /// The instruction at an address, unless it cannot be fetched or must not be executed.
+    pub(crate) fn slot_at(&mut self, address: u32) -> Option<Slot> {
+        let slot = self.predecoded.slot(&mut self.bus, address)?;
+        let last = address.wrapping_add(u32::from(slot.size()) - 2);
+        self.may_execute(address, last).then_some(slot)
+    }
+
+    /// Whether the instruction whose halfwords stand at these addresses may be executed.
+    pub(crate) fn may_execute(&mut self, first: u32, last: u32) -> bool {
+        if !self.guards.mpu {
+            return true;
+        }
+        let privileged = self.cpu.privileged();
+        let mpu = &mut self.system.mpu;
+        mpu.rights(first).allow(Access::Execute, privileged)
+            && mpu.rights(last).allow(Access::Execute, privileged)
+    }
+
+    /// Whether every instruction of a page of decoded code may be executed unseen.
+    #[inline(always)]
+    pub(crate) fn may_execute_page(&mut self, address: u32) -> bool {
+        if !self.protected {
+            return true;
+        }
+        let privileged = self.cpu.privileged();
+        let Guards { mpu, instructions, .. } = self.guards;
+        !instructions
+            && (!mpu || self.system.mpu.rights_in_page(address).allow(Access::Execute, privileged))
+    }
+
+    /// Whether it is the memory map or the protection unit that forbids to execute an
+    /// instruction there, rather than the memory's absence.
+    pub(crate) fn forbids_execution(&mut self, address: u32) -> bool {
+        let allowed = default_rights(address).allow(Access::Execute, true);
+        !allowed || !self.may_execute(address, address.wrapping_add(2))
+    }
+}

@@ -1,0 +1,157 @@
+//! What the engine takes for granted about instructions, held against what they do.
+
+use super::{Flow, Outcome};
+use crate::Machine;
+use crate::arch::armm::registers::Cpu;
+use crate::isa::{Op, Slot, decode, is_wide};
+use crate::soc::{CoreKind, Soc};
+
+/// N, Z, C and V in APSR.
+const FLAGS: u32 = 0xF000_0000;
+const RAM: u32 = 0x2000_0000;
+
+fn machine(core: CoreKind) -> Machine {
+    let priority_bits = if core.is_mainline() { 3 } else { 2 };
+    let text = format!(
+        r#"
+        name = "any"
+        description = "flash and RAM"
+        core = "{core}"
+        clock_hz = 1_000_000
+        interrupts = 8
+        priority_bits = {priority_bits}
+
+        [[memory]]
+        name = "FLASH"
+        kind = "flash"
+        base = 0
+        size = 0x1000
+
+        [[memory]]
+        name = "RAM"
+        kind = "ram"
+        base = {RAM}
+        size = 0x1000
+        "#
+    );
+    let mut machine = Machine::new(&Soc::from_toml(&text).expect("a valid soc"));
+    machine.poke(0, &[0, 0x08, 0, 0x20, 1, 1, 0, 0]).expect("flash");
+    machine.reset().expect("vectors");
+    if core.has_fpu() {
+        machine.store_word(0xE000_ED88, 0x00F0_0000).expect("CPACR");
+    }
+    machine
+}
+
+/// Marsaglia's xorshift64*.
+struct Random(u64);
+
+impl Random {
+    fn word(&mut self) -> u32 {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        (self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 32) as u32
+    }
+}
+
+/// Registers of which some point into RAM, whose flags are any.
+fn registers(random: &mut Random) -> Cpu {
+    let mut cpu = Cpu { pc: 0x100, ..Cpu::new() };
+    for at in 0..15 {
+        let word = random.word();
+        cpu.r[at] = if word & 3 == 0 { random.word() } else { RAM + (word >> 16 & 0x7FC) };
+    }
+    cpu.r[13] = RAM + 0x800;
+    cpu.set_flags(random.word());
+    cpu.fpscr = random.word() & 0xF000_0000;
+    cpu.s.fill_with(|| random.word());
+    cpu
+}
+
+/// Executes an instruction alone; answers how it ended, with the registers before.
+fn executed(machine: &mut Machine, slot: &Slot, random: &mut Random) -> (Cpu, Outcome) {
+    machine.state.cpu = registers(random);
+    machine.state.sleeping = None;
+    machine.state.exclusive = random.word() & 1 == 0;
+    let before = machine.state.cpu.clone();
+    let outcome = machine.state.execute_alone(slot);
+    (before, outcome)
+}
+
+/// A second halfword that is any, but rather for the FPU and the program counter's number where
+/// those make another instruction.
+fn second(first: u16, random: &mut Random) -> u16 {
+    let second = random.word() as u16;
+    let second = if random.word() & 3 == 0 { second | 0xF000 } else { second };
+    let is_coprocessor = first >> 13 == 0b111 && first >> 10 & 3 == 0b11;
+    if is_coprocessor { second & 0xF0FF | 0x0A00 } else { second }
+}
+
+/// Every encoding of 16 bits and some of each 32-bit one's first halfword.
+fn slots(machine: &Machine, random: &mut Random, mut see: impl FnMut(Slot, &mut Random)) {
+    let features = machine.state.features;
+    for first in 0..=u16::MAX {
+        for _ in 0..if is_wide(first) { 96 } else { 1 } {
+            let second = second(first, random);
+            let slot = decode(0x100, first, second, |isa| isa.is_part_of(features));
+            if slot.op != Op::Undefined {
+                see(slot, random);
+            }
+        }
+    }
+}
+
+const CORES: [CoreKind; 3] = [CoreKind::CortexM0Plus, CoreKind::CortexM4F, CoreKind::CortexM33];
+
+/// Which ones change N, Z, C or V is stated once, and neither too few nor too many.
+#[test]
+fn what_changes_flags_is_known_to() {
+    for core in CORES {
+        let mut machine = machine(core);
+        let mut random = Random(7);
+        let (mut stated, mut seen) = (Vec::new(), Vec::new());
+        slots(&machine.clone(), &mut random, |slot, random| {
+            for _ in 0..4 {
+                let (before, outcome) = executed(&mut machine, &slot, random);
+                // What jumps or traps ends whatever stands before it.
+                if !matches!(outcome, Ok(Flow::Next)) {
+                    continue;
+                }
+                let changed = (before.apsr() ^ machine.state.cpu.apsr()) & FLAGS != 0;
+                assert!(!changed || slot.writes_flags(), "{core}: {slot:?} changes flags");
+                for (list, is_in) in [(&mut stated, slot.writes_flags()), (&mut seen, changed)] {
+                    if is_in && !list.contains(&slot.op) {
+                        list.push(slot.op);
+                    }
+                }
+            }
+        });
+        stated.sort_unstable();
+        seen.sort_unstable();
+        assert_eq!(stated, seen, "{core}: stated, and seen to change flags");
+    }
+}
+
+/// What "only calculates" leads to either way of an IT block without a look at anything else.
+#[test]
+fn what_only_calculates_changes_registers_alone() {
+    for core in CORES {
+        let mut machine = machine(core);
+        let mut random = Random(11);
+        slots(&machine.clone(), &mut random, |slot, random| {
+            if !slot.op.only_calculates() {
+                return;
+            }
+            let (cycles, pipe, deadline) =
+                (machine.state.cycles, machine.state.pipe, machine.state.deadline);
+            let (before, outcome) = executed(&mut machine, &slot, random);
+            assert_eq!(outcome, Ok(Flow::Next), "{core}: {slot:?}");
+            let after = &machine.state.cpu;
+            let flags = Cpu { r: after.r, nz: after.nz, c: after.c, v: after.v, ..before };
+            assert_eq!(*after, Cpu { q: after.q, ..flags }, "{core}: {slot:?}");
+            let now = (machine.state.cycles, machine.state.pipe, machine.state.deadline);
+            assert_eq!(now, (cycles, pipe, deadline), "{core}: {slot:?}");
+        });
+    }
+}

@@ -1,0 +1,6 @@
+//! How programs print and end without a peripheral: semihosting and Real Time Transfer.
+
+mod rtt;
+pub mod semihosting;
+
+pub use self::semihosting::Host;

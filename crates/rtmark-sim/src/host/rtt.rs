@@ -1,0 +1,192 @@
+//! SEGGER Real Time Transfer: firmware that prints into a buffer in its own RAM,
+//! which a debugger empties.
+//!
+//! The control block (SEGGER UM08001, 16.4) begins with an identifier of 16 bytes, the
+//! numbers of up and down buffers, and a descriptor of each: name, address, size,
+//! where the firmware writes next, where the debugger reads next, flags. Up buffer 0
+//! is the console, unless its name says that it carries the frames of defmt, a logger
+//! whose texts stay in the ELF file: these are kept apart. It is emptied at fixed cycles, so that runs stay equal however
+//! they are cut into pieces; looking at the console in between changes nothing that
+//! the firmware could see.
+//!
+//! The block is looked for where the symbol `_SEGGER_RTT` says, or anywhere in RAM
+//! if the image has no symbols at all. An image that has symbols but not this one
+//! costs nothing.
+
+use crate::memory::Bus;
+use crate::state::State;
+use crate::state::rtt::Search;
+
+/// Cycles between two looks at a buffer that is known.
+const EMPTYING: u64 = 2_000;
+const LONGEST_PAUSE: u64 = 1 << 26;
+/// What the buffer of frames is called (defmt-rtt, rtt-target; probe-rs goes by it, too).
+const DEFMT: &[u8; 6] = b"defmt\0";
+/// Offsets in the control block, of up buffer 0.
+const NAME: u32 = 24;
+const BUFFER: u32 = 28;
+const SIZE: u32 = 32;
+const WRITE_OFFSET: u32 = 36;
+const READ_OFFSET: u32 = 40;
+
+/// Up buffer 0.
+struct Up {
+    carries_frames: bool,
+    buffer: u32,
+    size: u32,
+    write: u32,
+    read: u32,
+}
+
+fn word(bus: &Bus, address: u32) -> Option<u32> {
+    let mut bytes = [0; 4];
+    (bus.peek(address, &mut bytes) == 4).then(|| u32::from_le_bytes(bytes))
+}
+
+/// The buffer that a control block describes, if that makes sense.
+fn up(bus: &Bus, block: u32) -> Option<Up> {
+    let field = |offset: u32| word(bus, block.wrapping_add(offset));
+    let mut name = [0; DEFMT.len()];
+    let named = bus.peek(field(NAME)?, &mut name) == name.len();
+    let up = Up {
+        carries_frames: named && name == *DEFMT,
+        buffer: field(BUFFER)?,
+        size: field(SIZE)?,
+        write: field(WRITE_OFFSET)?,
+        read: field(READ_OFFSET)?,
+    };
+    let fits = up.write < up.size && up.read < up.size;
+    (fits && bus.peek_len(up.buffer) >= up.size as usize).then_some(up)
+}
+
+impl State {
+    /// Looks for the firmware's buffer, or empties it.
+    #[inline(never)]
+    pub(crate) fn serve_rtt(&mut self) {
+        if self.rtt.block.is_none() {
+            self.rtt.block = self.rtt.find(&self.bus);
+        }
+        if let Some(block) = self.rtt.block {
+            self.show_rtt();
+            let shown = self.rtt.shown;
+            if self.rtt.given != shown {
+                self.rtt.given = shown;
+                self.bus.program(block.wrapping_add(READ_OFFSET), &shown.to_le_bytes());
+            }
+            self.rtt.next = self.cycles + EMPTYING;
+        } else {
+            self.rtt.next = self.cycles + self.rtt.pause;
+            // A search where the symbol is costs next to nothing.
+            if self.rtt.search == Search::Anywhere {
+                self.rtt.pause = (self.rtt.pause * 2).min(LONGEST_PAUSE);
+            }
+        }
+    }
+
+    /// The frames that the program has logged by defmt since the last call, as they were
+    /// encoded. What they say is in the sections of its ELF file.
+    pub fn take_defmt(&mut self) -> Vec<u8> {
+        self.show_rtt();
+        std::mem::take(&mut self.rtt.frames)
+    }
+
+    /// Brings what the buffer holds to the console, without the firmware's notice.
+    pub(crate) fn show_rtt(&mut self) {
+        if self.rtt.search == Search::Nowhere {
+            return;
+        }
+        let block = self.rtt.block.or_else(|| self.rtt.find(&self.bus));
+        let Some((block, up)) = block.and_then(|block| Some((block, up(&self.bus, block)?))) else {
+            return;
+        };
+        if self.rtt.block.is_none() || up.read != self.rtt.given || self.rtt.shown >= up.size {
+            // The firmware has set the buffer up, perhaps anew.
+            (self.rtt.given, self.rtt.shown) = (up.read, up.read);
+        }
+        self.rtt.block = Some(block);
+        let shown = self.rtt.shown;
+        let out = if up.carries_frames { &mut self.rtt.frames } else { &mut self.console };
+        let mut show = |from: u32, to: u32| {
+            let mut bytes = vec![0; (to - from) as usize];
+            let there = self.bus.peek(up.buffer.wrapping_add(from), &mut bytes);
+            out.extend(&bytes[..there]);
+        };
+        if shown <= up.write {
+            show(shown, up.write);
+        } else {
+            show(shown, up.size);
+            show(0, up.write);
+        }
+        self.rtt.shown = up.write;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::state::rtt::IDENTIFIER;
+    use crate::{Cycles, Image, Machine, Soc, Stop};
+
+    const BASE: u32 = 0x0800_0000;
+    const BLOCK: u32 = 0x2000_0100;
+    const TEXT: u32 = 0x2000_0200;
+
+    /// A raw image, which has no symbols, that loops for ever.
+    fn machine() -> Machine {
+        let text = include_str!("../../../../socs/stm32f405.toml");
+        let mut machine = Machine::new(&Soc::from_toml(text).expect("good"));
+        let mut bytes = [0x2000_1000_u32, BASE | 9].map(u32::to_le_bytes).concat();
+        bytes.extend([0xFE, 0xE7]);
+        machine.load(&Image::from_raw(&bytes, BASE).expect("good")).expect("it fits");
+        machine
+    }
+
+    fn put(machine: &mut Machine, write: u32, read: u32, text: &[u8]) {
+        let words = [3, 3, 0, TEXT, 8, write, read, 0].map(u32::to_le_bytes).concat();
+        machine.poke(BLOCK, &[&IDENTIFIER[..], &words].concat()).expect("RAM");
+        machine.poke(TEXT, text).expect("RAM");
+    }
+
+    fn read_offset(machine: &Machine) -> u8 {
+        machine.peek(BLOCK + READ_OFFSET, 1)[0]
+    }
+
+    #[test]
+    fn a_buffer_is_found_and_emptied() {
+        let mut machine = machine();
+        assert_eq!(machine.run(Cycles(30_000)), Stop::Limit);
+        put(&mut machine, 5, 0, b"hello...");
+        assert_eq!(machine.take_console(), b"hello", "before anything is due");
+        assert_eq!(read_offset(&machine), 0, "the firmware sees no difference");
+        assert_eq!(machine.run(Cycles(100_000)), Stop::Limit);
+        assert_eq!((machine.take_console(), read_offset(&machine)), (vec![], 5));
+        // Around the end of the buffer.
+        machine.poke(TEXT, b" allho w").expect("RAM");
+        machine.poke_word(BLOCK + WRITE_OFFSET, 2).expect("RAM");
+        assert_eq!(machine.run(Cycles(110_000)), Stop::Limit);
+        assert_eq!((machine.take_console(), read_offset(&machine)), (b"o w a".to_vec(), 2));
+    }
+
+    #[test]
+    fn frames_of_defmt_are_kept_apart() {
+        let mut machine = machine();
+        machine.poke(TEXT + 8, DEFMT).expect("RAM");
+        let words = [3, 3, TEXT + 8, TEXT, 8, 4, 0, 0].map(u32::to_le_bytes).concat();
+        machine.poke(BLOCK, &[&IDENTIFIER[..], &words].concat()).expect("RAM");
+        machine.poke(TEXT, &[7, 1, 2, 0, 9, 9, 9, 9]).expect("RAM");
+        assert_eq!(machine.run(Cycles(100_000)), Stop::Limit);
+        assert_eq!((machine.take_console(), machine.take_defmt()), (vec![], vec![7, 1, 2, 0]));
+        assert_eq!((machine.take_defmt(), read_offset(&machine)), (vec![], 4));
+    }
+
+    #[test]
+    fn nonsense_is_let_alone() {
+        let mut machine = machine();
+        put(&mut machine, 8, 0, b"12345678");
+        assert_eq!(machine.run(Cycles(100_000)), Stop::Limit);
+        machine.poke_word(BLOCK + SIZE, u32::MAX).expect("RAM");
+        machine.poke_word(BLOCK + WRITE_OFFSET, u32::MAX - 1).expect("RAM");
+        assert_eq!(machine.run(Cycles(200_000)), Stop::Limit);
+        assert_eq!((machine.take_console(), read_offset(&machine)), (vec![], 0));
+    }
+}

@@ -1,0 +1,293 @@
+//! Semihosting: how firmware prints and ends without a peripheral.
+//!
+//! The operations of Arm's semihosting specification (version 3) that need no
+//! host: console output, the exit status, and harmless answers to the rest. Time is
+//! the machine's own. Files are not within reach, unless the user of the library
+//! lends some with a [`Host`]: then a run comes back with [`Stop::HostCall`] at each
+//! operation on one, and [`Machine::serve`](crate::Machine::serve) performs it.
+//!
+//! [`Stop::HostCall`]: crate::Stop::HostCall
+
+use crate::state::stop::ExitStatus;
+use crate::state::{FileCalls, State};
+
+const FAILURE: u32 = u32::MAX;
+/// SYS_EXIT's reason for an orderly end.
+const APPLICATION_EXIT: u32 = 0x20026;
+/// The one open file: the console.
+const CONSOLE_HANDLE: u32 = 1;
+/// The special file that tells of extensions (2.4 of the specification): SYS_EXIT_EXTENDED,
+/// without which a C library cannot tell what `main` has returned, and an error output.
+const FEATURES: &[u8; 5] = b"SHFB\x03";
+const FEATURES_NAME: &[u8] = b":semihosting-features";
+const FEATURES_HANDLE: u32 = 2;
+/// The handle of a host's file 0; below are those that mean the console to programs.
+const FIRST_FILE: u32 = 3;
+/// The most that one call prints, so that a hostile length cannot exhaust the host.
+const MOST_PER_CALL: u32 = 64 * 1024;
+
+/// Files for a program, lent by whoever runs it. Names are as the program gives them;
+/// files go by numbers of the host's choice. What cannot be done is answered with
+/// `None` or `false`, and the program is told so.
+pub trait Host {
+    /// Opens a file, as C's `fopen` does with the mode of this number: 0 `r`, 1 `rb`,
+    /// 2 `r+`, 3 `r+b`, 4 `w`, 5 `wb`, 6 `w+`, 7 `w+b`, 8 `a`, 9 `ab`, 10 `a+`, 11 `a+b`.
+    fn open(&mut self, name: &[u8], mode: u32) -> Option<u32>;
+    /// Closes a file.
+    fn close(&mut self, file: u32) -> bool;
+    /// Reads; answers how many bytes there were.
+    fn read(&mut self, file: u32, into: &mut [u8]) -> Option<usize>;
+    /// Writes; answers how many bytes were taken.
+    fn write(&mut self, file: u32, bytes: &[u8]) -> Option<usize>;
+    /// Goes on at so many bytes from the beginning.
+    fn seek(&mut self, file: u32, position: u32) -> bool;
+    /// How many bytes a file has.
+    fn length(&mut self, file: u32) -> Option<u32>;
+    /// Removes a file.
+    fn remove(&mut self, name: &[u8]) -> bool;
+    /// Renames a file.
+    fn rename(&mut self, from: &[u8], to: &[u8]) -> bool;
+    /// A name for a temporary file, the same for the same number from 0 to 255.
+    fn temporary_name(&mut self, number: u8) -> Option<Vec<u8>>;
+}
+
+/// What a call leads to.
+pub enum Reply {
+    /// The value for R0; the program goes on.
+    Value(u32),
+    /// The program has ended.
+    Exit(ExitStatus),
+    /// A host is to serve it.
+    Host,
+}
+
+impl State {
+    /// Serves the call that R0 and R1 describe.
+    pub(crate) fn semihosting(&mut self) -> Reply {
+        let (operation, parameter) = (self.cpu.r[0], self.cpu.r[1]);
+        let argument = |machine: &Self, at: u32| machine.peek_word(parameter.wrapping_add(at * 4));
+        if self.is_about_files() {
+            if self.file_calls == FileCalls::Served {
+                return Reply::Host;
+            }
+            let unwritten = (operation == 0x05).then(|| argument(self, 2)).flatten();
+            return Reply::Value(unwritten.unwrap_or(FAILURE));
+        }
+        let value = match operation {
+            // SYS_OPEN: only the console's special name.
+            0x01 => match argument(self, 0).map(|name| self.peek_string(name)) {
+                Some(name) if name == b":tt" => CONSOLE_HANDLE,
+                Some(name) if name == FEATURES_NAME => {
+                    self.features_read = 0;
+                    FEATURES_HANDLE
+                }
+                _ => FAILURE,
+            },
+            // SYS_CLOSE, SYS_ISERROR
+            0x02 | 0x08 => 0,
+            // SYS_WRITEC
+            0x03 => {
+                let mut byte = [0];
+                self.bus.peek(parameter, &mut byte);
+                self.console.push(byte[0]);
+                0
+            }
+            // SYS_WRITE0
+            0x04 => {
+                let text = self.peek_string(parameter);
+                self.console.extend(text);
+                0
+            }
+            // SYS_WRITE: answers how many bytes were not written.
+            0x05 => match (argument(self, 1), argument(self, 2)) {
+                (Some(from), Some(length)) => {
+                    let mut bytes = vec![0; length.min(MOST_PER_CALL) as usize];
+                    let there = self.bus.peek(from, &mut bytes);
+                    self.console.extend(&bytes[..there]);
+                    length - there as u32
+                }
+                _ => FAILURE,
+            },
+            // SYS_READ, SYS_SEEK, SYS_FLEN
+            0x06 if argument(self, 0) == Some(FEATURES_HANDLE) => {
+                let rest = FEATURES.get(self.features_read as usize..).unwrap_or_default();
+                let (to, length) = (argument(self, 1), argument(self, 2).unwrap_or(0));
+                let mut read = 0;
+                for (at, byte) in (0..length).zip(rest) {
+                    let Some(to) = to.map(|to| to.wrapping_add(at)) else { break };
+                    if self.bus.store(to, [*byte]).is_none() {
+                        break;
+                    }
+                    if self.bus.code_writes.dirty {
+                        self.forget_overwritten_code(to);
+                    }
+                    read += 1;
+                }
+                self.features_read += read;
+                length - read
+            }
+            0x0A if argument(self, 0) == Some(FEATURES_HANDLE) => {
+                self.features_read = argument(self, 1).unwrap_or(0).min(FEATURES.len() as u32);
+                0
+            }
+            0x0C if argument(self, 0) == Some(FEATURES_HANDLE) => FEATURES.len() as u32,
+            // SYS_READ: the console never has input.
+            0x06 => argument(self, 2).unwrap_or(FAILURE),
+            // SYS_ISTTY
+            0x09 => 1,
+            // SYS_CLOCK: hundredths of a second.
+            0x10 => (self.cycles / (u64::from(self.clock.0) / 100).max(1)) as u32,
+            // SYS_TIME: seconds, counted from the reset.
+            0x11 => (self.cycles / u64::from(self.clock.0).max(1)) as u32,
+            // SYS_EXIT
+            0x18 => {
+                return Reply::Exit(ExitStatus(u32::from(parameter != APPLICATION_EXIT)));
+            }
+            // SYS_EXIT_EXTENDED: reason and status.
+            0x20 => {
+                let status = match (argument(self, 0), argument(self, 1)) {
+                    (Some(APPLICATION_EXIT), Some(status)) => status,
+                    _ => 1,
+                };
+                return Reply::Exit(ExitStatus(status));
+            }
+            // SYS_ELAPSED: core cycles as a double word.
+            0x30 => {
+                let cycles = self.cycles.to_le_bytes();
+                if self.bus.store(parameter, cycles).is_some() { 0 } else { FAILURE }
+            }
+            // SYS_TICKFREQ
+            0x31 => self.clock.0,
+            _ => FAILURE,
+        };
+        Reply::Value(value)
+    }
+
+    /// Whether the call that R0 and R1 describe is about a file rather than the console.
+    fn is_about_files(&self) -> bool {
+        let (operation, parameter) = (self.cpu.r[0], self.cpu.r[1]);
+        match operation {
+            0x01 => {
+                let name = self.peek_word(parameter).map(|name| self.peek_string(name));
+                !name.is_some_and(|name| name == b":tt" || name == FEATURES_NAME)
+            }
+            0x02 | 0x05 | 0x06 | 0x09 | 0x0A | 0x0C => {
+                self.peek_word(parameter).is_some_and(|handle| handle >= FIRST_FILE)
+            }
+            0x0D..=0x0F => true,
+            _ => false,
+        }
+    }
+
+    /// Performs the call for which a run came back with
+    /// [`Stop::HostCall`](crate::Stop::HostCall), and leaves its result in R0.
+    pub fn serve(&mut self, host: &mut impl Host) {
+        let result = self.host_call(host);
+        self.cpu.r[0] = result.unwrap_or(FAILURE);
+    }
+
+    /// The result of a call about files, or `None` when it fails.
+    fn host_call(&mut self, host: &mut impl Host) -> Option<u32> {
+        let (operation, parameter) = (self.cpu.r[0], self.cpu.r[1]);
+        let word = |machine: &Self, at: u32| machine.peek_word(parameter.wrapping_add(at * 4));
+        let first = word(self, 0)?;
+        let file = first.wrapping_sub(FIRST_FILE);
+        let done = |done: bool| done.then_some(0);
+        match operation {
+            0x01 => {
+                let opened = host.open(&self.peek_string(first), word(self, 1)?)?;
+                opened.checked_add(FIRST_FILE)
+            }
+            0x02 => done(host.close(file)),
+            // SYS_WRITE and SYS_READ answer how many bytes are left.
+            0x05 => {
+                let (from, length) = (word(self, 1)?, word(self, 2)?);
+                let mut bytes = vec![0; length.min(MOST_PER_CALL) as usize];
+                let there = self.bus.peek(from, &mut bytes);
+                let taken = host.write(file, &bytes[..there]).unwrap_or(0).min(there);
+                Some(length - taken as u32)
+            }
+            0x06 => {
+                let (to, length) = (word(self, 1)?, word(self, 2)?);
+                let mut bytes = vec![0; length.min(MOST_PER_CALL) as usize];
+                let read = host.read(file, &mut bytes)?.min(bytes.len());
+                for (address, byte) in (0..).map(|at| to.wrapping_add(at)).zip(&bytes[..read]) {
+                    self.bus.store(address, [*byte])?;
+                    if self.bus.code_writes.dirty {
+                        self.forget_overwritten_code(address);
+                    }
+                }
+                Some(length - read as u32)
+            }
+            // SYS_ISTTY
+            0x09 => Some(0),
+            0x0A => done(host.seek(file, word(self, 1)?)),
+            0x0C => host.length(file),
+            // SYS_TMPNAM: buffer, number, size of the buffer.
+            0x0D => {
+                let mut name = host.temporary_name(word(self, 1)? as u8)?;
+                name.push(0);
+                if name.len() > word(self, 2)? as usize {
+                    return None;
+                }
+                for (address, byte) in (0..).map(|at| first.wrapping_add(at)).zip(name) {
+                    self.bus.store(address, [byte])?;
+                }
+                Some(0)
+            }
+            0x0E => done(host.remove(&self.peek_string(first))),
+            0x0F => {
+                let to = self.peek_string(word(self, 2)?);
+                done(host.rename(&self.peek_string(first), &to))
+            }
+            _ => None,
+        }
+    }
+
+    fn peek_word(&self, address: u32) -> Option<u32> {
+        let mut bytes = [0; 4];
+        (self.bus.peek(address, &mut bytes) == 4).then(|| u32::from_le_bytes(bytes))
+    }
+
+    fn peek_string(&self, address: u32) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        let mut byte = [0];
+        while (bytes.len() as u32) < MOST_PER_CALL {
+            let at = address.wrapping_add(bytes.len() as u32);
+            if self.bus.peek(at, &mut byte) == 0 || byte[0] == 0 {
+                break;
+            }
+            bytes.push(byte[0]);
+        }
+        bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Machine, Soc};
+
+    #[test]
+    fn a_library_finds_that_a_status_can_be_told() {
+        let text = include_str!("../../../../socs/stm32f405.toml");
+        let mut machine = Machine::new(&Soc::from_toml(text).expect("good"));
+        let (block, name, buffer) = (0x2000_0000, 0x2000_0100, 0x2000_0200);
+        machine.poke(name, b":semihosting-features\0").expect("RAM");
+        let mut call = |operation, words: [u32; 3]| {
+            machine.poke(block, &words.map(u32::to_le_bytes).concat()).expect("RAM");
+            (machine.state.cpu.r[0], machine.state.cpu.r[1]) = (operation, block);
+            let Reply::Value(value) = machine.state.semihosting() else { panic!("a value") };
+            (value, machine.peek(buffer, 4))
+        };
+        // As newlib does it: open, length, the magic, then the byte behind it.
+        let (file, _) = call(0x01, [name, 0, 21]);
+        assert_eq!(call(0x0C, [file, 0, 0]).0, 5);
+        assert_eq!(call(0x06, [file, buffer, 4]), (0, b"SHFB".to_vec()));
+        assert_eq!(call(0x0A, [file, 4, 0]).0, 0);
+        let (left, read) = call(0x06, [file, buffer, 1]);
+        assert_eq!((left, read[0]), (0, 3));
+        assert_eq!(call(0x06, [file, buffer, 1]).0, 1, "the end");
+        assert_eq!(call(0x02, [file, 0, 0]).0, 0);
+    }
+}

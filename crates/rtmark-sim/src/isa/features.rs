@@ -1,0 +1,29 @@
+//! What instructions a core has, by the architecture that it implements.
+
+use crate::soc::CoreKind;
+
+/// How far the architecture goes: what a core of this kind has and checks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Features {
+    /// ARMv7-M: IT blocks, wide instructions, BASEPRI, FAULTMASK, configurable faults.
+    pub mainline: bool,
+    /// The DSP extension.
+    pub dsp: bool,
+    /// Single-precision floating point.
+    pub fp: bool,
+    /// ARMv8-M with the Security Extension, in Secure state: stack limits, acquire and
+    /// release, other exception returns; with an FPU, FPv5.
+    pub v8m: bool,
+}
+
+impl Features {
+    /// What a core has.
+    pub const fn of(core: CoreKind) -> Self {
+        Self {
+            mainline: core.is_mainline(),
+            dsp: core.has_dsp(),
+            fp: core.has_fpu(),
+            v8m: matches!(core, CoreKind::CortexM33),
+        }
+    }
+}

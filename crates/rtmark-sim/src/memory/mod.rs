@@ -1,0 +1,308 @@
+//! What addresses lead to: memories, the core's own registers, nothing.
+//!
+//! Memories answer here; the system control space is the business of
+//! [`crate::arch::armm::scs`]. Contents of flash are shared between clones of a machine,
+//! contents of RAM are each machine's own.
+
+pub mod pages;
+
+use std::sync::Arc;
+
+use crate::soc::{MemoryKind, Soc};
+
+/// The contents of one memory.
+#[derive(Clone, Debug)]
+enum Contents {
+    Shared(Arc<Vec<u8>>),
+    Own(Vec<u8>),
+}
+
+/// One range of addresses with the memory behind it.
+#[derive(Clone, Copy, Debug)]
+struct Range {
+    base: u32,
+    size: u32,
+    memory: usize,
+}
+
+/// Where an address lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Which of the soc's memories, in the order of the soc file.
+    pub memory: usize,
+    /// Bytes from its beginning.
+    pub offset: u32,
+}
+
+/// The memories of a soc.
+#[derive(Clone, Debug)]
+pub struct Bus {
+    /// The RAM that programs use most, where most accesses end quickly. Empty while
+    /// that way is closed.
+    ram: Vec<u8>,
+    ram_base: u32,
+    /// Which memory `ram` holds: none while it is closed.
+    ram_memory: usize,
+    main_ram: usize,
+    /// The other memories; the main RAM's entry is empty while `ram` holds it.
+    contents: Vec<Contents>,
+    ranges: Vec<Range>,
+    /// The range that code was last fetched from.
+    code_range: Range,
+    /// Addresses of RAM that hold decoded code and have been written since.
+    pub code_writes: CodeWrites,
+}
+
+/// Notes which RAM addresses hold decoded code, so that a store there is noticed.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct CodeWrites {
+    /// The lowest and one past the highest address of RAM that code ran from.
+    pub low: u32,
+    pub high: u32,
+    pub dirty: bool,
+}
+
+impl CodeWrites {
+    #[inline(always)]
+    const fn covers(&self, address: u32) -> bool {
+        address.wrapping_sub(self.low) < self.high.wrapping_sub(self.low)
+    }
+
+    /// Extends the watched range by an instruction.
+    pub fn cover(&mut self, address: u32) {
+        if self.low == self.high {
+            (self.low, self.high) = (address, address + 4);
+        } else {
+            self.low = self.low.min(address);
+            self.high = self.high.max(address + 4);
+        }
+    }
+}
+
+/// The value that RAM holds at reset. Real RAM holds anything; a fixed value
+/// keeps runs identical, and this one is neither a valid address nor zero.
+pub const RAM_AT_RESET: u8 = 0xA5;
+
+impl Bus {
+    pub fn new(soc: &Soc) -> Self {
+        let ram_memory = soc
+            .memories
+            .iter()
+            // One that waits is asked about each access.
+            .position(|memory| memory.kind == MemoryKind::Ram && memory.timing.wait_states == 0)
+            .unwrap_or(usize::MAX);
+        let mut bus = Self {
+            ram: Vec::new(),
+            ram_base: 0,
+            ram_memory,
+            main_ram: ram_memory,
+            contents: Vec::new(),
+            ranges: Vec::new(),
+            code_range: Range { base: 0, size: 0, memory: 0 },
+            code_writes: CodeWrites::default(),
+        };
+        for (at, memory) in soc.memories.iter().enumerate() {
+            let size = memory.size as usize;
+            bus.contents.push(match memory.kind {
+                MemoryKind::Flash => {
+                    let mut bytes = vec![0xFF; size];
+                    let with = memory.contents.map_or(&[][..], |contents| contents.bytes());
+                    bytes.iter_mut().zip(with).for_each(|(byte, with)| *byte = *with);
+                    Contents::Shared(Arc::new(bytes))
+                }
+                MemoryKind::Ram if at == ram_memory => {
+                    bus.ram = vec![RAM_AT_RESET; size];
+                    bus.ram_base = memory.base;
+                    Contents::Own(Vec::new())
+                }
+                MemoryKind::Ram => Contents::Own(vec![RAM_AT_RESET; size]),
+            });
+            for base in std::iter::once(memory.base).chain(memory.aliases.iter().copied()) {
+                bus.ranges.push(Range { base, size: memory.size, memory: at });
+            }
+        }
+        bus
+    }
+
+    /// Where the RAM begins that programs use most, 0 if there is none.
+    pub const fn main_ram_base(&self) -> u32 {
+        self.ram_base
+    }
+
+    /// As `place`, for code, which tends to stay where it is.
+    #[inline(always)]
+    pub fn code_place(&mut self, address: u32) -> Option<Place> {
+        let offset = address.wrapping_sub(self.code_range.base);
+        if offset < self.code_range.size {
+            return Some(Place { memory: self.code_range.memory, offset });
+        }
+        self.change_code_range(address)
+    }
+
+    #[inline(never)]
+    fn change_code_range(&mut self, address: u32) -> Option<Place> {
+        self.code_range =
+            *self.ranges.iter().find(|range| address.wrapping_sub(range.base) < range.size)?;
+        self.place(address)
+    }
+
+    /// Reads `N` bytes from the flash that code was last fetched from, or `None` if they
+    /// are not all there.
+    #[inline(always)]
+    pub fn near_code<const N: usize>(&self, address: u32) -> Option<([u8; N], Place)> {
+        let Range { base, memory, .. } = self.code_range;
+        let offset = address.wrapping_sub(base);
+        let Contents::Shared(bytes) = self.contents.get(memory)? else { return None };
+        let (from, to) = (offset as usize, (offset as usize).checked_add(N)?);
+        Some((bytes.get(from..to)?.try_into().ok()?, Place { memory, offset }))
+    }
+
+    /// Where an address lies, if in a memory.
+    pub fn place(&self, address: u32) -> Option<Place> {
+        self.ranges
+            .iter()
+            .find(|range| address.wrapping_sub(range.base) < range.size)
+            .map(|range| Place { memory: range.memory, offset: address - range.base })
+    }
+
+    fn bytes(&self, memory: usize) -> &[u8] {
+        match &self.contents[memory] {
+            _ if memory == self.ram_memory => &self.ram,
+            Contents::Shared(bytes) => bytes,
+            Contents::Own(bytes) => bytes,
+        }
+    }
+
+    /// Whether stores reach the memory.
+    pub fn is_writable(&self, memory: usize) -> bool {
+        matches!(self.contents[memory], Contents::Own(_))
+    }
+
+    /// Copies bytes into memory as a programmer would, flash included.
+    /// Answers how many bytes found a place.
+    pub fn program(&mut self, address: u32, bytes: &[u8]) -> usize {
+        let Some(place) = self.place(address) else { return 0 };
+        let target = match &mut self.contents[place.memory] {
+            _ if place.memory == self.ram_memory => &mut self.ram,
+            Contents::Shared(shared) => Arc::make_mut(shared),
+            Contents::Own(own) => own,
+        };
+        let target = &mut target[place.offset as usize..];
+        let count = bytes.len().min(target.len());
+        target[..count].copy_from_slice(&bytes[..count]);
+        count
+    }
+
+    /// How many bytes of memory follow from an address on, without a gap.
+    pub fn peek_len(&self, address: u32) -> usize {
+        self.place(address)
+            .map_or(0, |place| self.bytes(place.memory).len() - place.offset as usize)
+    }
+
+    /// Reads up to `into.len()` bytes without any effect; answers how many there are.
+    pub fn peek(&self, address: u32, into: &mut [u8]) -> usize {
+        let Some(place) = self.place(address) else { return 0 };
+        let from = &self.bytes(place.memory)[place.offset as usize..];
+        let count = into.len().min(from.len());
+        into[..count].copy_from_slice(&from[..count]);
+        count
+    }
+
+    /// Opens or closes the quick way to the main RAM, by which accesses end that
+    /// nobody needs to look at.
+    pub fn open_main_ram(&mut self, open: bool) {
+        if open != (self.ram_memory == usize::MAX) {
+            return;
+        }
+        if let Some(Contents::Own(bytes)) = self.contents.get_mut(self.main_ram) {
+            std::mem::swap(bytes, &mut self.ram);
+            self.ram_memory = if open { self.main_ram } else { usize::MAX };
+        }
+    }
+
+    /// The first word-aligned address in RAM at which some bytes stand.
+    pub fn find_in_ram(&self, bytes: &[u8]) -> Option<u32> {
+        self.ranges.iter().filter(|range| self.is_writable(range.memory)).find_map(|range| {
+            let held = self.bytes(range.memory);
+            let found = (0..held.len()).step_by(4).find(|at| held[*at..].starts_with(bytes));
+            Some(range.base + found? as u32)
+        })
+    }
+
+    /// Reads `N` bytes from the main RAM, or `None` if they are not all there.
+    #[inline(always)]
+    pub fn ram_load<const N: usize>(&self, address: u32) -> Option<[u8; N]> {
+        let offset = address.wrapping_sub(self.ram_base) as usize;
+        self.ram.get(offset..offset + N)?.try_into().ok()
+    }
+
+    /// Writes `N` bytes to the main RAM, if they are all there and no code may have run from
+    /// them; answers whether it did.
+    #[inline(always)]
+    pub fn ram_store<const N: usize>(&mut self, address: u32, bytes: [u8; N]) -> bool {
+        let offset = address.wrapping_sub(self.ram_base) as usize;
+        match self.ram.get_mut(offset..offset + N) {
+            Some(target) if !self.code_writes.covers(address) => {
+                target.copy_from_slice(&bytes);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// The words of the main RAM from an aligned address on, or `None` if they are not all
+    /// there.
+    #[inline(always)]
+    pub fn ram_words(&self, address: u32, count: u32) -> Option<&[[u8; 4]]> {
+        if address & 3 != 0 {
+            return None;
+        }
+        let offset = address.wrapping_sub(self.ram_base) as usize;
+        Some(self.ram.get(offset..offset + 4 * count as usize)?.as_chunks().0)
+    }
+
+    /// Words of the main RAM to be written; `None` besides where code may have run from them.
+    #[inline(always)]
+    pub fn ram_words_mut(&mut self, address: u32, count: u32) -> Option<&mut [[u8; 4]]> {
+        let CodeWrites { low, high, .. } = self.code_writes;
+        let end = address.wrapping_add(4 * count);
+        if address & 3 != 0 || (low != high && address < high && end > low) {
+            return None;
+        }
+        let offset = address.wrapping_sub(self.ram_base) as usize;
+        Some(self.ram.get_mut(offset..offset + 4 * count as usize)?.as_chunks_mut().0)
+    }
+
+    /// Reads `N` bytes from any memory, with the memory they came from.
+    pub fn load<const N: usize>(&self, address: u32) -> Option<([u8; N], Place)> {
+        let place = self.place(address)?;
+        let offset = place.offset as usize;
+        let bytes = self.bytes(place.memory).get(offset..offset + N)?.try_into().ok()?;
+        Some((bytes, place))
+    }
+
+    /// Writes `N` bytes to any memory that takes stores.
+    pub fn store<const N: usize>(&mut self, address: u32, bytes: [u8; N]) -> Option<Place> {
+        let place = self.place(address)?;
+        let offset = place.offset as usize;
+        let target = match &mut self.contents[place.memory] {
+            _ if place.memory == self.ram_memory => &mut self.ram,
+            Contents::Own(own) => own,
+            Contents::Shared(_) => return None,
+        };
+        target.get_mut(offset..offset + N)?.copy_from_slice(&bytes);
+        self.code_writes.dirty |= self.code_writes.covers(address);
+        Some(place)
+    }
+
+    /// Fills every memory that takes stores with the value that it has at reset.
+    pub fn reset(&mut self) {
+        self.ram.fill(RAM_AT_RESET);
+        for contents in &mut self.contents {
+            if let Contents::Own(bytes) = contents {
+                bytes.fill(RAM_AT_RESET);
+            }
+        }
+        self.code_writes = CodeWrites::default();
+    }
+}

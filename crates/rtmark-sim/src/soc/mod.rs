@@ -1,0 +1,560 @@
+//! What a chip is to the simulator: its core, clock, memories and interrupts.
+//!
+//! A [`Soc`] is read from a TOML file (the repository's `socs/` has examples
+//! with every key explained). This module knows the file's form and checks that
+//! it makes sense; it does not know how a memory's timing is played out, which
+//! is the business of the timing models.
+
+mod basis;
+mod bus_matrix;
+mod check;
+mod peripheral;
+mod revision;
+
+pub use self::check::VENDORS;
+use std::fmt;
+use std::ops::Range;
+
+use rtmark_units::Hertz;
+use serde::Deserialize;
+
+pub use basis::{Tier, TimingBasis};
+pub use bus_matrix::BusMatrix;
+pub use peripheral::{
+    Act, ActHow, Control, Erase, Follow, FollowHow, Peripheral, PeripheralClock, PeripheralKind,
+    Program, Register, Scale,
+};
+pub use revision::{Generation, Revision};
+
+/// The cores that the simulator models.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum CoreKind {
+    /// Arm Cortex-M0 (ARMv6-M).
+    CortexM0,
+    /// Arm Cortex-M0+ (ARMv6-M).
+    CortexM0Plus,
+    /// Arm Cortex-M3 (ARMv7-M).
+    CortexM3,
+    /// Arm Cortex-M4 without FPU (ARMv7E-M).
+    CortexM4,
+    /// Arm Cortex-M4 with FPU (ARMv7E-M, FPv4-SP).
+    CortexM4F,
+    /// Arm Cortex-M33 with DSP, FPU and Security Extension, in Secure state for ever
+    /// (ARMv8-M Mainline, FPv5-SP).
+    CortexM33,
+}
+
+impl CoreKind {
+    /// Every core there is, in the order in which lists show them.
+    pub const ALL: &[Self] = &[
+        Self::CortexM0,
+        Self::CortexM0Plus,
+        Self::CortexM3,
+        Self::CortexM4,
+        Self::CortexM4F,
+        Self::CortexM33,
+    ];
+
+    /// The name used in soc files and on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::CortexM0 => "cortex-m0",
+            Self::CortexM0Plus => "cortex-m0plus",
+            Self::CortexM3 => "cortex-m3",
+            Self::CortexM4 => "cortex-m4",
+            Self::CortexM4F => "cortex-m4f",
+            Self::CortexM33 => "cortex-m33",
+        }
+    }
+
+    /// The core's architecture, as its manual names it.
+    pub const fn architecture(self) -> &'static str {
+        match self {
+            Self::CortexM0 | Self::CortexM0Plus => "ARMv6-M",
+            Self::CortexM3 => "ARMv7-M",
+            Self::CortexM4 => "ARMv7E-M",
+            Self::CortexM4F => "ARMv7E-M with FPv4-SP",
+            Self::CortexM33 => "ARMv8-M Mainline with DSP and FPv5-SP",
+        }
+    }
+
+    /// Whether the core is of the mainline: ARMv7-M or ARMv8-M Mainline, not ARMv6-M.
+    pub const fn is_mainline(self) -> bool {
+        !matches!(self, Self::CortexM0 | Self::CortexM0Plus)
+    }
+
+    /// Whether the core has the DSP extension.
+    pub const fn has_dsp(self) -> bool {
+        matches!(self, Self::CortexM4 | Self::CortexM4F | Self::CortexM33)
+    }
+
+    /// Whether the core has a floating-point unit.
+    pub const fn has_fpu(self) -> bool {
+        matches!(self, Self::CortexM4F | Self::CortexM33)
+    }
+
+    /// Whether the core can be had with bit-banding.
+    pub const fn may_have_bit_bands(self) -> bool {
+        matches!(self, Self::CortexM3 | Self::CortexM4 | Self::CortexM4F)
+    }
+
+    /// What the core's timing model rests on.
+    pub const fn timing_basis(self) -> &'static str {
+        match self {
+            Self::CortexM0 => {
+                "documented: cycle table of the Cortex-M0 manual (DDI 0432), not scored on silicon"
+            }
+            Self::CortexM0Plus => {
+                "documented: cycle table of the Cortex-M0+ manual (DDI 0484), not yet scored on silicon"
+            }
+            Self::CortexM3 => "measured: a model of its pipeline, scored on silicon",
+            Self::CortexM4 | Self::CortexM4F => {
+                "measured: a model of its pipeline, scored on silicon; floating point after the manual (DDI 0439)"
+            }
+            Self::CortexM33 => {
+                "measured: by rules, since no cycle table is published; what others measured on an RP2350, each rule with loops that show it; divisions and exceptions estimated; beside published interrupt latency (12 of 12 cycles), CoreMark/MHz (0.837 of a Cortex-M4's cycles for 0.846) and FreeRTOS on an RP2350 (a yield in 158 for 160)"
+            }
+        }
+    }
+
+    fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|core| core.name() == name)
+    }
+}
+
+impl fmt::Display for CoreKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl<'de> Deserialize<'de> for CoreKind {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        Self::from_name(&name).ok_or_else(|| {
+            let known: Vec<_> = Self::ALL.iter().map(|core| core.name()).collect();
+            serde::de::Error::custom(format!(
+                "unknown core `{name}`, expected one of {}",
+                known.join(", ")
+            ))
+        })
+    }
+}
+
+/// What a memory is made of, which decides whether stores reach it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum MemoryKind {
+    /// Read-only for the program; a store to it is a bus error.
+    Flash,
+    /// Read and write, also executable.
+    Ram,
+}
+
+/// How long a memory takes to answer. The default is a memory without wait states.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct MemoryTiming {
+    /// Cycles that a read of a line takes beyond the first one.
+    pub wait_states: u8,
+    /// Bytes that one read brings: reads within the line last read are free. A power of two.
+    pub line_bytes: u16,
+    /// Whether the line last read is kept. Else every read takes its wait states, and brings a
+    /// word.
+    pub line_buffer: bool,
+    /// Whether the line after the one being executed is read ahead.
+    pub prefetch: bool,
+    /// Lines in the instruction cache; 0 for none.
+    pub instruction_lines: u8,
+    /// Lines in the data cache; 0 for none.
+    pub data_lines: u8,
+    /// Lines in a cache that code and data share, in sets of `cache_ways`; 0 for none.
+    pub cache_lines: u16,
+    /// Lines of the shared cache that an address may lie in.
+    pub cache_ways: u16,
+}
+
+impl Default for MemoryTiming {
+    fn default() -> Self {
+        Self {
+            wait_states: 0,
+            line_bytes: 4,
+            line_buffer: true,
+            prefetch: false,
+            instruction_lines: 0,
+            data_lines: 0,
+            cache_lines: 0,
+            cache_ways: 1,
+        }
+    }
+}
+
+/// One memory of a soc.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Memory {
+    /// Its name in messages and in linker scripts (`FLASH`, `RAM`).
+    pub name: String,
+    /// What it is made of.
+    pub kind: MemoryKind,
+    /// Its first address.
+    pub base: u32,
+    /// Its size in bytes.
+    pub size: u32,
+    /// Other addresses at which the same memory appears.
+    #[serde(default)]
+    pub aliases: Vec<u32>,
+    /// How long it takes to answer.
+    #[serde(default)]
+    pub timing: MemoryTiming,
+    /// What is known of its timing; where it is not given, [`Memory::tier`] says.
+    #[serde(default)]
+    pub timing_basis: Option<Tier>,
+    /// What it holds before an image is loaded, where the chip comes with it.
+    #[serde(default)]
+    pub contents: Option<Contents>,
+}
+
+/// Code that chips come with, as rtmark's own substitute.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Contents {
+    /// The boot ROM of RP2040: its tables and the routines that firmware calls.
+    Rp2040Bootrom,
+    /// That of RP2350, of which most routines have nothing to do here.
+    Rp2350Bootrom,
+}
+
+impl Contents {
+    /// The bytes, from the memory's beginning on.
+    pub const fn bytes(self) -> &'static [u8] {
+        match self {
+            Self::Rp2040Bootrom => include_bytes!("rp2040_rom.bin"),
+            Self::Rp2350Bootrom => include_bytes!("rp2350_rom.bin"),
+        }
+    }
+}
+
+impl Memory {
+    /// The addresses that it covers at its own place, aliases aside.
+    pub fn range(&self) -> Range<u64> {
+        u64::from(self.base)..u64::from(self.base) + u64::from(self.size)
+    }
+
+    fn ranges(&self) -> impl Iterator<Item = Range<u64>> + '_ {
+        std::iter::once(self.base)
+            .chain(self.aliases.iter().copied())
+            .map(|base| u64::from(base)..u64::from(base) + u64::from(self.size))
+    }
+}
+
+/// One register write that firmware built for the soc performs first, such as
+/// flash wait states. The simulator itself performs none of them.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct InitWrite {
+    /// The register's name in the reference manual.
+    pub register: String,
+    /// Its address.
+    pub address: u32,
+    /// The word to write.
+    pub value: u32,
+}
+
+/// A timer that firmware built for the soc may count time by. The simulator itself does nothing
+/// with it.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TimeBase {
+    /// The peripheral's name.
+    pub peripheral: String,
+    /// What switches its clock on.
+    pub enable: ClockEnable,
+}
+
+/// The bit that switches a peripheral's clock on.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ClockEnable {
+    /// The register's name in the reference manual.
+    pub register: String,
+    /// Its address.
+    pub address: u32,
+    /// The number of the bit.
+    pub bit: u8,
+}
+
+/// A chip: a core with clock, memories and interrupts.
+///
+/// ```
+/// let soc = rtmark_sim::Soc::from_toml(
+///     r#"
+///     name = "tiny"
+///     description = "a Cortex-M0+ with zero-wait memories"
+///     core = "cortex-m0plus"
+///     clock_hz = 48_000_000
+///     interrupts = 32
+///     priority_bits = 2
+///
+///     [[memory]]
+///     name = "FLASH"
+///     kind = "flash"
+///     base = 0
+///     size = 0x8000
+///
+///     [[memory]]
+///     name = "RAM"
+///     kind = "ram"
+///     base = 0x2000_0000
+///     size = 0x2000
+///     "#,
+/// )?;
+/// assert_eq!(soc.memories.len(), 2);
+/// # Ok::<(), rtmark_sim::SocError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Soc {
+    /// The name by which commands and results refer to it.
+    pub name: String,
+    /// One line for lists.
+    pub description: String,
+    /// The core.
+    pub core: CoreKind,
+    /// The core's revision (`r2p1`); the newest one when not given.
+    #[serde(default)]
+    pub revision: Option<Revision>,
+    /// How the buses behind the core take turns.
+    #[serde(default)]
+    pub bus_matrix: BusMatrix,
+    /// The core's clock.
+    #[serde(rename = "clock_hz", deserialize_with = "clock")]
+    pub clock: Hertz,
+    /// External interrupts that the NVIC has (1 to 240; 32 at most on ARMv6-M).
+    pub interrupts: u16,
+    /// Bits of priority that the NVIC implements (2 on ARMv6-M, 2 to 8 elsewhere).
+    pub priority_bits: u8,
+    /// Regions of the memory protection unit: 0 (no unit), 8 or 16; 8 when not given,
+    /// none on the Cortex-M0.
+    #[serde(default)]
+    pub mpu_regions: Option<u8>,
+    /// Whether bits of the first MiB of SRAM and of peripherals have aliases; if not given,
+    /// they have on Cortex-M3 and M4. Other cores never have.
+    #[serde(default)]
+    pub bit_bands: Option<bool>,
+    /// Where the vector table is at reset; the first memory's base when not given.
+    #[serde(default)]
+    pub vectors: Option<u32>,
+    /// What SysTick counts when its CLKSOURCE bit selects the reference clock,
+    /// as a divisor of the core's clock; none when there is no such clock.
+    #[serde(default)]
+    pub systick_reference_divisor: Option<u16>,
+    /// The memories, the one with the reset vectors first.
+    #[serde(rename = "memory")]
+    pub memories: Vec<Memory>,
+    /// The peripherals that firmware finds; what is not among them reads as zero.
+    #[serde(default, rename = "peripheral")]
+    pub peripherals: Vec<Peripheral>,
+    /// The timer that drivers which set alarms count time by; SysTick where none is named.
+    #[serde(default)]
+    pub time_base: Option<TimeBase>,
+    /// Register writes with which firmware for this soc begins.
+    #[serde(default)]
+    pub init: Vec<InitWrite>,
+    /// Documents and measurements that the figures of the file come from.
+    #[serde(default)]
+    pub sources: Vec<String>,
+}
+
+fn clock<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Hertz, D::Error> {
+    u32::deserialize(deserializer).map(Hertz)
+}
+
+/// Why a soc file was refused.
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SocError {
+    /// Not TOML, an unknown or missing key, or a value of the wrong type.
+    /// The text shows the line.
+    #[error("{0}")]
+    Syntax(#[from] toml::de::Error),
+    /// A value that no chip can have. The text begins with the line.
+    #[error("{0}")]
+    Value(String),
+}
+
+impl Soc {
+    /// Reads a soc file.
+    ///
+    /// # Errors
+    /// When the text is not TOML, has an unknown key, lacks one, or describes a
+    /// chip that cannot be (overlapping memories, a line that is no power of two…).
+    pub fn from_toml(text: &str) -> Result<Self, SocError> {
+        let mut soc: Self = toml::from_str(text)?;
+        soc.copy_registers()
+            .and_then(|()| soc.check())
+            .map_err(|refusal| SocError::Value(refusal.tell(text)))?;
+        Ok(soc)
+    }
+
+    /// What the core's revision does, where revisions differ.
+    pub const fn generation(&self) -> Generation {
+        Generation::of(self.core, self.revision)
+    }
+
+    /// Where the vector table is at reset.
+    pub fn vector_base(&self) -> u32 {
+        self.vectors.unwrap_or_else(|| self.memories.first().map_or(0, |memory| memory.base))
+    }
+
+    /// Regions of the memory protection unit; 0 when there is none.
+    pub fn mpu_regions(&self) -> u8 {
+        self.mpu_regions.unwrap_or(if self.core == CoreKind::CortexM0 { 0 } else { 8 })
+    }
+
+    /// Whether bits have aliases.
+    pub fn has_bit_bands(&self) -> bool {
+        self.bit_bands.unwrap_or(self.core.may_have_bit_bands())
+    }
+
+    /// The peripheral that drivers which set alarms count time by.
+    pub fn timer(&self) -> Option<&Peripheral> {
+        let named = &self.time_base.as_ref()?.peripheral;
+        self.peripherals.iter().find(|peripheral| peripheral.name == *named)
+    }
+
+    /// Every memory with its addresses, for messages.
+    pub fn memory_map(&self) -> String {
+        let memories = self.memories.iter().map(|memory| {
+            format!("{} {:#010x}..{:#010x}", memory.name, memory.range().start, memory.range().end)
+        });
+        memories.collect::<Vec<_>>().join(", ")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GOOD: &str = "name = 'x'\ndescription = 'd'\ncore = 'cortex-m0plus'\nclock_hz = 1000\n\
+        interrupts = 32\npriority_bits = 2\n[[memory]]\nname = 'RAM'\nkind = 'ram'\nbase = 0\nsize = 64\n";
+
+    fn refusal(from: &str, to: &str) -> String {
+        assert!(GOOD.contains(from));
+        Soc::from_toml(&GOOD.replace(from, to)).expect_err("refused").to_string()
+    }
+
+    #[test]
+    fn refusals_name_what_is_wrong() {
+        Soc::from_toml(GOOD).expect("the model to spoil is good");
+        assert!(refusal("clock_hz = 1000", "clock_hz = 0").contains("clock_hz"));
+        assert!(refusal("clock_hz", "clock_mhz").contains("unknown field `clock_mhz`"));
+        assert!(
+            refusal("cortex-m0plus", "cortex-m99")
+                .contains("expected one of cortex-m0, cortex-m0plus")
+        );
+        assert!(refusal("interrupts = 32", "interrupts = 33").contains("1 to 32"));
+        let of_revision = |text| refusal("interrupts", &format!("revision = '{text}'\ninterrupts"));
+        assert!(of_revision("2p1").contains("not of the form rNpM"));
+        assert!(of_revision("2p1").contains("line 5"));
+        assert!(of_revision("r2p1").contains("line 5: revision = \"r2p1\""));
+        assert!(of_revision("r2p1").contains("is r0p0 to r0p1"));
+        assert!(refusal("base = 0", "base = 0xE0000000").contains("system space"));
+        assert!(refusal("size = 64", "size = 62").contains("multiple of 4"));
+        assert!(refusal("size = 64", "size = 64\naliases = [32]").contains("overlaps RAM"));
+    }
+
+    const BLOCK: &str = "[[peripheral]]\nname = 'RCC'\nkind = 'registers'\nbase = 0x40000000\n\
+        [[peripheral.register]]\nname = 'CR'\noffset = 0\n";
+
+    #[test]
+    fn refusals_of_peripherals_name_line_and_key() {
+        let good = format!("{GOOD}{BLOCK}");
+        Soc::from_toml(&good).expect("the model to spoil is good");
+        let refusal = |from: &str, to: &str| {
+            assert!(good.contains(from));
+            Soc::from_toml(&good.replace(from, to)).expect_err("refused").to_string()
+        };
+        let cases: &[(&str, &str, &str)] = &[
+            ("clock_hz = 1000", "clock_hz = 0", "line 4: clock_hz"),
+            ("size = 64", "size = 62", "line 11: memory RAM: size"),
+            (
+                "size = 64",
+                "size = 64\ntiming = { line_bytes = 8, line_buffer = false }",
+                "memory RAM: line_bytes = 8 without a line buffer",
+            ),
+            ("base = 0x40000000", "base = 0x20", "line 15: peripheral RCC: 0x00000020"),
+            ("base = 0x40000000", "base = 0x40000000\nirq = 32", "line 16: peripheral RCC: no int"),
+            ("'registers'", "'pl011'", "is for kind = \"registers\""),
+            ("'registers'", "'pl012'", "unknown variant `pl012`"),
+            ("'registers'", "'registers'\nlike = 'RTC'", "line 15: peripheral RCC is like RTC"),
+            ("offset = 0", "offset = 2", "line 18: register CR: offset 0x2"),
+            ("offset = 0", "offset = 0x1000", "below 0x1000"),
+            (
+                "offset = 0",
+                "offset = 0\nfollows = [{ bit = 1, of = 0, register = 'XX' }]",
+                "line 19: register CR follows XX",
+            ),
+            ("offset = 0", "offset = 0\nfollows = [{ bit = 31, width = 2, of = 0 }]", "2 bits at"),
+            ("offset = 0", "offset = 0\nacts = [{ on = 'XX', how = 'set' }]", "acts on XX"),
+            ("offset = 0", "offset = 0\nscales = [{ clock = 'core', bit = 0 }]", "apb1 or apb2"),
+            ("offset = 0", "offset = 0\ncontrols = { memory = 'XX' }", "controls XX, which is no"),
+            (
+                "offset = 0",
+                "offset = 0\nprograms = { memory = 'RAM', bit = 0 }",
+                "kind = \"flash\"",
+            ),
+            (
+                "offset = 0",
+                "offset = 0\nerases = { memory = 'RAM', pages = [63] }",
+                "multiples of 64 bytes",
+            ),
+        ];
+        for (from, to, expected) in cases {
+            let said = refusal(from, to);
+            assert!(said.contains(expected), "{to}: {said}");
+        }
+    }
+
+    #[test]
+    fn a_time_base_is_a_timer_of_the_soc() {
+        let timer = "[[peripheral]]\nname = 'TIM2'\nkind = 'stm32-timer'\nbase = 0x40000400\n\
+                     irq = 28\n[time_base]\nperipheral = 'TIM2'\n\
+                     enable = { register = 'ENR', address = 0x40001000, bit = 0 }\n";
+        let good = format!("{GOOD}{BLOCK}{timer}").replace("'RCC'", "'RCC'\nsize = 0x400");
+        let soc = Soc::from_toml(&good).expect("good");
+        assert_eq!(soc.timer().map(|timer| timer.base), Some(0x4000_0400));
+        for (from, to, expected) in [
+            ("peripheral = 'TIM2'", "peripheral = 'TIM3'", "line 26: the time base is TIM3, which"),
+            ("peripheral = 'TIM2'", "peripheral = 'RCC'", "must be of kind = \"stm32-timer\""),
+            ("irq = 28", "irq = [27, 28]", "one interrupt for everything"),
+            ("bit = 0", "bit = 32", "line 27: register ENR: bit 32"),
+        ] {
+            assert!(good.contains(from), "{from}");
+            let said = Soc::from_toml(&good.replace(from, to)).expect_err("refused").to_string();
+            assert!(said.contains(expected), "{to}: {said}");
+        }
+    }
+
+    #[test]
+    fn the_example_of_the_reference_is_good() {
+        let reference = include_str!("../../../../docs/socs.md");
+        let example = reference.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next());
+        let soc = Soc::from_toml(example.expect("an example")).expect("good");
+        assert_eq!((soc.memories.len(), soc.peripherals.len()), (2, 7));
+    }
+
+    #[test]
+    fn the_socs_of_the_repository_are_good() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../socs");
+        let mut seen = 0;
+        for entry in std::fs::read_dir(folder).expect("socs/ is there") {
+            let path = entry.expect("readable").path();
+            let text = std::fs::read_to_string(&path).expect("readable");
+            let soc = Soc::from_toml(&text).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+            assert_eq!(path.file_stem().and_then(|s| s.to_str()), Some(soc.name.as_str()));
+            seen += 1;
+        }
+        assert!(seen >= 2);
+    }
+}

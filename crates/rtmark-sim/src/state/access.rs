@@ -1,0 +1,326 @@
+//! What a state answers and takes while it stands.
+
+use rtmark_units::{Cycles, Instructions};
+
+use super::stop::FaultPolicy;
+use super::{
+    Besides, Counts, Hit, LoadError, NO_LINE, NOT_FETCHED, NoMemory, ProgramPoint, Register, Sleep,
+    State, Watch, WatchId,
+};
+use crate::arch::armm::dwt::Spent;
+use crate::arch::armm::nvic::{FIRST_INTERRUPT, Masks};
+use crate::arch::armm::registers::Cpu;
+use crate::arch::armm::scs::System;
+use crate::image::Image;
+use crate::isa::{Disassembly, is_wide};
+use crate::memory::Bus;
+use crate::soc::Soc;
+use crate::timing::LineMemory;
+
+impl State {
+    #[inline(always)]
+    pub const fn progress(&self) -> ProgramPoint {
+        ProgramPoint {
+            pc: self.cpu.pc,
+            cycles: self.cycles,
+            instructions: self.instructions,
+            pipe: self.pipe,
+        }
+    }
+
+    #[inline(always)]
+    pub const fn set_progress(&mut self, at: ProgramPoint) {
+        self.cpu.pc = at.pc;
+        self.cycles = at.cycles;
+        self.instructions = at.instructions;
+        self.pipe = at.pipe;
+    }
+
+    /// See [`Machine::load`](crate::Machine::load).
+    pub fn load(&mut self, image: &Image) -> Result<(), LoadError> {
+        for segment in image.segments() {
+            let (address, size) = (segment.load_address, segment.bytes.len() as u32);
+            if self.devices.takes_image(address, segment.bytes.len()) {
+                self.initial.push((address, segment.bytes.clone()));
+                continue;
+            }
+            let end_of_memory = segment.address.wrapping_add(segment.memory_size.max(1) - 1);
+            let loaded = size == 0 || self.bus.peek_len(address) >= segment.bytes.len();
+            let runs = self.bus.place(segment.address).is_some()
+                && self.bus.place(end_of_memory).is_some();
+            if !loaded || !runs {
+                return Err(LoadError::DoesNotFit {
+                    address: if loaded { segment.address } else { address },
+                    size: segment.memory_size,
+                    soc: self.soc.name.clone(),
+                    memories: self.soc.memory_map(),
+                });
+            }
+            self.bus.program(address, &segment.bytes);
+            if self.bus.place(address).is_some_and(|place| self.bus.is_writable(place.memory)) {
+                self.initial.push((address, segment.bytes.clone()));
+            }
+        }
+        self.rtt.expect(image);
+        self.predecoded.forget_all();
+        self.memo.forget();
+        self.reset()
+    }
+
+    /// See [`Machine::poke`](crate::Machine::poke).
+    pub fn poke(&mut self, address: u32, bytes: &[u8]) -> Result<(), NoMemory> {
+        let written = self.bus.program(address, bytes);
+        self.predecoded.forget_all();
+        self.memo.forget();
+        if written == bytes.len() { Ok(()) } else { Err(NoMemory(address + written as u32)) }
+    }
+
+    /// See [`Machine::poke_word`](crate::Machine::poke_word).
+    pub fn poke_word(&mut self, address: u32, value: u32) -> Result<(), NoMemory> {
+        self.poke(address, &value.to_le_bytes())
+    }
+
+    /// See [`Machine::peek`](crate::Machine::peek).
+    pub fn peek(&self, address: u32, length: usize) -> Vec<u8> {
+        let mut bytes = vec![0; length.min(self.bus.peek_len(address))];
+        self.bus.peek(address, &mut bytes);
+        bytes
+    }
+
+    /// See [`Machine::reset`](crate::Machine::reset).
+    pub fn reset(&mut self) -> Result<(), LoadError> {
+        self.bus.reset();
+        for (address, bytes) in &self.initial {
+            self.bus.program(*address, bytes);
+        }
+        self.predecoded.forget_own();
+        self.memo.forget();
+        self.cpu = Cpu::new();
+        self.system = System::new(&self.soc, self.features);
+        self.spent = Spent::default();
+        self.update_protection();
+        self.lines.for_each(LineMemory::reset);
+        self.devices.reset(&self.soc, &mut self.lines);
+        self.update_lead();
+        for (address, bytes) in &self.initial {
+            self.devices.program(*address, bytes);
+        }
+        self.rtt.reset();
+        (self.line, self.line_mask, self.fetched) = (NO_LINE, u32::MAX, NOT_FETCHED);
+        self.slow.reset();
+        (self.cycles, self.instructions, self.deadline) = (0, 0, 0);
+        self.gave_way = 0;
+        self.failed = None;
+        self.pipe = self.refilling();
+        (self.exclusive, self.event, self.reset_requested) = (false, false, false);
+        self.watches.masking.reset();
+        self.sleeping = None;
+        self.scheduled.clear();
+        self.arrivals.clear();
+        self.code_free = 0;
+        let word = |bus: &Bus, address| {
+            let mut bytes = [0; 4];
+            bus.peek(address, &mut bytes);
+            u32::from_le_bytes(bytes)
+        };
+        let address = self.soc.vector_base();
+        let (sp, reset) = (word(&self.bus, address), word(&self.bus, address.wrapping_add(4)));
+        if reset & 1 == 0 || self.bus.place(reset & !1).is_none() {
+            return Err(LoadError::NoVectors { address, sp, reset });
+        }
+        self.cpu.r[13] = sp & !3;
+        self.cpu.r[14] = u32::MAX;
+        self.cpu.pc = reset & !1;
+        Ok(())
+    }
+
+    /// See [`Machine::watch`](crate::Machine::watch).
+    pub fn watch(&mut self, watch: Watch) -> WatchId {
+        let id = self.watches.add(watch);
+        if let Watch::Execute(_) = watch {
+            self.predecoded.decoder.watched = self.watches.addresses();
+            self.predecoded.forget_all();
+        }
+        id
+    }
+
+    /// See [`Machine::hits`](crate::Machine::hits).
+    pub fn hits(&self) -> &[Hit] {
+        &self.watches.hits
+    }
+
+    /// See [`Machine::take_hits`](crate::Machine::take_hits).
+    pub fn take_hits(&mut self) -> Vec<Hit> {
+        std::mem::take(&mut self.watches.hits)
+    }
+
+    /// See [`Machine::take_console`](crate::Machine::take_console).
+    pub fn take_console(&mut self) -> Vec<u8> {
+        self.show_rtt();
+        std::mem::take(&mut self.console)
+    }
+
+    /// See [`Machine::take_stimulus`](crate::Machine::take_stimulus).
+    pub fn take_stimulus(&mut self, port: u8) -> Vec<u8> {
+        self.system.itm.take(port)
+    }
+
+    /// See [`Machine::set_fault_policy`](crate::Machine::set_fault_policy).
+    pub fn set_fault_policy(&mut self, policy: FaultPolicy) {
+        self.fault_policy = policy;
+    }
+
+    /// See [`Machine::soc`](crate::Machine::soc).
+    pub fn soc(&self) -> &Soc {
+        &self.soc
+    }
+
+    /// See [`Machine::cycles`](crate::Machine::cycles).
+    pub fn cycles(&self) -> Cycles {
+        Cycles(self.cycles)
+    }
+
+    /// See [`Machine::waited`](crate::Machine::waited).
+    pub fn waited(&self) -> Cycles {
+        Cycles(self.lines.iter().map(LineMemory::waited).sum())
+    }
+
+    /// See [`Machine::besides`](crate::Machine::besides).
+    pub fn besides(&self) -> Besides {
+        Besides {
+            waited: Cycles(self.waited().0 + self.devices.waited),
+            asleep: Cycles(self.spent.sleep),
+            exceptions: self.watches.taken,
+        }
+    }
+
+    /// The counts of this moment, for what is watched.
+    pub fn counts(&self) -> Counts {
+        Counts { cycle: self.cycles, instructions: self.instructions, besides: self.besides() }
+    }
+
+    /// See [`Machine::empty_caches`](crate::Machine::empty_caches).
+    pub fn empty_caches(&mut self) {
+        self.lines.for_each(LineMemory::empty);
+        (self.line, self.line_mask) = (NO_LINE, u32::MAX);
+        self.empty_slow_lines();
+    }
+
+    /// See [`Machine::empty_caches_at`](crate::Machine::empty_caches_at).
+    pub fn empty_caches_at(&mut self, watch: WatchId) {
+        self.watches.empties.push(watch);
+    }
+
+    /// Empties the caches if a watch was hit that asks for it.
+    #[inline]
+    pub fn empty_caches_if_asked(&mut self) {
+        if std::mem::take(&mut self.watches.empty) {
+            self.empty_caches();
+        }
+    }
+
+    /// See [`Machine::instructions`](crate::Machine::instructions).
+    pub fn instructions(&self) -> Instructions {
+        Instructions(self.instructions)
+    }
+
+    /// See [`Machine::gave_way`](crate::Machine::gave_way).
+    pub fn gave_way(&self) -> Instructions {
+        Instructions(self.gave_way)
+    }
+
+    /// See [`Machine::register`](crate::Machine::register).
+    pub fn register(&self, register: Register) -> u32 {
+        let cpu = &self.cpu;
+        match register {
+            Register::R(number) => cpu.get(number),
+            Register::Pc => cpu.pc,
+            Register::Xpsr => cpu.xpsr(),
+            Register::Msp => cpu.msp(),
+            Register::Psp => cpu.psp(),
+            Register::Primask => u32::from(cpu.primask),
+            Register::Basepri => u32::from(cpu.basepri),
+            Register::Faultmask => u32::from(cpu.faultmask),
+            Register::Control => cpu.control,
+            Register::S(number) => cpu.s[usize::from(number & 31)],
+            Register::Fpscr => cpu.fpscr,
+        }
+    }
+
+    /// See [`Machine::set_register`](crate::Machine::set_register).
+    pub fn set_register(&mut self, register: Register, value: u32) {
+        let cpu = &mut self.cpu;
+        match register {
+            Register::R(number) => cpu.set_any(number, value),
+            Register::Pc => {
+                cpu.pc = value & !1;
+                self.pipe = self.refilling();
+            }
+            Register::Xpsr => {
+                cpu.restore_psr(value, self.features);
+                cpu.arm = false;
+            }
+            Register::Msp => cpu.set_msp(value),
+            Register::Psp => cpu.set_psp(value),
+            Register::Primask => cpu.primask = value & 1 == 1,
+            Register::Basepri => cpu.basepri = self.system.nvic.mask_priority(value as u8),
+            Register::Faultmask => cpu.faultmask = value & 1 == 1,
+            Register::Control => cpu.switch(|cpu| cpu.control = value & 7),
+            Register::S(number) => cpu.s[usize::from(number & 31)] = value,
+            Register::Fpscr => cpu.fpscr = value,
+        }
+        self.attend_soon();
+    }
+
+    /// See [`Machine::pend_interrupt`](crate::Machine::pend_interrupt).
+    pub fn pend_interrupt(&mut self, interrupt: u16, at: Cycles) {
+        self.schedule(FIRST_INTERRUPT.saturating_add(interrupt), at.0);
+    }
+
+    pub fn masks(&self) -> Masks {
+        Masks {
+            primask: self.cpu.primask,
+            faultmask: self.cpu.faultmask,
+            basepri: self.cpu.basepri,
+        }
+    }
+
+    pub fn execution_priority(&self) -> i16 {
+        self.system.nvic.execution_priority(self.masks())
+    }
+
+    /// Has the machine look around before the next instruction.
+    #[inline(always)]
+    pub fn attend_soon(&mut self) {
+        self.deadline = 0;
+    }
+
+    /// Falls asleep, now.
+    pub fn fall_asleep(&mut self, sleep: Sleep) {
+        self.sleeping = Some(sleep);
+        self.note_now(Watch::Sleep);
+    }
+
+    #[inline(never)]
+    pub fn forget_overwritten_code(&mut self, address: u32) {
+        self.bus.code_writes.dirty = false;
+        if self.predecoded.forget(address) {
+            self.memo.forget();
+            self.attend_soon();
+        }
+    }
+
+    /// See [`Machine::disassembly`](crate::Machine::disassembly).
+    pub fn disassembly(&self, address: u32) -> Option<Disassembly> {
+        let mut bytes = [0; 4];
+        let there = self.bus.peek(address & !1, &mut bytes);
+        let first = u16::from_le_bytes([bytes[0], bytes[1]]);
+        if there < 2 || (is_wide(first) && there < 4) {
+            return None;
+        }
+        let second = u16::from_le_bytes([bytes[2], bytes[3]]);
+        let here = address & !1 == self.cpu.pc && self.cpu.it != 0;
+        let condition = here.then_some(self.cpu.it >> 4);
+        Some(Disassembly::of(self.soc().core, address & !1, first, second, condition))
+    }
+}

@@ -1,0 +1,33 @@
+//! What keeps a pending interrupt from its handler.
+
+use crate::arch::armm::nvic::Masks;
+
+/// What keeps a pending interrupt from its handler at an instruction's boundary.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Blocker {
+    /// PRIMASK is set.
+    Primask,
+    /// FAULTMASK is set.
+    Faultmask,
+    /// BASEPRI holds a priority that is as urgent, or more.
+    Basepri,
+    /// The handler of this exception runs, at a priority that is as urgent, or more.
+    Active(u16),
+    /// This exception is pending, too, and more urgent.
+    Pending(u16),
+    /// The interrupt is not enabled.
+    Disabled,
+}
+
+impl Blocker {
+    /// The strongest mask, if one is set.
+    pub fn of(masks: Masks) -> Option<Self> {
+        match masks {
+            Masks { faultmask: true, .. } => Some(Self::Faultmask),
+            Masks { primask: true, .. } => Some(Self::Primask),
+            Masks { basepri: 0, .. } => None,
+            Masks { .. } => Some(Self::Basepri),
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! Watching a run without disturbing it.
+//!
+//! A watch costs the program no cycle. Its hits are noted with the cycle in which
+//! they happened and are collected by the caller whenever it likes.
+
+use rtmark_units::{Cycles, Instructions};
+
+use super::State;
+use super::masks::Masking;
+
+/// Something to note each time it happens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Watch {
+    /// The instruction at this address is about to execute.
+    Execute(u32),
+    /// The exception with this number becomes pending.
+    Pend(u16),
+    /// The first instruction after the return from this exception is about to execute.
+    Return(u16),
+    /// The core falls asleep, by WFI, WFE or at a handler's end.
+    Sleep,
+}
+
+/// Names a watch among those of one machine, in the order of their making.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct WatchId(pub u32);
+
+/// One occurrence of what a watch is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hit {
+    /// Which watch.
+    pub watch: WatchId,
+    /// When.
+    pub cycle: Cycles,
+    /// Instructions executed before it.
+    pub instructions: Instructions,
+    /// SysTick handlers entered before it.
+    pub ticks: u64,
+    /// Handlers of external interrupts entered before it.
+    pub interrupts: u64,
+    /// What cycles went by for besides instructions, up to it.
+    pub besides: Besides,
+}
+
+/// What takes cycles besides the execution of instructions, since reset.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Besides {
+    /// Cycles for which memories and devices have made the core wait; a pipeline may have hidden
+    /// some, and what its fetches wait for a slow memory is not among them.
+    pub waited: Cycles,
+    /// Cycles slept.
+    pub asleep: Cycles,
+    /// Handlers of any exception entered.
+    pub exceptions: u64,
+}
+
+/// The counts of a moment.
+#[derive(Clone, Copy, Debug)]
+pub struct Counts {
+    pub cycle: u64,
+    pub instructions: u64,
+    pub besides: Besides,
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct Watches {
+    wanted: Vec<Watch>,
+    pub hits: Vec<Hit>,
+    pub ticks: u64,
+    pub interrupts: u64,
+    /// Handlers of any exception entered.
+    pub taken: u64,
+    /// And left.
+    pub left: u64,
+    pub masking: Masking,
+    /// Watches whose hits empty the caches, and whether one has been hit.
+    pub empties: Vec<WatchId>,
+    pub empty: bool,
+}
+
+impl Watches {
+    pub fn add(&mut self, watch: Watch) -> WatchId {
+        self.wanted.push(watch);
+        WatchId(self.wanted.len() as u32 - 1)
+    }
+
+    /// Every address that is watched, in ascending order.
+    pub fn addresses(&self) -> Vec<u32> {
+        let mut addresses: Vec<_> = self
+            .wanted
+            .iter()
+            .filter_map(|watch| match watch {
+                Watch::Execute(address) => Some(*address),
+                _ => None,
+            })
+            .collect();
+        addresses.sort_unstable();
+        addresses.dedup();
+        addresses
+    }
+
+    pub fn note(&mut self, happened: Watch, now: Counts) {
+        for (at, _) in self.wanted.iter().enumerate().filter(|(_, watch)| **watch == happened) {
+            self.hits.push(Hit {
+                watch: WatchId(at as u32),
+                cycle: Cycles(now.cycle),
+                instructions: Instructions(now.instructions),
+                ticks: self.ticks,
+                interrupts: self.interrupts,
+                besides: now.besides,
+            });
+            self.masking.watch_hit();
+            self.empty |= self.empties.contains(&WatchId(at as u32));
+        }
+    }
+
+    pub fn reach(&mut self, address: u32, now: Counts) {
+        self.note(Watch::Execute(address), now);
+    }
+
+    /// Whether anything is to be noted when that happens.
+    pub fn want(&self, happened: Watch) -> bool {
+        self.wanted.contains(&happened)
+    }
+
+    /// Counts a handler's entry.
+    pub fn enter(&mut self, exception: u16) {
+        self.taken += 1;
+        match exception {
+            crate::arch::armm::nvic::SYSTICK => self.ticks += 1,
+            crate::arch::armm::nvic::FIRST_INTERRUPT.. => self.interrupts += 1,
+            _ => {}
+        }
+    }
+}
+
+impl State {
+    /// Notes that an exception has become pending in a cycle.
+    pub(crate) fn note_pend(&mut self, exception: u16, at: u64) {
+        let happened = Watch::Pend(exception);
+        if self.watches.want(happened) {
+            self.watches.note(happened, Counts { cycle: at, ..self.counts() });
+        }
+    }
+
+    /// Notes that a handler has been left.
+    pub(crate) fn note_return(&mut self, exception: u16) {
+        self.watches.left += 1;
+        self.note_now(Watch::Return(exception));
+    }
+
+    /// Notes what happens now.
+    pub(crate) fn note_now(&mut self, happened: Watch) {
+        if self.watches.want(happened) {
+            self.watches.note(happened, self.counts());
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! Cortex-M3: three pipeline stages, separate instruction and data buses.
+//!
+//! After the instruction set summary of the Cortex-M3 Technical Reference Manual
+//! (DDI 0337, 3.3), and, where it gives ranges, after measurements on a CC2650
+//! (code in zero-wait RAM of the Code region) and an STM32F100.
+
+use crate::isa::{Group, Op, Slot};
+use crate::timing::classify::{Multiplier, classify};
+use crate::timing::{Classify, Interruptible, Rules};
+
+pub const RULES: Rules = Rules {
+    classify: Some(Classify::Pipeline(|slot, behind| {
+        classify(slot, behind, Multiplier::Iterative)
+    })),
+    cost: |_| 0,
+    skip: 0,
+    divide,
+    long_multiply,
+    refill: 0,
+    refill_loaded: 0,
+    // The frame alone; what else an exception takes is in `exceptions`.
+    entry: 9,
+    late_arrival: 6,
+    exit: 9,
+    tail_chain: 6,
+    fp_frame: 0,
+    interruptible: |slot| match slot.op {
+        // Abandoned and restarted, with a worst case latency of one cycle (DDI 0337E, 18.2).
+        Op::Umull | Op::Smull | Op::Umlal | Op::Smlal => Interruptible::Restartable(3),
+        _ => interruptible(slot),
+    },
+    longest: 17,
+};
+
+/// DDI 0337 and DDI 0439, 3.9.1: divisions are abandoned and restarted, loads and stores of
+/// several registers continued. LDRD is restarted when it is interrupted between its words
+/// (PR326-PRDC-009450, 602117), and so is STRD, since neither can be continued (DDI 0403,
+/// B1.5.10).
+pub fn interruptible(slot: &Slot) -> Interruptible {
+    match slot.op.group() {
+        Group::List => Interruptible::Continuable,
+        Group::Dual => Interruptible::RestartableAtWord,
+        Group::Divide => Interruptible::Restartable(2),
+        // As long as only its address is on the bus: measured on a CC2650, where none that had
+        // entered the execute stage a cycle before an exception began was executed.
+        Group::Load | Group::Store | Group::StoreImmediate => Interruptible::Restartable(2),
+        _ => Interruptible::Atomic,
+    }
+}
+
+/// What a division takes beyond two cycles: nothing when an operand is zero, one when the
+/// dividend has fewer digits, else three and one for each four digits by which it has more.
+/// A negative power of two counts as a digit less; and so does the dividend 0x8000_0000
+/// by a negative divisor that is none. Measured on a CC2650 and an STM32F100.
+pub fn divide(dividend: u32, divisor: u32, signed: bool) -> u8 {
+    if dividend == 0 || divisor == 0 {
+        return 0;
+    }
+    let magnitude = |value: u32| if signed { (value as i32).unsigned_abs() } else { value };
+    let (n, m) = (magnitude(dividend), magnitude(divisor));
+    let mut digits = m.leading_zeros() as i32 - n.leading_zeros() as i32;
+    if signed && divisor >> 31 == 1 {
+        match (m.is_power_of_two(), n == 1 << 31) {
+            (true, false) => digits += 1,
+            (false, true) => digits -= 1,
+            _ => {}
+        }
+    }
+    if digits < 0 { 1 } else { 3 + (digits / 4) as u8 }
+}
+
+/// What a long multiply takes beyond three cycles, by which halves of its operands are not
+/// zero and, if it is signed, by their signs. Measured on a CC2650 and an STM32F100.
+fn long_multiply(op: Op, n: u32, m: u32) -> u8 {
+    let halves = |value: u32| (value >> 16 != 0, value & 0xFFFF != 0);
+    let signed = matches!(op, Op::Smull | Op::Smlal);
+    let (n_negative, m_negative) = (signed && n >> 31 == 1, signed && m >> 31 == 1);
+    let accumulates = matches!(op, Op::Umlal | Op::Smlal);
+    let (n, m) = (halves(n), halves(m));
+    if n == (false, false) || m == (false, false) {
+        return 0;
+    }
+    // Steps beyond the first, each of which accumulation doubles at first.
+    let steps = match (n, m) {
+        ((false, true), (false, true)) => u8::from(!accumulates && (n_negative || m_negative)),
+        ((true, false), (true, false)) => {
+            u8::from(n_negative || m_negative) + u8::from(accumulates)
+        }
+        ((true, true), (true, false)) => {
+            1 + u8::from(accumulates || n_negative || m_negative)
+                + u8::from(accumulates && (n_negative || m_negative))
+        }
+        ((true, false), (true, true)) => 1 + u8::from(accumulates),
+        ((true, true), (true, true)) => 2 + u8::from(accumulates),
+        _ => 1 + u8::from(m_negative),
+    };
+    steps + u8::from(accumulates && steps > 0)
+}

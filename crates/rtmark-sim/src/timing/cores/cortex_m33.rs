@@ -1,0 +1,385 @@
+//! Cortex-M33: instructions are issued in their order, now and then two in a cycle, and some
+//! results come late.
+//!
+//! Arm publishes no instruction timings for it (100230 has none). These rules were measured on an
+//! RP2350 (r1p0) by others: jnk0le/random, "pipeline cycle test", `doc/cortex_m33.md`. Each is a
+//! section of loops in `tests/it/timing/cortex-m33.txt`, and stands here where it is made of:
+//!
+//! | rule | here |
+//! |---|---|
+//! | two 16-bit instructions go together if the second is NOP, IT or a branch | [`takes`], [`second`] |
+//! | a taken branch takes 2 cycles, 1 in the second slot, unless the first sets flags | [`REFILL`], `Issue::issue_second` |
+//! | load to use 2; to the data of a store and to an accumulator 1 | [`describe`], `Issue::comes_late_for` |
+//! | shifted operands and constants, extend-and-add, products, DSP: a result one cycle late; sums of products take it in time | [`calculation`], [`multiplication`] |
+//! | MULS and flag-setting shifted constants 2 | the same |
+//! | flags of a shifted register a cycle late | `Flags::SetLate` |
+//! | skipped in an IT block: a NOP | `Instruction::skipped` |
+//! | several registers: one cycle each | [`list`], [`describe`], [`float`] |
+//! | floating point: latencies, VFMA that holds the unit for 2 cycles, operands a cycle late | [`float`], `Issue::issue_first` |
+//! | VMOV between core and floating-point registers | [`transfer`] |
+//! | POP {pc} against POP {lr} and BX LR | [`REFILL_LOADED`] |
+//!
+//! What nobody has told:
+//!
+//! - divisions, VDIV, VSQRT, exclusives, special registers, barriers and TBB take as long as in
+//!   the Cortex-M4 (DDI 0439), and their results are there with the next instruction;
+//! - loads of the program counter are taken to lead there as POP does; the last register of a list
+//!   and of a pair to be as late as that of a single load;
+//! - of two NOPs none is taken to go along with the other, of a skipped instruction its encoding
+//!   to decide on pairs, and neither NOP, IT nor a branch to go along with a branch;
+//! - the second of a pair is taken to have been fetched, wherever it stands;
+//! - unaligned accesses are taken to cost nothing, and flags of a VCMP to be there for VMRS;
+//! - 12 cycles from an interrupt to its handler, as published for it; what else there is to
+//!   exceptions is the Cortex-M4's. An exception that comes between two instructions that go
+//!   together waits for the end of the first.
+//!
+//! One anomaly that was seen is left out: LDM and STM between a POP {lr} and its BX LR may cost a
+//! few cycles more.
+//!
+//! What comes of it, beside what is published, to which nothing here is tuned:
+//!
+//! | | published | here |
+//! |---|---|---|
+//! | interrupt to handler, memories without wait states | 12 cycles | 12 (`tests/it/exceptions.rs`) |
+//! | cycles for those of a Cortex-M4 | 0.846, CoreMark | 0.837, the bench's `integer.mixed` |
+//! | FreeRTOS on an RP2350, 150 MHz: yield to another thread | 160 cycles | 158, `thread.yield` |
+//! | the same: semaphore given, its thread runs | 367 | 478, `semaphore.give.wake+ctx` |
+//! | the same: semaphore given, nobody waits | 98 | 152, `semaphore.give.immediate` |
+//! | the same: semaphore taken | 94 | 122, `semaphore.take.immediate` |
+//! | the same: interrupt latency | 21 | 12, `isr.entry` |
+//!
+//! The second is the same bytes on the models of both cores, as CoreMark's two figures (4.02 and
+//! 3.40 per MHz, Arm's pages of both cores) are not: a build for the Cortex-M4, without wait states;
+//! of a build for the Cortex-M33 it is 0.859.
+//! The others are a report of rtos-benchmark (`data/published.toml`) beside rtmark's scenarios on
+//! the soc `rp2350`, FreeRTOS 11.2 by its port ARM_CM33_NTZ, medians of warm caches: another
+//! version, compiler and span, and how the report's was configured is not known. Its latency ends
+//! with a reading of a clock in the handler; `isr.entry` ends with the handler's first instruction.
+
+use super::{cortex_m3, cortex_m4};
+use crate::isa::{Group, Op, Slot};
+use crate::timing::issue::{Adds, Flags, Float, Instruction, Leads, Second, Source, Takes};
+use crate::timing::{Classify, Rules};
+
+pub const RULES: Rules = Rules {
+    classify: Some(Classify::Issue(classify)),
+    cost: |_| 0,
+    skip: 0,
+    // Two cycles and these. Nobody has told a figure: taken to be the Cortex-M3's divider.
+    divide: cortex_m3::divide,
+    long_multiply: |_, _, _| 0,
+    refill: 0,
+    refill_loaded: 0,
+    entry: 12,
+    late_arrival: 6,
+    exit: 10,
+    tail_chain: 6,
+    fp_frame: 17,
+    // Loads and stores of several registers are continued (100230, C.5). Of divisions, pairs and
+    // VDIV the manual says nothing: taken to be as in the Cortex-M4.
+    interruptible: cortex_m4::interruptible,
+    longest: 33,
+};
+
+/// A branch that is taken: one cycle behind its own.
+const REFILL: u8 = 1;
+/// A branch to where a loaded word says. POP {lr}, something that fits into a pair with it, and
+/// BX LR take two cycles less than that and POP {pc}, and one less where it does not fit.
+const REFILL_LOADED: u8 = 3;
+
+const fn bit(register: u8) -> u16 {
+    1 << (register & 15) & 0x7FFF
+}
+
+const fn single(register: u8) -> u32 {
+    1 << (register & 31)
+}
+
+/// Describes an instruction of these halfwords. In an IT block it is what it is there.
+pub fn classify(slot: &Slot, halves: [u16; 2]) -> Instruction {
+    let op = slot.op;
+    let (d, n, m, a) = (bit(slot.d), bit(slot.n), bit(slot.m), bit(slot.a));
+    let plain = Instruction { takes: takes(slot), second: second(slot), ..Instruction::PLAIN };
+    match op.group() {
+        Group::Immediate | Group::Register | Group::Shifted | Group::Shift => {
+            calculation(slot, halves, plain)
+        }
+        Group::Bits => match op {
+            Op::Sxtab | Op::Sxtah | Op::Uxtab | Op::Uxtah => extend_and_add(slot, plain),
+            Op::Movt | Op::Bfc => Instruction { reads: d, writes: d, ..plain },
+            Op::Bfi => Instruction { reads: d | n, writes: d, ..plain },
+            Op::Sbfx | Op::Ubfx | Op::Ssat | Op::Usat => {
+                Instruction { reads: n, writes: d, ..plain }
+            }
+            _ => Instruction { reads: m, writes: d, ..plain },
+        },
+        Group::Multiply | Group::Dsp => multiplication(slot, plain),
+        Group::Divide => Instruction { cycles: 2, reads: n | m, writes: d, ..plain },
+        Group::Load => {
+            let base = if op.moves_base() { n } else { 0 };
+            Instruction { reads: address(slot), writes: d | base, late: d, ..plain }
+        }
+        Group::LoadPc => {
+            let base = if matches!(op, Op::LdrPcPre | Op::LdrPcPost) { n } else { 0 };
+            let leads = Leads::Away(REFILL_LOADED);
+            Instruction { reads: address(slot), writes: base, leads, ..plain }
+        }
+        Group::StoreImmediate | Group::Store => {
+            let base = if op.moves_base() { n } else { 0 };
+            Instruction { reads: address(slot), writes: base, ..plain }
+        }
+        Group::Ordered if op == Op::Lda => Instruction { reads: n, writes: d, late: d, ..plain },
+        Group::Ordered => Instruction { reads: n, ..plain },
+        Group::Dual => {
+            let base = if op != Op::LdrdLit && slot.aux != 0 { n } else { 0 };
+            let (loaded, late) = if op == Op::Strd { (0, 0) } else { (d | a, a) };
+            let (reads, writes) = (address(slot), loaded | base);
+            Instruction { cycles: 2, reads, writes, late, ..plain }
+        }
+        Group::List => list(slot, plain),
+        Group::Exclusive if op == Op::Clrex => plain,
+        Group::Exclusive => Instruction { cycles: 2, reads: n, writes: d, ..plain },
+        Group::Branch => match op {
+            Op::B => Instruction { leads: Leads::Away(REFILL), ..plain },
+            Op::Cbz | Op::Cbnz => Instruction { reads: n, leads: Leads::Away(REFILL), ..plain },
+            _ => Instruction { leads: Leads::ByFlags(REFILL), ..plain },
+        },
+        Group::Call => Instruction { writes: bit(14), leads: Leads::Away(REFILL), ..plain },
+        Group::BranchRegister => {
+            let writes = if op == Op::BlxR { bit(14) } else { 0 };
+            let reads = if matches!(op, Op::Bx | Op::BlxR) { n } else { m };
+            Instruction { reads, writes, leads: Leads::Away(REFILL), ..plain }
+        }
+        Group::Security if matches!(op, Op::Bxns | Op::Blxns) => {
+            Instruction { reads: n, leads: Leads::Away(REFILL), ..plain }
+        }
+        // Nobody has told: four cycles in all, as ever.
+        Group::BranchTable => {
+            Instruction { cycles: 2, reads: n | m, leads: Leads::Away(2), ..plain }
+        }
+        Group::Barrier => Instruction { cycles: 2, ..plain },
+        Group::SpecialRegister if op == Op::Mrs => Instruction { cycles: 2, writes: d, ..plain },
+        Group::SpecialRegister => Instruction { cycles: 2, reads: n, flags: Flags::Set, ..plain },
+        _ => float(slot, plain),
+    }
+}
+
+/// What may be issued along with an instruction: with one of 16 bits that calculates, loads or
+/// stores, NOP, IT or a branch; with NOP the latter two.
+fn takes(slot: &Slot) -> Takes {
+    if slot.size() != 2 {
+        return Takes::Nothing;
+    }
+    match slot.op.group() {
+        Group::Immediate | Group::Register | Group::Shifted | Group::Shift => Takes::Any,
+        Group::Bits | Group::Multiply => Takes::Any,
+        Group::Load | Group::StoreImmediate | Group::Store => Takes::Any,
+        Group::List if !slot.is_indirect() => Takes::Any,
+        Group::Hint if slot.op == Op::Nop => Takes::BranchOrIt,
+        _ => Takes::Nothing,
+    }
+}
+
+fn second(slot: &Slot) -> Second {
+    if slot.size() != 2 {
+        return Second::Never;
+    }
+    match slot.op {
+        Op::Nop => Second::Nop,
+        Op::It | Op::Bx | Op::BlxR => Second::BranchOrIt,
+        op if op.group() == Group::Branch => Second::BranchOrIt,
+        _ => Second::Never,
+    }
+}
+
+const fn address(slot: &Slot) -> u16 {
+    let index = match slot.op {
+        Op::LdrR | Op::LdrbR | Op::LdrhR | Op::LdrsbR | Op::LdrshR | Op::LdrPcR => bit(slot.m),
+        Op::StrR | Op::StrbR | Op::StrhR => bit(slot.m),
+        op if op.is_literal() => return 0,
+        _ => 0,
+    };
+    bit(slot.n) | index
+}
+
+/// Whether a wide instruction's constant is a byte that is shifted, rather than a byte, a pattern
+/// of bytes or twelve bits as they are (DDI 0553, C1.5).
+const fn is_shifted_constant(slot: &Slot, halves: [u16; 2]) -> bool {
+    let [first, second] = halves;
+    slot.size() == 4 && first & 0xFA00 == 0xF000 && (first & 0x400 != 0 || second & 0x4000 != 0)
+}
+
+fn calculation(slot: &Slot, halves: [u16; 2], plain: Instruction) -> Instruction {
+    let op = slot.op;
+    let (d, n, m) = (bit(slot.d), bit(slot.n), bit(slot.m));
+    let compares = matches!(
+        op,
+        Op::TstI | Op::TeqI | Op::CmpI | Op::CmnI | Op::TstR | Op::TeqR | Op::CmpR | Op::CmnR
+    ) || matches!(op, Op::TstX | Op::TeqX | Op::CmpX | Op::CmnX);
+    let moves = matches!(op, Op::MovI | Op::MovsI | Op::MovR | Op::MovsR | Op::MovX | Op::MovsX);
+    let inverts = matches!(op, Op::MvnI | Op::MvnsI | Op::MvnR | Op::MvnsR | Op::MvnX | Op::MvnsX);
+    let immediate = op.group() == Group::Immediate;
+    // LSL and its kin are MOV with a shift, and nothing comes behind the shift there.
+    let shifts_register = op.group() == Group::Shifted && !moves;
+    let shifts_constant = immediate && !moves && is_shifted_constant(slot, halves);
+    let writes = if compares { 0 } else { d };
+    let flags = match op.sets_flags() {
+        false => Flags::Kept,
+        true if shifts_register => Flags::SetLate,
+        true => Flags::Set,
+    };
+    let stays = shifts_constant && op.sets_flags();
+    let reads_carry = matches!(
+        op,
+        Op::AdcI | Op::AdcsI | Op::SbcI | Op::SbcsI | Op::AdcR | Op::AdcsR | Op::SbcR | Op::SbcsR
+    ) || matches!(op, Op::AdcX | Op::AdcsX | Op::SbcX | Op::SbcsX);
+    Instruction {
+        cycles: if stays { 2 } else { 1 },
+        reads: if moves || inverts { 0 } else { n } | if immediate { 0 } else { m },
+        writes,
+        late: if shifts_register || shifts_constant && !stays { writes } else { 0 },
+        source: Source::Sum,
+        flags,
+        reads_carry,
+        ..plain
+    }
+}
+
+fn extend_and_add(slot: &Slot, plain: Instruction) -> Instruction {
+    let (d, n, m) = (bit(slot.d), bit(slot.n), bit(slot.m));
+    let (adds, source) = (Adds::Extended, Source::Sum);
+    Instruction { reads: m, addend: n, adds, writes: d, late: d, source, ..plain }
+}
+
+/// Products, sums of them, and what else works on parts of words.
+fn multiplication(slot: &Slot, plain: Instruction) -> Instruction {
+    let (d, n, m, a) = (bit(slot.d), bit(slot.n), bit(slot.m), bit(slot.a));
+    let late = |writes: u16, addend: u16, source: Source| Instruction {
+        reads: n | m,
+        addend,
+        writes,
+        late: writes,
+        source,
+        ..plain
+    };
+    match slot.op {
+        Op::Muls => {
+            Instruction { cycles: 2, late: 0, flags: Flags::Set, ..late(d, 0, Source::Sum) }
+        }
+        Op::Umull | Op::Smull => late(d | a, 0, Source::Sum),
+        Op::Umlal | Op::Smlal | Op::Smlalxy | Op::Smlald | Op::Smlsld | Op::Umaal => {
+            late(d | a, d | a, Source::Sum)
+        }
+        Op::Mla | Op::Mls | Op::Smlaxy | Op::Smlawy | Op::Smlad | Op::Smlsd => {
+            late(d, a, Source::Sum)
+        }
+        Op::Smmla | Op::Smmls | Op::Usada8 => late(d, a, Source::Sum),
+        Op::Mul | Op::Smulxy | Op::Smulwy | Op::Smuad | Op::Smusd | Op::Smmul => {
+            late(d, 0, Source::Sum)
+        }
+        Op::Sxtab16 | Op::Uxtab16 => extend_and_add(slot, plain),
+        Op::Sxtb16 | Op::Uxtb16 => Instruction { reads: m, ..late(d, 0, Source::Other) },
+        Op::Ssat16 | Op::Usat16 => Instruction { reads: n, ..late(d, 0, Source::Other) },
+        _ => late(d, 0, Source::Other),
+    }
+}
+
+fn list(slot: &Slot, plain: Instruction) -> Instruction {
+    let named = slot.imm as u16;
+    let loads = matches!(slot.op, Op::Ldm | Op::Ldmdb | Op::Pop);
+    let base = bit(if matches!(slot.op, Op::Push | Op::Pop) { 13 } else { slot.n });
+    let jumps = loads && named >> 15 == 1;
+    let loaded = if loads { named & 0x7FFF } else { 0 };
+    let last = 1u16.checked_shl(named.checked_ilog2().unwrap_or(0)).unwrap_or(0);
+    Instruction {
+        cycles: named.count_ones().max(1) as u8,
+        reads: base,
+        writes: loaded | base,
+        late: loaded & last,
+        leads: if jumps { Leads::Away(REFILL_LOADED) } else { Leads::On },
+        ..plain
+    }
+}
+
+/// The floating-point unit.
+fn float(slot: &Slot, plain: Instruction) -> Instruction {
+    let base = bit(slot.n);
+    let (d, n, m) = (single(slot.d), single(slot.n), single(slot.m));
+    let with = |float: Float, plain: Instruction| Instruction { float: Some(float), ..plain };
+    match slot.op.group() {
+        Group::FloatMultiplyAdd => with(
+            Float {
+                operands: n | m,
+                addend: d,
+                writes: d,
+                latency: 4,
+                holds: 2,
+                is_sum: true,
+                ..Float::default()
+            },
+            plain,
+        ),
+        // DDI 0439, 7.2.3: nobody has told the Cortex-M33's.
+        Group::FloatDivide => {
+            let moved = if slot.op == Op::Vdiv { n | m } else { m };
+            let plain = Instruction { cycles: 14, ..plain };
+            with(Float { moved, writes: d, ..Float::default() }, plain)
+        }
+        Group::Float => {
+            let operands = match slot.op {
+                Op::Vadd | Op::Vsub | Op::Vmul | Op::Vnmul => n | m,
+                Op::Vsel | Op::Vmaxnm | Op::Vminnm => n | m,
+                Op::Vcmp | Op::Vcmpe => d | m,
+                Op::VcmpZ | Op::VcmpeZ | Op::VcvtFixed => d,
+                Op::VmovI => 0,
+                _ => m,
+            };
+            let compares = matches!(slot.op, Op::Vcmp | Op::Vcmpe | Op::VcmpZ | Op::VcmpeZ);
+            let writes = if compares { 0 } else { d };
+            with(Float { operands, writes, latency: 2, ..Float::default() }, plain)
+        }
+        Group::FloatTransfer => transfer(slot, plain),
+        Group::FloatMemory => {
+            let words = (slot.aux & 0xFF) as u8;
+            let named = (0..words).fold(0, |named, at| named | single(slot.d.wrapping_add(at)));
+            let list = matches!(slot.op, Op::Vldm | Op::Vstm);
+            let float = if matches!(slot.op, Op::Vstr | Op::Vstm) {
+                Float { moved: named, ..Float::default() }
+            } else {
+                Float { writes: named, ..Float::default() }
+            };
+            let reads = if slot.op == Op::VldrLit { 0 } else { base };
+            let writes = if list && slot.m == 1 { base } else { 0 };
+            with(float, Instruction { cycles: words.max(1), reads, writes, ..plain })
+        }
+        _ => plain,
+    }
+}
+
+/// Moves between core and floating-point registers.
+fn transfer(slot: &Slot, plain: Instruction) -> Instruction {
+    let (core, other) = (bit(slot.d), bit(slot.a));
+    let pair = single(slot.m) | single(slot.m.wrapping_add(1));
+    let float = Float::default();
+    let (float, rest) = match slot.op {
+        Op::VmovToCore => (
+            Float { moved: single(slot.n), ..float },
+            Instruction { writes: core, late: core, source: Source::Other, ..plain },
+        ),
+        Op::VmovFromCore => {
+            (Float { writes: single(slot.n), ..float }, Instruction { moved: core, ..plain })
+        }
+        Op::VmovPairToCore => (
+            Float { moved: pair, ..float },
+            Instruction { cycles: 2, writes: core | other, ..plain },
+        ),
+        Op::VmovPairFromCore => (
+            Float { writes: pair, latency: 2, ..float },
+            Instruction { moved: core | other, ..plain },
+        ),
+        Op::Vmrs if slot.d == 15 => (float, Instruction { flags: Flags::Set, ..plain }),
+        Op::Vmrs => (float, Instruction { writes: core, ..plain }),
+        _ => (float, Instruction { reads: core, ..plain }),
+    };
+    Instruction { float: Some(float), ..rest }
+}

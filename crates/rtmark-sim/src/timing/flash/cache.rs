@@ -1,0 +1,320 @@
+//! Caches of a memory's lines: fully associative ones, and sets of a few ways.
+//!
+//! The least recently used line is replaced. Which lines are cached is all that matters here: what
+//! they hold is read from the memory itself.
+
+mod condition;
+
+pub use self::condition::{Came, Condition, Need, Used};
+
+/// The number of no line: none begins so far up.
+pub const NO_LINE: u32 = u32::MAX;
+
+/// A line that is found in a cache.
+#[derive(Clone, Copy, Debug)]
+pub struct CacheHit {
+    /// Where it is among the lines.
+    at: u8,
+    /// Whether the next line is kept, too.
+    pub is_followed: bool,
+}
+
+/// Cached lines, of which the least recently used one is replaced.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LineCache {
+    Few(FewLines),
+    Many(Box<ManyLines>),
+}
+
+impl LineCache {
+    pub fn new(capacity: u8) -> Self {
+        let capacity = usize::from(capacity);
+        if capacity <= FEW {
+            Self::Few(FewLines { lines: [NO_LINE; FEW], capacity })
+        } else {
+            Self::Many(Box::new(ManyLines::new(capacity)))
+        }
+    }
+
+    pub fn clear(&mut self) {
+        match self {
+            Self::Few(few) => few.lines = [NO_LINE; FEW],
+            Self::Many(many) => many.clear(),
+        }
+    }
+
+    #[inline(always)]
+    pub fn contains(&self, line: u32) -> bool {
+        match self {
+            Self::Few(few) => few.contains(line),
+            Self::Many(many) => many.position(line).is_some(),
+        }
+    }
+
+    /// Whether the line is there; if so it becomes the latest.
+    #[inline(always)]
+    pub fn find(&mut self, line: u32) -> bool {
+        match self {
+            Self::Few(few) => few.find(line),
+            Self::Many(many) => many.find(line),
+        }
+    }
+
+    /// The line, if one look shows that it is there.
+    #[inline(always)]
+    pub fn look_for(&self, line: u32) -> Option<CacheHit> {
+        match self {
+            Self::Few(few) => few.look_for(line),
+            Self::Many(many) => many.look_for(line),
+        }
+    }
+
+    /// A line that was looked for becomes the latest.
+    #[inline(always)]
+    pub fn note_use(&mut self, kept: CacheHit) {
+        match self {
+            Self::Few(few) => few.note_use(kept.at),
+            Self::Many(many) => many.note_use(kept.at),
+        }
+    }
+
+    #[inline(always)]
+    pub fn insert(&mut self, line: u32) {
+        match self {
+            Self::Few(few) => few.insert(line),
+            Self::Many(many) => many.insert(line),
+        }
+    }
+}
+
+/// So many lines are found quickest one by one.
+const FEW: usize = 2;
+
+/// A few lines, of which the latest used one comes first; `NO_LINE` behind the last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FewLines {
+    lines: [u32; FEW],
+    capacity: usize,
+}
+
+impl FewLines {
+    #[inline(always)]
+    pub fn contains(&self, line: u32) -> bool {
+        self.lines.contains(&line)
+    }
+
+    #[inline(always)]
+    fn find(&mut self, line: u32) -> bool {
+        let found = self.look_for(line);
+        if let Some(kept) = found {
+            self.note_use(kept.at);
+        }
+        found.is_some()
+    }
+
+    #[inline(always)]
+    const fn look_for(&self, line: u32) -> Option<CacheHit> {
+        let [latest, other] = self.lines;
+        if latest == line {
+            Some(CacheHit { at: 0, is_followed: other == line + 1 })
+        } else if other == line {
+            Some(CacheHit { at: 1, is_followed: latest == line + 1 })
+        } else {
+            None
+        }
+    }
+
+    /// The line at this place becomes the latest.
+    #[inline(always)]
+    const fn note_use(&mut self, at: u8) {
+        if at == 1 {
+            let [latest, other] = self.lines;
+            self.lines = [other, latest];
+        }
+    }
+
+    #[inline(always)]
+    pub fn insert(&mut self, line: u32) {
+        self.lines = match self.capacity {
+            0 => [NO_LINE, NO_LINE],
+            1 => [line, NO_LINE],
+            _ => [line, self.lines[0]],
+        };
+    }
+}
+
+/// Many lines, found by a hash.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ManyLines {
+    /// The kept lines by the order of their arrival, with when each was last used.
+    lines: Vec<u32>,
+    last_uses: [u64; MANY],
+    capacity: usize,
+    /// What is known of the kept lines that share each hash, so that most lines are
+    /// found or known to be absent at one look.
+    hashed: [Hashed; HASHES],
+    uses: u64,
+    /// When the last line came.
+    came: u64,
+    /// No other contents have it, of machines that share code; zero where there is none.
+    number: u64,
+}
+
+/// The kept lines of one hash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Hashed {
+    /// The line that came last, `NO_LINE` when there is none.
+    line: u32,
+    /// Where it is among the lines.
+    at: u8,
+    /// How many there are.
+    count: u8,
+    /// Whether the line behind the one that came last is kept, too.
+    followed: bool,
+}
+
+/// As many as a byte counts.
+const MANY: usize = 1 << u8::BITS;
+const HASHES: usize = 128;
+const EMPTY: Hashed = Hashed { line: NO_LINE, at: 0, count: 0, followed: false };
+
+const fn hash(line: u32) -> usize {
+    line as usize % HASHES
+}
+
+impl ManyLines {
+    fn new(capacity: usize) -> Self {
+        Self {
+            lines: Vec::with_capacity(capacity),
+            last_uses: [0; MANY],
+            capacity,
+            hashed: [EMPTY; HASHES],
+            uses: 0,
+            came: 0,
+            number: 0,
+        }
+    }
+
+    fn clear(&mut self) {
+        self.lines.clear();
+        self.last_uses = [0; MANY];
+        self.hashed = [EMPTY; HASHES];
+        (self.uses, self.came, self.number) = (0, 0, 0);
+    }
+
+    #[inline(always)]
+    fn position(&self, line: u32) -> Option<usize> {
+        let hashed = self.hashed[hash(line)];
+        if hashed.line == line {
+            Some(usize::from(hashed.at))
+        } else if hashed.count < 2 {
+            None
+        } else {
+            self.lines.iter().position(|&held| held == line)
+        }
+    }
+
+    #[inline(always)]
+    fn find(&mut self, line: u32) -> bool {
+        let Some(at) = self.position(line) else { return false };
+        self.note_use(at as u8);
+        true
+    }
+
+    #[inline(always)]
+    fn look_for(&self, line: u32) -> Option<CacheHit> {
+        let hashed = self.hashed[hash(line)];
+        debug_assert!(
+            hashed.line != line || hashed.followed == self.position(line + 1).is_some(),
+            "what is told of the line behind is true"
+        );
+        (hashed.line == line).then_some(CacheHit { at: hashed.at, is_followed: hashed.followed })
+    }
+
+    /// The line at this place becomes the latest.
+    #[inline(always)]
+    fn note_use(&mut self, at: u8) {
+        self.uses += 1;
+        self.last_uses[usize::from(at)] = self.uses;
+    }
+
+    #[inline(never)]
+    fn insert(&mut self, line: u32) {
+        self.uses += 1;
+        (self.came, self.number) = (self.uses, 0);
+        let at = if self.lines.len() < self.capacity {
+            self.lines.push(line);
+            let at = self.lines.len() - 1;
+            self.last_uses[at] = self.uses;
+            at
+        } else {
+            let oldest = (0..self.capacity).min_by_key(|&at| self.last_uses[at]).unwrap_or(0);
+            let leaving = std::mem::replace(&mut self.lines[oldest], line);
+            self.last_uses[oldest] = self.uses;
+            self.unhash(leaving);
+            oldest
+        };
+        let count = self.hashed[hash(line)].count + 1;
+        self.show(at, count);
+        self.tell_before(line, true);
+    }
+
+    /// Notes that a line has left.
+    fn unhash(&mut self, leaving: u32) {
+        self.tell_before(leaving, false);
+        let hashed = &mut self.hashed[hash(leaving)];
+        hashed.count -= 1;
+        let count = hashed.count;
+        if count == 0 {
+            *hashed = EMPTY;
+        } else if hashed.line == leaving
+            && let Some(at) = self.lines.iter().position(|&held| hash(held) == hash(leaving))
+        {
+            self.show(at, count);
+        }
+    }
+
+    /// Has the line at this place, one of several of its hash, found at one look.
+    fn show(&mut self, at: usize, count: u8) {
+        let line = self.lines[at];
+        let followed = self.position(line + 1).is_some();
+        self.hashed[hash(line)] = Hashed { line, at: at as u8, count, followed };
+    }
+
+    /// Notes for the line before this one whether this one is kept.
+    fn tell_before(&mut self, line: u32, kept: bool) {
+        let before = line.wrapping_sub(1);
+        let hashed = &mut self.hashed[hash(before)];
+        if hashed.line == before && before != NO_LINE {
+            hashed.followed = kept;
+        }
+    }
+}
+
+/// A cache of many lines in sets, within which the latest used line comes first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SetCache {
+    lines: Vec<u32>,
+    ways: usize,
+}
+
+impl SetCache {
+    pub fn new(lines: u16, ways: u16) -> Self {
+        Self { lines: vec![NO_LINE; lines.into()], ways: ways.into() }
+    }
+
+    pub fn clear(&mut self) {
+        self.lines.fill(NO_LINE);
+    }
+
+    /// Whether the line is there; it is from now on.
+    pub fn find_or_keep(&mut self, line: u32) -> bool {
+        let sets = self.lines.len() / self.ways;
+        let first = line as usize % sets * self.ways;
+        let set = &mut self.lines[first..first + self.ways];
+        let found = set.iter().position(|held| *held == line);
+        set[..=found.unwrap_or(self.ways - 1)].rotate_right(1);
+        set[0] = line;
+        found.is_some()
+    }
+}

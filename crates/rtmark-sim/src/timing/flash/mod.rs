@@ -1,0 +1,487 @@
+//! Memories that are slower than the core: wait states, read-ahead, line caches.
+//!
+//! A read brings a line and leaves it in the read buffer. With prefetch the next
+//! line is read while the current one executes. The instruction cache keeps lines
+//! whose reading made the core wait, so that a jump back finds them; the data
+//! cache keeps lines of constants (RM0090, 3.5; RM0490 describes the same design
+//! with other sizes). A cache that code and data share has sets of a few ways, of
+//! which the least recently used one gives way; manuals of serial flash controllers
+//! do not say how theirs choose, so that this is an estimate. Not modelled:
+//! contention between prefetch and data reads.
+//!
+//! What a soc file says of a memory is what it can do. Registers may switch parts of
+//! it on and off while firmware runs: each such change is a [`Setting`].
+
+mod cache;
+mod lookahead;
+mod near;
+mod slow;
+
+pub use self::cache::Came;
+use self::cache::{LineCache, NO_LINE, SetCache};
+pub use self::lookahead::{Change, FetchState, Lookahead};
+pub use self::near::LineMemories;
+pub use self::slow::SlowLines;
+use crate::soc::MemoryTiming;
+
+/// A change of what a memory does, made by a register.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Setting {
+    WaitStates(u8),
+    Prefetch(Switch),
+    InstructionCache(Switch),
+    DataCache(Switch),
+    SharedCache(Switch),
+    EmptyInstructionCache,
+    EmptyDataCache,
+    EmptySharedCache,
+}
+
+/// Whether a part of a memory works.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Switch {
+    On,
+    Off,
+}
+
+/// A line that is being read ahead.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Prefetch {
+    /// `NO_LINE` when there is none.
+    line: u32,
+    /// The cycle in which it can be used.
+    ready: u64,
+}
+
+/// Bytes of a line where they do not matter.
+const IMMEDIATE_LINE: u32 = 0x400;
+const NO_PREFETCH: Prefetch = Prefetch { line: NO_LINE, ready: 0 };
+
+/// The state of one memory's read path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LineMemory {
+    /// What the soc file says.
+    timing: MemoryTiming,
+    wait_states: u64,
+    /// What is waited here for a line of code: nothing where a pipeline waits for it.
+    fetch_waits: u64,
+    fetched_by_pipeline: bool,
+    line_mask: u32,
+    line_shift: u32,
+    prefetches: bool,
+    prefetch: Prefetch,
+    instructions: LineCache,
+    keeps_instructions: bool,
+    /// Whether it waits, reads ahead and keeps instructions.
+    settles: bool,
+    /// What works, as a number.
+    mode: u32,
+    data: LineCache,
+    keeps_data: bool,
+    shared: Option<SetCache>,
+    uses_shared: bool,
+    /// The line in the read buffer.
+    buffered: u32,
+    /// All cycles for which the core was made to wait.
+    waited: u64,
+}
+
+impl LineMemory {
+    pub fn new(timing: MemoryTiming) -> Self {
+        let shared =
+            (timing.cache_lines > 0).then(|| SetCache::new(timing.cache_lines, timing.cache_ways));
+        let mut memory = Self {
+            timing,
+            wait_states: 0,
+            fetch_waits: 0,
+            fetched_by_pipeline: false,
+            line_mask: 0,
+            line_shift: timing.line_bytes.trailing_zeros(),
+            prefetches: timing.prefetch,
+            prefetch: NO_PREFETCH,
+            instructions: LineCache::new(timing.instruction_lines),
+            keeps_instructions: timing.instruction_lines > 0,
+            settles: false,
+            mode: 0,
+            data: LineCache::new(timing.data_lines),
+            keeps_data: timing.data_lines > 0,
+            uses_shared: shared.is_some(),
+            shared,
+            buffered: NO_LINE,
+            waited: 0,
+        };
+        memory.set(Setting::WaitStates(timing.wait_states));
+        memory
+    }
+
+    /// One from which a pipeline fetches code by itself: see [`pipeline`](crate::timing::pipeline).
+    pub fn fetched_by_pipeline(timing: MemoryTiming) -> Self {
+        let mut memory = Self { fetched_by_pipeline: true, ..Self::new(timing) };
+        memory.reset();
+        memory
+    }
+
+    /// Empties buffers and caches; everything works as the soc file says.
+    pub fn reset(&mut self) {
+        self.set(Setting::WaitStates(self.timing.wait_states));
+        self.prefetches = self.timing.prefetch;
+        self.keeps_instructions = self.timing.instruction_lines > 0;
+        self.keeps_data = self.timing.data_lines > 0;
+        self.uses_shared = self.shared.is_some();
+        self.settle();
+        self.prefetch = NO_PREFETCH;
+        (self.buffered, self.waited) = (NO_LINE, 0);
+        self.instructions.clear();
+        self.data.clear();
+        if let Some(shared) = &mut self.shared {
+            shared.clear();
+        }
+    }
+
+    fn settle(&mut self) {
+        self.settles = self.keeps_instructions && self.prefetches && !self.fetches_at_once();
+        let works = [self.keeps_instructions, self.prefetches, self.keeps_data, self.uses_shared];
+        self.mode =
+            works.iter().fold(self.wait_states as u32, |mode, &on| mode << 1 | u32::from(on));
+    }
+
+    /// Changes what the memory does. What it cannot do stays off.
+    pub fn set(&mut self, setting: Setting) {
+        self.change(setting);
+        self.settle();
+    }
+
+    fn change(&mut self, setting: Setting) {
+        match setting {
+            Setting::WaitStates(wait_states) => {
+                self.wait_states = wait_states.into();
+                self.fetch_waits = if self.fetched_by_pipeline { 0 } else { self.wait_states };
+                // Where nothing ever waits, a larger step saves asking again.
+                let line =
+                    if self.fetch_waits == 0 { IMMEDIATE_LINE } else { 1 << self.line_shift };
+                self.line_mask = !(line - 1);
+            }
+            Setting::Prefetch(switch) => {
+                self.prefetches = self.timing.prefetch && switch == Switch::On;
+                if !self.prefetches {
+                    self.prefetch = NO_PREFETCH;
+                }
+            }
+            Setting::InstructionCache(switch) => {
+                self.keeps_instructions = self.timing.instruction_lines > 0 && switch == Switch::On;
+            }
+            Setting::DataCache(switch) => {
+                self.keeps_data = self.timing.data_lines > 0 && switch == Switch::On;
+            }
+            Setting::SharedCache(switch) => {
+                self.uses_shared = self.shared.is_some() && switch == Switch::On;
+            }
+            Setting::EmptyInstructionCache => self.instructions.clear(),
+            Setting::EmptyDataCache => self.data.clear(),
+            Setting::EmptySharedCache => {
+                self.buffered = NO_LINE;
+                if let Some(shared) = &mut self.shared {
+                    shared.clear();
+                }
+            }
+        }
+    }
+
+    /// Whether a cache for both has the line; it does from now on.
+    fn find_shared(&mut self, line: u32) -> bool {
+        self.uses_shared && self.shared.as_mut().is_some_and(|shared| shared.find_or_keep(line))
+    }
+
+    /// All cycles for which the core was made to wait since the last reset.
+    pub const fn waited(&self) -> u64 {
+        self.waited
+    }
+
+    /// Forgets what was read: the buffer, what is being read ahead and all caches are empty.
+    pub fn empty(&mut self) {
+        self.prefetch = NO_PREFETCH;
+        self.instructions.clear();
+        self.data.clear();
+        self.set(Setting::EmptySharedCache);
+    }
+
+    /// Whether reading never waits, so that nobody needs to ask.
+    pub const fn is_immediate(&self) -> bool {
+        self.wait_states == 0
+    }
+
+    /// Whether fetching code never makes the core wait, as far as it is done here.
+    pub const fn fetches_at_once(&self) -> bool {
+        self.fetch_waits == 0
+    }
+
+    /// Which addresses belong to one line, as a mask.
+    #[inline(always)]
+    pub const fn line_mask(&self) -> u32 {
+        self.line_mask
+    }
+
+    /// Begins to execute from the line at `offset`: the cycles that the core waits for it.
+    #[inline(always)]
+    pub fn fetch(&mut self, offset: u32, now: u64) -> u64 {
+        if self.fetches_at_once() { 0 } else { self.enter(offset >> self.line_shift, now) }
+    }
+
+    /// Begins to execute from a line of a memory that reads ahead and keeps lines, if one look
+    /// shows how; answers whether it has begun. The core may be made to wait by `wait`, which
+    /// answers whether it does.
+    #[inline(always)]
+    pub fn enter_at_once(&mut self, line: u32, now: u64, wait: impl FnOnce(u64) -> bool) -> bool {
+        if !self.settles {
+            return self.fetches_at_once();
+        }
+        if self.prefetch.line == line {
+            let waits = self.prefetch.ready.saturating_sub(now);
+            if waits > 0 {
+                if !wait(waits) {
+                    return false;
+                }
+                self.waited += waits;
+            }
+            self.buffered = line;
+            if !self.instructions.contains(line + 1) {
+                let ready = now + waits + 1 + self.wait_states;
+                self.prefetch = Prefetch { line: line + 1, ready };
+            }
+            return true;
+        }
+        let Some(kept) = self.instructions.look_for(line) else {
+            return self.insert_at_once(line, now, wait);
+        };
+        if self.buffered != line {
+            self.instructions.note_use(kept);
+            self.buffered = line;
+        }
+        if !kept.is_followed {
+            self.prefetch = Prefetch { line: line + 1, ready: now + 1 + self.wait_states };
+        }
+        true
+    }
+
+    /// Enters a line that is not cached, which shows in a cache of few.
+    #[inline(always)]
+    fn insert_at_once(&mut self, line: u32, now: u64, wait: impl FnOnce(u64) -> bool) -> bool {
+        let LineCache::Few(few) = &mut self.instructions else { return false };
+        let mut ready = now + 1 + self.wait_states;
+        if self.buffered != line {
+            if !wait(self.fetch_waits) {
+                return false;
+            }
+            few.insert(line);
+            self.buffered = line;
+            self.waited += self.fetch_waits;
+            ready += self.fetch_waits;
+        }
+        if !few.contains(line + 1) {
+            self.prefetch = Prefetch { line: line + 1, ready };
+        }
+        true
+    }
+
+    /// Whether the line of a number is being read ahead.
+    #[inline(always)]
+    pub const fn reads_ahead(&self, line: u32) -> bool {
+        self.prefetch.line == line
+    }
+
+    /// Begins to execute from the line that is being read ahead: the cycles that the core
+    /// waits for it.
+    #[inline(always)]
+    pub fn enter_next(&mut self, now: u64) -> u64 {
+        let Prefetch { line, ready } = self.prefetch;
+        let wait = ready.saturating_sub(now);
+        self.buffered = line;
+        if wait > 0 {
+            self.waited += wait;
+        }
+        self.read_ahead(line + 1, now + wait);
+        wait
+    }
+
+    /// Begins to execute from the line of a number, in a memory that may wait: the cycles
+    /// that the core waits for it.
+    #[inline(always)]
+    pub fn enter(&mut self, line: u32, now: u64) -> u64 {
+        if self.reads_ahead(line) {
+            return self.enter_next(now);
+        }
+        let wait = if self.buffered == line {
+            0
+        } else if self.keeps_instructions {
+            if self.instructions.find(line) {
+                0
+            } else {
+                self.instructions.insert(line);
+                self.fetch_waits
+            }
+        } else if self.find_shared(line) {
+            0
+        } else {
+            self.fetch_waits
+        };
+        self.buffered = line;
+        self.waited += wait;
+        self.read_ahead(line + 1, now + wait);
+        wait
+    }
+
+    /// Begins to read a line ahead, unless it is there.
+    #[inline(always)]
+    fn read_ahead(&mut self, line: u32, now: u64) {
+        if self.prefetches && !(self.keeps_instructions && self.instructions.contains(line)) {
+            self.prefetch = Prefetch { line, ready: now + 1 + self.wait_states };
+        }
+    }
+
+    /// Reads data at `offset`, which may be in the read buffer, if one look shows how; answers
+    /// whether it has. The core may be made to wait by `wait`, which answers whether it does.
+    #[inline(always)]
+    pub fn read_at_once(&mut self, offset: u32, wait: impl FnOnce(u64) -> bool) -> bool {
+        if self.is_immediate() || self.holds(offset) {
+            return true;
+        }
+        if self.keeps_data {
+            return self.read_kept(offset);
+        }
+        let waits = !self.uses_shared && wait(self.wait_states);
+        if waits {
+            self.waited += self.wait_states;
+        }
+        waits
+    }
+
+    /// Reads data at `offset`, which is not in the read buffer, from the cache for data; answers
+    /// whether it is there.
+    #[inline(always)]
+    pub fn read_kept(&mut self, offset: u32) -> bool {
+        self.keeps_data && self.data.find(offset >> self.line_shift)
+    }
+
+    /// Whether the read buffer holds what is at `offset`.
+    #[inline(always)]
+    pub const fn holds(&self, offset: u32) -> bool {
+        self.buffered == offset >> self.line_shift
+    }
+
+    /// Cycles that an access waits where nothing helps, as registers have set them.
+    pub const fn wait_states(&self) -> u64 {
+        self.wait_states
+    }
+
+    /// The cycles that the core waits for data which is not in the read buffer, if they are
+    /// always the same.
+    pub const fn data_waits(&self) -> Option<u64> {
+        if self.keeps_data || self.uses_shared { None } else { Some(self.wait_states) }
+    }
+
+    /// Reads data at `offset`: the cycles that the core waits for it.
+    pub fn read(&mut self, offset: u32) -> u64 {
+        if self.is_immediate() {
+            return 0;
+        }
+        let line = offset >> self.line_shift;
+        if self.buffered == line {
+            return 0;
+        }
+        if self.keeps_data {
+            if self.data.find(line) {
+                return 0;
+            }
+            self.data.insert(line);
+        } else if self.find_shared(line) {
+            return 0;
+        }
+        self.waited += self.wait_states;
+        self.wait_states
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn memory(prefetch: bool, instruction_lines: u8) -> LineMemory {
+        LineMemory::new(MemoryTiming {
+            wait_states: 3,
+            line_bytes: 8,
+            prefetch,
+            instruction_lines,
+            data_lines: 1,
+            ..MemoryTiming::default()
+        })
+    }
+
+    #[test]
+    fn every_new_line_waits_without_help() {
+        let mut flash = memory(false, 0);
+        assert_eq!([0, 8, 0].map(|offset| flash.fetch(offset, 100)), [3, 3, 3]);
+    }
+
+    #[test]
+    fn the_next_line_is_read_while_this_one_executes() {
+        let mut flash = memory(true, 0);
+        assert_eq!(flash.fetch(0, 100), 3);
+        // Reading ahead began at 103 and takes four cycles.
+        assert_eq!(flash.clone().fetch(8, 105), 2);
+        assert_eq!(flash.clone().fetch(8, 107), 0);
+        assert_eq!(flash.fetch(16, 107), 3, "a jump past the next line");
+    }
+
+    #[test]
+    fn a_jump_back_finds_the_cached_line() {
+        let mut flash = memory(false, 2);
+        assert_eq!([0, 8, 0, 8].map(|offset| flash.fetch(offset, 0)), [3, 3, 0, 0]);
+        assert_eq!(flash.fetch(16, 0), 3);
+        assert_eq!(flash.fetch(0, 0), 3, "the least recently used line gave way");
+    }
+
+    #[test]
+    fn constants_have_a_cache_of_their_own() {
+        let mut flash = memory(false, 0);
+        assert_eq!([64, 68, 72, 64].map(|offset| flash.read(offset)), [3, 0, 3, 3]);
+    }
+
+    #[test]
+    fn settings_switch_parts_off_and_on() {
+        let mut flash = memory(true, 2);
+        flash.set(Setting::Prefetch(Switch::Off));
+        flash.set(Setting::InstructionCache(Switch::Off));
+        assert_eq!([0, 8, 0].map(|offset| flash.fetch(offset, 1000)), [3, 3, 3]);
+        flash.set(Setting::InstructionCache(Switch::On));
+        assert_eq!([8, 0, 8].map(|offset| flash.fetch(offset, 1000)), [3, 3, 0]);
+        flash.set(Setting::EmptyInstructionCache);
+        assert_eq!(flash.fetch(0, 1000), 3);
+        flash.set(Setting::WaitStates(0));
+        assert!(flash.is_immediate());
+        flash.reset();
+        assert_eq!(flash, memory(true, 2));
+        let mut plain = memory(false, 0);
+        plain.set(Setting::Prefetch(Switch::On));
+        assert_eq!([0, 8].map(|offset| plain.fetch(offset, 1000)), [3, 3], "it has none");
+    }
+
+    #[test]
+    fn a_shared_cache_has_sets() {
+        let mut flash = LineMemory::new(MemoryTiming {
+            wait_states: 40,
+            line_bytes: 8,
+            cache_lines: 8,
+            cache_ways: 2,
+            ..MemoryTiming::default()
+        });
+        // Lines 0, 4 and 8 share a set of two ways; line 1 lies in another one.
+        assert_eq!([0, 32, 8].map(|offset| flash.fetch(offset, 0)), [40, 40, 40]);
+        assert_eq!([0, 32, 8].map(|offset| flash.read(offset)), [0, 0, 0], "data finds code");
+        assert_eq!(flash.read(64), 40);
+        assert_eq!([32, 0].map(|offset| flash.read(offset)), [0, 40], "the oldest gave way");
+        flash.set(Setting::EmptySharedCache);
+        assert_eq!(flash.read(8), 40);
+        flash.set(Setting::SharedCache(Switch::Off));
+        assert_eq!([8, 8].map(|offset| flash.read(offset)), [40, 40]);
+    }
+}
