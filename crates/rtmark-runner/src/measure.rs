@@ -8,7 +8,7 @@ use rtmark_model::{
     Basis, Counted, Exact, Executed, Failure, FailureKind, HeldInterval, Samples, Scenario,
     ScenarioId, Unpaired, visible,
 };
-use rtmark_sim::{Bound, Hit, Image, Machine, MaskedInterval, Soc, Taken, Watch, WatchId};
+use rtmark_sim::{Bound, Hit, Image, Machine, MaskedInterval, Soc, Taken, WatchId};
 use rtmark_units::Cycles;
 
 use crate::mistake;
@@ -105,18 +105,8 @@ impl<'a> Watching<'a> {
         let mut edges = HashMap::new();
         let mut at_reset = false;
         for record in records.iter().filter(|record| record.scenario == *scenario.in_firmware()) {
-            let (watch, edge) = match record.kind {
-                Kind::Begin(address) => (Watch::Execute(address), Edge::Begin),
-                Kind::End(address) => (Watch::Execute(address), Edge::End),
-                Kind::BeginAtPend(exception) => (Watch::Pend(exception), Edge::Begin),
-                Kind::EndAtReturn(exception) => (Watch::Return(exception), Edge::End),
-                Kind::EndAtSleep => (Watch::Sleep, Edge::End),
-                Kind::BeginAtReset => {
-                    at_reset = true;
-                    continue;
-                }
-                Kind::Scenario(_) => continue,
-            };
+            at_reset |= matches!(record.kind, Kind::BeginAtReset);
+            let Some((watch, edge)) = Edge::watched(record.kind) else { continue };
             let watch = machine.watch(watch);
             if edge == Edge::Begin && manner.caches == Caches::Emptied {
                 machine.empty_caches_at(watch);

@@ -1,6 +1,8 @@
 //! From probe hits to samples.
 
+use rtmark_firmware::probes::Kind;
 use rtmark_model::{Samples, Span, Unpaired};
+use rtmark_sim::Watch;
 
 /// Which end of a span a probe is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -9,6 +11,21 @@ pub enum Edge {
     Begin,
     /// A span ends.
     End,
+}
+
+impl Edge {
+    /// What a machine watches for a probe, and which end of a span that is; `None` for a record that is
+    /// no probe, and for the reset, at which a span begins without being watched.
+    pub const fn watched(kind: Kind) -> Option<(Watch, Self)> {
+        Some(match kind {
+            Kind::Begin(address) => (Watch::Execute(address), Self::Begin),
+            Kind::BeginAtPend(exception) => (Watch::Pend(exception), Self::Begin),
+            Kind::End(address) => (Watch::Execute(address), Self::End),
+            Kind::EndAtReturn(exception) => (Watch::Return(exception), Self::End),
+            Kind::EndAtSleep => (Watch::Sleep, Self::End),
+            Kind::Scenario(_) | Kind::BeginAtReset => return None,
+        })
+    }
 }
 
 /// What was counted when a probe was hit.

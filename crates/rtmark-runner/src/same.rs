@@ -74,18 +74,8 @@ fn executed(
     let mut edges: HashMap<WatchId, Edge> = HashMap::new();
     for record in probed.records.iter().filter(|record| record.scenario == *scenario.in_firmware())
     {
-        let (watch, edge) = match record.kind {
-            Kind::Begin(address) => (Watch::Execute(address), Edge::Begin),
-            Kind::End(address) => (Watch::Execute(address), Edge::End),
-            Kind::BeginAtPend(exception) => (Watch::Pend(exception), Edge::Begin),
-            Kind::EndAtReturn(exception) => (Watch::Return(exception), Edge::End),
-            Kind::EndAtSleep => (Watch::Sleep, Edge::End),
-            Kind::BeginAtReset => {
-                inside = true;
-                continue;
-            }
-            Kind::Scenario(_) => continue,
-        };
+        inside |= matches!(record.kind, Kind::BeginAtReset);
+        let Some((watch, edge)) = Edge::watched(record.kind) else { continue };
         edges.insert(machine.watch(watch), edge);
     }
     let mut watched: BTreeMap<WatchId, &String> = BTreeMap::new();

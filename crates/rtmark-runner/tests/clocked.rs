@@ -27,17 +27,16 @@ struct Bench {
 /// Where memories never wait, the figures are the same. Flash and its buffers make them differ
 /// with where code lies, by a little in small programs; the kernels' own would show only that.
 ///
-/// FreeRTOS is further away in six of its scenarios, of 188, mostly for two reasons:
-/// `growth.delay.delayed` ends in a task that does nothing but pass its probe again and again, and is
-/// resumed wherever the tick has found it, here within a call, so that samples vary by as much as
-/// that takes (548 to 571 cycles on the Cortex-M0+, all 560 in the plain firmware). In
-/// `queue.receive.wake+ctx` on the Cortex-M4F samples take 588 and 606 cycles in turn, 51 and 50 times;
-/// one that a tick hits, which is not told here, moves the median to the other.
+/// FreeRTOS is further away for two reasons. `growth.delay.delayed` ends in a task that does nothing
+/// but pass its probe again and again, and is resumed wherever the tick has found it, here within a
+/// call (507 cycles for 496 on the Cortex-M0+). And where samples have several modes, as in `stream.*`,
+/// their mean stands for them: without the few in which the log was printed, it is another one (613
+/// for 611).
 ///
 /// The least share is a little below what was found.
 const BENCHES: [Bench; 6] = [
     Bench { soc: "stm32c031", kernel: "floor", images: &[], cycles: 2, share: 0.9 },
-    Bench { soc: "generic-cortex-m0plus", kernel: "freertos", images: &[], cycles: 0, share: 0.97 },
+    Bench { soc: "generic-cortex-m0plus", kernel: "freertos", images: &[], cycles: 2, share: 0.97 },
     Bench { soc: "stm32f405", kernel: "floor", images: &[], cycles: 4, share: 0.85 },
     Bench { soc: "generic-cortex-m4f", kernel: "freertos", images: &[], cycles: 2, share: 0.95 },
     // In Rust a probe is a call in the middle of what the compiler has laid out.
@@ -58,9 +57,8 @@ const BENCHES: [Bench; 6] = [
 ];
 
 /// No figure may be further away than this part of it, or so many cycles where that is more. The
-/// farthest is floor's `growth.delay.delayed.8` on the stm32f405, 156 cycles for 133: the loop over
-/// those that are delayed lies in two lines of flash instead of one.
-const FARTHEST: (f64, u64) = (0.18, 8);
+/// farthest is FreeRTOS' `growth.delay.delayed.2` on the Cortex-M4F, 431 cycles for 420.
+const FARTHEST: (f64, u64) = (0.05, 8);
 
 fn answers(bench: &Bench, platform: Platform) -> BTreeMap<String, Answer> {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("firmware-build");
@@ -81,8 +79,9 @@ fn answers(bench: &Bench, platform: Platform) -> BTreeMap<String, Answer> {
         scenarios: short.map(|id| pattern(&id.as_str().replace('+', "[+]"))).collect(),
     };
     let known = builder.tree().kernels().expect("kernels");
-    let plan = Plan::new(&catalogue, &known, &[platform], &[Variant::default()], &selection)
-        .expect("good");
+    // What a compiler inlines at link time depends on what probes are there.
+    let variant: Variant = "product+lto=off".parse().expect("a variant");
+    let plan = Plan::new(&catalogue, &known, &[platform], &[variant], &selection).expect("good");
     let suite = Suite {
         builder,
         rtmark: "test".to_owned(),
@@ -132,6 +131,9 @@ fn clocked_figures_are_those_of_the_plain_firmware() {
                     figures += 1;
                     near += u32::from(apart <= cycles);
                     exact += u32::from(apart == 0);
+                    if apart > cycles {
+                        println!("{here}: {clocked} clocked, {plain} plain");
+                    }
                     if apart > FARTHEST.1 && apart as f64 > FARTHEST.0 * plain as f64 {
                         problems.push(format!("{here}: {clocked} clocked, {plain} plain"));
                     }

@@ -169,8 +169,7 @@ fn held_stretches_agree_with_the_mask_registers() {
     let core = CoreKind::CortexM3;
     let firmware = program(core, PRIORITY);
     let window = Window { from: 150, to: 6_000 };
-    let mut question = question(&firmware, Reach::Entry, window);
-    question.priority = 0x10;
+    let question = question(&firmware, Reach::Entry, window);
     let path = Path::new(machine(&firmware, &soc(core)), question).expect("fine");
     let found = all(&path);
 

@@ -3,8 +3,8 @@
 use rtmark_firmware::probes::{self, Kind, Record, SECTION};
 use rtmark_firmware::{Builder, SelectError, select};
 use rtmark_model::ScenarioId;
-use rtmark_runner::Platform;
 use rtmark_runner::socs::SocFile;
+use rtmark_runner::{Edge, Platform};
 use rtmark_sim::{Image, InternalError, Machine, Stop, Watch};
 use rtmark_units::Cycles;
 use rtmark_worst::{Path, PathError, Question, Reach, Second, Window, spans};
@@ -126,17 +126,14 @@ impl Subject {
         let start = self.machine(&records)?;
         let (mut begins, mut ends, mut end_addresses) = (Vec::new(), Vec::new(), Vec::new());
         for record in records.iter().filter(|record| self.holds(record)) {
-            match record.kind {
-                Kind::Begin(address) => begins.push(Watch::Execute(address)),
-                Kind::BeginAtPend(exception) => begins.push(Watch::Pend(exception)),
-                Kind::End(address) => {
-                    ends.push(Watch::Execute(address));
-                    end_addresses.push(address);
-                }
-                Kind::EndAtReturn(exception) => ends.push(Watch::Return(exception)),
-                Kind::EndAtSleep => ends.push(Watch::Sleep),
-                // Nothing can be injected before the first instruction.
-                Kind::Scenario(_) | Kind::BeginAtReset => {}
+            if let Kind::End(address) = record.kind {
+                end_addresses.push(address);
+            }
+            // Nothing can be injected before the first instruction, where a reset begins a span.
+            match Edge::watched(record.kind) {
+                Some((watch, Edge::Begin)) => begins.push(watch),
+                Some((watch, Edge::End)) => ends.push(watch),
+                None => {}
             }
         }
         let windows = match wish.window {
