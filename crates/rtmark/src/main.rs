@@ -12,6 +12,7 @@ mod config;
 mod exit;
 mod output;
 mod progress;
+mod replacement;
 #[cfg(test)]
 mod schema;
 mod shelf;

@@ -1,8 +1,7 @@
 //! `rtmark export`
 
-use std::fs::File;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 use rtmark_store::bundle::{self, BundleError, Packing};
@@ -11,6 +10,7 @@ use crate::cli::Talk;
 use crate::config::Config;
 use crate::exit::Exit;
 use crate::output::{GENERATOR, count, say};
+use crate::replacement::Replacement;
 use crate::shelf::{StoreFlag, run_of};
 use crate::trouble::Trouble;
 
@@ -58,22 +58,13 @@ impl Arguments {
                 let packed = path.extension().is_some_and(|extension| extension == "gz");
                 let packing = if packed { Packing::Gzip } else { Packing::Plain };
                 // What is there stays until the new file is whole.
-                let part = part_of(path);
-                let refuse = |error: io::Error| {
+                let new = Replacement::begin(path).map_err(|error| {
                     let message = format!("{}: {error}", path.display());
                     Trouble::new(Exit::Usage, message, "check the path")
-                };
-                let file = File::create(&part).map_err(refuse)?;
-                let written = bundle::export(&store, &runs, GENERATOR, packing, &file);
-                let kept = written.and_then(|answers| {
-                    file.sync_all()?;
-                    std::fs::rename(&part, path)?;
-                    Ok(answers)
-                });
-                if kept.is_err() {
-                    let _ = std::fs::remove_file(&part);
-                }
-                kept?
+                })?;
+                let answers = bundle::export(&store, &runs, GENERATOR, packing, new.file())?;
+                new.keep()?;
+                answers
             }
         };
         if !talk.quiet {
@@ -82,10 +73,4 @@ impl Arguments {
         }
         Ok(Exit::Fine)
     }
-}
-
-fn part_of(path: &Path) -> PathBuf {
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(".part");
-    path.with_file_name(name)
 }

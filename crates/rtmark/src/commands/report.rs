@@ -1,10 +1,8 @@
 //! `rtmark report`
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
-use std::fs::{self, File};
-use std::io::{self, Write as _};
-use std::path::{Path, PathBuf};
+use std::fs;
+use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use rtmark_compare::{Measure, RunLabel, history};
@@ -17,6 +15,7 @@ use crate::commands::compare::label;
 use crate::config::Config;
 use crate::exit::Exit;
 use crate::output::{self, say};
+use crate::replacement::replace;
 use crate::shelf::{self, Filter, StoreFlag, answers, moment, run_of, short};
 use crate::sources::catalogue;
 use crate::trouble::Trouble;
@@ -109,34 +108,6 @@ impl Arguments {
         }
         Ok(Exit::Fine)
     }
-}
-
-/// Writes a file as a whole or not at all: who opens it meanwhile sees the old one, and it stays when
-/// there is no room for the new one. What is no file, such as a pipe, is written to as it is.
-fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    // A link stays one.
-    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let before = fs::metadata(&path).ok();
-    if before.as_ref().is_some_and(|before| !before.is_file()) {
-        return fs::write(&path, bytes);
-    }
-    let name = path.file_name().unwrap_or_default();
-    let mut beside = OsString::from(".");
-    beside.push(name);
-    beside.push(format!(".{}.part", std::process::id()));
-    let part = path.with_file_name(beside);
-    let written = File::create(&part).and_then(|mut file| {
-        file.write_all(bytes)?;
-        file.sync_all()?;
-        if let Some(before) = before {
-            fs::set_permissions(&part, before.permissions())?;
-        }
-        fs::rename(&part, &path)
-    });
-    if written.is_err() {
-        let _ = fs::remove_file(&part);
-    }
-    written
 }
 
 fn facts(run: &RunInfo) -> RunFacts {

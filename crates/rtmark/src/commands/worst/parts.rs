@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use super::subject::Subject;
 use crate::exit::Exit;
+use crate::replacement::replace;
 use crate::trouble::Trouble;
 
 const MAGIC: &[u8; 8] = b"RTMARKWC";
@@ -119,10 +120,7 @@ impl Part {
         let checksum = sha256(&contents);
         let bytes =
             [MAGIC.as_slice(), &VERSION.to_le_bytes(), checksum.as_bytes(), &contents].concat();
-        let mut beside = path.as_os_str().to_owned();
-        beside.push(".new");
-        std::fs::write(&beside, bytes)
-            .and_then(|()| std::fs::rename(&beside, path))
+        replace(path, &bytes)
             .map_err(|error| refuse(path, error, "choose a file that can be written"))
     }
 }
