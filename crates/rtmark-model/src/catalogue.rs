@@ -23,6 +23,9 @@ pub struct Scenario {
     pub restarts: Expected,
     /// How long a run may take on the soc's own clock, in milliseconds.
     pub budget_ms: u64,
+    /// In how many layouts of its code it is measured at most where nobody says how many, since a
+    /// run takes long or its points make up for layouts; `None` where it may be as many as usual.
+    pub layouts: Option<u32>,
     /// Rows of other suites that have the same span.
     pub equal: Vec<EqualRow>,
     /// Why a multiple of the floor says nothing of it, where it does not: the floor is then an
@@ -154,6 +157,7 @@ struct Entry {
     restarts: Expected,
     #[serde(default = "two_seconds")]
     budget_ms: u64,
+    layouts: Option<u32>,
     #[serde(default)]
     equal: Vec<EqualRow>,
     no_multiple: Option<String>,
@@ -273,6 +277,7 @@ impl Catalogue {
             samples: entry.samples,
             restarts: entry.restarts,
             budget_ms: entry.budget_ms,
+            layouts: entry.layouts,
             equal: entry.equal,
             no_multiple: entry.no_multiple,
             point: None,

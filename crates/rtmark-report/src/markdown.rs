@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use rtmark_model::{Answer, Catalogue, Series};
+use rtmark_model::{Answer, Catalogue};
 
 use crate::growth;
 use crate::imported::sheet;
@@ -134,9 +134,8 @@ fn whole(block: &Block<'_>, cells: Cells) -> String {
     if block.rows().next().is_some() {
         rows(block, cells, &mut text, &mut notes);
     }
-    let placements = block.series().filter_map(Series::spread).map(|s| s.placements).max();
-    if let (Some(placements), Cells::Full) = (placements, cells) {
-        let _ = writeln!(text, "\n{}.", escaped(&spread_of(placements)));
+    if let (Some(spread), Cells::Full) = (spread_of(block.series()), cells) {
+        let _ = writeln!(text, "\n{}.", escaped(&spread));
     }
     let growth = growth::markdown(block, &mut notes, escaped);
     if !growth.is_empty() {

@@ -1,5 +1,6 @@
 //! The table for people: scenarios down, kernels across.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use anstyle::{AnsiColor, Style};
@@ -23,12 +24,19 @@ const ABSENT: Style = AnsiColor::Yellow.on_default();
 const HIT: &str = "hit: samples in which a tick or another interrupt came that does not belong there; \
                    they are left out of median and max";
 
-/// What figures with dots between them are.
-pub(crate) fn spread_of(placements: u64) -> String {
-    format!(
-        "a..b: the medians of the best and the worst of {placements} placements of the same code; \
+/// What figures with dots between them are, where there are any among these series.
+pub(crate) fn spread_of<'a>(series: impl Iterator<Item = &'a Series>) -> Option<String> {
+    let placements: BTreeSet<u64> =
+        series.filter_map(Series::spread).map(|spread| spread.placements).collect();
+    let (fewest, most) = (placements.first()?, placements.last()?);
+    let placements = match fewest == most {
+        true => format!("{most} placements"),
+        false => format!("{most} placements ({fewest} of curves and of what takes long)"),
+    };
+    Some(format!(
+        "a..b: the medians of the best and the worst of {placements} of the same code; \
          the figure is that of the one in the middle"
-    )
+    ))
 }
 
 /// What another word means that stands below figures.
@@ -111,8 +119,7 @@ fn whole(block: &Block<'_>, width: usize) -> String {
     let several = |series: &Series| block.figures(series).is_some_and(|f| f.modes.len() > 1);
     let modes = any_row && block.series().any(several);
     let more = layout == Layout::Compact && any_row;
-    let placements = block.series().filter_map(Series::spread).map(|s| s.placements).max();
-    let placed = placements.filter(|_| any_row);
+    let placed = spread_of(block.series()).filter(|_| any_row);
     if modes
         || hit
         || placed.is_some()
@@ -126,8 +133,8 @@ fn whole(block: &Block<'_>, width: usize) -> String {
     if modes {
         text.push_str(&folded(MODES, width));
     }
-    if let Some(placements) = placed {
-        text.push_str(&folded(&spread_of(placements), width));
+    if let Some(placed) = placed {
+        text.push_str(&folded(&placed, width));
     }
     if hit {
         text.push_str(&folded(HIT, width));

@@ -27,13 +27,6 @@ pub(crate) struct Ready {
     pub(crate) placed: Vec<Ready>,
 }
 
-impl Ready {
-    /// All layouts, the linker's own first.
-    pub(crate) fn layouts(&self) -> Vec<&Self> {
-        std::iter::once(self).chain(&self.placed).collect()
-    }
-}
-
 /// What tells where its spans begin and end.
 pub(crate) enum Program {
     /// The simulator, which watches addresses.

@@ -50,6 +50,7 @@ pub use ledger::{Event, Ledger, Origin};
 pub use machines::MachineFile;
 pub use measure::{Measured, Probed, measure};
 pub use pair::Edge;
+pub use placed::Placements;
 pub use plan::{NothingSelected, Plan, SETTINGS, Selection, Unit};
 pub use platform::Platform;
 pub use run::{Ending, SLICE, Session};

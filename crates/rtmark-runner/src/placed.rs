@@ -1,5 +1,6 @@
 //! One scenario in every layout of its code.
 
+use rayon::prelude::*;
 use rtmark_model::{Basis, Failure, HeldBack, Placement, Samples, Scenario};
 use rtmark_sim::Soc;
 use rtmark_units::Cycles;
@@ -7,6 +8,29 @@ use rtmark_units::Cycles;
 use crate::held::held_back;
 use crate::images::{Program, Ready};
 use crate::measure::{Measured, Probed, measure, measure_emptied};
+
+/// In how many layouts of its code a scenario is measured on the simulator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Placements {
+    /// In so many, whichever it is.
+    Exactly(u32),
+    /// In so many, unless the catalogue says fewer.
+    Usually(u32),
+}
+
+impl Placements {
+    /// The linker's own alone.
+    pub const ONE: Self = Self::Exactly(1);
+
+    /// How many those of a scenario are; at least one.
+    pub fn of(self, scenario: &Scenario) -> u32 {
+        let layouts = match self {
+            Self::Exactly(layouts) => layouts,
+            Self::Usually(layouts) => scenario.layouts.map_or(layouts, |most| layouts.min(most)),
+        };
+        layouts.max(1)
+    }
+}
 
 /// What the layouts brought.
 pub(crate) struct Placed {
@@ -38,8 +62,8 @@ pub(crate) struct Asked<'a> {
     pub budget: Cycles,
 }
 
-/// Measures a scenario in all of these images, which are layouts of one. `advanced` is told how many
-/// cycles have passed in all of them.
+/// Measures a scenario in all of these images, which are layouts of one, side by side. `advanced` is
+/// told now and then how many cycles have passed in one of them since it was told of that one.
 ///
 /// # Errors
 /// As [`measure()`], of the first layout that does not bring what it should.
@@ -47,26 +71,32 @@ pub(crate) fn measure_all(
     soc: &Soc,
     images: &[&Ready],
     asked: Asked<'_>,
-    mut advanced: impl FnMut(Cycles),
+    advanced: impl Fn(Cycles) + Sync,
 ) -> Result<Placed, Failure> {
     let Asked { scenario, looked, basis, budget } = asked;
+    let watched = images.iter().filter_map(|image| match &image.program {
+        Program::Watched(probed) => Some((*image, probed)),
+        Program::Clocked(_) => None,
+    });
+    let watched: Vec<(&Ready, &Probed)> = watched.collect();
+    let measured = watched.par_iter().map(|(_, probed)| {
+        let mut before = Cycles::ZERO;
+        let advanced = |now: Cycles| {
+            advanced(now.saturating_sub(before));
+            before = now;
+        };
+        match looked {
+            Some((of, priority)) => {
+                held_back(soc, probed, (scenario, of), priority, budget, advanced)
+            }
+            None => measure(soc, probed, scenario, basis, budget, advanced),
+        }
+    });
+    let measured: Vec<Result<Measured, Failure>> = measured.collect();
     let mut brought: Vec<(&Probed, Measured)> = Vec::new();
     let mut placements = Vec::new();
-    let mut passed = Cycles::ZERO;
-    for image in images {
-        let Program::Watched(probed) = &image.program else { continue };
-        let mut now = Cycles::ZERO;
-        let advanced = |cycles| {
-            now = cycles;
-            advanced(Cycles(passed.0 + now.0));
-        };
-        let measured = match looked {
-            Some((of, priority)) => {
-                held_back(soc, probed, (scenario, of), priority, budget, advanced)?
-            }
-            None => measure(soc, probed, scenario, basis, budget, advanced)?,
-        };
-        passed = Cycles(passed.0 + now.0);
+    for ((image, probed), measured) in watched.into_iter().zip(measured) {
+        let measured = measured?;
         if measured.declined.is_some() {
             return Ok(Placed::alone(measured));
         }
@@ -87,4 +117,23 @@ pub(crate) fn measure_all(
         placements.clear();
     }
     Ok(Placed { measured, emptied, middle, placements })
+}
+
+#[cfg(test)]
+mod tests {
+    use rtmark_model::Catalogue;
+
+    use super::*;
+
+    #[test]
+    fn what_takes_long_has_fewer_layouts_unless_a_number_is_asked_for() {
+        let catalogue = Catalogue::builtin().expect("good");
+        let scenario = |id: &str| catalogue.get(&id.parse().expect("a name")).expect("known");
+        let (short, long) = (scenario("thread.yield"), scenario("growth.yield.ready.8"));
+        assert_eq!(Placements::Usually(9).of(short), 9);
+        assert_eq!(Placements::Usually(9).of(long), 3);
+        assert_eq!(Placements::Usually(2).of(long), 2);
+        assert_eq!(Placements::Exactly(9).of(long), 9);
+        assert_eq!(Placements::Exactly(0).of(short), 1);
+    }
 }

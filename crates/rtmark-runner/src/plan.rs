@@ -5,6 +5,7 @@ use rtmark_firmware::{Kernel, PROFILES, Switched, Variant, successor};
 use rtmark_model::{Basis, Catalogue, Key, Pattern, Scenario, Victim};
 
 use crate::described::nearest;
+use crate::placed::Placements;
 use crate::platform::Platform;
 
 /// What was asked for; an empty list asks for everything.
@@ -194,8 +195,15 @@ impl Unit {
 
     /// Whether it is measured where code may be placed at will: on the simulator, counted in cycles.
     /// Instructions are the same wherever they lie.
-    pub(crate) fn placeable(&self) -> bool {
+    fn placeable(&self) -> bool {
         matches!(self.platform, Platform::Sim(_, Basis::Cycles))
+    }
+
+    /// In how many layouts an image is needed: as many as the scenario in it that wants most.
+    pub(crate) fn layouts(&self, image: &str, placements: Placements) -> u32 {
+        let asked = self.asked().filter(|scenario| scenario.id.group() == image);
+        let most = asked.map(|scenario| placements.of(scenario)).max();
+        most.filter(|_| self.placeable()).unwrap_or(1)
     }
 
     /// Whether the firmware has to be built: the kernel answers at least one scenario.

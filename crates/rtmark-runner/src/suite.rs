@@ -1,6 +1,7 @@
 //! Carries out a plan from beginning to end: build, check, run, answer.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::Sender;
 
 use rayon::prelude::*;
@@ -24,7 +25,7 @@ use crate::footprint::stacks;
 use crate::images::{Images, Program, Ready, build, check, every_image, failure_of, wanted_of};
 use crate::ledger::{Event, Ledger, Origin};
 use crate::measure::{Measured, Probed};
-use crate::placed::{Asked, Placed, measure_all};
+use crate::placed::{Asked, Placed, Placements, measure_all};
 use crate::plan::{Plan, Unit};
 use crate::platform::Platform;
 use crate::recording::Recorded;
@@ -40,23 +41,30 @@ pub struct Suite {
     pub rtmark_sha256: Option<String>,
     /// A budget for every scenario instead of the catalogue's.
     pub max_cycles: Option<Cycles>,
-    /// In how many layouts of its code each scenario is measured on the simulator; at least one.
-    pub placements: u32,
+    /// In how many layouts of its code a scenario is measured on the simulator.
+    pub placements: Placements,
 }
 
 struct Task<'a> {
     unit: &'a Unit,
     scenario: &'a Scenario,
     image: &'a Ready,
+    /// In how many of its layouts it runs.
+    layouts: usize,
     budget: Cycles,
     question: Option<Fingerprint>,
 }
 
-impl Task<'_> {
+impl<'a> Task<'a> {
     /// What all its layouts may take together.
     fn whole_budget(&self) -> Cycles {
-        let layouts = 1 + self.image.placed.len() as u64;
-        Cycles(self.budget.0.saturating_mul(layouts))
+        Cycles(self.budget.0.saturating_mul(self.images().len() as u64))
+    }
+
+    /// The layouts in which it runs, the linker's own first.
+    fn images(&self) -> Vec<&'a Ready> {
+        let placed = self.image.placed.iter().take(self.layouts.saturating_sub(1));
+        std::iter::once(self.image).chain(placed).collect()
     }
 }
 
@@ -214,7 +222,7 @@ impl Suite {
         if let Some(reason) = measured.declined {
             return Answer::NotApplicable { key, reason };
         }
-        let layouts = task.image.layouts();
+        let layouts = task.images();
         let image = layouts.get(middle).copied().unwrap_or(task.image);
         let masked = measured.masked;
         let mut series = self.series(task, key, measured, commit);
@@ -269,7 +277,7 @@ impl Suite {
         ledger: &mut L,
         watch: impl Fn(&Task<'_>, &Soc, &Probed) -> Result<T, Failure> + Sync,
     ) -> Vec<Result<T, Answer>> {
-        let images = self.build(plan, ledger, 1);
+        let images = self.build(plan, ledger, Placements::ONE);
         let asked = self.ask_all(plan, &images, ledger);
         let observed = asked.into_par_iter().map(|asked| {
             let (key, task) = asked?;
@@ -313,7 +321,7 @@ impl Suite {
         asked
     }
 
-    fn build<L: Ledger>(&self, plan: &Plan, ledger: &mut L, placements: u32) -> Vec<Images> {
+    fn build<L: Ledger>(&self, plan: &Plan, ledger: &mut L, placements: Placements) -> Vec<Images> {
         let wanted = plan.units.iter().filter(|unit| unit.needs_firmware()).count();
         ledger.event(Event::Building(wanted));
         // What builds side by side leaves free.
@@ -331,7 +339,7 @@ impl Suite {
                         let target = wanted_of(unit);
                         let kernel = &unit.kernel;
                         let built = build(unit, &builder);
-                        let wanted = if unit.placeable() { placements } else { 1 };
+                        let wanted = |image: &str| unit.layouts(image, placements);
                         let built = built.and_then(|images| {
                             let placed =
                                 builder.place(kernel, &target, &unit.switched, &images, wanted)?;
@@ -400,8 +408,11 @@ impl Suite {
                 let clock = u64::from(unit.platform.clock().0);
                 let budget = Cycles(scenario.budget_ms.saturating_mul(clock) / 1000);
                 let budget = self.max_cycles.unwrap_or(budget);
-                let question = self.question(unit, scenario, ready, index, budget);
-                Ask::Run(Task { unit, scenario, image: ready, budget, question })
+                let layouts = self.placements.of(scenario) as usize;
+                let mut task =
+                    Task { unit, scenario, image: ready, layouts, budget, question: None };
+                task.question = self.question(&task, index);
+                Ask::Run(task)
             }
             (None, ..) if unit.kernel.own => {
                 Ask::Said(format!("{}'s firmware does not hold it.", unit.kernel.manifest.name))
@@ -414,14 +425,8 @@ impl Suite {
     }
 
     /// Everything that the samples depend on.
-    fn question(
-        &self,
-        unit: &Unit,
-        scenario: &Scenario,
-        ready: &Ready,
-        index: u32,
-        budget: Cycles,
-    ) -> Option<Fingerprint> {
+    fn question(&self, task: &Task<'_>, index: u32) -> Option<Fingerprint> {
+        let &Task { unit, scenario, image: ready, budget, .. } = task;
         // A board is asked each time.
         if matches!(unit.platform, Platform::Board(_)) {
             return None;
@@ -436,7 +441,8 @@ impl Suite {
         let basis = unit.platform.basis().name();
         let model = ready.emulator.as_deref().unwrap_or(rtmark_sim::TIMING_MODEL);
         let common = [backend, basis, program, model, elf, soc, id, &span, &numbers];
-        let placed = ready.placed.iter().map(|layout| layout.firmware.elf_sha256.as_str());
+        let images = task.images();
+        let placed = images[1..].iter().map(|layout| layout.firmware.elf_sha256.as_str());
         Some(fingerprint(common.into_iter().chain(placed)))
     }
 
@@ -558,10 +564,10 @@ fn run_all(tasks: &[Task<'_>], sender: &Sender<Message>) {
     let tasks = tasks.iter().enumerate().par_bridge();
     // An error means that nobody listens any more: stop.
     let _ = tasks.try_for_each_with(sender.clone(), |sender, (index, task)| {
-        let mut before = Cycles::ZERO;
-        let advanced = |now: Cycles| {
-            let _ = sender.send(Message::Advanced(now.saturating_sub(before)));
-            before = now;
+        let passed = AtomicU64::new(0);
+        let advanced = |since: Cycles| {
+            passed.fetch_add(since.0, Ordering::Relaxed);
+            let _ = sender.send(Message::Advanced(since));
         };
         let heard = |heard: Option<Heard>| {
             if let Some(heard) = heard {
@@ -571,7 +577,7 @@ fn run_all(tasks: &[Task<'_>], sender: &Sender<Message>) {
         let result = match (&task.unit.platform, &task.image.program) {
             (Platform::Sim(file, basis), Program::Watched(_)) => {
                 let (soc, scenario) = (&file.soc, task.scenario);
-                let layouts = task.image.layouts();
+                let layouts = task.images();
                 let looked = scenario.held_back.as_ref();
                 let looked = looked.map(|looked| (looked, task.unit.priority_of(looked.interrupt)));
                 let asked = Asked { scenario, looked, basis: *basis, budget: task.budget };
@@ -593,7 +599,8 @@ fn run_all(tasks: &[Task<'_>], sender: &Sender<Message>) {
             }
             _ => unreachable!("images are read for the platform that they run on"),
         };
-        sender.send(Message::Done(index, result, task.whole_budget().saturating_sub(before)))
+        let passed = Cycles(passed.load(Ordering::Relaxed));
+        sender.send(Message::Done(index, result, task.whole_budget().saturating_sub(passed)))
     });
 }
 

@@ -87,7 +87,7 @@ fn answers(bench: &Bench, platform: Platform) -> BTreeMap<String, Answer> {
         rtmark: "test".to_owned(),
         rtmark_sha256: None,
         max_cycles: None,
-        placements: 1,
+        placements: rtmark_runner::Placements::ONE,
     };
     let Ok(answers) = suite.run(&plan, &mut ());
     answers.into_iter().map(|answer| (answer.key().scenario.to_string(), answer)).collect()

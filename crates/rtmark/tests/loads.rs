@@ -233,7 +233,7 @@ fn rows(kernel: &str, soc: &str) -> [HeldInterval; 2] {
         rtmark: "test".to_owned(),
         rtmark_sha256: None,
         max_cycles: None,
-        placements: 1,
+        placements: rtmark_runner::Placements::ONE,
     };
     let answers = suite.run(&plan.expect("a plan"), &mut ()).expect("nothing is kept");
     ["load.held.most_urgent", "load.held.may_call"].map(|id| {

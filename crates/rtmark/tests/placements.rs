@@ -38,8 +38,9 @@ fn a_layout_is_the_same_code_at_other_addresses() {
             kernel.manifest.images.iter().filter(|image| *image != "thread").cloned().collect();
         let switched = Switched::default();
         let built = builder.build(kernel, target.clone(), &switched).expect("built");
-        let place =
-            || -> Layouts { builder.place(kernel, &target, &switched, &built, 3).expect("linked") };
+        let place = || -> Layouts {
+            builder.place(kernel, &target, &switched, &built, |_| 3).expect("linked")
+        };
         let layouts = place();
         let own = &built["thread"];
         let code = Code::of(&own.elf).expect("code");
@@ -67,6 +68,32 @@ fn a_layout_is_the_same_code_at_other_addresses() {
         }
         assert_eq!(digests(&place()), digests(&layouts), "{name}");
     }
+}
+
+#[test]
+fn the_legend_tells_how_many_layouts_there_are_of_what() {
+    let store = tempfile::tempdir().expect("a folder");
+    let run = |more: &[&str]| {
+        let output = Command::new(env!("CARGO_BIN_EXE_rtmark"))
+            .args(["run", "-k", "freertos", "--soc", "stm32f405", "-s", "heap.malloc.16b"])
+            .args(["-s", "growth.yield.ready.1"])
+            .args(more)
+            .env("RTMARK_STORE", store.path().join("store.sqlite"))
+            .env("RTMARK_BUILD", build_folder())
+            .env("XDG_CONFIG_HOME", store.path())
+            .output()
+            .expect("rtmark runs");
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout)
+            .expect("text")
+            .split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ")
+    };
+    let usual = run(&[]);
+    assert!(usual.contains("of 9 placements (3 of curves and of what takes long)"), "{usual}");
+    let exact = run(&["--placements", "4"]);
+    assert!(exact.contains("the best and the worst of 4 placements of the same code"), "{exact}");
 }
 
 #[test]

@@ -69,7 +69,7 @@ fn answers((soc, kernels, most): Bench, platform: Platform) -> BTreeMap<String, 
         rtmark: "test".to_owned(),
         rtmark_sha256: None,
         max_cycles: None,
-        placements: 1,
+        placements: rtmark_runner::Placements::ONE,
     };
     let Ok(answers) = suite.run(&plan, &mut ());
     let name = |answer: &Answer| {

@@ -36,7 +36,7 @@ fn explained() -> Vec<Explanation> {
         rtmark: "test".to_owned(),
         rtmark_sha256: None,
         max_cycles: None,
-        placements: 1,
+        placements: rtmark_runner::Placements::ONE,
     };
     let answers = suite.explain(&plan.expect("a plan"), &mut ());
     let explained = answers.into_iter().filter_map(|answer| match answer {

@@ -74,8 +74,8 @@ pub(crate) fn of_target(target: &Target) -> bool {
 }
 
 impl Builder {
-    /// Links images that were built in the layouts from 1 up to, and without, `layouts`; what was
-    /// linked before is found again. Empty where a build does not show how it links: by a script
+    /// Links each image that was built in the layouts from 1 up to, and without, what `layouts`
+    /// answers to its name; what was linked before is found again. Empty where a build does not show how it links: by a script
     /// of somebody's own, or for another core than Cortex-M.
     ///
     /// # Errors
@@ -86,10 +86,10 @@ impl Builder {
         target: &Target,
         switched: &Switched,
         images: &BTreeMap<String, BuiltImage>,
-        layouts: u32,
+        layouts: impl Fn(&str) -> u32,
     ) -> Result<Layouts, FirmwareError> {
         let mut placed = Layouts::new();
-        if layouts < 2 || !of_target(target) {
+        if !of_target(target) || images.keys().all(|name| layouts(name) < 2) {
             return Ok(placed);
         }
         let out = self.out(kernel, target, switched);
@@ -97,6 +97,10 @@ impl Builder {
         let held = File::create(&lock).and_then(|file| file.lock().map(|()| file));
         let _held = held.map_err(at(&lock))?;
         for (name, image) in images {
+            let layouts = layouts(name);
+            if layouts < 2 {
+                continue;
+            }
             let Some(record) = record_of(&records_folder(kernel, target, &out), name, &image.elf)
             else {
                 continue;

@@ -144,7 +144,7 @@ impl State {
     pub(crate) fn pass_watch(&mut self, pc: u32) -> Slot {
         self.watches.reach(pc, self.counts());
         self.empty_caches_if_asked();
-        self.predecoded.decoder.decode_guarded(&self.bus, pc).unwrap_or(Slot::undefined(2))
+        self.predecoded.beneath_watch(&self.bus, pc)
     }
 
     /// Ends an instruction that did not simply complete.

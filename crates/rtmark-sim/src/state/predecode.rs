@@ -4,6 +4,7 @@
 //! What blocks are formed of these is the engine's business, which is told what has been
 //! forgotten.
 
+use std::collections::HashMap;
 use std::sync::OnceLock;
 
 use crate::isa::{Features, Op, Slot, decode, is_wide};
@@ -90,6 +91,8 @@ pub type OwnPage = (usize, usize);
 pub struct Predecoded {
     windows: Vec<Window<SlotPage>>,
     pub decoder: Decoder,
+    /// Instructions in whose place watches stand, as far as they have been reached.
+    beneath_watches: HashMap<u32, Slot>,
     /// How often everything has been forgotten.
     epoch: u32,
     /// Pages in RAM that have been forgotten since the engine asked last.
@@ -102,6 +105,7 @@ impl Clone for Predecoded {
         Self {
             windows: self.windows.clone(),
             decoder: self.decoder.clone(),
+            beneath_watches: self.beneath_watches.clone(),
             epoch: self.epoch,
             forgotten: Vec::new(),
         }
@@ -110,7 +114,23 @@ impl Clone for Predecoded {
 
 impl Predecoded {
     pub fn new(soc: &Soc, decoder: Decoder) -> Self {
-        Self { windows: Window::of(soc), decoder, epoch: 0, forgotten: Vec::new() }
+        Self {
+            windows: Window::of(soc),
+            decoder,
+            beneath_watches: HashMap::new(),
+            epoch: 0,
+            forgotten: Vec::new(),
+        }
+    }
+
+    /// The instruction in whose place a watch stands.
+    pub fn beneath_watch(&mut self, bus: &Bus, address: u32) -> Slot {
+        if let Some(known) = self.beneath_watches.get(&address) {
+            return *known;
+        }
+        let slot = self.decoder.decode_guarded(bus, address).unwrap_or(Slot::undefined(2));
+        self.beneath_watches.insert(address, slot);
+        slot
     }
 
     /// The instruction at an address, decoded now if need be.
@@ -155,11 +175,15 @@ impl Predecoded {
                 }
             }
         }
+        if forgot {
+            self.beneath_watches.clear();
+        }
         forgot
     }
 
     /// Forgets the code in RAM, after a reset.
     pub fn forget_own(&mut self) {
+        self.beneath_watches.clear();
         for (number, window) in self.windows.iter_mut().enumerate() {
             if let Pages::Own(pages) = &mut window.pages {
                 for (at, page) in pages.iter_mut().enumerate() {
@@ -175,6 +199,7 @@ impl Predecoded {
     pub fn forget_all(&mut self) {
         self.epoch = self.epoch.wrapping_add(1);
         self.forgotten.clear();
+        self.beneath_watches.clear();
         self.windows.iter_mut().for_each(Window::forget);
     }
 
