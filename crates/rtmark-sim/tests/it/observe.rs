@@ -4,9 +4,10 @@ use std::ops::ControlFlow;
 
 use rtmark_sim::{
     AccessKind, CoreKind, Cycles, FaultPolicy, Instruction, Machine, Observer, Register, Soc, Stop,
+    Watch,
 };
 
-use crate::support::{self, Random, soc};
+use crate::support::{self, Firmware, RAM, Random, soc};
 
 /// As `machine`, where every other flash has wait states and reads ahead.
 fn waiting_machine(core: CoreKind, random: &mut Random) -> Machine {
@@ -205,4 +206,23 @@ fn a_run_that_was_stopped_everywhere_ends_the_same() {
         }
     }
     assert!(stopped > 1_000, "{stopped}");
+}
+
+#[test]
+fn a_watch_lets_through_what_stands_there_now() {
+    // movs r1, #value; bx lr: written to RAM, called, and written anew.
+    let routine = RAM + 0x100;
+    let written = |value: u32| 0x4770_2100 | value;
+    for &core in CoreKind::ALL {
+        let mut firmware = Firmware::new();
+        for (value, kept) in [(1, 0x460C), (2, 0x460D), (3, 0x460E)] {
+            firmware.store(routine, written(value)).set(0, routine | 1).op(&[0x4780, kept]);
+        }
+        firmware.forever();
+        let mut running = firmware.on(core);
+        running.watch(Watch::Execute(routine), "called");
+        assert_eq!(running.run(2_000), Stop::Limit, "{core}");
+        assert_eq!(running.names(), ["called"; 3], "{core}");
+        assert_eq!([4, 5, 6].map(|number| running.r(number)), [1, 2, 3], "{core}");
+    }
 }
