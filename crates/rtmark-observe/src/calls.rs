@@ -46,6 +46,8 @@ struct Frame {
 /// The functions of a task or handler, the outermost first.
 #[derive(Debug, Default)]
 struct Stack {
+    /// Counted from 0 in the order of their beginning.
+    number: u64,
     frames: Vec<Frame>,
 }
 
@@ -70,6 +72,8 @@ pub struct Calls<'a> {
     /// What executes; none right after a return from an exception.
     current: Option<Stack>,
     suspended: Vec<Suspended>,
+    /// How many stacks there have been.
+    stacks: u64,
     /// The last instruction was a call, which returns here with the stack as here.
     called: Option<(u32, u32)>,
     /// Where the next instruction is if the last one was no jump.
@@ -85,9 +89,16 @@ impl<'a> Calls<'a> {
             roots: HashMap::new(),
             current: Some(Stack::default()),
             suspended: Vec::new(),
+            stacks: 1,
             called: None,
             next: 1,
         }
+    }
+
+    /// Which stack executes: each task and each handler that is entered has a number of its own;
+    /// `None` right after a return from an exception.
+    pub fn stack_number(&self) -> Option<u64> {
+        self.current.as_ref().map(|stack| stack.number)
     }
 
     /// The innermost function that executes, with its callers; `None` before the first
@@ -182,8 +193,13 @@ impl<'a> Calls<'a> {
         let fits = |suspended: &Suspended| (suspended.pc, suspended.sp) == (pc, sp);
         match self.suspended.iter().rposition(fits) {
             Some(at) => self.suspended.remove(at).stack,
-            None => Stack::default(),
+            None => self.new_stack(),
         }
+    }
+
+    fn new_stack(&mut self) -> Stack {
+        self.stacks += 1;
+        Stack { number: self.stacks - 1, frames: Vec::new() }
     }
 
     /// The function at `pc` is about to execute: calls and returns that have led there.
@@ -292,7 +308,9 @@ impl Observer for Calls<'_> {
         self.call(node);
         // The handler itself is a function called from the exception.
         let frame = Frame { node, return_address: u32::MAX, sp: u32::MAX };
-        self.current = Some(Stack { frames: vec![frame] });
+        let mut stack = self.new_stack();
+        stack.frames.push(frame);
+        self.current = Some(stack);
         self.called = Some((u32::MAX, u32::MAX));
         self.next = 1;
     }

@@ -3,9 +3,9 @@
 use clap::{ArgAction, Args, Parser, Subcommand};
 
 use crate::commands::{
-    bisect, compare, completions, doctor, exit_codes, export, fairness, footprint, gate, history,
-    import, list, log, man, merge, name, prune, report, rm, run, show, sim, study, trace, validate,
-    why, worst,
+    bisect, calls, compare, completions, doctor, exit_codes, export, fairness, footprint, gate,
+    history, import, list, log, man, merge, name, prune, report, rm, run, show, sim, study, trace,
+    validate, why, worst,
 };
 use crate::exit::Exit;
 use crate::trouble::Trouble;
@@ -45,6 +45,7 @@ enum Command {
     Fairness(Box<fairness::Arguments>),
     Footprint(footprint::Arguments),
     Why(why::Arguments),
+    Calls(Box<calls::Arguments>),
     Sim(Box<sim::Arguments>),
     Worst(Box<worst::Arguments>),
     Merge(merge::Arguments),
@@ -79,6 +80,7 @@ impl Cli {
             Command::Fairness(arguments) => arguments.run(talk),
             Command::Footprint(arguments) => arguments.run(talk),
             Command::Why(arguments) => arguments.run(talk),
+            Command::Calls(arguments) => arguments.run(talk),
             Command::Sim(arguments) => arguments.run(talk),
             Command::Worst(arguments) => arguments.run(talk),
             Command::Merge(arguments) => arguments.run(talk),

@@ -47,6 +47,7 @@ fn crates_use_only_what_lies_below_them() {
         ("rtmark-report", &["rtmark-units", "rtmark-model"]),
         ("rtmark-worst", &["rtmark-sim"]),
         ("rtmark-trace", &["rtmark-units", "rtmark-model", "rtmark-sim", "rtmark-observe"]),
+        ("rtmark-calls", &["rtmark-model", "rtmark-sim", "rtmark-observe"]),
         ("rtmark-study", &["rtmark-model", "rtmark-sim", "rtmark-observe"]),
         ("rtmark-import", &["rtmark-units", "rtmark-model"]),
         (

@@ -37,6 +37,35 @@ pub trait Observer {
     fn returned(&mut self, _machine: &Machine, _exception: u16) {}
 }
 
+/// Two that observe the same run; either may end it.
+impl<A: Observer, B: Observer> Observer for (A, B) {
+    fn before(&mut self, machine: &Machine) -> ControlFlow<()> {
+        let first = self.0.before(machine);
+        let second = self.1.before(machine);
+        if first.is_break() { first } else { second }
+    }
+
+    fn slept(&mut self, machine: &Machine) {
+        self.0.slept(machine);
+        self.1.slept(machine);
+    }
+
+    fn executed(&mut self, machine: &Machine, instruction: &Instruction) {
+        self.0.executed(machine, instruction);
+        self.1.executed(machine, instruction);
+    }
+
+    fn entered(&mut self, machine: &Machine, exception: u16) {
+        self.0.entered(machine, exception);
+        self.1.entered(machine, exception);
+    }
+
+    fn returned(&mut self, machine: &Machine, exception: u16) {
+        self.0.returned(machine, exception);
+        self.1.returned(machine, exception);
+    }
+}
+
 /// An instruction that an observed run has executed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Instruction {

@@ -14,7 +14,7 @@ use crate::output::{self, say};
 use crate::trouble::Trouble;
 
 mod defmt;
-mod ending;
+pub mod ending;
 mod files;
 mod flame;
 mod gdb;

@@ -1,0 +1,23 @@
+//! What an application pays its kernel.
+//!
+//! - [`Api`] tells by names which functions of an image are the kernel's: those that an
+//!   application calls, those behind them, and those by which the kernel calls back;
+//! - [`CallRecorder`] observes a run and times each call of the former;
+//! - [`Paid`] is what comes of it: calls by function, by where they came from and by how they went
+//!   on, and how the processor's time was shared.
+//!
+//! A *call* begins with the instruction that calls, and ends before the first instruction behind
+//! it. Only the outermost counts: what a kernel's function calls in its turn is part of it, and what
+//! the kernel's own threads call is nobody's.
+//!
+//! This crate runs no machine, reads no file and prints nothing. What it knows of kernels are the
+//! names in `kernels/*.toml`.
+
+mod addresses;
+mod api;
+mod paid;
+mod recorder;
+
+pub use api::{Api, ApiError, Kind};
+pub use paid::{Called, Cycles, InlinedCall, Origin, Outcome, Paid, Shares, Site};
+pub use recorder::CallRecorder;

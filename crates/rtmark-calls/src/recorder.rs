@@ -1,0 +1,449 @@
+//! Times calls while a run is observed.
+//!
+//! A call is told from others by the address to which it returns and the stack pointer there: no
+//! two that are open have both in common, whatever kernel switches stacks.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ops::ControlFlow;
+
+use rtmark_observe::{Calls, Lines, Map, Node};
+use rtmark_sim::{Image, Instruction, Machine, Observer, Register};
+
+use crate::addresses::Addresses;
+use crate::api::{Api, Kind};
+use crate::paid::{Called, Cycles, InlinedCall, Origin, Outcome, Paid, Shares, Site};
+
+/// The exceptions by which kernels switch and are called.
+const SVCALL: u16 = 11;
+const PENDSV: u16 = 14;
+
+/// Whose code a place in the tree of calls is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Owner {
+    Application,
+    Interrupt,
+    Kernel,
+    Idle,
+}
+
+/// What is known of a node.
+#[derive(Clone, Copy, Debug)]
+struct Class {
+    owner: Owner,
+    /// It is a function that applications call, called from outside the kernel.
+    is_call: bool,
+}
+
+/// A call that has not returned.
+#[derive(Clone, Debug)]
+struct Open {
+    node: Node,
+    from: Origin,
+    /// The instruction that called.
+    site: u32,
+    began: u64,
+    return_address: u32,
+    sp: u32,
+    /// The stack on which it was made, by its number.
+    stack: Option<u64>,
+    /// Whether another stack has run in thread mode since.
+    left: bool,
+    /// When another thread's own code began.
+    switched: Option<u64>,
+    hit: bool,
+}
+
+/// Calls of a function that have ended.
+#[derive(Clone, Debug, Default)]
+struct Ended {
+    cycles: Vec<u64>,
+    calls: u64,
+    longest: Option<(u64, u64)>,
+    /// By site: calls, and the most cycles.
+    sites: BTreeMap<u32, (u64, Option<u64>)>,
+}
+
+/// Observes a run from its beginning.
+#[derive(Debug)]
+pub struct CallRecorder<'a, 'elf> {
+    api: &'a Api,
+    image: &'a Image,
+    lines: Option<&'a Lines<'elf>>,
+    calls: Calls<'a>,
+    /// The first instructions of functions that applications call.
+    entries: BTreeSet<u32>,
+    /// By node.
+    classes: Vec<Class>,
+    open: Vec<Open>,
+    /// How many open calls return to an address.
+    returns: HashMap<u32, u32>,
+    ended: BTreeMap<(u32, Origin, Outcome), Ended>,
+    /// The last instruction: where it stands, and when it began; none behind an exception.
+    newest: Option<(u32, u64)>,
+    /// Where the next instruction is if the last one was no jump.
+    next: u32,
+    /// The stack that has run last in thread mode.
+    thread: Option<u64>,
+    shares: Shares,
+    /// Up to which cycle these have been counted, and whose the cycles since are.
+    counted: u64,
+    owner: Owner,
+    /// The instruction that the cycles since are for, if it was inlined.
+    inlined_at: Option<u32>,
+    /// What such instructions took, by address.
+    inlined_cycles: BTreeMap<u32, u64>,
+    executed: Addresses,
+    /// Those of them that hold code of a kernel's function which was inlined.
+    inlined: Addresses,
+}
+
+impl<'a, 'elf> CallRecorder<'a, 'elf> {
+    /// Begins where the machine stands, which has just been reset. `lines` tells what was inlined.
+    pub fn new(
+        machine: &Machine,
+        image: &'a Image,
+        api: &'a Api,
+        lines: Option<&'a Lines<'elf>>,
+    ) -> Self {
+        let symbols = image.symbols();
+        let is_called = |name: &str| api.kind(name) == Some(Kind::Called);
+        let entries = symbols.iter().map(|(address, _)| address & !1).filter(|address| {
+            let location = symbols.name_at(*address);
+            location.is_some_and(|at| at.offset == 0 && is_called(&at.symbol))
+        });
+        Self {
+            api,
+            image,
+            lines,
+            calls: Calls::new(symbols),
+            entries: entries.collect(),
+            classes: Vec::new(),
+            open: Vec::new(),
+            returns: HashMap::new(),
+            ended: BTreeMap::new(),
+            newest: None,
+            next: 1,
+            thread: None,
+            shares: Shares::default(),
+            counted: machine.cycles().0,
+            owner: Owner::Application,
+            inlined_at: None,
+            inlined_cycles: BTreeMap::new(),
+            executed: Addresses::default(),
+            inlined: Addresses::default(),
+        }
+    }
+
+    /// How many functions the image has that applications call.
+    pub fn entries(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Counts the cycles since the last time as the owner's.
+    fn count(&mut self, now: u64, next: Owner) {
+        let cycles = now.saturating_sub(self.counted);
+        self.counted = now;
+        match self.owner {
+            Owner::Application => self.shares.application += cycles,
+            Owner::Interrupt => self.shares.interrupts += cycles,
+            Owner::Kernel => self.shares.kernel += cycles,
+            Owner::Idle => self.shares.idle += cycles,
+        }
+        if let Some(address) = self.inlined_at.take() {
+            *self.inlined_cycles.entry(address).or_default() += cycles;
+        }
+        self.owner = next;
+    }
+
+    /// What a node is, which its callers and its name tell.
+    fn class(&mut self, node: Node) -> Class {
+        while self.classes.len() <= node.number() {
+            // Callers have lower numbers.
+            let next = self.calls.nodes().nth(self.classes.len()).unwrap_or(node);
+            let class = self.classify(next);
+            self.classes.push(class);
+        }
+        self.classes[node.number()]
+    }
+
+    fn classify(&self, node: Node) -> Class {
+        let mut above = self.calls.upwards(node).skip(1);
+        let parent = above.next();
+        let name = self.calls.name(node);
+        let root = self.calls.upwards(node).last().map_or("", |root| self.calls.name(root));
+        let is_handler = root.starts_with('[') && !root.starts_with("[0x");
+        let own = if is_handler { Owner::Interrupt } else { Owner::Application };
+        let inherited = match parent {
+            None if matches!(root, "[PendSV]" | "[SVCall]") => Owner::Kernel,
+            None => own,
+            Some(parent) => {
+                let owner = self.classes[parent.number()].owner;
+                let is_told = self.api.kind(name).is_some();
+                if owner == Owner::Kernel
+                    && !is_told
+                    && self.api.calls_back(self.calls.name(parent))
+                {
+                    own
+                } else {
+                    owner
+                }
+            }
+        };
+        let outside = matches!(inherited, Owner::Application | Owner::Interrupt);
+        let class = |owner| Class { owner, is_call: false };
+        match self.api.kind(name) {
+            Some(Kind::Application) => class(own),
+            Some(Kind::Idle) => class(Owner::Idle),
+            Some(Kind::Internal) => class(Owner::Kernel),
+            Some(Kind::Called) => Class { owner: Owner::Kernel, is_call: outside },
+            None => class(inherited),
+        }
+    }
+
+    /// Ends the call that returns here, if one does.
+    fn end(&mut self, pc: u32, sp: u32, now: u64) {
+        if !self.returns.contains_key(&pc) {
+            return;
+        }
+        let back = |open: &Open| open.return_address == pc && open.sp == sp;
+        let Some(at) = self.open.iter().rposition(back) else { return };
+        let open = self.open.remove(at);
+        self.forget_return(pc);
+        let (outcome, ended, hit) = match (open.left, open.switched) {
+            (true, Some(switched)) => (Outcome::Switched, switched, open.hit),
+            // Only the kernel's own threads ran.
+            (true, None) => (Outcome::Returned, now, true),
+            (false, _) => (Outcome::Returned, now, open.hit),
+        };
+        self.note(&open, outcome, (!hit).then(|| ended - open.began));
+    }
+
+    fn note(&mut self, open: &Open, outcome: Outcome, cycles: Option<u64>) {
+        let key = (self.calls.function(open.node), open.from, outcome);
+        let ended = self.ended.entry(key).or_default();
+        ended.calls += 1;
+        let site = ended.sites.entry(open.site).or_default();
+        site.0 += 1;
+        let Some(cycles) = cycles else { return };
+        site.1 = site.1.max(Some(cycles));
+        ended.cycles.push(cycles);
+        if ended.longest.is_none_or(|(longest, _)| cycles > longest) {
+            ended.longest = Some((cycles, open.began));
+        }
+    }
+
+    fn forget_return(&mut self, address: u32) {
+        if let Some(count) = self.returns.get_mut(&address) {
+            *count -= 1;
+            if *count == 0 {
+                self.returns.remove(&address);
+            }
+        }
+    }
+
+    /// Another thread may run than before: calls that wait for it.
+    fn follow_threads(&mut self, owner: Owner, now: u64) {
+        let stack = self.calls.stack_number();
+        if stack != self.thread {
+            let before = self.thread;
+            let left = self.open.iter_mut().filter(|open| open.from == Origin::Thread);
+            left.filter(|open| open.stack == before).for_each(|open| open.left = true);
+            self.thread = stack;
+        }
+        if owner != Owner::Kernel {
+            let waiting = self.open.iter_mut().filter(|open| open.left && open.switched.is_none());
+            waiting.filter(|open| open.stack != stack).for_each(|open| open.switched = Some(now));
+        }
+    }
+
+    fn begin(&mut self, machine: &Machine, node: Node, now: u64) {
+        let link = machine.register(Register::R(14));
+        let sp = machine.register(Register::R(13));
+        // What a handler returns by is no address.
+        if link & 1 == 0 || link >= 0xF000_0000 {
+            return;
+        }
+        let return_address = link & !1;
+        let same = |open: &Open| (open.return_address, open.sp) == (return_address, sp);
+        if self.open.iter().any(same) {
+            return;
+        }
+        let in_handler = machine.register(Register::Xpsr) & 0x1FF != 0;
+        let (site, began) = self.newest.unwrap_or((return_address.wrapping_sub(4), now));
+        *self.returns.entry(return_address).or_default() += 1;
+        self.open.push(Open {
+            node,
+            from: if in_handler { Origin::Interrupt } else { Origin::Thread },
+            site,
+            began,
+            return_address,
+            sp,
+            stack: self.calls.stack_number(),
+            left: false,
+            switched: None,
+            hit: false,
+        });
+    }
+
+    /// What the run came to.
+    pub fn finish(mut self, machine: &Machine) -> Paid {
+        let now = machine.cycles().0;
+        self.count(now, Owner::Application);
+        let map = Map::new(self.image, self.lines);
+        let mut open: BTreeMap<String, u64> = BTreeMap::new();
+        // A call that has switched and never came back has been timed all the same.
+        for call in std::mem::take(&mut self.open) {
+            match call.switched {
+                Some(switched) => {
+                    let cycles = (!call.hit).then(|| switched - call.began);
+                    self.note(&call, Outcome::Switched, cycles);
+                }
+                None => {
+                    let name = self.calls.name(call.node);
+                    *open.entry(self.api.shown(name).to_owned()).or_default() += 1;
+                }
+            }
+        }
+        let functions = self.calls.functions();
+        let mut called = Vec::new();
+        for ((function, from, outcome), ended) in &self.ended {
+            let symbol = functions.name(*function);
+            let site = |(address, (calls, max)): (&u32, &(u64, Option<u64>))| Site {
+                place: map.place(*address),
+                calls: *calls,
+                max: *max,
+            };
+            let mut sites: Vec<Site> = ended.sites.iter().map(site).collect();
+            sites.sort_by_key(|site| (std::cmp::Reverse(site.calls), site.place.address));
+            called.push(Called {
+                function: self.api.shown(symbol).to_owned(),
+                symbol: symbol.to_owned(),
+                from: *from,
+                outcome: *outcome,
+                calls: ended.calls,
+                hit: ended.calls - ended.cycles.len() as u64,
+                cycles: Cycles::of(ended.cycles.clone()),
+                longest_began: ended.longest.map(|(_, began)| began),
+                sites,
+            });
+        }
+        let total = |called: &Called| called.cycles.map_or(0, |cycles| cycles.total);
+        called.sort_by_key(|one| (std::cmp::Reverse(total(one)), one.function.clone()));
+        Paid {
+            never: self.never(&called, &open),
+            inlined: self.inlined_calls(map),
+            open: open.into_iter().collect(),
+            called,
+            shares: self.shares,
+        }
+    }
+
+    /// What the image has, and nobody called.
+    fn never(&self, called: &[Called], open: &BTreeMap<String, u64>) -> Vec<String> {
+        let symbols = self.image.symbols();
+        let executed: BTreeSet<u32> = self.executed.iter().collect();
+        let names = self
+            .entries
+            .difference(&executed)
+            .filter_map(|entry| Some(symbols.name_at(*entry)?.symbol.to_string()));
+        let shown: BTreeSet<String> = names.map(|name| self.api.shown(&name).to_owned()).collect();
+        let known = |name: &String| {
+            open.contains_key(name) || called.iter().any(|called| called.function == *name)
+        };
+        shown.into_iter().filter(|name| !known(name)).collect()
+    }
+
+    /// The kernel's function whose code was inlined at an address of another's, by the debug
+    /// information; the outermost, as those inlined into it are behind it.
+    fn inlined_at(&self, address: u32) -> Option<(Kind, String)> {
+        let frames = self.lines?.inlined_at(address);
+        let names = frames.into_iter().rev().skip(1).filter_map(|frame| frame.function);
+        let mut kernels = names.filter_map(|name| Some((self.api.kind(&name)?, name)));
+        kernels.find(|(kind, _)| *kind != Kind::Application)
+    }
+
+    /// What was executed where it was inlined.
+    fn inlined_calls(&self, map: Map<'_, '_>) -> Vec<InlinedCall> {
+        let mut found: BTreeMap<(String, String), u64> = BTreeMap::new();
+        for (&address, cycles) in &self.inlined_cycles {
+            if let Some((Kind::Called, name)) = self.inlined_at(address)
+                && let Some(caller) = map.function(address)
+            {
+                let name = self.api.shown(&name).to_owned();
+                *found.entry((name, caller)).or_default() += cycles;
+            }
+        }
+        let call = |((function, caller), cycles)| InlinedCall { function, caller, cycles };
+        let mut calls: Vec<InlinedCall> = found.into_iter().map(call).collect();
+        calls.sort_by_key(|call| std::cmp::Reverse(call.cycles));
+        calls
+    }
+
+    /// Whose the instruction is that is about to execute.
+    fn owner_at(&mut self, pc: u32, class: Class) -> Owner {
+        if self.executed.insert(pc) && self.inlined_at(pc).is_some() {
+            self.inlined.insert(pc);
+        }
+        match class.owner {
+            Owner::Application | Owner::Interrupt if self.inlined.contains(pc) => Owner::Kernel,
+            owner => owner,
+        }
+    }
+}
+
+impl Observer for CallRecorder<'_, '_> {
+    fn before(&mut self, machine: &Machine) -> ControlFlow<()> {
+        let (pc, sp) = (machine.register(Register::Pc), machine.register(Register::R(13)));
+        let now = machine.cycles().0;
+        self.calls.before(machine)?;
+        self.end(pc, sp, now);
+        if let Some(node) = self.calls.innermost() {
+            let class = self.class(node);
+            let owner = self.owner_at(pc, class);
+            self.count(now, owner);
+            self.inlined_at = (owner != class.owner).then_some(pc);
+            if machine.register(Register::Xpsr) & 0x1FF == 0 {
+                self.follow_threads(owner, now);
+            }
+            // What was inlined calls on the kernel's behalf.
+            let is_kernels = self.newest.is_some_and(|(from, _)| self.inlined.contains(from));
+            let is_call = class.is_call && !is_kernels;
+            if is_call && pc != self.next && self.entries.contains(&pc) {
+                self.begin(machine, node, now);
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn slept(&mut self, machine: &Machine) {
+        let owner = std::mem::replace(&mut self.owner, Owner::Idle);
+        self.count(machine.cycles().0, owner);
+    }
+
+    fn executed(&mut self, machine: &Machine, instruction: &Instruction) {
+        self.calls.executed(machine, instruction);
+        self.count(machine.cycles().0, self.owner);
+        self.next = instruction.address.wrapping_add(u32::from(instruction.size));
+        self.newest = Some((instruction.address, instruction.began.0));
+    }
+
+    fn entered(&mut self, machine: &Machine, exception: u16) {
+        self.calls.entered(machine, exception);
+        if !matches!(exception, SVCALL | PENDSV) {
+            let timed = self.open.iter_mut().filter(|open| open.switched.is_none());
+            timed.for_each(|open| open.hit = true);
+        }
+        let kernels = matches!(exception, SVCALL | PENDSV);
+        // The entry belongs to what it leads to.
+        self.owner = if kernels { Owner::Kernel } else { Owner::Interrupt };
+        self.count(machine.cycles().0, self.owner);
+        self.newest = None;
+        self.next = 1;
+    }
+
+    fn returned(&mut self, machine: &Machine, exception: u16) {
+        self.calls.returned(machine, exception);
+        self.newest = None;
+        self.next = 1;
+    }
+}

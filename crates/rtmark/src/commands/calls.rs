@@ -1,0 +1,409 @@
+//! `rtmark calls`
+
+use std::fmt::Write as _;
+
+use clap::{Args, ValueEnum};
+use indicatif::{ProgressBar, ProgressStyle};
+use rtmark_calls::{Api, CallRecorder, Called, InlinedCall, Origin, Outcome, Paid, Site};
+use rtmark_model::HeldInterval;
+use rtmark_observe::{Held, HeldBack, Lines, Map};
+use rtmark_runner::{Ending, Session};
+use rtmark_units::Cycles;
+use serde::Serialize;
+
+use super::sim::ending::{self, End};
+use super::worst::{Choice, Subject};
+use crate::cli::Talk;
+use crate::exit::Exit;
+use crate::output::{self, GENERATOR};
+use crate::trouble::Trouble;
+
+/// Show what an application pays its kernel: calls of the kernel's functions, timed in a run
+///
+/// Every call of a function of the kernel's is timed from the instruction that calls to the first
+/// behind it; where the call has another thread run, to that one's first instruction outside the
+/// kernel. Which functions are a kernel's is told by their names: FreeRTOS, Zephyr, ThreadX,
+/// ChibiOS, RTX5, RIOT, NuttX, lilos, RTIC and Embassy are known by theirs, one's own by --api.
+#[derive(Debug, Args)]
+#[command(after_help = "Exit codes: see `rtmark help exit-codes`.")]
+#[command(after_long_help = "\
+Examples:
+  rtmark calls app.elf --soc stm32f405
+  rtmark calls app.elf --soc nrf52840 --max-cycles 64000000 --format json
+  rtmark calls app.elf --soc stm32l432 --api mykernel.toml
+  rtmark calls --kernel freertos --load --soc stm32f405
+
+A file for --api:
+  name = \"mykernel\"
+  calls = [\"mk_*\"]           # what applications call
+  internal = [\"mk_sched_*\"]  # what stands behind it, threads of the kernel's own, handlers
+  idle = [\"mk_idle\"]         # its thread for when there is nothing to do
+  calls_back = [\"mk_start\"]  # what calls the application's threads, timers, handlers
+
+Exit codes: see `rtmark help exit-codes`.")]
+pub struct Arguments {
+    #[command(flatten)]
+    choice: Choice,
+    /// A kernel that is known, such as `zephyr`, or a file with the names of its functions: see the
+    /// example [default: what the image's symbols look like]
+    #[arg(long, value_name = "KERNEL|FILE")]
+    api: Option<String>,
+    /// Cycles after which the run is cut, which is no failure [default: a second of the clock]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    max_cycles: Option<u64>,
+    /// The form of the result
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// Tables
+    Text,
+    /// One JSON object
+    Json,
+    /// One line for each function, origin and outcome
+    Csv,
+}
+
+/// The version of [`Document`]'s form.
+const SCHEMA_VERSION: u32 = 1;
+/// Places that are shown of a function, and stretches in which interrupts are held back.
+const SHOWN: usize = 3;
+/// Inlined functions that are shown.
+const INLINED: usize = 8;
+
+/// What `rtmark calls --format json` prints. Fields may be added; `schema_version` rises when
+/// one changes.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct Document {
+    schema_version: u32,
+    /// The program that wrote it, with its version.
+    generator: &'static str,
+    /// The version of the timing rules.
+    timing_model: &'static str,
+    /// One for each image and soc.
+    runs: Vec<Ran>,
+}
+
+/// A run, and what the application paid in it.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct Ran {
+    /// The image, or kernel and scenario, and the soc.
+    name: String,
+    /// SHA-256 of the ELF file.
+    elf_sha256: String,
+    /// The soc.
+    soc: String,
+    /// Its core's clock in hertz.
+    clock_hz: u32,
+    /// The kernel by whose names functions were told.
+    kernel: String,
+    /// How the run ended.
+    ending: &'static str,
+    /// The same in words.
+    message: String,
+    /// How long it was, in cycles.
+    cycles: u64,
+    /// Calls and shares.
+    paid: Paid,
+    /// The longest stretches in which the most urgent interrupt would have been held back.
+    held: Vec<HeldInterval>,
+    #[serde(skip)]
+    exit: Exit,
+    #[serde(skip)]
+    hint: Option<&'static str>,
+}
+
+impl Arguments {
+    pub fn run(self, talk: Talk) -> Result<Exit, Trouble> {
+        let known = Api::builtin().map_err(|error| {
+            Trouble::new(Exit::Internal, error.to_string(), "report this as a defect")
+        })?;
+        let own = self.api.as_deref().map(|api| named(api, &known)).transpose()?;
+        let subjects = self.choice.subjects(talk)?;
+        let runs: Result<Vec<Ran>, Trouble> = subjects
+            .iter()
+            .map(|subject| self.observe(subject, own.as_ref(), &known, talk))
+            .collect();
+        let runs = runs?;
+        match self.format {
+            Format::Json => {
+                let document = Document {
+                    schema_version: SCHEMA_VERSION,
+                    generator: GENERATOR,
+                    timing_model: rtmark_sim::TIMING_MODEL,
+                    runs,
+                };
+                output::data(&output::json(&document)?)?;
+                return Ok(worst_of(&document.runs));
+            }
+            Format::Csv => output::data(&csv(&runs))?,
+            Format::Text => {
+                let texts: Vec<String> = runs.iter().map(text).collect();
+                output::data(&texts.join("\n"))?;
+            }
+        }
+        for ran in runs.iter().filter(|ran| ran.exit != Exit::Fine) {
+            let hint = ran.hint.unwrap_or("what is shown is what had happened until then");
+            let _ = Trouble::new(ran.exit, format!("{}: {}", ran.name, ran.message), hint).show();
+        }
+        Ok(worst_of(&runs))
+    }
+
+    /// Runs one image; `own` is the kernel that was asked for.
+    fn observe(
+        &self,
+        subject: &Subject,
+        own: Option<&Api>,
+        known: &[Api],
+        talk: Talk,
+    ) -> Result<Ran, Trouble> {
+        let image = &subject.image;
+        let by_name = || known.iter().find(|api| subject.kernel.as_ref() == Some(&api.id));
+        let api = own
+            .or_else(by_name)
+            .or_else(|| Api::recognised(known, image.symbols()))
+            .ok_or_else(|| unknown(subject, known))?;
+        let machine = subject.machine(&subject.records()?)?;
+        let clock = subject.soc.soc.clock;
+        let budget = self.max_cycles.unwrap_or(clock.0.into());
+        let lines = Lines::new(&subject.elf);
+        let recorder = CallRecorder::new(&machine, image, api, lines.as_ref());
+        let held = HeldBack::new(&machine, image, Held::Priority(0));
+        let bar = if talk.quiet { ProgressBar::hidden() } else { ProgressBar::new(budget) };
+        let template = "{spinner} {bar:24} {percent:>3} %  {msg}  about {eta} left";
+        bar.set_style(
+            ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()),
+        );
+        bar.set_message(subject.name());
+        let mut observers = (recorder, held);
+        let mut session = Session::with(machine, image);
+        let ending = session.run_observed(Cycles(budget), &mut observers, |machine| {
+            machine.take_console();
+            bar.set_position(machine.cycles().0.min(budget));
+        });
+        bar.finish_and_clear();
+        if let Ending::Internal(error) = &ending {
+            return Err(subject.mistaken(error));
+        }
+        let message = session.tell(&ending);
+        let (recorder, held) = observers;
+        let entries = recorder.entries();
+        let paid = recorder.finish(&session.machine);
+        if entries == 0 && paid.inlined.is_empty() {
+            return Err(unknown(subject, std::slice::from_ref(api)));
+        }
+        let mut held = held.intervals(Map::new(image, lines.as_ref()));
+        held.truncate(SHOWN);
+        // That a run was cut is what was asked for.
+        let is_cut = matches!(ending, Ending::Limit);
+        let end = End::Other(ending);
+        Ok(Ran {
+            name: subject.name(),
+            elf_sha256: subject.sha256.clone(),
+            soc: subject.soc.soc.name.clone(),
+            clock_hz: clock.0,
+            kernel: api.name.clone(),
+            ending: ending::word(&end),
+            message,
+            cycles: session.machine.cycles().0,
+            paid,
+            held,
+            exit: if is_cut { Exit::Fine } else { ending::exit(&end) },
+            hint: ending::hint(&end),
+        })
+    }
+}
+
+/// The kernel of a name, or of a file.
+fn named(api: &str, known: &[Api]) -> Result<Api, Trouble> {
+    if let Some(found) = known.iter().find(|known| known.id == api) {
+        return Ok(found.clone());
+    }
+    let text = std::fs::read_to_string(api).map_err(|error| {
+        let ids: Vec<&str> = known.iter().map(|known| known.id.as_str()).collect();
+        let hint = format!("give the path of a file, or one of {}", ids.join(", "));
+        Trouble::new(Exit::Usage, format!("{api}: {error}"), &hint)
+    })?;
+    Api::from_toml(api, &text).map_err(|error| {
+        let hint = "`rtmark calls --help` has an example";
+        Trouble::new(Exit::Usage, error.to_string(), hint)
+    })
+}
+
+/// Nothing of the image is known to be a kernel's.
+fn unknown(subject: &Subject, known: &[Api]) -> Trouble {
+    let name = subject.name();
+    if subject.image.symbols().names().next().is_none() {
+        let hint = "give the ELF file as the linker wrote it, before it was stripped";
+        return Trouble::new(Exit::Usage, format!("{name}: it has no symbols"), hint);
+    }
+    let names: Vec<&str> = known.iter().map(|api| api.name.as_str()).collect();
+    let message =
+        format!("{name}: it has no function that applications call of {}", names.join(", "));
+    let hint = "name the functions of its kernel with --api; `rtmark calls --help` has an example";
+    Trouble::new(Exit::NothingSelected, message, hint)
+}
+
+fn worst_of(runs: &[Ran]) -> Exit {
+    runs.iter().map(|ran| ran.exit).find(|exit| *exit != Exit::Fine).unwrap_or(Exit::Fine)
+}
+
+const fn origin(from: Origin) -> &'static str {
+    match from {
+        Origin::Thread => "thread",
+        Origin::Interrupt => "interrupt",
+    }
+}
+
+const fn outcome(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Returned => "returns",
+        Outcome::Switched => "switches",
+    }
+}
+
+/// A share in per cent.
+fn percent(part: u64, whole: u64) -> String {
+    format!("{:.1} %", 100.0 * part as f64 / whole.max(1) as f64)
+}
+
+fn text(ran: &Ran) -> String {
+    let Paid { called, open, inlined, never, shares } = &ran.paid;
+    let mut text =
+        format!("{}: {} in {} cycles; {}\n\n", ran.name, ran.kernel, ran.cycles, ran.message);
+    match (called.as_slice(), inlined.as_slice()) {
+        ([], []) => text.push_str("it never called its kernel\n"),
+        ([], _) => text.push_str(
+            "it called no function of its kernel: the compiler has inlined those that it uses\n",
+        ),
+        _ => table(called, ran.cycles, &mut text),
+    }
+    let whole = shares.cycles();
+    let _ = writeln!(text, "\nthe processor's cycles");
+    for (what, cycles) in [
+        ("application", shares.application),
+        ("its interrupts", shares.interrupts),
+        ("kernel", shares.kernel),
+        ("idle", shares.idle),
+    ] {
+        let _ = writeln!(text, "{cycles:>12}  {:>8}  {what}", percent(cycles, whole));
+    }
+    if !ran.held.is_empty() {
+        let _ = writeln!(text, "\nthe most urgent interrupt would have been held back longest");
+        for HeldInterval { cycles, times, by, from, .. } in &ran.held {
+            let _ = writeln!(text, "{cycles:>12}  {times:>6} ×  by {}, from {from}", by.join(", "));
+        }
+    }
+    let list = |what: &str, items: Vec<String>, text: &mut String| {
+        if !items.is_empty() {
+            let _ = writeln!(text, "\n{what}: {}", items.join(", "));
+        }
+    };
+    let calls = |(function, calls): &(String, u64)| format!("{function} {calls}");
+    list("not ended when the run did", open.iter().map(calls).collect(), &mut text);
+    if !inlined.is_empty() {
+        text.push_str(
+            "\ninlined by the compiler: cycles of their instructions, calls cannot be told\n",
+        );
+        for call in inlined.iter().take(INLINED) {
+            let InlinedCall { function, caller, cycles } = call;
+            let share = percent(*cycles, whole);
+            let _ = writeln!(text, "{cycles:>12}  {share:>8}  {function}, in {caller}");
+        }
+        let more = inlined.len().saturating_sub(INLINED);
+        if more > 0 {
+            let _ = writeln!(text, "{:24}and {more} more", "");
+        }
+    }
+    if !never.is_empty() {
+        let count = output::count(never.len(), "more function");
+        let _ = writeln!(text, "\n{count} of the kernel's in the image: never called");
+    }
+    text
+}
+
+fn table(called: &[Called], cycles: u64, text: &mut String) {
+    let name = |called: &Called| called.function.chars().count();
+    let width = called.iter().map(name).max().unwrap_or(0).clamp(8, 48);
+    let _ = writeln!(
+        text,
+        "{:width$}  {:9}  {:8}  {:>7} {:>5} {:>8} {:>8} {:>8} {:>10} {:>7}",
+        "function", "from", "and", "calls", "hit", "min", "median", "max", "cycles", "of all"
+    );
+    for one in called {
+        let figures = one.cycles.map_or_else(
+            || format!("{:>8} {:>8} {:>8} {:>10} {:>7}", "-", "-", "-", "-", "-"),
+            |figures| {
+                let rtmark_calls::Cycles { min, median, max, total } = figures;
+                let share = percent(total, cycles);
+                format!("{min:>8} {median:>8} {max:>8} {total:>10} {share:>7}")
+            },
+        );
+        let (from, and) = (origin(one.from), outcome(one.outcome));
+        let _ = writeln!(
+            text,
+            "{:width$}  {from:9}  {and:8}  {:>7} {:>5} {figures}",
+            one.function, one.calls, one.hit
+        );
+        for Site { place, calls, .. } in one.sites.iter().take(SHOWN) {
+            let _ = writeln!(text, "  {calls:>7} ×  {place}");
+        }
+        let more = one.sites.len().saturating_sub(SHOWN);
+        if more > 0 {
+            let _ = writeln!(text, "             and {}", output::count(more, "more place"));
+        }
+    }
+    text.push_str(
+        "\nreturns: from the call to its return; switches: from the call to the first instruction \
+         of another thread\noutside the kernel; hit: calls into which an interrupt came, left out of \
+         the cycles\n",
+    );
+}
+
+fn csv(runs: &[Ran]) -> String {
+    let mut text = String::from(
+        "run,soc,kernel,function,symbol,from,outcome,calls,hit,min_cycles,median_cycles,max_cycles,total_cycles\n",
+    );
+    let quoted = |cell: &str| {
+        if cell.contains([',', '"', '\n']) {
+            format!("\"{}\"", cell.replace('"', "\"\""))
+        } else {
+            cell.to_owned()
+        }
+    };
+    for ran in runs {
+        for one in &ran.paid.called {
+            let words = [&ran.name, &ran.soc, &ran.kernel, &one.function, &one.symbol];
+            let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
+            let figures = one.cycles.map_or_else(
+                || ",,,".to_owned(),
+                |cycles| {
+                    format!("{},{},{},{}", cycles.min, cycles.median, cycles.max, cycles.total)
+                },
+            );
+            let (from, and) = (origin(one.from), outcome(one.outcome));
+            let _ = writeln!(
+                text,
+                "{},{from},{and},{},{},{figures}",
+                words.join(","),
+                one.calls,
+                one.hit
+            );
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_published_schema_is_current() {
+        crate::schema::check("calls", &schemars::schema_for!(Document));
+    }
+}
