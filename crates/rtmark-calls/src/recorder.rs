@@ -16,6 +16,8 @@ use crate::paid::{Called, Cycles, InlinedCall, Origin, Outcome, Paid, Shares, Si
 /// The exceptions by which kernels switch and are called.
 const SVCALL: u16 = 11;
 const PENDSV: u16 = 14;
+/// ICI in xPSR: which of its registers an interrupted instruction goes on with (DDI 0403, B1.4.2).
+const CONTINUED: u32 = 0x0600_FC00;
 
 /// Whose code a place in the tree of calls is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -259,8 +261,11 @@ impl<'a, 'elf> CallRecorder<'a, 'elf> {
     fn begin(&mut self, machine: &Machine, node: Node, now: u64) {
         let link = machine.register(Register::R(14));
         let sp = machine.register(Register::R(13));
-        // What a handler returns by is no address.
-        if link & 1 == 0 || link >= 0xF000_0000 {
+        // What a handler returns by is no address; and a function's first instruction that goes on
+        // behind an interrupt, such as PUSH, has begun before.
+        let xpsr = machine.register(Register::Xpsr);
+        let goes_on = self.newest.is_none() && xpsr & CONTINUED != 0;
+        if link & 1 == 0 || link >= 0xF000_0000 || goes_on {
             return;
         }
         let return_address = link & !1;
@@ -268,7 +273,7 @@ impl<'a, 'elf> CallRecorder<'a, 'elf> {
         if self.open.iter().any(same) {
             return;
         }
-        let in_handler = machine.register(Register::Xpsr) & 0x1FF != 0;
+        let in_handler = xpsr & 0x1FF != 0;
         let (site, began) = self.newest.unwrap_or((return_address.wrapping_sub(4), now));
         *self.returns.entry(return_address).or_default() += 1;
         self.open.push(Open {
