@@ -6,11 +6,12 @@
 //! [`Timeline::to_perfetto`] writes it as Perfetto's protobuf, which ui.perfetto.dev and its
 //! trace processor open.
 //!
-//! What a task is, only kernels know. [`Tasks`] reads FreeRTOS' own structures by their debug
-//! information, and knows by which functions Embassy, lilos, RTIC and evloop run theirs; of
+//! What a task is, only kernels know. [`Tasks`] reads the structures of FreeRTOS, ThreadX and Zephyr by
+//! their debug information, and knows by which functions Embassy, lilos, RTIC and evloop run theirs; of
 //! other programs it tells the outermost function of each stack. Nothing here runs a
 //! machine, reads a file or prints.
 
+mod control_blocks;
 mod members;
 mod perfetto;
 mod polls;

@@ -137,6 +137,46 @@ fn bare_c_on_an_mps2() {
     assert_eq!(missed, [0; 0], "everything that it touches is modelled");
 }
 
+/// The timeline of a program that has the control blocks of a kernel, as text.
+fn threads_of(name: &str, options: &[&str]) -> String {
+    let (image, file) = (scratch(&format!("{name}.elf")), scratch(&format!("{name}.pftrace")));
+    succeed(
+        Command::new("arm-none-eabi-gcc")
+            .args(["-mcpu=cortex-m3", "-mthumb", "-O1", "-g", "-Wall", "-Werror", "-nostdlib"])
+            .args(["-ffreestanding", "-fno-tree-loop-distribute-patterns", "-T"])
+            .arg(folder().join("mps2/mps2.ld"))
+            .arg(folder().join("threads/threads.c"))
+            .args(options)
+            .arg("-o")
+            .arg(&image),
+    );
+    succeed(
+        Command::new(env!("CARGO_BIN_EXE_rtmark"))
+            .args(["trace", "--soc", "mps2-an385", "--max-cycles", "200000", "-o"])
+            .args([&file, &image]),
+    );
+    String::from_utf8_lossy(&std::fs::read(file).expect("written")).into_owned()
+}
+
+#[test]
+fn threads_are_named_by_their_kernels_own_word() {
+    let threadx = threads_of("threadx", &["-DTHREADX"]);
+    for name in ["sensor", "radio", "radio 0x2"] {
+        assert!(threadx.contains(name), "{name}");
+    }
+    // One without a name of its own is called as the variable is.
+    let zephyr = threads_of("zephyr", &[]);
+    for name in ["sensor", "radio", "third_thread"] {
+        assert!(zephyr.contains(name), "{name}");
+    }
+    for timeline in [threadx, zephyr] {
+        assert!(timeline.contains("running") && timeline.contains("ready"));
+    }
+    // Without debug information nothing is guessed: there is one stack.
+    let unknown = threads_of("stripped", &["-DTHREADX", "-g0"]);
+    assert!(unknown.contains("reset") && !unknown.contains("radio"));
+}
+
 #[test]
 fn boot_roms_are_made_from_their_sources() {
     let float = ["-mcpu=cortex-m0plus", "-mthumb", "-O2", "-ffreestanding"];
