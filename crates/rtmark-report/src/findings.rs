@@ -1,7 +1,7 @@
 //! What a run comes to, in sentences. Each is written by a rule from figures of the run, and leads
 //! to them; where a rule has no figures, it says nothing.
 
-use rtmark_model::{HeldInterval, Line, ScenarioId, Victim};
+use rtmark_model::{HeldInterval, Line, Place, ScenarioId, Victim};
 use rtmark_units::{Cycles, Hertz};
 
 use crate::groups::Group;
@@ -62,17 +62,24 @@ pub fn waits<'a>(block: &Block<'a>, victim: Victim) -> Vec<Wait<'a>> {
 /// another`.
 pub fn lines(held: &HeldInterval) -> Option<String> {
     let first = held.from.line.as_ref()?;
-    let from = short_line(first);
+    let from = spot(&held.from, first);
     match held.to.line.as_ref().filter(|last| *last != first) {
         // Of one file the name is told once.
         Some(last) if last.file == first.file => Some(format!("from {from} to {}", last.line)),
-        Some(last) => Some(format!("from {from} to {}", short_line(last))),
+        Some(last) => Some(format!("from {from} to {}", spot(&held.to, last))),
         None => Some(format!("at {from}")),
     }
 }
 
-/// A line with the last two parts of its file's path.
-fn short_line(line: &Line) -> String {
+/// Where Rust keeps the sources of its own library.
+const LIBRARY: &str = "/library/";
+
+/// A line with the last parts of its file's path. One of the language's own library tells nothing
+/// without the function that it was inlined into.
+fn spot(place: &Place, line: &Line) -> String {
+    if let (Some((_, own)), Some(function)) = (line.file.rsplit_once(LIBRARY), &place.function) {
+        return one_line(&format!("{function} ({own}:{})", line.line));
+    }
     let mut parts: Vec<&str> = Vec::new();
     for part in line.file.split('/') {
         match part {
@@ -127,9 +134,9 @@ fn held(block: &Block<'_>) -> Option<Finding> {
         )
     } else {
         format!(
-            "Under one mixed load {best} holds the most urgent interrupt back for the shortest time, \
-             {} at most; {worst} for the longest, {}{}.",
-            long(least),
+            "Under one mixed load {best} holds the most urgent interrupt back least, {} cycles; \
+             {worst} most, {}{}.",
+            grouped(least.held.cycles),
             long(most),
             line(most)
         )

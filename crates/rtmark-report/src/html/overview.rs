@@ -318,7 +318,7 @@ fn card_line(
     let class = looks.class(kernel);
     let wait = |wait: &Option<Wait<'_>>| wait.map(|wait| wait.held.cycles);
     html! {
-        tr data-kernel=(kernel) {
+        tr.least[kernel == FLOOR] data-kernel=(kernel) {
             th scope="row" { (swatch(&class)) " " (view.name(line.column)) }
             @if any_wait {
                 td.n { (measure(&class, wait(&line.urgent), longest)) }
@@ -328,7 +328,7 @@ fn card_line(
             td.n { (measure("plain", line.memory.map(|memory| memory.1), most.1)) }
         }
         @if let Some(held) = line.longest() {
-            tr.cause data-kernel=(kernel) { td colspan="5" { (cause(held)) } }
+            tr.cause.least[kernel == FLOOR] data-kernel=(kernel) { td colspan="5" { (cause(held)) } }
         }
     }
 }

@@ -67,10 +67,10 @@ fn who_holds_interrupts_back_turns_with_the_figures() {
     );
     let (text, _) = sentences(&waits(300, 200)).remove(0);
     assert!(
-        text.contains("lilos holds the most urgent interrupt back for the shortest time, 200"),
+        text.contains("lilos holds the most urgent interrupt back least, 200 cycles"),
         "{text}"
     );
-    assert!(text.contains("FreeRTOS for the longest, 300 cycles"), "{text}");
+    assert!(text.contains("FreeRTOS most, 300 cycles"), "{text}");
     let (text, _) = sentences(&waits(300, 300)).remove(0);
     assert!(text.contains("every kernel"), "{text}");
     let alone = waits(300, 300).into_iter().take(2).collect::<Vec<_>>();
