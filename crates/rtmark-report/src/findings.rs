@@ -78,7 +78,9 @@ const LIBRARY: &str = "/library/";
 /// without the function that it was inlined into.
 fn spot(place: &Place, line: &Line) -> String {
     if let (Some((_, own)), Some(function)) = (line.file.rsplit_once(LIBRARY), &place.function) {
-        return one_line(&format!("{function} ({own}:{})", line.line));
+        let function = function.split('<').next().filter(|name| !name.is_empty());
+        let function = function.map(|name| format!("{name} ")).unwrap_or_default();
+        return one_line(&format!("{function}({own}:{})", line.line));
     }
     let mut parts: Vec<&str> = Vec::new();
     for part in line.file.split('/') {

@@ -241,7 +241,7 @@ mod tests {
         }
         for (part, rank) in [(0.5, 5), (0.9, 9), (0.99, 10), (1.0, 10), (0.1, 1), (0.31, 4)] {
             let (length, _) = line.percentile(part).expect("a length");
-            assert_eq!(length, lengths[rank - 1] as f64, "{part}");
+            assert_eq!(length as u64, lengths[rank - 1], "{part}");
         }
         assert!(Line::exceedance("b", None, []).percentile(0.5).is_none());
     }

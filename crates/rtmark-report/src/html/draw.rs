@@ -216,7 +216,7 @@ fn guides(frame: &Frame) -> String {
             first.0 * (last.0 / first.0.max(1e-9)).powf(f64::from(step) / f64::from(steps))
         };
         let seen: Vec<_> = (0..=steps).map(along).filter(|count| inside(factor * count)).collect();
-        if let (Some(from), Some(to)) = (seen.first(), seen.last()).into()
+        if let (Some(from), Some(to)) = (seen.first(), seen.last())
             && to > from
         {
             let ((x1, y1), (x2, y2)) =

@@ -321,7 +321,7 @@ fn controls(views: &[View<'_>], looks: &Looks) -> Markup {
                     label { input type="radio" name="unit" value="time"; span { "µs" } }
                     label { input type="radio" name="unit" value="best"; span { "× best" } }
                 }
-                label.field { "Of the samples " select name="of" {
+                label.field { "Samples " select name="of" {
                     option value="c" { "typical" }
                     option value="f" { "first" }
                     option value="m" { "longest" }

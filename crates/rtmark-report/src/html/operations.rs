@@ -216,7 +216,9 @@ fn fingerprint(series: &Series) -> String {
         span.ticks,
         span.interrupts
     );
-    Sha256::digest(text).iter().take(4).map(|byte| format!("{byte:02x}")).collect()
+    let digest = Sha256::digest(text);
+    let first = digest.iter().take(4).fold(0_u32, |all, byte| all << 8 | u32::from(*byte));
+    format!("{first:08x}")
 }
 
 /// Between which figures the placements of the same code lie, as a bar about the typical one.

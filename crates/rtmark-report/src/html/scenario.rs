@@ -14,7 +14,7 @@ use crate::kernels::Looks;
 use crate::matrix::{Column, grouped, short_time};
 use crate::notes::{one_line, remarks, without_figures};
 use crate::report::Report;
-use crate::sheet::{Chart, Line, Scales, Sheet};
+use crate::sheet::{Chart, Line, Row, Scales, Sheet};
 
 /// All scenarios of a view, folded, in their groups.
 pub fn groups<'a>(view: &View<'a>) -> Vec<(&'static str, Vec<&'a ScenarioId>)> {
@@ -33,7 +33,7 @@ pub fn scenario<'a>(
     let entry = report.catalogue.get(scenario);
     let any =
         view.block.kernels.iter().find_map(|column| view.block.answer(scenario, *column)?.series());
-    let links = links(report, view, scenario, others);
+    let links = links(report, view, scenario);
     let distribution = distribution(view, scenario);
     html! {
         details.scenario id=(view.id_of("s", name)) data-scenario=(name) {
@@ -50,6 +50,7 @@ pub fn scenario<'a>(
                 div.charts { (chart(distribution, looks)) }
                 (marks())
             }
+            (published(scenario, others))
             @if !links.is_empty() {
                 ul { @for (text, to) in &links { li { a href=(format!("#{to}")) { (breakable(text)) } } } }
             }
@@ -86,6 +87,7 @@ fn span(series: &Series) -> Markup {
     }
 }
 
+/// What is told of each kernel's samples. What none of them has takes no column.
 const HEADS: [&str; 13] = [
     "samples",
     "first",
@@ -102,79 +104,89 @@ const HEADS: [&str; 13] = [
     "time",
 ];
 
+/// A kernel's line: its figures by column and its image, or what it says in place of them.
+enum Told {
+    Figures(Vec<String>, String, String),
+    Word(&'static str, String),
+}
+
 fn figures<'a>(view: &View<'a>, scenario: &'a ScenarioId, looks: &Looks) -> Markup {
+    let lines: Vec<(Column<'a>, Told)> = view
+        .block
+        .kernels
+        .iter()
+        .filter_map(|column| Some((*column, line(view, scenario, *column)?)))
+        .collect();
+    let has = |at: &usize| {
+        lines
+            .iter()
+            .any(|(_, told)| matches!(told, Told::Figures(cells, ..) if !cells[*at].is_empty()))
+    };
+    let shown: Vec<usize> = (0..HEADS.len()).filter(has).collect();
     html! {
         table.figures {
             thead {
                 tr {
                     th scope="col" { "kernel" }
-                    @for head in HEADS { th.n scope="col" { (head) } }
+                    @for at in &shown { th.n scope="col" { (HEADS[*at]) } }
                     th scope="col" { "image" }
                 }
             }
             tbody {
-                @for column in &view.block.kernels { (line(view, scenario, *column, looks)) }
+                @for (column, told) in &lines {
+                    @let kernel = column.0.as_str();
+                    tr data-kernel=(kernel) {
+                        th scope="row" { (swatch(&looks.class(kernel))) " " (view.name(*column)) }
+                        @match told {
+                            Told::Figures(cells, image, elf) => {
+                                @for at in &shown { td.n { (cells[*at]) } }
+                                td { (image) " " code { (elf) } }
+                            }
+                            Told::Word(word, text) => {
+                                td.why colspan=(shown.len() + 1) { (word) ": " (breakable(text)) }
+                            }
+                        }
+                    }
+                }
             }
         }
     }
 }
 
-fn line<'a>(
-    view: &View<'a>,
-    scenario: &'a ScenarioId,
-    column: Column<'a>,
-    looks: &Looks,
-) -> Markup {
-    let kernel = column.0.as_str();
-    let head = html! {
-        th scope="row" { (swatch(&looks.class(kernel))) " " (view.name(column)) }
-    };
-    let Some(answer) = view.block.answer(scenario, column) else { return html! {} };
+fn line<'a>(view: &View<'a>, scenario: &'a ScenarioId, column: Column<'a>) -> Option<Told> {
+    let answer = view.block.answer(scenario, column)?;
     if let Some((word, text)) = without_figures(answer) {
-        return html! {
-            tr data-kernel=(kernel) {
-                (head) td.why colspan=(HEADS.len() + 1) { (word) ": " (breakable(&text)) }
-            }
-        };
+        return Some(Told::Word(word, text));
     }
-    let Some((series, found)) = answer.series().and_then(|s| Some((s, view.block.figures(s)?)))
-    else {
-        return html! {};
-    };
+    let series = answer.series()?;
+    let found = view.block.figures(series)?;
     let statistics = found.statistics;
     let of = |field: fn(&Summary) -> u64| {
         statistics.steady.as_ref().map(|steady| grouped(field(steady))).unwrap_or_default()
     };
-    let modes = (found.modes.len() > 1).then(|| {
-        let each = found.modes.iter().map(|mode| grouped(mode.value));
-        each.collect::<Vec<_>>().join(" | ")
-    });
+    let modes = found.modes.iter().map(|mode| grouped(mode.value)).collect::<Vec<_>>();
     let spread = found.spread.filter(|spread| spread.min < spread.max);
     let spread = spread.map(|spread| format!("{} to {}", grouped(spread.min), grouped(spread.max)));
     let hit =
         statistics.disturbed.map(|hit| format!("{}, to {}", grouped(hit.count), grouped(hit.max)));
-    let emptied = found.emptied.map(|emptied| grouped(emptied.typical()));
-    let rare = statistics.steady.and_then(|steady| steady.p99_9).map(grouped);
+    let cells = vec![
+        grouped(statistics.count),
+        grouped(statistics.first),
+        of(|s| s.min),
+        of(|s| s.p50),
+        of(|s| s.p90),
+        of(|s| s.p99),
+        statistics.steady.and_then(|steady| steady.p99_9).map(grouped).unwrap_or_default(),
+        of(|s| s.max),
+        if modes.len() > 1 { modes.join(" | ") } else { String::new() },
+        found.emptied.map(|emptied| grouped(emptied.typical())).unwrap_or_default(),
+        spread.unwrap_or_default(),
+        hit.unwrap_or_default(),
+        found.time.map(short_time).unwrap_or_default(),
+    ];
     let firmware = &series.provenance.firmware;
-    html! {
-        tr data-kernel=(kernel) {
-            (head)
-            td.n { (grouped(statistics.count)) }
-            td.n { (grouped(statistics.first)) }
-            td.n { (of(|s| s.min)) }
-            td.n { (of(|s| s.p50)) }
-            td.n { (of(|s| s.p90)) }
-            td.n { (of(|s| s.p99)) }
-            td.n { (rare.unwrap_or_default()) }
-            td.n { (of(|s| s.max)) }
-            td.n { (modes.unwrap_or_default()) }
-            td.n { (emptied.unwrap_or_default()) }
-            td.n { (spread.unwrap_or_default()) }
-            td.n { (hit.unwrap_or_default()) }
-            td.n { (found.time.map(short_time).unwrap_or_default()) }
-            td { (one_line(&firmware.image)) " " code { (one_line(&short_hash(&firmware.elf_sha256))) } }
-        }
-    }
+    let (image, elf) = (one_line(&firmware.image), one_line(&short_hash(&firmware.elf_sha256)));
+    Some(Told::Figures(cells, image, elf))
 }
 
 /// What is to be said about the figures of each kernel.
@@ -274,12 +286,39 @@ pub fn lengths(samples: &Samples) -> BTreeMap<u64, u64> {
     counts
 }
 
+/// Figures of others that a scenario shows; the table of all of them has the rest.
+const PUBLISHED: usize = 6;
+
+/// What others have published with this span.
+fn published(scenario: &ScenarioId, others: &[Sheet]) -> Markup {
+    let beside = others.iter().filter(|sheet| sheet.id == "others").flat_map(|sheet| &sheet.rows);
+    let theirs = beside.filter(|row| {
+        let of_others = row.cells.get(1).is_some_and(|cell| !cell.marked);
+        row.scenario.as_deref() == Some(scenario.as_str()) && of_others
+    });
+    let rows: Vec<&Row> = theirs.collect();
+    let cell = |row: &Row, at: usize| row.cells.get(at).map(|cell| cell.text.clone());
+    // In the order of that table: kernel, chip, ..., statistic, cycles, time, ratio, source.
+    let told = |row: &Row| {
+        let part = |at| cell(row, at).unwrap_or_default();
+        let ratio = Some(part(8)).filter(|ratio| !ratio.is_empty());
+        let ratio = ratio.map(|ratio| format!(", {ratio}")).unwrap_or_default();
+        format!("{} on {}: {} {} cycles{ratio}; {}", part(1), part(2), part(5), part(6), part(9))
+    };
+    html! {
+        @if !rows.is_empty() {
+            p.aside { a href="#others" { "Figures of others with this span" } ":" }
+            ul.told { @for row in rows.iter().take(PUBLISHED) { li { (breakable(&told(row))) } } }
+            @if rows.len() > PUBLISHED { p.aside { "And " (rows.len() - PUBLISHED) " more." } }
+        }
+    }
+}
+
 /// Where more is said of a scenario.
 fn links(
     report: &Report<'_>,
     view: &View<'_>,
     scenario: &ScenarioId,
-    others: &[Sheet],
 ) -> Vec<(String, &'static str)> {
     let mut links = Vec::new();
     for worst in report.worst.iter().filter(|w| w.is_of(view.block.soc, scenario.as_str())) {
@@ -289,15 +328,6 @@ fn links(
             text = format!("{text}, at {}", witness.at);
         }
         links.push((text, "worst"));
-    }
-    let beside = others.iter().filter(|sheet| sheet.id == "others");
-    let of_it = beside
-        .flat_map(|sheet| &sheet.rows)
-        .filter(|row| row.scenario.as_deref() == Some(scenario.as_str()) && !row.cells[1].marked);
-    let count = of_it.count();
-    if count > 0 {
-        let figures = if count == 1 { "1 figure".into() } else { format!("{count} figures") };
-        links.push((format!("{figures} of others with this span"), "others"));
     }
     links
 }

@@ -11,6 +11,8 @@ const JOINTS: &[char] = &['.', '/', ':', '_', '+', ',', '=', '@', '>', '('];
 /// Longer runs of hexadecimal digits are cut into pieces, where a line may end.
 const DIGITS: usize = 16;
 
+/// Words that stay with the number before them.
+const UNITS: &[&str] = &["ns", "\u{b5}s", "ms", "MHz", "kHz"];
 /// Words that are no longer than this stay whole.
 const WHOLE: usize = 12;
 
@@ -21,10 +23,10 @@ pub fn breakable(text: &str) -> Markup {
     let mut out = String::with_capacity(text.len() + 16);
     for (index, word) in text.split(' ').enumerate() {
         if index > 0 {
-            out.push(' ');
+            let unit = UNITS.contains(&word.trim_end_matches([')', ',', '.', ';', ':']));
+            out.push_str(if unit { "&nbsp;" } else { " " });
         }
-        let joints = word.chars().count() > WHOLE;
-        push_word(&mut out, word, joints.then_some(JOINTS).unwrap_or_default());
+        push_word(&mut out, word, if word.chars().count() > WHOLE { JOINTS } else { &[] });
     }
     PreEscaped(out)
 }

@@ -39,7 +39,8 @@ fn sentences(answers: &[Answer]) -> Vec<(String, String)> {
         assert!(page.contains(&format!("id=\"{link}\"")), "{link} is there");
         (text, link)
     };
-    list.split("<li>").skip(1).map(|each| item(&each.replace("<wbr>", ""))).collect()
+    let plain = |each: &str| each.replace("<wbr>", "").replace("&nbsp;", " ");
+    list.split("<li>").skip(1).map(|each| item(&plain(each))).collect()
 }
 
 fn waits(freertos: u64, lilos: u64) -> Vec<Answer> {
