@@ -76,9 +76,14 @@ impl<'a> Report<'a> {
     }
 
     /// The sheets that are not of one soc.
-    pub(crate) fn sheets(&self) -> Vec<Sheet> {
+    fn sheets(&self) -> Vec<Sheet> {
+        self.sheets_with(sheet(self.answers, self.catalogue))
+    }
+
+    /// The same with other rows of logs, or none.
+    pub(crate) fn sheets_with(&self, logs: Option<Sheet>) -> Vec<Sheet> {
         let mut sheets = worst_cases(self);
-        sheets.extend(sheet(self.answers, self.catalogue));
+        sheets.extend(logs);
         sheets.extend(Beside::of(self.answers, self.others, self.catalogue).sheets());
         sheets.extend(histories(self.histories));
         sheets.push(environment(self));

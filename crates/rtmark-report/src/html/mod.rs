@@ -21,6 +21,7 @@ use base64::Engine as _;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use sha2::{Digest, Sha256};
 
+use crate::imported::{empty_sheet, rows};
 use crate::kernels::{LOOKS, Looks, written};
 use crate::notes::{Notes, one_line};
 use crate::report::{Report, RunFacts, of_block};
@@ -75,7 +76,7 @@ impl Report<'_> {
         let kernels =
             views.iter().flat_map(|view| view.block.kernels.iter().map(|column| column.0));
         let looks = Looks::of(kernels);
-        let sheets = self.sheets();
+        let sheets = self.sheets_with(None);
         let mut part = |markup: Markup| to.write_all(markup.into_string().as_bytes());
         part(head(self))?;
         part(PreEscaped("<body>".to_owned()))?;
@@ -85,10 +86,16 @@ impl Report<'_> {
         for view in &views {
             self.view_to(view, &looks, &sheets, &mut part)?;
         }
-        for (index, sheet) in sheets.iter().enumerate() {
-            if index == 0 {
-                part(html! { h2 { "Beside these figures" } })?;
+        part(html! { h2 #beside { "Beside these figures" } })?;
+        let others = self.runs.iter().map(|other| other.answers.as_slice());
+        for (index, answers) in std::iter::once(self.answers).chain(others).enumerate() {
+            let mut logs = empty_sheet();
+            if index > 0 {
+                logs.id = format!("{}-{index}", logs.id);
             }
+            sheets::streamed(&logs, rows(answers, self.catalogue), &mut part)?;
+        }
+        for sheet in &sheets {
             part(sheets::sheet(sheet, &looks))?;
         }
         part(PreEscaped("</main><script>".to_owned()))?;
@@ -247,6 +254,7 @@ fn top(report: &Report<'_>, views: &[View<'_>], sheets: &[Sheet], looks: &Looks)
                         @for view in views {
                             li { a href=(format!("#{}", view.id("block"))) { (breakable(&view.chip)) ", " (breakable(&view.build)) } }
                         }
+                        li { a href="#beside" { "Beside these figures" } }
                         @for sheet in sheets.iter().filter(|sheet| sheet.place != Place::Below) {
                             li { a href=(format!("#{}", sheet.id)) { (breakable(&sheet.title)) } }
                         }

@@ -1,6 +1,8 @@
 //! Sheets as the page shows them: their tables, and their charts above.
 
-use maud::{Markup, html};
+use std::io;
+
+use maud::{Markup, PreEscaped, html};
 
 use super::draw::chart;
 use super::text::{breakable, command};
@@ -52,6 +54,35 @@ fn charts(sheet: &Sheet, looks: &Looks) -> Markup {
             div.charts { @for each in &sheet.charts { (chart(each, looks)) } }
         }
     }
+}
+
+/// Where rows would stand in a table that has none.
+const NO_ROWS: &str = "<tbody></tbody>";
+
+/// Writes a sheet whose rows are made one at a time; nothing where there is none.
+pub fn streamed(
+    sheet: &Sheet,
+    rows: impl Iterator<Item = Row>,
+    part: &mut impl FnMut(Markup) -> io::Result<()>,
+) -> io::Result<()> {
+    let mut rows = rows.peekable();
+    if rows.peek().is_none() {
+        return Ok(());
+    }
+    let around = html! {
+        section.sheet id=(sheet.id) {
+            h4 { (sheet.title) }
+            p { (breakable(&sheet.about)) }
+            (table(sheet))
+        }
+    };
+    let around = around.into_string();
+    let (before, after) = around.split_once(NO_ROWS).unwrap_or((&around, ""));
+    part(PreEscaped(format!("{before}<tbody>")))?;
+    for each in rows {
+        part(row(sheet, &each))?;
+    }
+    part(PreEscaped(format!("</tbody>{after}")))
 }
 
 /// The table of a sheet.

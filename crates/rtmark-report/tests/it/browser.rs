@@ -139,6 +139,16 @@ fn the_page_is_readable_at_each_width_in_light_and_dark() {
 }
 
 #[test]
+fn a_page_of_nothing_is_quiet() {
+    let Some(browser) = found() else { return };
+    let catalogue = Catalogue::builtin().expect("good");
+    let report = Report::of(&[], &catalogue).html().expect("rendered");
+    let script = "check('a heading', seen(q('h1'))); check('no view', !q('.block')); \
+                  await find('x'); await select('theme', 'dark');";
+    assert_all(&verdicts(browser, &report, script, (1400, 900)), 2);
+}
+
+#[test]
 fn the_page_asks_for_nothing_and_runs_nothing_else() {
     let fixture = Fixture::new();
     let report = fixture.report().html().expect("rendered");
