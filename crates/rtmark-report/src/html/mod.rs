@@ -300,7 +300,7 @@ fn controls(views: &[View<'_>], looks: &Looks) -> Markup {
     }
     let choice = |name: &str, legend: &str, names: &[&str]| {
         html! {
-            fieldset hidden[names.len() < 2] {
+            fieldset data-name=(name) hidden[names.len() < 2] {
                 legend { (legend) }
                 @for (index, each) in names.iter().enumerate() {
                     label { input type="radio" name=(name) value=(each) checked[index == 0]; span { (each) } }
@@ -321,29 +321,35 @@ fn controls(views: &[View<'_>], looks: &Looks) -> Markup {
                     }
                 }
             }
-            details.how open {
-                summary { "Figures" }
-                fieldset {
-                    legend { "Unit" }
-                    label { input type="radio" name="unit" value="count" checked; span #counted { "cycles" } }
-                    label { input type="radio" name="unit" value="time"; span { "µs" } }
-                    label { input type="radio" name="unit" value="best"; span { "× best" } }
-                }
-                label.field { "Samples " select name="of" {
-                    option value="c" { "typical" }
-                    option value="f" { "first" }
-                    option value="m" { "longest" }
-                    option value="e" { "from emptied caches" }
-                } }
-                label.field hidden[views.len() < 2] { "Against " select name="against" { option value="" { "nothing" } } }
-                label.field { "Find " input #filter type="search" placeholder="queue, wake …" autocomplete="off"; }
-                output #shown aria-live="polite" {}
-                label.field { "Theme " select name="theme" {
-                    option value="" { "system" }
-                    option value="light" { "light" }
-                    option value="dark" { "dark" }
-                } }
+            label.field { "Theme " select name="theme" {
+                option value="" { "system" }
+                option value="light" { "light" }
+                option value="dark" { "dark" }
+            } }
+        }
+        (figures())
+    }
+}
+
+/// What the table shows: the script puts it above the one that is seen.
+fn figures() -> Markup {
+    html! {
+        form.controls.figures-of #figures aria-label="Which figures" hidden {
+            fieldset {
+                legend { "Unit" }
+                label { input type="radio" name="unit" value="count" checked; span #counted { "cycles" } }
+                label { input type="radio" name="unit" value="time"; span { "µs" } }
+                label { input type="radio" name="unit" value="best"; span { "× best" } }
             }
+            label.field { "Samples " select name="of" {
+                option value="c" { "typical" }
+                option value="f" { "first" }
+                option value="m" { "longest" }
+                option value="e" { "from emptied caches" }
+            } }
+            label.field hidden { "Against " select name="against" { option value="" { "nothing" } } }
+            label.field { "Find " input #filter type="search" placeholder="queue, wake …" autocomplete="off"; }
+            output #shown aria-live="polite" {}
         }
     }
 }

@@ -4,14 +4,14 @@
   const root = document.documentElement;
   root.classList.add("scripted");
   const form = document.getElementById("controls");
+  const figures = document.getElementById("figures");
+  for (const each of [form, figures]) each.addEventListener("submit", (event) => event.preventDefault());
   form.hidden = false;
-  form.addEventListener("submit", (event) => event.preventDefault());
-  const chosen = (name) => (form.querySelector(`input[name=${name}]:checked`) || {}).value || "";
-  const selected = (name) => form.elements[name].value;
+  const chosen = (name) => (document.querySelector(`input[name=${name}]:checked`) || {}).value || "";
+  const picker = (name) => document.querySelector(`select[name=${name}]`);
+  const selected = (name) => picker(name).value;
   const views = all(".block");
   let view = views[0];
-  const how = form.querySelector(".how");
-  if (matchMedia("(max-width: 44rem)").matches) how.open = false;
 
   // What stays at the top is as high as what is above it.
   new ResizeObserver(() => {
@@ -97,7 +97,7 @@
     for (const place of all(".unit", view)) place.textContent = name;
     for (const place of all(".what-is-shown", view))
       place.textContent = state.base
-        ? `Change of the ${selection(form.elements.of)} samples`
+        ? `Change of the ${selection(picker("of"))} samples`
         : `${words[of]} ${name}` + (of === "c" ? ": the median of the steady samples" : "");
     for (const place of all(".legend", view)) place.hidden = Boolean(state.base);
     for (const place of all(".legend-of-changes", view)) place.hidden = !state.base;
@@ -130,7 +130,7 @@
   };
 
   // Which chip, in which build.
-  const against = form.elements.against;
+  const against = picker("against");
   const offers = () => {
     const kept = against.value;
     const rivals = views.filter((each) => each !== view && each.dataset.chip === view.dataset.chip && each.dataset.unit === view.dataset.unit);
@@ -147,11 +147,14 @@
       input.disabled = !of.some((each) => each.dataset.build === input.value);
       if (view && input.value === view.dataset.build) input.checked = true;
     }
+    const table = view && view.querySelector("[id^=operations] .key");
+    figures.hidden = !table;
+    if (table) table.before(figures);
     if (!view) return;
     document.getElementById("counted").textContent = view.dataset.unit;
     for (const input of all("input[name=unit][value=time]")) {
       input.disabled = !view.dataset.clock;
-      if (input.disabled && input.checked) form.querySelector("input[name=unit][value=count]").checked = true;
+      if (input.disabled && input.checked) figures.querySelector("input[name=unit][value=count]").checked = true;
     }
     offers();
     filter();
@@ -265,7 +268,7 @@
   addEventListener("hashchange", follow);
   for (const link of all('a[href^="#"]:not(.mark)')) link.addEventListener("click", () => setTimeout(follow));
 
-  const on = (name, action) => all(`[name=${name}]`, form).forEach((input) => input.addEventListener("change", action));
+  const on = (name, action) => all(`[name=${name}]`).filter((each) => each.form).forEach((input) => input.addEventListener("change", action));
   on("chip", showView); on("build", showView); on("kernel", showKernels); on("theme", showTheme);
   on("unit", render); on("of", render); on("against", render);
   field.addEventListener("input", filter);
