@@ -77,10 +77,14 @@ const LIBRARY: &str = "/library/";
 /// A line with the last parts of its file's path. One of the language's own library tells nothing
 /// without the function that it was inlined into.
 fn spot(place: &Place, line: &Line) -> String {
-    if let (Some((_, own)), Some(function)) = (line.file.rsplit_once(LIBRARY), &place.function) {
-        let function = function.split('<').next().filter(|name| !name.is_empty());
-        let function = function.map(|name| format!("{name} ")).unwrap_or_default();
-        return one_line(&format!("{function}({own}:{})", line.line));
+    if let Some((_, own)) = line.file.rsplit_once(LIBRARY) {
+        let of_library =
+            |name: &&String| ["core::", "alloc::", "std::"].iter().any(|of| name.starts_with(of));
+        let inner = place.callers.iter().chain(&place.function);
+        let function =
+            inner.filter(|name| !of_library(name)).next_back().or(place.function.as_ref());
+        let function = function.and_then(|name| name.split('<').next()).unwrap_or_default();
+        return one_line(&format!("{function} ({own}:{})", line.line));
     }
     let mut parts: Vec<&str> = Vec::new();
     for part in line.file.split('/') {

@@ -79,6 +79,27 @@ fn who_holds_interrupts_back_turns_with_the_figures() {
     assert!(text.starts_with("Under a mixed load FreeRTOS holds"), "{text}");
 }
 
+#[test]
+fn a_line_of_the_languages_library_is_told_with_who_called_it() {
+    let mut all = waits(100, 2835);
+    for each in &mut all {
+        let Answer::Measured(series) = each else { continue };
+        let held = series.held.as_mut().expect("a wait");
+        held.from = serde_json::from_value(json!({
+            "address": 1, "function": "core::ptr::drop_in_place<a::B>", "callers": ["main", "TIMER"],
+            "line": {"file": "/rustc/0123/library/core/src/ptr/mod.rs", "line": 805},
+        }))
+        .expect("a place");
+        held.to = serde_json::from_value(json!({
+            "address": 2, "function": "f", "line": {"file": "/y/b/../a-1.0/src/time.rs", "line": 9},
+        }))
+        .expect("a place");
+    }
+    let (text, _) = sentences(&all).remove(0);
+    let lines = "from TIMER (core/src/ptr/mod.rs:805) to a-1.0/src/time.rs:9.";
+    assert!(text.ends_with(lines), "{text}");
+}
+
 fn operations(embassy: [u64; 3], freertos: [u64; 3]) -> Vec<Answer> {
     let mut all = Vec::new();
     for (at, scenario) in ["queue.send.16b", "thread.yield", "isr.wake.thread"].iter().enumerate() {
