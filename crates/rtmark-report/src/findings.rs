@@ -80,9 +80,8 @@ fn spot(place: &Place, line: &Line) -> String {
     if let Some((_, own)) = line.file.rsplit_once(LIBRARY) {
         let of_library =
             |name: &&String| ["core::", "alloc::", "std::"].iter().any(|of| name.starts_with(of));
-        let inner = place.callers.iter().chain(&place.function);
-        let function =
-            inner.filter(|name| !of_library(name)).next_back().or(place.function.as_ref());
+        let mut inner = place.callers.iter().chain(&place.function);
+        let function = inner.rfind(|name| !of_library(name)).or(place.function.as_ref());
         let function = function.and_then(|name| name.split('<').next()).unwrap_or_default();
         return one_line(&format!("{function} ({own}:{})", line.line));
     }
