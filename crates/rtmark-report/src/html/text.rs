@@ -7,7 +7,7 @@ use maud::{Markup, PreEscaped, html};
 use crate::notes::one_line;
 
 /// Letters behind which a name may go on in the next line.
-const JOINTS: &[char] = &['.', '/', ':', '_', '+', ',', '=', '@', '>', '('];
+const JOINTS: &[char] = &['.', '/', ':', '_', '+', ',', '=', '@', '>'];
 /// Longer runs of hexadecimal digits are cut into pieces, where a line may end.
 const DIGITS: usize = 16;
 
@@ -45,8 +45,8 @@ fn push_word(out: &mut String, word: &str, joints: &[char]) {
             _ => out.push(letter),
         }
         digits = if letter.is_ascii_hexdigit() { digits + 1 } else { 0 };
-        // Two dots or colons stay together, and so does a number.
-        let number = before.is_ascii_digit() && next.is_ascii_digit();
+        // Two dots or colons stay together, and so do a number, and a file with its line.
+        let number = next.is_ascii_digit() && (before.is_ascii_digit() || letter == ':');
         let joint = joints.contains(&letter) && next.is_alphanumeric() && !number;
         before = letter;
         if joint || (digits == DIGITS && next.is_ascii_hexdigit()) {
