@@ -3,13 +3,13 @@
 #   make test   the same for the tests
 # With a board behind a debug probe: make board, for an rtmark that has probe-rs in it.
 # For developers: make lint, make bench, make lockstep, make soak, make silicon,
-# make pictures, make clean.
+# make pictures, make site, make clean.
 
 CARGO ?= cargo
 RTMARK = target/release/rtmark
 CORES = cortex-m0 cortex-m0plus cortex-m3 cortex-m4 cortex-m4f cortex-m33
 
-.PHONY: run test bench board lint lockstep soak silicon pictures build clean
+.PHONY: run test bench board lint lockstep soak silicon pictures site build clean
 
 run:
 	@scripts/setup run
@@ -56,6 +56,12 @@ soak:
 silicon:
 	$(CARGO) build --quiet --release -p rtmark-silicon
 	@target/release/rtmark-silicon $(ARGS)
+
+# A static site in which anybody tries a chip in a browser: target/site.
+site:
+	@scripts/setup run
+	@$(CARGO) build --quiet --release -p rtmark
+	@scripts/site
 
 # The pictures of README.md, from results measured here.
 pictures:

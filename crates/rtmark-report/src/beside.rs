@@ -10,7 +10,7 @@ use rtmark_model::{Answer, Catalogue, Overhead, Scenario, ScenarioId, Series};
 use crate::imported::{cycles, figure, nanoseconds, number, time};
 use crate::matrix::FLOOR;
 use crate::notes::{Notes, one_line};
-use crate::sheet::{Column, Row, Sheet};
+use crate::sheet::{Column, Place, Row, Sheet};
 use crate::table::{folded, multiple};
 
 const HEADING: Style = Style::new().bold();
@@ -175,7 +175,7 @@ impl<'a> Beside<'a> {
         if !self.refused.is_empty() {
             let about = "What keeps these from being compared; a name is not a span.";
             let mut sheet = Sheet::new("refused", "Figures of others that are not compared", about);
-            sheet.below = true;
+            sheet.place = Place::Below;
             sheet.columns =
                 vec![Column::text("why"), Column::number("figures"), Column::text("such as")];
             for (why, names) in &self.refused {

@@ -142,6 +142,12 @@ impl<'a> ImportedRows<'a> {
 
 /// The rows of logs among these answers, as a table of a report: each of them, in their order.
 pub fn sheet(answers: &[Answer], catalogue: &Catalogue) -> Option<Sheet> {
+    let rows: Vec<Row> = rows(answers, catalogue).collect();
+    (!rows.is_empty()).then(|| Sheet { rows, ..empty_sheet() })
+}
+
+/// That table without its rows.
+pub fn empty_sheet() -> Sheet {
     let about = "What logs of other suites say, a line a row, in their order, each with its own clock. \
                  A figure with a remark in place of a scenario is compared with nothing.";
     let mut sheet = Sheet::new("imported", "Rows of logs", about);
@@ -149,33 +155,40 @@ pub fn sheet(answers: &[Answer], catalogue: &Catalogue) -> Option<Sheet> {
     let numbers = ["figure", "time"].map(Column::number);
     sheet.columns = texts.into_iter().chain(numbers).collect();
     sheet.columns.push(Column::text("what it is like"));
-    for answer in answers.iter().filter(|answer| from_log(answer)) {
-        let key = answer.key();
-        let series = answer.series();
-        let figure = series.and_then(|series| Some((series, figure(series)?)));
-        let clock = series.filter(|series| series.clock.0 > 0).map(|series| series.clock);
-        let (_, remark) = shown(answer, catalogue);
-        let (statistic, count, took) = match figure {
-            Some((series, (statistic, value))) => (
-                statistic,
-                format!("{} {}", number(value), series.basis),
-                nanoseconds(series, value).map(time).unwrap_or_default(),
-            ),
-            None => (String::new(), shown(answer, catalogue).0, String::new()),
-        };
-        let row = Row::new([
-            name(answer),
-            format!("{} {}", key.kernel, key.version),
-            key.soc.clone(),
-            clock.map(|clock| clock.to_string()).unwrap_or_default(),
+    sheet
+}
+
+/// Its rows, one at a time: there may be a million.
+pub fn rows(answers: &[Answer], catalogue: &Catalogue) -> impl Iterator<Item = Row> {
+    let from_logs = answers.iter().filter(|answer| from_log(answer));
+    from_logs.map(|answer| row(answer, catalogue))
+}
+
+fn row(answer: &Answer, catalogue: &Catalogue) -> Row {
+    let key = answer.key();
+    let series = answer.series();
+    let figure = series.and_then(|series| Some((series, figure(series)?)));
+    let clock = series.filter(|series| series.clock.0 > 0).map(|series| series.clock);
+    let (_, remark) = shown(answer, catalogue);
+    let (statistic, count, took) = match figure {
+        Some((series, (statistic, value))) => (
             statistic,
-            count,
-            took,
-            remark,
-        ]);
-        sheet.rows.push(row.kernel(key.kernel.as_str()).scenario(key.scenario.as_str()));
-    }
-    (!sheet.rows.is_empty()).then_some(sheet)
+            format!("{} {}", number(value), series.basis),
+            nanoseconds(series, value).map(time).unwrap_or_default(),
+        ),
+        None => (String::new(), shown(answer, catalogue).0, String::new()),
+    };
+    let row = Row::new([
+        name(answer),
+        format!("{} {}", key.kernel, key.version),
+        key.soc.clone(),
+        clock.map(|clock| clock.to_string()).unwrap_or_default(),
+        statistic,
+        count,
+        took,
+        remark,
+    ]);
+    row.kernel(key.kernel.as_str()).scenario(key.scenario.as_str())
 }
 
 /// The figure of a row, and what is to be said of it.

@@ -2,8 +2,8 @@
 //! pull requests, [`Report`] as one HTML page for colleagues.
 //!
 //! Read `matrix` first: it arranges answers as all of these show them, scenarios down and kernels across.
-//! `table`, `markdown` and `html` draw a matrix, `notes` explains its cells. What a report holds besides is
-//! made of sheets (`sheet`), one module of `sections` for each part.
+//! `table`, `markdown` and `html` draw a matrix, `notes` explains its cells; `findings` says in sentences what
+//! it comes to. What a report holds besides is made of sheets (`sheet`), one module of `sections` for each part.
 //!
 //! Nothing here runs a benchmark or opens a store. Text that came from firmware or from a file is escaped
 //! before it reaches a terminal or a page.
@@ -11,13 +11,17 @@
 mod beside;
 mod csv;
 mod fairness;
+mod findings;
+mod groups;
 mod growth;
 mod html;
 mod imported;
+mod kernels;
 mod markdown;
 mod matrix;
 mod metrics;
 mod notes;
+mod rank;
 mod report;
 mod sections;
 mod sheet;
@@ -38,7 +42,7 @@ pub use html::HtmlError;
 pub use imported::{ImportedRows, imported};
 pub use markdown::markdown;
 pub use metrics::{bencher, benchmark_action};
-pub use report::{Report, RunFacts};
+pub use report::{OtherRun, Report, RunFacts};
 pub use sections::{History, HistoryPoint};
 pub use table::{lines, table};
 pub use worst::{Worst, WorstError, worst};

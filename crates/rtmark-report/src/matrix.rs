@@ -9,6 +9,7 @@ use rtmark_model::{
 };
 use rtmark_units::{Cycles, Nanoseconds};
 
+use crate::kernels::written;
 use crate::notes::one_line;
 
 /// The kernel whose figures others are multiples of.
@@ -93,7 +94,8 @@ impl<'a> Block<'a> {
     /// What a column is called: the kernel, with its version where the block has several of it.
     pub fn name(&self, column: Column<'a>) -> String {
         let several = self.kernels.iter().filter(|other| other.0 == column.0).count() > 1;
-        if several { format!("{} {}", column.0, one_line(column.1)) } else { column.0.to_string() }
+        let kernel = written(column.0.as_str());
+        if several { format!("{kernel} {}", one_line(column.1)) } else { kernel.to_owned() }
     }
 
     /// A kernel's answer to a scenario; none when it was not asked.

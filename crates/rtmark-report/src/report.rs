@@ -3,7 +3,6 @@
 use std::fmt::Write as _;
 
 use rtmark_model::{Answer, Catalogue, DEFAULT_PROFILE};
-use serde::Serialize;
 
 use crate::beside::Beside;
 use crate::imported::sheet;
@@ -14,7 +13,7 @@ use crate::sheet::Sheet;
 use crate::worst::Worst;
 
 /// What the report says about the run that it shows.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug)]
 pub struct RunFacts {
     /// Its id, or as much of it as people read.
     pub id: String,
@@ -47,6 +46,17 @@ pub struct Report<'a> {
     pub worst: &'a [Worst],
     /// The figures over runs.
     pub histories: &'a [History],
+    /// Other runs that one page shows, too, to be chosen and compared.
+    pub runs: &'a [OtherRun],
+}
+
+/// A run beside that of a report.
+#[derive(Clone, Debug)]
+pub struct OtherRun {
+    /// What is said about it.
+    pub run: RunFacts,
+    /// Its answers.
+    pub answers: Vec<Answer>,
 }
 
 impl<'a> Report<'a> {
@@ -61,13 +71,19 @@ impl<'a> Report<'a> {
             others: &[],
             worst: &[],
             histories: &[],
+            runs: &[],
         }
     }
 
     /// The sheets that are not of one soc.
-    pub(crate) fn sheets(&self) -> Vec<Sheet> {
+    fn sheets(&self) -> Vec<Sheet> {
+        self.sheets_with(sheet(self.answers, self.catalogue))
+    }
+
+    /// The same with other rows of logs, or none.
+    pub(crate) fn sheets_with(&self, logs: Option<Sheet>) -> Vec<Sheet> {
         let mut sheets = worst_cases(self);
-        sheets.extend(sheet(self.answers, self.catalogue));
+        sheets.extend(logs);
         sheets.extend(Beside::of(self.answers, self.others, self.catalogue).sheets());
         sheets.extend(histories(self.histories));
         sheets.push(environment(self));

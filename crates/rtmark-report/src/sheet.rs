@@ -3,31 +3,37 @@
 
 use std::fmt::Write as _;
 
-use serde::Serialize;
-
 use crate::markdown::{code, escaped};
 use crate::notes::one_line;
 
 /// A table with its heading, and the charts of it.
-#[derive(Debug, Default, Serialize)]
+#[derive(Debug, Default)]
 pub struct Sheet {
     /// Where links within the page lead.
     pub id: String,
     pub title: String,
     /// What stands in it, in sentences.
     pub about: String,
-    /// Whether it belongs to the sheet before, so that its heading is smaller.
-    pub below: bool,
-    /// Whether it is shown only when somebody asks for it.
-    pub folded: bool,
+    pub place: Place,
     pub columns: Vec<Column>,
     pub rows: Vec<Row>,
     pub charts: Vec<Chart>,
 }
 
+/// Where a sheet stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Place {
+    /// By itself.
+    #[default]
+    Open,
+    /// Shown only when somebody asks for it.
+    Folded,
+    /// Part of the sheet before, so that its heading is smaller.
+    Below,
+}
+
 /// What the cells of a column are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Text,
     Number,
@@ -35,7 +41,7 @@ pub enum Kind {
     Code,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug)]
 pub struct Column {
     pub name: String,
     pub kind: Kind,
@@ -44,39 +50,46 @@ pub struct Column {
 }
 
 /// A row, and of what it is, so that filters find it.
-#[derive(Debug, Default, Serialize)]
+#[derive(Debug, Default)]
 pub struct Row {
     pub kernel: Option<String>,
     pub scenario: Option<String>,
     pub cells: Vec<Cell>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug)]
 pub struct Cell {
     pub text: String,
     /// Whether it is not what the others of its kind are.
     pub marked: bool,
 }
 
-/// A picture of figures, drawn by the page's script.
-#[derive(Clone, Debug, Serialize)]
+/// A picture of figures.
+#[derive(Clone, Debug)]
 pub struct Chart {
     pub title: String,
     /// What the axes are of.
     pub across: String,
     pub up: String,
-    /// Whether counts double along the first axis.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub doubling: bool,
+    pub scales: Scales,
     /// Names of the places across, where they are no numbers.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub places: Vec<String>,
     pub lines: Vec<Line>,
 }
 
+/// How a chart's axes are divided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scales {
+    /// Evenly, the upright one from nothing.
+    Even,
+    /// Both by logarithms: what is proportional is a straight line.
+    Growth,
+    /// How large a part is at least as long: the part by its logarithm.
+    Exceedance,
+}
+
 /// How a line is drawn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Style {
     /// From point to point, with dots.
     Line,
@@ -84,19 +97,45 @@ pub enum Style {
     Steps,
     /// The edge of a band; the line before is the other one.
     Band,
-    /// A column at each point.
-    Columns,
 }
 
 /// Points that belong together.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug)]
 pub struct Line {
     pub name: String,
-    /// The kernel, whose colour it has.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// The kernel, whose look it has.
     pub kernel: Option<String>,
     pub style: Style,
     pub points: Vec<(f64, f64)>,
+}
+
+impl Line {
+    /// The part of all that is at least as long, at each length that there is. `counts` has each
+    /// length with how often it came, the shortest first.
+    pub fn exceedance(
+        name: impl Into<String>,
+        kernel: Option<String>,
+        counts: impl IntoIterator<Item = (f64, u64)>,
+    ) -> Self {
+        let counts: Vec<_> = counts.into_iter().filter(|(_, times)| *times > 0).collect();
+        let total: u64 = counts.iter().map(|(_, times)| times).sum();
+        let mut left = total;
+        let point = |(length, times): (f64, u64)| {
+            let part = left as f64 / total as f64;
+            left -= times;
+            (length, part)
+        };
+        let points = counts.into_iter().map(point).collect();
+        Self { name: name.into(), kernel, style: Style::Steps, points }
+    }
+
+    /// The least length that so large a part of all does not exceed (the nearest-rank rule).
+    pub fn percentile(&self, part: f64) -> Option<(f64, f64)> {
+        // Behind a point as large a part is left as stands at the next one.
+        let next = |at: usize| self.points.get(at + 1).map_or(0.0, |point| point.1);
+        let found = (0..self.points.len()).find(|at| 1.0 - next(*at) >= part - 1e-12);
+        found.and_then(|at| self.points.get(at).copied())
+    }
 }
 
 impl Column {
@@ -151,7 +190,7 @@ impl Sheet {
 
     /// As GitHub's Markdown, without the charts.
     pub fn markdown(&self) -> String {
-        let level = if self.below { "####" } else { "###" };
+        let level = if self.place == Place::Below { "####" } else { "###" };
         let mut text = format!("{level} {}\n\n", escaped(&self.title));
         if !self.about.is_empty() {
             let _ = writeln!(text, "{}\n", escaped(&self.about));
@@ -184,5 +223,26 @@ impl Sheet {
         }
         text.push('\n');
         text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_exceedance_is_what_counting_says() {
+        let lengths = [10_u64, 10, 10, 12, 12, 15, 40, 40, 40, 99];
+        let counts = [(10.0, 3), (12.0, 2), (15.0, 1), (40.0, 3), (99.0, 1)];
+        let line = Line::exceedance("a", None, counts);
+        for (length, part) in &line.points {
+            let as_long = lengths.iter().filter(|value| **value as f64 >= *length).count();
+            assert!((part - as_long as f64 / 10.0).abs() < 1e-9, "{length}");
+        }
+        for (part, rank) in [(0.5, 5), (0.9, 9), (0.99, 10), (1.0, 10), (0.1, 1), (0.31, 4)] {
+            let (length, _) = line.percentile(part).expect("a length");
+            assert_eq!(length as u64, lengths[rank - 1], "{part}");
+        }
+        assert!(Line::exceedance("b", None, []).percentile(0.5).is_none());
     }
 }

@@ -1,102 +1,58 @@
 //! The report: one HTML file that needs nothing else.
 //!
-//! Everything that a reader is to know stands in the page as plain HTML; the script in
-//! it only hides, sorts and draws. The page's own policy lets it load nothing and run
-//! nothing but that script, so text from firmware, logs and bundles can do no harm.
-//! Charts are drawn by uPlot (`uplot/`), which is part of the page.
+//! Everything that a reader is to know stands in the page as plain HTML, pictures included; the
+//! script in it only hides, sorts and shows the same figures in other units. The page's own policy
+//! lets it load nothing and run nothing but that script, so text from firmware, logs and bundles can
+//! do no harm. It is written part by part, so that no part is kept longer than it takes to write.
 
-mod cells;
-mod samples;
+mod axis;
+mod draw;
+mod memory;
+mod operations;
+mod overview;
+mod scenario;
+mod sheets;
+mod text;
+mod view;
 
-use std::collections::BTreeMap;
+use std::io;
 
 use base64::Engine as _;
-use minijinja::{AutoEscape, Environment, Value};
-use rtmark_model::{Backend, Basis, DEFAULT_PROFILE, ScenarioId, Series};
-use serde::Serialize;
+use maud::{DOCTYPE, Markup, PreEscaped, html};
 use sha2::{Digest, Sha256};
 
-use crate::matrix::{Block, Column, FLOOR, blocks_by_profile, grouped};
-use crate::notes::{Notes, one_line, rests_on};
-use crate::report::{Report, label, of_block};
+use crate::imported::{empty_sheet, rows};
+use crate::kernels::{LOOKS, Looks, written};
+use crate::notes::{Notes, one_line};
+use crate::report::{Report, RunFacts, of_block};
 use crate::sections::curves;
-use crate::sheet::{Chart, Sheet};
-use crate::unequal::unequal;
-use cells::Cell;
-use samples::Drawn;
+use crate::sheet::{Place, Sheet};
+use text::{breakable, command, swatch};
+use view::View;
 
-const PAGE: &str = include_str!("page.html");
-const STYLE: &str = concat!(include_str!("uplot/uPlot.min.css"), include_str!("page.css"));
+const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
-const UPLOT: &str = include_str!("uplot/uPlot.iife.min.js");
+
+/// The marks of kernels, drawn about the middle, by the numbers of their looks.
+const MARKS: [&str; LOOKS] = [
+    "M-.9 -8h1.8V8h-1.8z",
+    "M-5 0a5 5 0 1 0 10 0a5 5 0 1 0 -10 0",
+    "M-4.5 -4.5h9v9h-9z",
+    "M0 -6L6 0L0 6L-6 0z",
+    "M0 -6L5.8 4.5H-5.8z",
+    "M0 6L5.8 -4.5H-5.8z",
+    "M-1.8 -6h3.6v4.2H6v3.6H1.8V6h-3.6V1.8H-6v-3.6h4.2z",
+    "M-5.7 -2L0 -6L5.7 -2L3.5 5h-7z",
+];
 
 /// Why a report could not be made.
 #[derive(Debug, thiserror::Error)]
-#[error("the report could not be made: {0}")]
-pub struct HtmlError(#[from] minijinja::Error);
+#[error("the report could not be written: {0}")]
+pub struct HtmlError(#[from] io::Error);
 
-#[derive(Serialize)]
-struct BlockView {
-    label: String,
-    about: String,
-    basis: String,
-    kernels: Vec<KernelView>,
-    rows: Vec<Row>,
-    notes: Vec<String>,
-    sizes: Vec<Size>,
-    curves: Vec<Sheet>,
-    sheets: Vec<Sheet>,
-}
-
-#[derive(Serialize)]
-struct KernelView {
-    id: String,
-    name: String,
-    version: String,
-    /// The number of the note on how it was built otherwise than most; 0 for none.
-    note: usize,
-}
-
-#[derive(Serialize)]
-struct Row {
-    scenario: String,
-    question: String,
-    span: String,
-    command: String,
-    /// Sentences on worst cases and figures of others, with where they stand.
-    links: Vec<(String, String)>,
-    cells: Vec<Cell>,
-}
-
-#[derive(Serialize)]
-struct Size {
-    image: String,
-    cells: Vec<SizeCell>,
-}
-
-#[derive(Serialize)]
-struct SizeCell {
-    kernel: String,
-    flash: String,
-    ram: String,
-    flash_share: u64,
-    ram_share: u64,
-}
-
-/// What the page's script draws.
-#[derive(Default, Serialize)]
-struct Data {
-    /// Samples by block and scenario, one for each column.
-    samples: BTreeMap<String, BTreeMap<String, Vec<Drawn>>>,
-    /// Charts by the id of their sheet.
-    charts: BTreeMap<String, Vec<Chart>>,
-}
-
-impl Data {
-    fn add(&mut self, sheets: &[Sheet]) {
-        for sheet in sheets.iter().filter(|sheet| !sheet.charts.is_empty()) {
-            self.charts.insert(sheet.id.clone(), sheet.charts.clone());
-        }
+impl From<HtmlError> for io::Error {
+    fn from(error: HtmlError) -> Self {
+        error.0
     }
 }
 
@@ -104,233 +60,301 @@ impl Report<'_> {
     /// Renders it as one HTML page.
     ///
     /// # Errors
-    /// None that answers could cause; those of the template are passed on.
+    /// None that answers could cause; those of [`Self::html_to`] are passed on.
     pub fn html(&self) -> Result<String, HtmlError> {
-        let blocks = blocks_by_profile(self.answers);
-        let mut kernels: Vec<String> = Vec::new();
-        let mut views = Vec::new();
-        let mut data = Data::default();
-        let sheets = self.sheets();
-        data.add(&sheets);
-        for (index, block) in blocks.iter().enumerate() {
-            for (kernel, ..) in &block.kernels {
-                if !kernels.iter().any(|known| known == kernel.as_str()) {
-                    kernels.push(kernel.to_string());
-                }
-            }
-            let number = index + 1;
-            let view = self.view(block, number, &sheets);
-            data.add(&view.curves);
-            data.add(&view.sheets);
-            views.push(view);
-            let of_block = data.samples.entry(number.to_string()).or_default();
-            // Points of curves have charts of their own.
-            for scenario in block.rows() {
-                let drawn = block.kernels.iter().filter_map(|column| {
-                    let samples = block.answer(scenario, *column)?.series()?.readings.samples()?;
-                    Drawn::of(column.0.as_str(), block.name(*column), samples)
-                });
-                let drawn: Vec<_> = drawn.collect();
-                if !drawn.is_empty() {
-                    of_block.insert(scenario.to_string(), drawn);
-                }
-            }
-        }
-        // No text in it can end the script element that holds it.
-        let data = serde_json::to_string(&data).unwrap_or_default().replace('<', "\\u003c");
-
-        let mut environment = Environment::new();
-        environment.set_auto_escape_callback(|_| AutoEscape::Html);
-        environment.set_trim_blocks(true);
-        environment.add_function("matrix_cell", |cell: Value| {
-            Value::from_safe_string(cells::matrix_cell(&cell))
-        });
-        environment.add_template("page", PAGE)?;
-        let page = environment.get_template("page")?;
-        let style = STYLE.to_owned() + &widths();
-        Ok(page.render(minijinja::context! {
-            title => one_line(self.title),
-            generator => self.generator,
-            run => self.run,
-            blocks => views,
-            sheets => sheets,
-            kernels => kernels,
-            data => data,
-            style_hash => hash(&style),
-            style => style,
-            uplot => UPLOT,
-            uplot_hash => hash(UPLOT),
-            script => SCRIPT,
-            script_hash => hash(SCRIPT),
-        })?)
+        let mut page = Vec::new();
+        self.html_to(&mut page)?;
+        Ok(String::from_utf8_lossy(&page).into_owned())
     }
 
-    fn view(&self, block: &Block<'_>, number: usize, others: &[Sheet]) -> BlockView {
-        let mut notes = Notes::default();
-        let kernels = block.kernels.iter().map(|kernel| KernelView {
-            id: kernel.0.to_string(),
-            name: block.name(*kernel),
-            version: one_line(kernel.1),
-            note: unequal(block, kernel).map_or(0, |note| notes.number(&note)),
-        });
-        let kernels = kernels.collect();
-        let rows = block.rows().map(|scenario| self.row(block, scenario, others, &mut notes));
-        let rows = rows.collect();
-        let id = format!("-{number}");
-        BlockView {
-            label: label(block),
-            about: about(block),
-            basis: block.basis.map_or("nothing measured", |basis| basis.name()).to_owned(),
-            kernels,
-            rows,
-            curves: curves(block, self.catalogue, &format!("curve{id}"), &mut notes),
-            notes: notes.iter().map(|(_, note)| note.to_owned()).collect(),
-            sizes: sizes(block),
-            sheets: of_block(block, &id),
+    /// Writes the same page part by part, which takes no more memory than its longest part.
+    ///
+    /// # Errors
+    /// Those of the writer.
+    pub fn html_to(&self, to: &mut impl io::Write) -> Result<(), HtmlError> {
+        let views = view::views(self);
+        let kernels =
+            views.iter().flat_map(|view| view.block.kernels.iter().map(|column| column.0));
+        let looks = Looks::of(kernels);
+        let sheets = self.sheets_with(None);
+        let mut part = |markup: Markup| to.write_all(markup.into_string().as_bytes());
+        part(head(self))?;
+        part(PreEscaped("<body>".to_owned()))?;
+        part(marks())?;
+        part(top(self, &views, &sheets, &looks))?;
+        part(PreEscaped("<main id=\"tables\">".to_owned()))?;
+        for view in &views {
+            self.view_to(view, &looks, &sheets, &mut part)?;
         }
+        part(html! { h2 #beside { "Beside these figures" } })?;
+        let others = self.runs.iter().map(|other| other.answers.as_slice());
+        for (index, answers) in std::iter::once(self.answers).chain(others).enumerate() {
+            let mut logs = empty_sheet();
+            if index > 0 {
+                logs.id = format!("{}-{index}", logs.id);
+            }
+            sheets::streamed(&logs, rows(answers, self.catalogue), &mut part)?;
+        }
+        for sheet in &sheets {
+            part(sheets::sheet(sheet, &looks))?;
+        }
+        part(PreEscaped("</main><script>".to_owned()))?;
+        part(PreEscaped(SCRIPT.to_owned()))?;
+        part(PreEscaped("</script></body></html>\n".to_owned()))?;
+        Ok(())
     }
 
-    fn row<'a>(
+    fn view_to(
         &self,
-        block: &Block<'a>,
-        scenario: &'a ScenarioId,
+        view: &View<'_>,
+        looks: &Looks,
         others: &[Sheet],
-        notes: &mut Notes,
-    ) -> Row {
-        let entry = self.catalogue.get(scenario);
-        let any = block.kernels.iter().find_map(|kernel| block.answer(scenario, *kernel)?.series());
-        let cells = block.kernels.iter().map(|kernel| Cell::of(block, scenario, *kernel, notes));
-        Row {
-            cells: cells.collect(),
-            scenario: scenario.to_string(),
-            question: entry.map(|entry| entry.answers.clone()).unwrap_or_default(),
-            span: any.map(span).unwrap_or_default(),
-            command: command(block, scenario),
-            links: self.links(block, scenario, others),
-        }
-    }
-
-    /// Where more is said of a scenario.
-    fn links(
-        &self,
-        block: &Block<'_>,
-        scenario: &ScenarioId,
-        others: &[Sheet],
-    ) -> Vec<(String, String)> {
-        let mut links = Vec::new();
-        for worst in self.worst.iter().filter(|w| w.is_of(block.soc, scenario.as_str())) {
-            let Some(timed) = worst.handler() else { continue };
-            let mut text = format!("Worst case: {} cycles, {}", timed.max, worst.title());
-            if let Some(witness) = timed.witnesses.first() {
-                text = format!("{text}, at {}", witness.at);
+        part: &mut impl FnMut(Markup) -> io::Result<()>,
+    ) -> io::Result<()> {
+        part(PreEscaped(opening(view).into_string()))?;
+        part(html! {
+            h2 id=(view.id("heading")) { (breakable(&view.chip)) " " small { (breakable(&view.about())) } }
+        })?;
+        part(overview::overview(view, looks, self.worst))?;
+        part(operations::operations(view, looks))?;
+        let mut missing = Notes::default();
+        let curves = curves(&view.block, self.catalogue, &view.id("curve"), &mut missing);
+        if !curves.is_empty() {
+            part(html! {
+                h3 id=(view.id("growth")) { "Growth" }
+                p.key {
+                    "What one thing costs against a count. Both axes are logarithmic: along the dotted lines the cost "
+                    "is proportional to the count, and behind each kernel stands the slope over the larger half of the "
+                    "counts, which is the power by which it grows: 0 is constant, 1 linear, 2 quadratic."
+                }
+            })?;
+            part(PreEscaped("<div class=\"curves\">".to_owned()))?;
+            for curve in &curves {
+                part(sheets::curve(curve, looks))?;
             }
-            links.push((one_line(&text), "worst".to_owned()));
+            part(PreEscaped("</div>".to_owned()))?;
+            part(html! {
+                @if missing.iter().next().is_some() {
+                    details {
+                        summary { "Why some curves or points are missing" }
+                        ol.told { @for (_, note) in missing.iter() { li { (breakable(note)) } } }
+                    }
+                }
+            })?;
         }
-        let beside = others.iter().filter(|sheet| sheet.id == "others");
-        let of_it = beside.flat_map(|sheet| &sheet.rows).filter(|row| {
-            row.scenario.as_deref() == Some(scenario.as_str()) && !row.cells[1].marked
-        });
-        let count = of_it.count();
-        if count > 0 {
-            let figures = if count == 1 { "1 figure".into() } else { format!("{count} figures") };
-            links.push((format!("{figures} of others with this span"), "others".to_owned()));
+        let late = scenario::lateness(view);
+        if !late.is_empty() {
+            part(html! {
+                h3 id=(view.id("late")) { "How late it can be" }
+                p.key {
+                    "The part of the samples that is at least so long, by its logarithm, so that the rare ones show: "
+                    "a line that falls steeply is punctual, one that trails off to the right is late at times."
+                }
+                (scenario::marks())
+            })?;
+            part(html! { div.charts { @for chart in &late { (draw::chart(chart, looks)) } } })?;
         }
-        links
+        part(memory::memory(view, looks))?;
+        let (mut folded, mut open) = (Vec::new(), Vec::new());
+        for mut sheet in of_block(&view.block, &format!("-{}", view.number)) {
+            let small = sheet.id.starts_with("cold") || sheet.id.starts_with("longest-held");
+            sheet.place = Place::Folded;
+            if small { open.push(sheet) } else { folded.push(sheet) }
+        }
+        let groups = scenario::groups(view);
+        if !groups.is_empty() {
+            part(html! {
+                h3 id=(view.id("each")) { "Each scenario" }
+                p.key { "What it means, from where to where it is timed, its samples, and what is behind each figure." }
+            })?;
+        }
+        for (title, rows) in groups {
+            part(PreEscaped(format!(
+                "<details class=\"each\"><summary><h4>{title}</h4> <small>{}</small></summary>",
+                rows.len()
+            )))?;
+            for row in rows {
+                part(scenario::scenario(self, view, row, looks, others))?;
+            }
+            part(PreEscaped("</details>".to_owned()))?;
+        }
+        part(html! {
+            h3 id=(view.id("behind")) { "Behind the figures" }
+            p.key { (view.rests_on()) }
+        })?;
+        for sheet in open.iter().chain(&folded) {
+            part(sheets::sheet(sheet, looks))?;
+        }
+        part(PreEscaped("</section>".to_owned()))
     }
 }
 
-/// What the figures of a block have in common.
-fn about(block: &Block<'_>) -> String {
-    let profile = one_line(block.profile().unwrap_or_default());
-    let profile = profile + &crate::unequal::built(block);
-    let about = format!("Profile {profile}, backend {}", block.backend);
-    let Some(series) = block.any_series() else { return about + "." };
-    let core = one_line(&series.provenance.core);
-    let about = format!("{core} at {}. {about}", series.clock);
-    let model = series.provenance.timing_model.as_deref();
-    let model = model.map(|model| format!(", timing model {}", one_line(model)));
-    let basis = rests_on(&series.provenance).map(|basis| format!("; {basis}"));
-    format!("{about}{}{}.", model.unwrap_or_default(), basis.unwrap_or_default())
+/// The opening tag of a view, by whose attributes the script knows it.
+fn opening(view: &View<'_>) -> Markup {
+    let block = &view.block;
+    let model = block.any_series().and_then(|series| series.provenance.timing_model.as_deref());
+    let whole = html! {
+        section.block id=(view.id("block")) aria-labelledby=(view.id("heading")) data-chip=(view.chip)
+            data-build=(view.build) data-unit=(view.unit()) data-clock=[view.clock()]
+            data-model=[model.map(one_line)] {}
+    };
+    let text = whole.into_string();
+    PreEscaped(text.strip_suffix("</section>").unwrap_or(&text).to_owned())
 }
 
-/// What measures a row of a block again.
-fn command(block: &Block<'_>, scenario: &ScenarioId) -> String {
-    let mut kernels: Vec<&str> = block.kernels.iter().map(|kernel| kernel.0.as_str()).collect();
-    kernels.dedup();
-    let mut command = format!(
-        "rtmark run --scenario {scenario} --soc {} --kernel {}",
-        one_line(block.soc),
-        kernels.join(" ")
+fn head(report: &Report<'_>) -> Markup {
+    let policy = format!(
+        "default-src 'none'; style-src '{}'; script-src '{}'; base-uri 'none'; form-action 'none'",
+        hash(STYLE),
+        hash(SCRIPT)
     );
-    let profile = one_line(block.profile().unwrap_or_default());
-    if profile != DEFAULT_PROFILE {
-        command = format!("{command} --profile {profile}");
+    PreEscaped(
+        html! {
+            (DOCTYPE)
+            (PreEscaped("<html lang=\"en\">"))
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta http-equiv="Content-Security-Policy" content=(policy);
+                meta name="generator" content=(report.generator);
+                title { (one_line(report.title)) }
+                style { (PreEscaped(STYLE)) }
+            }
+        }
+        .into_string(),
+    )
+}
+
+/// The marks that charts and tables refer to.
+fn marks() -> Markup {
+    html! {
+        svg.marks-of-kernels aria-hidden="true" {
+            defs {
+                @for (number, path) in MARKS.iter().enumerate() {
+                    path id=(format!("m{number}")) d=(path) {}
+                }
+                path id="mx" d=(MARKS[1]) {}
+            }
+        }
     }
-    match (block.backend, block.basis) {
-        (Backend::Qemu, _) => command + " --backend qemu",
-        (Backend::Sim, Some(Basis::Instructions)) => command + " --basis instructions",
-        _ => command,
+}
+
+fn top(report: &Report<'_>, views: &[View<'_>], sheets: &[Sheet], looks: &Looks) -> Markup {
+    html! {
+        a.skip href="#tables" { "To the figures" }
+        header {
+            h1 { (breakable(report.title)) }
+            details.made {
+                summary { "About this page" }
+                @if let Some(run) = report.run { (made(run)) }
+                @for other in report.runs { (made(&other.run)) }
+                p { "Written by " (report.generator) ". Every figure is exact unless it says otherwise." }
+                nav aria-label="Contents" {
+                    ul.contents {
+                        @for view in views {
+                            li { a href=(format!("#{}", view.id("block"))) { (breakable(&view.chip)) ", " (breakable(&view.build)) } }
+                        }
+                        li { a href="#beside" { "Beside these figures" } }
+                        @for sheet in sheets.iter().filter(|sheet| sheet.place != Place::Below) {
+                            li { a href=(format!("#{}", sheet.id)) { (breakable(&sheet.title)) } }
+                        }
+                    }
+                }
+            }
+        }
+        (controls(views, looks))
+    }
+}
+
+fn made(run: &RunFacts) -> Markup {
+    html! {
+        p {
+            "Run " code { (run.id) } " of " (run.when) " UTC"
+            @if let Some(commit) = &run.revision { ", commit " code { (breakable(commit)) } }
+            @if !run.complete { ", " strong { "incomplete" } }
+            ", made by " (command(&run.command))
+        }
+    }
+}
+
+/// Names of one kind, each once, in the order of the views.
+fn distinct<'a>(views: &'a [View<'_>], of: fn(&'a View<'_>) -> &'a str) -> Vec<&'a str> {
+    let mut names: Vec<&str> = Vec::new();
+    for name in views.iter().map(of) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names
+}
+
+fn controls(views: &[View<'_>], looks: &Looks) -> Markup {
+    let chips = distinct(views, |view| &view.chip);
+    let builds = distinct(views, |view| &view.build);
+    let kernels = distinct(views, |_| "");
+    let mut kernels: Vec<&str> = kernels.into_iter().filter(|name| !name.is_empty()).collect();
+    for column in views.iter().flat_map(|view| &view.block.kernels) {
+        if !kernels.contains(&column.0.as_str()) {
+            kernels.push(column.0.as_str());
+        }
+    }
+    let choice = |name: &str, legend: &str, names: &[&str]| {
+        html! {
+            fieldset data-name=(name) hidden[names.len() < 2] {
+                legend { (legend) }
+                @for (index, each) in names.iter().enumerate() {
+                    label { input type="radio" name=(name) value=(each) checked[index == 0]; span { (each) } }
+                }
+            }
+        }
+    };
+    html! {
+        form.controls #controls aria-label="What is shown" hidden {
+            (choice("chip", "Chip", &chips))
+            (choice("build", "Build", &builds))
+            fieldset.kernels {
+                legend { "Kernels" }
+                @for kernel in &kernels {
+                    label {
+                        input type="checkbox" name="kernel" value=(kernel) checked;
+                        span { (swatch(&looks.class(kernel))) (written(kernel)) }
+                    }
+                }
+            }
+            label.field { "Theme " select name="theme" {
+                option value="" { "system" }
+                option value="light" { "light" }
+                option value="dark" { "dark" }
+            } }
+        }
+        (figures())
+    }
+}
+
+/// What the table shows: the script puts it above the one that is seen.
+fn figures() -> Markup {
+    html! {
+        form.controls.figures-of #figures aria-label="Which figures" hidden {
+            fieldset {
+                legend { "Unit" }
+                label { input type="radio" name="unit" value="count" checked; span #counted { "cycles" } }
+                label { input type="radio" name="unit" value="time"; span { "µs" } }
+                label { input type="radio" name="unit" value="best"; span { "× best" } }
+            }
+            label.field { "Samples " select name="of" {
+                option value="c" { "typical" }
+                option value="f" { "first" }
+                option value="m" { "longest" }
+                option value="e" { "from emptied caches" }
+            } }
+            label.field hidden { "Against " select name="against" { option value="" { "nothing" } } }
+            label.field { "Find " input #filter type="search" placeholder="queue, wake …" autocomplete="off"; }
+            output #shown aria-live="polite" {}
+        }
     }
 }
 
 /// A content security policy's name for a text.
 fn hash(text: &str) -> String {
     format!("sha256-{}", base64::prelude::BASE64_STANDARD.encode(Sha256::digest(text)))
-}
-
-/// Bars have one of 41 widths, as the page's policy allows no styles of their own.
-fn widths() -> String {
-    let width = |step| format!(".w{step}{{width:{}rem}}", f64::from(step) * 0.15);
-    (0..=40).map(width).collect::<Vec<_>>().concat()
-}
-
-fn span(series: &Series) -> String {
-    let span = &series.span;
-    format!(
-        "From {} to {}; context switches inside: {}; ticks: {}; interrupts: {}; overhead of measuring: {}.",
-        one_line(&span.from),
-        one_line(&span.to),
-        span.switches,
-        span.ticks,
-        span.interrupts,
-        span.overhead
-    )
-}
-
-fn sizes(block: &Block<'_>) -> Vec<Size> {
-    let firmware: Vec<_> =
-        block.kernels.iter().map(|kernel| (kernel, block.firmware(*kernel))).collect();
-    let mut images: Vec<&str> = Vec::new();
-    for scenario in &block.scenarios {
-        let group = scenario.group();
-        if !images.contains(&group) && firmware.iter().any(|(_, images)| images.contains_key(group))
-        {
-            images.push(group);
-        }
-    }
-    let sizes = || firmware.iter().flat_map(|(_, images)| images.values());
-    let most = sizes().map(|f| f.flash_bytes.max(f.ram_bytes)).max().unwrap_or(0).max(1);
-    let share = |bytes: u64| (u128::from(bytes) * 40).div_ceil(u128::from(most)) as u64;
-    let cell = |kernel: &Column<'_>, size: Option<&rtmark_model::Firmware>| SizeCell {
-        kernel: kernel.0.to_string(),
-        flash: size.map(|f| grouped(f.flash_bytes)).unwrap_or_default(),
-        ram: size.map(|f| grouped(f.ram_bytes)).unwrap_or_default(),
-        flash_share: size.map_or(0, |f| share(f.flash_bytes)),
-        ram_share: size.map_or(0, |f| share(f.ram_bytes)),
-    };
-    images
-        .into_iter()
-        .map(|image| Size {
-            image: one_line(image),
-            cells: firmware
-                .iter()
-                .map(|(kernel, images)| cell(kernel, images.get(image).copied()))
-                .collect(),
-        })
-        .collect()
-}
-
-/// Whether a kernel is the one that others are multiples of.
-fn is_floor(kernel: Column<'_>) -> bool {
-    kernel.0.as_str() == FLOOR
 }

@@ -2,243 +2,276 @@
 (() => {
   const all = (selector, from = document) => [...from.querySelectorAll(selector)];
   const root = document.documentElement;
-  const data = JSON.parse(document.getElementById("data").textContent);
-  const chosen = (name) => document.querySelector(`input[name=${name}]:checked`).value;
-  const controls = document.getElementById("controls");
-  controls.hidden = false;
-  controls.addEventListener("submit", (event) => event.preventDefault());
-  if (all(".block").length < 2) document.getElementById("socs").hidden = true;
+  root.classList.add("scripted");
+  const form = document.getElementById("controls");
+  const figures = document.getElementById("figures");
+  for (const each of [form, figures]) each.addEventListener("submit", (event) => event.preventDefault());
+  form.hidden = false;
+  const chosen = (name) => (document.querySelector(`input[name=${name}]:checked`) || {}).value || "";
+  const picker = (name) => document.querySelector(`select[name=${name}]`);
+  const selected = (name) => picker(name).value;
+  const views = all(".block");
+  let view = views[0];
 
-  // Which soc.
-  const showBlock = () => {
-    for (const block of all(".block")) block.hidden = block.id !== "block-" + chosen("block");
-    filter();
+  // What stays at the top is as high as what is above it.
+  new ResizeObserver(() => {
+    const sticks = getComputedStyle(form).position === "sticky";
+    root.style.setProperty("--top", `${sticks ? form.offsetHeight : 0}px`);
+  }).observe(form);
+
+  // Numbers as the page has them: all digits up to five, then four.
+  const grouped = (number) => {
+    const digits = String(number);
+    return digits.length > 4 ? digits.replace(/\B(?=(\d{3})+$)/g, " ") : digits;
   };
-  // Which figure.
-  const showFigure = () => { root.dataset.figure = chosen("figure"); };
-  // Which kernels: every cell says whose it is.
+  const short = (number) => {
+    if (number < 1e5) return grouped(number);
+    const [unit, letter] = number < 1e6 ? [1e3, "k"] : number < 1e9 ? [1e6, "M"] : [1e9, "G"];
+    const value = number / unit;
+    return value.toFixed((value < 999.95 ? 1 : 0) + (value < 9.995 ? 1 : 0)) + letter;
+  };
+  const micro = (cycles, clock) => {
+    const value = (cycles * 1e6) / clock;
+    if (value >= 1e5) return short(Math.round(value));
+    return value >= 1000 ? grouped(Math.round(value)) : value.toFixed(value >= 99.95 ? 1 : 2);
+  };
+  const times = (ratio) => (ratio < 9.95 ? ratio.toFixed(ratio < 1.995 ? 2 : 1) : short(Math.round(ratio)));
+  const heat = (ratio) => {
+    const steps = [1.005, 1.25, 1.75, 2.5, 4];
+    const step = steps.findIndex((below) => ratio < below);
+    return "h" + (step < 0 ? 5 : step);
+  };
+
+  // One cell's figure among the samples that were chosen.
+  const figure = (cell, of) => (cell.dataset[of] === undefined ? null : Number(cell.dataset[of]));
+  const numbers = (row) => [...row.cells].filter((cell) => cell.dataset.c !== undefined);
+  const other = () => views.find((each) => each.id === selected("against"));
+  const inOther = (base, row, cell) => {
+    const same = base.querySelector(`tr[data-scenario="${CSS.escape(row.dataset.scenario)}"]`);
+    return same && numbers(same).find((each) => each.dataset.kernel === cell.dataset.kernel);
+  };
+  // What a cell shows, and the class of its colour. Unlike spans are not compared.
+  const shown = (cell, row, state) => {
+    const value = figure(cell, state.of);
+    if (value === null) return ["–", ""];
+    if (state.base) {
+      const before = inOther(state.base, row, cell);
+      if (!before) return ["new", ""];
+      if (before.dataset.span !== cell.dataset.span) return ["≠ span", ""];
+      const was = figure(before, state.of);
+      if (was === null) return ["–", ""];
+      if (was === value) return ["=", ""];
+      const change = was > 0 ? ((value - was) / was) * 100 : 100;
+      const text = Math.abs(change) < 0.05 ? "0.0" : Math.abs(change).toFixed(Math.abs(change) < 9.95 ? 1 : 0);
+      state.differ += 1;
+      return [`${value > was ? "+" : "−"}${text} %`, Math.abs(change) < 1 ? "" : value > was ? "worse" : "good"];
+    }
+    const ranked = state.best !== null && cell.dataset.kernel !== "floor" && row.dataset.ranked !== undefined;
+    const colour = ranked ? heat(state.best > 0 ? value / state.best : value > 0 ? 9 : 1) : "";
+    if (state.unit === "time" && state.clock) return [micro(value, state.clock), colour];
+    if (state.unit === "best") return [state.least > 0 ? times(value / state.least) : "–", colour];
+    return [short(value), colour];
+  };
+  const selection = (select) => select.selectedOptions[0].textContent;
+  const words = { c: "Typical", f: "First samples,", m: "Longest samples,", e: "From emptied caches," };
+  const render = () => {
+    const unit = chosen("unit");
+    const of = selected("of");
+    const clock = Number(view.dataset.clock) || 0;
+    const state = { unit, of, clock, base: other(), differ: 0 };
+    for (const row of all(".matrix tr[data-scenario]", view)) {
+      const cells = numbers(row);
+      const kernels = cells.filter((cell) => !cell.hidden && cell.dataset.kernel !== "floor" && figure(cell, of) !== null);
+      const figures = kernels.map((cell) => figure(cell, of));
+      state.best = figures.length > 1 ? Math.min(...figures) : null;
+      state.least = figures.length ? Math.min(...figures) : 0;
+      for (const cell of cells) {
+        const [text, colour] = shown(cell, row, state);
+        cell.querySelector(".v").textContent = text;
+        cell.className = colour;
+        const spread = cell.querySelector(".spread");
+        if (spread) spread.style.visibility = of === "c" && !state.base ? "" : "hidden";
+      }
+    }
+    const name = state.base ? "change" : unit === "time" && clock ? "µs" : unit === "best" ? "times the row’s best" : view.dataset.unit;
+    for (const place of all(".unit", view)) place.textContent = name;
+    for (const place of all(".what-is-shown", view))
+      place.textContent = state.base
+        ? `Change of the ${selection(picker("of"))} samples`
+        : `${words[of]} ${name}` + (of === "c" ? ": the median of the steady samples" : "");
+    for (const place of all(".legend", view)) place.hidden = Boolean(state.base);
+    for (const place of all(".legend-of-changes", view)) place.hidden = !state.base;
+    tell(state);
+  };
+
+  // What is compared, and which settings differ.
+  const settings = (from) => {
+    const table = from.querySelector("[id^=settings] table");
+    const found = new Map();
+    for (const row of table ? table.tBodies[0].rows : [])
+      for (const cell of row.cells)
+        if (cell.dataset.kernel) found.set(`${row.cells[0].textContent} ${cell.dataset.kernel}`, [row.cells[0].textContent, cell.textContent]);
+    return found;
+  };
+  const tell = (state) => {
+    const place = view.querySelector(".difference");
+    if (!place) return;
+    place.hidden = !state.base;
+    if (!state.base) return;
+    const [before, after] = [settings(state.base), settings(view)];
+    const names = new Set();
+    for (const [key, [name, value]] of after)
+      if (before.has(key) && before.get(key)[1] !== value) names.add(name);
+    const models = [state.base.dataset.model, view.dataset.model];
+    place.textContent =
+      `${view.dataset.build} against ${state.base.dataset.build}: ${state.differ} figures differ. ` +
+      (names.size ? `Settings that differ: ${[...names].join(", ")}. ` : "No setting differs. ") +
+      (models[0] !== models[1] ? `The timing models differ, too (${models.join(" and ")}), which alone moves figures.` : "");
+  };
+
+  // Which chip, in which build.
+  const against = picker("against");
+  const offers = () => {
+    const kept = against.value;
+    const rivals = views.filter((each) => each !== view && each.dataset.chip === view.dataset.chip && each.dataset.unit === view.dataset.unit);
+    against.replaceChildren(new Option("nothing", ""), ...rivals.map((each) => new Option(each.dataset.build, each.id)));
+    against.value = rivals.some((each) => each.id === kept) ? kept : "";
+    against.closest("label").hidden = rivals.length === 0;
+  };
+  const showView = () => {
+    const [chip, build] = [chosen("chip"), chosen("build")];
+    const of = views.filter((each) => each.dataset.chip === chip);
+    view = of.find((each) => each.dataset.build === build) || of[0] || views[0];
+    for (const each of views) each.hidden = each !== view;
+    for (const input of all("input[name=build]")) {
+      input.disabled = !of.some((each) => each.dataset.build === input.value);
+      if (view && input.value === view.dataset.build) input.checked = true;
+    }
+    const table = view && view.querySelector("[id^=operations] .key");
+    figures.hidden = !table;
+    if (table) table.before(figures);
+    if (!view) return;
+    document.getElementById("counted").textContent = view.dataset.unit;
+    for (const input of all("input[name=unit][value=time]")) {
+      input.disabled = !view.dataset.clock;
+      if (input.disabled && input.checked) figures.querySelector("input[name=unit][value=count]").checked = true;
+    }
+    offers();
+    filter();
+    render();
+  };
+  // Which kernels: everything of one says whose it is.
   const showKernels = () => {
     const off = new Set(all("input[name=kernel]:not(:checked)").map((box) => box.value));
-    for (const cell of all("main [data-kernel]")) cell.hidden = off.has(cell.dataset.kernel);
-    for (const chart of charts.values()) chart.show(off);
+    for (const each of all("main [data-kernel]")) each.toggleAttribute("hidden", off.has(each.dataset.kernel));
+    if (view) render();
   };
   const showTheme = () => {
-    if (chosen("theme") === "auto") delete root.dataset.theme;
-    else root.dataset.theme = chosen("theme");
-    redraw();
+    const theme = selected("theme");
+    if (theme) root.dataset.theme = theme;
+    else delete root.dataset.theme;
   };
   // Which scenarios: those whose names hold every word.
   const field = document.getElementById("filter");
   const filter = () => {
-    const words = field.value.toLowerCase().split(/[\s,]+/).filter(Boolean);
+    const wanted = field.value.toLowerCase().split(/[\s,]+/).filter(Boolean);
     for (const row of all("main [data-scenario]"))
-      row.hidden = !words.every((word) => row.dataset.scenario.includes(word));
-    const rows = all(".block:not([hidden]) .matrix tbody tr");
-    const shown = rows.filter((row) => !row.hidden).length;
-    document.getElementById("shown").textContent = words.length ? `${shown} of ${rows.length}` : "";
+      row.hidden = !wanted.every((word) => row.dataset.scenario.includes(word));
+    for (const group of all(".matrix tbody.group")) {
+      const rows = all("tr[data-scenario]", group);
+      group.hidden = rows.length > 0 && rows.every((row) => row.hidden);
+    }
+    const rows = view ? all(".matrix tr[data-scenario]", view) : [];
+    const found = rows.filter((row) => !row.hidden).length;
+    document.getElementById("shown").textContent = wanted.length ? `${found} of ${rows.length}` : "";
   };
 
-  // Sorting by a column: ascending, descending, and as it was.
-  const sortKey = (row, column) => {
-    if (column === 0) return row.dataset.scenario;
-    const cell = row.cells[column];
-    const figure = root.dataset.figure;
-    const part = { first: ".f", emptied: ".e", max: ".m" }[figure];
-    if (part) {
-      const shown = cell.querySelector(part);
-      return shown && Number(shown.textContent.replaceAll(" ", ""));
-    }
-    const key = { time: "time", multiple: "multiple" }[figure] || "count";
-    return cell.dataset[key] === undefined ? null : Number(cell.dataset[key]);
+  const button = (span) => {
+    const made = document.createElement("button");
+    made.type = "button";
+    made.className = span.className;
+    made.textContent = span.textContent;
+    span.replaceWith(made);
+    return made;
   };
+  // Groups fold.
+  for (const group of all(".matrix tbody.group")) {
+    const made = button(group.querySelector(".fold"));
+    made.setAttribute("aria-expanded", "true");
+    made.addEventListener("click", () => {
+      const open = made.getAttribute("aria-expanded") === "false";
+      made.setAttribute("aria-expanded", String(open));
+      for (const row of all("tr[data-scenario]", group)) row.classList.toggle("folded", !open);
+    });
+  }
+  // Sorting within groups by a column: ascending, descending, and as it was.
   for (const table of all(".matrix")) {
-    const body = table.tBodies[0];
-    const original = [...body.rows];
-    all("thead th", table).forEach((head, column) => {
-      const span = head.querySelector(".sort");
-      const button = document.createElement("button");
-      button.type = "button";
-      button.textContent = span.textContent;
-      span.replaceWith(button);
-      button.addEventListener("click", () => {
+    const heads = all("thead th", table);
+    const original = new Map(all("tbody.group", table).map((body) => [body, all("tr[data-scenario]", body)]));
+    heads.forEach((head, column) => {
+      const made = button(head.querySelector(".sort"));
+      made.addEventListener("click", () => {
         const next = { none: "ascending", ascending: "descending", descending: "none" }[head.getAttribute("aria-sort")];
-        for (const other of all("thead th", table)) other.setAttribute("aria-sort", "none");
+        for (const each of heads) each.setAttribute("aria-sort", "none");
         head.setAttribute("aria-sort", next);
-        const rows = [...original];
         const way = next === "descending" ? -1 : 1;
-        if (next !== "none") rows.sort((a, b) => {
-          const [x, y] = [sortKey(a, column), sortKey(b, column)];
-          // What has no figure stays below, whichever way.
-          if (x === null || y === null) return (x === null) - (y === null);
-          return way * (x < y ? -1 : x > y ? 1 : 0);
-        });
-        body.append(...rows);
+        const key = (row) => (column === 0 ? row.dataset.scenario : figure(row.cells[column], selected("of")));
+        for (const [body, rows] of original) {
+          const sorted = [...rows];
+          if (next !== "none") sorted.sort((a, b) => {
+            const [x, y] = [key(a), key(b)];
+            // What has no figure stays below, whichever way.
+            if (x === null || y === null) return (x === null) - (y === null);
+            return way * (x < y ? -1 : x > y ? 1 : 0);
+          });
+          body.append(...sorted);
+        }
       });
     });
   }
-
-  // Charts: each is drawn when it first has a width, and again when that or the colours change.
-  const charts = new Map();
-  const kernels = all("input[name=kernel]").map((box) => box.value);
-  const variable = (name) => getComputedStyle(root).getPropertyValue(name).trim();
-  const colour = (line) => {
-    if (line.colour) return variable(line.colour);
-    const index = kernels.indexOf(line.kernel);
-    return variable(index < 0 ? "--mark" : `--k${index % 8}`);
-  };
-  const dashes = [[], [], [7, 3], [2, 2], [9, 3, 2, 3], [5, 2], [1, 3], [12, 4]];
-  const short = (value) => {
-    if (value === null || value === undefined) return "–";
-    if (Math.abs(value) < 1e5) return String(value);
-    return Math.abs(value) < 1e6 ? `${+(value / 1e3).toFixed(1)}k` : `${+(value / 1e6).toFixed(2)}M`;
-  };
-  const series = (spec, line) => {
-    const stroke = colour(line);
-    const fill = line.style === "columns" ? stroke : undefined;
-    const paths = {
-      steps: uPlot.paths.stepped({ align: 1 }),
-      band: uPlot.paths.stepped({ align: 1 }),
-      columns: uPlot.paths.bars({ size: [0.8, 24, 2] }),
-    }[line.style];
-    const several = spec.lines.length > 1;
-    const points = { show: line.style === "line" || line.style === "runs", size: 5, fill: stroke };
-    const dash = line.style === "line" && several ? dashes[Math.max(kernels.indexOf(line.kernel), 0) % 8] : [];
-    const width = { runs: 3, steps: 1, band: 1 }[line.style] || 1.5;
-    return { label: line.name, stroke, fill, paths, points, dash, width, value: (_, value) => short(value) };
-  };
-  const options = (spec, width) => {
-    const axis = { stroke: variable("--aside"), grid: { stroke: variable("--line"), width: 1 }, ticks: { show: false }, font: "11px system-ui, sans-serif", labelFont: "11px system-ui, sans-serif", labelSize: 18, gap: 3 };
-    const values = (_, splits) => splits.map(short);
-    const across = { ...axis, label: spec.across, size: 24, values, filter: (_, splits) => splits };
-    if (spec.doubling) across.splits = () => [...new Set(spec.lines.flatMap((line) => line.points.map((point) => point[0])))].sort((a, b) => a - b);
-    if (spec.places) {
-      across.incrs = [1, 2, 5, 10, 20, 50, 100];
-      across.values = (_, splits) => splits.map((at) => (spec.places[at] || "").slice(0, 10));
-    }
-    const size = (_, values) => 12 + 7 * Math.max(3, ...(values || []).map((value) => value.length));
-    const pad = (low, high) => (low === high ? 1 : (high - low) * 0.04);
-    const x = { time: false, distr: spec.doubling ? 3 : 1, log: 2 };
-    if (!spec.doubling) x.range = (_, low, high) => [low - pad(low, high), high + pad(low, high)];
-    const range = (_, low, high) => {
-      if (low === null) return [0, 1];
-      if (spec.zoomed) return [low - Math.max(pad(low, high), 1), high + Math.max(pad(low, high), 1)];
-      return [Math.min(0, low), Math.max(high, 1) * 1.06];
-    };
-    const bands = spec.lines.flatMap((line, index) =>
-      line.style === "band" ? [{ series: [index + 1, index], fill: colour(line) + "55" }] : []);
-    return {
-      width, height: 190, bands, axes: [across, { ...axis, label: spec.up, size, values }],
-      scales: { x, y: { range } },
-      series: [{ label: spec.across, value: (_, at) => (spec.places ? spec.places[at] || "–" : short(at)) }, ...spec.lines.map((line) => series(spec, line))],
-      cursor: { drag: { x: false, y: false } },
-    };
-  };
-  const tables = (spec) => uPlot.join(spec.lines.map((line) => [line.points.map((point) => point[0]), line.points.map((point) => point[1])]));
-  const widths = new ResizeObserver((entries) => {
-    for (const { target, contentRect } of entries) {
-      const chart = charts.get(target);
-      const width = Math.floor(contentRect.width);
-      if (width < 40 || width === chart.width) continue;
-      chart.width = width;
-      // What is drawn changes sizes again, for which this round of them is over.
-      requestAnimationFrame(() => {
-        if (chart.plot) chart.plot.setSize({ width: chart.width, height: 190 });
-        else chart.draw();
-      });
-    }
+  // A note is shown beside its number.
+  const tip = document.createElement("div");
+  tip.className = "tip";
+  tip.setAttribute("role", "status");
+  tip.hidden = true;
+  document.body.append(tip);
+  const hide = () => { tip.hidden = true; };
+  document.addEventListener("click", (event) => {
+    const mark = event.target.closest && event.target.closest("a.mark");
+    const note = mark && document.getElementById(decodeURIComponent(mark.hash.slice(1)));
+    if (!note) return hide();
+    event.preventDefault();
+    tip.textContent = note.textContent;
+    tip.hidden = false;
+    const box = mark.getBoundingClientRect();
+    const left = Math.min(Math.max(box.left - 20, 8), root.clientWidth - tip.offsetWidth - 8);
+    tip.style.left = `${left + scrollX}px`;
+    tip.style.top = `${box.bottom + scrollY + 4}px`;
   });
-  const add = (parent, spec, kernel) => {
-    const figure = document.createElement("figure");
-    if (kernel) figure.dataset.kernel = kernel;
-    const caption = document.createElement("figcaption");
-    caption.textContent = spec.title;
-    const target = document.createElement("div");
-    target.className = "plot";
-    target.setAttribute("role", "img");
-    target.setAttribute("aria-label", `${spec.title}; the figures stand in the table`);
-    figure.append(caption, target);
-    parent.append(figure);
-    const chart = {
-      width: 0,
-      plot: null,
-      off: new Set(),
-      draw() {
-        if (chart.plot) chart.plot.destroy();
-        chart.plot = new uPlot(options(spec, chart.width), tables(spec), target);
-        chart.show(chart.off);
-      },
-      show(off) {
-        chart.off = off;
-        if (!chart.plot || kernel || new Set(spec.lines.map((line) => line.kernel)).size < 2) return;
-        spec.lines.forEach((line, index) => chart.plot.setSeries(index + 1, { show: !off.has(line.kernel) }));
-      },
-    };
-    charts.set(target, chart);
-    // What can be seen is drawn at once, what is folded when it comes into view.
-    const width = Math.floor(target.clientWidth);
-    if (width >= 40) {
-      chart.width = width;
-      chart.draw();
-    }
-    widths.observe(target);
-  };
-  const redraw = () => { for (const chart of charts.values()) if (chart.plot) chart.draw(); };
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
-  // What is printed is dark on white, whatever the screen shows.
-  addEventListener("beforeprint", redraw);
-  addEventListener("afterprint", redraw);
-  for (const target of all("[data-charts]"))
-    for (const spec of data.charts[target.dataset.charts] || []) add(target, spec);
+  document.addEventListener("keydown", (event) => { if (event.key === "Escape") hide(); });
 
-  // Samples in their order, the first one and those that something hit apart:
-  // [length, how many, whether hit].
-  const sequence = ({ kernel, name, runs, total }) => {
-    const lines = { first: [], steady: [], hit: [] };
-    let at = 0;
-    runs.forEach(([value, times, hit], index) => {
-      const points = lines[index === 0 ? "first" : hit ? "hit" : "steady"];
-      points.push([at, value]);
-      if (times > 1) points.push([at + times - 1, value]);
-      points.push([at + times - 0.5, null]);
-      at += times;
-    });
-    const line = (part, colour) => ({ name: part, kernel, colour, style: "runs", points: lines[part] });
-    const shown = [line("steady"), line("first", "--first"), line("hit", "--hit")].filter((line) => line.points.length);
-    return { title: `${name}: ${total} samples in their order, the first one apart`, across: "sample", up: "length", zoomed: true, lines: shown };
-  };
-  const histogram = ({ kernel, name, bins }) => ({
-    title: `${name}: how often each length came`, across: "length", up: "samples",
-    lines: [{ name: "samples", kernel, style: "columns", points: bins }],
-  });
-  const drawSamples = (details) => {
-    const target = details.querySelector(".samples");
-    if (!target || target.childElementCount) return;
-    for (const drawn of (data.samples[details.dataset.block] || {})[details.dataset.scenario] || []) {
-      add(target, sequence(drawn), drawn.kernel);
-      add(target, histogram(drawn), drawn.kernel);
-    }
-    showKernels();
-  };
-  for (const details of all("details.scenario"))
-    details.addEventListener("toggle", () => { if (details.open) drawSamples(details); });
-  // A link shows what it leads to: the soc, and what is folded.
+  // A link shows what it leads to: the chip and the build, and what is folded.
   const follow = () => {
     const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
     if (!target) return;
-    const block = target.closest(".block");
-    const radio = block && document.querySelector(`input[name=block][value="${block.id.slice("block-".length)}"]`);
-    if (radio && !radio.checked) { radio.checked = true; showBlock(); }
-    const folded = target.closest("details") || target.querySelector(":scope > details");
-    if (folded) folded.open = true;
+    const of = target.closest(".block");
+    if (of && of !== view) {
+      for (const name of ["chip", "build"])
+        for (const input of all(`input[name=${name}]`)) input.checked = input.value === of.dataset[name];
+      showView();
+    }
+    const inside = target.querySelector(":scope > details");
+    if (inside) inside.open = true;
+    for (let at = target; at; at = at.parentElement) if (at.tagName === "DETAILS") at.open = true;
     target.scrollIntoView();
   };
-  window.addEventListener("hashchange", follow);
-  for (const link of all('a[href^="#"]')) link.addEventListener("click", () => setTimeout(follow));
+  addEventListener("hashchange", follow);
+  for (const link of all('a[href^="#"]:not(.mark)')) link.addEventListener("click", () => setTimeout(follow));
 
-  const on = (name, action) =>
-    all(`input[name=${name}]`).forEach((input) => input.addEventListener("change", action));
-  on("block", showBlock); on("figure", showFigure); on("kernel", showKernels); on("theme", showTheme);
+  const on = (name, action) => all(`[name=${name}]`).filter((each) => each.form).forEach((input) => input.addEventListener("change", action));
+  on("chip", showView); on("build", showView); on("kernel", showKernels); on("theme", showTheme);
+  on("unit", render); on("of", render); on("against", render);
   field.addEventListener("input", filter);
-  showBlock();
+  showView();
   follow();
 })();

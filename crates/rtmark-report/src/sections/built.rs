@@ -6,7 +6,7 @@ use rtmark_model::{SETTINGS, Setting, SettingInfo, Weight};
 
 use crate::matrix::{Block, Column as Kernel};
 use crate::notes::one_line;
-use crate::sheet::{Cell, Column, Row, Sheet};
+use crate::sheet::{Cell, Column, Place, Row, Sheet};
 use crate::unequal::{usual, value};
 
 /// Settings down, kernels across; what differs and matters is marked.
@@ -75,7 +75,7 @@ pub fn made(block: &Block<'_>, id: &str) -> Option<Sheet> {
                  the same on every computer.";
     let mut sheet = Sheet::new(id, "What produced the figures", about);
     sheet.columns = ["kernel", "what", "which"].map(Column::text).into();
-    sheet.folded = true;
+    sheet.place = Place::Folded;
     for kernel in &block.kernels {
         for (what, which) in facts(block, *kernel) {
             let row = Row::new([kernel.0.to_string(), what, which]);

@@ -5,7 +5,7 @@ use rtmark_model::{Catalogue, Curve};
 use crate::growth::{Line as InWords, curves as of_block};
 use crate::matrix::{Block, grouped};
 use crate::notes::Notes;
-use crate::sheet::{Chart, Column, Line, Row, Sheet, Style};
+use crate::sheet::{Chart, Column, Line, Place, Row, Scales, Sheet, Style};
 
 /// The curves of a block; their missing points become notes.
 pub fn curves(block: &Block<'_>, catalogue: &Catalogue, id: &str, notes: &mut Notes) -> Vec<Sheet> {
@@ -42,7 +42,7 @@ fn sheet(
         scenario.to_string(),
         entry.map(|entry| entry.answers.clone()).unwrap_or_default(),
     );
-    sheet.below = true;
+    sheet.place = Place::Below;
     let number = |n: &u32| Column::number(n.to_string());
     let texts = [Column::text("kernel"), Column::text("grows"), Column::number("each")];
     sheet.columns = texts.into_iter().chain(counts.iter().map(number)).collect();
@@ -80,7 +80,7 @@ fn sheet(
             title: format!("{scenario}: {basis} against the number of {of}"),
             across: of.to_owned(),
             up: basis.to_owned(),
-            doubling: true,
+            scales: Scales::Growth,
             places: Vec::new(),
             lines,
         });

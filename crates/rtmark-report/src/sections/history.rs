@@ -3,7 +3,7 @@
 use rtmark_model::{Basis, Key};
 
 use crate::matrix::grouped;
-use crate::sheet::{Chart, Column, Line, Row, Sheet, Style};
+use crate::sheet::{Chart, Column, Line, Row, Scales, Sheet, Style};
 
 /// Figures that have a chart; the table has all that changed.
 const CHARTS: usize = 24;
@@ -83,7 +83,7 @@ fn chart(history: &History) -> Chart {
         title: format!("{} {} on {}, by run", key.kernel, key.scenario, key.soc),
         across: "runs".into(),
         up: history.basis.name().into(),
-        doubling: false,
+        scales: Scales::Even,
         places: history.points.iter().map(|point| point.run.clone()).collect(),
         lines: vec![Line {
             name: key.kernel.to_string(),

@@ -4,7 +4,7 @@ use rtmark_model::Answer;
 
 use crate::matrix::grouped;
 use crate::report::Report;
-use crate::sheet::{Chart, Column, Line, Row, Sheet, Style};
+use crate::sheet::{Chart, Column, Line, Place, Row, Scales, Sheet, Style};
 use crate::worst::{Stretch, Timed, Witness, Worst};
 
 /// Results whose charts are drawn, the worst first.
@@ -15,8 +15,6 @@ const WITNESSES: usize = 3;
 const STRETCHES: usize = 5;
 /// Into how many slices a path is cut.
 const SLICES: f64 = 480.0;
-/// Lengths that a histogram shows; of more, neighbours are put together.
-const COLUMNS: usize = 80;
 
 /// All results, the worst first: a line each, and then each one at length.
 pub fn worst_cases(report: &Report<'_>) -> Vec<Sheet> {
@@ -59,7 +57,7 @@ pub fn worst_cases(report: &Report<'_>) -> Vec<Sheet> {
         }
         let of = [Some(latencies), witnesses(worst, number), stretches(worst, number)];
         sheets.extend(of.into_iter().flatten().map(|mut sheet| {
-            sheet.below = true;
+            sheet.place = Place::Below;
             let scenario = worst.scenario.as_deref().unwrap_or_default();
             for row in &mut sheet.rows {
                 row.kernel.clone_from(&worst.kernel);
@@ -180,31 +178,25 @@ fn charts(worst: &Worst, timed: &Timed) -> [Chart; 2] {
         title: format!("{}: {}, along the path", worst.title(), timed.text),
         across: "% of the path".into(),
         up: "cycles".into(),
-        doubling: false,
+        scales: Scales::Even,
         places: Vec::new(),
         lines: vec![
             line("least", Style::Steps, along(&|at| at.1)),
             line("most", Style::Band, along(&|at| at.2)),
         ],
     };
+    let counts = timed.histogram.iter().map(|(cycles, points)| (*cycles as f64, *points));
     let often = Chart {
-        title: format!("{}: {}, how often", worst.title(), timed.text),
+        title: format!(
+            "{}: {}, and how many moments wait at least as long",
+            worst.title(),
+            timed.text
+        ),
         across: "cycles".into(),
-        up: "points".into(),
-        doubling: false,
+        up: "part of all moments".into(),
+        scales: Scales::Exceedance,
         places: Vec::new(),
-        lines: vec![line("points", Style::Columns, histogram(&timed.histogram))],
+        lines: vec![Line::exceedance("moments", worst.kernel.clone(), counts)],
     };
     [along, often]
-}
-
-/// A histogram of at most so many columns.
-fn histogram(counts: &[(i64, u64)]) -> Vec<(f64, f64)> {
-    let step = counts.len().div_ceil(COLUMNS).max(1);
-    let column = |part: &[(i64, u64)]| {
-        let first = part.first().map_or(0, |(cycles, _)| *cycles);
-        let points: u64 = part.iter().map(|(_, points)| points).sum();
-        (first as f64, points as f64)
-    };
-    counts.chunks(step).map(column).collect()
 }

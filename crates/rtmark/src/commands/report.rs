@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::PathBuf;
+use std::io::{self, BufWriter, Write as _};
+use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use rtmark_compare::{Measure, RunLabel, history};
 use rtmark_model::{Answer, Key, Series};
-use rtmark_report::{History, HistoryPoint, Report, RunFacts, Worst};
+use rtmark_report::{History, HistoryPoint, OtherRun, Report, RunFacts, Worst};
 use rtmark_store::{Kind, RunInfo, Store, StoreError};
 
 use crate::cli::Talk;
@@ -15,7 +16,7 @@ use crate::commands::compare::label;
 use crate::config::Config;
 use crate::exit::Exit;
 use crate::output::{self, say};
-use crate::replacement::replace;
+use crate::replacement::Replacement;
 use crate::shelf::{self, Filter, StoreFlag, answers, moment, run_of, short};
 use crate::sources::catalogue;
 use crate::trouble::Trouble;
@@ -25,6 +26,7 @@ use crate::trouble::Trouble;
 #[command(after_help = "Examples:
   rtmark report -o report.html               the newest complete run
   rtmark report v1.0 -k freertos floor -o freertos.html
+  rtmark report v1.0 v1.1 -o both.html       several runs in one page, switched and compared there
   rtmark report --format md                  for a pull request: as much as a comment holds
   rtmark worst -k freertos -s 'queue.*' --soc stm32f405 --format json > worst.json
   rtmark report --worst worst.json -o report.html    with worst cases and their witnesses
@@ -35,9 +37,10 @@ where spans and cores are equal; others are named with what keeps them from bein
 The file needs no network and no other file: it can be sent by mail, printed, and read
 without its script.")]
 pub struct Arguments {
-    /// The run: `latest`, `latest~1`, a name, the beginning of an id, a commit
-    #[arg(default_value = "latest", value_name = "RUN")]
-    run: String,
+    /// The run: `latest`, `latest~1`, a name, the beginning of an id, a commit. Of several, one page
+    /// shows each and the difference between any two
+    #[arg(default_value = "latest", value_name = "RUN", num_args = 1..)]
+    runs: Vec<String>,
     /// The file to write; stdout without
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -74,39 +77,84 @@ impl Arguments {
     pub fn run(self, talk: Talk) -> Result<Exit, Trouble> {
         let config = Config::load()?;
         let catalogue = catalogue(self.catalogue.as_deref().or(config.catalogue.as_deref()))?;
-        let store = self.store.open_existing(&config)?;
-        let run = run_of(&store, &self.run, talk)?;
-        let answers = answers(&store, &run, &self.filter)?;
-        let facts = facts(&run);
+        let store = self.store.clone().open_existing(&config)?;
+        let found = self.found(&store, talk)?;
+        let Some((run, more)) = found.split_first() else {
+            return Err(Trouble::new(
+                Exit::Usage,
+                "no run was named",
+                "`rtmark log` shows the runs",
+            ));
+        };
+        let answers = answers(&store, run, &self.filter)?;
+        let facts = facts(run);
+        let runs: Vec<OtherRun> =
+            more.iter().map(|run| self.other(&store, run)).collect::<Result<_, _>>()?;
         let others = shelf::of_others(true, Some(&store), &catalogue)?;
-        let histories = histories(&store, &run, &answers, self.history)?;
+        let histories = histories(&store, run, &answers, self.history)?;
         let report = Report {
             title: &self.title,
             run: Some(&facts),
             others: &others,
             worst: &worst_cases(&self.worst)?,
             histories: &histories,
+            runs: &runs,
             ..Report::of(&answers, &catalogue)
         };
-        let text = match self.format {
-            Format::Html => report.html().map_err(|error| {
-                Trouble::new(Exit::Internal, error, "report this as a defect of rtmark")
-            })?,
-            Format::Md => report.markdown(),
-        };
-        let Some(path) = self.output else {
-            output::data(&text)?;
+        let Some(path) = &self.output else {
+            output::data(&match self.format {
+                Format::Html => report.html().map_err(|error| {
+                    Trouble::new(Exit::Internal, error, "report this as a defect of rtmark")
+                })?,
+                Format::Md => report.markdown(),
+            })?;
             return Ok(Exit::Fine);
         };
-        replace(&path, text.as_bytes()).map_err(|error| {
+        let bytes = self.write(path, &report).map_err(|error| {
             let message = format!("{}: {error}", path.display());
             Trouble::new(Exit::Usage, message, "check the path")
         })?;
         if !talk.quiet {
-            let answers = output::count(answers.len(), "answer");
-            say(format!("{answers} in {} ({} KiB)", path.display(), text.len().div_ceil(1024)));
+            let count = answers.len() + runs.iter().map(|run| run.answers.len()).sum::<usize>();
+            let answers = output::count(count, "answer");
+            say(format!("{answers} in {} ({} KiB)", path.display(), bytes.div_ceil(1024)));
         }
         Ok(Exit::Fine)
+    }
+
+    /// The runs that were named, each once.
+    fn found(&self, store: &Store, talk: Talk) -> Result<Vec<RunInfo>, Trouble> {
+        let mut found: Vec<RunInfo> = Vec::new();
+        for reference in &self.runs {
+            let run = run_of(store, reference, talk)?;
+            if !found.iter().any(|known| known.id == run.id) {
+                found.push(run);
+            }
+        }
+        if found.len() > 1 && self.format == Format::Md {
+            let hint = "name one, or compare two: `rtmark compare BEFORE AFTER --format md`";
+            return Err(Trouble::new(Exit::Usage, "Markdown shows one run", hint));
+        }
+        Ok(found)
+    }
+
+    fn other(&self, store: &Store, run: &RunInfo) -> Result<OtherRun, Trouble> {
+        Ok(OtherRun { run: facts(run), answers: answers(store, run, &self.filter)? })
+    }
+
+    /// Writes the file as a whole or not at all, and tells its length.
+    fn write(&self, path: &Path, report: &Report<'_>) -> io::Result<u64> {
+        let begun = Replacement::begin(path)?;
+        let mut to = BufWriter::with_capacity(1 << 16, begun.file());
+        match self.format {
+            Format::Html => report.html_to(&mut to).map_err(io::Error::from)?,
+            Format::Md => to.write_all(report.markdown().as_bytes())?,
+        }
+        to.flush()?;
+        drop(to);
+        let length = begun.file().metadata()?.len();
+        begun.keep()?;
+        Ok(length)
     }
 }
 

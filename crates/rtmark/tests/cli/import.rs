@@ -281,6 +281,26 @@ fn latest_is_no_import_and_history_has_them() {
 }
 
 #[test]
+fn one_page_shows_several_runs_and_markdown_one() {
+    let folder = folder();
+    let said = |arguments: &[&str]| said(folder.path(), arguments);
+    let other = LOG.replace("240 cycles ,     5000 ns", "288 cycles ,     6000 ns");
+    std::fs::write(folder.path().join("later.log"), other).expect("writable");
+    assert_eq!(said(&["import", "uart.log", "-q", "--soc", "b"]).code, 0);
+    assert_eq!(said(&["import", "later.log", "-q", "--soc", "b"]).code, 0);
+    let both = ["report", "imported", "imported~1", "-o", "both.html"];
+    let told = said(&both);
+    assert!(told.code == 0 && told.stderr.contains("6 answers in both.html"), "{told:#?}");
+    let page = std::fs::read_to_string(folder.path().join("both.html")).expect("there");
+    assert!(page.contains("288 cycles") && page.contains("240 cycles"), "rows of both");
+    // The same run twice is one.
+    let told = said(&["report", "imported", "imported", "-o", "one.html"]);
+    assert!(told.stderr.contains("3 answers in one.html"), "{told:#?}");
+    said(&["report", "imported", "imported~1", "--format", "md"])
+        .refused(2, &["Markdown shows one run", "rtmark compare BEFORE AFTER"]);
+}
+
+#[test]
 #[expect(clippy::print_stderr, reason = "a test that is passed over says so")]
 fn a_report_is_written_as_a_whole_or_not_at_all() {
     let folder = folder();

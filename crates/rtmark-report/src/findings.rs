@@ -1,0 +1,211 @@
+//! What a run comes to, in sentences. Each is written by a rule from figures of the run, and leads
+//! to them; where a rule has no figures, it says nothing.
+
+use rtmark_model::{HeldInterval, Line, Place, ScenarioId, Victim};
+use rtmark_units::{Cycles, Hertz};
+
+use crate::groups::Group;
+use crate::matrix::{Block, Column, FLOOR, grouped, short_time};
+use crate::notes::one_line;
+use crate::rank::{Ranking, times};
+
+/// The scenario whose figure is the longest wait of an interrupt under the mixed load.
+pub const fn held_scenario(victim: Victim) -> &'static str {
+    match victim {
+        Victim::MostUrgent => "load.held.most_urgent",
+        Victim::MayCall => "load.held.may_call",
+    }
+}
+
+/// A sentence, and where its figures stand.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// The sentence.
+    pub text: String,
+    /// What shows it.
+    pub evidence: Evidence,
+}
+
+/// The part of a report that shows something.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Evidence {
+    /// The row of a scenario.
+    Row(String),
+    /// The table of all of them.
+    Table,
+}
+
+/// The longest wait of an interrupt of one kernel.
+#[derive(Clone, Copy, Debug)]
+pub struct Wait<'a> {
+    /// Whose.
+    pub column: Column<'a>,
+    /// The clock.
+    pub clock: Hertz,
+    /// How long, and where.
+    pub held: &'a HeldInterval,
+}
+
+/// The longest waits of one interrupt, by column.
+pub fn waits<'a>(block: &Block<'a>, victim: Victim) -> Vec<Wait<'a>> {
+    let named = |scenario: &&&ScenarioId| scenario.as_str() == held_scenario(victim);
+    let Some(scenario) = block.scenarios.iter().find(named) else { return Vec::new() };
+    let wait = |column: &Column<'a>| {
+        let series = block.answer(scenario, *column)?.series()?;
+        let held = series.held.as_ref().filter(|_| series.flags.is_empty())?;
+        Some(Wait { column: *column, clock: series.clock, held })
+    };
+    block.kernels.iter().filter_map(wait).collect()
+}
+
+/// The lines between which an interrupt is held back: `at src/exec.rs:545`, or `from one to
+/// another`.
+pub fn lines(held: &HeldInterval) -> Option<String> {
+    let first = held.from.line.as_ref()?;
+    let from = spot(&held.from, first);
+    match held.to.line.as_ref().filter(|last| *last != first) {
+        // Of one file the name is told once.
+        Some(last) if last.file == first.file => Some(format!("from {from} to {}", last.line)),
+        Some(last) => Some(format!("from {from} to {}", spot(&held.to, last))),
+        None => Some(format!("at {from}")),
+    }
+}
+
+/// Where Rust keeps the sources of its own library.
+const LIBRARY: &str = "/library/";
+
+/// A line with the last parts of its file's path. One of the language's own library tells nothing
+/// without the function that it was inlined into.
+fn spot(place: &Place, line: &Line) -> String {
+    if let Some((_, own)) = line.file.rsplit_once(LIBRARY) {
+        let of_library =
+            |name: &&String| ["core::", "alloc::", "std::"].iter().any(|of| name.starts_with(of));
+        let mut inner = place.callers.iter().chain(&place.function);
+        let function = inner.rfind(|name| !of_library(name)).or(place.function.as_ref());
+        let function = function.and_then(|name| name.split('<').next()).unwrap_or_default();
+        return one_line(&format!("{function} ({own}:{})", line.line));
+    }
+    let mut parts: Vec<&str> = Vec::new();
+    for part in line.file.split('/') {
+        match part {
+            ".." => drop(parts.pop()),
+            "" | "." => {}
+            part => parts.push(part),
+        }
+    }
+    // The folder of sources says nothing: the crate's does.
+    let sources = parts.len() > 2 && parts[parts.len() - 2] == "src";
+    let kept = if sources { 3 } else { 2 };
+    let file = parts[parts.len().saturating_sub(kept)..].join("/");
+    one_line(&format!("{file}:{}", line.line))
+}
+
+/// The sentences of a block, at most one of each rule.
+pub fn findings(block: &Block<'_>) -> Vec<Finding> {
+    [held(block), fastest(block), widest(block)].into_iter().flatten().collect()
+}
+
+/// How long the kernels hold the most urgent interrupt back, and which line does.
+fn held(block: &Block<'_>) -> Option<Finding> {
+    let mut waits = waits(block, Victim::MostUrgent);
+    waits.retain(|wait| wait.column.0.as_str() != FLOOR);
+    waits.sort_by_key(|wait| wait.held.cycles);
+    let (least, most) = (waits.first()?, waits.last()?);
+    let long = |wait: &Wait<'_>| {
+        let cycles = wait.held.cycles;
+        let time = short_time(Cycles(cycles).at(wait.clock));
+        format!("{} cycles ({time})", grouped(cycles))
+    };
+    let line =
+        |wait: &Wait<'_>| lines(wait.held).map(|lines| format!(", {lines}")).unwrap_or_default();
+    let (best, worst) = (block.name(least.column), block.name(most.column));
+    let text = if waits.len() == 1 {
+        format!(
+            "Under a mixed load {best} holds the most urgent interrupt back for up to {}{}.",
+            long(least),
+            line(least)
+        )
+    } else if least.held.cycles == most.held.cycles {
+        format!(
+            "Under one mixed load every kernel holds the most urgent interrupt back for up to {}.",
+            long(least)
+        )
+    } else if least.held.by == ["one instruction"] {
+        format!(
+            "Under one mixed load {best} never holds the most urgent interrupt back for longer than \
+             one instruction takes; {worst} does for up to {}{}.",
+            long(most),
+            line(most)
+        )
+    } else {
+        format!(
+            "Under one mixed load {best} holds the most urgent interrupt back least, {} cycles; \
+             {worst} most, {}{}.",
+            grouped(least.held.cycles),
+            long(most),
+            line(most)
+        )
+    };
+    let row = held_scenario(Victim::MostUrgent).to_owned();
+    Some(Finding { text, evidence: Evidence::Row(row) })
+}
+
+/// Who is the fastest most often.
+fn fastest(block: &Block<'_>) -> Option<Finding> {
+    let mut wins: Vec<(Column<'_>, u64)> = Vec::new();
+    let mut contested = 0_u64;
+    for scenario in block.rows() {
+        let Some(ranking) = Ranking::of(block, scenario) else { continue };
+        contested += u64::from(ranking.figures().len() > 1);
+        for winner in ranking.winners() {
+            match wins.iter_mut().find(|(column, _)| *column == winner) {
+                Some((_, count)) => *count += 1,
+                None => wins.push((winner, 1)),
+            }
+        }
+    }
+    wins.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    let (winner, most) = *wins.first().filter(|_| contested > 1)?;
+    let first = format!("{} is the fastest in {most}", block.name(winner));
+    let others = wins.iter().skip(1).take(2);
+    let others: Vec<_> =
+        others.map(|(column, count)| format!("{} in {count}", block.name(*column))).collect();
+    let others = match others.as_slice() {
+        [] => String::new(),
+        [one] => format!(" and {one}"),
+        several => format!(", {}", several.join(" and ")),
+    };
+    let text = format!("Of {contested} operations that two kernels or more have, {first}{others}.");
+    Some(Finding { text, evidence: Evidence::Table })
+}
+
+/// The operation, of those that stand for a group and that more than half of the kernels have, in
+/// which kernels are furthest apart.
+fn widest(block: &Block<'_>) -> Option<Finding> {
+    let all = block.kernels.iter().filter(|column| column.0.as_str() != FLOOR).count();
+    let mut widest: Option<(f64, _, _, _)> = None;
+    for headline in Group::ALL.iter().flat_map(|group| group.headlines()) {
+        let mut rows = block.rows();
+        let Some(scenario) = rows.find(|id| id.as_str() == headline.scenario) else { continue };
+        let ranking = Ranking::of(block, scenario);
+        let common = ranking.filter(|ranking| ranking.figures().len() * 2 > all);
+        let apart = common.and_then(|ranking| ranking.apart());
+        let Some([fast, slow]) = apart.filter(|[fast, _]| fast.1 > 0) else { continue };
+        let ratio = slow.1 as f64 / fast.1 as f64;
+        if widest.as_ref().is_none_or(|(known, ..)| ratio > *known) {
+            widest = Some((ratio, headline, fast, slow));
+        }
+    }
+    let (_, headline, fast, slow) = widest?;
+    let unit = block.basis.map_or("", |basis| basis.name());
+    let text = format!(
+        "{} takes {} {} {unit} and {} {}: {} times as many.",
+        headline.doing,
+        block.name(fast.0),
+        grouped(fast.1),
+        block.name(slow.0),
+        grouped(slow.1),
+        times(slow.1, fast.1)
+    );
+    Some(Finding { text, evidence: Evidence::Row(headline.scenario.to_owned()) })
+}

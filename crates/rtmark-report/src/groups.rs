@@ -1,0 +1,160 @@
+//! Scenarios in the groups in which a report shows them, and those that stand for a group.
+
+use rtmark_model::ScenarioId;
+
+/// What a scenario is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Group {
+    /// Threads: switched, woken, made.
+    Switch,
+    /// Semaphores, locks, events.
+    Synchronise,
+    /// Queues and streams.
+    Pass,
+    /// Interrupts, timers, and what holds interrupts back.
+    Interrupts,
+    /// Allocation.
+    Memory,
+    /// Several of these in one program.
+    Programs,
+    /// Scenarios that the catalogue of rtmark does not have.
+    Own,
+}
+
+/// A scenario that stands for its group.
+#[derive(Clone, Copy, Debug)]
+pub struct Headline {
+    pub scenario: &'static str,
+    /// What is done, as a label.
+    pub label: &'static str,
+    /// What is done, as the subject of a sentence.
+    pub doing: &'static str,
+}
+
+const fn headline(scenario: &'static str, label: &'static str, doing: &'static str) -> Headline {
+    Headline { scenario, label, doing }
+}
+
+const SWITCH: &[Headline] = &[
+    headline("thread.yield", "yield to another thread", "Yielding to another thread"),
+    headline(
+        "semaphore.give.wake+ctx",
+        "give a semaphore, until the waiter runs",
+        "Waking a thread by a semaphore",
+    ),
+    headline(
+        "thread.resume.preempt",
+        "resume a more urgent thread",
+        "Resuming a more urgent thread",
+    ),
+];
+const SYNCHRONISE: &[Headline] = &[
+    headline("mutex.lock.immediate", "lock a free mutex", "Locking a free mutex"),
+    headline(
+        "semaphore.give.immediate",
+        "give a semaphore",
+        "Giving a semaphore that nobody waits for",
+    ),
+    headline("mutex.critical_section", "keep everybody out", "Keeping everybody out for a moment"),
+];
+const PASS: &[Headline] = &[
+    headline("queue.send.16b", "send 16 bytes", "Sending 16 bytes"),
+    headline("queue.handover", "hand an item over", "Handing an item to a waiting thread"),
+    headline("queue.send.immediate", "send an item", "Sending an item"),
+];
+const INTERRUPTS: &[Headline] = &[
+    headline(
+        "isr.wake.thread",
+        "interrupt to the woken thread",
+        "Waking a thread from an interrupt",
+    ),
+    headline("timer.wake", "timer to the woken thread", "Waking a thread at its time"),
+    headline("isr.entry", "interrupt to its handler", "Entering a handler"),
+];
+const MEMORY: &[Headline] = &[
+    headline("heap.malloc.16b", "allocate 16 bytes", "Allocating 16 bytes"),
+    headline("heap.free.16b", "free 16 bytes", "Freeing 16 bytes"),
+];
+
+impl Group {
+    /// All of them, in the order of a page.
+    pub const ALL: [Self; 7] = [
+        Self::Switch,
+        Self::Synchronise,
+        Self::Pass,
+        Self::Interrupts,
+        Self::Memory,
+        Self::Programs,
+        Self::Own,
+    ];
+
+    /// The group of a scenario, by the first word of its name.
+    pub fn of(scenario: &ScenarioId) -> Self {
+        match scenario.as_str().split('.').next().unwrap_or_default() {
+            "thread" | "boot" => Self::Switch,
+            "semaphore" | "mutex" | "events" | "notify" | "async" | "priority" => Self::Synchronise,
+            "queue" | "stream" => Self::Pass,
+            "isr" | "load" | "timer" | "duty" | "storm" => Self::Interrupts,
+            "heap" => Self::Memory,
+            "tm" | "workload" => Self::Programs,
+            _ => Self::Own,
+        }
+    }
+
+    /// Its heading.
+    pub const fn title(self) -> &'static str {
+        match self {
+            Self::Switch => "Switch and wake",
+            Self::Synchronise => "Synchronise",
+            Self::Pass => "Pass data",
+            Self::Interrupts => "Interrupts and time",
+            Self::Memory => "Memory",
+            Self::Programs => "Whole programs",
+            Self::Own => "Others",
+        }
+    }
+
+    /// Its name in links.
+    pub const fn slug(self) -> &'static str {
+        match self {
+            Self::Switch => "switch",
+            Self::Synchronise => "synchronise",
+            Self::Pass => "pass",
+            Self::Interrupts => "interrupts",
+            Self::Memory => "allocate",
+            Self::Programs => "programs",
+            Self::Own => "others",
+        }
+    }
+
+    /// The scenarios that stand for it where they were measured, the best first.
+    pub const fn headlines(self) -> &'static [Headline] {
+        match self {
+            Self::Switch => SWITCH,
+            Self::Synchronise => SYNCHRONISE,
+            Self::Pass => PASS,
+            Self::Interrupts => INTERRUPTS,
+            Self::Memory => MEMORY,
+            Self::Programs | Self::Own => &[],
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rtmark_model::Catalogue;
+
+    use super::*;
+
+    #[test]
+    fn every_scenario_of_the_catalogue_has_a_group_and_every_headline_is_one() {
+        let catalogue = Catalogue::builtin().expect("good");
+        for scenario in catalogue.scenarios().iter().filter(|scenario| scenario.point.is_none()) {
+            assert_ne!(Group::of(&scenario.id), Group::Own, "{}", scenario.id);
+        }
+        for headline in Group::ALL.iter().flat_map(|group| group.headlines()) {
+            let id = headline.scenario.parse().expect("a name");
+            assert!(catalogue.get(&id).is_some(), "{id}");
+        }
+    }
+}

@@ -1,0 +1,371 @@
+//! The first screen of a view: what it comes to in sentences, what operations cost, how long
+//! interrupts are held back and by which line, and how much memory it takes.
+
+use maud::{Markup, html};
+use rtmark_model::{HeldInterval, ScenarioId, Victim};
+
+use super::axis::Axis;
+use super::operations::by_group;
+use super::text::{breakable, list, swatch};
+use super::view::View;
+use crate::findings::{Evidence, Wait, findings, held_scenario, lines, waits};
+use crate::groups::Group;
+use crate::kernels::Looks;
+use crate::matrix::{Column, FLOOR, grouped, short_count};
+use crate::notes::{one_line, without_figures};
+use crate::worst::Worst;
+
+/// How many operations stand for a group.
+const STAND: usize = 2;
+/// For which width of the chart, in pixels, numbers are kept from touching.
+const NOMINAL: f64 = 480.0;
+/// The room that a number takes there.
+const NUMBER: f64 = 34.0;
+
+/// The first screen of a view.
+pub fn overview(view: &View<'_>, looks: &Looks, worst: &[Worst]) -> Markup {
+    let found = findings(&view.block);
+    let rows = headlines(view);
+    html! {
+        section.overview id=(view.id("overview")) aria-label=(format!("{} at first sight", view.chip)) {
+            @if !found.is_empty() {
+                ul.findings {
+                    @for finding in &found {
+                        @let href = match &finding.evidence {
+                            Evidence::Row(scenario) => view.id_of("r", scenario),
+                            Evidence::Table => view.id("operations"),
+                        };
+                        li { a href=(format!("#{href}")) { (breakable(&finding.text)) } }
+                    }
+                }
+            }
+            div.first {
+                @if !rows.is_empty() { (costs(view, looks, &rows)) }
+                (card(view, looks, worst))
+            }
+        }
+    }
+}
+
+/// An operation of the chart.
+struct Row<'a> {
+    group: Group,
+    label: String,
+    scenario: &'a ScenarioId,
+    /// The figures by column.
+    figures: Vec<(Column<'a>, u64)>,
+    /// Whose answer is no figure.
+    without: Vec<String>,
+}
+
+fn row<'a>(view: &View<'a>, group: Group, scenario: &'a ScenarioId, label: &str) -> Row<'a> {
+    let (mut figures, mut without) = (Vec::new(), Vec::new());
+    for column in &view.block.kernels {
+        let answer = view.block.answer(scenario, *column);
+        let measured = answer.filter(|answer| without_figures(answer).is_none());
+        let statistics = measured.and_then(|answer| answer.series()?.statistics());
+        match statistics {
+            Some(statistics) => figures.push((*column, statistics.typical())),
+            None if column.0.as_str() != FLOOR => without.push(view.name(*column)),
+            None => {}
+        }
+    }
+    Row { group, label: label.to_owned(), scenario, figures, without }
+}
+
+/// What stands for each group: the operations that are listed for it, as far as kernels have
+/// figures, else the one that most kernels have.
+fn headlines<'a>(view: &View<'a>) -> Vec<Row<'a>> {
+    let mut all = Vec::new();
+    for (group, scenarios) in by_group(view) {
+        let listed = group.headlines().iter().filter_map(|headline| {
+            let scenario = scenarios.iter().find(|id| id.as_str() == headline.scenario)?;
+            Some(row(view, group, scenario, headline.label))
+        });
+        let of_kernels = |row: &Row<'_>| {
+            row.figures.iter().filter(|figure| figure.0.0.as_str() != FLOOR).count()
+        };
+        let mut rows: Vec<_> = listed.filter(|row| of_kernels(row) > 0).collect();
+        rows.sort_by_key(|row| of_kernels(row) < 2);
+        rows.truncate(STAND);
+        if rows.is_empty() && !matches!(group, Group::Programs) {
+            let any = scenarios.iter().map(|id| row(view, group, id, id.as_str()));
+            rows.extend(any.rev().max_by_key(of_kernels).filter(|row| of_kernels(row) > 0));
+        }
+        all.extend(rows);
+    }
+    all
+}
+
+fn percent(axis: &Axis, value: u64) -> f64 {
+    3.0 + axis.place(value as f64) * 94.0
+}
+
+fn costs(view: &View<'_>, looks: &Looks, rows: &[Row<'_>]) -> Markup {
+    let figures = || rows.iter().flat_map(|row| &row.figures).map(|figure| figure.1.max(1) as f64);
+    let low = figures().fold(f64::INFINITY, f64::min);
+    let high = figures().fold(1.0, f64::max);
+    let low = 10_f64.powf(low.log10().floor());
+    let axis = Axis::logarithmic(low, high * 1.15);
+    html! {
+        figure.costs {
+            figcaption {
+                b { "What it costs, in " (view.unit()) } " "
+                span.aside { "each mark a kernel; further right is dearer; each line is ten times the one before" }
+            }
+            table.strip {
+                thead {
+                    tr {
+                        td {}
+                        td {}
+                        td {
+                            svg.axis aria-hidden="true" {
+                                @for (value, text) in &axis.ticks {
+                                    text x=(format!("{:.2}%", 3.0 + axis.place(*value) * 94.0)) y="11" { (text) }
+                                }
+                            }
+                        }
+                    }
+                }
+                @for of_group in rows.chunk_by(|a, b| a.group == b.group) {
+                    tbody {
+                        @for (index, row) in of_group.iter().enumerate() {
+                            tr.more[index > 0] {
+                                @if index == 0 {
+                                    th.of scope="rowgroup" rowspan=(of_group.len()) {
+                                        a href=(format!("#{}", view.id(row.group.slug()))) { (row.group.title()) }
+                                    }
+                                }
+                                th scope="row" {
+                                    a href=(format!("#{}", view.id_of("r", row.scenario.as_str()))) {
+                                        (breakable(&row.label))
+                                    }
+                                    @if !row.without.is_empty() {
+                                        " " small { (without(row, view)) }
+                                    }
+                                }
+                                td { (strip(view, row, &axis, looks)) }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Whose answer is no figure, where that is not almost everybody.
+fn without(row: &Row<'_>, view: &View<'_>) -> String {
+    let few = row.without.len() * 2 <= view.block.kernels.len();
+    let have = || {
+        let have = row.figures.iter().filter(|figure| figure.0.0.as_str() != FLOOR);
+        have.map(|figure| view.name(figure.0)).collect::<Vec<_>>()
+    };
+    if few {
+        format!("not in {}", list(&row.without))
+    } else {
+        format!("only in {}", list(&have()))
+    }
+}
+
+/// The marks of one operation, with the numbers for which there is room.
+fn strip(view: &View<'_>, row: &Row<'_>, axis: &Axis, looks: &Looks) -> Markup {
+    let told: Vec<_> = row
+        .figures
+        .iter()
+        .map(|(column, figure)| format!("{} {}", view.name(*column), grouped(*figure)))
+        .collect();
+    let mut numbers: Vec<(Column<'_>, u64, &str)> = Vec::new();
+    let kernels = || row.figures.iter().filter(|figure| figure.0.0.as_str() != FLOOR);
+    // The least and the most come first, then whatever lies far enough from those.
+    let ends = [kernels().min_by_key(|f| f.1), kernels().max_by_key(|f| f.1)];
+    for (column, figure) in ends.into_iter().flatten().chain(kernels()) {
+        let far = |other: &(Column<'_>, u64, &str)| {
+            let apart = percent(axis, other.1) - percent(axis, *figure);
+            apart.abs() * NOMINAL / 100.0 >= NUMBER
+        };
+        if numbers.iter().all(far) {
+            let class = if numbers.len() < 2 { "" } else { "wide" };
+            numbers.push((*column, *figure, class));
+        }
+    }
+    html! {
+        svg.marks role="img" aria-label=(told.join(", ")) {
+            @for (value, _) in &axis.ticks {
+                @let at = format!("{:.2}%", 3.0 + axis.place(*value) * 94.0);
+                line.grid x1=(at) x2=(at) y1="0" y2="30" {}
+            }
+            line.base x1="0" x2="100%" y1="20" y2="20" {}
+            @for (column, figure) in &row.figures {
+                @let class = looks.class(column.0.as_str());
+                g class=(class) data-kernel=(column.0) {
+                    title { (view.name(*column)) " " (grouped(*figure)) }
+                    use href=(format!("#{}", class.replace('k', "m")))
+                        x=(format!("{:.2}%", percent(axis, *figure))) y="20" {}
+                }
+            }
+            @for (column, figure, class) in &numbers {
+                text class=(format!("{} {class}", looks.class(column.0.as_str()))) data-kernel=(column.0)
+                    x=(format!("{:.2}%", percent(axis, *figure))) y="10" { (short_count(*figure)) }
+            }
+        }
+    }
+}
+
+/// What a kernel's line of the card is made of.
+struct Line<'a> {
+    column: Column<'a>,
+    urgent: Option<Wait<'a>>,
+    calling: Option<Wait<'a>>,
+    memory: Option<(u64, u64)>,
+}
+
+impl Line<'_> {
+    /// The longer of the waits: what causes it is told.
+    fn longest(&self) -> Option<&HeldInterval> {
+        let waits = [self.urgent, self.calling].into_iter().flatten();
+        waits.map(|wait| wait.held).max_by_key(|held| held.cycles)
+    }
+}
+
+/// The image whose sizes are told: that of the mixed load, which asks the same of every kernel,
+/// else the one that most of them have.
+fn image<'a>(view: &View<'a>) -> Option<&'a str> {
+    let of = |column: &Column<'a>| view.block.firmware(*column).into_keys().collect::<Vec<_>>();
+    let all: Vec<&str> = view.block.kernels.iter().flat_map(of).collect();
+    let count = |image: &&str| all.iter().filter(|other| *other == image).count();
+    let load = all.iter().find(|image| **image == "load");
+    load.or_else(|| all.iter().rev().max_by_key(|image| count(image))).copied()
+}
+
+/// How long interrupts are held back, by which line, and what it all takes.
+fn card(view: &View<'_>, looks: &Looks, worst: &[Worst]) -> Markup {
+    let (urgent, calling) =
+        (waits(&view.block, Victim::MostUrgent), waits(&view.block, Victim::MayCall));
+    let image = image(view);
+    let of = |waits: &[Wait<'_>], column: &Column<'_>| {
+        waits.iter().position(|wait| wait.column == *column)
+    };
+    let mut lines: Vec<Line<'_>> = Vec::new();
+    for column in &view.block.kernels {
+        let firmware = view.block.firmware(*column);
+        let firmware = image.and_then(|image| firmware.get(image).copied());
+        lines.push(Line {
+            column: *column,
+            urgent: of(&urgent, column).map(|at| urgent[at]),
+            calling: of(&calling, column).map(|at| calling[at]),
+            memory: firmware.map(|firmware| (firmware.flash_bytes, firmware.ram_bytes)),
+        });
+    }
+    lines.retain(|line| line.longest().is_some() || line.memory.is_some());
+    // The least that the hardware allows comes last: it is nobody's choice.
+    lines.sort_by_key(|line| line.column.0.as_str() == FLOOR);
+    let any_wait = lines.iter().any(|line| line.longest().is_some());
+    let longest = lines.iter().filter_map(|line| Some(line.longest()?.cycles)).max().unwrap_or(0);
+    let memory = lines.iter().filter_map(|line| line.memory);
+    let most = memory.fold((1, 1), |most: (u64, u64), m| (most.0.max(m.0), most.1.max(m.1)));
+    html! {
+        @if !lines.is_empty() {
+            figure.card {
+                figcaption {
+                    b { @if any_wait { "Longest an interrupt is held back, and memory" } @else { "Memory" } }
+                    " "
+                    span.aside {
+                        @if any_wait { "under one mixed load, in " (view.unit()) ", with the lines between which it is; flash and RAM of that load in bytes" }
+                        @else if let Some(image) = image { "of the firmware " (one_line(image)) ", in bytes" }
+                    }
+                }
+                table.card-table {
+                    thead {
+                        tr {
+                            th scope="col" { "kernel" }
+                            @if any_wait {
+                                th.n.long scope="col" { (linked(view, Victim::MostUrgent, ["most urgent", " interrupt"])) }
+                                th.n.long scope="col" { (linked(view, Victim::MayCall, ["may call", " the kernel"])) }
+                            }
+                            th.n scope="col" { a href=(format!("#{}", view.id("memory"))) { "flash" } }
+                            th.n scope="col" { "RAM" }
+                        }
+                    }
+                    tbody {
+                        @for line in &lines {
+                            (card_line(view, looks, line, longest, most, any_wait))
+                        }
+                    }
+                }
+                (searched(view, worst))
+            }
+        }
+    }
+}
+
+/// A heading in two parts, the second one where there is room for it.
+fn linked(view: &View<'_>, victim: Victim, [text, more]: [&str; 2]) -> Markup {
+    html! {
+        a href=(format!("#{}", view.id_of("r", held_scenario(victim)))) { (text) span.wide { (more) } }
+    }
+}
+
+fn card_line(
+    view: &View<'_>,
+    looks: &Looks,
+    line: &Line<'_>,
+    longest: u64,
+    most: (u64, u64),
+    any_wait: bool,
+) -> Markup {
+    let kernel = line.column.0.as_str();
+    let class = looks.class(kernel);
+    let wait = |wait: &Option<Wait<'_>>| wait.map(|wait| wait.held.cycles);
+    html! {
+        tr.least[kernel == FLOOR] data-kernel=(kernel) {
+            th scope="row" { (swatch(&class)) " " (view.name(line.column)) }
+            @if any_wait {
+                td.n { (measure(&class, wait(&line.urgent), longest)) }
+                td.n { (measure(&class, wait(&line.calling), longest)) }
+            }
+            td.n { (measure("plain", line.memory.map(|memory| memory.0), most.0)) }
+            td.n { (measure("plain", line.memory.map(|memory| memory.1), most.1)) }
+        }
+        @if let Some(held) = line.longest() {
+            tr.cause.least[kernel == FLOOR] data-kernel=(kernel) { td colspan="5" { (cause(held)) } }
+        }
+    }
+}
+
+/// A figure with a bar below it.
+fn measure(class: &str, figure: Option<u64>, most: u64) -> Markup {
+    let Some(figure) = figure else { return html! { "–" } };
+    let width = figure as f64 / most.max(1) as f64 * 100.0;
+    html! {
+        (short_count(figure))
+        svg class=(format!("bar {class}")) aria-hidden="true" {
+            rect width=(format!("{width:.1}%")) height="100%" {}
+        }
+    }
+}
+
+/// What holds an interrupt back, and between which lines: `by PRIMASK, at src/exec.rs:545`.
+fn cause(held: &HeldInterval) -> Markup {
+    html! {
+        span.wide { "by " (breakable(&list(&held.by))) ", " }
+        (breakable(&lines(held).unwrap_or_else(|| held.from.to_string())))
+    }
+}
+
+/// The worst of what `rtmark worst` has found on this chip.
+fn searched(view: &View<'_>, worst: &[Worst]) -> Markup {
+    let of_chip = worst.iter().filter(|worst| worst.soc == view.block.soc);
+    let found = of_chip.filter_map(|worst| Some((worst, worst.handler()?)));
+    let Some((worst, timed)) = found.max_by_key(|(_, timed)| timed.max) else { return html! {} };
+    let place = timed.witnesses.first().map(|witness| witness.at.to_string());
+    html! {
+        p.aside {
+            a href="#worst" {
+                "The worst moment searched for: " (breakable(&worst.title())) ", " (timed.max) " cycles"
+                @if let Some(place) = place { ", at " (breakable(&place)) }
+            }
+            "."
+        }
+    }
+}

@@ -1,0 +1,352 @@
+//! A scenario at length: what it means, its samples, what is behind each figure.
+
+use std::collections::BTreeMap;
+
+use maud::{Markup, html};
+use rtmark_model::{Backend, Basis, DEFAULT_PROFILE, Samples, ScenarioId, Series, Summary};
+
+use super::draw::chart;
+use super::operations::{by_group, kernels_of};
+use super::text::{breakable, command, short_hash, swatch};
+use super::view::View;
+use crate::groups::Group;
+use crate::kernels::Looks;
+use crate::matrix::{Column, grouped, short_time};
+use crate::notes::{one_line, remarks, without_figures};
+use crate::report::Report;
+use crate::sheet::{Chart, Line, Row, Scales, Sheet};
+
+/// All scenarios of a view, folded, in their groups.
+pub fn groups<'a>(view: &View<'a>) -> Vec<(&'static str, Vec<&'a ScenarioId>)> {
+    by_group(view).into_iter().map(|(group, rows)| (group.title(), rows)).collect()
+}
+
+/// One scenario.
+pub fn scenario<'a>(
+    report: &Report<'_>,
+    view: &View<'a>,
+    scenario: &'a ScenarioId,
+    looks: &Looks,
+    others: &[Sheet],
+) -> Markup {
+    let name = scenario.as_str();
+    let entry = report.catalogue.get(scenario);
+    let any =
+        view.block.kernels.iter().find_map(|column| view.block.answer(scenario, *column)?.series());
+    let links = links(report, view, scenario);
+    let distribution = distribution(view, scenario);
+    html! {
+        details.scenario id=(view.id_of("s", name)) data-scenario=(name) {
+            summary {
+                b { (breakable(name)) }
+                @if let Some(entry) = entry { " " span.aside { (breakable(&entry.answers)) } }
+            }
+            @if let Some(series) = any { (span(series)) }
+            div.wide tabindex="0" role="region" aria-label=(format!("Figures of {name}")) {
+                (figures(view, scenario, looks))
+            }
+            (told(view, scenario))
+            @if let Some(distribution) = &distribution {
+                div.charts { (chart(distribution, looks)) }
+                (marks())
+            }
+            (published(scenario, others))
+            @if !links.is_empty() {
+                ul { @for (text, to) in &links { li { a href=(format!("#{to}")) { (breakable(text)) } } } }
+            }
+            p.aside {
+                a href=(format!("#{}", view.id_of("r", name))) { "Back to the table" } ", "
+                a href=(format!("#{}", view.id("settings"))) { "settings side by side" } ". The same again: "
+                (command(&again(view, scenario)))
+            }
+        }
+    }
+}
+
+/// What the marks along a distribution are.
+pub fn marks() -> Markup {
+    html! {
+        p.aside {
+            "Marks: " span.mark-half {} " median, " span.mark-most {} " 99 %, " span.mark-worst {} " the longest."
+        }
+    }
+}
+
+fn span(series: &Series) -> Markup {
+    let span = &series.span;
+    html! {
+        dl {
+            dt { "from" } dd { (breakable(&span.from)) }
+            dt { "to" } dd { (breakable(&span.to)) }
+            dt { "inside" }
+            dd {
+                "context switches " (span.switches) "; ticks " (span.ticks) "; interrupts " (span.interrupts)
+                "; overhead of measuring " (span.overhead)
+            }
+        }
+    }
+}
+
+/// What is told of each kernel's samples. What none of them has takes no column.
+const HEADS: [&str; 13] = [
+    "samples",
+    "first",
+    "least",
+    "median",
+    "90 %",
+    "99 %",
+    "99.9 %",
+    "longest",
+    "modes",
+    "emptied",
+    "placements",
+    "hit by others",
+    "time",
+];
+
+/// A kernel's line: its figures by column and its image, or what it says in place of them.
+enum Told {
+    Figures(Vec<String>, String, String),
+    Word(&'static str, String),
+}
+
+fn figures<'a>(view: &View<'a>, scenario: &'a ScenarioId, looks: &Looks) -> Markup {
+    let lines: Vec<(Column<'a>, Told)> = view
+        .block
+        .kernels
+        .iter()
+        .filter_map(|column| Some((*column, line(view, scenario, *column)?)))
+        .collect();
+    let has = |at: &usize| {
+        lines
+            .iter()
+            .any(|(_, told)| matches!(told, Told::Figures(cells, ..) if !cells[*at].is_empty()))
+    };
+    let shown: Vec<usize> = (0..HEADS.len()).filter(has).collect();
+    html! {
+        table.figures {
+            thead {
+                tr {
+                    th scope="col" { "kernel" }
+                    @for at in &shown { th.n scope="col" { (HEADS[*at]) } }
+                    th scope="col" { "image" }
+                }
+            }
+            tbody {
+                @for (column, told) in &lines {
+                    @let kernel = column.0.as_str();
+                    tr data-kernel=(kernel) {
+                        th scope="row" { (swatch(&looks.class(kernel))) " " (view.name(*column)) }
+                        @match told {
+                            Told::Figures(cells, image, elf) => {
+                                @for at in &shown { td.n { (cells[*at]) } }
+                                td { (image) " " code { (elf) } }
+                            }
+                            Told::Word(word, text) => {
+                                td.why colspan=(shown.len() + 1) { (word) ": " (breakable(text)) }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn line<'a>(view: &View<'a>, scenario: &'a ScenarioId, column: Column<'a>) -> Option<Told> {
+    let answer = view.block.answer(scenario, column)?;
+    if let Some((word, text)) = without_figures(answer) {
+        return Some(Told::Word(word, text));
+    }
+    let series = answer.series()?;
+    let found = view.block.figures(series)?;
+    let statistics = found.statistics;
+    let of = |field: fn(&Summary) -> u64| {
+        statistics.steady.as_ref().map(|steady| grouped(field(steady))).unwrap_or_default()
+    };
+    let modes = found.modes.iter().map(|mode| grouped(mode.value)).collect::<Vec<_>>();
+    let spread = found.spread.filter(|spread| spread.min < spread.max);
+    let spread = spread.map(|spread| format!("{} to {}", grouped(spread.min), grouped(spread.max)));
+    let hit =
+        statistics.disturbed.map(|hit| format!("{}, to {}", grouped(hit.count), grouped(hit.max)));
+    let cells = vec![
+        grouped(statistics.count),
+        grouped(statistics.first),
+        of(|s| s.min),
+        of(|s| s.p50),
+        of(|s| s.p90),
+        of(|s| s.p99),
+        statistics.steady.and_then(|steady| steady.p99_9).map(grouped).unwrap_or_default(),
+        of(|s| s.max),
+        if modes.len() > 1 { modes.join(" | ") } else { String::new() },
+        found.emptied.map(|emptied| grouped(emptied.typical())).unwrap_or_default(),
+        spread.unwrap_or_default(),
+        hit.unwrap_or_default(),
+        found.time.map(short_time).unwrap_or_default(),
+    ];
+    let firmware = &series.provenance.firmware;
+    let (image, elf) = (one_line(&firmware.image), one_line(&short_hash(&firmware.elf_sha256)));
+    Some(Told::Figures(cells, image, elf))
+}
+
+/// What is to be said about the figures of each kernel.
+fn told<'a>(view: &View<'a>, scenario: &'a ScenarioId) -> Markup {
+    let mut all: Vec<(&str, String)> = Vec::new();
+    for column in &view.block.kernels {
+        let Some(series) = view.block.answer(scenario, *column).and_then(|answer| answer.series())
+        else {
+            continue;
+        };
+        all.extend(remarks(series).map(|remark| (column.0.as_str(), remark)));
+        if let Some(reason) = series.no_multiple.as_ref().filter(|_| all.is_empty()) {
+            all.push(("", format!("No multiple of the floor: {reason}.")));
+        }
+    }
+    html! {
+        @if !all.is_empty() {
+            ul.told {
+                @for (kernel, remark) in &all {
+                    li data-kernel=[Some(kernel).filter(|kernel| !kernel.is_empty())] { (breakable(remark)) }
+                }
+            }
+        }
+    }
+}
+
+/// How many scenarios show their latency without being asked.
+const LATE: usize = 4;
+/// They have as many samples in each kernel that has any, at least.
+const MANY: u64 = 100;
+/// So many times the typical sample is the longest one.
+const FAR: f64 = 1.25;
+
+/// How late things can be: the distributions of those scenarios about interrupts and time whose
+/// longest sample is furthest from the typical one.
+pub fn lateness(view: &View<'_>) -> Vec<Chart> {
+    let mut found: Vec<(f64, &ScenarioId)> = Vec::new();
+    for scenario in view.block.rows().filter(|id| Group::of(id) == Group::Interrupts) {
+        let all = view.block.kernels.iter().filter_map(|column| {
+            let series = view.block.answer(scenario, *column)?.series()?;
+            series.statistics().filter(|_| series.flags.is_empty())
+        });
+        let all: Vec<_> = all.collect();
+        let far = |s: &rtmark_model::Statistics| {
+            let longest = s.steady.map_or(0, |steady| steady.max);
+            longest as f64 / s.typical().max(1) as f64
+        };
+        let furthest = all.iter().map(far).fold(0.0, f64::max);
+        if furthest >= FAR && all.iter().all(|statistics| statistics.count >= MANY) {
+            found.push((furthest, scenario));
+        }
+    }
+    found.sort_by(|a, b| b.0.total_cmp(&a.0));
+    found.into_iter().take(LATE).filter_map(|(_, id)| distribution(view, id)).collect()
+}
+
+/// Which part of the samples is at least how long, where any kernel's differ at all.
+fn distribution<'a>(view: &View<'a>, scenario: &'a ScenarioId) -> Option<Chart> {
+    let mut lines = Vec::new();
+    let mut differ = false;
+    for column in &view.block.kernels {
+        let Some(series) = view.block.answer(scenario, *column).and_then(|answer| answer.series())
+        else {
+            continue;
+        };
+        let Some(samples) = series.readings.samples().filter(|_| series.flags.is_empty()) else {
+            continue;
+        };
+        let counts = lengths(samples);
+        differ |= counts.len() > 1;
+        let counts = counts.into_iter().map(|(length, times)| (length as f64, times));
+        let kernel = Some(column.0.to_string());
+        let line = Line::exceedance(view.name(*column), kernel, counts);
+        lines.extend(Some(line).filter(|line| !line.points.is_empty()));
+    }
+    differ.then(|| Chart {
+        title: format!(
+            "{scenario}: part of the samples that is at least as long, the first left out"
+        ),
+        across: view.unit().to_owned(),
+        up: "part of the samples".to_owned(),
+        scales: Scales::Exceedance,
+        places: Vec::new(),
+        lines,
+    })
+}
+
+/// How often each length came behind the first sample.
+pub fn lengths(samples: &Samples) -> BTreeMap<u64, u64> {
+    let mut counts = BTreeMap::new();
+    for (index, run) in samples.runs().iter().enumerate() {
+        let times = run.times - u64::from(index == 0);
+        if times > 0 {
+            *counts.entry(run.value).or_insert(0) += times;
+        }
+    }
+    counts
+}
+
+/// Figures of others that a scenario shows; the table of all of them has the rest.
+const PUBLISHED: usize = 6;
+
+/// What others have published with this span.
+fn published(scenario: &ScenarioId, others: &[Sheet]) -> Markup {
+    let beside = others.iter().filter(|sheet| sheet.id == "others").flat_map(|sheet| &sheet.rows);
+    let theirs = beside.filter(|row| {
+        let of_others = row.cells.get(1).is_some_and(|cell| !cell.marked);
+        row.scenario.as_deref() == Some(scenario.as_str()) && of_others
+    });
+    let rows: Vec<&Row> = theirs.collect();
+    let cell = |row: &Row, at: usize| row.cells.get(at).map(|cell| cell.text.clone());
+    // In the order of that table: kernel, chip, ..., statistic, cycles, time, ratio, source.
+    let told = |row: &Row| {
+        let part = |at| cell(row, at).unwrap_or_default();
+        let ratio = Some(part(8)).filter(|ratio| !ratio.is_empty());
+        let ratio = ratio.map(|ratio| format!(", {ratio}")).unwrap_or_default();
+        format!("{} on {}: {} {} cycles{ratio}; {}", part(1), part(2), part(5), part(6), part(9))
+    };
+    html! {
+        @if !rows.is_empty() {
+            p.aside { a href="#others" { "Figures of others with this span" } ":" }
+            ul.told { @for row in rows.iter().take(PUBLISHED) { li { (breakable(&told(row))) } } }
+            @if rows.len() > PUBLISHED { p.aside { "And " (rows.len() - PUBLISHED) " more." } }
+        }
+    }
+}
+
+/// Where more is said of a scenario.
+fn links(
+    report: &Report<'_>,
+    view: &View<'_>,
+    scenario: &ScenarioId,
+) -> Vec<(String, &'static str)> {
+    let mut links = Vec::new();
+    for worst in report.worst.iter().filter(|w| w.is_of(view.block.soc, scenario.as_str())) {
+        let Some(timed) = worst.handler() else { continue };
+        let mut text = format!("Worst case: {} cycles, {}", timed.max, worst.title());
+        if let Some(witness) = timed.witnesses.first() {
+            text = format!("{text}, at {}", witness.at);
+        }
+        links.push((text, "worst"));
+    }
+    links
+}
+
+/// What measures a row of a view again.
+fn again(view: &View<'_>, scenario: &ScenarioId) -> String {
+    let block = &view.block;
+    let mut command = format!(
+        "rtmark run --scenario {scenario} --soc {} --kernel {}",
+        one_line(block.soc),
+        kernels_of(view)
+    );
+    let profile = one_line(block.profile().unwrap_or_default());
+    if profile != DEFAULT_PROFILE {
+        command = format!("{command} --profile {profile}");
+    }
+    match (block.backend, block.basis) {
+        (Backend::Qemu, _) => command + " --backend qemu",
+        (Backend::Sim, Some(Basis::Instructions)) => command + " --basis instructions",
+        _ => command,
+    }
+}
