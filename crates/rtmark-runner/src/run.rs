@@ -32,6 +32,8 @@ pub enum Ending {
     Reset,
     /// Whoever observed the run ended it.
     Observer,
+    /// The program has printed a text at which it was to stop, by its number.
+    Output(usize),
     /// The simulator is wrong: no figure of the run counts.
     Internal(Box<InternalError>),
     /// Something that this rtmark has no word for.
@@ -49,6 +51,7 @@ impl From<Stop> for Ending {
             Stop::Asleep => Self::Asleep,
             Stop::ResetRequested => Self::Reset,
             Stop::Observer => Self::Observer,
+            Stop::Output(text) => Self::Output(text),
             Stop::Internal(error) => Self::Internal(error),
             other => Self::Other(format!("{other:?}")),
         }
@@ -175,6 +178,7 @@ impl<'a> Session<'a> {
                 )
             }
             Ending::Observer => format!("ended from outside at {}", self.here()),
+            Ending::Output(_) => format!("stopped at {} behind what it has printed", self.here()),
             Ending::Internal(error) => mistake::told(error, self.image, &[]),
             Ending::Other(text) => text.clone(),
         }

@@ -93,6 +93,13 @@ impl Machine {
         self.state.take_console()
     }
 
+    /// Stops a run with [`Stop::Output`] behind the instruction by which the program has printed
+    /// this; what it prints by RTT is looked at now and then. Answers the text's number, counted
+    /// from 0.
+    pub fn stop_at_output(&mut self, text: &[u8]) -> usize {
+        self.state.stop_at_output(text)
+    }
+
     /// The bytes that the program has written to a stimulus port of the ITM since the last
     /// call. Port 0 is the console, see [`Machine::take_console`].
     pub fn take_stimulus(&mut self, port: u8) -> Vec<u8> {

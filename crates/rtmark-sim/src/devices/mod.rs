@@ -9,6 +9,7 @@
 //!
 //! Bytes that a UART sends reach the console when they are written; the time that
 //! sending takes is what the firmware waits. Nothing is ever received.
+mod console;
 mod counter;
 mod nrf_clock;
 mod registers;
@@ -25,6 +26,7 @@ use crate::memory::Bus;
 use crate::soc::{Erase, Peripheral, PeripheralClock, PeripheralKind, Soc};
 use crate::timing::LineMemories;
 
+pub use console::Console;
 use nrf_clock::NrfClock;
 use registers::Registers;
 use sio::Sio;
@@ -48,7 +50,7 @@ pub struct Env<'a> {
     pub now: u64,
     pub pace: ClockRatio,
     pub bus: &'a Bus,
-    pub console: &'a mut Vec<u8>,
+    pub console: &'a mut Console,
     /// The read paths of the soc's memories, in the order of the soc file.
     pub memories: &'a mut LineMemories,
     pub effects: Effects,

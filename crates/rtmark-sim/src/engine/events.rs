@@ -51,6 +51,9 @@ impl State {
             self.reset_requested = false;
             return Err(Stop::ResetRequested);
         }
+        if let Some(which) = self.console.take_found() {
+            return Err(Stop::Output(which));
+        }
         if self.cycles >= self.limit {
             return Err(Stop::Limit);
         }

@@ -161,7 +161,11 @@ impl State {
             }
             Trap::Breakpoint if slot.imm == SEMIHOSTING => {
                 self.retire(&slot);
-                return match self.semihosting() {
+                let reply = self.semihosting();
+                if self.console.has_found() {
+                    self.attend_soon();
+                }
+                return match reply {
                     Reply::Value(value) => {
                         self.cpu.r[0] = value;
                         Ok(())

@@ -150,7 +150,11 @@ impl State {
             effects: Effects::default(),
         };
         let result = act(&mut self.devices.attached[at], &mut env);
-        (result, env.effects)
+        let effects = env.effects;
+        if self.console.has_found() {
+            self.attend_soon();
+        }
+        (result, effects)
     }
 
     fn take_effect(&mut self, effects: &Effects, now: u64) {

@@ -167,6 +167,9 @@ impl State {
                     self.note_unmodelled(address, Direction::Write)?;
                 } else if address == ITM.start {
                     self.console.extend(system.itm.take(0));
+                    if self.console.has_found() {
+                        self.attend_soon();
+                    }
                 }
             }
             0xE000_1000..=0xE000_1FFF if mainline => {

@@ -105,11 +105,14 @@ impl State {
         }
         self.rtt.block = Some(block);
         let shown = self.rtt.shown;
-        let out = if up.carries_frames { &mut self.rtt.frames } else { &mut self.console };
         let mut show = |from: u32, to: u32| {
             let mut bytes = vec![0; (to - from) as usize];
             let there = self.bus.peek(up.buffer.wrapping_add(from), &mut bytes);
-            out.extend(&bytes[..there]);
+            if up.carries_frames {
+                self.rtt.frames.extend(&bytes[..there]);
+            } else {
+                self.console.extend(&bytes[..there]);
+            }
         };
         if shown <= up.write {
             show(shown, up.write);

@@ -157,7 +157,12 @@ impl State {
     /// See [`Machine::take_console`](crate::Machine::take_console).
     pub fn take_console(&mut self) -> Vec<u8> {
         self.show_rtt();
-        std::mem::take(&mut self.console)
+        self.console.take()
+    }
+
+    /// See [`Machine::stop_at_output`](crate::Machine::stop_at_output).
+    pub fn stop_at_output(&mut self, text: &[u8]) -> usize {
+        self.console.await_text(text)
     }
 
     /// See [`Machine::take_stimulus`](crate::Machine::take_stimulus).

@@ -21,7 +21,7 @@ use rtmark_units::Hertz;
 use crate::arch::armm::dwt::Spent;
 use crate::arch::armm::registers::Cpu;
 use crate::arch::armm::scs::System;
-use crate::devices::Devices;
+use crate::devices::{Console, Devices};
 use crate::isa::Features;
 use crate::memory::Bus;
 use crate::soc::Soc;
@@ -100,7 +100,7 @@ pub struct State {
     pub code_free: u64,
     /// What a trap is about: the address of an access, or an EXC_RETURN value.
     pub trap_value: u32,
-    pub console: Vec<u8>,
+    pub console: Console,
     pub clock: Hertz,
     pub fault_policy: FaultPolicy,
     pub file_calls: FileCalls,
@@ -167,7 +167,7 @@ impl State {
             arrivals: Vec::new(),
             code_free: 0,
             trap_value: 0,
-            console: Vec::new(),
+            console: Console::default(),
             clock: soc.clock,
             fault_policy: FaultPolicy::default(),
             file_calls: FileCalls::default(),

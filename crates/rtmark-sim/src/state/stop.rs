@@ -193,6 +193,9 @@ pub enum Stop {
     HostCall,
     /// The [`Observer`](crate::Observer) asked for it.
     Observer,
+    /// The program has printed a text at which it was to stop, by the number that
+    /// [`Machine::stop_at_output`](crate::Machine::stop_at_output) has given to it.
+    Output(usize),
     /// The program asked for a system reset; [`Machine::reset`](crate::Machine::reset)
     /// performs it.
     ResetRequested,

@@ -61,6 +61,37 @@ fn a_run_as_json() {
 }
 
 #[test]
+fn a_run_ends_by_what_is_printed_or_when_its_time_is_up() {
+    let scratch = Scratch::new();
+    let prints = printing("PROJECT done", true);
+    let whole = scratch.run_code(&prints, &[]);
+    // It stops behind the call that prints, before the one that ends it.
+    let until = scratch.run_code(&prints, &["--until-output", "done"]);
+    assert_eq!((until.code, until.stdout.as_str()), (0, "PROJECT done\n"), "{until:#?}");
+    assert!(until.stderr.contains("behind what it has printed"), "{until:#?}");
+    let instructions = |said: &Said| {
+        let text = said.stderr.split(" instructions").next().expect("some");
+        text.rsplit(' ').next().and_then(|count| count.parse::<u64>().ok()).expect("a count")
+    };
+    assert!(instructions(&until) < instructions(&whole), "{until:#?}");
+    let failed = ["--until-output", "never", "--fail-output", "other", "--fail-output", "JECT d"];
+    scratch.run_code(&prints, &failed).refused(11, &["it has printed `JECT d`", "--fail-output"]);
+    assert_eq!(scratch.run_code(&prints, &["--until-output", "never"]).code, 0);
+
+    // 48 MHz after reset of the soc's file: 10 µs are 480 cycles.
+    let lasts = scratch.run_code(LOOP, &["--for", "10us", "--format", "json"]);
+    let json: serde_json::Value = serde_json::from_str(&lasts.stdout).expect("JSON");
+    assert_eq!((lasts.code, &json["ending"]), (0, &serde_json::json!("for")), "{lasts:#?}");
+    assert!((480..500).contains(&json["cycles"].as_u64().expect("cycles")), "{json}");
+    for time in ["10", "ms", "0ms", "1h", "-1s", "999999999999999999s"] {
+        let refused = scratch.run_code(LOOP, &[&format!("--for={time}")]);
+        assert!(refused.code == 2 && refused.stderr.contains("such as 100ms"), "{refused:#?}");
+    }
+    let nothing = scratch.run_code(LOOP, &["--until-output="]);
+    assert!(nothing.code == 2 && nothing.stderr.contains("give a text"), "{nothing:#?}");
+}
+
+#[test]
 fn programs_that_do_not_end_well() {
     let scratch = Scratch::new();
     let refused = |code, exit, words: &[&str]| {

@@ -11,12 +11,23 @@ pub enum End {
     Returned,
     /// The place that `--until` names is reached.
     Until,
+    /// What `--until-output` awaits was printed.
+    UntilOutput,
+    /// What `--fail-output` awaits was printed: this.
+    FailOutput(String),
+    /// The time of `--for` is up.
+    Lasted,
     Other(Ending),
 }
 
 pub const fn word(end: &End) -> &'static str {
-    let End::Other(ending) = end else {
-        return if matches!(end, End::Returned) { "returned" } else { "until" };
+    let ending = match end {
+        End::Returned => return "returned",
+        End::Until => return "until",
+        End::UntilOutput => return "until-output",
+        End::FailOutput(_) => return "fail-output",
+        End::Lasted => return "for",
+        End::Other(ending) => ending,
     };
     match ending {
         Ending::Exit(_) => "exit",
@@ -33,7 +44,11 @@ pub const fn word(end: &End) -> &'static str {
 }
 
 pub fn exit(end: &End) -> Exit {
-    let End::Other(ending) = end else { return Exit::Fine };
+    let ending = match end {
+        End::FailOutput(_) => return Exit::Faulted,
+        End::Other(ending) => ending,
+        _ => return Exit::Fine,
+    };
     match ending {
         Ending::Exit(status) if status.0 == 0 => Exit::Fine,
         Ending::Observer => Exit::Fine,
@@ -49,7 +64,11 @@ pub fn exit(end: &End) -> Exit {
 
 /// What to do about an ending that is not what one wants.
 pub fn hint(end: &End) -> Option<&'static str> {
-    let End::Other(ending) = end else { return None };
+    let ending = match end {
+        End::FailOutput(_) => return Some("that ends a run by --fail-output"),
+        End::Other(ending) => ending,
+        _ => return None,
+    };
     match ending {
         Ending::Exit(_) | Ending::Observer => None,
         Ending::Fault(report) if report.kind == FaultKind::NoCoprocessor => Some(
@@ -69,7 +88,10 @@ pub fn hint(end: &End) -> Option<&'static str> {
         Ending::Asleep => {
             Some("let it end by semihosting SYS_EXIT, or enable an interrupt that wakes it")
         }
-        _ => Some("allow more with --max-cycles, or let it end by semihosting SYS_EXIT"),
+        _ => Some(
+            "allow more with --max-cycles; a program that never ends by itself is ended by \
+             --until-output TEXT or --for TIME",
+        ),
     }
 }
 

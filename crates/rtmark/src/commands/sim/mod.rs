@@ -1,6 +1,7 @@
 //! `rtmark sim`
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use rtmark_model::{ScenarioId, visible};
@@ -104,6 +105,18 @@ pub struct Arguments {
     /// Cycles after which to stop [default: ten seconds of the soc's clock]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     max_cycles: Option<u64>,
+    /// End the run, as a success, when the program prints this; may be repeated
+    ///
+    /// For programs that never end by themselves: --until-output 'PROJECT EXECUTION SUCCESSFUL'.
+    #[arg(long, value_name = "TEXT", value_parser = values::text)]
+    until_output: Vec<String>,
+    /// End the run, as a failure, when the program prints this; may be repeated
+    #[arg(long, value_name = "TEXT", value_parser = values::text)]
+    fail_output: Vec<String>,
+    /// End the run, as a success, after so long on the soc's clock: 100ms, 2s, 50us
+    #[arg(long = "for", value_name = "TIME", value_parser = values::time,
+          conflicts_with = "max_cycles")]
+    lasts: Option<Duration>,
     /// Show so many bytes of memory after the run; may be repeated
     #[arg(long, value_name = "ADDR|SYMBOL:LENGTH", value_parser = values::dump)]
     dump: Vec<Dump>,
@@ -265,7 +278,14 @@ impl Arguments {
             session = session.with_host(folder);
         }
         let begins = session.machine.cycles().0;
-        let limit = self.max_cycles.unwrap_or(begins + SECONDS * u64::from(soc.clock.0));
+        let seconds = self.lasts.unwrap_or(Duration::from_secs(SECONDS));
+        let lasts = seconds.as_nanos().saturating_mul(soc.clock.0.into()) / 1_000_000_000;
+        let lasts = u64::try_from(lasts).unwrap_or(u64::MAX);
+        let limit = self.max_cycles.unwrap_or_else(|| begins.saturating_add(lasts));
+        let awaited = self.until_output.iter().chain(&self.fail_output);
+        for text in awaited {
+            session.machine.stop_at_output(text.as_bytes());
+        }
         let terminal = output::to_terminal();
         let mut console: Vec<u8> = Vec::new();
         let mut line_open = false;
@@ -325,6 +345,13 @@ impl Arguments {
         let end = match ended {
             Ending::Breakpoint(Machine::RETURN_ADDRESS) if entry.is_some() => End::Returned,
             Ending::Breakpoint(address) if until == Some(address) => End::Until,
+            Ending::Output(text) => {
+                match self.fail_output.get(text.wrapping_sub(self.until_output.len())) {
+                    Some(text) => End::FailOutput(text.clone()),
+                    None => End::UntilOutput,
+                }
+            }
+            Ending::Limit if self.lasts.is_some() => End::Lasted,
             other => End::Other(other),
         };
         let message = match &end {
@@ -334,6 +361,9 @@ impl Arguments {
                 format!("returned from {from}: r0 = {r0:#010x} ({r0})")
             }
             End::Until => format!("stopped before {}", session.here()),
+            End::UntilOutput => session.tell(&Ending::Output(0)),
+            End::FailOutput(text) => format!("it has printed `{}`", visible(text.as_bytes())),
+            End::Lasted => format!("ended at {} as its time was up", session.here()),
             End::Other(ending) => session.tell(ending),
         };
         let dumped = dumps.into_iter().map(|(what, address, length)| Dumped {

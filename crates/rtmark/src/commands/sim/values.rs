@@ -1,5 +1,7 @@
 //! What the options of `rtmark sim` say, parsed: numbers, places, registers.
 
+use std::time::Duration;
+
 use rtmark_runner::nearest;
 use rtmark_sim::{Image, Register};
 
@@ -52,6 +54,31 @@ fn number(text: &str) -> Result<u64, String> {
     }
     u64::from_str_radix(digits, radix)
         .map_err(|_| format!("`{text}` is no number of up to 64 bits, such as 4096 or 0x1000"))
+}
+
+/// A text that a program prints, which is not empty.
+pub fn text(text: &str) -> Result<String, String> {
+    if text.is_empty() {
+        return Err("nothing is always printed: give a text".to_owned());
+    }
+    Ok(text.to_owned())
+}
+
+/// A time with its unit: `100ms`, `2s`, `50us`, `800ns`.
+pub fn time(text: &str) -> Result<Duration, String> {
+    let wrong = || format!("`{text}` is no time, such as 100ms, 2s or 50us");
+    let unit = text.find(|it: char| !it.is_ascii_digit() && it != '_').ok_or_else(wrong)?;
+    let (count, unit) = text.split_at(unit);
+    let count = number(count).map_err(|_| wrong())?;
+    let of = |nanoseconds: u64| count.checked_mul(nanoseconds).map(Duration::from_nanos);
+    let time = match unit {
+        "s" => of(1_000_000_000),
+        "ms" => of(1_000_000),
+        "us" | "µs" => of(1_000),
+        "ns" => of(1),
+        _ => return Err(wrong()),
+    };
+    time.filter(|time| !time.is_zero()).ok_or_else(wrong)
 }
 
 /// As `number`, of 32 bits.
