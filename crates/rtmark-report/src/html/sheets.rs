@@ -7,7 +7,7 @@ use maud::{Markup, PreEscaped, html};
 use super::draw::chart;
 use super::text::{breakable, command};
 use crate::kernels::{Looks, written};
-use crate::sheet::{Kind, Place, Row, Sheet};
+use crate::sheet::{Cell, Kind, Place, Row, Sheet};
 
 /// Rows above which a sheet is folded.
 const LONG: usize = 12;
@@ -107,16 +107,21 @@ pub fn table(sheet: &Sheet) -> Markup {
 
 /// One row of a sheet's table.
 fn row(sheet: &Sheet, row: &Row) -> Markup {
+    // A kernel has the same name in each table.
+    let text = |cell: &Cell| {
+        let is_kernel = row.kernel.as_deref() == Some(cell.text.as_str());
+        breakable(if is_kernel { written(&cell.text) } else { &cell.text })
+    };
     html! {
         tr data-kernel=[&row.kernel] data-scenario=[&row.scenario] {
             @for (index, (cell, column)) in row.cells.iter().zip(&sheet.columns).enumerate() {
                 @if index == 0 && column.kind == Kind::Text {
-                    th scope="row" { (breakable(&cell.text)) }
+                    th scope="row" { (text(cell)) }
                 } @else {
                     td.n[column.kind == Kind::Number] data-kernel=[&column.kernel] {
                         @if column.kind == Kind::Code { (command(&cell.text)) }
-                        @else if cell.marked { mark { (breakable(&cell.text)) } }
-                        @else { (breakable(&cell.text)) }
+                        @else if cell.marked { mark { (text(cell)) } }
+                        @else { (text(cell)) }
                     }
                 }
             }
