@@ -297,7 +297,7 @@ fn no_register_ends_the_simulator() {
             machine.state.cycles += u64::from(random() >> (random() % 32));
             let now = machine.state.cycles;
             machine.state.pass_time(now);
-            machine.state.console.clear();
+            machine.state.console.take();
             assert!(machine.state.devices.next() > now, "{}: a date that has come", soc.name);
         }
     }
