@@ -1,0 +1,22 @@
+//! Task sets with deadlines, and whether they hold with what a kernel costs.
+//!
+//! Start with [`Set`]: tasks, locks and interrupts in cycles. A [`Model`] is a kernel as analysis sees
+//! it, [`Costs`] are what it was measured to cost, and [`Model::bounds`] says how long each task's jobs take
+//! at the worst, each [`Bound`] with the [`Term`]s that it is made of. [`search`] has the questions behind that one.
+//!
+//! Nothing here runs anything, reads a file or knows a simulator: whoever asks brings the figures.
+
+mod blocking;
+mod bound;
+mod costs;
+mod model;
+pub mod search;
+mod set;
+mod term;
+
+pub use blocking::{Blocker, Chain, Protocol, blockers};
+pub use bound::{Arrivals, Bound, Question, Stream, Unbounded};
+pub use costs::{Cost, Costs, Figure, Missing};
+pub use model::{Model, NoBound, Order, Timer};
+pub use set::{Interrupt, Release, Section, Set, Task};
+pub use term::{Kind, Origin, Part, Term};

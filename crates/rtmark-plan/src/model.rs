@@ -1,0 +1,331 @@
+//! Kernels as analysis sees them: who preempts whom, what locks do, what brings releases.
+//!
+//! [`Model::question`] turns a task of a set into what a job of it may have to wait for. What each
+//! kernel does was read in its sources; docs/plan.md says where.
+
+use crate::blocking::{Chain, Protocol, blockers};
+use crate::bound::{Arrivals, Bound, Question, Stream, Unbounded};
+use crate::costs::{Cost, Costs, Missing};
+use crate::set::{Release, Set, Task};
+use crate::term::{Kind, Part};
+
+/// How often bounds of tasks that take turns are made with those of the others.
+const ROUNDS: usize = 3;
+
+/// How a kernel decides who runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// The task of the highest priority, at any time.
+    Preemptive,
+    /// As before, but a job that has begun runs to its end.
+    NonPreemptive,
+    /// Tasks that were woken are polled in batches, the last one first, each until it waits.
+    Batches,
+}
+
+/// What brings the clock's releases.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Timer {
+    /// A tick, in which releases are looked for.
+    Tick,
+    /// A timer that is set to the next release.
+    Alarm,
+}
+
+/// A kernel as analysis sees it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Model {
+    /// Its name.
+    pub kernel: String,
+    /// Who runs.
+    pub order: Order,
+    /// What locks do.
+    pub protocol: Protocol,
+    /// What brings releases.
+    pub timer: Timer,
+}
+
+/// Why a task has no bound.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NoBound {
+    /// The recurrence has none.
+    #[error(transparent)]
+    Unbounded(#[from] Unbounded),
+    /// Who holds a lock can be kept from giving it back.
+    #[error("unbounded inversion: {0}")]
+    Chain(#[from] Chain),
+    /// A cost is not known.
+    #[error(transparent)]
+    Missing(#[from] Missing),
+    /// Releases fall between ticks.
+    #[error(
+        "its {what} of {cycles} cycles is no whole number of ticks of {tick} cycles: choose one \
+         that is, or another `tick`"
+    )]
+    BetweenTicks {
+        /// Period or offset.
+        what: &'static str,
+        /// How long it is.
+        cycles: u64,
+        /// How long a tick is.
+        tick: u64,
+    },
+    /// In an executor one task that is late makes all others late.
+    #[error("{task}, which takes turns with it, may not be done before its next release")]
+    LateTurn {
+        /// The task that may be late.
+        task: String,
+    },
+}
+
+impl Model {
+    /// A kernel that costs nothing, with this protocol of locks.
+    pub fn ideal(protocol: Protocol) -> Self {
+        Self { kernel: "ideal".to_owned(), order: Order::Preemptive, protocol, timer: Timer::Alarm }
+    }
+
+    /// One of the kernels that have a model.
+    pub fn of(kernel: &str) -> Option<Self> {
+        let (order, protocol, timer) = match kernel {
+            "freertos" => (Order::Preemptive, Protocol::Inheritance, Timer::Tick),
+            "rtic" => (Order::Preemptive, Protocol::Ceiling, Timer::Alarm),
+            "embassy" => (Order::Batches, Protocol::Cooperative, Timer::Alarm),
+            _ => return None,
+        };
+        Some(Self { kernel: kernel.to_owned(), order, protocol, timer })
+    }
+
+    /// The kernels that have a model.
+    pub const KERNELS: [&str; 3] = ["freertos", "rtic", "embassy"];
+
+    /// The costs that bounds of this set take.
+    pub fn costs(&self, set: &Set) -> Vec<Cost> {
+        let mut costs = vec![Cost::HeldBack];
+        let released =
+            |wanted: fn(&Release) -> bool| set.tasks.iter().any(|task| wanted(&task.release));
+        if released(|release| matches!(release, Release::Clock)) {
+            costs.extend([Cost::Tick, Cost::Start, Cost::End]);
+            costs.extend((self.timer == Timer::Tick).then_some(Cost::Release));
+        }
+        if released(|release| matches!(release, Release::Interrupt(_))) {
+            costs.extend([Cost::Wake, Cost::Wait]);
+        }
+        if (0..set.interrupts.len()).any(|index| !wakes(set, index)) {
+            costs.push(Cost::Interrupt);
+        }
+        if set.tasks.iter().any(|task| !task.sections.is_empty()) {
+            costs.push(Cost::Lock);
+            costs.extend((self.protocol == Protocol::Inheritance).then_some(Cost::Contended));
+        }
+        costs.extend(set.tasks.iter().any(|task| task.sends > 0).then_some(Cost::Send));
+        costs.extend(set.tasks.iter().any(|task| task.receives > 0).then_some(Cost::Receive));
+        costs
+    }
+
+    /// What a job of a task may have to wait for.
+    ///
+    /// # Errors
+    /// When that has no limit, or is not known.
+    pub fn question(&self, set: &Set, costs: &Costs, index: usize) -> Result<Question, NoBound> {
+        let periods: Vec<u64> = set.tasks.iter().map(|task| task.period).collect();
+        self.question_with(set, costs, index, &periods)
+    }
+
+    /// The same, where the longest responses of tasks are known that take turns.
+    fn question_with(
+        &self,
+        set: &Set,
+        costs: &Costs,
+        index: usize,
+        responses: &[u64],
+    ) -> Result<Question, NoBound> {
+        let task = &set.tasks[index];
+        if self.timer == Timer::Tick {
+            whole_ticks(task, set.tick)?;
+        }
+        let mut own = job(task, Kind::Work, costs)?;
+        own.extend(switch_to(task, costs)?);
+        let mut once = self.blocking(set, costs, index)?;
+        let mut streams = self.clock(set, costs, index)?;
+        for (number, interrupt) in set.interrupts.iter().enumerate() {
+            let cost = if wakes(set, number) { Cost::Wake } else { Cost::Interrupt };
+            let parts = vec![
+                Part::stated(Kind::Interrupt, &interrupt.name, interrupt.work),
+                costs.part(cost, &interrupt.name, 1)?,
+            ];
+            streams.push(Stream { parts, arrivals: Arrivals::every(interrupt.distance) });
+        }
+        let mut last = 0;
+        for (number, other) in set.tasks.iter().enumerate().filter(|(number, _)| *number != index) {
+            let goes_before = other.priority >= task.priority;
+            let kind = match self.order {
+                Order::Batches => Kind::Turns,
+                Order::Preemptive | Order::NonPreemptive if goes_before => Kind::Preemption,
+                Order::Preemptive | Order::NonPreemptive => continue,
+            };
+            let mut parts = job(other, kind, costs)?;
+            parts.extend(switch_to(other, costs)?);
+            parts.push(switch_from(other, costs)?);
+            let arrivals = match self.order {
+                // Once in the rest of the running batch, and once more in the next one; each poll
+                // for a release that is no longer ago than its response.
+                Order::Batches => {
+                    let (period, jitter) = (other.period, responses[number]);
+                    Arrivals::AtMost { period, jitter, most: 2 }
+                }
+                Order::Preemptive | Order::NonPreemptive => {
+                    Arrivals::Every { period: other.period, jitter: other.jitter, distance: 0 }
+                }
+            };
+            streams.push(Stream { parts, arrivals });
+        }
+        if self.order == Order::NonPreemptive {
+            last = task.work;
+            let lower = set.tasks.iter().filter(|other| other.priority < task.priority);
+            if let Some(longest) = lower.max_by_key(|other| other.work) {
+                once.push(Part::stated(Kind::Blocking, &longest.name, longest.work));
+            }
+        }
+        let (period, jitter) = (task.period, task.jitter);
+        Ok(Question { period, jitter, own, last, once, streams })
+    }
+
+    /// What lower tasks and the kernel hold a job up with.
+    fn blocking(&self, set: &Set, costs: &Costs, index: usize) -> Result<Vec<Part>, NoBound> {
+        let mut parts = Vec::new();
+        for blocker in blockers(set, index, self.protocol)? {
+            let of = format!("{} with {}", blocker.task, blocker.lock);
+            parts.push(Part::stated(Kind::Blocking, &of, blocker.cycles));
+            parts.push(costs.part(Cost::Lock, &of, blocker.locks)?);
+            if matches!(self.protocol, Protocol::Inheritance | Protocol::None) {
+                parts.push(costs.part(Cost::Contended, &of, 1)?);
+            }
+        }
+        let level = set.tasks[index].priority;
+        let lower = set.tasks.iter().find(|task| task.priority < level);
+        if let Some(lower) = lower.filter(|_| self.order == Order::Preemptive) {
+            // The call that waits for the next release may hold the tick back, too.
+            let held = costs.part(Cost::HeldBack, "the kernel", 1)?;
+            let mut waits = switch_from(lower, costs)?;
+            (waits.kind, waits.of) = (Kind::HeldBack, "the kernel".to_owned());
+            parts.push(if waits.cycles > held.cycles { waits } else { held });
+        } else if self.order == Order::Batches {
+            parts.push(costs.part(Cost::HeldBack, "the kernel", 1)?);
+        }
+        Ok(parts)
+    }
+
+    /// The timer's interrupts, and what they do for others.
+    fn clock(&self, set: &Set, costs: &Costs, index: usize) -> Result<Vec<Stream>, NoBound> {
+        let released: Vec<&Task> =
+            set.tasks.iter().filter(|task| task.release == Release::Clock).collect();
+        if released.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut streams = Vec::new();
+        if self.timer == Timer::Tick {
+            let parts = vec![costs.part(Cost::Tick, "the tick", 1)?];
+            streams.push(Stream { parts, arrivals: Arrivals::every(set.tick) });
+        }
+        let level = set.tasks[index].priority;
+        // Of those that go before, the switch to them has it.
+        let lower = released.into_iter().filter(|task| task.priority < level);
+        for task in lower.filter(|_| self.order != Order::Batches) {
+            let cost = match self.timer {
+                Timer::Tick => Cost::Release,
+                Timer::Alarm => Cost::Tick,
+            };
+            let parts = vec![costs.part(cost, &task.name, 1)?];
+            let arrivals =
+                Arrivals::Every { period: task.period, jitter: task.jitter, distance: 0 };
+            streams.push(Stream { parts, arrivals });
+        }
+        Ok(streams)
+    }
+
+    /// The bounds of all tasks.
+    pub fn bounds(&self, set: &Set, costs: &Costs) -> Vec<Result<Bound, NoBound>> {
+        let mut responses: Vec<u64> = set.tasks.iter().map(|task| task.period).collect();
+        let all = |responses: &[u64]| {
+            let each = |index| Ok(self.question_with(set, costs, index, responses)?.bound()?);
+            (0..set.tasks.len()).map(each).collect::<Vec<Result<Bound, NoBound>>>()
+        };
+        let mut bounds = all(&responses);
+        if self.order == Order::Batches {
+            let late = |(task, bound): (&Task, &Result<Bound, NoBound>)| {
+                let done = bound.as_ref().is_ok_and(|bound| bound.response <= task.period);
+                (!done).then(|| task.name.clone())
+            };
+            if let Some(task) = set.tasks.iter().zip(&bounds).find_map(late) {
+                for bound in bounds.iter_mut().filter(|bound| bound.is_ok()) {
+                    *bound = Err(NoBound::LateTurn { task: task.clone() });
+                }
+                return bounds;
+            }
+            // What is known of each task makes the others' bounds shorter.
+            for _ in 0..ROUNDS {
+                for (response, bound) in responses.iter_mut().zip(&bounds) {
+                    *response = bound.as_ref().map_or(*response, |bound| bound.response);
+                }
+                bounds = all(&responses);
+            }
+        }
+        bounds
+    }
+
+    /// Whether every job of every task is done in time, as far as is known.
+    pub fn holds(&self, set: &Set, costs: &Costs) -> bool {
+        let bounds = self.bounds(set, costs);
+        set.tasks
+            .iter()
+            .zip(&bounds)
+            .all(|(task, bound)| bound.as_ref().is_ok_and(|bound| bound.response <= task.deadline))
+    }
+}
+
+fn wakes(set: &Set, interrupt: usize) -> bool {
+    set.tasks.iter().any(|task| task.release == Release::Interrupt(interrupt))
+}
+
+fn whole_ticks(task: &Task, tick: u64) -> Result<(), NoBound> {
+    if task.release != Release::Clock {
+        return Ok(());
+    }
+    for (what, cycles) in [("period", task.period), ("offset", task.offset)] {
+        if tick == 0 || !cycles.is_multiple_of(tick) {
+            return Err(NoBound::BetweenTicks { what, cycles, tick });
+        }
+    }
+    Ok(())
+}
+
+/// What a job itself executes.
+fn job(task: &Task, kind: Kind, costs: &Costs) -> Result<Vec<Part>, Missing> {
+    let mut parts = vec![Part::stated(kind, &task.name, task.work)];
+    let counted = [
+        (Cost::Lock, task.sections.len() as u64),
+        (Cost::Send, task.sends),
+        (Cost::Receive, task.receives),
+    ];
+    for (cost, times) in counted.into_iter().filter(|(_, times)| *times > 0) {
+        parts.push(costs.part(cost, &task.name, times)?);
+    }
+    Ok(parts)
+}
+
+/// From its release to a job's first instruction; an interrupt's handler has that in its own cost.
+fn switch_to(task: &Task, costs: &Costs) -> Result<Option<Part>, Missing> {
+    match task.release {
+        Release::Clock => costs.part(Cost::Start, &task.name, 1).map(Some),
+        Release::Interrupt(_) => Ok(None),
+    }
+}
+
+/// From a job's end to whoever runs next.
+fn switch_from(task: &Task, costs: &Costs) -> Result<Part, Missing> {
+    let cost = match task.release {
+        Release::Clock => Cost::End,
+        Release::Interrupt(_) => Cost::Wait,
+    };
+    costs.part(cost, &task.name, 1)
+}

@@ -1,0 +1,80 @@
+//! Questions beyond the bound: which priorities hold, how far execution times can grow, what each
+//! cost is worth.
+
+use crate::costs::{Cost, Costs};
+use crate::model::Model;
+use crate::set::Set;
+
+/// What execution times are multiplied by, in steps of a ten-thousandth.
+pub const WHOLE: u64 = 10_000;
+
+/// Priorities with which every task holds, by Audsley's search: from the lowest level upwards, any
+/// task that holds with all others above it. Levels begin at 1. `None` when there are none.
+///
+/// A task that has no bound for another reason than time is taken for one that does not hold.
+pub fn assign(set: &Set, model: &Model, costs: &Costs) -> Option<Vec<u32>> {
+    let count = set.tasks.len();
+    let mut trial = set.clone();
+    let mut priorities: Vec<Option<u32>> = vec![None; count];
+    let above = u32::try_from(count).ok()? + 1;
+    // Where several hold, the one with the latest deadline goes lowest.
+    let mut order: Vec<usize> = (0..count).collect();
+    order.sort_by_key(|&index| (std::cmp::Reverse(set.tasks[index].deadline), index));
+    for level in 1..above {
+        for (task, priority) in trial.tasks.iter_mut().zip(&priorities) {
+            task.priority = priority.unwrap_or(above);
+        }
+        let found =
+            order.iter().copied().filter(|&index| priorities[index].is_none()).find(|&index| {
+                trial.tasks[index].priority = level;
+                let bound =
+                    model.question(&trial, costs, index).ok().and_then(|it| it.bound().ok());
+                let holds =
+                    bound.is_some_and(|bound| bound.response <= trial.tasks[index].deadline);
+                trial.tasks[index].priority = above;
+                holds
+            })?;
+        priorities[found] = Some(level);
+    }
+    priorities.into_iter().collect()
+}
+
+/// How far execution times can grow, or must shrink, until the first deadline is missed: the
+/// largest factor that holds, in ten-thousandths, by bisection. Costs of the kernel stay as they are.
+/// 0 where nothing holds.
+pub fn breakdown(set: &Set, holds: impl Fn(&Set) -> bool) -> u64 {
+    let utilisation = set.utilisation_exact().max(1e-9);
+    let (mut good, mut bad) = (0, (WHOLE as f64 / utilisation).ceil() as u64 + 2);
+    while bad - good > 1 {
+        let middle = good + (bad - good) / 2;
+        if holds(&set.scaled(middle)) {
+            good = middle;
+        } else {
+            bad = middle;
+        }
+    }
+    good
+}
+
+/// The least slack of all tasks, in cycles: deadline less bound. `None` where a task has no bound.
+pub fn least_slack(set: &Set, model: &Model, costs: &Costs) -> Option<i64> {
+    let bounds = model.bounds(set, costs);
+    let slack = set.tasks.iter().zip(bounds).map(|(task, bound)| {
+        let response = i64::try_from(bound.ok()?.response).ok()?;
+        Some(i64::try_from(task.deadline).ok()? - response)
+    });
+    slack.collect::<Option<Vec<_>>>()?.into_iter().min()
+}
+
+/// What the least slack would grow by if a cost were nothing, for each that matters, in
+/// descending order.
+pub fn sensitivity(set: &Set, model: &Model, costs: &Costs) -> Vec<(Cost, i64)> {
+    let Some(now) = least_slack(set, model, costs) else { return Vec::new() };
+    let gain = |cost: &Cost| {
+        let gained = least_slack(set, model, &costs.without(*cost))? - now;
+        (gained > 0).then_some((*cost, gained))
+    };
+    let mut found: Vec<_> = Cost::ALL.iter().filter_map(gain).collect();
+    found.sort_by_key(|&(cost, gained)| (std::cmp::Reverse(gained), cost));
+    found
+}
