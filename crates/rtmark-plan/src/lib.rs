@@ -12,6 +12,7 @@ mod costs;
 mod model;
 pub mod search;
 mod set;
+mod system;
 mod term;
 
 pub use blocking::{Blocker, Chain, Protocol, blockers};
@@ -19,4 +20,8 @@ pub use bound::{Arrivals, Bound, Question, Stream, Unbounded};
 pub use costs::{Cost, Costs, Figure, Missing};
 pub use model::{Model, NoBound, Order, Timer};
 pub use set::{Interrupt, Release, Section, Set, Task};
+pub use system::{
+    Chip, EXAMPLE, Function, InterruptFile, LockFile, Priority, QueueFile, System, SystemError,
+    TaskFile, Time, Work,
+};
 pub use term::{Kind, Origin, Part, Term};

@@ -128,7 +128,10 @@ fn set_of(tasks: &[Run]) -> Set {
 /// The longest responses over all offsets of all tasks but the first.
 fn worst(tasks: &[Run], run: &mut dyn FnMut(&[Run], u64) -> Vec<u64>) -> Vec<u64> {
     let hyperperiod = tasks.iter().fold(1, |so_far: u64, task| {
-        (1..).map(|n| so_far * n).find(|it| it.is_multiple_of(task.period)).expect("exists")
+        (1..=task.period)
+            .map(|n| so_far * n)
+            .find(|it| it.is_multiple_of(task.period))
+            .expect("exists")
     });
     let mut longest = vec![0; tasks.len()];
     let combinations: u64 = tasks[1..].iter().map(|task| task.period).product();
