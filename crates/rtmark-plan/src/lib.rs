@@ -6,22 +6,28 @@
 //!
 //! Nothing here runs anything, reads a file or knows a simulator: whoever asks brings the figures.
 
+mod answer;
 mod blocking;
 mod bound;
 mod costs;
 mod model;
+mod recipes;
 pub mod search;
 mod set;
 mod system;
 mod term;
+mod text;
 
+pub use answer::{CostFigure, Document, Gain, KernelPlan, SCHEMA_VERSION, TaskPlan, Verdict};
 pub use blocking::{Blocker, Chain, Protocol, blockers};
 pub use bound::{Arrivals, Bound, Question, Stream, Unbounded};
 pub use costs::{Cost, Costs, Figure, Missing};
 pub use model::{Model, NoBound, Order, Timer};
+pub use recipes::Spans;
 pub use set::{Interrupt, Release, Section, Set, Task};
 pub use system::{
     Chip, EXAMPLE, Function, InterruptFile, LockFile, Priority, QueueFile, System, SystemError,
     TaskFile, Time, Work,
 };
 pub use term::{Kind, Origin, Part, Term};
+pub use text::Form;

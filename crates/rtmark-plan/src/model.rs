@@ -71,10 +71,20 @@ pub enum NoBound {
         tick: u64,
     },
     /// In an executor one task that is late makes all others late.
-    #[error("{task}, which takes turns with it, may not be done before its next release")]
+    #[error(
+        "with all turns of the others, {task} may take {response} cycles, and comes every {period}; the longest poll is that of {longest}, {cycles} cycles"
+    )]
     LateTurn {
         /// The task that may be late.
         task: String,
+        /// What its bound would be, were nobody ever late.
+        response: u64,
+        /// Cycles from one of its jobs to the next.
+        period: u64,
+        /// The task whose jobs take longest.
+        longest: String,
+        /// How long those take.
+        cycles: u64,
     },
 }
 
@@ -252,14 +262,25 @@ impl Model {
         };
         let mut bounds = all(&responses);
         if self.order == Order::Batches {
-            let late = |(task, bound): (&Task, &Result<Bound, NoBound>)| {
-                let done = bound.as_ref().is_ok_and(|bound| bound.response <= task.period);
-                (!done).then(|| task.name.clone())
+            let late = |(task, bound): &(&Task, &Result<Bound, NoBound>)| {
+                !bound.as_ref().is_ok_and(|bound| bound.response <= task.period)
             };
-            if let Some(task) = set.tasks.iter().zip(&bounds).find_map(late) {
+            let longest = set.tasks.iter().max_by_key(|task| task.work);
+            let found = set.tasks.iter().zip(&bounds).find(late);
+            if let (Some((task, Ok(bound))), Some(longest)) = (found, longest) {
+                let late = NoBound::LateTurn {
+                    task: task.name.clone(),
+                    response: bound.response,
+                    period: task.period,
+                    longest: longest.name.clone(),
+                    cycles: longest.work,
+                };
                 for bound in bounds.iter_mut().filter(|bound| bound.is_ok()) {
-                    *bound = Err(NoBound::LateTurn { task: task.clone() });
+                    *bound = Err(late.clone());
                 }
+                return bounds;
+            }
+            if found.is_some() {
                 return bounds;
             }
             // What is known of each task makes the others' bounds shorter.

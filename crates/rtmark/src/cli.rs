@@ -4,8 +4,8 @@ use clap::{ArgAction, Args, Parser, Subcommand};
 
 use crate::commands::{
     bisect, compare, completions, doctor, exit_codes, export, fairness, footprint, gate, history,
-    import, list, log, man, merge, name, prune, report, rm, run, show, sim, study, trace, validate,
-    why, worst,
+    import, list, log, man, merge, name, plan, prune, report, rm, run, show, sim, study, trace,
+    validate, why, worst,
 };
 use crate::exit::Exit;
 use crate::trouble::Trouble;
@@ -47,6 +47,7 @@ enum Command {
     Why(why::Arguments),
     Sim(Box<sim::Arguments>),
     Worst(Box<worst::Arguments>),
+    Plan(Box<plan::Arguments>),
     Merge(merge::Arguments),
     Trace(Box<trace::Arguments>),
     Validate(Box<validate::Arguments>),
@@ -81,6 +82,7 @@ impl Cli {
             Command::Why(arguments) => arguments.run(talk),
             Command::Sim(arguments) => arguments.run(talk),
             Command::Worst(arguments) => arguments.run(talk),
+            Command::Plan(arguments) => arguments.run(talk),
             Command::Merge(arguments) => arguments.run(talk),
             Command::Trace(arguments) => arguments.run(talk),
             Command::Validate(arguments) => arguments.run(talk),

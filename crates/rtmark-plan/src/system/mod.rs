@@ -149,3 +149,10 @@ pub struct QueueFile {
     #[schemars(with = "u64")]
     pub items: Spanned<u64>,
 }
+
+impl System {
+    /// The JSON schema of such a file, for editors that check TOML by one.
+    pub fn json_schema() -> schemars::Schema {
+        schemars::schema_for!(Self)
+    }
+}
