@@ -10,6 +10,7 @@ mod answer;
 mod blocking;
 mod bound;
 mod costs;
+pub mod draw;
 mod model;
 mod recipes;
 pub mod search;

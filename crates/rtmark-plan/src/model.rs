@@ -174,6 +174,7 @@ impl Model {
                 Order::Preemptive | Order::NonPreemptive => continue,
             };
             let mut parts = job(other, kind, costs)?;
+            parts.extend(self.waits(set, other, costs)?);
             parts.extend(switch_to(other, costs)?);
             parts.push(switch_from(other, costs)?);
             let arrivals = match self.order {
@@ -223,6 +224,20 @@ impl Model {
             parts.push(costs.part(Cost::HeldBack, "the kernel", 1)?);
         }
         Ok(parts)
+    }
+
+    /// The switches to holders of locks and back that a job may bring: at each of its sections
+    /// that a task of no higher priority can hold.
+    fn waits(&self, set: &Set, task: &Task, costs: &Costs) -> Result<Option<Part>, Missing> {
+        if !matches!(self.protocol, Protocol::Inheritance | Protocol::None) {
+            return Ok(None);
+        }
+        let held = |lock: usize| {
+            let others = set.tasks.iter().filter(|other| other.name != task.name);
+            others.filter(|other| other.priority <= task.priority).any(|it| it.takes(lock))
+        };
+        let times = task.sections.iter().filter(|section| held(section.lock)).count() as u64;
+        (times > 0).then(|| costs.part(Cost::Contended, &task.name, times)).transpose()
     }
 
     /// The timer's interrupts, and what they do for others.

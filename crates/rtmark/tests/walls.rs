@@ -46,6 +46,7 @@ fn crates_use_only_what_lies_below_them() {
         ("rtmark-compare", &["rtmark-units", "rtmark-model"]),
         ("rtmark-report", &["rtmark-units", "rtmark-model"]),
         ("rtmark-plan", &[]),
+        ("rtmark-taskset", &["rtmark-units", "rtmark-sim", "rtmark-firmware", "rtmark-plan"]),
         ("rtmark-worst", &["rtmark-sim"]),
         ("rtmark-trace", &["rtmark-units", "rtmark-model", "rtmark-sim", "rtmark-observe"]),
         ("rtmark-study", &["rtmark-model", "rtmark-sim", "rtmark-observe"]),
