@@ -1,11 +1,20 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The task set of plan.h: periodic tasks, and mutexes between them. */
+/* The task set of plan.h: tasks that the tick or an interrupt releases, and mutexes between them. */
 #include "bench.h"
 #include "semphr.h"
 
 #include "plan.h"
 
+#if defined( configMAX_SYSCALL_INTERRUPT_PRIORITY )
+    #define planPRIORITY    configMAX_SYSCALL_INTERRUPT_PRIORITY
+#else
+    #define planPRIORITY    0
+#endif
+
 static SemaphoreHandle_t xLocks[ PLAN_LOCKS ];
+
+/* By interrupt: what its handler gives, and NULL where nobody waits for it. */
+static SemaphoreHandle_t xReleased[ PLAN_INTERRUPTS ];
 
 /*
  * The kernel's own SysTick, with the ticks of the table instead of configTICK_RATE_HZ.
@@ -45,6 +54,58 @@ static void __attribute__( ( noinline ) ) prvJob( const volatile struct plan_tas
     }
 }
 
+static void prvHandle( uint32_t ulInterrupt )
+{
+    BaseType_t xHigherPriorityTaskWoken = pdFALSE;
+
+    plan_burn( rtmark_plan.interrupt_rounds[ ulInterrupt ] );
+
+    if( xReleased[ ulInterrupt ] != NULL )
+    {
+        xSemaphoreGiveFromISR( xReleased[ ulInterrupt ], &xHigherPriorityTaskWoken );
+        portYIELD_FROM_ISR( xHigherPriorityTaskWoken );
+    }
+}
+
+void IRQ0_Handler( void )
+{
+    prvHandle( 0 );
+}
+
+void IRQ1_Handler( void )
+{
+    prvHandle( 1 );
+}
+/*-----------------------------------------------------------*/
+
+/* Until the first release: that in the tick from which offsets count, or by the interrupt. */
+static void prvStart( const volatile struct plan_task * pxTask,
+                      TickType_t * pxLastWakeTime )
+{
+    if( pxTask->interrupt == 0u )
+    {
+        xTaskDelayUntil( pxLastWakeTime, PLAN_START + pxTask->offset );
+    }
+    else
+    {
+        xSemaphoreTake( xReleased[ pxTask->interrupt - 1u ], portMAX_DELAY );
+    }
+}
+
+/* Until the next one. */
+static inline void prvWait( const volatile struct plan_task * pxTask,
+                            TickType_t * pxLastWakeTime )
+{
+    if( pxTask->interrupt == 0u )
+    {
+        xTaskDelayUntil( pxLastWakeTime, pxTask->period );
+    }
+    else
+    {
+        xSemaphoreTake( xReleased[ pxTask->interrupt - 1u ], portMAX_DELAY );
+    }
+}
+
 /* A task's function, with probes of its own. */
 #define planTASK( number )                                                      \
     static void vTask ## number( void * pvParameters )                          \
@@ -53,14 +114,14 @@ static void __attribute__( ( noinline ) ) prvJob( const volatile struct plan_tas
         TickType_t xLastWakeTime = 0;                                           \
                                                                                 \
         ( void ) pvParameters;                                                  \
-        xTaskDelayUntil( &xLastWakeTime, PLAN_START + pxTask->offset );         \
+        prvStart( pxTask, &xLastWakeTime );                                     \
                                                                                 \
         for( ; ; )                                                              \
         {                                                                       \
             RTMARK_BEGIN( "plan.job." #number );                                \
             prvJob( pxTask );                                                   \
             RTMARK_END( "plan.job." #number );                                  \
-            xTaskDelayUntil( &xLastWakeTime, pxTask->period );                  \
+            prvWait( pxTask, &xLastWakeTime );                                  \
         }                                                                       \
     }
 
@@ -101,9 +162,20 @@ static void prvSet( void )
 
         if( ulPriority != 0u )
         {
+            const uint32_t ulInterrupt = rtmark_plan.task[ ulTask ].interrupt;
+
+            if( ulInterrupt != 0u )
+            {
+                static StaticSemaphore_t xSemaphores[ PLAN_INTERRUPTS ];
+                xReleased[ ulInterrupt - 1u ] = xSemaphoreCreateBinaryStatic( &xSemaphores[ ulInterrupt - 1u ] );
+            }
+
             xTaskCreateStatic( pxFunctions[ ulTask ], "task", configMINIMAL_STACK_SIZE, NULL,
                                tskIDLE_PRIORITY + ulPriority, uxStacks[ ulTask ], &xTasks[ ulTask ] );
         }
     }
+
+    NVIC_IPR0 = planPRIORITY * 0x0101u;
+    NVIC_ISER0 = 3u;
 }
 RTMARK_SCENARIO( "plan.set", prvSet );

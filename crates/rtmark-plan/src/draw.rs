@@ -5,7 +5,7 @@
 
 use oorandom::Rand64;
 
-use crate::set::{Section, Set, Task};
+use crate::set::{Interrupt, Release, Section, Set, Task};
 
 /// What kind of set is drawn.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -22,6 +22,8 @@ pub struct Wish {
     pub least_work: u64,
     /// How many locks there are; each task takes one of them or none.
     pub locks: usize,
+    /// How many interrupts release a task each, the first ones of the set.
+    pub interrupts: usize,
 }
 
 /// Shares that make up the whole.
@@ -59,13 +61,22 @@ pub fn set(draw: &mut Rand64, wish: &Wish) -> Set {
         }
         tasks.push(task);
     }
+    let mut interrupts = Vec::new();
+    for (number, task) in tasks.iter_mut().take(wish.interrupts).enumerate() {
+        // Interrupts keep to no tick. A twentieth of their tasks' work is done by their handlers.
+        task.period += draw.rand_range(0..wish.tick);
+        task.deadline = task.period;
+        task.release = Release::Interrupt(number);
+        let work = (task.work / 20).max(1);
+        interrupts.push(Interrupt { name: format!("i{number}"), distance: task.period, work });
+    }
     let mut order: Vec<usize> = (0..tasks.len()).collect();
     order.sort_by_key(|&index| (std::cmp::Reverse(tasks[index].period), std::cmp::Reverse(index)));
     for (priority, index) in (1..).zip(order) {
         tasks[index].priority = priority;
     }
     let locks = (0..wish.locks).map(|number| format!("l{number}")).collect();
-    Set { tick: wish.tick, tasks, locks, interrupts: Vec::new() }
+    Set { tick: wish.tick, tasks, locks, interrupts }
 }
 
 #[cfg(test)]
@@ -82,6 +93,7 @@ mod tests {
             periods: (2, 200),
             least_work: 400,
             locks: 2,
+            interrupts: 0,
         };
         let sets: Vec<Set> = (0..500).map(|_| set(&mut draw, &wish)).collect();
         for set in &sets {

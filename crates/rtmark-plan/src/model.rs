@@ -114,9 +114,11 @@ impl Model {
         let released =
             |wanted: fn(&Release) -> bool| set.tasks.iter().any(|task| wanted(&task.release));
         if released(|release| matches!(release, Release::Clock)) {
-            costs.extend([Cost::Tick, Cost::Start, Cost::End]);
-            costs.extend((self.timer == Timer::Tick).then_some(Cost::Release));
+            costs.extend([Cost::Start, Cost::End]);
+            costs.push(if self.timer == Timer::Tick { Cost::Release } else { Cost::Tick });
         }
+        // A tick comes whether anybody waits for it or not.
+        costs.extend((self.timer == Timer::Tick).then_some(Cost::Tick));
         if released(|release| matches!(release, Release::Interrupt(_))) {
             costs.extend([Cost::Wake, Cost::Wait]);
         }
@@ -240,13 +242,10 @@ impl Model {
         (times > 0).then(|| costs.part(Cost::Contended, &task.name, times)).transpose()
     }
 
-    /// The timer's interrupts, and what they do for others.
+    /// The timer's interrupts, and what they do for others. A tick goes on where nobody waits for it.
     fn clock(&self, set: &Set, costs: &Costs, index: usize) -> Result<Vec<Stream>, NoBound> {
         let released: Vec<&Task> =
             set.tasks.iter().filter(|task| task.release == Release::Clock).collect();
-        if released.is_empty() {
-            return Ok(Vec::new());
-        }
         let mut streams = Vec::new();
         if self.timer == Timer::Tick {
             let parts = vec![costs.part(Cost::Tick, "the tick", 1)?];

@@ -5,7 +5,7 @@
 
 use rtmark_plan::{Cost, Costs, Figure};
 
-use crate::image::{Bench, MOST_TASKS, Row, SetError, Stretch, Table};
+use crate::image::{Bench, MOST_TASKS, Pended, Row, SetError, Stretch, Table};
 use crate::run::{Mark, Wanted};
 
 /// Cycles of a tick in which nothing else comes between.
@@ -105,7 +105,11 @@ fn locked(rounds: u64) -> Stretch {
 }
 
 fn row(priority: u64, period: u64, offset: u64, stretches: &[Stretch]) -> Row {
-    Row { priority, period, offset, stretches: stretches.to_vec() }
+    Row { priority, period, offset, interrupt: None, stretches: stretches.to_vec() }
+}
+
+fn table(rows: Vec<Row>) -> Table {
+    Table { tick: TICK, rows, interrupts: Vec::new() }
 }
 
 impl Bench {
@@ -127,7 +131,8 @@ impl Bench {
 
     /// How long a job of one task alone takes at the most.
     fn alone(&self, stretches: &[Stretch]) -> Result<u64, SetError> {
-        let table = Table { tick: QUIET_TICK, rows: vec![row(1, 1, 0, stretches)] };
+        let rows = vec![row(1, 1, 0, stretches)];
+        let table = Table { tick: QUIET_TICK, ..table(rows) };
         let marks = self.marks(&table, 8, Wanted::All)?;
         let jobs = spans(&marks, is_begin, is_end, |mark| mark == Mark::Tick);
         Ok(Seen::of(jobs, "a job")?.worst)
@@ -144,20 +149,26 @@ impl Bench {
         for count in 1..MOST_TASKS as u64 {
             // Released below whom the tick interrupts: the tick alone takes longer.
             releases.push(Seen::of(self.ticks(count, &endless)?, "a tick with releases")?);
-            // Released above it: the first one runs.
-            let mut rows = vec![row(1, 1_000_000, 0, &endless)];
-            rows.extend((0..count).map(|n| row(2 + n, 4, 3, &[plain(SHORT)])));
-            let marks = self.marks(&Table { tick: TICK, rows }, TICKS, Wanted::All)?;
-            let first = |mark: Mark| mark == Mark::Tick;
-            wakes.push(Seen::of(spans(&marks, first, is_begin_above, is_end), "a wake")?);
-            ends.extend(spans(&marks, is_end, is_switched, first));
+            // Released above it: the first one runs. Whether others wait for later makes a
+            // difference to the tick, which then looks when.
+            let mut seen = Vec::new();
+            for waiting in [0, 1] {
+                let mut rows = vec![row(1, 1_000_000, 0, &endless)];
+                let above = count.min(MOST_TASKS as u64 - 1 - waiting);
+                rows.extend((0..above).map(|n| row(2 + n, 4, 3, &[plain(SHORT)])));
+                rows.extend((0..waiting).map(|_| row(1, 1, 1_000_000, &[plain(SHORT)])));
+                let marks = self.marks(&table(rows), TICKS, Wanted::All)?;
+                seen.extend(spans(&marks, is_tick, is_begin_above, is_end));
+                ends.extend(spans(&marks, is_end, is_switched, is_tick));
+            }
+            wakes.push(Seen::of(seen, "a wake")?);
             // At all distances, so that they go anywhere into the list of those that wait.
             let rows = (0..=count).map(|n| row(1 + n, 2 + 2 * n, 0, &[plain(SHORT)])).collect();
-            let marks = self.marks(&Table { tick: TICK, rows }, TICKS, Wanted::All)?;
-            ends.extend(spans(&marks, is_end, is_switched, first));
+            let marks = self.marks(&table(rows), TICKS, Wanted::All)?;
+            ends.extend(spans(&marks, is_end, is_switched, is_tick));
             let rows = (0..=count).map(|n| row(1 + n, 20 - 2 * n, 0, &[plain(SHORT)])).collect();
-            let marks = self.marks(&Table { tick: TICK, rows }, TICKS, Wanted::All)?;
-            ends.extend(spans(&marks, is_end, is_switched, first));
+            let marks = self.marks(&table(rows), TICKS, Wanted::All)?;
+            ends.extend(spans(&marks, is_end, is_switched, is_tick));
         }
         let rise = |seen: &[Seen]| {
             let pairs = seen.windows(2);
@@ -182,6 +193,10 @@ impl Bench {
         let held = end.worst.max(call.worst).max(longest.worst);
         add(Cost::HeldBack, held, end, "the longest call");
         add(Cost::Lock, lock.worst, lock, "take and give, nobody waiting");
+        let (interrupt, wake, wait) = self.interrupts()?;
+        add(Cost::Interrupt, interrupt.worst, interrupt, "a handler that wakes nobody");
+        add(Cost::Wake, wake.worst, wake, "from an interrupt to the task that it wakes");
+        add(Cost::Wait, wait.worst, wait, "from an end to the next task, waiting for an interrupt");
         add(Cost::Contended, contended.worst, contended, "take and give, with a wait");
         Ok(costs)
     }
@@ -193,9 +208,11 @@ impl Bench {
         for offset in [5, 6, 7] {
             let mut rows = vec![row(MOST_TASKS as u64, 1_000_000, 0, endless)];
             rows.extend((0..released).map(|n| row(1 + n, 1_000_000, offset, &[plain(SHORT)])));
+            if rows.len() < MOST_TASKS {
+                rows.push(row(1, 1, 1_000_000, &[plain(SHORT)]));
+            }
             let ticks = if released == 0 { TICKS } else { offset + 3 };
-            let marks = self.marks(&Table { tick: TICK, rows }, ticks, Wanted::All)?;
-            let is_tick = |mark: Mark| mark == Mark::Tick;
+            let marks = self.marks(&table(rows), ticks, Wanted::All)?;
             let done = |mark: Mark| mark == Mark::TickDone;
             let all = spans(&marks, is_tick, done, |mark| mark == Mark::Switched);
             // Ticks 1 and 2 come before the job.
@@ -215,8 +232,8 @@ impl Bench {
     fn locks(&self) -> Result<(Seen, Seen), SetError> {
         let job = [plain(SHORT), locked(SHORT), plain(SHORT), locked(SHORT), plain(SHORT)];
         let rows = vec![row(2, 1, 0, &job)];
-        let marks = self.marks(&Table { tick: TICK, rows }, TICKS, Wanted::All)?;
-        let tick = |mark: Mark| mark == Mark::Tick;
+        let marks = self.marks(&table(rows), TICKS, Wanted::All)?;
+        let tick = is_tick;
         let takes = spans(&marks, |it| it == Mark::Take, |it| it == Mark::Taken, tick);
         let gives = spans(&marks, |it| it == Mark::Give, |it| it == Mark::Given, tick);
         let (takes, gives) = (Seen::of(takes, "a take")?, Seen::of(gives, "a give")?);
@@ -228,6 +245,35 @@ impl Bench {
         Ok((both, takes.with(gives)))
     }
 
+    /// An interrupt that wakes nobody, one that wakes a task until it runs, and the wait for the next.
+    fn interrupts(&self) -> Result<(Seen, Seen, Seen), SetError> {
+        let endless = [plain(u64::from(u32::MAX))];
+        // At no whole part of a tick, so that they come at all places of it.
+        let pended = Pended { rounds: 0, distance: 7_001, offset: 11_000 };
+        let rows = vec![row(1, 1_000_000, 0, &endless)];
+        let alone = Table { interrupts: vec![pended], ..table(rows) };
+        let marks = self.marks(&alone, TICKS, Wanted::All)?;
+        let pend = |mark: Mark| matches!(mark, Mark::Pended(_));
+        let handled = |mark: Mark| matches!(mark, Mark::Handled(_));
+        let interrupt = Seen::of(spans(&marks, pend, handled, is_tick), "an interrupt")?;
+        let (mut wakes, mut waits) = (Vec::new(), Vec::new());
+        for above in 1..MOST_TASKS as u64 {
+            let woken = Row { interrupt: Some(0), ..row(1 + above, 1, 0, &[plain(SHORT)]) };
+            let rows = vec![row(1, 1_000_000, 0, &endless), woken.clone()];
+            let busy = Table { interrupts: vec![pended], ..table(rows) };
+            // Alone, it goes off to the idle task.
+            let idle = Table { interrupts: vec![pended], ..table(vec![woken]) };
+            for table in [busy, idle] {
+                let marks = self.marks(&table, TICKS, Wanted::All)?;
+                let last = table.rows.len() - 1;
+                let begins = |mark: Mark| mark == Mark::Begin(last);
+                wakes.extend(spans(&marks, pend, begins, is_tick));
+                waits.extend(spans(&marks, |it| it == Mark::End(last), is_switched, is_tick));
+            }
+        }
+        Ok((interrupt, Seen::of(wakes, "a wake")?, Seen::of(waits, "a wait")?))
+    }
+
     /// To a lock's holder and back to whom waited, and the longer of the two ways.
     fn contended(&self, thousand: u64) -> Result<(Seen, Seen), SetError> {
         let of = |ticks: u64| ticks * TICK * 1000 / thousand.max(1);
@@ -236,8 +282,8 @@ impl Bench {
             row(1, 10, 0, &[plain(SHORT), locked(of(3)), plain(SHORT)]),
             row(5, 10, 2, &[plain(SHORT), locked(SHORT), plain(SHORT)]),
         ];
-        let marks = self.marks(&Table { tick: TICK, rows }, TICKS, Wanted::All)?;
-        let tick = |mark: Mark| mark == Mark::Tick;
+        let marks = self.marks(&table(rows), TICKS, Wanted::All)?;
+        let tick = is_tick;
         let there = |mark: Mark| matches!(mark, Mark::Taken) || tick(mark);
         let to = spans(&marks, |it| it == Mark::Take, is_switched, there);
         let back = |mark: Mark| matches!(mark, Mark::Given) || tick(mark);
@@ -263,6 +309,10 @@ fn is_begin_above(mark: Mark) -> bool {
 
 fn is_end(mark: Mark) -> bool {
     matches!(mark, Mark::End(_))
+}
+
+fn is_tick(mark: Mark) -> bool {
+    mark == Mark::Tick
 }
 
 fn is_switched(mark: Mark) -> bool {

@@ -10,6 +10,9 @@ pub const MOST_TASKS: usize = 8;
 /// The most locks.
 pub const MOST_LOCKS: usize = 2;
 
+/// The most interrupts.
+pub const MOST_INTERRUPTS: usize = 2;
+
 /// The most stretches of a job.
 const MOST_STRETCHES: usize = 5;
 
@@ -70,6 +73,8 @@ pub(crate) struct Row {
     pub period: u64,
     /// In ticks.
     pub offset: u64,
+    /// What releases it instead of the clock, from 0.
+    pub interrupt: Option<usize>,
     pub stretches: Vec<Stretch>,
 }
 
@@ -78,6 +83,18 @@ pub(crate) struct Row {
 pub(crate) struct Table {
     pub tick: u64,
     pub rows: Vec<Row>,
+    pub interrupts: Vec<Pended>,
+}
+
+/// An interrupt that is pended from outside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Pended {
+    /// What its handler goes through.
+    pub rounds: u64,
+    /// Cycles from one to the next.
+    pub distance: u64,
+    /// Cycles from the tick of the first releases to the first one.
+    pub offset: u64,
 }
 
 /// The probes of the image.
@@ -132,10 +149,14 @@ impl Bench {
             written.map_err(|_| SetError::Image("its table is in no memory".to_owned()))
         };
         word(table.tick)?;
+        for at in 0..MOST_INTERRUPTS {
+            word(table.interrupts.get(at).map_or(0, |pended| pended.rounds))?;
+        }
         for row in &table.rows {
             word(row.priority)?;
             word(row.period)?;
             word(row.offset)?;
+            word(row.interrupt.map_or(0, |interrupt| interrupt as u64 + 1))?;
             word(row.stretches.len() as u64)?;
             for at in 0..MOST_STRETCHES {
                 let stretch = row.stretches.get(at).copied().unwrap_or_default();
@@ -157,7 +178,16 @@ impl Table {
         if !(2..=LONGEST_TICK).contains(&self.tick) {
             return unfit(format!("a tick of {} cycles; SysTick has 24 bits", self.tick));
         }
-        for row in &self.rows {
+        if self.interrupts.len() > MOST_INTERRUPTS {
+            return unfit(format!("more than {MOST_INTERRUPTS} interrupts"));
+        }
+        for (at, row) in self.rows.iter().enumerate() {
+            let interrupt = row.interrupt.is_some_and(|interrupt| {
+                self.rows[..at].iter().any(|other| other.interrupt == Some(interrupt))
+            });
+            if interrupt {
+                return unfit("an interrupt that releases two tasks".to_owned());
+            }
             if row.stretches.len() > MOST_STRETCHES {
                 return unfit(format!(
                     "a job of {} stretches; the image has {MOST_STRETCHES}",

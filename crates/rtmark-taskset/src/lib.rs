@@ -13,6 +13,6 @@ mod run;
 mod search;
 
 pub use calibrate::Calibration;
-pub use image::{Bench, MOST_LOCKS, MOST_TASKS, SetError};
+pub use image::{Bench, MOST_INTERRUPTS, MOST_LOCKS, MOST_TASKS, SetError};
 pub use run::{Observed, Ran, Witness};
 pub use search::{Effort, Found};

@@ -7,13 +7,16 @@ use rtmark_sim::{Machine, Stop, Watch, WatchId};
 use rtmark_units::Cycles;
 
 use crate::calibrate::Calibration;
-use crate::image::{Bench, Row, START, SetError, Stretch, Table};
+use crate::image::{Bench, Pended, Row, START, SetError, Stretch, Table};
 
 /// The exception number of SysTick.
 pub(crate) const SYSTICK: u16 = 15;
 
 /// The exception number of PendSV, by which FreeRTOS switches.
 pub(crate) const PENDSV: u16 = 14;
+
+/// The exception number of the first external interrupt.
+pub(crate) const FIRST_INTERRUPT: u16 = 16;
 
 /// Cycles after which hits are collected.
 const SLICE: u64 = 4_000_000;
@@ -31,6 +34,10 @@ pub(crate) enum Mark {
     TickDone,
     /// A switch is over.
     Switched,
+    /// An interrupt becomes pending.
+    Pended(usize),
+    /// Its handler has returned.
+    Handled(usize),
     /// Before a lock is taken.
     Take,
     /// After that.
@@ -104,13 +111,24 @@ impl Bench {
             }
             watched.insert(machine.watch(Watch::Return(SYSTICK)), Mark::TickDone);
             watched.insert(machine.watch(Watch::Return(PENDSV)), Mark::Switched);
+            for (number, _) in table.interrupts.iter().enumerate() {
+                let exception = FIRST_INTERRUPT + number as u16;
+                watched.insert(machine.watch(Watch::Pend(exception)), Mark::Pended(number));
+                watched.insert(machine.watch(Watch::Return(exception)), Mark::Handled(number));
+            }
         }
         watched.insert(machine.watch(Watch::Pend(SYSTICK)), Mark::Tick);
         // What comes before the first tick is short beside the ticks.
         let limit = table.tick.saturating_mul(ticks + START + 1).saturating_add(100_000);
         let mut marks = Vec::new();
+        let mut scheduled = table.interrupts.is_empty();
         loop {
-            let until = machine.cycles().0.saturating_add(SLICE).min(limit);
+            if let (false, Ok(first)) = (scheduled, first_tick(&marks)) {
+                schedule(&mut machine, table, first, limit);
+                scheduled = true;
+            }
+            let slice = if scheduled { SLICE } else { table.tick / 2 };
+            let until = machine.cycles().0.saturating_add(slice).min(limit);
             let stop = machine.run(Cycles(until));
             let hits = machine.take_hits().into_iter();
             marks.extend(hits.filter_map(|hit| Some((*watched.get(&hit.watch)?, hit.cycle.0))));
@@ -139,6 +157,18 @@ impl Bench {
     }
 }
 
+/// Has all interrupts of a table pended that come before the run is over.
+fn schedule(machine: &mut Machine, table: &Table, first: u64, limit: u64) {
+    let start = first + (START - 1) * table.tick;
+    for (number, pended) in table.interrupts.iter().enumerate() {
+        let mut at = start + pended.offset;
+        while at < limit {
+            machine.pend_interrupt(number as u16, Cycles(at));
+            at += pended.distance.max(1);
+        }
+    }
+}
+
 /// What is watched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wanted {
@@ -162,8 +192,13 @@ fn observed(table: &Table, marks: &[(Mark, u64)]) -> Result<Ran, SetError> {
         let Mark::End(task) = mark else { continue };
         let (row, seen) = (&table.rows[task], &mut tasks[task]);
         // SysTick goes on by itself: its nth tick comes n - 1 periods after the first.
-        let tick = START + row.offset + seen.jobs * row.period;
-        let released = first + (tick - 1) * table.tick;
+        let start = first + (START - 1) * table.tick;
+        let pended = row.interrupt.and_then(|interrupt| table.interrupts.get(interrupt));
+        let released = start
+            + match pended {
+                Some(pended) => pended.offset + seen.jobs * pended.distance,
+                None => (row.offset + seen.jobs * row.period) * table.tick,
+            };
         let response = ended.checked_sub(released).ok_or(SetError::Unseen("a release"))?;
         if response > seen.longest {
             seen.longest = response;
@@ -178,9 +213,6 @@ fn observed(table: &Table, marks: &[(Mark, u64)]) -> Result<Ran, SetError> {
 /// A set as the image's table has it.
 pub(crate) fn table(set: &Set, calibration: &Calibration) -> Result<Table, SetError> {
     let unfit = |text: String| SetError::Unfit(text);
-    if !set.interrupts.is_empty() {
-        return Err(unfit("the image has no interrupts besides the kernel's".to_owned()));
-    }
     let mut levels: Vec<u32> = set.tasks.iter().map(|task| task.priority).collect();
     levels.sort_unstable();
     levels.dedup();
@@ -193,23 +225,34 @@ pub(crate) fn table(set: &Set, calibration: &Calibration) -> Result<Table, SetEr
             }
             Ok(cycles / set.tick)
         };
-        if task.release != Release::Clock || task.sends + task.receives > 0 {
-            let name = &task.name;
-            return Err(unfit(format!("{name}: the image has no interrupts and queues")));
+        if task.sends + task.receives > 0 {
+            return Err(unfit(format!("{}: the image has no queues", task.name)));
         }
         if task.sections.iter().any(|section| section.inside.is_some()) {
             return Err(unfit(format!("{}: the image has no nested locks", task.name)));
         }
         // Levels without gaps, from the one above the idle task's.
         let level = levels.iter().position(|level| *level == task.priority).unwrap_or(0);
+        let (period, offset, interrupt) = match task.release {
+            Release::Clock => (whole(task.period, "period")?, whole(task.offset, "offset")?, None),
+            Release::Interrupt(interrupt) => (1, 0, Some(interrupt)),
+        };
         rows.push(Row {
             priority: level as u64 + 1,
-            period: whole(task.period, "period")?,
-            offset: whole(task.offset, "offset")?,
+            period,
+            offset,
+            interrupt,
             stretches: stretches(task.work, &task.sections, calibration),
         });
     }
-    let table = Table { tick: set.tick, rows };
+    let pended = set.interrupts.iter().enumerate().map(|(number, interrupt)| {
+        // Where it releases a task, that one's offset is its own.
+        let released = set.tasks.iter().find(|it| it.release == Release::Interrupt(number));
+        let rounds = calibration.rounds(interrupt.work);
+        let offset = released.map_or(0, |task| task.offset);
+        Pended { rounds, distance: interrupt.distance, offset }
+    });
+    let table = Table { tick: set.tick, rows, interrupts: pended.collect() };
     table.check()?;
     Ok(table)
 }

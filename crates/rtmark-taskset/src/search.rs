@@ -1,7 +1,7 @@
 //! The longest responses over many offsets.
 
 use oorandom::Rand64;
-use rtmark_plan::Set;
+use rtmark_plan::{Release, Set};
 
 use crate::calibrate::Calibration;
 use crate::image::{Bench, SetError};
@@ -53,9 +53,13 @@ impl Bench {
             let stated = set.tasks.iter().any(|task| task.offset > 0);
             if number > 0 || !stated {
                 for task in &mut shifted.tasks {
-                    let periods = task.period / set.tick.max(1);
-                    let drawn = draw.rand_range(0..periods.max(1));
-                    task.offset = if number == 0 { 0 } else { drawn * set.tick };
+                    // An interrupt comes in any cycle, a release of the clock's in a tick.
+                    let step = match task.release {
+                        Release::Clock => set.tick.max(1),
+                        Release::Interrupt(_) => 1,
+                    };
+                    let drawn = draw.rand_range(0..(task.period / step).max(1));
+                    task.offset = if number == 0 { 0 } else { drawn * step };
                 }
             }
             let ran = self.run(&shifted, calibration, cycles + slowest)?;

@@ -24,19 +24,14 @@ fn soc(name: &str) -> Soc {
     Soc::from_toml(&text).expect("in order")
 }
 
-/// The gap of a bound: how much longer it is than what was found, as a share of the bound.
-struct Gap {
-    soc: &'static str,
-    share: f64,
-}
-
-/// Draws sets, and compares the longest responses found with the bounds.
-fn compare(name: &'static str, count: u64, seed: u64) -> (Vec<Gap>, Vec<String>) {
+/// Draws sets, and compares the longest responses found with the bounds: for each task how much
+/// longer the bound is, as a share of it; which runs are above theirs; and how many sets have bounds.
+fn compare(name: &str, count: u64, seed: u64) -> (Vec<f64>, Vec<String>, u64) {
     let bench = bench(&soc(name));
     let calibration = bench.calibrate().expect("measured");
     let model = Model::of("freertos").expect("known");
     let mut draw = Rand64::new(u128::from(seed));
-    let (mut gaps, mut above) = (Vec::new(), Vec::new());
+    let (mut gaps, mut above, mut sets) = (Vec::new(), Vec::new(), 0);
     for number in 0..count {
         let wish = Wish {
             tasks: draw.rand_range(2..7) as usize,
@@ -45,12 +40,14 @@ fn compare(name: &'static str, count: u64, seed: u64) -> (Vec<Gap>, Vec<String>)
             periods: (2, 50),
             least_work: 1_000,
             locks: draw.rand_range(0..3) as usize,
+            interrupts: draw.rand_range(0..3) as usize,
         };
         let set = draw::set(&mut draw, &wish);
         let bounds = model.bounds(&set, &calibration.costs);
         if bounds.iter().any(Result::is_err) {
             continue;
         }
+        sets += 1;
         let effort = Effort { offsets: 3, seed: number, cycles: 2_000_000 };
         let found = bench.search(&set, &calibration, effort).expect("it runs");
         for ((task, bound), found) in set.tasks.iter().zip(&bounds).zip(found) {
@@ -61,29 +58,31 @@ fn compare(name: &'static str, count: u64, seed: u64) -> (Vec<Gap>, Vec<String>)
                     task.name, found.longest
                 ));
             }
-            gaps.push(Gap { soc: name, share: 1.0 - found.longest as f64 / bound as f64 });
+            gaps.push(1.0 - found.longest as f64 / bound as f64);
         }
     }
-    (gaps, above)
+    (gaps, above, sets)
 }
 
+/// `RTMARK_SETS=1200 cargo test -p rtmark-taskset -- --nocapture` draws more.
 #[test]
+#[expect(clippy::print_stdout, reason = "the figures of a longer run are to be read")]
 fn no_run_exceeds_its_bound() {
-    let count = std::env::var("RTMARK_SETS").ok().and_then(|text| text.parse().ok()).unwrap_or(25);
+    let asked = std::env::var("RTMARK_SETS").ok();
+    let count = asked.and_then(|text| text.parse().ok()).unwrap_or(25);
     for name in ["stm32f405", "stm32c031"] {
-        let (mut gaps, above) = compare(name, count, 1);
-        gaps.sort_by(|a, b| a.share.total_cmp(&b.share));
-        let at = |share: f64| gaps[((gaps.len() - 1) as f64 * share) as usize].share * 100.0;
+        let (mut gaps, above, sets) = compare(name, count, 1);
+        assert!(above.is_empty(), "{} runs above their bounds: {}", above.len(), above[0]);
+        gaps.sort_by(f64::total_cmp);
+        let at = |share: f64| gaps[((gaps.len() - 1) as f64 * share) as usize] * 100.0;
         println!(
-            "{}: {count} sets drawn, {} tasks with a bound; gap: median {:.1} %, 95th percentile {:.1} %, \
-             largest {:.1} %, least {:.1} %",
-            gaps[0].soc,
+            "{name}: {sets} of {count} sets bounded and run, with {} tasks; gap: median {:.1} %, 95th \
+             percentile {:.1} %, largest {:.1} %",
             gaps.len(),
             at(0.5),
             at(0.95),
-            at(1.0),
-            at(0.0)
+            at(1.0)
         );
-        assert!(above.is_empty(), "{} runs above: {}", above.len(), above[0]);
+        assert!(at(0.5) <= 20.0 && at(0.95) <= 50.0, "{name}: the bound hides much");
     }
 }
