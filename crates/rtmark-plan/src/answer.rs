@@ -86,6 +86,81 @@ pub struct KernelPlan {
     pub missing: Vec<Missing>,
     /// By how many cycles the least slack would grow if a cost were nothing.
     pub sensitivity: Vec<Gain>,
+    /// What the kernel itself did with the set, where it was run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<RunPlan>,
+}
+
+/// A set on the kernel's own binary.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RunPlan {
+    /// Why it was not run.
+    pub not_run: Option<String>,
+    /// SHA-256 of the image's ELF file before the set was written into it.
+    pub elf_sha256: String,
+    /// How many offsets were tried.
+    pub offsets_tried: u32,
+    /// What the kernel costs on that very image, where its code lies there.
+    pub costs: Vec<CostFigure>,
+    /// The tasks, in the order of the file.
+    pub tasks: Vec<TaskRun>,
+    /// At what share of the processor the first deadline was missed in runs, when execution times grow.
+    pub breakdown_percent: Option<f64>,
+}
+
+/// A task in runs.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TaskRun {
+    /// Its name.
+    pub name: String,
+    /// The bound in cycles, made with what the kernel costs on that image.
+    pub bound: Option<u64>,
+    /// The longest response that was found, in cycles.
+    pub longest: u64,
+    /// How many jobs were seen.
+    pub jobs: u64,
+    /// Where it was.
+    pub witness: Option<WitnessPlan>,
+}
+
+/// The longest response of a task in runs.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct WitnessPlan {
+    /// Which job, counted from 0.
+    pub job: u64,
+    /// The cycle of its release.
+    pub released: u64,
+    /// The cycle of its end.
+    pub ended: u64,
+    /// The offsets of all tasks in that run, in cycles, in the order of the file.
+    pub offsets: Vec<u64>,
+}
+
+impl TaskRun {
+    /// How much longer the bound is than what was found, as a share of the bound in percent.
+    pub fn gap_percent(&self) -> Option<f64> {
+        let bound = self.bound? as f64;
+        Some((bound - self.longest as f64) * 100.0 / bound)
+    }
+
+    /// Whether it took longer than its bound: a mistake of the analysis, or something unknown about
+    /// the kernel.
+    pub fn exceeds(&self) -> bool {
+        self.bound.is_some_and(|bound| self.longest > bound)
+    }
+}
+
+/// Costs as a document has them.
+pub fn cost_figures(costs: &Costs) -> Vec<CostFigure> {
+    let figure = |(cost, figure): (&Cost, &Figure)| CostFigure {
+        cost: *cost,
+        what: cost.name().to_owned(),
+        figure: figure.clone(),
+    };
+    costs.known.iter().map(figure).collect()
 }
 
 /// A cost with its figure.
@@ -146,7 +221,13 @@ impl KernelPlan {
     pub fn new(set: &Set, model: &Model, costs: &Costs, wanted_percent: f64) -> Self {
         let bounds = model.bounds(set, costs);
         let overloaded = |bound: &Result<Bound, NoBound>| {
-            matches!(bound, Err(NoBound::Unbounded(_) | NoBound::LateTurn { .. }))
+            matches!(
+                bound,
+                Err(NoBound::Unbounded(_)
+                    | NoBound::LateTurn { .. }
+                    | NoBound::LostTicks { .. }
+                    | NoBound::LostReleases { .. })
+            )
         };
         let overload = bounds.iter().any(overloaded);
         let tasks: Vec<TaskPlan> =
@@ -167,17 +248,10 @@ impl KernelPlan {
             tasks,
             utilisation_percent: set.utilisation_exact() * 100.0,
             breakdown_percent: breakdown,
-            costs: costs
-                .known
-                .iter()
-                .map(|(cost, figure)| CostFigure {
-                    cost: *cost,
-                    what: cost.name().to_owned(),
-                    figure: figure.clone(),
-                })
-                .collect(),
+            costs: cost_figures(costs),
             missing: costs.missing.clone(),
             sensitivity: gains.into_iter().map(|(cost, cycles)| Gain { cost, cycles }).collect(),
+            run: None,
         }
     }
 

@@ -19,7 +19,10 @@ mod system;
 mod term;
 mod text;
 
-pub use answer::{CostFigure, Document, Gain, KernelPlan, SCHEMA_VERSION, TaskPlan, Verdict};
+pub use answer::{
+    CostFigure, Document, Gain, KernelPlan, RunPlan, SCHEMA_VERSION, TaskPlan, TaskRun, Verdict,
+    WitnessPlan, cost_figures,
+};
 pub use blocking::{Blocker, Chain, Protocol, blockers};
 pub use bound::{Arrivals, Bound, Question, Stream, Unbounded};
 pub use costs::{Cost, Costs, Figure, Missing};

@@ -70,6 +70,28 @@ pub enum NoBound {
         /// How long a tick is.
         tick: u64,
     },
+    /// A tick is still pending when the next one comes.
+    #[error(
+        "ticks are lost, and time with them: the tick's handler may come to its end {cycles} cycles \
+         after it was due, behind interrupts and what holds it back, and a tick is {tick} cycles"
+    )]
+    LostTicks {
+        /// How long after it was due the tick's handler may end.
+        cycles: u64,
+        /// Cycles of a tick.
+        tick: u64,
+    },
+    /// A job has not begun when the interrupt after next comes.
+    #[error(
+        "releases are lost: a job may take {cycles} cycles, its interrupt comes every {distance}, \
+         and no more than one release is kept"
+    )]
+    LostReleases {
+        /// The bound, were none lost.
+        cycles: u64,
+        /// Cycles from one interrupt to the next.
+        distance: u64,
+    },
     /// In an executor one task that is late makes all others late.
     #[error(
         "with all turns of the others, {task} may take {response} cycles, and comes every {period}; the longest poll is that of {longest}, {cycles} cycles"
@@ -155,18 +177,14 @@ impl Model {
         if self.timer == Timer::Tick {
             whole_ticks(task, set.tick)?;
         }
+        if self.timer == Timer::Tick && task.release == Release::Clock {
+            Self::keeps_time(set, costs)?;
+        }
         let mut own = job(task, Kind::Work, costs)?;
         own.extend(switch_to(task, costs)?);
         let mut once = self.blocking(set, costs, index)?;
         let mut streams = self.clock(set, costs, index)?;
-        for (number, interrupt) in set.interrupts.iter().enumerate() {
-            let cost = if wakes(set, number) { Cost::Wake } else { Cost::Interrupt };
-            let parts = vec![
-                Part::stated(Kind::Interrupt, &interrupt.name, interrupt.work),
-                costs.part(cost, &interrupt.name, 1)?,
-            ];
-            streams.push(Stream { parts, arrivals: Arrivals::every(interrupt.distance) });
-        }
+        streams.extend(handlers(set, costs)?);
         let mut last = 0;
         for (number, other) in set.tasks.iter().enumerate().filter(|(number, _)| *number != index) {
             let goes_before = other.priority >= task.priority;
@@ -215,17 +233,39 @@ impl Model {
             }
         }
         let level = set.tasks[index].priority;
-        let lower = set.tasks.iter().find(|task| task.priority < level);
-        if let Some(lower) = lower.filter(|_| self.order == Order::Preemptive) {
-            // The call that waits for the next release may hold the tick back, too.
+        let lower = set.tasks.iter().filter(|task| task.priority < level);
+        // The call by which one of them waits for its next release may hold a tick back, too.
+        let waits = lower.map(|task| switch_from(task, costs)).collect::<Result<Vec<_>, _>>()?;
+        let longest = waits.into_iter().max_by_key(|part| part.cycles);
+        if let Some(mut longest) = longest.filter(|_| self.order == Order::Preemptive) {
             let held = costs.part(Cost::HeldBack, "the kernel", 1)?;
-            let mut waits = switch_from(lower, costs)?;
-            (waits.kind, waits.of) = (Kind::HeldBack, "the kernel".to_owned());
-            parts.push(if waits.cycles > held.cycles { waits } else { held });
+            (longest.kind, longest.of) = (Kind::HeldBack, "the kernel".to_owned());
+            parts.push(if longest.cycles > held.cycles { longest } else { held });
         } else if self.order == Order::Batches {
             parts.push(costs.part(Cost::HeldBack, "the kernel", 1)?);
         }
         Ok(parts)
+    }
+
+    /// Whether each tick is dealt with before the next one is due: its handler goes behind all others.
+    fn keeps_time(set: &Set, costs: &Costs) -> Result<(), NoBound> {
+        let mut own = vec![costs.part(Cost::Tick, "the tick", 1)?];
+        let clocked = set.tasks.iter().filter(|task| task.release == Release::Clock);
+        own.push(costs.part(Cost::Release, "the tick", clocked.count() as u64)?);
+        let mut once = vec![costs.part(Cost::HeldBack, "the kernel", 1)?];
+        for task in &set.tasks {
+            let wait = switch_from(task, costs)?;
+            if wait.cycles > once[0].cycles {
+                once[0] = wait;
+            }
+        }
+        let streams = handlers(set, costs)?;
+        let question = Question { period: set.tick, jitter: 0, own, last: 0, once, streams };
+        let cycles = question.bound()?.response;
+        if cycles > set.tick {
+            return Err(NoBound::LostTicks { cycles, tick: set.tick });
+        }
+        Ok(())
     }
 
     /// The switches to holders of locks and back that a job may bring: at each of its sections
@@ -271,7 +311,15 @@ impl Model {
     pub fn bounds(&self, set: &Set, costs: &Costs) -> Vec<Result<Bound, NoBound>> {
         let mut responses: Vec<u64> = set.tasks.iter().map(|task| task.period).collect();
         let all = |responses: &[u64]| {
-            let each = |index| Ok(self.question_with(set, costs, index, responses)?.bound()?);
+            let each = |index: usize| {
+                let bound = self.question_with(set, costs, index, responses)?.bound()?;
+                let task = &set.tasks[index];
+                let (cycles, distance) = (bound.response, task.period);
+                if matches!(task.release, Release::Interrupt(_)) && cycles > 2 * distance {
+                    return Err(NoBound::LostReleases { cycles, distance });
+                }
+                Ok(bound)
+            };
             (0..set.tasks.len()).map(each).collect::<Vec<Result<Bound, NoBound>>>()
         };
         let mut bounds = all(&responses);
@@ -332,6 +380,19 @@ fn whole_ticks(task: &Task, tick: u64) -> Result<(), NoBound> {
         }
     }
     Ok(())
+}
+
+/// Interrupt handlers, with what the kernel does for whom they wake.
+fn handlers(set: &Set, costs: &Costs) -> Result<Vec<Stream>, Missing> {
+    let handler = |(number, interrupt): (usize, &crate::set::Interrupt)| {
+        let cost = if wakes(set, number) { Cost::Wake } else { Cost::Interrupt };
+        let parts = vec![
+            Part::stated(Kind::Interrupt, &interrupt.name, interrupt.work),
+            costs.part(cost, &interrupt.name, 1)?,
+        ];
+        Ok(Stream { parts, arrivals: Arrivals::every(interrupt.distance) })
+    };
+    set.interrupts.iter().enumerate().map(handler).collect()
 }
 
 /// What a job itself executes.

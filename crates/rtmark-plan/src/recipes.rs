@@ -1,5 +1,6 @@
 //! Which scenarios fill which cost: how measured spans become what bounds are made with.
 
+use crate::blocking::Protocol;
 use crate::costs::{Cost, Costs, Figure, Missing};
 use crate::model::{Model, Order, Timer};
 use crate::set::Set;
@@ -25,10 +26,12 @@ const RELEASED: [u64; 4] = [1, 2, 4, 8];
 enum Recipe {
     /// The worst of one.
     One(String),
+    /// The worst of all of them.
+    Most(Vec<&'static str>),
     /// The worst of both together.
     Sum(&'static str, &'static str),
-    /// The worst of the first, less the least of the second.
-    Less(&'static str, &'static str),
+    /// The worst of the first, less the least of the second, and the worst of the third.
+    Less(&'static str, &'static str, &'static str),
     /// The steepest rise from a point of a curve to the next.
     Rise(&'static str),
     /// None of this kernel's.
@@ -38,12 +41,14 @@ enum Recipe {
 fn recipe(model: &Model, set: &Set, cost: Cost) -> Recipe {
     let one = |id: &str| Recipe::One(id.to_owned());
     let ticks = model.timer == Timer::Tick;
+    let locks = set.tasks.iter().any(|task| !task.sections.is_empty());
     let semaphores = model.kernel == "freertos";
     match cost {
         Cost::Tick if ticks => one("timer.tick"),
         Cost::Tick => one("growth.tick.due.1"),
         Cost::Release => Recipe::Rise("growth.tick.due"),
-        Cost::Start if ticks => Recipe::Less("timer.wake", "timer.tick"),
+        // Who is taken off within the call that waits yields once more when it comes back.
+        Cost::Start if ticks => Recipe::Less("timer.wake", "timer.tick", "thread.yield.alone"),
         Cost::Start => one("timer.wake"),
         Cost::End => {
             let tasks = set.tasks.len() as u64;
@@ -56,11 +61,15 @@ fn recipe(model: &Model, set: &Set, cost: Cost) -> Recipe {
         }
         Cost::Wait if semaphores => one("semaphore.take.blocking"),
         Cost::Wait => one("notify.take.blocking"),
+        // A scheduler that is suspended holds back what a mask does not.
+        Cost::HeldBack if model.protocol == Protocol::Inheritance && locks => {
+            Recipe::Most(vec!["load.held.may_call", "mutex.lock.blocking", "mutex.unlock.wake+ctx"])
+        }
         Cost::HeldBack => one("load.held.may_call"),
         Cost::Lock => Recipe::Sum("mutex.lock.immediate", "mutex.unlock.immediate"),
         Cost::Contended => Recipe::Sum("mutex.lock.blocking", "mutex.unlock.wake+ctx"),
         Cost::Interrupt => one("isr.round_trip"),
-        Cost::Wake if semaphores => one("isr.wake.semaphore"),
+        Cost::Wake if semaphores => Recipe::Sum("isr.wake.semaphore", "thread.yield.alone"),
         Cost::Wake => one("isr.wake.thread"),
         Cost::Send => one("queue.send.immediate"),
         Cost::Receive => one("queue.receive.immediate"),
@@ -71,7 +80,9 @@ impl Recipe {
     fn scenarios(&self) -> Vec<String> {
         match self {
             Self::One(id) => vec![id.clone()],
-            Self::Sum(a, b) | Self::Less(a, b) => vec![(*a).to_owned(), (*b).to_owned()],
+            Self::Most(all) => all.iter().map(|id| (*id).to_owned()).collect(),
+            Self::Sum(a, b) => vec![(*a).to_owned(), (*b).to_owned()],
+            Self::Less(a, b, c) => [a, b, c].map(|id| (*id).to_owned()).to_vec(),
             Self::Rise(id) => RELEASED.iter().map(|point| format!("{id}.{point}")).collect(),
             Self::None(_) => Vec::new(),
         }
@@ -88,17 +99,29 @@ impl Recipe {
                 let found = spans(id)?;
                 Ok(figure(id.clone(), found.worst, found.least, found.samples))
             }
+            Self::Most(all) => {
+                let mut most: Option<Figure> = None;
+                for id in all {
+                    let found = spans(id)?;
+                    if most.as_ref().is_none_or(|most| most.cycles < found.worst) {
+                        most =
+                            Some(figure((*id).to_owned(), found.worst, found.least, found.samples));
+                    }
+                }
+                most.ok_or_else(|| "no scenario was named".to_owned())
+            }
             Self::Sum(a, b) => {
                 let (first, second) = (spans(a)?, spans(b)?);
                 let cycles = first.worst + second.worst;
                 let least = first.least + second.least;
                 Ok(figure(format!("{a} and {b}"), cycles, least, first.samples + second.samples))
             }
-            Self::Less(a, b) => {
-                let (first, second) = (spans(a)?, spans(b)?);
-                let cycles = first.worst.saturating_sub(second.least);
+            Self::Less(a, b, c) => {
+                let (first, second, third) = (spans(a)?, spans(b)?, spans(c)?);
+                let cycles = first.worst.saturating_sub(second.least) + third.worst;
                 let least = first.least.saturating_sub(second.worst);
-                Ok(figure(format!("{a} less {b}"), cycles, least, first.samples + second.samples))
+                let samples = first.samples + second.samples + third.samples;
+                Ok(figure(format!("{a} less {b}, and {c}"), cycles, least, samples))
             }
             Self::Rise(id) => {
                 let points: Vec<(u64, Spans)> = RELEASED

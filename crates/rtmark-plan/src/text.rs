@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use crate::answer::{Document, KernelPlan, TaskPlan};
+use crate::answer::{Document, KernelPlan, RunPlan, TaskPlan};
 use crate::term::Kind;
 
 /// Rows under a heading, in columns.
@@ -186,8 +186,50 @@ impl KernelPlan {
                 grouped(first.cycles)
             );
         }
+        if let Some(run) = &self.run {
+            text.push_str(&ran(run, form));
+        }
         text
     }
+}
+
+/// What runs brought.
+fn ran(run: &RunPlan, form: Form) -> String {
+    if let Some(why) = &run.not_run {
+        return format!("\nNot run: {why}.\n");
+    }
+    let mut text = format!(
+        "\nThe set on the kernel's own binary, from {} offsets; bounds with what that image costs:\n\n",
+        run.offsets_tried
+    );
+    let mut columns =
+        Columns::new(&["task", "longest", "bound", "gap %", "jobs", "job", "released in"]);
+    for task in &run.tasks {
+        let witness = task.witness.as_ref();
+        columns.row([
+            task.name.clone(),
+            grouped(task.longest as i64),
+            cycles(task.bound),
+            percent(task.gap_percent()),
+            grouped(task.jobs as i64),
+            cycles(witness.map(|it| it.job)),
+            cycles(witness.map(|it| it.released)),
+        ]);
+    }
+    text.push_str(&columns.written(form));
+    for task in run.tasks.iter().filter(|task| task.exceeds()) {
+        let _ = writeln!(
+            text,
+            "\n{} took longer than its bound: a mistake of the analysis, or something that it does \
+             not know of the kernel.",
+            task.name
+        );
+    }
+    if let Some(share) = run.breakdown_percent {
+        let _ =
+            writeln!(text, "\nIn runs the first deadline is missed above {share:.1} % of load.");
+    }
+    text
 }
 
 /// The terms of bounds, kinds down and tasks across.

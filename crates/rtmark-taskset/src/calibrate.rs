@@ -17,6 +17,18 @@ const TICK: u64 = 30_000;
 /// Ticks that are looked at.
 const TICKS: u64 = 200;
 
+/// Ticks that a job takes which is interrupted.
+const JOB_TICKS: u64 = 10;
+
+/// Cycles of a tick where ends of jobs are moved through all of a call.
+const SHORT_TICK: u64 = 8_000;
+
+/// Cycles in which every call that waits has come to its end, twice.
+const CALL: u64 = 2_400;
+
+/// By how many cycles ends are moved.
+const STEP: u64 = 6;
+
 /// Rounds of jobs that only have to be there.
 const SHORT: u64 = 20;
 
@@ -176,28 +188,50 @@ impl Bench {
             rises.max().unwrap_or(0)
         };
         let release = rise(&releases).max(rise(&wakes));
-        let start = wakes[0].worst.saturating_sub(tick.least);
+        let again = self.again(thousand, wakes[0].worst)?;
+        let start = wakes[0].worst.saturating_sub(tick.least) + again;
         let end = Seen::of(ends, "an end")?;
         let (lock, call) = self.locks()?;
         let (contended, longest) = self.contended(thousand)?;
+        let (reload, refill) = self.reloads(thousand)?;
         let mut costs = Costs::default();
         let mut add = |cost, cycles, seen: Seen, scenario: &str| {
             let scenario = format!("on the image: {scenario}");
             let (least, samples) = (seen.least.min(cycles), seen.samples);
             costs.known.insert(cost, Figure { cycles, scenario, least, samples });
         };
-        add(Cost::Tick, tick.worst, tick, "ticks without releases");
+        add(Cost::Tick, tick.worst + reload, tick, "ticks without releases");
         add(Cost::Release, release, releases[1], "ticks with one release more");
-        add(Cost::Start, start, wakes[0], "the first release above, less a tick");
-        add(Cost::End, end.worst, end, "from an end to the next task");
+        add(
+            Cost::Start,
+            start,
+            wakes[0],
+            "the first release above, less a tick, with the rest of a wait",
+        );
+        add(Cost::End, end.worst + refill, end, "from an end to the next task");
         let held = end.worst.max(call.worst).max(longest.worst);
         add(Cost::HeldBack, held, end, "the longest call");
         add(Cost::Lock, lock.worst, lock, "take and give, nobody waiting");
         let (interrupt, wake, wait) = self.interrupts()?;
-        add(Cost::Interrupt, interrupt.worst, interrupt, "a handler that wakes nobody");
-        add(Cost::Wake, wake.worst, wake, "from an interrupt to the task that it wakes");
-        add(Cost::Wait, wait.worst, wait, "from an end to the next task, waiting for an interrupt");
-        add(Cost::Contended, contended.worst, contended, "take and give, with a wait");
+        add(Cost::Interrupt, interrupt.worst + reload, interrupt, "a handler that wakes nobody");
+        add(
+            Cost::Wake,
+            wake.worst + refill + again,
+            wake,
+            "from an interrupt to the task that it wakes",
+        );
+        add(
+            Cost::Wait,
+            wait.worst + refill,
+            wait,
+            "from an end to the next task, waiting for an interrupt",
+        );
+        add(
+            Cost::Contended,
+            contended.worst + 2 * refill + again,
+            contended,
+            "take and give, with a wait",
+        );
         Ok(costs)
     }
 
@@ -243,6 +277,58 @@ impl Bench {
             samples: takes.samples + gives.samples,
         };
         Ok((both, takes.with(gives)))
+    }
+
+    /// What a job's start takes longer for if its task was taken off in the middle of the call by
+    /// which it waited: the rest of that call comes after the release. FreeRTOS has a task that was
+    /// switched away before it yields itself yield once more then.
+    fn again(&self, thousand: u64, wake: u64) -> Result<u64, SetError> {
+        let mut worst = wake;
+        let rounds = |cycles: u64| cycles * 1000 / thousand.max(1);
+        let latest = rounds(SHORT_TICK);
+        for step in 0..CALL / STEP {
+            // It ends at another moment before the tick that releases the other one.
+            let job = [plain(latest.saturating_sub(rounds(step * STEP)))];
+            let rows = vec![row(1, 4, 0, &job), row(2, 4, 1, &[plain(SHORT)])];
+            let marks = self.marks(&Table { tick: SHORT_TICK, ..table(rows) }, 12, Wanted::All)?;
+            let starts = spans(&marks, is_tick, |mark| mark == Mark::Begin(0), is_begin_above);
+            worst = worst.max(starts.into_iter().max().unwrap_or(0));
+        }
+        Ok(worst - wake)
+    }
+
+    /// What a job takes longer for after a tick, and after another task, beyond what can be seen of
+    /// them: caches and buffers that they have filled with other code.
+    fn reloads(&self, thousand: u64) -> Result<(u64, u64), SetError> {
+        let job = [plain(JOB_TICKS * TICK * 1000 / thousand.max(1))];
+        let quiet = self.alone(&job)?;
+        let beyond = |rows: Vec<Row>| -> Result<u64, SetError> {
+            let marks = self.marks(&table(rows), TICKS, Wanted::All)?;
+            let mut most = 0;
+            for (at, &(_, began)) in
+                marks.iter().enumerate().filter(|(_, (mark, _))| *mark == Mark::Begin(0))
+            {
+                let length = marks[at..].iter().position(|(mark, _)| *mark == Mark::End(0));
+                let Some(length) = length else { continue };
+                let within = &marks[at..=at + length];
+                let took = within[length].1 - began;
+                let ticks = within.iter().filter(|(mark, _)| is_tick(*mark)).count() as u64;
+                // From a tick until it is over, or until the task is over that it has released.
+                let seen: u64 = if within.iter().any(|(mark, _)| is_begin_above(*mark)) {
+                    spans(within, is_tick, is_end, |_| false).iter().sum::<u64>()
+                        + spans(within, is_end, is_switched, is_tick).iter().sum::<u64>()
+                } else {
+                    spans(within, is_tick, |mark| mark == Mark::TickDone, |_| false).iter().sum()
+                };
+                most = most.max(took.saturating_sub(quiet + seen).div_ceil(ticks.max(1)));
+            }
+            Ok(most)
+        };
+        let alone = row(1, 2 * JOB_TICKS, 0, &job);
+        let reload = beyond(vec![alone.clone()])?;
+        // One that runs in every tick.
+        let refill = beyond(vec![alone, row(2, 1, 0, &[plain(SHORT)])])?;
+        Ok((reload, refill.max(reload)))
     }
 
     /// An interrupt that wakes nobody, one that wakes a task until it runs, and the wait for the next.

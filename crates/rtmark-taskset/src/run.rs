@@ -67,7 +67,7 @@ pub struct Observed {
     /// The longest response: from the cycle in which the tick of its release became pending to its last
     /// instruction.
     pub longest: u64,
-    /// Where that was.
+    /// Where that was; none where that job had not ended when the run was over.
     pub witness: Option<Witness>,
 }
 
@@ -188,17 +188,20 @@ fn observed(table: &Table, marks: &[(Mark, u64)]) -> Result<Ran, SetError> {
     let first = first_tick(marks)?;
     let none = Observed { jobs: 0, longest: 0, witness: None };
     let mut tasks = vec![none; table.rows.len()];
+    // SysTick goes on by itself: its nth tick comes n - 1 periods after the first.
+    let start = first + (START - 1) * table.tick;
+    let release = |row: &Row, job: u64| {
+        let pended = row.interrupt.and_then(|interrupt| table.interrupts.get(interrupt));
+        start
+            + match pended {
+                Some(pended) => pended.offset + job * pended.distance,
+                None => (row.offset + job * row.period) * table.tick,
+            }
+    };
     for &(mark, ended) in marks {
         let Mark::End(task) = mark else { continue };
         let (row, seen) = (&table.rows[task], &mut tasks[task]);
-        // SysTick goes on by itself: its nth tick comes n - 1 periods after the first.
-        let start = first + (START - 1) * table.tick;
-        let pended = row.interrupt.and_then(|interrupt| table.interrupts.get(interrupt));
-        let released = start
-            + match pended {
-                Some(pended) => pended.offset + seen.jobs * pended.distance,
-                None => (row.offset + seen.jobs * row.period) * table.tick,
-            };
+        let released = release(row, seen.jobs);
         let response = ended.checked_sub(released).ok_or(SetError::Unseen("a release"))?;
         if response > seen.longest {
             seen.longest = response;
@@ -207,6 +210,13 @@ fn observed(table: &Table, marks: &[(Mark, u64)]) -> Result<Ran, SetError> {
         seen.jobs += 1;
     }
     let cycles = marks.last().map_or(0, |(_, cycle)| *cycle);
+    for (row, seen) in table.rows.iter().zip(&mut tasks) {
+        // What has not ended yet takes at least until then.
+        let so_far = cycles.saturating_sub(release(row, seen.jobs));
+        if so_far > seen.longest {
+            (seen.longest, seen.witness) = (so_far, None);
+        }
+    }
     Ok(Ran { tasks, cycles })
 }
 

@@ -23,7 +23,7 @@ pub struct Effort {
 pub struct Found {
     /// The response.
     pub longest: u64,
-    /// Where it was.
+    /// Where it was; none where the job had not ended when the run was over.
     pub witness: Option<Witness>,
     /// The offsets of all tasks in that run, in cycles.
     pub offsets: Vec<u64>,

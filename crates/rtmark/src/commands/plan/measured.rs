@@ -10,8 +10,9 @@ use rtmark_runner::socs::SocFile;
 use rtmark_runner::{Plan, Platform, Suite, Unit};
 use rtmark_sim::MemoryKind;
 use rtmark_store::Store;
+use rtmark_taskset::Effort;
 
-use super::{function, wanted_slack};
+use super::{function, run, wanted_slack};
 use crate::cli::Talk;
 use crate::commands::run::{Keeper, command_line, show_failures, suite};
 use crate::exit::Exit;
@@ -32,6 +33,8 @@ pub struct Bench<'a> {
     pub wanted: &'a [Pattern],
     pub placements: u32,
     pub fresh: bool,
+    /// Whether sets are run, and how much is tried then.
+    pub runs: Option<Effort>,
     pub talk: Talk,
 }
 
@@ -69,7 +72,13 @@ impl Bench<'_> {
                 assign(&mut set, &candidate.model, &costs);
             }
             let wanted = wanted_slack(self.system);
+            let run = self.runs.map(|effort| {
+                let Candidate { kernel, model, variant } = candidate;
+                let subject = run::Subject { kernel, model, variant, soc: self.soc };
+                subject.run(&self.found.tree, &set, effort, self.talk)
+            });
             plans.push(KernelPlan {
+                run: run.transpose()?,
                 version: candidate.kernel.manifest.version.clone(),
                 profile: candidate.variant.to_string(),
                 ..KernelPlan::new(&set, &candidate.model, &costs, wanted)

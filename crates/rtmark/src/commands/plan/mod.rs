@@ -2,13 +2,15 @@
 
 mod function;
 mod measured;
+mod run;
 
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use rtmark_model::Pattern;
-use rtmark_plan::{Document, Form, SCHEMA_VERSION, System, SystemError, Verdict};
+use rtmark_plan::{Document, Form, SCHEMA_VERSION, System, SystemError, TaskRun, Verdict};
 use rtmark_runner::socs;
+use rtmark_taskset::Effort;
 
 use crate::cli::Talk;
 use crate::config::Config;
@@ -28,6 +30,7 @@ use crate::trouble::Trouble;
   rtmark plan --init > system.toml         an example of every key
   rtmark plan system.toml
   rtmark plan system.toml --kernel freertos --format md
+  rtmark plan system.toml --run            and what the kernel's own binary does with the set
 
 The exit code is 3 when a deadline cannot be guaranteed, or less is left than the file demands.
 Exit codes: see `rtmark help exit-codes`.")]
@@ -44,6 +47,16 @@ pub struct Arguments {
     /// The form of the result
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
+    /// Run the set on each kernel's own binary as well, and compare the longest responses found
+    /// with bounds made of what that very image costs
+    #[arg(long)]
+    run: bool,
+    /// Offsets that are drawn for runs, besides the stated ones or the releases of all at once
+    #[arg(long, value_name = "N", default_value_t = 12, requires = "run", value_parser = clap::value_parser!(u32).range(..=100_000))]
+    offsets: u32,
+    /// The most cycles of one run, where the hyperperiod is longer
+    #[arg(long, value_name = "N", default_value_t = 20_000_000, requires = "run", value_parser = clap::value_parser!(u64).range(1..=10_000_000_000))]
+    max_cycles: u64,
     /// Layouts of the code in which each cost is measured; the worst of all counts: docs/placement.md
     #[arg(long, value_name = "N", default_value_t = 9, value_parser = clap::value_parser!(u32).range(1..=1000))]
     placements: u32,
@@ -93,6 +106,11 @@ impl Arguments {
             wanted: &self.kernel,
             placements: self.placements,
             fresh: self.fresh,
+            runs: self.run.then_some(Effort {
+                offsets: self.offsets,
+                seed: 0,
+                cycles: self.max_cycles,
+            }),
             talk,
         };
         let kernels = bench.plans()?;
@@ -111,6 +129,13 @@ impl Arguments {
             Format::Json => output::json(&document)?,
         };
         output::data(&text)?;
+        let ran = document.kernels.iter().filter_map(|plan| plan.run.as_ref());
+        if ran.flat_map(|run| &run.tasks).any(TaskRun::exceeds) {
+            let message = "a run took longer than its bound";
+            let hint = "this is a mistake of the analysis or news about the kernel: please report it \
+                        with the file and this output; --format json has the witness";
+            return Err(Trouble::new(Exit::Internal, message, hint));
+        }
         let all_hold = document.kernels.iter().all(|plan| plan.verdict == Verdict::Holds);
         Ok(if all_hold { Exit::Fine } else { Exit::Regression })
     }
