@@ -76,7 +76,7 @@ pub fn set(draw: &mut Rand64, wish: &Wish) -> Set {
         tasks[index].priority = priority;
     }
     let locks = (0..wish.locks).map(|number| format!("l{number}")).collect();
-    Set { tick: wish.tick, tasks, locks, interrupts }
+    Set { tick: wish.tick, granule: 0, tasks, locks, interrupts }
 }
 
 #[cfg(test)]

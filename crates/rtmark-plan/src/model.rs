@@ -9,6 +9,9 @@ use crate::costs::{Cost, Costs, Missing};
 use crate::set::{Release, Set, Task};
 use crate::term::{Kind, Part};
 
+/// What a kernel is called that costs nothing.
+const IDEAL: &str = "ideal";
+
 /// How often bounds of tasks that take turns are made with those of the others.
 const ROUNDS: usize = 3;
 
@@ -70,6 +73,17 @@ pub enum NoBound {
         /// How long a tick is.
         tick: u64,
     },
+    /// Who runs among equals is not known to this analysis.
+    #[error(
+        "{one} and {other} have the same priority: how a kernel shares time among equals is not \
+         known here; give them different ones"
+    )]
+    SharedLevel {
+        /// One of them.
+        one: String,
+        /// Another one.
+        other: String,
+    },
     /// A tick is still pending when the next one comes.
     #[error(
         "ticks are lost, and time with them: the tick's handler may come to its end {cycles} cycles \
@@ -113,7 +127,7 @@ pub enum NoBound {
 impl Model {
     /// A kernel that costs nothing, with this protocol of locks.
     pub fn ideal(protocol: Protocol) -> Self {
-        Self { kernel: "ideal".to_owned(), order: Order::Preemptive, protocol, timer: Timer::Alarm }
+        Self { kernel: IDEAL.to_owned(), order: Order::Preemptive, protocol, timer: Timer::Alarm }
     }
 
     /// One of the kernels that have a model.
@@ -177,6 +191,9 @@ impl Model {
         if self.timer == Timer::Tick {
             whole_ticks(task, set.tick)?;
         }
+        if self.order == Order::Preemptive && self.kernel != IDEAL {
+            different_levels(set, task.priority)?;
+        }
         if self.timer == Timer::Tick && task.release == Release::Clock {
             Self::keeps_time(set, costs)?;
         }
@@ -217,7 +234,9 @@ impl Model {
                 once.push(Part::stated(Kind::Blocking, &longest.name, longest.work));
             }
         }
-        let (period, jitter) = (task.period, task.jitter);
+        // An alarm is set to whole units of its timer.
+        let clock = self.timer == Timer::Alarm && task.release == Release::Clock;
+        let (period, jitter) = (task.period, task.jitter + if clock { set.granule } else { 0 });
         Ok(Question { period, jitter, own, last, once, streams })
     }
 
@@ -368,6 +387,17 @@ impl Model {
 
 fn wakes(set: &Set, interrupt: usize) -> bool {
     set.tasks.iter().any(|task| task.release == Release::Interrupt(interrupt))
+}
+
+fn different_levels(set: &Set, from: u32) -> Result<(), NoBound> {
+    let above: Vec<&Task> = set.tasks.iter().filter(|task| task.priority >= from).collect();
+    for (at, one) in above.iter().enumerate() {
+        if let Some(other) = above[..at].iter().find(|it| it.priority == one.priority) {
+            let (one, other) = (other.name.clone(), one.name.clone());
+            return Err(NoBound::SharedLevel { one, other });
+        }
+    }
+    Ok(())
 }
 
 fn whole_ticks(task: &Task, tick: u64) -> Result<(), NoBound> {

@@ -21,17 +21,19 @@ pub fn assign(set: &Set, model: &Model, costs: &Costs) -> Option<Vec<u32>> {
     let mut order: Vec<usize> = (0..count).collect();
     order.sort_by_key(|&index| (std::cmp::Reverse(set.tasks[index].deadline), index));
     for level in 1..above {
-        for (task, priority) in trial.tasks.iter_mut().zip(&priorities) {
-            task.priority = priority.unwrap_or(above);
+        // Those without a level stand above it, in any order: a bound does not depend on it.
+        for (task, (priority, free)) in trial.tasks.iter_mut().zip(priorities.iter().zip(above..)) {
+            task.priority = priority.unwrap_or(free);
         }
         let found =
             order.iter().copied().filter(|&index| priorities[index].is_none()).find(|&index| {
+                let before = trial.tasks[index].priority;
                 trial.tasks[index].priority = level;
                 let bound =
                     model.question(&trial, costs, index).ok().and_then(|it| it.bound().ok());
                 let holds =
                     bound.is_some_and(|bound| bound.response <= trial.tasks[index].deadline);
-                trial.tasks[index].priority = above;
+                trial.tasks[index].priority = before;
                 holds
             })?;
         priorities[found] = Some(level);

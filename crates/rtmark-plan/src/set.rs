@@ -5,6 +5,8 @@
 pub struct Set {
     /// Cycles from one tick to the next, for kernels that have one.
     pub tick: u64,
+    /// Cycles of the unit in which other kernels set their timer: by so much releases may be late.
+    pub granule: u64,
     /// The tasks, in the order of the file.
     pub tasks: Vec<Task>,
     /// Names of the locks.

@@ -121,7 +121,7 @@ fn set_of(tasks: &[Run]) -> Set {
         tick: 1,
         tasks: tasks.iter().enumerate().map(of).collect(),
         locks: vec!["a".into(), "b".into()],
-        interrupts: Vec::new(),
+        ..Set::default()
     }
 }
 
@@ -173,7 +173,7 @@ fn tasks(locks: bool) -> impl Strategy<Value = Vec<Run>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 120, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 120, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn without_locks_the_bound_is_attained(tasks in tasks(false)) {

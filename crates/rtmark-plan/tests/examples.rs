@@ -171,7 +171,7 @@ fn controller() -> Set {
             task("status", 1, [100, 350, 350], &[(1, 10)]),
         ],
         locks: vec!["data".into(), "comm".into()],
-        interrupts: Vec::new(),
+        ..Set::default()
     }
 }
 

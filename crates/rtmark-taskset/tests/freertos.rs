@@ -109,7 +109,7 @@ fn the_search_finds_what_all_offsets_have() {
         ],
     ];
     for tasks in sets {
-        let mut set = Set { tick, tasks, locks: vec!["l".into()], interrupts: Vec::new() };
+        let mut set = Set { tick, tasks, locks: vec!["l".into()], ..Set::default() };
         let bounds = model.bounds(&set, &calibration.costs);
         let effort = Effort { offsets: 150, seed: 3, cycles: 4_000_000 };
         let searched = bench.search(&set, &calibration, effort).expect("it runs");

@@ -10,6 +10,9 @@ use crate::set::{Interrupt, Release, Section, Set, Task};
 /// The most that a file has of anything.
 const MOST: usize = 1_000;
 
+/// A second has so many of the unit in which timers are set that count no ticks.
+const MICROSECONDS: u64 = 1_000_000;
+
 /// The bytes of a stack where none are stated.
 const STACK: u64 = 512;
 
@@ -276,6 +279,7 @@ impl System {
         };
         let mut set = Set {
             tick: self.some(self.tick.as_ref(), "tick", chip)?.unwrap_or(chip.hertz / 1000),
+            granule: chip.hertz.div_ceil(MICROSECONDS),
             locks: self.locks.iter().map(|lock| lock.get_ref().clone()).collect(),
             ..Set::default()
         };

@@ -116,6 +116,16 @@ impl Bench<'_> {
             if let Err(reason) = variant.of(&kernel.manifest, self.soc.soc.core.name()) {
                 return Err(refuse(format!("{name}: {reason}")).into());
             }
+            // Each task has an interrupt level of its own, and the timer the most urgent one.
+            let levels = 1_usize << self.soc.soc.priority_bits;
+            if name == "rtic" && self.system.task.len() + 1 > levels {
+                let tasks = self.system.task.len();
+                let problem = format!(
+                    "rtic: {tasks} tasks and the timer want levels of their own, and the soc has \
+                     {levels}"
+                );
+                return Err(refuse(problem).into());
+            }
             candidates.push(Candidate { kernel, model, variant });
         }
         if candidates.is_empty() {
