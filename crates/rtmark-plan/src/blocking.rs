@@ -46,7 +46,7 @@ pub fn blockers(set: &Set, task: usize, protocol: Protocol) -> Result<Vec<Blocke
     match protocol {
         Protocol::Cooperative => Ok(Vec::new()),
         Protocol::Ceiling => {
-            let all = candidates(set, level);
+            let all = candidates(set, level, &shared(set, level).collect::<Vec<_>>());
             Ok(all.into_iter().max_by_key(|blocker| blocker.cycles).into_iter().collect())
         }
         Protocol::None => {
@@ -87,11 +87,26 @@ fn blocker(set: &Set, task: &Task, lock: usize, section: &Section) -> Blocker {
     }
 }
 
-/// Every section of a lower task with a lock whose ceiling reaches the level.
-fn candidates(set: &Set, level: u32) -> Vec<Blocker> {
-    let locks: Vec<_> = shared(set, level).collect();
+/// Locks for which somebody of this level or above may have to wait: those that it takes, and those
+/// for which their holders wait in turn.
+fn waited_for(set: &Set, level: u32) -> Vec<usize> {
+    let mut locks: Vec<usize> = shared(set, level).collect();
+    let mut at = 0;
+    while let Some(&outer) = locks.get(at) {
+        for section in lower(set, level).flat_map(|task| &task.sections) {
+            if section.inside == Some(outer) && !locks.contains(&section.lock) {
+                locks.push(section.lock);
+            }
+        }
+        at += 1;
+    }
+    locks
+}
+
+/// Every section of a lower task with one of these locks.
+fn candidates(set: &Set, level: u32, locks: &[usize]) -> Vec<Blocker> {
     let of = |task| {
-        let held = locks.iter().filter_map(move |&lock| {
+        let held = locks.iter().filter_map(|&lock| {
             Task::holds(task, lock).map(|section| blocker(set, task, lock, section))
         });
         held.collect::<Vec<_>>()
@@ -101,7 +116,7 @@ fn candidates(set: &Set, level: u32) -> Vec<Blocker> {
 
 /// Once for each lock or once for each lower task, whichever is less.
 fn inherited(set: &Set, level: u32) -> Vec<Blocker> {
-    let all = candidates(set, level);
+    let all = candidates(set, level, &waited_for(set, level));
     let longest_by = |name: fn(&Blocker) -> &str| {
         let mut longest: Vec<Blocker> = Vec::new();
         for blocker in &all {
@@ -131,9 +146,10 @@ fn inversion(set: &Set, index: usize) -> Option<Chain> {
         let waits = set.tasks.iter().filter(|it| it.priority >= level && it.takes(lock));
         let waits = waits.min_by_key(|it| it.priority)?;
         for holder in lower(set, level).filter(|it| it.takes(lock)) {
-            let between = set.tasks.iter().find(|it| {
-                it.priority > holder.priority && it.priority < waits.priority && !it.takes(lock)
-            });
+            let between = set
+                .tasks
+                .iter()
+                .find(|it| it.priority > holder.priority && it.priority < waits.priority);
             if let Some(between) = between {
                 return Some(Chain(format!(
                     "{} waits for lock {}, which {} holds without inheriting its priority, and {} \
@@ -150,21 +166,20 @@ fn inversion(set: &Set, index: usize) -> Option<Chain> {
 /// holder inherits from it what priority it has by itself.
 fn passed_on(set: &Set, index: usize) -> Option<Chain> {
     let level = set.tasks[index].priority;
+    let waited = waited_for(set, level);
     for middle in lower(set, level) {
-        for inner in middle.sections.iter().filter(|section| section.inside.is_some()) {
-            let outer = inner.inside?;
-            let waits = set.tasks.iter().find(|task| task.priority >= level && task.takes(outer));
+        for inner in &middle.sections {
+            let Some(outer) = inner.inside.filter(|outer| waited.contains(outer)) else { continue };
             let holder =
                 set.tasks.iter().find(|it| it.priority < middle.priority && it.takes(inner.lock));
-            let (Some(waits), Some(holder)) = (waits, holder) else { continue };
-            let between = set.tasks.iter().find(|it| {
-                it.priority > middle.priority && it.priority < waits.priority && !it.takes(outer)
-            });
-            if let Some(between) = between {
+            // Whoever is more urgent than the task itself is counted anyhow.
+            let between =
+                set.tasks.iter().find(|it| it.priority > middle.priority && it.priority < level);
+            if let (Some(holder), Some(between)) = (holder, between) {
                 return Some(Chain(format!(
                     "{} waits for lock {} of {}, which waits for lock {} of {}; that one inherits \
                      from {} only what it has by itself, and {} preempts it as often as it comes",
-                    waits.name,
+                    set.tasks[index].name,
                     set.locks[outer],
                     middle.name,
                     set.locks[inner.lock],

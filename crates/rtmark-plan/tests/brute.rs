@@ -223,6 +223,23 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 120, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// A faster clock is the same work in periods of more cycles.
+    #[test]
+    fn a_faster_clock_holds_what_a_slower_one_holds(tasks in tasks(true), faster in 2u64..5) {
+        for protocol in [Protocol::Ceiling, Protocol::Inheritance] {
+            let model = Model::ideal(protocol);
+            let mut quick = tasks.clone();
+            quick.iter_mut().for_each(|task| task.period *= faster);
+            for (slow, quick) in bounds(&tasks, &model).into_iter().zip(bounds(&quick, &model)) {
+                prop_assert!(slow.is_none_or(|slow| quick.is_some_and(|quick| quick <= slow)));
+            }
+        }
+    }
+}
+
 /// The batches' bound is no hiding place: two tasks that take turns reach it but for one unit.
 #[test]
 fn batches_come_near_their_bound() {
