@@ -80,6 +80,9 @@ pub struct KernelPlan {
     /// At what share of the processor the first deadline is missed, when execution times grow and the
     /// kernel's costs stay; none where a bound cannot be had.
     pub breakdown_percent: Option<f64>,
+    /// The slowest clock with which it still holds by bounds, as a share of the soc's in percent, when execution
+    /// and costs take as many cycles; none where it does not hold.
+    pub slowest_clock_percent: Option<f64>,
     /// The costs that the bounds were made with.
     pub costs: Vec<CostFigure>,
     /// The costs that cannot be had.
@@ -248,6 +251,8 @@ impl KernelPlan {
             tasks,
             utilisation_percent: set.utilisation_exact() * 100.0,
             breakdown_percent: breakdown,
+            slowest_clock_percent: search::slowest_clock(set, |set| model.holds(set, costs))
+                .map(|share| share as f64 / 100.0),
             costs: cost_figures(costs),
             missing: costs.missing.clone(),
             sensitivity: gains.into_iter().map(|(cost, cycles)| Gain { cost, cycles }).collect(),

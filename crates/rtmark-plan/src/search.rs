@@ -58,6 +58,24 @@ pub fn breakdown(set: &Set, holds: impl Fn(&Set) -> bool) -> u64 {
     good
 }
 
+/// The slowest clock with which a set holds, in ten-thousandths of what it is, by bisection: all times are
+/// fewer cycles then, and execution and costs as many. `None` where it does not hold as it is.
+pub fn slowest_clock(set: &Set, holds: impl Fn(&Set) -> bool) -> Option<u64> {
+    if !holds(set) {
+        return None;
+    }
+    let (mut bad, mut good) = (0, WHOLE);
+    while good - bad > 1 {
+        let middle = bad + (good - bad) / 2;
+        if holds(&set.clocked(middle)) {
+            good = middle;
+        } else {
+            bad = middle;
+        }
+    }
+    Some(good)
+}
+
 /// The least slack of all tasks, in cycles: deadline less bound. `None` where a task has no bound.
 pub fn least_slack(set: &Set, model: &Model, costs: &Costs) -> Option<i64> {
     let bounds = model.bounds(set, costs);

@@ -149,6 +149,37 @@ impl Set {
         set
     }
 
+    /// The same set on a processor whose clock is so many ten-thousandths of what it is: all times
+    /// are fewer cycles, and what is executed is as many. Whole ticks stay whole ticks.
+    #[must_use]
+    pub fn clocked(&self, ten_thousandths: u64) -> Self {
+        let scale = |cycles: u64| {
+            let scaled = u128::from(cycles) * u128::from(ten_thousandths) / 10_000;
+            u64::try_from(scaled).unwrap_or(u64::MAX).max(1)
+        };
+        let tick = scale(self.tick);
+        let time = |cycles: u64| {
+            let whole = self.tick > 0 && cycles.is_multiple_of(self.tick);
+            if whole { cycles / self.tick * tick } else { scale(cycles) }
+        };
+        let mut set = self.clone();
+        set.tick = tick;
+        for task in &mut set.tasks {
+            (task.period, task.offset) = (time(task.period), time(task.offset));
+            task.deadline = time(task.deadline);
+        }
+        for interrupt in &mut set.interrupts {
+            interrupt.distance = scale(interrupt.distance);
+        }
+        // What an interrupt releases comes as often as that one.
+        for task in &mut set.tasks {
+            if let Release::Interrupt(number) = task.release {
+                task.period = set.interrupts.get(number).map_or(task.period, |it| it.distance);
+            }
+        }
+        set
+    }
+
     /// The least time after which all releases by the clock repeat; `None` where that is longer
     /// than `most` cycles.
     pub fn hyperperiod(&self, most: u64) -> Option<u64> {

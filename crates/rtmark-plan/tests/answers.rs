@@ -115,6 +115,12 @@ fn verdicts_follow_slack() {
     let factor = search::breakdown(&set, |set| freertos().holds(set, &costs));
     assert!(freertos().holds(&set.scaled(factor), &costs));
     assert!(!freertos().holds(&set.scaled(factor + 1), &costs));
+    let clock = search::slowest_clock(&set, |set| freertos().holds(set, &costs)).expect("holds");
+    assert!(clock < search::WHOLE && freertos().holds(&set.clocked(clock), &costs));
+    assert!(!freertos().holds(&set.clocked(clock - 1), &costs));
+    // Slower than its load it cannot be.
+    assert!(clock as f64 / 100.0 > plan.utilisation_percent);
+    assert_eq!(search::slowest_clock(&late, |set| freertos().holds(set, &costs)), None);
 }
 
 #[test]

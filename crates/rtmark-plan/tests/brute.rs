@@ -232,7 +232,9 @@ proptest! {
         for protocol in [Protocol::Ceiling, Protocol::Inheritance] {
             let model = Model::ideal(protocol);
             let mut quick = tasks.clone();
-            quick.iter_mut().for_each(|task| task.period *= faster);
+            for task in &mut quick {
+                task.period *= faster;
+            }
             for (slow, quick) in bounds(&tasks, &model).into_iter().zip(bounds(&quick, &model)) {
                 prop_assert!(slow.is_none_or(|slow| quick.is_some_and(|quick| quick <= slow)));
             }

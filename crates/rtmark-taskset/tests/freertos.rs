@@ -1,5 +1,7 @@
 //! Task sets on FreeRTOS, beside their bounds.
 
+use std::path::Path;
+
 use oorandom::Rand64;
 use rtmark_firmware::{Builder, Tree, Variant};
 use rtmark_plan::draw::{self, Wish};
@@ -13,7 +15,8 @@ fn bench(soc: &Soc) -> Bench {
     let kernel = kernels.iter().find(|it| it.manifest.id.as_str() == "freertos").expect("there");
     let variant: Variant = "product+priorities=32".parse().expect("good");
     let switched = variant.of(&kernel.manifest, soc.core.name()).expect("possible");
-    let builder = Builder::new(tree);
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("firmware-build");
+    let builder = Builder::new(tree).in_folder(&folder);
     let built = builder.build_plan(kernel, soc, &switched).expect("built");
     Bench::new(soc, &built["plan"].elf).expect("an image of task sets")
 }
