@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use rtmark_firmware::{Builder, Tree, Variant};
+use rtmark_runner::socs;
 use serde_json::Value;
 
 fn root() -> PathBuf {
@@ -83,4 +85,45 @@ fn too_little_slack_is_a_regression() {
     };
     assert_eq!(changed("slack_percent = 20.0", "slack_percent = 80.0"), (3, "tight".into()));
     assert_eq!(changed("deadline = \"1ms\"", "deadline = \"160us\""), (3, "misses".into()));
+}
+
+/// A function of a firmware is measured on the soc, and one that is not there is named.
+#[test]
+fn work_is_measured_of_a_function() {
+    let tree = Tree::find(Some(&root().join("firmware"))).expect("the tree");
+    let kernels = tree.kernels().expect("in order");
+    let kernel = kernels.iter().find(|it| it.manifest.id.as_str() == "freertos").expect("there");
+    let soc = socs::find("stm32c031").expect("a soc").soc;
+    let switched = Variant::default().of(&kernel.manifest, soc.core.name()).expect("possible");
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("firmware-build");
+    let builder = Builder::new(tree).in_folder(&folder);
+    let elf = builder.build_plan(kernel, &soc, &switched).expect("built")["plan"].path.clone();
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let file = folder.path().join("system.toml");
+    let text = |function: &str| {
+        format!(
+            "soc = \"stm32c031\"\nkernels = [\"freertos\"]\n[[task]]\nname = \"one\"\nperiod = \"1ms\"\n\
+             priority = 1\nwork = {{ elf = {:?}, function = \"{function}\" }}\n",
+            elf.display().to_string()
+        )
+    };
+    // PendSV's handler calls it: some dozens of instructions.
+    std::fs::write(&file, text("vTaskSwitchContext")).expect("writable");
+    let (code, document) = plan(&file, &[]);
+    assert_eq!(code, 0, "{document:#}");
+    let work = document["kernels"][0]["tasks"][0]["work"].as_u64().expect("work");
+    assert!((15..400).contains(&work), "{work}");
+    std::fs::write(&file, text("no_such_function")).expect("writable");
+    let output = Command::new(env!("CARGO_BIN_EXE_rtmark"))
+        .current_dir(root())
+        .env("RTMARK_STORE", folder.path().join("store.sqlite"))
+        .arg("plan")
+        .arg(&file)
+        .args(["--placements", "1", "--quiet"])
+        .output()
+        .expect("rtmark runs");
+    let said = String::from_utf8_lossy(&output.stderr);
+    let said = said.split_whitespace().filter(|word| *word != "│").collect::<Vec<_>>().join(" ");
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("no function") && said.contains("work of task one"), "{said}");
 }
