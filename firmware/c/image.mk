@@ -5,6 +5,7 @@
 #
 #   IMAGES      images to build, one ELF each, one source file <image>.c each
 #   LOAD        the image of the mixed load, if there is one: only the goal `load` builds it
+#   PLAN        the image of task sets, if there is one: only the goal `plan` builds it
 #   SOURCES     sources linked into every image
 #   INCLUDES    directories with headers
 #   DEFINES     macros of the form NAME=value
@@ -172,7 +173,7 @@ THIRD_PARTY_OBJ := $(OBJ)/third-party
 
 COMMON_OBJECTS := $(addprefix $(OBJ)/,$(notdir $(COMMON_SOURCES:.c=.o))) \
                   $(addprefix $(THIRD_PARTY_OBJ)/,$(addsuffix .o,$(notdir $(basename $(THIRD_PARTY_SOURCES)))))
-IMAGE_OBJECTS := $(patsubst %,$(OBJ)/%.o,$(IMAGES) $(LOAD))
+IMAGE_OBJECTS := $(patsubst %,$(OBJ)/%.o,$(IMAGES) $(LOAD) $(PLAN))
 ELFS := $(IMAGES:%=$(OUT)/%.elf)
 
 # The makefiles count as sources, and so does everything that a command depends on
@@ -189,7 +190,7 @@ endif
 
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: all load object clean FORCE
+.PHONY: all load plan object clean FORCE
 .DEFAULT_GOAL := all
 
 # Nothing to do is success without a word.
@@ -240,6 +241,9 @@ NO_LTO := $(addprefix $(OBJ)/,$(notdir $(SHARED_SOURCES:.c=.o)) $(APART:%=%.o) $
 $(NO_LTO): LTO_FLAGS :=
 
 load: $(LOAD:%=$(OUT)/%.elf)
+	@:
+
+plan: $(PLAN:%=$(OUT)/%.elf)
 	@:
 
 # Some of each object of the kernel's, and one more of RTMARK_OBJECT, to see what that takes.

@@ -155,6 +155,19 @@ impl Builder {
         self.build_goal(kernel, &target.into(), switched, Goal::Load)
     }
 
+    /// Builds the image of task sets.
+    ///
+    /// # Errors
+    /// As [`Builder::build`].
+    pub fn build_plan(
+        &self,
+        kernel: &Kernel,
+        target: impl Into<Target>,
+        switched: &Switched,
+    ) -> Result<BTreeMap<String, BuiltImage>, FirmwareError> {
+        self.build_goal(kernel, &target.into(), switched, Goal::Plan)
+    }
+
     /// Builds the images that show what an object takes: for each object in `kernel.toml` one with
     /// one more of it, and [`NOTHING_MORE`].
     ///
@@ -313,6 +326,7 @@ impl Builder {
         match goal {
             Goal::Scenarios => command.arg("all"),
             Goal::Load => command.arg(LOAD),
+            Goal::Plan => command.arg(PLAN),
             Goal::OneMore(object) => command.arg(format!("RTMARK_OBJECT={object}")).arg("object"),
         };
         command
@@ -341,7 +355,7 @@ impl Builder {
         command.arg("--manifest-path").arg(workspace.join("Cargo.toml"));
         command.arg("-p").arg(kernel.manifest.package.as_deref().unwrap_or_default());
         match goal {
-            Goal::Scenarios | Goal::Load => {
+            Goal::Scenarios | Goal::Load | Goal::Plan => {
                 for image in goal.images(kernel, target) {
                     command.args(["--bin", &image]);
                 }
@@ -368,12 +382,17 @@ enum Goal<'a> {
     Scenarios,
     /// The image of the mixed load.
     Load,
+    /// The image of task sets.
+    Plan,
     /// The image of objects, with one more of these.
     OneMore(&'a str),
 }
 
 /// The image of a kernel's mixed load, and the goal that makes it.
 pub const LOAD: &str = "load";
+
+/// The image of a kernel's task sets, and the goal that makes it.
+pub const PLAN: &str = "plan";
 
 /// The program that has some of each object, and one more of one of them.
 const OBJECTS: &str = "objects";
@@ -385,6 +404,7 @@ impl Goal<'_> {
         match self {
             Self::Scenarios => kernel.manifest.images.iter().filter(wanted).cloned().collect(),
             Self::Load => vec![LOAD.to_owned()],
+            Self::Plan => vec![PLAN.to_owned()],
             Self::OneMore(object) => vec![format!("{OBJECTS}_{object}")],
         }
     }
@@ -392,7 +412,7 @@ impl Goal<'_> {
     /// What Cargo calls an image.
     fn program(self, image: &str) -> &str {
         match self {
-            Self::Scenarios | Self::Load => image,
+            Self::Scenarios | Self::Load | Self::Plan => image,
             Self::OneMore(_) => OBJECTS,
         }
     }

@@ -25,7 +25,7 @@ use std::path::PathBuf;
 use rtmark_model::KernelId;
 
 pub use builder::{
-    BUILD_VARIABLE, Builder, BuiltImage, NOTHING_MORE, sha256, tools_for, tools_for_variant,
+    BUILD_VARIABLE, Builder, BuiltImage, NOTHING_MORE, PLAN, sha256, tools_for, tools_for_variant,
 };
 pub use layout::Layouts;
 pub use manifest::{BuildSystem, Choice, Language, Manifest, NotApplicable};

@@ -85,6 +85,9 @@ pub struct Manifest {
     /// Whether there is an image `load` besides, the mixed load of worst-case searches.
     #[serde(default)]
     pub load: bool,
+    /// Whether there is an image `plan` besides, of task sets that are written into it.
+    #[serde(default)]
+    pub plan: bool,
     /// The cores that it supports.
     pub cores: Vec<String>,
     /// Why it does not support some other cores.

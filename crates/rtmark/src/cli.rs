@@ -4,8 +4,8 @@ use clap::{ArgAction, Args, Parser, Subcommand};
 
 use crate::commands::{
     bisect, calls, compare, completions, doctor, exit_codes, export, fairness, footprint, gate,
-    history, import, list, log, man, merge, name, prune, report, rm, run, show, sim, study, trace,
-    validate, why, worst,
+    history, import, list, log, man, merge, name, plan, prune, report, rm, run, show, sim, study,
+    trace, validate, why, worst,
 };
 use crate::exit::Exit;
 use crate::trouble::Trouble;
@@ -48,6 +48,7 @@ enum Command {
     Calls(Box<calls::Arguments>),
     Sim(Box<sim::Arguments>),
     Worst(Box<worst::Arguments>),
+    Plan(Box<plan::Arguments>),
     Merge(merge::Arguments),
     Trace(Box<trace::Arguments>),
     Validate(Box<validate::Arguments>),
@@ -83,6 +84,7 @@ impl Cli {
             Command::Calls(arguments) => arguments.run(talk),
             Command::Sim(arguments) => arguments.run(talk),
             Command::Worst(arguments) => arguments.run(talk),
+            Command::Plan(arguments) => arguments.run(talk),
             Command::Merge(arguments) => arguments.run(talk),
             Command::Trace(arguments) => arguments.run(talk),
             Command::Validate(arguments) => arguments.run(talk),

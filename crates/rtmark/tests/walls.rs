@@ -45,6 +45,8 @@ fn crates_use_only_what_lies_below_them() {
         ("rtmark-store", &["rtmark-units", "rtmark-model"]),
         ("rtmark-compare", &["rtmark-units", "rtmark-model"]),
         ("rtmark-report", &["rtmark-units", "rtmark-model"]),
+        ("rtmark-plan", &[]),
+        ("rtmark-taskset", &["rtmark-units", "rtmark-sim", "rtmark-firmware", "rtmark-plan"]),
         ("rtmark-worst", &["rtmark-sim"]),
         ("rtmark-web", &["rtmark-sim"]),
         ("rtmark-trace", &["rtmark-units", "rtmark-model", "rtmark-sim", "rtmark-observe"]),

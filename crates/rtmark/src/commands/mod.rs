@@ -23,6 +23,7 @@ pub mod log;
 pub mod man;
 pub mod merge;
 pub mod name;
+pub mod plan;
 pub mod prune;
 pub mod report;
 pub mod rm;

@@ -6,6 +6,7 @@ mod common;
 mod import;
 mod look;
 mod plain;
+mod plan;
 mod run;
 mod sim;
 mod store;

@@ -1,0 +1,310 @@
+//! What a plan answers, as a document: for each kernel whether it holds, and what is left.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::bound::Bound;
+use crate::costs::{Cost, Costs, Figure, Missing};
+use crate::model::{Model, NoBound};
+use crate::search;
+use crate::set::Set;
+use crate::term::Term;
+
+/// The version of the document's form.
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// What a plan answers.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Document {
+    /// The version of this form.
+    pub schema_version: u32,
+    /// The program that wrote it.
+    pub generator: String,
+    /// The system's file.
+    pub file: String,
+    /// The soc.
+    pub soc: String,
+    /// Cycles a second.
+    pub clock_hz: u64,
+    /// How much of each deadline must be left, in percent.
+    pub slack_percent_wanted: f64,
+    /// The kernels, in the order of the file.
+    pub kernels: Vec<KernelPlan>,
+}
+
+/// Whether deadlines are met.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// All of them, with the slack that is wanted.
+    Holds,
+    /// All of them, with less slack than is wanted.
+    Tight,
+    /// Not all of them can be guaranteed.
+    Misses,
+    /// A bound cannot be had.
+    Unknown,
+}
+
+impl Verdict {
+    /// In a word.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Holds => "holds",
+            Self::Tight => "tight",
+            Self::Misses => "misses",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+/// What is said of one kernel.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct KernelPlan {
+    /// The kernel.
+    pub kernel: String,
+    /// Its version.
+    pub version: String,
+    /// The set of build settings.
+    pub profile: String,
+    /// Who runs, in a few words.
+    pub order: String,
+    /// Whether it holds.
+    pub verdict: Verdict,
+    /// The tasks, in the order of the file.
+    pub tasks: Vec<TaskPlan>,
+    /// What share of the processor tasks and handlers ask for, in percent.
+    pub utilisation_percent: f64,
+    /// At what share of the processor the first deadline is missed, when execution times grow and the
+    /// kernel's costs stay; none where a bound cannot be had.
+    pub breakdown_percent: Option<f64>,
+    /// The slowest clock with which it still holds by bounds, as a share of the soc's in percent, when execution
+    /// and costs take as many cycles; none where it does not hold.
+    pub slowest_clock_percent: Option<f64>,
+    /// The costs that the bounds were made with.
+    pub costs: Vec<CostFigure>,
+    /// The costs that cannot be had.
+    pub missing: Vec<Missing>,
+    /// By how many cycles the least slack would grow if a cost were nothing.
+    pub sensitivity: Vec<Gain>,
+    /// What the kernel itself did with the set, where it was run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<RunPlan>,
+}
+
+/// A set on the kernel's own binary.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RunPlan {
+    /// Why it was not run.
+    pub not_run: Option<String>,
+    /// SHA-256 of the image's ELF file before the set was written into it.
+    pub elf_sha256: String,
+    /// How many offsets were tried.
+    pub offsets_tried: u32,
+    /// What the kernel costs on that very image, where its code lies there.
+    pub costs: Vec<CostFigure>,
+    /// The tasks, in the order of the file.
+    pub tasks: Vec<TaskRun>,
+    /// At what share of the processor the first deadline was missed in runs, when execution times grow.
+    pub breakdown_percent: Option<f64>,
+}
+
+/// A task in runs.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TaskRun {
+    /// Its name.
+    pub name: String,
+    /// The bound in cycles, made with what the kernel costs on that image.
+    pub bound: Option<u64>,
+    /// The longest response that was found, in cycles.
+    pub longest: u64,
+    /// How many jobs were seen.
+    pub jobs: u64,
+    /// Where it was.
+    pub witness: Option<WitnessPlan>,
+}
+
+/// The longest response of a task in runs.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct WitnessPlan {
+    /// Which job, counted from 0.
+    pub job: u64,
+    /// The cycle of its release.
+    pub released: u64,
+    /// The cycle of its end.
+    pub ended: u64,
+    /// The offsets of all tasks in that run, in cycles, in the order of the file.
+    pub offsets: Vec<u64>,
+}
+
+impl TaskRun {
+    /// How much longer the bound is than what was found, as a share of the bound in percent.
+    pub fn gap_percent(&self) -> Option<f64> {
+        let bound = self.bound? as f64;
+        Some((bound - self.longest as f64) * 100.0 / bound)
+    }
+
+    /// Whether it took longer than its bound: a mistake of the analysis, or something unknown about
+    /// the kernel.
+    pub fn exceeds(&self) -> bool {
+        self.bound.is_some_and(|bound| self.longest > bound)
+    }
+}
+
+/// Costs as a document has them.
+pub fn cost_figures(costs: &Costs) -> Vec<CostFigure> {
+    let figure = |(cost, figure): (&Cost, &Figure)| CostFigure {
+        cost: *cost,
+        what: cost.name().to_owned(),
+        figure: figure.clone(),
+    };
+    costs.known.iter().map(figure).collect()
+}
+
+/// A cost with its figure.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CostFigure {
+    /// The cost.
+    pub cost: Cost,
+    /// What it is.
+    pub what: String,
+    /// The figure.
+    pub figure: Figure,
+}
+
+/// What a cost is worth.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Gain {
+    /// The cost.
+    pub cost: Cost,
+    /// Cycles of slack.
+    pub cycles: i64,
+}
+
+/// What is said of one task.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TaskPlan {
+    /// Its name.
+    pub name: String,
+    /// Its priority.
+    pub priority: u32,
+    /// Cycles from one job to the next.
+    pub period: u64,
+    /// Cycles until a job must be done.
+    pub deadline: u64,
+    /// Cycles that a job executes.
+    pub work: u64,
+    /// The longest response in cycles, where there is a bound.
+    pub response: Option<u64>,
+    /// Why there is none.
+    pub no_bound: Option<String>,
+    /// What is left of the deadline, in cycles.
+    pub slack: Option<i64>,
+    /// What the bound is made of.
+    pub terms: Vec<Term>,
+}
+
+impl TaskPlan {
+    /// What is left of the deadline, in percent.
+    pub fn slack_percent(&self) -> Option<f64> {
+        self.slack.map(|slack| slack as f64 * 100.0 / self.deadline as f64)
+    }
+}
+
+impl KernelPlan {
+    /// Answers for one kernel.
+    pub fn new(set: &Set, model: &Model, costs: &Costs, wanted_percent: f64) -> Self {
+        let bounds = model.bounds(set, costs);
+        let overloaded = |bound: &Result<Bound, NoBound>| {
+            matches!(
+                bound,
+                Err(NoBound::Unbounded(_)
+                    | NoBound::LateTurn { .. }
+                    | NoBound::LostTicks { .. }
+                    | NoBound::LostReleases { .. })
+            )
+        };
+        let overload = bounds.iter().any(overloaded);
+        let tasks: Vec<TaskPlan> =
+            set.tasks.iter().zip(bounds).map(|(task, bound)| said_of(task, bound)).collect();
+        let bounded = tasks.iter().all(|task| task.response.is_some());
+        let costless = costs.missing.is_empty();
+        let breakdown = (bounded && costless).then(|| {
+            let factor = search::breakdown(set, |set| model.holds(set, costs));
+            set.scaled(factor.max(1)).utilisation_exact() * 100.0 * (factor.min(1) as f64)
+        });
+        let gains = search::sensitivity(set, model, costs);
+        Self {
+            kernel: model.kernel.clone(),
+            version: String::new(),
+            profile: String::new(),
+            order: model.told().to_owned(),
+            verdict: if overload { Verdict::Misses } else { verdict(&tasks, wanted_percent) },
+            tasks,
+            utilisation_percent: set.utilisation_exact() * 100.0,
+            breakdown_percent: breakdown,
+            slowest_clock_percent: search::slowest_clock(set, |set| model.holds(set, costs))
+                .map(|share| share as f64 / 100.0),
+            costs: cost_figures(costs),
+            missing: costs.missing.clone(),
+            sensitivity: gains.into_iter().map(|(cost, cycles)| Gain { cost, cycles }).collect(),
+            run: None,
+        }
+    }
+
+    /// The task with the least slack in percent, or one without a bound.
+    pub fn worst(&self) -> Option<&TaskPlan> {
+        let order = |task: &&TaskPlan| task.slack_percent().unwrap_or(f64::NEG_INFINITY);
+        self.tasks.iter().min_by(|a, b| order(a).total_cmp(&order(b)))
+    }
+}
+
+fn verdict(tasks: &[TaskPlan], wanted_percent: f64) -> Verdict {
+    if tasks.iter().any(|task| task.slack.is_some_and(|slack| slack < 0)) {
+        return Verdict::Misses;
+    }
+    if tasks.iter().any(|task| task.slack.is_none()) {
+        return Verdict::Unknown;
+    }
+    let tight = |task: &TaskPlan| task.slack_percent().is_some_and(|it| it < wanted_percent);
+    if tasks.iter().any(tight) { Verdict::Tight } else { Verdict::Holds }
+}
+
+fn said_of(task: &crate::Task, bound: Result<Bound, NoBound>) -> TaskPlan {
+    let mut said = TaskPlan {
+        name: task.name.clone(),
+        priority: task.priority,
+        period: task.period,
+        deadline: task.deadline,
+        work: task.work,
+        response: None,
+        no_bound: None,
+        slack: None,
+        terms: Vec::new(),
+    };
+    match bound {
+        Ok(bound) => {
+            let (deadline, response) = (task.deadline as i64, bound.response as i64);
+            said.response = Some(bound.response);
+            said.slack = Some(deadline - response);
+            said.terms = bound.terms;
+        }
+        Err(no_bound) => said.no_bound = Some(no_bound.to_string()),
+    }
+    said
+}
+
+impl Document {
+    /// The document's JSON schema.
+    pub fn json_schema() -> schemars::Schema {
+        schemars::schema_for!(Self)
+    }
+}

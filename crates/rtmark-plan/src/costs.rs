@@ -1,0 +1,168 @@
+//! What a kernel's own doings cost: measured figures, by what they are needed for.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::term::{Kind, Origin, Part};
+
+/// What a bound needs to know of a kernel.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Cost {
+    /// A tick that releases nobody, or the timer's interrupt that releases a task which does not
+    /// preempt.
+    Tick,
+    /// One more task that a tick makes ready.
+    Release,
+    /// From the timer's interrupt to the released task, the tick apart.
+    Start,
+    /// From the end of a job, which waits for its next release, to the next task.
+    End,
+    /// From the end of a job, which waits for its next interrupt, to the next task.
+    Wait,
+    /// The longest stretch for which the kernel holds back what may call it.
+    HeldBack,
+    /// Taking a lock and giving it back.
+    Lock,
+    /// What a wait for a lock costs beyond the wait: to the holder, and back.
+    Contended,
+    /// An interrupt whose handler calls nobody.
+    Interrupt,
+    /// An interrupt whose handler wakes a task, until that runs.
+    Wake,
+    /// Sending a message.
+    Send,
+    /// Receiving one that is there.
+    Receive,
+}
+
+impl Cost {
+    /// All of them.
+    pub const ALL: [Self; 12] = [
+        Self::Tick,
+        Self::Release,
+        Self::Start,
+        Self::End,
+        Self::Wait,
+        Self::HeldBack,
+        Self::Lock,
+        Self::Contended,
+        Self::Interrupt,
+        Self::Wake,
+        Self::Send,
+        Self::Receive,
+    ];
+
+    /// What it is, in a few words.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Tick => "a tick",
+            Self::Release => "one more release in a tick",
+            Self::Start => "from the tick to the released task",
+            Self::End => "from a job's end to the next task",
+            Self::Wait => "from a job's end to the next task, waiting for an interrupt",
+            Self::HeldBack => "the longest stretch held back",
+            Self::Lock => "lock and unlock",
+            Self::Contended => "to a lock's holder and back",
+            Self::Interrupt => "an interrupt",
+            Self::Wake => "from an interrupt to the task that it wakes",
+            Self::Send => "a send",
+            Self::Receive => "a receive",
+        }
+    }
+
+    /// The kind of the terms that it fills.
+    pub const fn kind(self) -> Kind {
+        match self {
+            Self::Tick => Kind::Tick,
+            Self::Release => Kind::Release,
+            Self::Start => Kind::Start,
+            Self::End | Self::Wait => Kind::End,
+            Self::HeldBack => Kind::HeldBack,
+            Self::Lock => Kind::Lock,
+            Self::Contended => Kind::Blocking,
+            Self::Interrupt | Self::Wake => Kind::Interrupt,
+            Self::Send | Self::Receive => Kind::Message,
+        }
+    }
+}
+
+/// A measured cost.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Figure {
+    /// The cycles that bounds are made with: the worst of them.
+    pub cycles: u64,
+    /// The scenario that was measured, or how several were put together.
+    pub scenario: String,
+    /// The least sample.
+    pub least: u64,
+    /// How many samples there were.
+    pub samples: u64,
+}
+
+/// A cost that cannot be had.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, thiserror::Error)]
+#[error("{} cannot be had: {why}", cost.name())]
+pub struct Missing {
+    /// The cost.
+    pub cost: Cost,
+    /// Which scenario would have it, and why there is none.
+    pub why: String,
+}
+
+/// The costs of one kernel on one soc.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Costs {
+    /// Those that are known.
+    pub known: BTreeMap<Cost, Figure>,
+    /// Those that are not, and why.
+    pub missing: Vec<Missing>,
+}
+
+impl Costs {
+    /// A kernel that costs nothing.
+    pub fn zero() -> Self {
+        let nothing = Figure { cycles: 0, scenario: "nothing".to_owned(), least: 0, samples: 0 };
+        let known = Cost::ALL.into_iter().map(|cost| (cost, nothing.clone())).collect();
+        Self { known, missing: Vec::new() }
+    }
+
+    /// The same with one cost at nothing, to see what it is worth.
+    #[must_use]
+    pub fn without(&self, cost: Cost) -> Self {
+        let mut costs = self.clone();
+        if let Some(figure) = costs.known.get_mut(&cost) {
+            figure.cycles = 0;
+        }
+        costs
+    }
+
+    /// A part of a bound that a cost fills, so many times over.
+    ///
+    /// # Errors
+    /// When the cost is not known.
+    pub fn part(&self, cost: Cost, of: &str, times: u64) -> Result<Part, Missing> {
+        let Some(figure) = self.known.get(&cost) else {
+            let known = self.missing.iter().find(|missing| missing.cost == cost).cloned();
+            return Err(known.unwrap_or_else(|| {
+                let why = "no scenario was measured for it".to_owned();
+                Missing { cost, why }
+            }));
+        };
+        Ok(Part {
+            kind: cost.kind(),
+            of: of.to_owned(),
+            cycles: figure.cycles.saturating_mul(times),
+            origin: Origin::Measured {
+                scenario: figure.scenario.clone(),
+                least: figure.least,
+                worst: figure.cycles,
+                samples: figure.samples,
+            },
+        })
+    }
+}

@@ -1,0 +1,123 @@
+//! Random task sets: shares by UUniFast-Discard, periods log-uniform in whole ticks.
+//!
+//! UUniFast is Bini and Buttazzo's (2005); sets with a share above one are thrown away and drawn again.
+//! Execution times are made of the periods as they were rounded.
+
+use oorandom::Rand64;
+
+use crate::set::{Interrupt, Release, Section, Set, Task};
+
+/// What kind of set is drawn.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Wish {
+    /// How many tasks.
+    pub tasks: usize,
+    /// What share of the processor they ask for together.
+    pub utilisation: f64,
+    /// Cycles of a tick.
+    pub tick: u64,
+    /// The shortest and the longest period, in ticks.
+    pub periods: (u64, u64),
+    /// The least cycles of a job.
+    pub least_work: u64,
+    /// How many locks there are; each task takes one of them or none.
+    pub locks: usize,
+    /// How many interrupts release a task each, the first ones of the set.
+    pub interrupts: usize,
+}
+
+/// Shares that make up the whole.
+fn shares(draw: &mut Rand64, count: usize, utilisation: f64) -> Vec<f64> {
+    loop {
+        let mut left = utilisation;
+        let mut shares = Vec::new();
+        for others in (1..count).rev() {
+            let next = left * draw.rand_float().powf(1.0 / others as f64);
+            shares.push(left - next);
+            left = next;
+        }
+        shares.push(left);
+        if shares.iter().all(|share| *share <= 1.0) {
+            return shares;
+        }
+    }
+}
+
+/// Draws a set. Priorities are rate monotonic, the first of equals being the more urgent.
+pub fn set(draw: &mut Rand64, wish: &Wish) -> Set {
+    let (shortest, longest) = (wish.periods.0.max(1) as f64, wish.periods.1.max(1) as f64);
+    let mut tasks = Vec::new();
+    for (number, share) in shares(draw, wish.tasks.max(1), wish.utilisation).into_iter().enumerate()
+    {
+        let exponent = shortest.ln() + draw.rand_float() * (longest.ln() - shortest.ln());
+        let period = (exponent.exp().round() as u64).max(1) * wish.tick;
+        let work = ((period as f64 * share).ceil() as u64).max(wish.least_work);
+        let mut task = Task::new(&format!("t{number}"), 0, work, period);
+        if wish.locks > 0 && draw.rand_range(0..2) == 1 {
+            let lock = draw.rand_range(0..wish.locks as u64) as usize;
+            // From a twentieth to a fifth of the job.
+            let cycles = (work * draw.rand_range(5..21) / 100).max(wish.least_work / 4).max(1);
+            task.sections.push(Section { lock, cycles, inside: None });
+        }
+        tasks.push(task);
+    }
+    let mut interrupts = Vec::new();
+    for (number, task) in tasks.iter_mut().take(wish.interrupts).enumerate() {
+        // Interrupts keep to no tick. A twentieth of their tasks' work is done by their handlers.
+        task.period += draw.rand_range(0..wish.tick);
+        task.deadline = task.period;
+        task.release = Release::Interrupt(number);
+        let work = (task.work / 20).max(1);
+        interrupts.push(Interrupt { name: format!("i{number}"), distance: task.period, work });
+    }
+    let mut order: Vec<usize> = (0..tasks.len()).collect();
+    order.sort_by_key(|&index| (std::cmp::Reverse(tasks[index].period), std::cmp::Reverse(index)));
+    for (priority, index) in (1..).zip(order) {
+        tasks[index].priority = priority;
+    }
+    let locks = (0..wish.locks).map(|number| format!("l{number}")).collect();
+    Set { tick: wish.tick, granule: 0, tasks, locks, interrupts }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_set_is_what_was_wished() {
+        let mut draw = Rand64::new(7);
+        let wish = Wish {
+            tasks: 5,
+            utilisation: 0.8,
+            tick: 10_000,
+            periods: (2, 200),
+            least_work: 400,
+            locks: 2,
+            interrupts: 0,
+        };
+        let sets: Vec<Set> = (0..500).map(|_| set(&mut draw, &wish)).collect();
+        for set in &sets {
+            assert_eq!(set.tasks.len(), 5);
+            assert!(set.utilisation_exact() >= 0.79, "{set:?}");
+            for task in &set.tasks {
+                let ticks = task.period / set.tick;
+                assert!(task.period.is_multiple_of(set.tick) && (2..=200).contains(&ticks));
+                let held: u64 = task.sections.iter().map(|section| section.cycles).sum();
+                assert!(task.work >= 400 && held <= task.work, "{task:?}");
+            }
+            let mut priorities: Vec<_> = set.tasks.iter().map(|task| task.priority).collect();
+            priorities.sort_unstable();
+            assert_eq!(priorities, [1, 2, 3, 4, 5]);
+        }
+        // Of UUniFast's shares each has the same mean.
+        for place in 0..5 {
+            let mean: f64 =
+                (0..2000).map(|_| shares(&mut draw, 5, 0.8)[place]).sum::<f64>() / 2000.0;
+            assert!((mean - 0.16).abs() < 0.015, "{place}: {mean}");
+        }
+        // Half of the periods lie below the geometric mean of the limits.
+        let all = sets.iter().flat_map(|set| &set.tasks);
+        let short = all.filter(|task| task.period < 20 * 10_000).count();
+        assert!((1050..1450).contains(&short), "{short}");
+    }
+}

@@ -1,0 +1,457 @@
+//! Kernels as analysis sees them: who preempts whom, what locks do, what brings releases.
+//!
+//! [`Model::question`] turns a task of a set into what a job of it may have to wait for. What each
+//! kernel does was read in its sources; docs/plan.md says where.
+
+use crate::blocking::{Chain, Protocol, blockers};
+use crate::bound::{Arrivals, Bound, Question, Stream, Unbounded};
+use crate::costs::{Cost, Costs, Missing};
+use crate::set::{Release, Set, Task};
+use crate::term::{Kind, Part};
+
+/// What a kernel is called that costs nothing.
+const IDEAL: &str = "ideal";
+
+/// How often bounds of tasks that take turns are made with those of the others.
+const ROUNDS: usize = 3;
+
+/// How a kernel decides who runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// The task of the highest priority, at any time.
+    Preemptive,
+    /// As before, but a job that has begun runs to its end.
+    NonPreemptive,
+    /// Tasks that were woken are polled in batches, the last one first, each until it waits.
+    Batches,
+}
+
+/// What brings the clock's releases.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Timer {
+    /// A tick, in which releases are looked for.
+    Tick,
+    /// A timer that is set to the next release.
+    Alarm,
+}
+
+/// A kernel as analysis sees it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Model {
+    /// Its name.
+    pub kernel: String,
+    /// Who runs.
+    pub order: Order,
+    /// What locks do.
+    pub protocol: Protocol,
+    /// What brings releases.
+    pub timer: Timer,
+}
+
+/// Why a task has no bound.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NoBound {
+    /// The recurrence has none.
+    #[error(transparent)]
+    Unbounded(#[from] Unbounded),
+    /// Who holds a lock can be kept from giving it back.
+    #[error("unbounded inversion: {0}")]
+    Chain(#[from] Chain),
+    /// A cost is not known.
+    #[error(transparent)]
+    Missing(#[from] Missing),
+    /// Releases fall between ticks.
+    #[error(
+        "its {what} of {cycles} cycles is no whole number of ticks of {tick} cycles: choose one \
+         that is, or another `tick`"
+    )]
+    BetweenTicks {
+        /// Period or offset.
+        what: &'static str,
+        /// How long it is.
+        cycles: u64,
+        /// How long a tick is.
+        tick: u64,
+    },
+    /// Who runs among equals is not known to this analysis.
+    #[error(
+        "{one} and {other} have the same priority: how a kernel shares time among equals is not \
+         known here; give them different ones"
+    )]
+    SharedLevel {
+        /// One of them.
+        one: String,
+        /// Another one.
+        other: String,
+    },
+    /// A tick is still pending when the next one comes.
+    #[error(
+        "ticks are lost, and time with them: the tick's handler may come to its end {cycles} cycles \
+         after it was due, behind interrupts and what holds it back, and a tick is {tick} cycles"
+    )]
+    LostTicks {
+        /// How long after it was due the tick's handler may end.
+        cycles: u64,
+        /// Cycles of a tick.
+        tick: u64,
+    },
+    /// A job has not begun when the interrupt after next comes.
+    #[error(
+        "releases are lost: a job may take {cycles} cycles, its interrupt comes every {distance}, \
+         and no more than one release is kept"
+    )]
+    LostReleases {
+        /// The bound, were none lost.
+        cycles: u64,
+        /// Cycles from one interrupt to the next.
+        distance: u64,
+    },
+    /// In an executor one task that is late makes all others late.
+    #[error(
+        "with all turns of the others, {task} may take {response} cycles, and comes every {period}; the longest poll is that of {longest}, {cycles} cycles"
+    )]
+    LateTurn {
+        /// The task that may be late.
+        task: String,
+        /// What its bound would be, were nobody ever late.
+        response: u64,
+        /// Cycles from one of its jobs to the next.
+        period: u64,
+        /// The task whose jobs take longest.
+        longest: String,
+        /// How long those take.
+        cycles: u64,
+    },
+}
+
+impl Model {
+    /// A kernel that costs nothing, with this protocol of locks.
+    pub fn ideal(protocol: Protocol) -> Self {
+        Self { kernel: IDEAL.to_owned(), order: Order::Preemptive, protocol, timer: Timer::Alarm }
+    }
+
+    /// One of the kernels that have a model.
+    pub fn of(kernel: &str) -> Option<Self> {
+        let (order, protocol, timer) = match kernel {
+            "freertos" => (Order::Preemptive, Protocol::Inheritance, Timer::Tick),
+            "rtic" => (Order::Preemptive, Protocol::Ceiling, Timer::Alarm),
+            "embassy" => (Order::Batches, Protocol::Cooperative, Timer::Alarm),
+            _ => return None,
+        };
+        Some(Self { kernel: kernel.to_owned(), order, protocol, timer })
+    }
+
+    /// The kernels that have a model.
+    pub const KERNELS: [&str; 3] = ["freertos", "rtic", "embassy"];
+
+    /// The costs that bounds of this set take.
+    pub fn costs(&self, set: &Set) -> Vec<Cost> {
+        let mut costs = vec![Cost::HeldBack];
+        let released =
+            |wanted: fn(&Release) -> bool| set.tasks.iter().any(|task| wanted(&task.release));
+        if released(|release| matches!(release, Release::Clock)) {
+            costs.extend([Cost::Start, Cost::End]);
+            costs.push(if self.timer == Timer::Tick { Cost::Release } else { Cost::Tick });
+        }
+        // A tick comes whether anybody waits for it or not.
+        costs.extend((self.timer == Timer::Tick).then_some(Cost::Tick));
+        if released(|release| matches!(release, Release::Interrupt(_))) {
+            costs.extend([Cost::Wake, Cost::Wait]);
+        }
+        if (0..set.interrupts.len()).any(|index| !wakes(set, index)) {
+            costs.push(Cost::Interrupt);
+        }
+        if set.tasks.iter().any(|task| !task.sections.is_empty()) {
+            costs.push(Cost::Lock);
+            costs.extend((self.protocol == Protocol::Inheritance).then_some(Cost::Contended));
+        }
+        costs.extend(set.tasks.iter().any(|task| task.sends > 0).then_some(Cost::Send));
+        costs.extend(set.tasks.iter().any(|task| task.receives > 0).then_some(Cost::Receive));
+        costs
+    }
+
+    /// What a job of a task may have to wait for.
+    ///
+    /// # Errors
+    /// When that has no limit, or is not known.
+    pub fn question(&self, set: &Set, costs: &Costs, index: usize) -> Result<Question, NoBound> {
+        let periods: Vec<u64> = set.tasks.iter().map(|task| task.period).collect();
+        self.question_with(set, costs, index, &periods)
+    }
+
+    /// The same, where the longest responses of tasks are known that take turns.
+    fn question_with(
+        &self,
+        set: &Set,
+        costs: &Costs,
+        index: usize,
+        responses: &[u64],
+    ) -> Result<Question, NoBound> {
+        let task = &set.tasks[index];
+        if self.timer == Timer::Tick {
+            whole_ticks(task, set.tick)?;
+        }
+        if self.order == Order::Preemptive && self.kernel != IDEAL {
+            different_levels(set, task.priority)?;
+        }
+        if self.timer == Timer::Tick && task.release == Release::Clock {
+            Self::keeps_time(set, costs)?;
+        }
+        let mut own = job(task, Kind::Work, costs)?;
+        own.extend(switch_to(task, costs)?);
+        let mut once = self.blocking(set, costs, index)?;
+        let mut streams = self.clock(set, costs, index)?;
+        streams.extend(handlers(set, costs)?);
+        let mut last = 0;
+        for (number, other) in set.tasks.iter().enumerate().filter(|(number, _)| *number != index) {
+            let goes_before = other.priority >= task.priority;
+            let kind = match self.order {
+                Order::Batches => Kind::Turns,
+                Order::Preemptive | Order::NonPreemptive if goes_before => Kind::Preemption,
+                Order::Preemptive | Order::NonPreemptive => continue,
+            };
+            let mut parts = job(other, kind, costs)?;
+            parts.extend(self.waits(set, other, costs)?);
+            parts.extend(switch_to(other, costs)?);
+            parts.push(switch_from(other, costs)?);
+            let arrivals = match self.order {
+                // Once in the rest of the running batch, and once more in the next one; each poll
+                // for a release that is no longer ago than its response.
+                Order::Batches => {
+                    let (period, jitter) = (other.period, responses[number]);
+                    Arrivals::AtMost { period, jitter, most: 2 }
+                }
+                Order::Preemptive | Order::NonPreemptive => {
+                    Arrivals::Every { period: other.period, jitter: other.jitter, distance: 0 }
+                }
+            };
+            streams.push(Stream { parts, arrivals });
+        }
+        if self.order == Order::NonPreemptive {
+            last = task.work;
+            let lower = set.tasks.iter().filter(|other| other.priority < task.priority);
+            if let Some(longest) = lower.max_by_key(|other| other.work) {
+                once.push(Part::stated(Kind::Blocking, &longest.name, longest.work));
+            }
+        }
+        // An alarm is set to whole units of its timer.
+        let clock = self.timer == Timer::Alarm && task.release == Release::Clock;
+        let (period, jitter) = (task.period, task.jitter + if clock { set.granule } else { 0 });
+        Ok(Question { period, jitter, own, last, once, streams })
+    }
+
+    /// What lower tasks and the kernel hold a job up with.
+    fn blocking(&self, set: &Set, costs: &Costs, index: usize) -> Result<Vec<Part>, NoBound> {
+        let mut parts = Vec::new();
+        for blocker in blockers(set, index, self.protocol)? {
+            let of = format!("{} with {}", blocker.task, blocker.lock);
+            parts.push(Part::stated(Kind::Blocking, &of, blocker.cycles));
+            parts.push(costs.part(Cost::Lock, &of, blocker.locks)?);
+            if matches!(self.protocol, Protocol::Inheritance | Protocol::None) {
+                parts.push(costs.part(Cost::Contended, &of, 1)?);
+            }
+        }
+        let level = set.tasks[index].priority;
+        let lower = set.tasks.iter().filter(|task| task.priority < level);
+        // The call by which one of them waits for its next release may hold a tick back, too.
+        let waits = lower.map(|task| switch_from(task, costs)).collect::<Result<Vec<_>, _>>()?;
+        let longest = waits.into_iter().max_by_key(|part| part.cycles);
+        if let Some(mut longest) = longest.filter(|_| self.order == Order::Preemptive) {
+            let held = costs.part(Cost::HeldBack, "the kernel", 1)?;
+            (longest.kind, longest.of) = (Kind::HeldBack, "the kernel".to_owned());
+            parts.push(if longest.cycles > held.cycles { longest } else { held });
+        } else if self.order == Order::Batches {
+            parts.push(costs.part(Cost::HeldBack, "the kernel", 1)?);
+        }
+        Ok(parts)
+    }
+
+    /// Whether each tick is dealt with before the next one is due: its handler goes behind all others.
+    fn keeps_time(set: &Set, costs: &Costs) -> Result<(), NoBound> {
+        let mut own = vec![costs.part(Cost::Tick, "the tick", 1)?];
+        let clocked = set.tasks.iter().filter(|task| task.release == Release::Clock);
+        own.push(costs.part(Cost::Release, "the tick", clocked.count() as u64)?);
+        let mut once = vec![costs.part(Cost::HeldBack, "the kernel", 1)?];
+        for task in &set.tasks {
+            let wait = switch_from(task, costs)?;
+            if wait.cycles > once[0].cycles {
+                once[0] = wait;
+            }
+        }
+        let streams = handlers(set, costs)?;
+        let question = Question { period: set.tick, jitter: 0, own, last: 0, once, streams };
+        let cycles = question.bound()?.response;
+        if cycles > set.tick {
+            return Err(NoBound::LostTicks { cycles, tick: set.tick });
+        }
+        Ok(())
+    }
+
+    /// The switches to holders of locks and back that a job may bring: at each of its sections
+    /// that a task of no higher priority can hold.
+    fn waits(&self, set: &Set, task: &Task, costs: &Costs) -> Result<Option<Part>, Missing> {
+        if !matches!(self.protocol, Protocol::Inheritance | Protocol::None) {
+            return Ok(None);
+        }
+        let held = |lock: usize| {
+            let others = set.tasks.iter().filter(|other| other.name != task.name);
+            others.filter(|other| other.priority <= task.priority).any(|it| it.takes(lock))
+        };
+        let times = task.sections.iter().filter(|section| held(section.lock)).count() as u64;
+        (times > 0).then(|| costs.part(Cost::Contended, &task.name, times)).transpose()
+    }
+
+    /// The timer's interrupts, and what they do for others. A tick goes on where nobody waits for it.
+    fn clock(&self, set: &Set, costs: &Costs, index: usize) -> Result<Vec<Stream>, NoBound> {
+        let released: Vec<&Task> =
+            set.tasks.iter().filter(|task| task.release == Release::Clock).collect();
+        let mut streams = Vec::new();
+        if self.timer == Timer::Tick {
+            let parts = vec![costs.part(Cost::Tick, "the tick", 1)?];
+            streams.push(Stream { parts, arrivals: Arrivals::every(set.tick) });
+        }
+        let level = set.tasks[index].priority;
+        // Of those that go before, the switch to them has it.
+        let lower = released.into_iter().filter(|task| task.priority < level);
+        for task in lower.filter(|_| self.order != Order::Batches) {
+            let cost = match self.timer {
+                Timer::Tick => Cost::Release,
+                Timer::Alarm => Cost::Tick,
+            };
+            let parts = vec![costs.part(cost, &task.name, 1)?];
+            let arrivals =
+                Arrivals::Every { period: task.period, jitter: task.jitter, distance: 0 };
+            streams.push(Stream { parts, arrivals });
+        }
+        Ok(streams)
+    }
+
+    /// The bounds of all tasks.
+    pub fn bounds(&self, set: &Set, costs: &Costs) -> Vec<Result<Bound, NoBound>> {
+        let mut responses: Vec<u64> = set.tasks.iter().map(|task| task.period).collect();
+        let all = |responses: &[u64]| {
+            let each = |index: usize| {
+                let bound = self.question_with(set, costs, index, responses)?.bound()?;
+                let task = &set.tasks[index];
+                let (cycles, distance) = (bound.response, task.period);
+                if matches!(task.release, Release::Interrupt(_)) && cycles > 2 * distance {
+                    return Err(NoBound::LostReleases { cycles, distance });
+                }
+                Ok(bound)
+            };
+            (0..set.tasks.len()).map(each).collect::<Vec<Result<Bound, NoBound>>>()
+        };
+        let mut bounds = all(&responses);
+        if self.order == Order::Batches {
+            let late = |(task, bound): &(&Task, &Result<Bound, NoBound>)| {
+                !bound.as_ref().is_ok_and(|bound| bound.response <= task.period)
+            };
+            let longest = set.tasks.iter().max_by_key(|task| task.work);
+            let found = set.tasks.iter().zip(&bounds).find(late);
+            if let (Some((task, Ok(bound))), Some(longest)) = (found, longest) {
+                let late = NoBound::LateTurn {
+                    task: task.name.clone(),
+                    response: bound.response,
+                    period: task.period,
+                    longest: longest.name.clone(),
+                    cycles: longest.work,
+                };
+                for bound in bounds.iter_mut().filter(|bound| bound.is_ok()) {
+                    *bound = Err(late.clone());
+                }
+                return bounds;
+            }
+            if found.is_some() {
+                return bounds;
+            }
+            // What is known of each task makes the others' bounds shorter.
+            for _ in 0..ROUNDS {
+                for (response, bound) in responses.iter_mut().zip(&bounds) {
+                    *response = bound.as_ref().map_or(*response, |bound| bound.response);
+                }
+                bounds = all(&responses);
+            }
+        }
+        bounds
+    }
+
+    /// Whether every job of every task is done in time, as far as is known.
+    pub fn holds(&self, set: &Set, costs: &Costs) -> bool {
+        let bounds = self.bounds(set, costs);
+        set.tasks
+            .iter()
+            .zip(&bounds)
+            .all(|(task, bound)| bound.as_ref().is_ok_and(|bound| bound.response <= task.deadline))
+    }
+}
+
+fn wakes(set: &Set, interrupt: usize) -> bool {
+    set.tasks.iter().any(|task| task.release == Release::Interrupt(interrupt))
+}
+
+fn different_levels(set: &Set, from: u32) -> Result<(), NoBound> {
+    let above: Vec<&Task> = set.tasks.iter().filter(|task| task.priority >= from).collect();
+    for (at, one) in above.iter().enumerate() {
+        if let Some(other) = above[..at].iter().find(|it| it.priority == one.priority) {
+            let (one, other) = (other.name.clone(), one.name.clone());
+            return Err(NoBound::SharedLevel { one, other });
+        }
+    }
+    Ok(())
+}
+
+fn whole_ticks(task: &Task, tick: u64) -> Result<(), NoBound> {
+    if task.release != Release::Clock {
+        return Ok(());
+    }
+    for (what, cycles) in [("period", task.period), ("offset", task.offset)] {
+        if tick == 0 || !cycles.is_multiple_of(tick) {
+            return Err(NoBound::BetweenTicks { what, cycles, tick });
+        }
+    }
+    Ok(())
+}
+
+/// Interrupt handlers, with what the kernel does for whom they wake.
+fn handlers(set: &Set, costs: &Costs) -> Result<Vec<Stream>, Missing> {
+    let handler = |(number, interrupt): (usize, &crate::set::Interrupt)| {
+        let cost = if wakes(set, number) { Cost::Wake } else { Cost::Interrupt };
+        let parts = vec![
+            Part::stated(Kind::Interrupt, &interrupt.name, interrupt.work),
+            costs.part(cost, &interrupt.name, 1)?,
+        ];
+        Ok(Stream { parts, arrivals: Arrivals::every(interrupt.distance) })
+    };
+    set.interrupts.iter().enumerate().map(handler).collect()
+}
+
+/// What a job itself executes.
+fn job(task: &Task, kind: Kind, costs: &Costs) -> Result<Vec<Part>, Missing> {
+    let mut parts = vec![Part::stated(kind, &task.name, task.work)];
+    let counted = [
+        (Cost::Lock, task.sections.len() as u64),
+        (Cost::Send, task.sends),
+        (Cost::Receive, task.receives),
+    ];
+    for (cost, times) in counted.into_iter().filter(|(_, times)| *times > 0) {
+        parts.push(costs.part(cost, &task.name, times)?);
+    }
+    Ok(parts)
+}
+
+/// From its release to a job's first instruction; an interrupt's handler has that in its own cost.
+fn switch_to(task: &Task, costs: &Costs) -> Result<Option<Part>, Missing> {
+    match task.release {
+        Release::Clock => costs.part(Cost::Start, &task.name, 1).map(Some),
+        Release::Interrupt(_) => Ok(None),
+    }
+}
+
+/// From a job's end to whoever runs next.
+fn switch_from(task: &Task, costs: &Costs) -> Result<Part, Missing> {
+    let cost = match task.release {
+        Release::Clock => Cost::End,
+        Release::Interrupt(_) => Cost::Wait,
+    };
+    costs.part(cost, &task.name, 1)
+}

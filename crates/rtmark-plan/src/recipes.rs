@@ -1,0 +1,184 @@
+//! Which scenarios fill which cost: how measured spans become what bounds are made with.
+
+use crate::blocking::Protocol;
+use crate::costs::{Cost, Costs, Figure, Missing};
+use crate::model::{Model, Order, Timer};
+use crate::set::Set;
+
+/// The samples of a scenario, in every layout that was measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Spans {
+    /// The least.
+    pub least: u64,
+    /// The largest.
+    pub worst: u64,
+    /// How many.
+    pub samples: u64,
+}
+
+/// Points of curves that exist.
+const POINTS: [u64; 7] = [1, 2, 4, 8, 16, 32, 64];
+
+/// Between which numbers of released tasks the cost of one more is looked for.
+const RELEASED: [u64; 4] = [1, 2, 4, 8];
+
+/// How a cost is worked out of scenarios.
+enum Recipe {
+    /// The worst of one.
+    One(String),
+    /// The worst of all of them.
+    Most(Vec<&'static str>),
+    /// The worst of both together.
+    Sum(&'static str, &'static str),
+    /// The worst of the first, less the least of the second, and the worst of the third.
+    Less(&'static str, &'static str, &'static str),
+    /// The steepest rise from a point of a curve to the next.
+    Rise(&'static str),
+    /// None of this kernel's.
+    None(String),
+}
+
+fn recipe(model: &Model, set: &Set, cost: Cost) -> Recipe {
+    let one = |id: &str| Recipe::One(id.to_owned());
+    let ticks = model.timer == Timer::Tick;
+    let locks = set.tasks.iter().any(|task| !task.sections.is_empty());
+    let semaphores = model.kernel == "freertos";
+    match cost {
+        Cost::Tick if ticks => one("timer.tick"),
+        Cost::Tick => one("growth.tick.due.1"),
+        Cost::Release => Recipe::Rise("growth.tick.due"),
+        // Who is taken off within the call that waits yields once more when it comes back.
+        Cost::Start if ticks => Recipe::Less("timer.wake", "timer.tick", "thread.yield.alone"),
+        Cost::Start => one("timer.wake"),
+        Cost::End => {
+            let tasks = set.tasks.len() as u64;
+            match POINTS.iter().find(|point| **point >= tasks) {
+                Some(point) => Recipe::One(format!("growth.delay.delayed.{point}")),
+                None => {
+                    Recipe::None(format!("growth.delay.delayed has no point for {tasks} tasks"))
+                }
+            }
+        }
+        Cost::Wait if semaphores => one("semaphore.take.blocking"),
+        Cost::Wait => one("notify.take.blocking"),
+        // A scheduler that is suspended holds back what a mask does not.
+        Cost::HeldBack if model.protocol == Protocol::Inheritance && locks => {
+            Recipe::Most(vec!["load.held.may_call", "mutex.lock.blocking", "mutex.unlock.wake+ctx"])
+        }
+        Cost::HeldBack => one("load.held.may_call"),
+        Cost::Lock => Recipe::Sum("mutex.lock.immediate", "mutex.unlock.immediate"),
+        Cost::Contended => Recipe::Sum("mutex.lock.blocking", "mutex.unlock.wake+ctx"),
+        Cost::Interrupt => one("isr.round_trip"),
+        Cost::Wake if semaphores => Recipe::Sum("isr.wake.semaphore", "thread.yield.alone"),
+        Cost::Wake => one("isr.wake.thread"),
+        Cost::Send => one("queue.send.immediate"),
+        Cost::Receive => one("queue.receive.immediate"),
+    }
+}
+
+impl Recipe {
+    fn scenarios(&self) -> Vec<String> {
+        match self {
+            Self::One(id) => vec![id.clone()],
+            Self::Most(all) => all.iter().map(|id| (*id).to_owned()).collect(),
+            Self::Sum(a, b) => vec![(*a).to_owned(), (*b).to_owned()],
+            Self::Less(a, b, c) => [a, b, c].map(|id| (*id).to_owned()).to_vec(),
+            Self::Rise(id) => RELEASED.iter().map(|point| format!("{id}.{point}")).collect(),
+            Self::None(_) => Vec::new(),
+        }
+    }
+
+    fn figure(
+        &self,
+        spans: &mut dyn FnMut(&str) -> Result<Spans, String>,
+    ) -> Result<Figure, String> {
+        let figure =
+            |scenario: String, cycles, least, samples| Figure { cycles, scenario, least, samples };
+        match self {
+            Self::One(id) => {
+                let found = spans(id)?;
+                Ok(figure(id.clone(), found.worst, found.least, found.samples))
+            }
+            Self::Most(all) => {
+                let mut most: Option<Figure> = None;
+                for id in all {
+                    let found = spans(id)?;
+                    if most.as_ref().is_none_or(|most| most.cycles < found.worst) {
+                        most =
+                            Some(figure((*id).to_owned(), found.worst, found.least, found.samples));
+                    }
+                }
+                most.ok_or_else(|| "no scenario was named".to_owned())
+            }
+            Self::Sum(a, b) => {
+                let (first, second) = (spans(a)?, spans(b)?);
+                let cycles = first.worst + second.worst;
+                let least = first.least + second.least;
+                Ok(figure(format!("{a} and {b}"), cycles, least, first.samples + second.samples))
+            }
+            Self::Less(a, b, c) => {
+                let (first, second, third) = (spans(a)?, spans(b)?, spans(c)?);
+                let cycles = first.worst.saturating_sub(second.least) + third.worst;
+                let least = first.least.saturating_sub(second.worst);
+                let samples = first.samples + second.samples + third.samples;
+                Ok(figure(format!("{a} less {b}, and {c}"), cycles, least, samples))
+            }
+            Self::Rise(id) => {
+                let points: Vec<(u64, Spans)> = RELEASED
+                    .iter()
+                    .map(|point| Ok((*point, spans(&format!("{id}.{point}"))?)))
+                    .collect::<Result<_, String>>()?;
+                let rise = |pair: &[(u64, Spans)]| {
+                    let ((from, low), (to, high)) = (pair[0], pair[1]);
+                    let more = to - from;
+                    let least = high.least.saturating_sub(low.worst) / more;
+                    (high.worst.saturating_sub(low.least).div_ceil(more), least)
+                };
+                let rises: Vec<_> = points.windows(2).map(rise).collect();
+                let cycles = rises.iter().map(|(worst, _)| *worst).max().unwrap_or(0);
+                let least = rises.iter().map(|(_, least)| *least).min().unwrap_or(0);
+                let samples = points.iter().map(|(_, spans)| spans.samples).sum();
+                Ok(figure(format!("the rise of {id}"), cycles, least, samples))
+            }
+            Self::None(why) => Err(why.clone()),
+        }
+    }
+}
+
+impl Model {
+    /// The scenarios by which the costs of a set are measured.
+    pub fn scenarios(&self, set: &Set) -> Vec<String> {
+        let costs = self.costs(set).into_iter();
+        let mut all: Vec<_> = costs.flat_map(|cost| recipe(self, set, cost).scenarios()).collect();
+        all.sort();
+        all.dedup();
+        all
+    }
+
+    /// Makes costs of what scenarios brought: `spans` has them, or why there are none.
+    pub fn measured(
+        &self,
+        set: &Set,
+        spans: &mut dyn FnMut(&str) -> Result<Spans, String>,
+    ) -> Costs {
+        let mut costs = Costs::default();
+        for cost in self.costs(set) {
+            match recipe(self, set, cost).figure(spans) {
+                Ok(figure) => {
+                    costs.known.insert(cost, figure);
+                }
+                Err(why) => costs.missing.push(Missing { cost, why }),
+            }
+        }
+        costs
+    }
+
+    /// What this model says of who runs, in a few words.
+    pub fn told(&self) -> &'static str {
+        match self.order {
+            Order::Preemptive => "by priority, at any time",
+            Order::NonPreemptive => "by priority, each job to its end",
+            Order::Batches => "in turns, each poll to its end",
+        }
+    }
+}

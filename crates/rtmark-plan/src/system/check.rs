@@ -1,0 +1,454 @@
+//! What is wrong with a system's file, and cycles of what is right.
+
+use std::ops::Range;
+
+use toml::Spanned;
+
+use super::{LockFile, Priority, QueueFile, System, TaskFile, Time, Work};
+use crate::set::{Interrupt, Release, Section, Set, Task};
+
+/// The most that a file has of anything.
+const MOST: usize = 1_000;
+
+/// A second has so many of the unit in which timers are set that count no ticks.
+const MICROSECONDS: u64 = 1_000_000;
+
+/// The bytes of a stack where none are stated.
+const STACK: u64 = 512;
+
+/// What of a soc a system has to fit.
+#[derive(Clone, Copy, Debug)]
+pub struct Chip {
+    /// Cycles a second.
+    pub hertz: u64,
+    /// Bytes of its RAM.
+    pub ram: u64,
+}
+
+/// A system's file that is refused.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{file}:{line}: {key}: {problem}")]
+pub struct SystemError {
+    /// The file.
+    pub file: String,
+    /// The line, from 1.
+    pub line: usize,
+    /// The key, with the name of what it belongs to.
+    pub key: String,
+    /// What is wrong.
+    pub problem: String,
+    /// What to do about it.
+    pub hint: String,
+}
+
+fn line(text: &str, span: &Range<usize>) -> usize {
+    let before = text.get(..span.start).unwrap_or(text);
+    before.bytes().filter(|byte| *byte == b'\n').count() + 1
+}
+
+impl System {
+    /// Reads and checks a file.
+    ///
+    /// # Errors
+    /// When it is no TOML, has a key that is unknown or lacks one, or contradicts itself.
+    pub fn from_toml(file: &str, text: &str) -> Result<Self, SystemError> {
+        let read = toml::from_str::<Self>(text).map_err(|error| {
+            let span = error.span().unwrap_or(0..0);
+            let key = text.get(span.clone()).filter(|it| !it.contains('\n')).unwrap_or_default();
+            SystemError {
+                file: file.to_owned(),
+                line: line(text, &span),
+                key: if key.is_empty() { "the file".to_owned() } else { key.trim().to_owned() },
+                problem: error.message().to_owned(),
+                hint: "correct it; `rtmark plan --init` shows every key".to_owned(),
+            }
+        })?;
+        let system = Self { text: text.to_owned(), file: file.to_owned(), ..read };
+        system.check()?;
+        Ok(system)
+    }
+
+    /// What a file says of its priorities: that they are to be found.
+    pub fn assigns(&self) -> bool {
+        self.task.iter().any(|task| matches!(task.priority.get_ref(), Priority::Word(_)))
+    }
+
+    fn refuse<T>(
+        &self,
+        at: &Spanned<T>,
+        key: impl Into<String>,
+        problem: impl Into<String>,
+        hint: &str,
+    ) -> SystemError {
+        SystemError {
+            file: self.file.clone(),
+            line: line(&self.text, &at.span()),
+            key: key.into(),
+            problem: problem.into(),
+            hint: hint.to_owned(),
+        }
+    }
+
+    /// A refusal of something found by whoever runs what the file names: its soc, kernels, functions.
+    pub fn refusal<T>(
+        &self,
+        at: &Spanned<T>,
+        key: &str,
+        problem: impl Into<String>,
+    ) -> SystemError {
+        self.refuse(at, key, problem, "correct it, or leave it out")
+    }
+
+    fn check(&self) -> Result<(), SystemError> {
+        if self.task.is_empty() {
+            let problem = "there is no [[task]]";
+            return Err(self.refuse(&self.soc, "task", problem, "state the tasks"));
+        }
+        if self.kernels.is_empty() {
+            let problem = "no kernel is named";
+            return Err(self.refuse(&self.soc, "kernels", problem, "name one, as [\"freertos\"]"));
+        }
+        if self.task.len().max(self.interrupt.len()).max(self.locks.len()) > MOST {
+            let problem = format!("more than {MOST} of a kind");
+            return Err(self.refuse(&self.soc, "task", problem, "divide the system"));
+        }
+        self.unique(self.task.iter().map(|task| &task.name), "task")?;
+        self.unique(self.interrupt.iter().map(|it| &it.name), "interrupt")?;
+        self.unique(self.queue.iter().map(|it| &it.name), "queue")?;
+        self.unique(self.locks.iter(), "locks")?;
+        self.unique(self.kernels.iter(), "kernels")?;
+        if let Some(slack) = &self.slack_percent
+            && !(0.0..100.0).contains(slack.get_ref())
+        {
+            let problem = format!("{} is no percentage from 0 to below 100", slack.get_ref());
+            return Err(self.refuse(slack, "slack_percent", problem, "state one"));
+        }
+        for task in &self.task {
+            self.check_task(task)?;
+        }
+        for queue in &self.queue {
+            for (key, end) in [("from", &queue.from), ("to", &queue.to)] {
+                if !self.task.iter().any(|task| task.name.get_ref() == end.get_ref()) {
+                    let key = format!("{key} of queue {}", queue.name.get_ref());
+                    let problem = format!("there is no task `{}`", end.get_ref());
+                    return Err(self.refuse(end, key, problem, "name one of the tasks"));
+                }
+            }
+            if *queue.items.get_ref() == 0 {
+                let key = format!("items of queue {}", queue.name.get_ref());
+                let problem = "a queue of no items takes none";
+                return Err(self.refuse(&queue.items, key, problem, "give it room for one"));
+            }
+        }
+        self.check_lock_order()
+    }
+
+    fn unique<'a>(
+        &self,
+        mut names: impl Iterator<Item = &'a Spanned<String>>,
+        key: &str,
+    ) -> Result<(), SystemError> {
+        let mut known = std::collections::BTreeSet::new();
+        names.try_for_each(|name| {
+            let text = name.get_ref();
+            if text.is_empty() || text.len() > 64 || text.chars().any(char::is_control) {
+                let problem = "a name has from 1 to 64 characters, and no control characters";
+                return Err(self.refuse(name, key, problem, "give it another name"));
+            }
+            if known.insert(text) {
+                return Ok(());
+            }
+            let problem = format!("`{text}` is there twice");
+            Err(self.refuse(name, key, problem, "give one of them another name"))
+        })
+    }
+
+    fn check_task(&self, task: &TaskFile) -> Result<(), SystemError> {
+        let name = task.name.get_ref();
+        let of = |key: &str| format!("{key} of task {name}");
+        match (&task.period, &task.on) {
+            (Some(_), None) => {}
+            (None, Some(on)) => {
+                if !self.interrupt.iter().any(|it| it.name.get_ref() == on.get_ref()) {
+                    let problem = format!("there is no interrupt `{}`", on.get_ref());
+                    return Err(self.refuse(on, of("on"), problem, "name an [[interrupt]]"));
+                }
+            }
+            (Some(period), Some(_)) => {
+                let problem = "its jobs are released by the clock and by an interrupt";
+                return Err(self.refuse(period, of("period"), problem, "leave out one of them"));
+            }
+            (None, None) => {
+                let problem = "nothing releases its jobs";
+                let hint = "state its `period`, or with `on` the interrupt that releases it";
+                return Err(self.refuse(&task.name, of("period"), problem, hint));
+            }
+        }
+        match task.priority.get_ref() {
+            Priority::Word(word) if word != "assign" => {
+                let problem = format!("`{word}` is neither a number nor \"assign\"");
+                return Err(self.refuse(&task.priority, of("priority"), problem, "correct it"));
+            }
+            Priority::Level(_) if self.assigns() => {
+                let problem = "it is stated, where those of other tasks are to be assigned";
+                let hint = "write \"assign\" for every task, or for none";
+                return Err(self.refuse(&task.priority, of("priority"), problem, hint));
+            }
+            _ => {}
+        }
+        for lock in &task.lock {
+            for name in std::iter::once(&lock.name).chain(&lock.inside) {
+                if !self.locks.iter().any(|known| known.get_ref() == name.get_ref()) {
+                    let problem = format!("`{}` is not among the `locks`", name.get_ref());
+                    return Err(self.refuse(name, of("lock"), problem, "add it there"));
+                }
+            }
+            if let Some(inside) = &lock.inside {
+                let outer = task.lock.iter().find(|it| it.name.get_ref() == inside.get_ref());
+                if outer.is_none_or(|outer| outer.name.get_ref() == lock.name.get_ref()) {
+                    let problem = format!("the task does not hold `{}` then", inside.get_ref());
+                    let hint = "state the outer section as well, of another lock";
+                    return Err(self.refuse(inside, of("lock"), problem, hint));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Locks that tasks take inside each other must have an order.
+    fn check_lock_order(&self) -> Result<(), SystemError> {
+        let nested: Vec<(&TaskFile, &LockFile, &Spanned<String>)> = self
+            .task
+            .iter()
+            .flat_map(|task| task.lock.iter().map(move |lock| (task, lock)))
+            .filter_map(|(task, lock)| Some((task, lock, lock.inside.as_ref()?)))
+            .collect();
+        for (task, lock, outer) in &nested {
+            // From the inner lock outwards: whoever comes back to the inner one closes a circle.
+            let mut chain = vec![outer.get_ref().as_str()];
+            let mut at = 0;
+            while at < chain.len() {
+                let here = chain[at];
+                let around = nested.iter().filter(|(_, inner, _)| inner.name.get_ref() == here);
+                for (_, _, further) in around {
+                    let further = further.get_ref().as_str();
+                    if further == lock.name.get_ref() {
+                        let problem = format!(
+                            "{} is taken inside {}, and elsewhere the other way round: tasks that \
+                             wait for each other wait for ever",
+                            lock.name.get_ref(),
+                            outer.get_ref()
+                        );
+                        let key = format!("lock of task {}", task.name.get_ref());
+                        let hint = "take the locks in the same order everywhere";
+                        return Err(self.refuse(outer, key, problem, hint));
+                    }
+                    if !chain.contains(&further) {
+                        chain.push(further);
+                    }
+                }
+                at += 1;
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes cycles of it; `measured` says how many a job's or handler's work takes that is to be measured.
+    ///
+    /// # Errors
+    /// When it does not fit the chip, asks for more than all of the processor, or something cannot
+    /// be measured.
+    pub fn set(
+        &self,
+        chip: Chip,
+        measured: &mut dyn FnMut(&Work) -> Result<u64, String>,
+    ) -> Result<Set, SystemError> {
+        let mut cycles = |of: &str, at: &Spanned<Work>| -> Result<u64, SystemError> {
+            let found = match at.get_ref() {
+                Work::Time(time) => Ok(time.cycles(chip.hertz)),
+                other => measured(other),
+            };
+            let hint = "`rtmark list scenarios` names the scenarios; a function is named as in the ELF file";
+            let found =
+                found.map_err(|problem| self.refuse(at, format!("work of {of}"), problem, hint))?;
+            if found == 0 {
+                let hint = "state at least one cycle";
+                return Err(self.refuse(at, format!("work of {of}"), "it is nothing", hint));
+            }
+            Ok(found)
+        };
+        let mut set = Set {
+            tick: self.some(self.tick.as_ref(), "tick", chip)?.unwrap_or(chip.hertz / 1000),
+            granule: chip.hertz.div_ceil(MICROSECONDS),
+            locks: self.locks.iter().map(|lock| lock.get_ref().clone()).collect(),
+            ..Set::default()
+        };
+        for interrupt in &self.interrupt {
+            let name = interrupt.name.get_ref().clone();
+            let of = format!("interrupt {name}");
+            set.interrupts.push(Interrupt {
+                distance: self.positive(&interrupt.distance, &format!("distance of {of}"), chip)?,
+                work: cycles(&of, &interrupt.work)?,
+                name,
+            });
+        }
+        for task in &self.task {
+            let work = cycles(&format!("task {}", task.name.get_ref()), &task.work)?;
+            set.tasks.push(self.task(task, work, chip, &set)?);
+        }
+        for queue in &self.queue {
+            self.messages(queue, &mut set)?;
+        }
+        if set.utilisation() > 1000 {
+            let problem = format!(
+                "tasks and handlers ask for {:.1} % of the processor",
+                set.utilisation_exact() * 100.0
+            );
+            let first = &self.task[0].work;
+            return Err(self.refuse(
+                first,
+                "work of all tasks",
+                problem,
+                "ask for less, or choose a faster soc",
+            ));
+        }
+        let stack = |task: &TaskFile| task.stack.as_ref().map_or(STACK, |stack| *stack.get_ref());
+        let stacks = self.task.iter().fold(0, |sum: u64, task| sum.saturating_add(stack(task)));
+        if stacks > chip.ram {
+            let problem =
+                format!("all stacks are {stacks} bytes, and the soc has {} of RAM", chip.ram);
+            let most = self.task.iter().max_by_key(|task| stack(task)).unwrap_or(&self.task[0]);
+            let key = format!("stack of task {}", most.name.get_ref());
+            let hint = "state smaller stacks, or choose another soc";
+            return Err(match &most.stack {
+                Some(at) => self.refuse(at, key, problem, hint),
+                None => self.refuse(&most.name, key, problem, hint),
+            });
+        }
+        Ok(set)
+    }
+
+    /// Each job of one end sends a message; each of the other one receives what has gathered.
+    fn messages(&self, queue: &QueueFile, set: &mut Set) -> Result<(), SystemError> {
+        let place = |end: &Spanned<String>| {
+            set.tasks.iter().position(|task| task.name == *end.get_ref()).unwrap_or(0)
+        };
+        let (from, to) = (place(&queue.from), place(&queue.to));
+        // From one job's look to the end of the next one's, where that meets its deadline.
+        let between = set.tasks[to].period.saturating_add(set.tasks[to].deadline);
+        let gathered = between.div_ceil(set.tasks[from].period);
+        let items = *queue.items.get_ref();
+        if gathered > items {
+            let key = format!("items of queue {}", queue.name.get_ref());
+            let problem = format!(
+                "{gathered} messages can gather from one job of {} to the end of the next, and it \
+                 holds {items}",
+                queue.to.get_ref()
+            );
+            let hint = "give it more room, or let the receiver come more often";
+            return Err(self.refuse(&queue.items, key, problem, hint));
+        }
+        set.tasks[from].sends += 1;
+        set.tasks[to].receives += gathered;
+        Ok(())
+    }
+
+    fn positive(&self, at: &Spanned<Time>, key: &str, chip: Chip) -> Result<u64, SystemError> {
+        let cycles = at.get_ref().cycles(chip.hertz);
+        // Sums of these stay far below what a number holds.
+        if cycles == 0 || cycles > 1 << 46 {
+            let problem =
+                format!("{cycles} cycles are {}", if cycles == 0 { "nothing" } else { "too long" });
+            return Err(self.refuse(at, key, problem, "state another time"));
+        }
+        Ok(cycles)
+    }
+
+    fn some(
+        &self,
+        at: Option<&Spanned<Time>>,
+        key: &str,
+        chip: Chip,
+    ) -> Result<Option<u64>, SystemError> {
+        at.map(|at| self.positive(at, key, chip)).transpose()
+    }
+
+    fn task(&self, file: &TaskFile, work: u64, chip: Chip, set: &Set) -> Result<Task, SystemError> {
+        let name = file.name.get_ref();
+        let of = |key: &str| format!("{key} of task {name}");
+        let (period, release) = match (&file.period, &file.on) {
+            (Some(period), _) => (self.positive(period, &of("period"), chip)?, Release::Clock),
+            (None, on) => {
+                let index = on
+                    .as_ref()
+                    .and_then(|on| set.interrupts.iter().position(|it| it.name == *on.get_ref()));
+                // Both were checked when the file was read.
+                let index = index.unwrap_or(0);
+                let distance = set.interrupts.get(index).map_or(1, |it| it.distance);
+                (distance, Release::Interrupt(index))
+            }
+        };
+        let deadline = self.some(file.deadline.as_ref(), &of("deadline"), chip)?.unwrap_or(period);
+        let zero = |time: &Option<Spanned<Time>>| {
+            time.as_ref().map_or(0, |time| time.get_ref().cycles(chip.hertz)).min(1 << 46)
+        };
+        let lock_of = |name: &Spanned<String>| {
+            set.locks.iter().position(|lock| lock == name.get_ref()).unwrap_or(0)
+        };
+        let mut sections = Vec::new();
+        let mut outermost: u64 = 0;
+        for lock in &file.lock {
+            let cycles = self.positive(&lock.length, &of("lock"), chip)?;
+            let outer = lock.inside.as_ref().and_then(|inside| {
+                file.lock.iter().find(|it| it.name.get_ref() == inside.get_ref())
+            });
+            let room = outer.map_or(work, |outer| outer.length.get_ref().cycles(chip.hertz));
+            if cycles > room {
+                let problem = format!(
+                    "`{}` is held for {cycles} cycles, of {room} that there are",
+                    lock.name.get_ref()
+                );
+                let hint = "a section is part of the task's `work`, or of the section around it";
+                return Err(self.refuse(&lock.length, of("lock"), problem, hint));
+            }
+            outermost = outermost.saturating_add(if outer.is_none() { cycles } else { 0 });
+            let inside = lock.inside.as_ref().map(lock_of);
+            sections.push(Section { lock: lock_of(&lock.name), cycles, inside });
+        }
+        if outermost > work {
+            let problem = format!("locks are held for {outermost} cycles, of {work} that it works");
+            return Err(self.refuse(
+                &file.name,
+                of("lock"),
+                problem,
+                "hold them for less, or say that they are nested, with `inside`",
+            ));
+        }
+        if deadline < work {
+            let problem = format!("{deadline} cycles are less than the {work} that a job executes");
+            let at = file.deadline.as_ref().or(file.period.as_ref());
+            let hint = "no kernel can meet that";
+            return Err(match at {
+                Some(at) => self.refuse(at, of("deadline"), problem, hint),
+                None => self.refuse(&file.name, of("deadline"), problem, hint),
+            });
+        }
+        let priority = match file.priority.get_ref() {
+            Priority::Level(level) => *level,
+            Priority::Word(_) => 0,
+        };
+        Ok(Task {
+            name: name.clone(),
+            period,
+            deadline,
+            offset: zero(&file.offset),
+            jitter: zero(&file.jitter),
+            priority,
+            work,
+            sections,
+            sends: 0,
+            receives: 0,
+            release,
+        })
+    }
+}

@@ -1,0 +1,204 @@
+//! Times in a system's file: cycles, or units of time.
+
+use std::fmt;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::{self, Deserializer, MapAccess, Visitor};
+use serde::{Deserialize, Serialize};
+
+/// A time as it is written: `1200` and `"1200 cycles"` are cycles, `"120us"` is time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Time {
+    /// Cycles of the processor.
+    Cycles(u64),
+    /// Picoseconds.
+    Picoseconds(u64),
+}
+
+const UNITS: [(&str, u64); 4] =
+    [("ns", 1_000), ("us", 1_000_000), ("ms", 1_000_000_000), ("s", 1_000_000_000_000)];
+
+impl Time {
+    /// The cycles of a processor with so many a second, rounded to the nearest.
+    pub fn cycles(self, hertz: u64) -> u64 {
+        match self {
+            Self::Cycles(cycles) => cycles,
+            Self::Picoseconds(time) => {
+                let cycles = u128::from(time) * u128::from(hertz) + 500_000_000_000;
+                u64::try_from(cycles / 1_000_000_000_000).unwrap_or(u64::MAX)
+            }
+        }
+    }
+
+    /// Reads one.
+    ///
+    /// # Errors
+    /// With what was expected in its place.
+    pub fn read(text: &str) -> Result<Self, String> {
+        let wanted = || {
+            let text = text.escape_debug();
+            format!(
+                "`{text}` is no time: write cycles as 1200, or a time as \"120us\" or \"1.5ms\""
+            )
+        };
+        let text = text.trim();
+        let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+        let (number, unit) = (&text[..end], text[end..].trim());
+        if unit == "cycles" || unit == "cycle" {
+            return number.parse().map(Self::Cycles).map_err(|_| wanted());
+        }
+        let scale = UNITS.iter().find(|(name, _)| *name == unit).ok_or_else(wanted)?.1;
+        let (whole, fraction) = number.split_once('.').unwrap_or((number, "0"));
+        let whole: u64 = whole.parse().map_err(|_| wanted())?;
+        let digits = fraction.len();
+        if digits == 0 || digits > 9 {
+            return Err(wanted());
+        }
+        let fraction: u64 = fraction.parse().map_err(|_| wanted())?;
+        let part = u128::from(fraction) * u128::from(scale) / 10_u128.pow(digits as u32);
+        let whole = whole.checked_mul(scale).ok_or_else(wanted)?;
+        u64::try_from(part)
+            .ok()
+            .and_then(|part| whole.checked_add(part))
+            .map(Self::Picoseconds)
+            .ok_or_else(wanted)
+    }
+}
+
+struct TimeVisitor;
+
+impl Visitor<'_> for TimeVisitor {
+    type Value = Time;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("cycles as 1200, or a time as \"120us\"")
+    }
+
+    fn visit_i64<E: de::Error>(self, value: i64) -> Result<Time, E> {
+        u64::try_from(value).map(Time::Cycles).map_err(|_| E::custom("a time is not negative"))
+    }
+
+    fn visit_u64<E: de::Error>(self, value: u64) -> Result<Time, E> {
+        Ok(Time::Cycles(value))
+    }
+
+    fn visit_str<E: de::Error>(self, value: &str) -> Result<Time, E> {
+        Time::read(value).map_err(E::custom)
+    }
+}
+
+impl<'de> Deserialize<'de> for Time {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(TimeVisitor)
+    }
+}
+
+fn time_schema() -> Schema {
+    json_schema!({
+        "description": "Cycles, or a time with its unit",
+        "oneOf": [
+            { "type": "integer", "minimum": 0 },
+            { "type": "string", "pattern": "^ *[0-9]+(\\.[0-9]{1,9})? *(ns|us|ms|s|cycles?) *$" },
+        ],
+    })
+}
+
+impl JsonSchema for Time {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Time".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        time_schema()
+    }
+}
+
+/// What a job executes: a time, a function of somebody's own ELF file, or a scenario.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Work {
+    /// So long.
+    Time(Time),
+    /// As long as a function took at the most in a run of its firmware.
+    Function(Function),
+    /// As long as the largest sample of a scenario of this kernel's.
+    Scenario(String),
+}
+
+/// A function of a firmware that is run on the soc.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Function {
+    /// The ELF file, from the folder of the system's file.
+    pub elf: String,
+    /// The function's name in it.
+    pub function: String,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Measured {
+    elf: Option<String>,
+    function: Option<String>,
+    scenario: Option<String>,
+}
+
+struct WorkVisitor;
+
+impl<'de> Visitor<'de> for WorkVisitor {
+    type Value = Work;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a time, { elf = \"...\", function = \"...\" } or { scenario = \"...\" }")
+    }
+
+    fn visit_i64<E: de::Error>(self, value: i64) -> Result<Work, E> {
+        TimeVisitor.visit_i64(value).map(Work::Time)
+    }
+
+    fn visit_str<E: de::Error>(self, value: &str) -> Result<Work, E> {
+        TimeVisitor.visit_str(value).map(Work::Time)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Work, A::Error> {
+        let measured = Measured::deserialize(de::value::MapAccessDeserializer::new(map))?;
+        match measured {
+            Measured { elf: Some(elf), function: Some(function), scenario: None } => {
+                Ok(Work::Function(Function { elf, function }))
+            }
+            Measured { elf: None, function: None, scenario: Some(scenario) } => {
+                Ok(Work::Scenario(scenario))
+            }
+            _ => Err(de::Error::custom("either `elf` and `function`, or `scenario`")),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Work {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(WorkVisitor)
+    }
+}
+
+impl JsonSchema for Work {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Work".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let time = generator.subschema_for::<Time>();
+        let function = generator.subschema_for::<Function>();
+        json_schema!({
+            "description": "What a job executes: a time, a function of a firmware of your own, or a scenario",
+            "anyOf": [
+                time,
+                function,
+                {
+                    "type": "object",
+                    "properties": { "scenario": { "type": "string" } },
+                    "required": ["scenario"],
+                    "additionalProperties": false,
+                },
+            ],
+        })
+    }
+}

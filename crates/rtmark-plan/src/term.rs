@@ -1,0 +1,182 @@
+//! What a bound is made of: terms, and the measured figures that fill them.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Why a term is in a bound.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// The job's own execution time.
+    Work,
+    /// Execution of tasks that go before it.
+    Preemption,
+    /// Execution of tasks that take turns with it.
+    Turns,
+    /// A lower task that holds a lock.
+    Blocking,
+    /// A stretch in which the kernel lets nothing begin.
+    HeldBack,
+    /// The timer's interrupts.
+    Tick,
+    /// Tasks made ready by the timer's interrupt.
+    Release,
+    /// From the interrupt that releases a task to its first instruction.
+    Start,
+    /// From a job's end to the next task.
+    End,
+    /// Locking and unlocking.
+    Lock,
+    /// Sending and receiving.
+    Message,
+    /// Interrupt handlers.
+    Interrupt,
+    /// Jobs of the same task that are not done yet.
+    Earlier,
+    /// Releases that come late.
+    Jitter,
+    /// Time that had passed when a later job of the busy period was released.
+    BeforeRelease,
+}
+
+impl Kind {
+    /// All of them, in the order in which they are shown.
+    pub const ALL: [Self; 15] = [
+        Self::Work,
+        Self::Preemption,
+        Self::Turns,
+        Self::Blocking,
+        Self::HeldBack,
+        Self::Tick,
+        Self::Release,
+        Self::Start,
+        Self::End,
+        Self::Lock,
+        Self::Message,
+        Self::Interrupt,
+        Self::Earlier,
+        Self::Jitter,
+        Self::BeforeRelease,
+    ];
+
+    /// What it is called.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Work => "own work",
+            Self::Preemption => "tasks that go before",
+            Self::Turns => "turns of other tasks",
+            Self::Blocking => "blocking by locks",
+            Self::HeldBack => "held back by the kernel",
+            Self::Tick => "ticks",
+            Self::Release => "releases in the tick",
+            Self::Start => "switches to jobs",
+            Self::End => "switches from jobs",
+            Self::Lock => "lock and unlock",
+            Self::Message => "send and receive",
+            Self::Interrupt => "interrupts",
+            Self::Earlier => "earlier jobs",
+            Self::Jitter => "late release",
+            Self::BeforeRelease => "before the release",
+        }
+    }
+
+    /// Where the term comes from.
+    pub const fn source(self) -> &'static str {
+        match self {
+            Self::Work | Self::Preemption => "Joseph and Pandya 1986",
+            Self::Turns => "docs/plan.md, executors",
+            Self::Blocking => "Sha, Rajkumar and Lehoczky 1990; Baker 1991",
+            Self::HeldBack | Self::Jitter => {
+                "Audsley, Burns, Richardson, Tindell and Wellings 1993"
+            }
+            Self::Tick | Self::Release => "Burns, Tindell and Wellings 1995",
+            Self::Start | Self::End => "Burns, Tindell and Wellings 1995; Brandenburg 2011",
+            Self::Lock | Self::Message => "Brandenburg 2011",
+            Self::Interrupt => "Tindell, Burns and Wellings 1994",
+            Self::Earlier | Self::BeforeRelease => "Lehoczky 1990",
+        }
+    }
+}
+
+/// Where the cycles of a part come from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Origin {
+    /// The system's file states them.
+    Stated,
+    /// They were measured.
+    Measured {
+        /// The scenario, or how several were put together.
+        scenario: String,
+        /// The least sample.
+        least: u64,
+        /// The largest sample: what the bound is made with.
+        worst: u64,
+        /// How many samples there were.
+        samples: u64,
+    },
+}
+
+/// One thing that takes cycles.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// Why it is there.
+    pub kind: Kind,
+    /// Whose it is: a task, an interrupt, a lock, the kernel.
+    pub of: String,
+    /// Cycles each time.
+    pub cycles: u64,
+    /// Where they come from.
+    pub origin: Origin,
+}
+
+impl Part {
+    /// One whose cycles the file states.
+    pub fn stated(kind: Kind, of: &str, cycles: u64) -> Self {
+        Self { kind, of: of.to_owned(), cycles, origin: Origin::Stated }
+    }
+}
+
+/// A part of a bound with how often it counts.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Term {
+    /// Why it is there.
+    pub kind: Kind,
+    /// Whose it is.
+    pub of: String,
+    /// Cycles each time.
+    pub each: u64,
+    /// How often.
+    pub times: u64,
+    /// Cycles in all; negative where time had passed before the release.
+    pub cycles: i64,
+    /// Where the term comes from.
+    pub source: String,
+    /// Where its cycles come from.
+    pub origin: Origin,
+}
+
+impl Term {
+    /// A part that counts so often.
+    pub fn of(part: &Part, times: u64) -> Self {
+        let cycles = part.cycles.saturating_mul(times);
+        Self {
+            kind: part.kind,
+            of: part.of.clone(),
+            each: part.cycles,
+            times,
+            cycles: i64::try_from(cycles).unwrap_or(i64::MAX),
+            source: part.kind.source().to_owned(),
+            origin: part.origin.clone(),
+        }
+    }
+
+    /// Time that had passed when a job was released.
+    pub fn before_release(cycles: u64) -> Self {
+        let mut term = Self::of(&Part::stated(Kind::BeforeRelease, "the job", cycles), 1);
+        term.cycles = -term.cycles;
+        term
+    }
+}

@@ -1,0 +1,257 @@
+//! Plans for people: tables, and Markdown.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use crate::answer::{Document, KernelPlan, RunPlan, TaskPlan};
+use crate::term::Kind;
+
+/// Rows under a heading, in columns.
+struct Columns {
+    rows: Vec<Vec<String>>,
+}
+
+/// How columns are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// For terminals.
+    Text,
+    /// GitHub's Markdown.
+    Markdown,
+}
+
+impl Columns {
+    fn new(heads: &[&str]) -> Self {
+        Self { rows: vec![heads.iter().map(|head| (*head).to_owned()).collect()] }
+    }
+
+    fn row(&mut self, cells: impl IntoIterator<Item = String>) {
+        // A name may hold what would end a cell.
+        let plain = |cell: String| cell.replace(['\n', '\r', '\t'], " ").replace('|', "/");
+        self.rows.push(cells.into_iter().map(plain).collect());
+    }
+
+    /// The first column to the left, the others to the right, save the last where it is words.
+    fn written(&self, form: Form) -> String {
+        let count = self.rows.iter().map(Vec::len).max().unwrap_or(0);
+        let cell = |row: &Vec<String>, at: usize| row.get(at).cloned().unwrap_or_default();
+        let numbers = |at: usize| {
+            let looks = |text: &str| {
+                text.is_empty() || text.starts_with(|c: char| c.is_ascii_digit() || c == '-')
+            };
+            at > 0 && self.rows[1..].iter().all(|row| looks(&cell(row, at)))
+        };
+        let width = |at: usize| {
+            self.rows.iter().map(|row| cell(row, at).chars().count()).max().unwrap_or(0)
+        };
+        let mut text = String::new();
+        for (number, row) in self.rows.iter().enumerate() {
+            let cells = (0..count).map(|at| {
+                let (cell, width) = (cell(row, at), width(at));
+                if numbers(at) { format!("{cell:>width$}") } else { format!("{cell:<width$}") }
+            });
+            let cells: Vec<_> = cells.collect();
+            match form {
+                Form::Text => {
+                    let _ = writeln!(text, "{}", cells.join("  ").trim_end());
+                }
+                Form::Markdown => {
+                    let _ = writeln!(text, "| {} |", cells.join(" | "));
+                    if number == 0 {
+                        let rule = |at| if numbers(at) { "--:" } else { "---" };
+                        let rules: Vec<_> = (0..count).map(rule).collect();
+                        let _ = writeln!(text, "|{}|", rules.join("|"));
+                    }
+                }
+            }
+        }
+        text
+    }
+}
+
+/// A number with its digits in groups of three.
+fn grouped(number: i64) -> String {
+    let digits = number.unsigned_abs().to_string();
+    let mut text = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(' ');
+        }
+        text.push(digit);
+    }
+    if number < 0 { format!("-{text}") } else { text }
+}
+
+fn cycles(number: Option<u64>) -> String {
+    number.map_or_else(|| "-".to_owned(), |number| grouped(number as i64))
+}
+
+fn percent(share: Option<f64>) -> String {
+    share.map_or_else(|| "-".to_owned(), |share| format!("{share:.1}"))
+}
+
+impl Document {
+    /// Renders it for people or pages.
+    pub fn text(&self, form: Form) -> String {
+        let mut text = String::new();
+        let title =
+            format!("{} on {} at {} Hz", self.file, self.soc, grouped(self.clock_hz as i64));
+        let _ = match form {
+            Form::Text => writeln!(text, "{title}\n"),
+            Form::Markdown => writeln!(text, "# {title}\n"),
+        };
+        let mut columns = Columns::new(&[
+            "kernel",
+            "verdict",
+            "load %",
+            "breakdown %",
+            "clock %",
+            "slack",
+            "slack %",
+            "worst task",
+        ]);
+        for plan in &self.kernels {
+            let worst = plan.worst();
+            columns.row([
+                plan.kernel.clone(),
+                plan.verdict.name().to_owned(),
+                percent(Some(plan.utilisation_percent)),
+                percent(plan.breakdown_percent),
+                percent(plan.slowest_clock_percent),
+                worst.and_then(|task| task.slack).map_or_else(|| "-".to_owned(), grouped),
+                percent(worst.and_then(TaskPlan::slack_percent)),
+                worst.map(|task| task.name.clone()).unwrap_or_default(),
+            ]);
+        }
+        text.push_str(&columns.written(form));
+        for plan in &self.kernels {
+            text.push_str(&plan.text(form));
+        }
+        text
+    }
+}
+
+impl KernelPlan {
+    fn text(&self, form: Form) -> String {
+        let mut text = String::new();
+        let title = format!("{} {} ({}): {}", self.kernel, self.version, self.profile, self.order);
+        let _ = match form {
+            Form::Text => writeln!(text, "\n{title}\n"),
+            Form::Markdown => writeln!(text, "\n## {title}\n"),
+        };
+        let mut columns =
+            Columns::new(&["task", "priority", "deadline", "bound", "slack", "slack %"]);
+        for task in &self.tasks {
+            columns.row([
+                task.name.clone(),
+                task.priority.to_string(),
+                cycles(Some(task.deadline)),
+                cycles(task.response),
+                task.slack.map_or_else(|| "-".to_owned(), grouped),
+                percent(task.slack_percent()),
+            ]);
+        }
+        text.push_str(&columns.written(form));
+        for task in &self.tasks {
+            if let Some(why) = &task.no_bound {
+                let _ = writeln!(text, "\n{} has no bound: {why}.", task.name);
+            }
+        }
+        let bounded: Vec<_> = self.tasks.iter().filter(|task| task.response.is_some()).collect();
+        if !bounded.is_empty() {
+            text.push_str("\nWhat the bounds are made of, in cycles:\n\n");
+            text.push_str(&bars(&bounded).written(form));
+        }
+        if !self.costs.is_empty() {
+            text.push_str("\nWith these costs of the kernel:\n\n");
+            let mut columns = Columns::new(&["cost", "cycles", "least", "samples", "measured as"]);
+            for cost in &self.costs {
+                let figure = &cost.figure;
+                columns.row([
+                    cost.what.clone(),
+                    grouped(figure.cycles as i64),
+                    grouped(figure.least as i64),
+                    grouped(figure.samples as i64),
+                    figure.scenario.clone(),
+                ]);
+            }
+            text.push_str(&columns.written(form));
+        }
+        for missing in &self.missing {
+            let _ = writeln!(text, "\n{missing}.");
+        }
+        if let Some(first) = self.sensitivity.first() {
+            let _ = writeln!(
+                text,
+                "\nWithout {}, the least slack would be {} cycles longer.",
+                first.cost.name(),
+                grouped(first.cycles)
+            );
+        }
+        if let Some(run) = &self.run {
+            text.push_str(&ran(run, form));
+        }
+        text
+    }
+}
+
+/// What runs brought.
+fn ran(run: &RunPlan, form: Form) -> String {
+    if let Some(why) = &run.not_run {
+        return format!("\nNot run: {why}.\n");
+    }
+    let mut text = format!(
+        "\nThe set on the kernel's own binary, from {} offsets; bounds with what that image costs:\n\n",
+        run.offsets_tried
+    );
+    let mut columns =
+        Columns::new(&["task", "longest", "bound", "gap %", "jobs", "job", "released in"]);
+    for task in &run.tasks {
+        let witness = task.witness.as_ref();
+        columns.row([
+            task.name.clone(),
+            grouped(task.longest as i64),
+            cycles(task.bound),
+            percent(task.gap_percent()),
+            grouped(task.jobs as i64),
+            cycles(witness.map(|it| it.job)),
+            cycles(witness.map(|it| it.released)),
+        ]);
+    }
+    text.push_str(&columns.written(form));
+    for task in run.tasks.iter().filter(|task| task.exceeds()) {
+        let _ = writeln!(
+            text,
+            "\n{} took longer than its bound: a mistake of the analysis, or something that it does \
+             not know of the kernel.",
+            task.name
+        );
+    }
+    if let Some(share) = run.breakdown_percent {
+        let _ =
+            writeln!(text, "\nIn runs the first deadline is missed above {share:.1} % of load.");
+    }
+    text
+}
+
+/// The terms of bounds, kinds down and tasks across.
+fn bars(tasks: &[&TaskPlan]) -> Columns {
+    let heads = std::iter::once("term").chain(tasks.iter().map(|task| task.name.as_str()));
+    let mut columns = Columns::new(&heads.collect::<Vec<_>>());
+    let of = |task: &TaskPlan| {
+        let mut sums: BTreeMap<Kind, i64> = BTreeMap::new();
+        for term in &task.terms {
+            *sums.entry(term.kind).or_default() += term.cycles;
+        }
+        sums
+    };
+    let all: Vec<_> = tasks.iter().map(|task| of(task)).collect();
+    for kind in Kind::ALL {
+        if all.iter().any(|sums| sums.contains_key(&kind)) {
+            let cells =
+                all.iter().map(|sums| sums.get(&kind).copied().map_or_else(String::new, grouped));
+            columns.row(std::iter::once(kind.name().to_owned()).chain(cells));
+        }
+    }
+    columns
+}

@@ -1,0 +1,187 @@
+//! What is answered for a kernel: verdicts, and why there is no bound where there is none.
+
+use rtmark_plan::{
+    Cost, Costs, Form, Interrupt, KernelPlan, Kind, Model, NoBound, Origin, Release, Section, Set,
+    Spans, Task, Verdict, search,
+};
+
+const TICK: u64 = 10_000;
+
+fn set(tasks: Vec<Task>) -> Set {
+    Set { tick: TICK, tasks, locks: vec!["a".into(), "b".into()], ..Set::default() }
+}
+
+/// High, middle and low, released by the clock.
+fn three() -> Set {
+    set(vec![
+        Task::new("high", 3, 2_000, 2 * TICK),
+        Task::new("middle", 2, 4_000, 5 * TICK),
+        Task::new("low", 1, 9_000, 10 * TICK),
+    ])
+}
+
+fn freertos() -> Model {
+    Model::of("freertos").expect("known")
+}
+
+/// Every scenario took from 90 to 100 cycles, but for some.
+fn costs(set: &Set, others: &[(&str, u64)]) -> Costs {
+    freertos().measured(set, &mut |scenario| {
+        let other = others.iter().find(|(name, _)| *name == scenario);
+        let worst = other.map_or(100, |(_, cycles)| *cycles);
+        if worst == 0 {
+            return Err(format!("{scenario} has no answer: it was left out"));
+        }
+        Ok(Spans { least: worst - worst / 10, worst, samples: 7 })
+    })
+}
+
+fn held(lock: usize, cycles: u64, inside: Option<usize>) -> Section {
+    Section { lock, cycles, inside }
+}
+
+#[test]
+fn a_bound_is_the_sum_that_one_makes_by_hand() {
+    let mut set = three();
+    set.tasks[1].sections.push(held(0, 500, None));
+    set.tasks[2].sections.push(held(0, 700, None));
+    let costs = costs(&set, &[("timer.tick", 60), ("timer.wake", 200)]);
+    let bounds = freertos().bounds(&set, &costs);
+    let response = |index: usize| bounds[index].as_ref().expect("bounded").response;
+    // Start: 200 - 54 + 100. Releases of lower tasks: their rise, (100 - 90) / 1. Held back: 100.
+    let start = 246;
+    assert_eq!(response(0), 2_000 + start + 60 + 2 * 10 + 100);
+    // Its own lock 200; low's section with its lock 200 and the way there and back 200.
+    let high = 2_000 + start + 100;
+    let own = 4_000 + 200 + start + 100;
+    assert_eq!(response(1), own + 700 + 200 + 200 + high + 60 + 10);
+    // Two ticks, one of which brings nobody; in the second job of high's there is none. Middle may wait.
+    let middle = 4_000 + 200 + 200 + start + 100;
+    let low = 9_000 + 200 + start;
+    assert_eq!(response(2), low + middle + high + 2 * 60);
+    let measured = costs.known[&Cost::Start].clone();
+    assert_eq!(measured.scenario, "timer.wake less timer.tick, and thread.yield.alone");
+    let terms = &bounds[2].as_ref().expect("bounded").terms;
+    let tick = terms.iter().find(|term| term.kind == Kind::Tick).expect("there");
+    assert_eq!((tick.each, tick.times, tick.cycles), (60, 2, 120));
+    assert!(matches!(&tick.origin, Origin::Measured { worst: 60, samples: 7, .. }), "{tick:?}");
+}
+
+#[test]
+fn a_scenario_that_is_missing_leaves_the_bound_unknown() {
+    let set = three();
+    let costs = costs(&set, &[("growth.delay.delayed.4", 0)]);
+    let plan = KernelPlan::new(&set, &freertos(), &costs, 0.0);
+    assert_eq!(plan.verdict, Verdict::Unknown);
+    assert_eq!(plan.missing[0].cost, Cost::End);
+    assert!(plan.breakdown_percent.is_none());
+    let why = plan.tasks[2].no_bound.as_deref().expect("none");
+    assert!(why.contains("growth.delay.delayed.4 has no answer"), "{why}");
+    let file = rtmark_plan::Document {
+        schema_version: 1,
+        generator: "test".into(),
+        file: "a|b\n.toml".into(),
+        soc: "s".into(),
+        clock_hz: 1,
+        slack_percent_wanted: 0.0,
+        kernels: vec![plan],
+    };
+    for form in [Form::Text, Form::Markdown] {
+        assert!(file.text(form).contains("cannot be had"), "{}", file.text(form));
+    }
+}
+
+#[test]
+fn verdicts_follow_slack() {
+    let set = three();
+    let costs = costs(&set, &[]);
+    let verdict = |set: &Set, wanted| KernelPlan::new(set, &freertos(), &costs, wanted).verdict;
+    assert_eq!(verdict(&set, 0.0), Verdict::Holds);
+    assert_eq!(verdict(&set, 95.0), Verdict::Tight);
+    let mut late = set.clone();
+    late.tasks[2].deadline = 12_000;
+    assert_eq!(verdict(&late, 0.0), Verdict::Misses);
+    let mut much = set.clone();
+    much.tasks[2].work = 80_000;
+    assert_eq!(
+        verdict(&much, 0.0),
+        Verdict::Misses,
+        "more than all of the time, with the kernel's"
+    );
+    // What breaks first is what is shown.
+    let plan = KernelPlan::new(&set, &freertos(), &costs, 0.0);
+    let breakdown = plan.breakdown_percent.expect("bounded");
+    assert!(breakdown > plan.utilisation_percent && breakdown < 100.0);
+    let factor = search::breakdown(&set, |set| freertos().holds(set, &costs));
+    assert!(freertos().holds(&set.scaled(factor), &costs));
+    assert!(!freertos().holds(&set.scaled(factor + 1), &costs));
+    let clock = search::slowest_clock(&set, |set| freertos().holds(set, &costs)).expect("holds");
+    assert!(clock < search::WHOLE && freertos().holds(&set.clocked(clock), &costs));
+    assert!(!freertos().holds(&set.clocked(clock - 1), &costs));
+    // Slower than its load it cannot be.
+    assert!(clock as f64 / 100.0 > plan.utilisation_percent);
+    assert_eq!(search::slowest_clock(&late, |set| freertos().holds(set, &costs)), None);
+}
+
+#[test]
+fn what_has_no_bound_says_why() {
+    let why = |set: &Set| {
+        let bounds = freertos().bounds(set, &costs(set, &[]));
+        bounds.into_iter().find_map(Result::err).expect("one has none")
+    };
+    let mut between = three();
+    between.tasks[1].period += 1;
+    assert!(matches!(why(&between), NoBound::BetweenTicks { what: "period", .. }));
+    let mut equal = three();
+    equal.tasks[1].priority = 3;
+    assert!(matches!(why(&equal), NoBound::SharedLevel { .. }));
+    let mut handler = three();
+    handler.interrupts.push(Interrupt { name: "i".into(), distance: 90_000, work: TICK });
+    assert!(matches!(why(&handler), NoBound::LostTicks { .. }), "{:?}", why(&handler));
+    handler.interrupts[0].work = TICK / 2;
+    assert!(freertos().holds(&handler, &costs(&handler, &[])));
+    // Low is woken by an interrupt that comes more often than it is done.
+    let mut often = three();
+    often.tasks[2].release = Release::Interrupt(0);
+    often.tasks[2].period = 14_000;
+    often.tasks[2].work = 9_500;
+    often.tasks[0].work = 1;
+    often.tasks[0].period = 10 * TICK;
+    often.tasks[1].work = 25_000;
+    often.tasks[1].period = 10 * TICK;
+    often.interrupts.push(Interrupt { name: "i".into(), distance: 14_000, work: 100 });
+    assert!(matches!(why(&often), NoBound::LostReleases { .. }), "{:?}", why(&often));
+}
+
+#[test]
+fn inheritance_that_is_not_passed_on_is_shown_as_a_chain() {
+    // High waits for a, which low holds while it waits for b, which the lowest holds; middle comes between.
+    let mut set = set(vec![
+        Task { sections: vec![held(0, 100, None)], ..Task::new("high", 4, 2_000, 2 * TICK) },
+        Task::new("middle", 3, 4_000, 5 * TICK),
+        Task {
+            sections: vec![held(0, 300, None), held(1, 100, Some(0))],
+            ..Task::new("low", 2, 9_000, 10 * TICK)
+        },
+        Task { sections: vec![held(1, 200, None)], ..Task::new("lowest", 1, 500, 10 * TICK) },
+    ]);
+    let costs = costs(&set, &[]);
+    let bounds = freertos().bounds(&set, &costs);
+    let Err(NoBound::Chain(chain)) = &bounds[0] else { panic!("{:?}", bounds[0]) };
+    for name in ["high", "lock a", "low", "lock b", "lowest", "middle"] {
+        assert!(chain.0.contains(name), "{name}: {}", chain.0);
+    }
+    // With ceilings, or nobody in between, there is a bound.
+    let rtic = Model { protocol: rtmark_plan::Protocol::Ceiling, ..freertos() };
+    assert!(rtic.bounds(&set, &costs).iter().all(Result::is_ok));
+    set.tasks.remove(1);
+    let bounds = freertos().bounds(&set, &costs);
+    let high = bounds[0].as_ref().expect("bounded");
+    let blocked: i64 = high
+        .terms
+        .iter()
+        .filter(|term| term.kind == Kind::Blocking && term.origin == Origin::Stated)
+        .map(|term| term.cycles)
+        .sum();
+    assert_eq!(blocked, 300 + 200, "the outer section, and the one that it waits for");
+}

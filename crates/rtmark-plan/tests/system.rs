@@ -1,0 +1,157 @@
+//! Systems' files: what is read, and what is refused, with line and key.
+
+use rtmark_plan::{Chip, EXAMPLE, Release, Set, System, SystemError, Time, Work};
+
+const CHIP: Chip = Chip { hertz: 168_000_000, ram: 128 * 1024 };
+
+fn set(text: &str) -> Result<Set, SystemError> {
+    System::from_toml("system.toml", text)?.set(CHIP, &mut |work| match work {
+        Work::Scenario(_) => Ok(1_000),
+        other => Err(format!("{other:?} is not measured here")),
+    })
+}
+
+/// The example with something in place of something else.
+fn changed(from: &str, to: &str) -> SystemError {
+    assert!(EXAMPLE.contains(from), "{from}");
+    set(&EXAMPLE.replacen(from, to, 1)).expect_err("refused")
+}
+
+#[test]
+fn the_example_is_in_order() {
+    let set = set(EXAMPLE).expect("in order");
+    assert_eq!(set.tick, 16_800);
+    let control = &set.tasks[0];
+    assert_eq!((control.period, control.deadline, control.work), (16_800, 13_440, 5_040));
+    assert_eq!(control.sections[0].cycles, 336);
+    assert_eq!(set.tasks[1].release, Release::Interrupt(0));
+    assert_eq!(set.tasks[1].period, set.interrupts[0].distance);
+    assert_eq!(set.tasks[3].receives, 10);
+}
+
+#[test]
+fn times_have_units() {
+    for (text, cycles) in [
+        ("120us", 20_160),
+        ("1.5ms", 252_000),
+        ("2 s", 336_000_000),
+        ("7 cycles", 7),
+        ("100ns", 17),
+    ] {
+        assert_eq!(Time::read(text).map(|time| time.cycles(CHIP.hertz)), Ok(cycles), "{text}");
+    }
+    for text in ["", "ms", "1.", "1..2ms", "-1ms", "1 min", "1e3us", "99999999999s", "0x10"] {
+        assert!(Time::read(text).is_err(), "{text}");
+    }
+}
+
+#[test]
+fn what_is_wrong_is_named_with_line_and_key() {
+    let line =
+        |needle: &str| EXAMPLE[..EXAMPLE.find(needle).expect("there")].matches('\n').count() + 1;
+    let cases = [
+        ("kernels = [", "kernel = [", "kernels = [", "unknown field"),
+        ("soc = \"stm32f405\"", "soc = 4", "soc = \"stm32f405\"", "string"),
+        ("period = \"2ms\"", "period = \"2 min\"", "period = \"2ms\"", "is no time"),
+        ("period = \"2ms\"", "period = 0", "period = \"2ms\"", "nothing"),
+        ("work = \"1.5ms\"", "work = \"9.9ms\"", "work = \"30us\"", "% of the processor"),
+        ("deadline = \"80us\"", "deadline = \"20us\"", "deadline = \"80us\"", "less than"),
+        ("on = \"can\"", "on = \"cam\"", "on = \"can\"", "no interrupt `cam`"),
+        (
+            "on = \"can\"",
+            "on = \"can\"\nperiod = 5",
+            "on = \"can\"\n",
+            "by the clock and by an interrupt",
+        ),
+        ("on = \"can\"\n", "", "name = \"bus\"", "nothing releases"),
+        (
+            "name = \"setpoint\", for = \"5us\"",
+            "name = \"setpont\", for = \"5us\"",
+            "for = \"5us\"",
+            "not among the `locks`",
+        ),
+        ("for = \"5us\"", "for = \"41us\"", "for = \"5us\"", "of 6720 that there are"),
+        ("name = \"log\"", "name = \"bus\"", "name = \"log\"", "there twice"),
+        ("priority = 4", "priority = \"assign\"", "priority = 3", "are to be assigned"),
+        ("priority = 4", "priority = \"high\"", "priority = 4", "neither a number"),
+        ("stack = 1024", "stack = 1_000_000", "stack = 1024", "of RAM"),
+        ("items = 10", "items = 9", "items = 10", "can gather"),
+        (
+            "from = \"supervision\"",
+            "from = \"nobody\"",
+            "from = \"supervision\"",
+            "no task `nobody`",
+        ),
+        ("slack_percent = 5.0", "slack_percent = 100.0", "slack_percent", "no percentage"),
+        (
+            "work = \"30us\"",
+            "work = { elf = \"a.elf\" }",
+            "work = \"30us\"",
+            "either `elf` and `function`",
+        ),
+        (
+            "work = \"30us\"",
+            "work = { elf = \"a.elf\", function = \"f\" }",
+            "work = \"30us\"",
+            "not measured here",
+        ),
+    ];
+    for (from, to, at, problem) in cases {
+        let error = changed(from, to);
+        assert!(error.problem.contains(problem), "{to}: {error}");
+        // A line that was added moves what follows.
+        let moved = to.matches('\n').count() as i64 - from.matches('\n').count() as i64;
+        let near = error.line as i64 - line(at) as i64;
+        assert!(
+            near == 0 || near == moved,
+            "{to}: line {} instead of {}: {error}",
+            error.line,
+            line(at)
+        );
+        assert!(!error.hint.is_empty() && !error.key.is_empty(), "{error:?}");
+    }
+}
+
+#[test]
+fn a_circle_of_locks_is_refused() {
+    let text = r#"
+soc = "stm32f405"
+kernels = ["freertos"]
+locks = ["a", "b", "c"]
+[[task]]
+name = "one"
+period = 10_000
+priority = 1
+work = 1_000
+lock = [{ name = "a", for = 100 }, { name = "b", for = 50, inside = "a" }]
+[[task]]
+name = "two"
+period = 10_000
+priority = 2
+work = 1_000
+lock = [{ name = "b", for = 100 }, { name = "c", for = 50, inside = "b" }]
+[[task]]
+name = "three"
+period = 10_000
+priority = 3
+work = 1_000
+lock = [{ name = "c", for = 100 }, { name = "OTHER", for = 50, inside = "c" }]
+"#;
+    let error = set(&text.replace("OTHER", "a")).expect_err("a, b, c, a");
+    assert!(error.problem.contains("the other way round"), "{error}");
+    assert!(error.key.starts_with("lock of task"), "{error}");
+    let error = set(&text.replace("OTHER", "c")).expect_err("itself");
+    assert!(error.problem.contains("does not hold"), "{error}");
+}
+
+#[test]
+fn no_text_makes_it_panic() {
+    for end in 0..EXAMPLE.len() {
+        if let Some(text) = EXAMPLE.get(..end) {
+            let _ = set(text);
+        }
+    }
+    for text in ["", "\u{0}", "task = 4", "[[task]]\nname = []", "work = {"] {
+        assert!(set(text).is_err());
+    }
+}

@@ -1,0 +1,406 @@
+//! What the image itself takes: a round of its loop, and the kernel's doings, at the worst of what was seen.
+//!
+//! All of it is measured on the image that runs sets: its code lies where it lies then. The sets that
+//! measure are made so that one thing at a time can be seen between two marks.
+
+use rtmark_plan::{Cost, Costs, Figure};
+
+use crate::image::{Bench, MOST_TASKS, Pended, Row, SetError, Stretch, Table};
+use crate::run::{Mark, Wanted};
+
+/// Cycles of a tick in which nothing else comes between.
+const QUIET_TICK: u64 = 400_000;
+
+/// Cycles of a tick for what is measured often.
+const TICK: u64 = 30_000;
+
+/// Ticks that are looked at.
+const TICKS: u64 = 200;
+
+/// Ticks that a job takes which is interrupted.
+const JOB_TICKS: u64 = 10;
+
+/// Cycles of a tick where ends of jobs are moved through all of a call.
+const SHORT_TICK: u64 = 8_000;
+
+/// Cycles in which every call that waits has come to its end, twice.
+const CALL: u64 = 2_400;
+
+/// By how many cycles ends are moved.
+const STEP: u64 = 6;
+
+/// Rounds of jobs that only have to be there.
+const SHORT: u64 = 20;
+
+/// What was measured on an image.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Calibration {
+    /// Cycles of a thousand rounds of the loop.
+    pub thousand: u64,
+    /// Cycles of a stretch around its rounds.
+    pub stretch: u64,
+    /// Cycles of a job around its stretches.
+    pub job: u64,
+    /// What the kernel costs.
+    pub costs: Costs,
+}
+
+impl Calibration {
+    /// As many rounds as fit into so many cycles, with the stretch around them.
+    pub fn rounds(&self, cycles: u64) -> u64 {
+        cycles.saturating_sub(self.stretch) * 1000 / self.thousand.max(1)
+    }
+}
+
+/// The least and the largest of what was seen.
+#[derive(Clone, Copy, Debug)]
+struct Seen {
+    least: u64,
+    worst: u64,
+    samples: u64,
+}
+
+impl Seen {
+    fn of(spans: impl IntoIterator<Item = u64>, what: &'static str) -> Result<Self, SetError> {
+        let mut seen: Option<Self> = None;
+        for span in spans {
+            let so_far = seen.unwrap_or(Self { least: span, worst: span, samples: 0 });
+            seen = Some(Self {
+                least: so_far.least.min(span),
+                worst: so_far.worst.max(span),
+                samples: so_far.samples + 1,
+            });
+        }
+        seen.ok_or(SetError::Unseen(what))
+    }
+
+    fn with(self, other: Self) -> Self {
+        Self {
+            least: self.least.min(other.least),
+            worst: self.worst.max(other.worst),
+            samples: self.samples + other.samples,
+        }
+    }
+}
+
+/// Spans from marks of one kind to the next of another, unless one of a third kind lies between.
+fn spans(
+    marks: &[(Mark, u64)],
+    from: impl Fn(Mark) -> bool,
+    to: impl Fn(Mark) -> bool,
+    not: impl Fn(Mark) -> bool,
+) -> Vec<u64> {
+    let mut found = Vec::new();
+    let mut begun = None;
+    for &(mark, cycle) in marks {
+        match begun {
+            Some(began) if to(mark) => {
+                found.push(cycle - began);
+                begun = None;
+            }
+            Some(_) if not(mark) => begun = None,
+            _ => {}
+        }
+        if from(mark) {
+            begun = Some(cycle);
+        }
+    }
+    found
+}
+
+fn plain(rounds: u64) -> Stretch {
+    Stretch { rounds, lock: None }
+}
+
+fn locked(rounds: u64) -> Stretch {
+    Stretch { rounds, lock: Some(0) }
+}
+
+fn row(priority: u64, period: u64, offset: u64, stretches: &[Stretch]) -> Row {
+    Row { priority, period, offset, interrupt: None, stretches: stretches.to_vec() }
+}
+
+fn table(rows: Vec<Row>) -> Table {
+    Table { tick: TICK, rows, interrupts: Vec::new() }
+}
+
+impl Bench {
+    /// Measures the image.
+    ///
+    /// # Errors
+    /// When a run ends by itself, or what is to be measured does not happen.
+    pub fn calibrate(&self) -> Result<Calibration, SetError> {
+        let (few, many) = (1_000, 11_000);
+        let short = self.alone(&[plain(few)])?;
+        let long = self.alone(&[plain(many)])?;
+        let thousand = (long - short).div_ceil((many - few) / 1000);
+        let two = self.alone(&[plain(few), plain(few)])?;
+        let stretch = (two - short).saturating_sub(few * thousand / 1000) + 2;
+        let job = short.saturating_sub(few * thousand / 1000 + stretch) + 2;
+        let costs = self.costs(thousand)?;
+        Ok(Calibration { thousand, stretch, job, costs })
+    }
+
+    /// How long a job of one task alone takes at the most.
+    fn alone(&self, stretches: &[Stretch]) -> Result<u64, SetError> {
+        let rows = vec![row(1, 1, 0, stretches)];
+        let table = Table { tick: QUIET_TICK, ..table(rows) };
+        let marks = self.marks(&table, 8, Wanted::All)?;
+        let jobs = spans(&marks, is_begin, is_end, |mark| mark == Mark::Tick);
+        Ok(Seen::of(jobs, "a job")?.worst)
+    }
+
+    fn costs(&self, thousand: u64) -> Result<Costs, SetError> {
+        // A job that goes on for ever.
+        let endless = [plain(u64::from(u32::MAX))];
+        let ticks = self.ticks(0, &endless)?;
+        let tick = Seen::of(ticks.clone(), "a tick")?;
+        let mut releases: Vec<Seen> = vec![tick];
+        let mut wakes: Vec<Seen> = Vec::new();
+        let mut ends = Vec::new();
+        for count in 1..MOST_TASKS as u64 {
+            // Released below whom the tick interrupts: the tick alone takes longer.
+            releases.push(Seen::of(self.ticks(count, &endless)?, "a tick with releases")?);
+            // Released above it: the first one runs. Whether others wait for later makes a
+            // difference to the tick, which then looks when.
+            let mut seen = Vec::new();
+            for waiting in [0, 1] {
+                let mut rows = vec![row(1, 1_000_000, 0, &endless)];
+                let above = count.min(MOST_TASKS as u64 - 1 - waiting);
+                rows.extend((0..above).map(|n| row(2 + n, 4, 3, &[plain(SHORT)])));
+                rows.extend((0..waiting).map(|_| row(1, 1, 1_000_000, &[plain(SHORT)])));
+                let marks = self.marks(&table(rows), TICKS, Wanted::All)?;
+                seen.extend(spans(&marks, is_tick, is_begin_above, is_end));
+                ends.extend(spans(&marks, is_end, is_switched, is_tick));
+            }
+            wakes.push(Seen::of(seen, "a wake")?);
+            // At all distances, so that they go anywhere into the list of those that wait.
+            let rows = (0..=count).map(|n| row(1 + n, 2 + 2 * n, 0, &[plain(SHORT)])).collect();
+            let marks = self.marks(&table(rows), TICKS, Wanted::All)?;
+            ends.extend(spans(&marks, is_end, is_switched, is_tick));
+            let rows = (0..=count).map(|n| row(1 + n, 20 - 2 * n, 0, &[plain(SHORT)])).collect();
+            let marks = self.marks(&table(rows), TICKS, Wanted::All)?;
+            ends.extend(spans(&marks, is_end, is_switched, is_tick));
+        }
+        let rise = |seen: &[Seen]| {
+            let pairs = seen.windows(2);
+            let rises = pairs.map(|pair| pair[1].worst.saturating_sub(pair[0].least));
+            rises.max().unwrap_or(0)
+        };
+        let release = rise(&releases).max(rise(&wakes));
+        let again = self.again(thousand, wakes[0].worst)?;
+        let start = wakes[0].worst.saturating_sub(tick.least) + again;
+        let end = Seen::of(ends, "an end")?;
+        let (lock, call) = self.locks()?;
+        let (contended, longest) = self.contended(thousand)?;
+        let (reload, refill) = self.reloads(thousand)?;
+        let mut costs = Costs::default();
+        let mut add = |cost, cycles, seen: Seen, scenario: &str| {
+            let scenario = format!("on the image: {scenario}");
+            let (least, samples) = (seen.least.min(cycles), seen.samples);
+            costs.known.insert(cost, Figure { cycles, scenario, least, samples });
+        };
+        add(Cost::Tick, tick.worst + reload, tick, "ticks without releases");
+        add(Cost::Release, release, releases[1], "ticks with one release more");
+        add(
+            Cost::Start,
+            start,
+            wakes[0],
+            "the first release above, less a tick, with the rest of a wait",
+        );
+        add(Cost::End, end.worst + refill, end, "from an end to the next task");
+        let held = end.worst.max(call.worst).max(longest.worst);
+        add(Cost::HeldBack, held, end, "the longest call");
+        add(Cost::Lock, lock.worst, lock, "take and give, nobody waiting");
+        let (interrupt, wake, wait) = self.interrupts()?;
+        add(Cost::Interrupt, interrupt.worst + reload, interrupt, "a handler that wakes nobody");
+        add(
+            Cost::Wake,
+            wake.worst + refill + again,
+            wake,
+            "from an interrupt to the task that it wakes",
+        );
+        add(
+            Cost::Wait,
+            wait.worst + refill,
+            wait,
+            "from an end to the next task, waiting for an interrupt",
+        );
+        add(
+            Cost::Contended,
+            contended.worst + 2 * refill + again,
+            contended,
+            "take and give, with a wait",
+        );
+        Ok(costs)
+    }
+
+    /// Ticks that interrupt a job without taking it off, with so many releases below it.
+    fn ticks(&self, released: u64, endless: &[Stretch]) -> Result<Vec<u64>, SetError> {
+        // Each release comes once: those below never run, and never wait again.
+        let mut found = Vec::new();
+        for offset in [5, 6, 7] {
+            let mut rows = vec![row(MOST_TASKS as u64, 1_000_000, 0, endless)];
+            rows.extend((0..released).map(|n| row(1 + n, 1_000_000, offset, &[plain(SHORT)])));
+            if rows.len() < MOST_TASKS {
+                rows.push(row(1, 1, 1_000_000, &[plain(SHORT)]));
+            }
+            let ticks = if released == 0 { TICKS } else { offset + 3 };
+            let marks = self.marks(&table(rows), ticks, Wanted::All)?;
+            let done = |mark: Mark| mark == Mark::TickDone;
+            let all = spans(&marks, is_tick, done, |mark| mark == Mark::Switched);
+            // Ticks 1 and 2 come before the job.
+            let at = usize::try_from(offset).unwrap_or(0);
+            if released == 0 {
+                found.extend(all.into_iter().skip(4));
+            } else {
+                // The one that releases is the longest of those near it.
+                let near = all.iter().skip(at.saturating_sub(2)).take(4);
+                found.extend(near.max().copied());
+            }
+        }
+        Ok(found)
+    }
+
+    /// A lock taken and given back, and the longer of the two calls, where nobody waits.
+    fn locks(&self) -> Result<(Seen, Seen), SetError> {
+        let job = [plain(SHORT), locked(SHORT), plain(SHORT), locked(SHORT), plain(SHORT)];
+        let rows = vec![row(2, 1, 0, &job)];
+        let marks = self.marks(&table(rows), TICKS, Wanted::All)?;
+        let tick = is_tick;
+        let takes = spans(&marks, |it| it == Mark::Take, |it| it == Mark::Taken, tick);
+        let gives = spans(&marks, |it| it == Mark::Give, |it| it == Mark::Given, tick);
+        let (takes, gives) = (Seen::of(takes, "a take")?, Seen::of(gives, "a give")?);
+        let both = Seen {
+            least: takes.least + gives.least,
+            worst: takes.worst + gives.worst,
+            samples: takes.samples + gives.samples,
+        };
+        Ok((both, takes.with(gives)))
+    }
+
+    /// What a job's start takes longer for if its task was taken off in the middle of the call by
+    /// which it waited: the rest of that call comes after the release. FreeRTOS has a task that was
+    /// switched away before it yields itself yield once more then.
+    fn again(&self, thousand: u64, wake: u64) -> Result<u64, SetError> {
+        let mut worst = wake;
+        let rounds = |cycles: u64| cycles * 1000 / thousand.max(1);
+        let latest = rounds(SHORT_TICK);
+        for step in 0..CALL / STEP {
+            // It ends at another moment before the tick that releases the other one.
+            let job = [plain(latest.saturating_sub(rounds(step * STEP)))];
+            let rows = vec![row(1, 4, 0, &job), row(2, 4, 1, &[plain(SHORT)])];
+            let marks = self.marks(&Table { tick: SHORT_TICK, ..table(rows) }, 12, Wanted::All)?;
+            let starts = spans(&marks, is_tick, |mark| mark == Mark::Begin(0), is_begin_above);
+            worst = worst.max(starts.into_iter().max().unwrap_or(0));
+        }
+        Ok(worst - wake)
+    }
+
+    /// What a job takes longer for after a tick, and after another task, beyond what can be seen of
+    /// them: caches and buffers that they have filled with other code.
+    fn reloads(&self, thousand: u64) -> Result<(u64, u64), SetError> {
+        let job = [plain(JOB_TICKS * TICK * 1000 / thousand.max(1))];
+        let quiet = self.alone(&job)?;
+        let beyond = |rows: Vec<Row>| -> Result<u64, SetError> {
+            let marks = self.marks(&table(rows), TICKS, Wanted::All)?;
+            let mut most = 0;
+            for (at, &(_, began)) in
+                marks.iter().enumerate().filter(|(_, (mark, _))| *mark == Mark::Begin(0))
+            {
+                let length = marks[at..].iter().position(|(mark, _)| *mark == Mark::End(0));
+                let Some(length) = length else { continue };
+                let within = &marks[at..=at + length];
+                let took = within[length].1 - began;
+                let ticks = within.iter().filter(|(mark, _)| is_tick(*mark)).count() as u64;
+                // From a tick until it is over, or until the task is over that it has released.
+                let seen: u64 = if within.iter().any(|(mark, _)| is_begin_above(*mark)) {
+                    spans(within, is_tick, is_end, |_| false).iter().sum::<u64>()
+                        + spans(within, is_end, is_switched, is_tick).iter().sum::<u64>()
+                } else {
+                    spans(within, is_tick, |mark| mark == Mark::TickDone, |_| false).iter().sum()
+                };
+                most = most.max(took.saturating_sub(quiet + seen).div_ceil(ticks.max(1)));
+            }
+            Ok(most)
+        };
+        let alone = row(1, 2 * JOB_TICKS, 0, &job);
+        let reload = beyond(vec![alone.clone()])?;
+        // One that runs in every tick.
+        let refill = beyond(vec![alone, row(2, 1, 0, &[plain(SHORT)])])?;
+        Ok((reload, refill.max(reload)))
+    }
+
+    /// An interrupt that wakes nobody, one that wakes a task until it runs, and the wait for the next.
+    fn interrupts(&self) -> Result<(Seen, Seen, Seen), SetError> {
+        let endless = [plain(u64::from(u32::MAX))];
+        // At no whole part of a tick, so that they come at all places of it.
+        let pended = Pended { rounds: 0, distance: 7_001, offset: 11_000 };
+        let rows = vec![row(1, 1_000_000, 0, &endless)];
+        let alone = Table { interrupts: vec![pended], ..table(rows) };
+        let marks = self.marks(&alone, TICKS, Wanted::All)?;
+        let pend = |mark: Mark| matches!(mark, Mark::Pended(_));
+        let handled = |mark: Mark| matches!(mark, Mark::Handled(_));
+        let interrupt = Seen::of(spans(&marks, pend, handled, is_tick), "an interrupt")?;
+        let (mut wakes, mut waits) = (Vec::new(), Vec::new());
+        for above in 1..MOST_TASKS as u64 {
+            let woken = Row { interrupt: Some(0), ..row(1 + above, 1, 0, &[plain(SHORT)]) };
+            let rows = vec![row(1, 1_000_000, 0, &endless), woken.clone()];
+            let busy = Table { interrupts: vec![pended], ..table(rows) };
+            // Alone, it goes off to the idle task.
+            let idle = Table { interrupts: vec![pended], ..table(vec![woken]) };
+            for table in [busy, idle] {
+                let marks = self.marks(&table, TICKS, Wanted::All)?;
+                let last = table.rows.len() - 1;
+                let begins = |mark: Mark| mark == Mark::Begin(last);
+                wakes.extend(spans(&marks, pend, begins, is_tick));
+                waits.extend(spans(&marks, |it| it == Mark::End(last), is_switched, is_tick));
+            }
+        }
+        Ok((interrupt, Seen::of(wakes, "a wake")?, Seen::of(waits, "a wait")?))
+    }
+
+    /// To a lock's holder and back to whom waited, and the longer of the two ways.
+    fn contended(&self, thousand: u64) -> Result<(Seen, Seen), SetError> {
+        let of = |ticks: u64| ticks * TICK * 1000 / thousand.max(1);
+        // The holder has the lock from its first tick to its fourth; the other one comes at its second.
+        let rows = vec![
+            row(1, 10, 0, &[plain(SHORT), locked(of(3)), plain(SHORT)]),
+            row(5, 10, 2, &[plain(SHORT), locked(SHORT), plain(SHORT)]),
+        ];
+        let marks = self.marks(&table(rows), TICKS, Wanted::All)?;
+        let tick = is_tick;
+        let there = |mark: Mark| matches!(mark, Mark::Taken) || tick(mark);
+        let to = spans(&marks, |it| it == Mark::Take, is_switched, there);
+        let back = |mark: Mark| matches!(mark, Mark::Given) || tick(mark);
+        let back = spans(&marks, |it| it == Mark::Give, |it| it == Mark::Taken, back);
+        let (to, back) =
+            (Seen::of(to, "a wait for a lock")?, Seen::of(back, "a give to whom waits")?);
+        let both = Seen {
+            least: to.least + back.least,
+            worst: to.worst + back.worst,
+            samples: to.samples + back.samples,
+        };
+        Ok((both, to.with(back)))
+    }
+}
+
+fn is_begin(mark: Mark) -> bool {
+    matches!(mark, Mark::Begin(_))
+}
+
+fn is_begin_above(mark: Mark) -> bool {
+    matches!(mark, Mark::Begin(task) if task > 0)
+}
+
+fn is_end(mark: Mark) -> bool {
+    matches!(mark, Mark::End(_))
+}
+
+fn is_tick(mark: Mark) -> bool {
+    mark == Mark::Tick
+}
+
+fn is_switched(mark: Mark) -> bool {
+    mark == Mark::Switched
+}

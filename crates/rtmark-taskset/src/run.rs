@@ -1,0 +1,284 @@
+//! A set on the machine: when its jobs were released, began and ended.
+
+use std::collections::BTreeMap;
+
+use rtmark_plan::{Release, Section, Set};
+use rtmark_sim::{Machine, Stop, Watch, WatchId};
+use rtmark_units::Cycles;
+
+use crate::calibrate::Calibration;
+use crate::image::{Bench, Pended, Row, START, SetError, Stretch, Table};
+
+/// The exception number of SysTick.
+pub(crate) const SYSTICK: u16 = 15;
+
+/// The exception number of PendSV, by which FreeRTOS switches.
+pub(crate) const PENDSV: u16 = 14;
+
+/// The exception number of the first external interrupt.
+pub(crate) const FIRST_INTERRUPT: u16 = 16;
+
+/// Cycles after which hits are collected.
+const SLICE: u64 = 4_000_000;
+
+/// What can be seen of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mark {
+    /// A job of this task begins.
+    Begin(usize),
+    /// One ends.
+    End(usize),
+    /// A tick becomes pending.
+    Tick,
+    /// The tick's handler has returned.
+    TickDone,
+    /// A switch is over.
+    Switched,
+    /// An interrupt becomes pending.
+    Pended(usize),
+    /// Its handler has returned.
+    Handled(usize),
+    /// Before a lock is taken.
+    Take,
+    /// After that.
+    Taken,
+    /// Before it is given back.
+    Give,
+    /// After that.
+    Given,
+}
+
+/// Where the longest response was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Witness {
+    /// Which job, counted from 0.
+    pub job: u64,
+    /// The cycle of its release.
+    pub released: u64,
+    /// The cycle of its end.
+    pub ended: u64,
+}
+
+/// What was seen of a task.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Observed {
+    /// How many of its jobs ended.
+    pub jobs: u64,
+    /// The longest response: from the cycle in which the tick of its release became pending to its last
+    /// instruction.
+    pub longest: u64,
+    /// Where that was; none where that job had not ended when the run was over.
+    pub witness: Option<Witness>,
+}
+
+/// A run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ran {
+    /// The tasks, in the set's order.
+    pub tasks: Vec<Observed>,
+    /// Cycles that were run.
+    pub cycles: u64,
+}
+
+impl Bench {
+    /// Runs a table for so many ticks from the first release on, and returns all that was seen, in order.
+    pub(crate) fn marks(
+        &self,
+        table: &Table,
+        ticks: u64,
+        wanted: Wanted,
+    ) -> Result<Vec<(Mark, u64)>, SetError> {
+        table.check()?;
+        let mut machine = self.machine(table)?;
+        let mut watched: BTreeMap<WatchId, Mark> = BTreeMap::new();
+        let mut watch = |machine: &mut Machine, addresses: &[u32], mark: Mark| {
+            for address in addresses {
+                watched.insert(machine.watch(Watch::Execute(*address)), mark);
+            }
+        };
+        for (task, _) in table.rows.iter().enumerate() {
+            watch(&mut machine, &self.probes.begins[task], Mark::Begin(task));
+            watch(&mut machine, &self.probes.ends[task], Mark::End(task));
+        }
+        if wanted == Wanted::All {
+            for (addresses, mark) in [
+                (&self.probes.take[0], Mark::Take),
+                (&self.probes.take[1], Mark::Taken),
+                (&self.probes.give[0], Mark::Give),
+                (&self.probes.give[1], Mark::Given),
+            ] {
+                watch(&mut machine, addresses, mark);
+            }
+            watched.insert(machine.watch(Watch::Return(SYSTICK)), Mark::TickDone);
+            watched.insert(machine.watch(Watch::Return(PENDSV)), Mark::Switched);
+            for (number, _) in table.interrupts.iter().enumerate() {
+                let exception = FIRST_INTERRUPT + number as u16;
+                watched.insert(machine.watch(Watch::Pend(exception)), Mark::Pended(number));
+                watched.insert(machine.watch(Watch::Return(exception)), Mark::Handled(number));
+            }
+        }
+        watched.insert(machine.watch(Watch::Pend(SYSTICK)), Mark::Tick);
+        // What comes before the first tick is short beside the ticks.
+        let limit = table.tick.saturating_mul(ticks + START + 1).saturating_add(100_000);
+        let mut marks = Vec::new();
+        let mut scheduled = table.interrupts.is_empty();
+        loop {
+            if let (false, Ok(first)) = (scheduled, first_tick(&marks)) {
+                schedule(&mut machine, table, first, limit);
+                scheduled = true;
+            }
+            let slice = if scheduled { SLICE } else { table.tick / 2 };
+            let until = machine.cycles().0.saturating_add(slice).min(limit);
+            let stop = machine.run(Cycles(until));
+            let hits = machine.take_hits().into_iter();
+            marks.extend(hits.filter_map(|hit| Some((*watched.get(&hit.watch)?, hit.cycle.0))));
+            let cycle = machine.cycles().0;
+            match stop {
+                Stop::Limit if cycle >= limit => return Ok(marks),
+                Stop::Limit => {}
+                other => {
+                    let console = machine.take_console();
+                    let said = String::from_utf8_lossy(&console).trim().to_owned();
+                    return Err(SetError::Ended { cycle, how: format!("{other:?} {said}") });
+                }
+            }
+        }
+    }
+
+    /// Runs a set for so many cycles from its first release on.
+    ///
+    /// # Errors
+    /// When it does not go into the image, or the run ends by itself.
+    pub fn run(&self, set: &Set, calibration: &Calibration, cycles: u64) -> Result<Ran, SetError> {
+        let table = table(set, calibration)?;
+        let ticks = cycles.div_ceil(table.tick);
+        let marks = self.marks(&table, ticks, Wanted::Jobs)?;
+        observed(&table, &marks)
+    }
+}
+
+/// Has all interrupts of a table pended that come before the run is over.
+fn schedule(machine: &mut Machine, table: &Table, first: u64, limit: u64) {
+    let start = first + (START - 1) * table.tick;
+    for (number, pended) in table.interrupts.iter().enumerate() {
+        let mut at = start + pended.offset;
+        while at < limit {
+            machine.pend_interrupt(number as u16, Cycles(at));
+            at += pended.distance.max(1);
+        }
+    }
+}
+
+/// What is watched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wanted {
+    /// Beginnings and ends of jobs.
+    Jobs,
+    /// Everything.
+    All,
+}
+
+/// The cycle in which the first tick became pending.
+pub(crate) fn first_tick(marks: &[(Mark, u64)]) -> Result<u64, SetError> {
+    let tick = marks.iter().find(|(mark, _)| *mark == Mark::Tick);
+    tick.map(|(_, cycle)| *cycle).ok_or(SetError::Unseen("the tick"))
+}
+
+fn observed(table: &Table, marks: &[(Mark, u64)]) -> Result<Ran, SetError> {
+    let first = first_tick(marks)?;
+    let none = Observed { jobs: 0, longest: 0, witness: None };
+    let mut tasks = vec![none; table.rows.len()];
+    // SysTick goes on by itself: its nth tick comes n - 1 periods after the first.
+    let start = first + (START - 1) * table.tick;
+    let release = |row: &Row, job: u64| {
+        let pended = row.interrupt.and_then(|interrupt| table.interrupts.get(interrupt));
+        start
+            + match pended {
+                Some(pended) => pended.offset + job * pended.distance,
+                None => (row.offset + job * row.period) * table.tick,
+            }
+    };
+    for &(mark, ended) in marks {
+        let Mark::End(task) = mark else { continue };
+        let (row, seen) = (&table.rows[task], &mut tasks[task]);
+        let released = release(row, seen.jobs);
+        let response = ended.checked_sub(released).ok_or(SetError::Unseen("a release"))?;
+        if response > seen.longest {
+            seen.longest = response;
+            seen.witness = Some(Witness { job: seen.jobs, released, ended });
+        }
+        seen.jobs += 1;
+    }
+    let cycles = marks.last().map_or(0, |(_, cycle)| *cycle);
+    for (row, seen) in table.rows.iter().zip(&mut tasks) {
+        // What has not ended yet takes at least until then.
+        let so_far = cycles.saturating_sub(release(row, seen.jobs));
+        if so_far > seen.longest {
+            (seen.longest, seen.witness) = (so_far, None);
+        }
+    }
+    Ok(Ran { tasks, cycles })
+}
+
+/// A set as the image's table has it.
+pub(crate) fn table(set: &Set, calibration: &Calibration) -> Result<Table, SetError> {
+    let unfit = |text: String| SetError::Unfit(text);
+    let mut levels: Vec<u32> = set.tasks.iter().map(|task| task.priority).collect();
+    levels.sort_unstable();
+    levels.dedup();
+    let mut rows = Vec::new();
+    for task in &set.tasks {
+        let whole = |cycles: u64, what: &str| {
+            if set.tick == 0 || !cycles.is_multiple_of(set.tick) {
+                let name = &task.name;
+                return Err(unfit(format!("the {what} of {name} is no whole number of ticks")));
+            }
+            Ok(cycles / set.tick)
+        };
+        if task.sends + task.receives > 0 {
+            return Err(unfit(format!("{}: the image has no queues", task.name)));
+        }
+        if task.sections.iter().any(|section| section.inside.is_some()) {
+            return Err(unfit(format!("{}: the image has no nested locks", task.name)));
+        }
+        // Levels without gaps, from the one above the idle task's.
+        let level = levels.iter().position(|level| *level == task.priority).unwrap_or(0);
+        let (period, offset, interrupt) = match task.release {
+            Release::Clock => (whole(task.period, "period")?, whole(task.offset, "offset")?, None),
+            Release::Interrupt(interrupt) => (1, 0, Some(interrupt)),
+        };
+        rows.push(Row {
+            priority: level as u64 + 1,
+            period,
+            offset,
+            interrupt,
+            stretches: stretches(task.work, &task.sections, calibration),
+        });
+    }
+    let pended = set.interrupts.iter().enumerate().map(|(number, interrupt)| {
+        // Where it releases a task, that one's offset is its own.
+        let released = set.tasks.iter().find(|it| it.release == Release::Interrupt(number));
+        let rounds = calibration.rounds(interrupt.work);
+        let offset = released.map_or(0, |task| task.offset);
+        Pended { rounds, distance: interrupt.distance, offset }
+    });
+    let table = Table { tick: set.tick, rows, interrupts: pended.collect() };
+    table.check()?;
+    Ok(table)
+}
+
+/// A job's work with its sections spread over it, in rounds; never more than is stated.
+fn stretches(work: u64, sections: &[Section], calibration: &Calibration) -> Vec<Stretch> {
+    let locked: u64 = sections.iter().map(|section| section.cycles).sum();
+    let pieces = sections.len() as u64 + 1;
+    let free = work.saturating_sub(locked).saturating_sub(calibration.job);
+    let mut stretches = Vec::new();
+    let plain = Stretch { rounds: calibration.rounds(free / pieces), lock: None };
+    for section in sections {
+        stretches.push(plain);
+        let rounds = calibration.rounds(section.cycles);
+        stretches.push(Stretch { rounds, lock: Some(section.lock) });
+    }
+    stretches.push(plain);
+    stretches
+}

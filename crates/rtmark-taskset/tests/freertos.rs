@@ -1,0 +1,158 @@
+//! Task sets on FreeRTOS, beside their bounds.
+
+use std::path::Path;
+
+use oorandom::Rand64;
+use rtmark_firmware::{Builder, Tree, Variant};
+use rtmark_plan::draw::{self, Wish};
+use rtmark_plan::{Model, Section, Set, Task};
+use rtmark_sim::Soc;
+use rtmark_taskset::{Bench, Effort};
+
+fn bench(soc: &Soc) -> Bench {
+    let tree = Tree::find(None).expect("the firmware's folder");
+    let kernels = tree.kernels().expect("in order");
+    let kernel = kernels.iter().find(|it| it.manifest.id.as_str() == "freertos").expect("there");
+    let variant: Variant = "product+priorities=32".parse().expect("good");
+    let switched = variant.of(&kernel.manifest, soc.core.name()).expect("possible");
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("firmware-build");
+    let builder = Builder::new(tree).in_folder(&folder);
+    let built = builder.build_plan(kernel, soc, &switched).expect("built");
+    Bench::new(soc, &built["plan"].elf).expect("an image of task sets")
+}
+
+fn soc(name: &str) -> Soc {
+    let path = format!("{}/../../socs/{name}.toml", env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read_to_string(path).expect("there");
+    Soc::from_toml(&text).expect("in order")
+}
+
+/// Draws sets, and compares the longest responses found with the bounds: for each task how much
+/// longer the bound is, as a share of it; which runs are above theirs; and how many sets have bounds.
+fn compare(name: &str, count: u64, seed: u64) -> (Vec<f64>, Vec<String>, u64) {
+    let bench = bench(&soc(name));
+    let calibration = bench.calibrate().expect("measured");
+    let model = Model::of("freertos").expect("known");
+    let mut draw = Rand64::new(u128::from(seed));
+    let (mut gaps, mut above, mut sets) = (Vec::new(), Vec::new(), 0);
+    for number in 0..count {
+        let wish = Wish {
+            tasks: draw.rand_range(2..7) as usize,
+            utilisation: 0.3 + 0.55 * draw.rand_float(),
+            tick: 12_000,
+            periods: (2, 50),
+            least_work: 1_000,
+            locks: draw.rand_range(0..3) as usize,
+            interrupts: draw.rand_range(0..3) as usize,
+        };
+        let set = draw::set(&mut draw, &wish);
+        let bounds = model.bounds(&set, &calibration.costs);
+        if bounds.iter().any(Result::is_err) {
+            continue;
+        }
+        sets += 1;
+        let effort = Effort { offsets: 3, seed: number, cycles: 2_000_000 };
+        let found = bench.search(&set, &calibration, effort).expect("it runs");
+        for ((task, bound), found) in set.tasks.iter().zip(&bounds).zip(found) {
+            let bound = bound.as_ref().expect("looked at").response;
+            if found.longest > bound {
+                above.push(format!(
+                    "{name}, set {number}: {} took {} of {bound}: {found:?} {set:#?}",
+                    task.name, found.longest
+                ));
+            }
+            gaps.push(1.0 - found.longest as f64 / bound as f64);
+        }
+    }
+    (gaps, above, sets)
+}
+
+/// `RTMARK_SETS=1200 cargo test -p rtmark-taskset -- --nocapture` draws more; `RTMARK_SEED=2` others.
+#[test]
+#[expect(clippy::print_stdout, reason = "the figures of a longer run are to be read")]
+fn no_run_exceeds_its_bound() {
+    let asked = |name| std::env::var(name).ok().and_then(|text| text.parse().ok());
+    let count = asked("RTMARK_SETS").unwrap_or(25);
+    let seed = asked("RTMARK_SEED").unwrap_or(1);
+    for name in ["stm32f405", "stm32c031"] {
+        let (mut gaps, above, sets) = compare(name, count, seed);
+        let shown: Vec<_> = above.iter().map(|text| text.split('{').next()).collect();
+        assert!(above.is_empty(), "{shown:#?} are above their bounds, the first one: {}", above[0]);
+        gaps.sort_by(f64::total_cmp);
+        let at = |share: f64| gaps[((gaps.len() - 1) as f64 * share) as usize] * 100.0;
+        println!(
+            "{name}: {sets} of {count} sets bounded and run, with {} tasks; gap: median {:.1} %, 95th \
+             percentile {:.1} %, largest {:.1} %",
+            gaps.len(),
+            at(0.5),
+            at(0.95),
+            at(1.0)
+        );
+        assert!(at(0.5) <= 20.0 && at(0.95) <= 50.0, "{name}: the bound hides much");
+    }
+}
+
+/// Of small sets every offset can be tried: the search finds the same, and neither is above the bound.
+#[test]
+fn the_search_finds_what_all_offsets_have() {
+    let bench = bench(&soc("stm32c031"));
+    let calibration = bench.calibrate().expect("measured");
+    let model = Model::of("freertos").expect("known");
+    let tick = 12_000;
+    let task = |name: &str, priority, work, period: u64, held| Task {
+        sections: vec![Section { lock: 0, cycles: held, inside: None }],
+        ..Task::new(name, priority, work, period * tick)
+    };
+    // The lock of the lower one is held across ticks.
+    let sets = [
+        vec![task("a", 2, 9_000, 4, 1_500), task("b", 1, 30_000, 7, 14_000)],
+        vec![
+            task("a", 3, 6_000, 3, 800),
+            task("b", 2, 15_000, 6, 5_000),
+            task("c", 1, 20_000, 8, 13_000),
+        ],
+    ];
+    for tasks in sets {
+        let mut set = Set { tick, tasks, locks: vec!["l".into()], ..Set::default() };
+        let bounds = model.bounds(&set, &calibration.costs);
+        let effort = Effort { offsets: 150, seed: 3, cycles: 4_000_000 };
+        let searched = bench.search(&set, &calibration, effort).expect("it runs");
+        let mut exact = vec![0; set.tasks.len()];
+        let periods: Vec<u64> = set.tasks.iter().map(|task| task.period / tick).collect();
+        // Only differences count: the first one stays.
+        let others: u64 = periods[1..].iter().product();
+        let cycles = set.hyperperiod(u64::MAX).expect("short") + 10 * tick;
+        for mut number in 0..others {
+            for (task, period) in set.tasks.iter_mut().zip(&periods).skip(1) {
+                task.offset = number % period * tick;
+                number /= period;
+            }
+            let ran = bench.run(&set, &calibration, cycles).expect("it runs");
+            for (exact, seen) in exact.iter_mut().zip(ran.tasks) {
+                *exact = seen.longest.max(*exact);
+            }
+        }
+        for ((exact, found), bound) in exact.iter().zip(&searched).zip(bounds) {
+            let bound = bound.expect("bounded").response;
+            assert!(*exact <= bound, "{exact} of {bound}: {set:?}");
+            // Where a run ends among its releases decides a few cycles.
+            assert!(found.longest.abs_diff(*exact) * 100 <= *exact, "{found:?} {exact}: {set:?}");
+        }
+    }
+}
+
+#[test]
+fn what_does_not_go_into_the_image_is_said() {
+    let bench = bench(&soc("stm32c031"));
+    let calibration = bench.calibrate().expect("measured");
+    let of = |tasks: Vec<Task>| {
+        let set = Set { tick: 12_000, tasks, ..Set::default() };
+        bench.run(&set, &calibration, 100_000).expect_err("refused").to_string()
+    };
+    let task = |name: &str, period| Task::new(name, 1, 1_000, period);
+    assert!(of(vec![task("a", 12_001)]).contains("period of a"), "between ticks");
+    let many = (0..9).map(|n| task(&format!("t{n}"), 12_000)).collect();
+    assert!(of(many).contains("9 tasks"));
+    assert!(of(vec![Task { sends: 1, ..task("a", 12_000) }]).contains("queues"));
+    assert!(Bench::new(&soc("stm32c031"), b"no ELF").is_err());
+}

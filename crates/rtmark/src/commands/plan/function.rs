@@ -1,0 +1,61 @@
+//! How long a function of somebody's own firmware takes, at the most, in one run of it.
+
+use std::path::Path;
+
+use rtmark_plan::Function;
+use rtmark_runner::socs::SocFile;
+use rtmark_sim::{Image, Machine, Register, Stop};
+use rtmark_units::Cycles;
+
+/// How many calls are timed.
+const CALLS: usize = 10_000;
+
+/// The longest call of a function, in cycles, in the first second of its firmware's run: handlers that
+/// come in between count as well.
+///
+/// # Errors
+/// When it is not to be found, or is never called and left.
+pub fn longest(soc: &SocFile, folder: &Path, wanted: &Function) -> Result<u64, String> {
+    let path = folder.join(&wanted.elf);
+    let shown = path.display();
+    let elf = std::fs::read(&path).map_err(|error| format!("{shown}: {error}"))?;
+    let image = Image::from_elf(&elf).map_err(|error| format!("{shown}: {error}"))?;
+    let name = wanted.function.as_str();
+    let entry = image.symbols().find(name).map(|address| address & !1);
+    let entry = entry.ok_or_else(|| format!("{shown} has no function `{name}`"))?;
+    let mut machine = Machine::new(&soc.soc);
+    machine.load(&image).map_err(|error| format!("{shown}: {error}"))?;
+    let limit = Cycles(u64::from(soc.soc.clock.0));
+    let mut longest = None;
+    for _ in 0..CALLS {
+        if !reaches(&mut machine, entry, limit) {
+            break;
+        }
+        let began = machine.cycles();
+        let (back, stack) =
+            (machine.register(Register::R(14)) & !1, machine.register(Register::R(13)));
+        // A call within the call returns to another depth of the stack.
+        let mut returned = reaches(&mut machine, back, limit);
+        while returned && machine.register(Register::R(13)) < stack {
+            returned = passes(&mut machine, limit) && reaches(&mut machine, back, limit);
+        }
+        if !returned {
+            break;
+        }
+        longest = longest.max(Some(machine.cycles().0 - began.0));
+    }
+    longest.ok_or_else(|| format!("`{name}` of {shown} is never called and left within a second"))
+}
+
+/// Runs until an instruction is about to execute.
+fn reaches(machine: &mut Machine, address: u32, limit: Cycles) -> bool {
+    machine.stop_before(address);
+    let stop = machine.run(limit);
+    machine.go_through(address);
+    matches!(stop, Stop::Breakpoint(at) if at & !1 == address)
+}
+
+/// Executes one instruction.
+fn passes(machine: &mut Machine, limit: Cycles) -> bool {
+    machine.step(limit).is_ok()
+}

@@ -1,0 +1,175 @@
+//! `rtmark plan`
+
+mod function;
+mod measured;
+mod run;
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+use rtmark_model::Pattern;
+use rtmark_plan::{Document, Form, SCHEMA_VERSION, System, SystemError, TaskRun, Verdict};
+use rtmark_runner::socs;
+use rtmark_taskset::Effort;
+
+use crate::cli::Talk;
+use crate::config::Config;
+use crate::exit::Exit;
+use crate::output::{self, GENERATOR};
+use crate::shelf::StoreFlag;
+use crate::sources::Sources;
+use crate::trouble::Trouble;
+
+/// Say whether tasks meet their deadlines with what each kernel costs, and what is left
+///
+/// A system's file states tasks, locks, interrupts and queues. The kernel's own costs are measured as
+/// `rtmark run` measures them, the worst sample of each; response-time analysis makes bounds of both.
+/// docs/plan.md says how, and what is not taken into account.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  rtmark plan --init > system.toml         an example of every key
+  rtmark plan system.toml
+  rtmark plan system.toml --kernel freertos --format md
+  rtmark plan system.toml --run            and what the kernel's own binary does with the set
+
+The exit code is 3 when a deadline cannot be guaranteed, or less is left than the file demands.
+Exit codes: see `rtmark help exit-codes`.")]
+pub struct Arguments {
+    /// The system's file
+    #[arg(value_name = "FILE", required_unless_present = "init")]
+    file: Option<PathBuf>,
+    /// Write an example of such a file
+    #[arg(long, conflicts_with = "file")]
+    init: bool,
+    /// Kernels of those in the file, by name or pattern; all without
+    #[arg(short, long, value_name = "KERNEL", num_args = 1..)]
+    kernel: Vec<Pattern>,
+    /// The form of the result
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    format: Format,
+    /// Run the set on each kernel's own binary as well, and compare the longest responses found
+    /// with bounds made of what that very image costs
+    #[arg(long)]
+    run: bool,
+    /// Offsets that are drawn for runs, besides the stated ones or the releases of all at once
+    #[arg(long, value_name = "N", default_value_t = 12, requires = "run", value_parser = clap::value_parser!(u32).range(..=100_000))]
+    offsets: u32,
+    /// The most cycles of one run, where the hyperperiod is longer
+    #[arg(long, value_name = "N", default_value_t = 20_000_000, requires = "run", value_parser = clap::value_parser!(u64).range(1..=10_000_000_000))]
+    max_cycles: u64,
+    /// Layouts of the code in which each cost is measured; the worst of all counts: docs/placement.md
+    #[arg(long, value_name = "N", default_value_t = 9, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    placements: u32,
+    #[command(flatten)]
+    store: StoreFlag,
+    /// Measure again what the store knows of exactly this firmware, soc and simulator
+    #[arg(long)]
+    fresh: bool,
+    #[command(flatten)]
+    sources: Sources,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// For people
+    Table,
+    /// For programs; docs/schema/plan.schema.json
+    Json,
+    /// For pages: GitHub's Markdown
+    Md,
+}
+
+impl From<SystemError> for Trouble {
+    fn from(error: SystemError) -> Self {
+        let hint = error.hint.clone();
+        Self::new(Exit::Usage, error, hint)
+    }
+}
+
+impl Arguments {
+    pub fn run(self, talk: Talk) -> Result<Exit, Trouble> {
+        let Some(path) = &self.file else {
+            output::data(rtmark_plan::EXAMPLE)?;
+            return Ok(Exit::Fine);
+        };
+        let system = read(path)?;
+        let soc = soc_of(&system, path)?;
+        let config = Config::load()?;
+        let found = self.sources.find(&config)?;
+        let store = self.store.open(&config)?;
+        let bench = measured::Bench {
+            system: &system,
+            folder: path.parent().unwrap_or(Path::new(".")),
+            soc: &soc,
+            found: &found,
+            store: &store,
+            wanted: &self.kernel,
+            placements: self.placements,
+            fresh: self.fresh,
+            runs: self.run.then_some(Effort {
+                offsets: self.offsets,
+                seed: 0,
+                cycles: self.max_cycles,
+            }),
+            talk,
+        };
+        let kernels = bench.plans()?;
+        let document = Document {
+            schema_version: SCHEMA_VERSION,
+            generator: GENERATOR.to_owned(),
+            file: path.display().to_string(),
+            soc: soc.soc.name.clone(),
+            clock_hz: soc.soc.clock.0.into(),
+            slack_percent_wanted: wanted_slack(&system),
+            kernels,
+        };
+        let text = match self.format {
+            Format::Table => document.text(Form::Text),
+            Format::Md => document.text(Form::Markdown),
+            Format::Json => output::json(&document)?,
+        };
+        output::data(&text)?;
+        let ran = document.kernels.iter().filter_map(|plan| plan.run.as_ref());
+        if ran.flat_map(|run| &run.tasks).any(TaskRun::exceeds) {
+            let message = "a run took longer than its bound";
+            let hint = "this is a mistake of the analysis or news about the kernel: please report it \
+                        with the file and this output; --format json has the witness";
+            return Err(Trouble::new(Exit::Internal, message, hint));
+        }
+        let all_hold = document.kernels.iter().all(|plan| plan.verdict == Verdict::Holds);
+        Ok(if all_hold { Exit::Fine } else { Exit::Regression })
+    }
+}
+
+fn wanted_slack(system: &System) -> f64 {
+    system.slack_percent.as_ref().map_or(0.0, |slack| *slack.get_ref())
+}
+
+fn read(path: &Path) -> Result<System, Trouble> {
+    let name = path.display().to_string();
+    let text = std::fs::read_to_string(path).map_err(|error| {
+        let hint = "check the path; `rtmark plan --init` writes an example";
+        Trouble::new(Exit::Usage, format!("{name}: {error}"), hint)
+    })?;
+    Ok(System::from_toml(&name, &text)?)
+}
+
+/// The soc that a file names; a path is one from the file's folder.
+fn soc_of(system: &System, path: &Path) -> Result<socs::SocFile, Trouble> {
+    let name = system.soc.get_ref();
+    let beside = path.parent().map(|folder| folder.join(name));
+    let named = match beside.filter(|beside| name.contains('.') && beside.is_file()) {
+        Some(beside) => beside.display().to_string(),
+        None => name.clone(),
+    };
+    socs::find(&named).map_err(|error| system.refusal(&system.soc, "soc", error.to_string()).into())
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_published_schemas_are_current() {
+        crate::schema::check("plan", &rtmark_plan::Document::json_schema());
+        crate::schema::check("plan-system", &rtmark_plan::System::json_schema());
+    }
+}

@@ -1,0 +1,50 @@
+//! `rtmark plan`, as far as it needs no kernel: what is said of a system's file.
+
+use crate::common::{Said, said};
+use crate::run::Tree;
+
+fn plan(text: &str, more: &[&str]) -> Said {
+    let tree = Tree::of(&["a.one"]);
+    std::fs::write(tree.path("system.toml"), text).expect("writable");
+    said(&tree.path(""), &[&["plan", "system.toml"], more].concat())
+}
+
+fn example() -> String {
+    let said = said(&Tree::of(&["a.one"]).path(""), &["plan", "--init"]);
+    assert_eq!((said.code, said.stderr.as_str()), (0, ""), "{said:#?}");
+    said.stdout
+}
+
+#[test]
+fn what_is_wrong_with_a_file_is_said_with_its_line() {
+    let example = example();
+    let refused = |from: &str, to: &str, words: &[&str]| {
+        assert!(example.contains(from), "{from}");
+        let said = plan(&example.replacen(from, to, 1), &[]);
+        assert_eq!((said.code, said.stdout.as_str()), (2, ""), "{said:#?}");
+        let shown = said.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+        for word in words {
+            assert!(shown.contains(word), "{word}: {shown}");
+        }
+    };
+    refused("period = \"2ms\"", "period = \"2mins\"", &["system.toml:", "is no time"]);
+    refused("stm32f405", "stm32f4O5", &["system.toml:4: soc", "stm32f4O5"]);
+    // The firmware's folder has one kernel, and it is none of these.
+    refused(
+        "work = \"30us\"",
+        "work = \"30us\"\nwrok = 1",
+        &["system.toml:", "unknown field `wrok`"],
+    );
+    refused("\"freertos\", ", "\"k\", ", &["system.toml:5: kernels", "no model of k"]);
+    refused("\"freertos\", ", "\"l\", ", &["system.toml:5: kernels", "no kernel `l`"]);
+}
+
+#[test]
+fn a_file_or_kernel_that_is_not_there() {
+    let said = plan(&example(), &["--kernel", "lilos"]);
+    assert_eq!(said.code, 4, "{said:#?}");
+    assert!(said.stderr.contains("--kernel"), "{said:#?}");
+    let said = crate::common::said(&Tree::of(&["a.one"]).path(""), &["plan", "nowhere.toml"]);
+    assert_eq!(said.code, 2, "{said:#?}");
+    assert!(said.stderr.contains("rtmark plan --init"), "{said:#?}");
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * A task set, `plan.set`: what `rtmark plan --run` runs on a kernel.
+ *
+ * The set is a table in flash that is written into the image before it starts, as rtmark_select is.
+ * As it is compiled it has no tasks. Times are ticks, execution is rounds of a loop.
+ *
+ *   task n    released in the tick PLAN_START + offset, and every `period` ticks from there on.
+ *             A job goes through its stretches: some rounds, and where a stretch names a lock,
+ *             with that lock held;
+ *             with `interrupt` i (from 1) released by external interrupt i - 1 instead
+ *   interrupt its handler goes through `interrupt_rounds`, and wakes the task that waits for it.
+ *             Nothing in the image pends it: whoever runs the set does
+ *   probes    plan.job.n begins with the first instruction after the wait for the release, and
+ *             ends with the first after the last stretch; plan.take and plan.give are a lock's
+ *             calls
+ *
+ * Nothing ends the run: whoever watches does.
+ */
+#ifndef PLAN_H
+#define PLAN_H
+
+#include <stdint.h>
+
+#include "cortex_m.h"
+#include "rtmark_firmware.h"
+
+enum {
+    PLAN_TASKS = 8,
+    PLAN_STRETCHES = 5,
+    PLAN_LOCKS = 2,
+    PLAN_INTERRUPTS = 2,
+    /* The tick from which offsets count: by then every task waits. */
+    PLAN_START = 2,
+};
+
+struct plan_stretch {
+    uint32_t rounds;
+    /* From 1; 0 for none. */
+    uint32_t lock;
+};
+
+struct plan_task {
+    /* Of the kernel's; 0 where there is no such task. */
+    uint32_t priority;
+    uint32_t period;
+    uint32_t offset;
+    /* From 1; 0 for the clock. */
+    uint32_t interrupt;
+    uint32_t stretches;
+    struct plan_stretch stretch[PLAN_STRETCHES];
+};
+
+struct plan_table {
+    uint32_t tick_cycles;
+    uint32_t interrupt_rounds[PLAN_INTERRUPTS];
+    struct plan_task task[PLAN_TASKS];
+};
+
+/* A section of its own: the compiler must not know what is in it. */
+extern const volatile struct plan_table rtmark_plan;
+__asm__(".pushsection .rodata.rtmark_plan, \"a\", %progbits\n"
+        ".balign 4\n"
+        ".globl rtmark_plan\n"
+        ".type rtmark_plan, %object\n"
+        "rtmark_plan:\n"
+        ".zero 12 + 8 * (20 + 5 * 8)\n"
+        ".size rtmark_plan, . - rtmark_plan\n"
+        ".popsection\n");
+_Static_assert(sizeof(struct plan_table) == 12 + 8 * (20 + 5 * 8), "the table's size in the assembly above");
+
+/* So many rounds of two instructions; none for 0. */
+static inline void __attribute__((always_inline)) plan_burn_rounds(uint32_t rounds)
+{
+    if (rounds == 0u) {
+        return;
+    }
+    __asm__ volatile(".syntax unified\n"
+                     "1: subs %0, %0, #1\n"
+                     "   bne 1b\n"
+                     : "+l"(rounds)
+                     :
+                     : "cc");
+}
+
+static void __attribute__((noinline)) plan_burn(uint32_t rounds)
+{
+    plan_burn_rounds(rounds);
+}
+
+#endif

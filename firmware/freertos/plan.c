@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The task set of plan.h: tasks that the tick or an interrupt releases, and mutexes between them. */
+#include "bench.h"
+#include "semphr.h"
+
+#include "plan.h"
+
+#if defined( configMAX_SYSCALL_INTERRUPT_PRIORITY )
+    #define planPRIORITY    configMAX_SYSCALL_INTERRUPT_PRIORITY
+#else
+    #define planPRIORITY    0
+#endif
+
+static SemaphoreHandle_t xLocks[ PLAN_LOCKS ];
+
+/* By interrupt: what its handler gives, and NULL where nobody waits for it. */
+static SemaphoreHandle_t xReleased[ PLAN_INTERRUPTS ];
+
+/*
+ * The kernel's own SysTick, with the ticks of the table instead of configTICK_RATE_HZ.
+ * The port's is weak for that.
+ */
+void vPortSetupTimerInterrupt( void )
+{
+    SYST_CSR = 0;
+    SYST_CVR = 0;
+    SYST_RVR = rtmark_plan.tick_cycles - 1u;
+    SYST_CSR = SYST_CSR_CLKSOURCE_CORE | SYST_CSR_TICKINT | SYST_CSR_ENABLE;
+}
+/*-----------------------------------------------------------*/
+
+static void __attribute__( ( noinline ) ) prvJob( const volatile struct plan_task * pxTask )
+{
+    const uint32_t ulStretches = pxTask->stretches;
+
+    for( uint32_t ulStretch = 0; ulStretch < ulStretches; ulStretch++ )
+    {
+        const uint32_t ulLock = pxTask->stretch[ ulStretch ].lock;
+
+        if( ulLock == 0u )
+        {
+            plan_burn( pxTask->stretch[ ulStretch ].rounds );
+        }
+        else
+        {
+            RTMARK_BEGIN( "plan.take" );
+            xSemaphoreTake( xLocks[ ulLock - 1u ], portMAX_DELAY );
+            RTMARK_END( "plan.take" );
+            plan_burn( pxTask->stretch[ ulStretch ].rounds );
+            RTMARK_BEGIN( "plan.give" );
+            xSemaphoreGive( xLocks[ ulLock - 1u ] );
+            RTMARK_END( "plan.give" );
+        }
+    }
+}
+
+static void prvHandle( uint32_t ulInterrupt )
+{
+    BaseType_t xHigherPriorityTaskWoken = pdFALSE;
+
+    plan_burn( rtmark_plan.interrupt_rounds[ ulInterrupt ] );
+
+    if( xReleased[ ulInterrupt ] != NULL )
+    {
+        xSemaphoreGiveFromISR( xReleased[ ulInterrupt ], &xHigherPriorityTaskWoken );
+        portYIELD_FROM_ISR( xHigherPriorityTaskWoken );
+    }
+}
+
+void IRQ0_Handler( void )
+{
+    prvHandle( 0 );
+}
+
+void IRQ1_Handler( void )
+{
+    prvHandle( 1 );
+}
+/*-----------------------------------------------------------*/
+
+/* Until the first release: that in the tick from which offsets count, or by the interrupt. */
+static void prvStart( const volatile struct plan_task * pxTask,
+                      TickType_t * pxLastWakeTime )
+{
+    if( pxTask->interrupt == 0u )
+    {
+        xTaskDelayUntil( pxLastWakeTime, PLAN_START + pxTask->offset );
+    }
+    else
+    {
+        xSemaphoreTake( xReleased[ pxTask->interrupt - 1u ], portMAX_DELAY );
+    }
+}
+
+/* Until the next one. */
+static inline void prvWait( const volatile struct plan_task * pxTask,
+                            TickType_t * pxLastWakeTime )
+{
+    if( pxTask->interrupt == 0u )
+    {
+        xTaskDelayUntil( pxLastWakeTime, pxTask->period );
+    }
+    else
+    {
+        xSemaphoreTake( xReleased[ pxTask->interrupt - 1u ], portMAX_DELAY );
+    }
+}
+
+/* A task's function, with probes of its own. */
+#define planTASK( number )                                                      \
+    static void vTask ## number( void * pvParameters )                          \
+    {                                                                           \
+        const volatile struct plan_task * const pxTask = &rtmark_plan.task[ number ]; \
+        TickType_t xLastWakeTime = 0;                                           \
+                                                                                \
+        ( void ) pvParameters;                                                  \
+        prvStart( pxTask, &xLastWakeTime );                                     \
+                                                                                \
+        for( ; ; )                                                              \
+        {                                                                       \
+            RTMARK_BEGIN( "plan.job." #number );                                \
+            prvJob( pxTask );                                                   \
+            RTMARK_END( "plan.job." #number );                                  \
+            prvWait( pxTask, &xLastWakeTime );                                  \
+        }                                                                       \
+    }
+
+planTASK( 0 )
+planTASK( 1 )
+planTASK( 2 )
+planTASK( 3 )
+planTASK( 4 )
+planTASK( 5 )
+planTASK( 6 )
+planTASK( 7 )
+/*-----------------------------------------------------------*/
+
+/* Static, because the heap of 4096 bytes has no room for so many stacks. */
+static void prvSet( void )
+{
+    static StaticTask_t xTasks[ PLAN_TASKS ];
+    static StackType_t uxStacks[ PLAN_TASKS ][ configMINIMAL_STACK_SIZE ];
+    static const TaskFunction_t pxFunctions[ PLAN_TASKS ] =
+    {
+        vTask0, vTask1, vTask2, vTask3, vTask4, vTask5, vTask6, vTask7
+    };
+
+    for( uint32_t ulLock = 0; ulLock < PLAN_LOCKS; ulLock++ )
+    {
+        static StaticSemaphore_t xMutexes[ PLAN_LOCKS ];
+        xLocks[ ulLock ] = xSemaphoreCreateMutexStatic( &xMutexes[ ulLock ] );
+    }
+
+    for( uint32_t ulTask = 0; ulTask < PLAN_TASKS; ulTask++ )
+    {
+        const uint32_t ulPriority = rtmark_plan.task[ ulTask ].priority;
+
+        if( ulPriority >= configMAX_PRIORITIES )
+        {
+            rtmark_failed( "a priority is too high" );
+        }
+
+        if( ulPriority != 0u )
+        {
+            const uint32_t ulInterrupt = rtmark_plan.task[ ulTask ].interrupt;
+
+            if( ulInterrupt != 0u )
+            {
+                static StaticSemaphore_t xSemaphores[ PLAN_INTERRUPTS ];
+                xReleased[ ulInterrupt - 1u ] = xSemaphoreCreateBinaryStatic( &xSemaphores[ ulInterrupt - 1u ] );
+            }
+
+            xTaskCreateStatic( pxFunctions[ ulTask ], "task", configMINIMAL_STACK_SIZE, NULL,
+                               tskIDLE_PRIORITY + ulPriority, uxStacks[ ulTask ], &xTasks[ ulTask ] );
+        }
+    }
+
+    NVIC_IPR0 = planPRIORITY * 0x0101u;
+    NVIC_ISER0 = 3u;
+}
+RTMARK_SCENARIO( "plan.set", prvSet );
