@@ -35,12 +35,12 @@ fn machine_of(soc: &Soc, random: &mut Random) -> Machine {
     bytes[..4].copy_from_slice(&support::STACK.to_le_bytes());
     machine.poke(0, &bytes).expect("as large as flash");
     machine.reset().expect("vectors");
-    machine.poke(support::RAM, &bytes[0x100..]).expect("RAM");
+    machine.poke(RAM, &bytes[0x100..]).expect("RAM");
     for register in 0..14 {
-        let value = support::RAM + 0x1000 + (random.word() & 0x1FFC);
+        let value = RAM + 0x1000 + (random.word() & 0x1FFC);
         machine.set_register(Register::R(register), value);
     }
-    let base = if random.word().is_multiple_of(4) { support::RAM } else { 0 };
+    let base = if random.word().is_multiple_of(4) { RAM } else { 0 };
     machine.set_register(Register::Pc, base + (random.word() & 0x1FFE));
     machine.set_register(Register::Xpsr, random.word() & 0xF800_0000 | 1 << 24);
     let _ = machine.store_word(support::CPACR, 0xF << 20);
@@ -59,7 +59,7 @@ fn state(machine: &Machine) -> (u64, u64, u64, Vec<u32>, Vec<u8>) {
         machine.instructions().0,
         machine.exceptions_taken(),
         registers.map(|register| machine.register(register)).collect(),
-        machine.peek(support::RAM, 0x4000),
+        machine.peek(RAM, 0x4000),
     )
 }
 
@@ -77,7 +77,7 @@ impl Observer for Checker {
     fn before(&mut self, machine: &Machine) -> ControlFlow<()> {
         let access = machine.next_access().filter(|access| access.kind == AccessKind::Write);
         self.announced = access.map(|access| (access.address, access.bytes));
-        self.ram = machine.peek(support::RAM, 0x4000);
+        self.ram = machine.peek(RAM, 0x4000);
         ControlFlow::Continue(())
     }
 
@@ -88,9 +88,9 @@ impl Observer for Checker {
         if entered || is_call {
             return;
         }
-        let ram = machine.peek(support::RAM, 0x4000);
+        let ram = machine.peek(RAM, 0x4000);
         for (at, _) in ram.iter().zip(&self.ram).enumerate().filter(|(_, (a, b))| a != b) {
-            let address = support::RAM + at as u32;
+            let address = RAM + at as u32;
             let announced =
                 self.announced.is_some_and(|(from, bytes)| address.wrapping_sub(from) < bytes);
             let code = machine.peek(instruction.address, 4);
