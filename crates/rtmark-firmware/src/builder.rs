@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -10,19 +9,14 @@ use std::process::{Command, Stdio};
 use rtmark_model::{Compiler, Setting, Settings, setting_info};
 use sha2::{Digest, Sha256};
 
+use crate::cache::{Cache, lock, short, use_build};
 use crate::layout::{self, make_linker};
 use crate::select::tick_in_elf;
 use crate::tools::{Tool, c_tools, clean, rust_target};
 use crate::{
     BuildSystem, Console, FirmwareError, Kernel, MissingTool, Probes, Switched, TREE_VARIABLE,
-    Target, Tree, generate, host,
+    Target, Tree, generate, host, known, view,
 };
-
-/// The environment variable that names the folder for builds.
-pub const BUILD_VARIABLE: &str = "RTMARK_BUILD";
-
-/// In the folder of a build, the file that is locked while it is under way.
-pub const LOCK: &str = ".lock";
 
 /// The image of objects without one more of anything.
 pub const NOTHING_MORE: &str = "nothing";
@@ -31,7 +25,7 @@ pub const NOTHING_MORE: &str = "nothing";
 #[derive(Clone, Debug)]
 pub struct Builder {
     tree: Tree,
-    folder: PathBuf,
+    cache: Cache,
     /// How many compilers one build may run at the same time.
     pub jobs: usize,
 }
@@ -81,20 +75,16 @@ fn by_clang(switched: &Switched) -> bool {
 }
 
 impl Builder {
-    /// A builder for a tree. Its folder is `$RTMARK_BUILD`, else `build` beside the tree.
+    /// A builder for a tree, that builds in the tree's cache.
     pub fn new(tree: Tree) -> Self {
-        let variable = std::env::var_os(BUILD_VARIABLE).filter(|value| !value.is_empty());
-        let beside = || tree.root().parent().unwrap_or(tree.root()).join("build");
-        let folder = variable.map_or_else(beside, PathBuf::from);
-        // Builds run in the kernels' own folders.
-        let folder = std::path::absolute(&folder).unwrap_or(folder);
-        Self { tree, folder, jobs: 1 }
+        let cache = tree.cache().clone();
+        Self { tree, cache, jobs: 1 }
     }
 
-    /// The same builder with another folder for builds.
+    /// The same builder with its cache in another folder.
     #[must_use]
     pub fn in_folder(self, folder: &Path) -> Self {
-        Self { folder: std::path::absolute(folder).unwrap_or(folder.to_owned()), ..self }
+        Self { cache: Cache::at(folder), ..self }
     }
 
     /// The tree.
@@ -102,9 +92,9 @@ impl Builder {
         &self.tree
     }
 
-    /// The folder for builds.
-    pub fn folder(&self) -> &Path {
-        &self.folder
+    /// Where it builds.
+    pub fn cache(&self) -> &Cache {
+        &self.cache
     }
 
     /// The tools that are missing for these kernels, cores and variants, each once.
@@ -185,32 +175,63 @@ impl Builder {
     ) -> Result<BTreeMap<String, BuiltImage>, FirmwareError> {
         let switched = &switched.clone().at(&kernel.manifest, target);
         let build = kernel.manifest.build;
+        let mut tools = Vec::new();
         let mut compiler_version = String::new();
         // The one named last compiles.
         for tool in tools_for_variant(build, &target.core, switched) {
             let version = tool.version(self.tree.root())?;
             if tool.is_compiler() {
-                compiler_version = version;
+                compiler_version.clone_from(&version);
             }
+            tools.push(version);
         }
-        let generated = self.folder.join(target.folder()).join("generated");
         let out = self.out(kernel, target, switched);
+        let generated = out.join("generated");
         let files = generate::files(target)
             .map_err(|problem| FirmwareError::Soc { soc: target.name.clone(), problem })?;
+        let key = self.key(kernel, target, switched, goal, &(&tools, &files));
+        // Two builds in the same folder would write over each other: the second one waits.
+        let held = lock(&out)?;
+        let of_key = |key: &String| known::find(&out, key);
+        if let Some(images) = key.as_ref().and_then(of_key) {
+            use_build(&out);
+            for image in images.values() {
+                self.keep(image);
+            }
+            return Ok(images);
+        }
+        if held.is_none() {
+            return Err(self.cannot_write());
+        }
         for (name, text) in files {
             write_if_changed(&generated.join(name), text.as_bytes())?;
         }
-        std::fs::create_dir_all(&out).map_err(at(&out))?;
-        // Two builds in the same folder would write over each other: the second one waits.
-        let lock = out.join(LOCK);
-        let held = File::create(&lock).and_then(|file| file.lock().map(|()| file));
-        let _held = held.map_err(at(&lock))?;
+        use_build(&out);
+        self.cache.tidy();
 
-        let linker = if layout::of_target(target) { make_linker(&self.folder)? } else { None };
+        let folder = self.cache.folder();
+        let linker = if layout::of_target(target) { make_linker(folder)? } else { None };
+        let root = self.tree.root().to_owned();
+        // Make reads no name with a space in it.
+        let (root, here, made_in, generated, linker) = match build {
+            BuildSystem::Cargo => (root, kernel.folder.clone(), out.clone(), generated, linker),
+            BuildSystem::Make => {
+                let root = view::work_in(&self.cache, &root)?;
+                let here = match kernel.folder.strip_prefix(self.tree.root()) {
+                    Ok(within) => root.join(within),
+                    Err(_) => view::work_in(&self.cache, &kernel.folder)?,
+                };
+                let name = |folder: &Path| view::name_of(&self.cache, folder);
+                let linker = linker.as_deref().map(name).transpose()?;
+                (root, here, name(&out)?, name(&generated)?, linker)
+            }
+        };
         let clocked = matches!(target.probes, Probes::Clocked(_));
         let (counter, start, console) = for_rust(target);
-        let variables: [(&str, OsString); 12] = [
-            (TREE_VARIABLE, self.tree.root().into()),
+        let host = view::name_of(&self.cache, &self.cache.host(&self.source(kernel)))?;
+        let variables: [(&str, OsString); 13] = [
+            (TREE_VARIABLE, root.clone().into()),
+            ("RTMARK_HOST", host.into()),
             ("RTMARK_COUNTER", counter.into()),
             ("RTMARK_COUNTER_START", start.into()),
             ("RTMARK_CONSOLE", console.into()),
@@ -220,14 +241,14 @@ impl Builder {
             ("RTMARK_CLOCKED", if clocked { "1" } else { "" }.into()),
             ("RTMARK_WITHOUT", target.without.join(" ").into()),
             ("RTMARK_SET", switched.words().into()),
-            ("RTMARK_OUT", out.clone().into()),
+            ("RTMARK_OUT", made_in.into()),
             ("RTMARK_GEN", generated.into()),
         ];
         let mut command = match build {
-            BuildSystem::Make => self.make(kernel, &variables, linker.as_deref(), goal),
+            BuildSystem::Make => self.make(&here, &variables, linker.as_deref(), goal),
             BuildSystem::Cargo => {
                 // Without it the build only takes longer.
-                let _ = host::take_over(&self.folder, &out);
+                let _ = host::take_over(&self.cache.builds(), &out);
                 let mut command = self.cargo(kernel, target, &out, switched, goal);
                 // One of somebody's own may be linked by something else.
                 if let (Some(linker), false) = (linker, kernel.own) {
@@ -239,8 +260,7 @@ impl Builder {
             }
         };
         // Cargo looks for its configuration from here upwards.
-        let here = if kernel.own { &kernel.folder } else { self.tree.root() };
-        command.envs(variables).current_dir(here);
+        command.envs(variables).current_dir(if kernel.own { &here } else { &root });
         run(kernel, target, &mut command)?;
 
         let mut images = BTreeMap::new();
@@ -280,24 +300,60 @@ impl Builder {
         for image in images.values() {
             self.keep(image);
         }
+        if let Some(key) = key {
+            known::note(&out, &key, &images);
+        }
         Ok(images)
     }
 
     /// The folder of a build.
     pub(crate) fn out(&self, kernel: &Kernel, target: &Target, switched: &Switched) -> PathBuf {
-        let folder = self.folder.join(target.folder()).join(switched.folder());
-        folder.join(kernel.manifest.id.as_str())
+        let folder = self.cache.builds().join(self.source(kernel)).join(target.folder());
+        folder.join(switched.folder()).join(kernel.manifest.id.as_str())
+    }
+
+    /// The name of the folder with builds of the tree's kernels, or of one of somebody's own.
+    fn source(&self, kernel: &Kernel) -> String {
+        if kernel.own { named_place(&kernel.folder) } else { self.tree.key().to_owned() }
+    }
+
+    /// All that the images of a build depend on, in a digest; none where that is not known: with
+    /// sources besides the tree's.
+    fn key(
+        &self,
+        kernel: &Kernel,
+        target: &Target,
+        switched: &Switched,
+        goal: Goal<'_>,
+        read: &dyn std::fmt::Debug,
+    ) -> Option<String> {
+        let named = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+        if kernel.own || named(KERNEL_VARIABLE).is_some() {
+            return None;
+        }
+        let sources = self.tree.digest()?;
+        let within = kernel.folder.strip_prefix(self.tree.root()).ok()?;
+        let heeded = ["CROSS_COMPILE", "CLANG", "RUSTUP_TOOLCHAIN"].map(named);
+        let linked = layout::of_target(target);
+        let read = (FORM, sources, within, target, switched.words(), goal, read, heeded, linked);
+        Some(short(format!("{read:?}").as_bytes()))
+    }
+
+    /// That nothing can be built here.
+    fn cannot_write(&self) -> FirmwareError {
+        let source = io::ErrorKind::PermissionDenied.into();
+        FirmwareError::Io { path: self.cache.folder().to_owned(), source }
     }
 
     fn make(
         &self,
-        kernel: &Kernel,
+        here: &Path,
         variables: &[(&str, OsString)],
         linker: Option<&Path>,
         goal: Goal<'_>,
     ) -> Command {
         let mut command = Command::new("make");
-        command.arg("-C").arg(&kernel.folder).arg("--no-print-directory");
+        command.arg("-C").arg(here).arg("--no-print-directory");
         command.arg(format!("-j{}", self.jobs.max(1)));
         // On the command line besides, so that no makefile overrides them.
         for (name, value) in variables {
@@ -361,8 +417,23 @@ impl Builder {
     }
 }
 
+/// Names another tree of the FreeRTOS kernel than the published one.
+const KERNEL_VARIABLE: &str = "RTMARK_FREERTOS_KERNEL";
+
+/// Rises when the same sources come to be built otherwise.
+const FORM: u32 = 1;
+
+/// The name of a folder for what is built of sources that somebody edits: like theirs, and by where
+/// they are.
+pub(crate) fn named_place(folder: &Path) -> String {
+    let parent = folder.parent().and_then(Path::file_name).unwrap_or_default();
+    let plain = |c: &char| c.is_ascii_alphanumeric() || *c == '-' || *c == '_';
+    let name: String = parent.to_string_lossy().chars().filter(plain).take(24).collect();
+    format!("{name}-{}", short(folder.as_os_str().as_encoded_bytes()))
+}
+
 /// What a build is to bring.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 enum Goal<'a> {
     /// The images with scenarios.
     Scenarios,

@@ -7,10 +7,12 @@
 //! This crate runs compilers and no firmware, and prints nothing.
 
 mod builder;
+mod cache;
 pub mod code;
 mod generate;
 mod host;
 mod kept;
+mod known;
 mod layout;
 mod manifest;
 pub mod probes;
@@ -19,21 +21,21 @@ mod target;
 mod tools;
 mod tree;
 mod variant;
+mod view;
 
 use std::path::PathBuf;
 
 use rtmark_model::KernelId;
 
-pub use builder::{
-    BUILD_VARIABLE, Builder, BuiltImage, NOTHING_MORE, sha256, tools_for, tools_for_variant,
-};
+pub use builder::{Builder, BuiltImage, NOTHING_MORE, sha256, tools_for, tools_for_variant};
+pub use cache::{BUILD_VARIABLE, Cache, Part, Removed, UNUSED};
 pub use layout::Layouts;
 pub use manifest::{BuildSystem, Choice, Language, Manifest, NotApplicable};
 pub use rtmark_model::DEFAULT_PROFILE;
 pub use select::{Executable, NoExecutable, SelectError, select, select_in_elf, select_word};
 pub use target::{Console, Counter, Probes, Region, Target, Timer};
 pub use tools::{MissingTool, Tool, debian_packages, rust_target};
-pub use tree::{Kernel, OWN_VARIABLE, TREE_VARIABLE, Tree};
+pub use tree::{Kernel, OWN_VARIABLE, Sources, TREE_VARIABLE, Tree};
 pub use variant::{PROFILES, Switched, Variant, VariantError, chosen, successor};
 
 /// Why there is no firmware.

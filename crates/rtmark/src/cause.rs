@@ -3,7 +3,7 @@
 
 use rayon::prelude::*;
 use rtmark_compare::{Comparison, Measure, Pair, Verdict};
-use rtmark_firmware::{Builder, Tree, probes};
+use rtmark_firmware::{Cache, probes};
 use rtmark_model::{Answer, Backend, Basis, Catalogue, Key, Scenario, Series};
 use rtmark_observe::{Difference, Row};
 use rtmark_runner::{CodeChange, Explained, Probed, explain, socs};
@@ -17,9 +17,9 @@ const FUNCTIONS: usize = 3;
 
 /// Decides of the figures that differ whether they moved or were changed, and notes causes in the
 /// pairs that became worse, as far as both firmwares are still kept.
-pub fn note(comparison: &mut Comparison, before: &[Answer], after: &[Answer]) {
-    let (Ok(tree), Ok(catalogue)) = (Tree::find(None), Catalogue::builtin()) else { return };
-    let kept = Kept { builder: Builder::new(tree), catalogue };
+pub fn note(comparison: &mut Comparison, before: &[Answer], after: &[Answer], cache: Cache) {
+    let Ok(catalogue) = Catalogue::builtin() else { return };
+    let kept = Kept { cache, catalogue };
     let exact = |pair: &&mut Pair| pair.key.backend == Backend::Sim && pair.differs();
     let of = |answers: &[Answer], pair: &Pair| {
         let fits = |answer: &&Answer| same_place(answer.key(), &pair.key);
@@ -56,7 +56,7 @@ fn same_place(a: &Key, b: &Key) -> bool {
 
 /// Images that are still kept, and what their scenarios mean.
 struct Kept {
-    builder: Builder,
+    cache: Cache,
     catalogue: Catalogue,
 }
 
@@ -71,7 +71,7 @@ struct Again<'a> {
 impl Kept {
     /// What a series was measured with, if that is still kept.
     fn again(&self, series: &Series) -> Option<Again<'_>> {
-        let elf = self.builder.kept(&series.provenance.firmware.elf_sha256)?;
+        let elf = self.cache.image(&series.provenance.firmware.elf_sha256)?;
         let image = Image::from_elf(&elf).ok()?;
         let records = probes::parse(image.section(probes::SECTION)?).ok()?;
         let path = series.provenance.firmware.image.clone();

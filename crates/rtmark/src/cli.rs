@@ -3,9 +3,9 @@
 use clap::{ArgAction, Args, Parser, Subcommand};
 
 use crate::commands::{
-    bisect, compare, completions, doctor, exit_codes, export, fairness, footprint, gate, history,
-    import, list, log, man, merge, name, prune, report, rm, run, show, sim, study, trace, validate,
-    why, worst,
+    bisect, cache, compare, completions, doctor, exit_codes, export, fairness, footprint, gate,
+    history, import, list, log, man, merge, name, prune, report, rm, run, show, sim, study, trace,
+    validate, why, worst,
 };
 use crate::exit::Exit;
 use crate::trouble::Trouble;
@@ -63,6 +63,7 @@ enum Command {
     History(history::Arguments),
     Bisect(bisect::Arguments),
     Report(Box<report::Arguments>),
+    Cache(cache::Arguments),
     Doctor(doctor::Arguments),
     ExitCodes(exit_codes::Arguments),
     Completions(completions::Arguments),
@@ -97,6 +98,7 @@ impl Cli {
             Command::History(arguments) => arguments.run(talk),
             Command::Bisect(arguments) => arguments.run(talk),
             Command::Report(arguments) => arguments.run(talk),
+            Command::Cache(arguments) => arguments.run(talk),
             Command::Doctor(arguments) => arguments.run(),
             Command::ExitCodes(arguments) => arguments.run(),
             Command::Completions(arguments) => arguments.run(),

@@ -5,12 +5,14 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use rtmark_firmware::{BuildSystem, Builder, MissingTool, Tool, Tree, tools_for};
+use rtmark_firmware::{BuildSystem, MissingTool, Tool, Tree, tools_for};
 use rtmark_qemu::Emulator;
 use rtmark_runner::{machines, socs};
 
+use crate::config::Config;
 use crate::exit::Exit;
 use crate::output;
+use crate::sources::{self, Place};
 use crate::trouble::Trouble;
 
 /// Check that all tools are there, and say how to install what is missing
@@ -19,14 +21,18 @@ use crate::trouble::Trouble;
   rtmark doctor                              exit code 13 when something is missing
   rtmark doctor --firmware ~/rtmark/firmware")]
 pub struct Arguments {
-    /// The folder with the kernels' firmware sources
+    /// The folder with the kernels' firmware sources [default: that of a checkout of rtmark here or
+    /// above, else those that came with the program]
     #[arg(long, value_name = "FOLDER")]
     firmware: Option<PathBuf>,
+    #[command(flatten)]
+    place: Place,
 }
 
 impl Arguments {
     pub fn run(self) -> Result<Exit, Trouble> {
-        let tree = Tree::find(self.firmware.as_deref());
+        let config = Config::load()?;
+        let tree = sources::tree(self.firmware.as_deref(), self.place.cache(&config), &config);
         let folder = tree.as_ref().map_or(Path::new("."), Tree::root);
         let mut text = String::new();
         let mut complete = tree.is_ok();
@@ -72,8 +78,7 @@ impl Arguments {
                     tree.root().display(),
                     names.join(", ")
                 );
-                let builder = Builder::new(tree.clone());
-                let _ = writeln!(text, "ok       builds: {}", builder.folder().display());
+                let _ = writeln!(text, "ok       builds: {}", tree.cache().folder().display());
             }
             Err(error) => {
                 let _ = writeln!(text, "MISSING  {error}");

@@ -7,6 +7,7 @@ use crate::exit::Exit;
 use crate::trouble::Trouble;
 
 pub mod bisect;
+pub mod cache;
 pub mod compare;
 pub mod completions;
 pub mod doctor;
