@@ -1,5 +1,9 @@
-//! Takes the sources from the repository, or from the archive of a package.
+//! Takes the files from the repository, or from the archive of a package.
 
 fn main() {
-    rtmark_embed::embed(&["firmware"]);
+    let mut folders = vec!["docs/own"];
+    if std::env::var_os("CARGO_FEATURE_FIRMWARE").is_some() {
+        folders.push("firmware");
+    }
+    rtmark_embed::embed(&folders);
 }

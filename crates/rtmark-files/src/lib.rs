@@ -1,14 +1,14 @@
-//! What rtmark reads and comes with: scenarios, socs, machines, boards, published figures, schemas and
-//! templates, as they lie in the repository.
+//! What rtmark reads and comes with: scenarios, socs, machines, boards and published figures, as they lie
+//! in the repository.
 //!
 //! The build script takes them from there, or from the archive of a package. Names and bytes are known
-//! here, and not what they mean. Firmware sources are in a crate of their own, `rtmark-sources`, so that
-//! their changes compile little else.
+//! here, and not what they mean. What the command line alone needs is in a crate of its own,
+//! `rtmark-sources`, so that its changes compile little else.
 //!
 //! ```
 //! const CHIP: &str = rtmark_files::text("socs/stm32c031.toml");
 //! assert!(CHIP.contains("cortex-m0plus"));
-//! assert!(rtmark_files::below("docs/own").any(|(path, _)| path.ends_with("/kernel.toml")));
+//! assert!(rtmark_files::FILES.iter().any(|(path, _)| *path == "catalogue/isr.toml"));
 //! ```
 
 /// A file: where it lies in the repository, with slashes, and what it holds.
@@ -52,11 +52,4 @@ const fn same(a: &[u8], b: &[u8]) -> bool {
         index += 1;
     }
     true
-}
-
-/// The files of a folder and of those below it.
-pub fn below(folder: &str) -> impl Iterator<Item = File> {
-    let within =
-        move |path: &str| path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'));
-    FILES.iter().copied().filter(move |(path, _)| within(path))
 }

@@ -411,10 +411,28 @@ impl Builder {
         }
         command.arg("--target").arg(rust_target(&target.core).unwrap_or_default());
         command.args(switched.cargo(&kernel.manifest, target));
+        if kernel.own && wants_probe(workspace) {
+            let probe = toml::Value::from(self.tree.root().join("probe").display().to_string());
+            command.args(["--config", &format!("patch.crates-io.{PROBE}.path={probe}")]);
+        }
+        // What is compiled for this computer alone takes a third of the room without.
+        command.args(["--config", "profile.release.build-override.debug=false"]);
+        command.args(["--config", "profile.release.build-override.strip='debuginfo'"]);
         // A folder for each build, so that those for several socs can run side by side.
         command.arg("--target-dir").arg(out.join(host::CARGO));
         command
     }
+}
+
+/// The crate with probes for firmware in Rust.
+const PROBE: &str = "rtmark-probe";
+
+/// Whether a package takes that crate from wherever rtmark has it, rather than from a path.
+fn wants_probe(folder: &Path) -> bool {
+    let text = std::fs::read_to_string(folder.join("Cargo.toml")).unwrap_or_default();
+    let manifest: toml::Table = text.parse().unwrap_or_default();
+    let wanted = manifest.get("dependencies").and_then(|all| all.get(PROBE));
+    wanted.is_some_and(|wanted| wanted.get("path").or_else(|| wanted.get("git")).is_none())
 }
 
 /// Names another tree of the FreeRTOS kernel than the published one.

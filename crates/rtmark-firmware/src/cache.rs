@@ -122,12 +122,13 @@ impl Cache {
     /// Unpacks sources that came with the program, or finds that they are there: the folder with the
     /// kernels' folders. Whoever has changed a file there has it as it was.
     pub(crate) fn unpack(&self, files: &[(&str, &[u8])]) -> Result<PathBuf, FirmwareError> {
+        let files = || files.iter().filter(|(path, _)| path.starts_with("firmware/"));
         let named = |listed: Vec<u8>, (path, bytes): &(&str, &[u8])| {
             [listed, path.as_bytes().to_vec(), vec![0], sha256(bytes).into_bytes()].concat()
         };
-        let key = short(&files.iter().fold(Vec::new(), named));
+        let key = short(&files().fold(Vec::new(), named));
         let folder = self.sources().join(key);
-        for (path, bytes) in files {
+        for (path, bytes) in files() {
             crate::builder::write_if_changed(&folder.join(path), bytes)?;
         }
         touch(&folder.join(USED));

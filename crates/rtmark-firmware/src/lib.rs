@@ -99,6 +99,35 @@ pub enum FirmwareError {
     },
 }
 
+impl FirmwareError {
+    /// What to do next.
+    pub fn hint(&self) -> String {
+        match self {
+            Self::NoTree { .. } => {
+                format!(
+                    "name the folder with --firmware or {TREE_VARIABLE}; for --own, one with a kernel.toml"
+                )
+            }
+            Self::Manifest { .. } => {
+                "correct the file; the other kernels' files show every key".into()
+            }
+            Self::Tool(missing) => format!("install it:  {}", missing.install),
+            Self::Soc { .. } => "correct the soc file".into(),
+            Self::Build { .. } => {
+                "the compiler's words are above; `rtmark doctor` checks the tools".into()
+            }
+            Self::NoImage { .. } => {
+                "see what kernel.toml and the build say of it; `rtmark doctor` checks the tools"
+                    .into()
+            }
+            Self::Io { source, .. } if cache::cannot_be_written(source) => format!(
+                "name a folder of your own for builds, with --build-dir or {BUILD_VARIABLE}"
+            ),
+            Self::Io { .. } => "check the path and the room on the disk".into(),
+        }
+    }
+}
+
 fn list(paths: &[PathBuf]) -> String {
     paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ")
 }

@@ -1,7 +1,8 @@
-//! The firmware sources that rtmark builds what it measures of: the folder `firmware` of the repository.
+//! What rtmark unpacks: the folder `firmware` of the repository, of which it builds what it measures, and
+//! `docs/own`, with templates for kernels of one's own.
 //!
 //! The build script takes them from there, or from the archive of a package. The command line alone uses
-//! this crate, and unpacks the sources where no checkout is at hand. How they are built is unknown here.
+//! this crate. How the sources are built is unknown here.
 
 /// The files: where each lies in the repository, with slashes, and what it holds; by their paths.
 pub const FILES: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/files.rs"));
@@ -16,6 +17,7 @@ mod tests {
 
     use super::*;
 
+    #[cfg(feature = "firmware")]
     #[test]
     fn what_git_has_is_brought() {
         let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");

@@ -4,8 +4,8 @@ use clap::{ArgAction, Args, Parser, Subcommand};
 
 use crate::commands::{
     bisect, cache, compare, completions, doctor, exit_codes, export, fairness, footprint, gate,
-    history, import, list, log, man, merge, name, prune, report, rm, run, show, sim, study, trace,
-    validate, why, worst,
+    history, import, init, list, log, man, merge, name, prune, report, rm, run, show, sim, study,
+    trace, validate, why, worst,
 };
 use crate::exit::Exit;
 use crate::trouble::Trouble;
@@ -63,6 +63,7 @@ enum Command {
     History(history::Arguments),
     Bisect(bisect::Arguments),
     Report(Box<report::Arguments>),
+    Init(init::Arguments),
     Cache(cache::Arguments),
     Doctor(doctor::Arguments),
     ExitCodes(exit_codes::Arguments),
@@ -98,6 +99,7 @@ impl Cli {
             Command::History(arguments) => arguments.run(talk),
             Command::Bisect(arguments) => arguments.run(talk),
             Command::Report(arguments) => arguments.run(talk),
+            Command::Init(arguments) => arguments.run(talk),
             Command::Cache(arguments) => arguments.run(talk),
             Command::Doctor(arguments) => arguments.run(),
             Command::ExitCodes(arguments) => arguments.run(),

@@ -18,6 +18,7 @@ pub mod footprint;
 pub mod gate;
 pub mod history;
 pub mod import;
+pub mod init;
 pub mod list;
 pub mod log;
 pub mod man;

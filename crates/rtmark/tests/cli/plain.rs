@@ -83,3 +83,41 @@ fn wrong_arguments_are_usage_errors() {
         assert!(said.stderr.contains("--help"), "{said:#?}");
     }
 }
+
+#[test]
+fn a_project_begins_with_what_runs() {
+    let home = tempfile::tempdir().expect("a scratch folder");
+    let begun = said(home.path(), &["init", "my bench", "--kernel", "rust", "c"]);
+    assert_eq!((begun.code, begun.stdout.as_str()), (0, ""), "{begun:#?}");
+    let bench = home.path().join("my bench");
+    let kernels = said(&bench, &["list", "kernels"]).stdout;
+    for kernel in ["floor", "freertos", "ourloop", "ourfilter"] {
+        assert!(kernels.contains(kernel), "no {kernel} in {kernels}");
+    }
+    assert!(said(&bench, &["list", "scenarios"]).stdout.contains("filter.median"));
+    // Nothing that somebody has written is written over.
+    let changed = bench.join("rtmark.toml");
+    std::fs::write(&changed, "store = \"mine.sqlite\"\n").expect("writable");
+    said(&bench, &["init"]).refused(2, &["rtmark.toml is there already"]);
+    assert_eq!(std::fs::read_to_string(changed).expect("there"), "store = \"mine.sqlite\"\n");
+    let plain = said(home.path(), &["init", "--quiet"]);
+    assert_eq!((plain.code, plain.stderr.as_str()), (0, ""));
+    assert_eq!(std::fs::read_dir(home.path()).expect("there").count(), 2, "one file, one folder");
+}
+
+#[test]
+fn builds_are_told_and_removed() {
+    let home = tempfile::tempdir().expect("a scratch folder");
+    let build = home.path().join("some where/builds/key/stm32c031/documented/floor");
+    std::fs::create_dir_all(&build).expect("writable");
+    std::fs::write(build.join("thread.elf"), [0; 2000]).expect("writable");
+    let at = ["cache", "--build-dir", "some where"];
+    let told = said(home.path(), &at).stdout;
+    assert!(told.contains("some where") && told.contains("2.0 kB"), "{told}");
+    let kept = said(home.path(), &["cache", "--build-dir", "some where", "prune"]);
+    assert!(kept.code == 0 && build.exists(), "{kept:#?}");
+    let gone = said(home.path(), &["cache", "--build-dir", "some where", "prune", "--days", "0"]);
+    assert!(gone.code == 0 && !build.exists(), "{gone:#?}");
+    let wrong = said(home.path(), &["cache", "prune", "--most", "much"]);
+    assert_eq!(wrong.code, 2, "{wrong:#?}");
+}
