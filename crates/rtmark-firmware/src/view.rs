@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use crate::FirmwareError;
 use crate::builder::at;
-use crate::cache::{Cache, short};
+use crate::cache::{Cache, lock, short};
 
 /// Whether make and the shell take a path for one word that means itself.
 fn is_plain(path: &Path) -> bool {
@@ -83,6 +83,8 @@ pub(crate) fn work_in(cache: &Cache, folder: &Path) -> Result<PathBuf, FirmwareE
     let view = place(cache)?.join(short(folder.as_os_str().as_encoded_bytes()) + ".d");
     let name = if is_plain(Path::new(name)) { PathBuf::from(name) } else { "kernel".into() };
     fs::create_dir_all(&view).map_err(at(&view))?;
+    // Builds side by side use one view.
+    let _held = lock(&view)?;
     for entry in fs::read_dir(parent).map_err(at(parent))?.flatten() {
         if entry.path() != folder {
             let beside = view.join(entry.file_name());
