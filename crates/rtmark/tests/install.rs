@@ -28,21 +28,11 @@ fn rtmark(home: &Path, cache: &Path, arguments: &[&str]) -> Command {
     command
 }
 
-const ASKED: &[&str] = &[
-    "run",
-    "-k",
-    "floor",
-    "freertos",
-    "-s",
-    "thread.yield",
-    "--soc",
-    "stm32c031",
-    "--placements",
-    "2",
-    "--format",
-    "json",
-    "--fresh",
-];
+/// One scenario of some kernels.
+fn asked<'a>(kernels: &[&'a str]) -> Vec<&'a str> {
+    let more = ["-s", "thread.yield", "--soc", "stm32c031", "--placements", "2"];
+    [&["run", "--format", "json", "--fresh"][..], &more, &["-k"], kernels].concat()
+}
 
 /// The figures and images of what was measured, by kernel.
 fn measured(output: &Output) -> Vec<(String, String, u64)> {
@@ -69,17 +59,18 @@ fn anywhere_it_measures_what_its_checkout_does() {
     let run = |home: &Path, arguments: &[&str]| {
         rtmark(home, &home.join("cache"), arguments).output().expect("rtmark runs")
     };
-    let here = measured(&run(&plain, ASKED));
+    let asked = asked(&["floor", "freertos"]);
+    let here = measured(&run(&plain, &asked));
     assert_eq!(
         here.iter().map(|(kernel, ..)| kernel.as_str()).collect::<Vec<_>>(),
         ["floor", "freertos"]
     );
     assert!(plain.join("cache/rtmark/firmware").is_dir(), "its own sources");
-    assert_eq!(measured(&run(&odd, ASKED)), here, "names of folders are in no image");
+    assert_eq!(measured(&run(&odd, &asked)), here, "names of folders are in no image");
     let checkout = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../firmware");
     let checkout = checkout.canonicalize().expect("there");
     let firmware = ["--firmware", checkout.to_str().expect("Unicode")];
-    assert_eq!(measured(&run(&plain, &[ASKED, &firmware].concat())), here);
+    assert_eq!(measured(&run(&plain, &[&asked[..], &firmware].concat())), here);
 }
 
 #[test]
@@ -88,7 +79,8 @@ fn several_at_once_build_once_and_measure_the_same() {
     let started = (0..3).map(|number| {
         let home = scratch.path().join(format!("project {number}"));
         std::fs::create_dir(&home).expect("writable");
-        rtmark(&home, &scratch.path().join("cache"), ASKED).spawn().expect("rtmark runs")
+        let cache = scratch.path().join("cache");
+        rtmark(&home, &cache, &asked(&["floor"])).spawn().expect("rtmark runs")
     });
     let started: Vec<_> = started.collect();
     let ended = started.into_iter().map(|one| measured(&one.wait_with_output().expect("ends")));
@@ -118,10 +110,11 @@ fn what_is_built_runs_where_nothing_can_be_written() {
     let cache = scratch.path().join("cache");
     let home = scratch.path().join("home");
     std::fs::create_dir(&home).expect("writable");
-    let built = measured(&rtmark(&home, &cache, ASKED).output().expect("rtmark runs"));
+    let asked = asked(&["floor"]);
+    let built = measured(&rtmark(&home, &cache, &asked).output().expect("rtmark runs"));
     make_writable(&cache, 0o555);
-    let again = rtmark(&home, &cache, ASKED).output().expect("rtmark runs");
-    let other = [ASKED, &["--soc", "stm32f405"]].concat();
+    let again = rtmark(&home, &cache, &asked).output().expect("rtmark runs");
+    let other = [&asked[..], &["--soc", "stm32f405"]].concat();
     // Root writes everywhere.
     let is_root = std::fs::write(cache.join("probe"), "").is_ok();
     let refused = rtmark(&home, &cache, &other).output().expect("rtmark runs");
