@@ -3,7 +3,7 @@
 #   make test   the same for the tests
 # With a board behind a debug probe: make board, for an rtmark that has probe-rs in it.
 # For developers: make lint, make bench, make lockstep, make soak, make silicon,
-# make pictures, make clean.
+# make pictures, make clean. For releases: make dist, make deb, make image, scripts/package.
 
 CARGO ?= cargo
 RTMARK = target/release/rtmark
@@ -11,7 +11,7 @@ RTMARK = target/release/rtmark
 HERE = --no-default-features
 CORES = cortex-m0 cortex-m0plus cortex-m3 cortex-m4 cortex-m4f cortex-m33
 
-.PHONY: run test bench board lint lockstep soak silicon pictures build clean
+.PHONY: run test bench board lint lockstep soak silicon pictures build dist deb image clean
 
 run:
 	@scripts/setup run
@@ -64,6 +64,17 @@ pictures:
 	@scripts/setup test
 	$(CARGO) build --quiet --release -p rtmark $(HERE)
 	@scripts/pictures
+
+# What a release offers: a static program with manual, completions and licences; a Debian package and
+# an image of that.
+dist:
+	@scripts/dist $(TARGET)
+
+deb: dist
+	cargo deb --no-build --no-strip -p rtmark -o dist/
+
+image: dist
+	$(or $(shell command -v podman || command -v docker),buildah) build -t rtmark -f packaging/Containerfile .
 
 clean:
 	$(CARGO) clean
