@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use rtmark_firmware::{BUILD_VARIABLE, Cache, Kernel, Tree};
 use rtmark_model::Catalogue;
+use rtmark_runner::socs;
 
+use crate::cause::Kept;
 use crate::config::Config;
 use crate::exit::Exit;
 use crate::trouble::Trouble;
@@ -80,6 +82,17 @@ impl Sources {
             catalogue.add_own(&file, &text)?;
         }
         Ok(Found { tree, kernels, catalogue })
+    }
+
+    /// What is kept of what was measured, to look at it again.
+    pub fn kept(&self, config: &Config) -> Result<Kept, Trouble> {
+        let files = config.run.soc.iter().filter_map(|soc| socs::find(soc).ok());
+        Ok(Kept {
+            cache: self.place.cache(config),
+            catalogue: self.with_own_scenarios(config)?,
+            own: self.own(config).to_vec(),
+            socs: files.collect(),
+        })
     }
 
     fn own<'a>(&'a self, config: &'a Config) -> &'a [PathBuf] {

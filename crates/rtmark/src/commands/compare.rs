@@ -11,7 +11,7 @@ use crate::config::Config;
 use crate::exit::Exit;
 use crate::output::{self, GENERATOR, say};
 use crate::shelf::{self, Filter, StoreFlag, answers, run_of};
-use crate::sources::Place;
+use crate::sources::Sources;
 use crate::trouble::Trouble;
 
 /// Compare two runs: what became better, worse, or cannot be compared
@@ -55,7 +55,7 @@ pub struct Shared {
     #[command(flatten)]
     store: StoreFlag,
     #[command(flatten)]
-    place: Place,
+    sources: Sources,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -114,7 +114,8 @@ impl Shared {
         let (was, is) =
             (answers(store, &before, &self.filter)?, answers(store, &after, &self.filter)?);
         let mut comparison = compare((label(&before), &was), (label(&after), &is), &self.across);
-        cause::note(&mut comparison, &was, &is, self.place.cache(config));
+        let kept = self.sources.kept(config)?;
+        cause::note(&mut comparison, &was, &is, &kept);
         if comparison.pairs.is_empty() {
             let message =
                 format!("{} and {} have no series in common", comparison.before, comparison.after);
