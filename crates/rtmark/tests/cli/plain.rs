@@ -121,3 +121,21 @@ fn builds_are_told_and_removed() {
     let wrong = said(home.path(), &["cache", "prune", "--most", "much"]);
     assert_eq!(wrong.code, 2, "{wrong:#?}");
 }
+
+#[test]
+fn lists_have_the_published_form() {
+    let text = include_str!("../../../../docs/schema/list.schema.json");
+    let schema: serde_json::Value = serde_json::from_str(text).expect("JSON");
+    let schema = jsonschema::validator_for(&schema).expect("a schema");
+    let home = tempfile::tempdir().expect("a scratch folder");
+    for what in ["kernels", "scenarios", "socs", "cores", "machines", "boards", "published"] {
+        let listed = said(home.path(), &["list", what, "--format", "json"]).stdout;
+        let mut listed: serde_json::Value = serde_json::from_str(&listed).expect("JSON");
+        let problems: Vec<_> = schema.iter_errors(&listed).map(|error| error.to_string()).collect();
+        assert!(problems.is_empty(), "{what}: {problems:?}");
+        // It says what is there: with a key less it is another form.
+        let first = listed[0].as_object_mut().expect("an entry");
+        first.remove("description");
+        assert!(!schema.is_valid(&listed), "{what}");
+    }
+}
