@@ -53,7 +53,7 @@ fn a_debugger_that_errs_is_refused_and_goes_on() {
         assert!(answer.starts_with("$E") || answer == "$#00", "{shown}: {answer}");
         let noise = [b"\x00\xffnoise".to_vec(), packet("g")].concat();
         let registers = ask(&mut connection, &noise);
-        assert!(registers.len() > 16 * 8 && !registers.starts_with("$E"), "{shown}: {registers}");
+        assert!(registers.starts_with("$0") && registers.len() > 20, "{shown}: {registers}");
     }
     let detached = ask(&mut connection, &packet("D"));
     assert_eq!(detached, "$OK#9a");

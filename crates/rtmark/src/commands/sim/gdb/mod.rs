@@ -4,6 +4,7 @@ mod history;
 mod registers;
 mod stops;
 mod target;
+mod wire;
 
 use std::io::Write as _;
 use std::net::{TcpListener, TcpStream};
@@ -18,6 +19,7 @@ use crate::exit::Exit;
 use crate::output::say;
 use crate::trouble::Trouble;
 use target::{Debugged, Reason};
+use wire::Wire;
 
 /// Runs the machine and looks at the connection now and then.
 struct Loop<'a>(std::marker::PhantomData<&'a ()>);
@@ -26,12 +28,12 @@ type Waited<T> = Result<T, WaitForStopReasonError<target::Never, std::io::Error>
 
 impl<'a> BlockingEventLoop for Loop<'a> {
     type Target = Debugged<'a>;
-    type Connection = TcpStream;
+    type Connection = Wire;
     type StopReason = Reason;
 
     fn wait_for_stop_reason(
         debugged: &mut Debugged<'a>,
-        connection: &mut TcpStream,
+        connection: &mut Wire,
     ) -> Waited<Event<Reason>> {
         loop {
             if let Some(reason) = debugged.advance() {
@@ -67,7 +69,8 @@ fn converse(
     debugged: &mut Debugged<'_>,
 ) -> Result<DisconnectReason, Box<dyn std::error::Error>> {
     loop {
-        let ended = GdbStub::new(connection.try_clone()?).run_blocking::<Loop<'_>>(debugged);
+        let ended =
+            GdbStub::new(Wire::new(connection.try_clone()?)).run_blocking::<Loop<'_>>(debugged);
         match ended {
             Err(error) if !error.is_connection_error() && !error.is_target_error() => {
                 connection.write_all(NOT_UNDERSTOOD)?;
