@@ -25,9 +25,9 @@ use crate::{FirmwareError, sha256};
 pub const BUILD_VARIABLE: &str = "RTMARK_BUILD";
 
 /// How long a build stays that nobody uses.
-pub const UNUSED: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+pub const UNUSED: Duration = Duration::from_hours(30 * 24);
 /// How often it is looked for such builds.
-const LOOKED: Duration = Duration::from_secs(24 * 60 * 60);
+const LOOKED: Duration = Duration::from_hours(24);
 
 /// Where builds are kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -283,7 +283,7 @@ fn size(path: &Path) -> u64 {
 mod tests {
     use super::*;
 
-    const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+    const DAY: Duration = Duration::from_hours(24);
 
     fn build(cache: &Cache, name: &str, bytes: usize, days: u32) -> PathBuf {
         let out = cache.builds().join("key/soc/product").join(name);

@@ -78,7 +78,8 @@ pub(crate) fn digest_of(folder: &Path) -> Option<String> {
             let (path, name) = (entry.path(), entry.file_name());
             if name == "target" || name.as_encoded_bytes().starts_with(b".") {
                 continue;
-            } else if path.is_dir() {
+            }
+            if path.is_dir() {
                 list(&path, files)?;
             } else {
                 files.push(path);

@@ -125,7 +125,8 @@ fn settings(kernels: &[Language]) -> String {
     if kernels.is_empty() {
         text.push_str("\n[run]\n");
     } else {
-        let ids: String = kernels.iter().map(|kernel| format!("{:?}, ", kernel.id())).collect();
+        let ids: Vec<_> = kernels.iter().map(|kernel| format!("{:?}, ", kernel.id())).collect();
+        let ids = ids.concat();
         let _ = write!(
             text,
             "own = [{OWN:?}]\n\n[run]\nkernel = [{ids}\"floor\"]\n\

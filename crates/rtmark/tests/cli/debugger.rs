@@ -38,7 +38,7 @@ fn a_debugger_that_errs_is_refused_and_goes_on() {
     said.read_line(&mut line).expect("a line");
     let address = line.trim().trim_end_matches('`').rsplit(' ').next().expect("an address");
     let mut connection = TcpStream::connect(address).expect("it listens");
-    connection.set_read_timeout(Some(Duration::from_secs(60))).expect("a time");
+    connection.set_read_timeout(Some(Duration::from_mins(1))).expect("a time");
     let supported = ask(&mut connection, &packet("qSupported:swbreak+"));
     assert!(supported.contains("PacketSize="), "{supported}");
     assert!(TcpStream::connect(address).is_err(), "a second one is refused");
