@@ -18,6 +18,7 @@ mod manifest;
 pub mod probes;
 mod select;
 mod target;
+mod told;
 mod tools;
 mod tree;
 mod variant;
