@@ -3,22 +3,25 @@
 #   make test   the same for the tests
 # With a board behind a debug probe: make board, for an rtmark that has probe-rs in it.
 # For developers: make lint, make bench, make lockstep, make soak, make silicon,
-# make pictures, make site, make clean.
+# make pictures, make site, make clean. For releases: make dist, make deb, make image,
+# scripts/package.
 
 CARGO ?= cargo
 RTMARK = target/release/rtmark
+# Uses the firmware's sources of this checkout, so that a change of them compiles nothing else.
+HERE = --no-default-features
 CORES = cortex-m0 cortex-m0plus cortex-m3 cortex-m4 cortex-m4f cortex-m33
 
-.PHONY: run test bench board lint lockstep soak silicon pictures site build clean
+.PHONY: run test bench board lint lockstep soak silicon pictures site build clean dist deb image
 
 run:
 	@scripts/setup run
-	@$(CARGO) build --quiet --release -p rtmark
+	@$(CARGO) build --quiet --release -p rtmark $(HERE)
 	@$(RTMARK) run $(ARGS)
 
 board:
 	@scripts/setup run
-	$(CARGO) build --release -p rtmark --features board
+	$(CARGO) build --release -p rtmark $(HERE) --features board
 
 build:
 	@$(CARGO) build --release --workspace
@@ -66,10 +69,21 @@ site:
 # The pictures of README.md, from results measured here.
 pictures:
 	@scripts/setup test
-	$(CARGO) build --quiet --release -p rtmark
+	$(CARGO) build --quiet --release -p rtmark $(HERE)
 	@scripts/pictures
+
+# What a release offers: a static program with manual, completions and licences; a Debian package and
+# an image of that.
+dist:
+	@scripts/dist $(TARGET)
+
+deb: dist
+	cargo deb --no-build --no-strip -p rtmark -o dist/
+
+image: dist
+	$(or $(shell command -v podman || command -v docker),buildah) build -t rtmark -f packaging/Containerfile .
 
 clean:
 	$(CARGO) clean
 	$(CARGO) clean --manifest-path firmware/Cargo.toml
-	rm -rf build
+	@echo "firmware is built elsewhere: rtmark cache prune --days 0"

@@ -30,8 +30,8 @@ fn prepare() -> Result<(), String> {
         format!(
             "{GENERATED} is not set. These images are made for one soc: build them through \
              rtmark (`rtmark run`), or set {GENERATED} to a folder that holds \
-             the soc's memory.x and rtmark_soc.rs, as rtmark writes them to \
-             build/<soc>/generated"
+             the soc's memory.x and rtmark_soc.rs, as rtmark writes them \
+             beside each of its builds"
         )
     })?;
     if env::var("CARGO_CFG_TARGET_OS").as_deref() != Ok("none") {

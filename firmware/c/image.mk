@@ -37,6 +37,7 @@
 #   RTMARK_LINKER   directory with what stands in for the linker, if anything does
 #   RTMARK_OBJECT   what there is one more of in the image that the target `object` builds
 #   RTMARK_OUT      directory for the ELFs; use one for each soc and choice of settings
+#   RTMARK_HOST     directory for programs of this computer that a build runs, if any
 #   CROSS_COMPILE   prefix of the tools (arm-none-eabi-)
 #   CLANG           that compiler (clang), where settings ask for it
 #   V=1             show the commands

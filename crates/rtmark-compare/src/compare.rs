@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use rtmark_model::{
-    Answer, Backend, Basis, DEFAULT_PROFILE, KernelId, Key, Readings, ScenarioId, Series,
+    Answer, Backend, Basis, DEFAULT_PROFILE, KernelId, Key, Line, Readings, ScenarioId, Series,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -124,6 +124,9 @@ pub struct Pair {
     /// looked for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changed: Vec<String>,
+    /// Where the first of them begins, by its file's name in the repository of whoever compares.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<Line>,
     /// What caused it: the functions in which the time went, where that was looked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<String>,
@@ -244,6 +247,7 @@ fn pair(before: &Answer, after: &Answer, across: &[Aspect]) -> Option<Pair> {
         differences: Vec::new(),
         notes: Vec::new(),
         changed: Vec::new(),
+        place: None,
         cause: None,
     };
     match (before, after) {

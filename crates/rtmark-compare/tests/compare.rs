@@ -321,7 +321,8 @@ fn what_is_written_for_machines_is_well_formed() {
     let lines: Vec<_> = annotations.lines().collect();
     assert_eq!(
         lines[0],
-        "::error title=k a.b on s::median 100 \u{2192} 101 (+1, +1.00 %25) cycles"
+        "::error title=k a.b on s::median 100 \u{2192} 101 (+1, +1.00 %25) cycles%0A\
+         max 100 \u{2192} 101 (+1, +1.00 %25) cycles"
     );
     assert!(
         lines.iter().all(|line| line.starts_with("::error ") || line.starts_with("::warning "))
@@ -602,4 +603,27 @@ fn versions_and_compilers_are_told_where_they_changed() {
         || Answer::NotApplicable { key: plain("a.b", 1, 1).key().clone(), reason: "r".into() };
     assert!(compared(&[none()], &[none()]).pairs.is_empty());
     assert_eq!(one(none(), of(json!({}))).verdict, Verdict::Incomparable);
+}
+
+#[test]
+fn annotations_tell_a_cause_once_and_where_it_is() {
+    let names = ["a.b", "a.c", "a.d", "a.e"];
+    let before: Vec<_> = names.iter().map(|name| plain(name, 120, 100)).collect();
+    let mut after: Vec<_> = names.iter().map(|name| plain(name, 120, 107)).collect();
+    after[3] = failed("a.e");
+    let mut comparison = compared(&before, &after);
+    for (at, function) in ["give", "give", "take"].into_iter().enumerate() {
+        comparison.pairs[at].changed = vec![function.to_owned()];
+    }
+    let line = rtmark_model::Line { file: "src/a,b.c".to_owned(), line: 7 };
+    comparison.pairs[0].place = Some(line);
+    let found = gate(&comparison, &Policy::default());
+    let annotations = github(&comparison, Some(&found));
+    let lines: Vec<_> = annotations.lines().collect();
+    assert_eq!(lines.len(), 3, "{annotations}");
+    let begin = "::error file=src/a%2Cb.c,line=7,title=2 scenarios slower by give::k a.b on s: ";
+    assert!(lines[0].starts_with(begin), "{annotations}");
+    assert!(lines[0].contains("%0Ak a.c on s: median 100 \u{2192} 107"), "{annotations}");
+    assert!(lines[1].starts_with("::error title=k a.d on s::median"), "{annotations}");
+    assert!(lines[2].starts_with("::error title=k a.e on s::"), "{annotations}");
 }

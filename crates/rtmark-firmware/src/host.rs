@@ -7,9 +7,9 @@
 
 use std::fs::File;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use crate::builder::LOCK;
+use crate::cache::{all_builds, lock_of};
 
 /// Where Cargo's folder is in that of a build.
 pub const CARGO: &str = "cargo";
@@ -26,12 +26,12 @@ pub fn take_over(folder: &Path, out: &Path) -> io::Result<()> {
     if ours.exists() {
         return Ok(());
     }
-    let mut others = builds(folder);
+    let mut others = all_builds(folder);
     others.retain(|other| other != out && other.join(CARGO).join(HOST).is_dir());
     others.sort_by_key(|other| (other.file_name() != out.file_name(), other.clone()));
     for other in others {
         // As long as it is held, nobody builds there.
-        let Ok(lock) = File::open(other.join(LOCK)) else { continue };
+        let Ok(lock) = File::open(lock_of(&other)) else { continue };
         if lock.try_lock_shared().is_err() {
             continue;
         }
@@ -44,15 +44,6 @@ pub fn take_over(folder: &Path, out: &Path) -> io::Result<()> {
         });
     }
     Ok(())
-}
-
-/// The folders of builds: a target's, a variant's, a kernel's.
-fn builds(folder: &Path) -> Vec<PathBuf> {
-    let below = |folder: PathBuf| {
-        let entries = std::fs::read_dir(folder).into_iter().flatten();
-        entries.filter_map(|entry| Some(entry.ok()?.path()))
-    };
-    below(folder.to_owned()).flat_map(below).flat_map(below).collect()
 }
 
 fn copy(from: &Path, to: &Path) -> io::Result<()> {
@@ -84,7 +75,7 @@ mod tests {
         std::fs::write(folder.join("libsyn.rlib"), compiled).expect("writable");
         let file = File::options().append(true).open(folder.join("libsyn.rlib")).expect("there");
         file.set_modified(an_hour_ago()).expect("its own");
-        File::create(out.join(LOCK)).expect("writable")
+        File::create(lock_of(out)).expect("writable")
     }
 
     fn an_hour_ago() -> SystemTime {
@@ -94,7 +85,9 @@ mod tests {
     #[test]
     fn what_another_build_has_is_taken_over_with_its_times() {
         let scratch = tempfile::tempdir().expect("a scratch folder");
-        let at = |soc: &str, kernel: &str| scratch.path().join(soc).join("documented").join(kernel);
+        let at = |soc: &str, kernel: &str| {
+            scratch.path().join("key").join(soc).join("documented").join(kernel)
+        };
         let taken =
             |out: &Path| std::fs::read_to_string(out.join("cargo/release/deps/libsyn.rlib"));
         let first = at("a", "rtic");

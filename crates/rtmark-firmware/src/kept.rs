@@ -4,14 +4,14 @@
 use std::path::PathBuf;
 use std::time::SystemTime;
 
-use crate::{Builder, BuiltImage};
+use crate::{Builder, BuiltImage, Cache};
 
 /// How many images are kept: the newest ones.
 const MOST: usize = 2048;
 
 impl Builder {
     fn kept_folder(&self) -> PathBuf {
-        self.folder().join("kept")
+        self.cache().kept()
     }
 
     /// Keeps an image. That it cannot is no failure of a build.
@@ -45,12 +45,14 @@ impl Builder {
             }
         }
     }
+}
 
+impl Cache {
     /// The image with this SHA-256 (in hexadecimal), if one was built here and is still kept.
-    pub fn kept(&self, sha256: &str) -> Option<Vec<u8>> {
+    pub fn image(&self, sha256: &str) -> Option<Vec<u8>> {
         // It may come from a bundle: nothing but a name of ours leads anywhere.
         let is_digest = sha256.len() == 64 && sha256.bytes().all(|byte| byte.is_ascii_hexdigit());
-        let path = self.kept_folder().join(sha256).with_extension("elf");
+        let path = self.kept().join(sha256).with_extension("elf");
         let elf = is_digest.then(|| std::fs::read(path).ok()).flatten()?;
         (crate::sha256(&elf) == sha256).then_some(elf)
     }

@@ -7,33 +7,36 @@
 //! This crate runs compilers and no firmware, and prints nothing.
 
 mod builder;
+mod cache;
 pub mod code;
 mod generate;
 mod host;
 mod kept;
+mod known;
 mod layout;
 mod manifest;
 pub mod probes;
 mod select;
 mod target;
+mod told;
 mod tools;
 mod tree;
 mod variant;
+mod view;
 
 use std::path::PathBuf;
 
 use rtmark_model::KernelId;
 
-pub use builder::{
-    BUILD_VARIABLE, Builder, BuiltImage, NOTHING_MORE, PLAN, sha256, tools_for, tools_for_variant,
-};
+pub use builder::{Builder, BuiltImage, NOTHING_MORE, PLAN, sha256, tools_for, tools_for_variant};
+pub use cache::{BUILD_VARIABLE, Cache, Part, Removed, UNUSED};
 pub use layout::Layouts;
 pub use manifest::{BuildSystem, Choice, Language, Manifest, NotApplicable};
 pub use rtmark_model::DEFAULT_PROFILE;
 pub use select::{Executable, NoExecutable, SelectError, select, select_in_elf, select_word};
 pub use target::{Console, Counter, Probes, Region, Target, Timer};
 pub use tools::{MissingTool, Tool, debian_packages, rust_target};
-pub use tree::{Kernel, OWN_VARIABLE, TREE_VARIABLE, Tree};
+pub use tree::{Kernel, OWN_VARIABLE, Sources, TREE_VARIABLE, Tree};
 pub use variant::{PROFILES, Switched, Variant, VariantError, chosen, successor};
 
 /// Why there is no firmware.
@@ -95,6 +98,35 @@ pub enum FirmwareError {
         /// Why.
         source: std::io::Error,
     },
+}
+
+impl FirmwareError {
+    /// What to do next.
+    pub fn hint(&self) -> String {
+        match self {
+            Self::NoTree { .. } => {
+                format!(
+                    "name the folder with --firmware or {TREE_VARIABLE}; for --own, one with a kernel.toml"
+                )
+            }
+            Self::Manifest { .. } => {
+                "correct the file; the other kernels' files show every key".into()
+            }
+            Self::Tool(missing) => format!("install it:  {}", missing.install),
+            Self::Soc { .. } => "correct the soc file".into(),
+            Self::Build { .. } => {
+                "the compiler's words are above; `rtmark doctor` checks the tools".into()
+            }
+            Self::NoImage { .. } => {
+                "see what kernel.toml and the build say of it; `rtmark doctor` checks the tools"
+                    .into()
+            }
+            Self::Io { source, .. } if cache::cannot_be_written(source) => format!(
+                "name a folder of your own for builds, with --build-dir or {BUILD_VARIABLE}"
+            ),
+            Self::Io { .. } => "check the path and the room on the disk".into(),
+        }
+    }
 }
 
 fn list(paths: &[PathBuf]) -> String {

@@ -2,9 +2,12 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::{Arc, OnceLock};
 
+use crate::builder::named_place;
+use crate::cache::Cache;
 use crate::manifest::Manifest;
-use crate::{FirmwareError, Language};
+use crate::{FirmwareError, Language, known};
 
 /// The environment variable that names the firmware tree.
 pub const TREE_VARIABLE: &str = "RTMARK_FIRMWARE";
@@ -15,11 +18,32 @@ pub const OWN_VARIABLE: &str = "RTMARK_OWN";
 /// The file with scenarios of one's own.
 const SCENARIOS: &str = "scenarios.toml";
 
+/// What tells a folder `firmware` of rtmark's from one of somebody else's.
+const LANDMARK: &str = "c/image.mk";
+
+/// Sources that came with the program: where each file lies below a folder `firmware`, with slashes and
+/// with that folder, and what it holds.
+pub type Sources = &'static [(&'static str, &'static [u8])];
+
 /// A folder with one folder for each kernel, and folders with kernels of one's own.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Tree {
     root: PathBuf,
     own: Vec<PathBuf>,
+    cache: Cache,
+    /// The name of the folder with its builds.
+    key: String,
+    origin: Origin,
+    digest: Arc<OnceLock<Option<String>>>,
+}
+
+/// Where a tree comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Origin {
+    /// A folder of somebody's.
+    Folder,
+    /// The program, which has unpacked it.
+    Program,
 }
 
 /// A kernel of a tree.
@@ -34,28 +58,81 @@ pub struct Kernel {
 }
 
 impl Tree {
-    /// Finds the tree: the one given, else that of `$RTMARK_FIRMWARE`, else a
-    /// folder `firmware` here or above, else the one that this program was built beside.
+    /// Finds the tree: the one given, else that of `$RTMARK_FIRMWARE`, else a folder `firmware` of
+    /// rtmark's here or above, else the one that this program was built beside.
     ///
     /// # Errors
     /// When there is none, or the one asked for holds no kernel.
     pub fn find(given: Option<&Path>) -> Result<Self, FirmwareError> {
+        Self::find_or(given, Cache::default(), None)
+    }
+
+    /// The same with a place for builds; where no tree is given or found here or above, it is that
+    /// of the sources that came with the program, if it has any, unpacked in that place.
+    ///
+    /// # Errors
+    /// As [`Tree::find`], and when the sources cannot be unpacked.
+    pub fn find_or(
+        given: Option<&Path>,
+        cache: Cache,
+        sources: Option<Sources>,
+    ) -> Result<Self, FirmwareError> {
         let variable = std::env::var_os(TREE_VARIABLE).filter(|value| !value.is_empty());
         if let Some(root) = given.map(Path::to_owned).or_else(|| variable.map(PathBuf::from)) {
             return if holds_kernels(&root) {
-                Ok(Self { root: absolute(root), own: Vec::new() })
+                Ok(Self::of(root, cache, Origin::Folder))
             } else {
                 Err(FirmwareError::NoTree { looked_in: vec![root] })
             };
         }
         let here = std::env::current_dir().unwrap_or_default();
-        let built_beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../firmware");
-        let above = here.ancestors().map(|folder| folder.join("firmware"));
-        let places: Vec<_> = above.chain([built_beside]).collect();
-        match places.iter().find(|place| holds_kernels(place)) {
-            Some(root) => Ok(Self { root: absolute(root.clone()), own: Vec::new() }),
-            None => Err(FirmwareError::NoTree { looked_in: places }),
+        let mut places: Vec<_> = here.ancestors().map(|folder| folder.join("firmware")).collect();
+        let ours = |place: &&PathBuf| place.join(LANDMARK).is_file() && holds_kernels(place);
+        if let Some(root) = places.iter().find(ours) {
+            return Ok(Self::of(root.clone(), cache, Origin::Folder));
         }
+        if let Some(files) = sources {
+            let root = cache.unpack(files)?.join("firmware");
+            return Ok(Self::of(root, cache, Origin::Program));
+        }
+        let built_beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../firmware");
+        if holds_kernels(&built_beside) {
+            return Ok(Self::of(built_beside, cache, Origin::Folder));
+        }
+        places.push(built_beside);
+        Err(FirmwareError::NoTree { looked_in: places })
+    }
+
+    fn of(root: PathBuf, cache: Cache, origin: Origin) -> Self {
+        let root = absolute(root);
+        let key = match origin {
+            Origin::Folder => named_place(&root),
+            // What is unpacked is named by what it holds.
+            Origin::Program => {
+                let named = root.parent().and_then(Path::file_name).unwrap_or_default();
+                format!("rtmark-{}", named.to_string_lossy())
+            }
+        };
+        Self { root, own: Vec::new(), cache, key, origin, digest: Arc::default() }
+    }
+
+    /// Where builds of it go.
+    pub fn cache(&self) -> &Cache {
+        &self.cache
+    }
+
+    /// The name of the folder with its builds.
+    pub(crate) fn key(&self) -> &str {
+        &self.key
+    }
+
+    /// What all its files hold, in a digest; none of a tree that may use files besides.
+    pub(crate) fn digest(&self) -> Option<&str> {
+        let digest = || {
+            let ours = self.root.join(LANDMARK).is_file();
+            ours.then(|| known::digest_of(&self.root)).flatten()
+        };
+        self.digest.get_or_init(digest).as_deref()
     }
 
     /// The tree's folder.
@@ -139,6 +216,10 @@ impl Tree {
                 .success()
                 .then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
         };
+        // Where it was unpacked may be in somebody's repository.
+        if self.origin == Origin::Program {
+            return None;
+        }
         let commit = git(&["rev-parse", "HEAD"])?;
         let changed =
             git(&["status", "--porcelain", "--", "."]).is_some_and(|list| !list.is_empty());

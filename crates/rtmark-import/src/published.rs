@@ -10,7 +10,7 @@ use crate::row::{Number, Row, Said, Section};
 use crate::{ImportError, Imported, Options, judge, series};
 
 /// The file with the facts.
-const BUILTIN: &str = include_str!("../../../data/published.toml");
+const BUILTIN: &str = rtmark_files::text("data/published.toml");
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -182,7 +182,7 @@ const fn two_seconds() -> u64 {
 
 macro_rules! builtin {
     ($($name:literal),* $(,)?) => {
-        &[$((concat!("catalogue/", $name), include_str!(concat!("../../../catalogue/", $name)))),*]
+        &[$((concat!("catalogue/", $name), rtmark_files::text(concat!("catalogue/", $name)))),*]
     };
 }
 

@@ -109,7 +109,7 @@ macro_rules! files_of {
     ($folder:literal: $($name:literal),* $(,)?) => {
         &[$((
             concat!($folder, "/", $name),
-            include_str!(concat!("../../../", $folder, "/", $name)),
+            rtmark_files::text(concat!($folder, "/", $name)),
         )),*]
     };
 }

@@ -81,14 +81,11 @@ pub(crate) fn build(
 }
 
 pub(crate) fn failure_of(error: &FirmwareError) -> Failure {
-    let (kind, hint) = match error {
-        FirmwareError::Tool(missing) => (FailureKind::ToolMissing, missing.install.clone()),
-        _ => (
-            FailureKind::Build,
-            "the compiler's words are above; `rtmark doctor` checks the tools".into(),
-        ),
+    let kind = match error {
+        FirmwareError::Tool(_) => FailureKind::ToolMissing,
+        _ => FailureKind::Build,
     };
-    Failure { kind, message: error.to_string(), hint, console: String::new() }
+    Failure { kind, message: error.to_string(), hint: error.hint(), console: String::new() }
 }
 
 pub(crate) fn every_image(unit: &Unit, failure: &Failure) -> Images {

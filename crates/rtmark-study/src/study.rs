@@ -381,7 +381,7 @@ macro_rules! builtin {
     ($($name:literal),* $(,)?) => {
         &[$((
             concat!("data/studies/", $name),
-            include_str!(concat!("../../../data/studies/", $name)),
+            rtmark_files::text(concat!("data/studies/", $name)),
         )),*]
     };
 }
@@ -394,8 +394,7 @@ const BUILTIN: &[(&str, &str)] = builtin![
 ];
 
 /// The study of published rows beside the chips that they were published for.
-const BOARDS: (&str, &str) =
-    ("data/validation.toml", include_str!("../../../data/validation.toml"));
+const BOARDS: (&str, &str) = ("data/validation.toml", rtmark_files::text("data/validation.toml"));
 
 /// Published rows of kernels that are here, beside the chips that they were published for.
 ///

@@ -1,11 +1,14 @@
 //! Why a figure differs: both firmwares run once more. Where the spans execute nothing that was
 //! changed, it moved; where it grew, the functions are named in which the cycles went.
 
+use std::path::PathBuf;
+
 use rayon::prelude::*;
 use rtmark_compare::{Comparison, Measure, Pair, Verdict};
-use rtmark_firmware::{Builder, Tree, probes};
-use rtmark_model::{Answer, Backend, Basis, Catalogue, Key, Scenario, Series};
-use rtmark_observe::{Difference, Row};
+use rtmark_firmware::{Cache, probes};
+use rtmark_model::{Answer, Backend, Basis, Catalogue, Key, Line, Scenario, Series};
+use rtmark_observe::{Difference, Lines, Row};
+use rtmark_runner::socs::SocFile;
 use rtmark_runner::{CodeChange, Explained, Probed, explain, socs};
 use rtmark_sim::{Image, Soc};
 use rtmark_units::Cycles;
@@ -17,9 +20,7 @@ const FUNCTIONS: usize = 3;
 
 /// Decides of the figures that differ whether they moved or were changed, and notes causes in the
 /// pairs that became worse, as far as both firmwares are still kept.
-pub fn note(comparison: &mut Comparison, before: &[Answer], after: &[Answer]) {
-    let (Ok(tree), Ok(catalogue)) = (Tree::find(None), Catalogue::builtin()) else { return };
-    let kept = Kept { builder: Builder::new(tree), catalogue };
+pub fn note(comparison: &mut Comparison, before: &[Answer], after: &[Answer], kept: &Kept) {
     let exact = |pair: &&mut Pair| pair.key.backend == Backend::Sim && pair.differs();
     let of = |answers: &[Answer], pair: &Pair| {
         let fits = |answer: &&Answer| same_place(answer.key(), &pair.key);
@@ -27,8 +28,12 @@ pub fn note(comparison: &mut Comparison, before: &[Answer], after: &[Answer]) {
     };
     comparison.pairs.iter_mut().filter(exact).par_bridge().for_each(|pair| {
         let both = of(before, pair).zip(of(after, pair));
-        match both.and_then(|(was, is)| kept.changed(pair, &was, &is)) {
-            Some(changed) => pair.decide(changed),
+        let changed = both.as_ref().and_then(|(was, is)| kept.changed(pair, was, is));
+        match changed {
+            Some(changed) => {
+                pair.place = both.and_then(|(_, is)| kept.place(&changed, &is));
+                pair.decide(changed);
+            }
             None => pair.notes.push(UNSEEN.to_owned()),
         }
     });
@@ -55,9 +60,13 @@ fn same_place(a: &Key, b: &Key) -> bool {
 }
 
 /// Images that are still kept, and what their scenarios mean.
-struct Kept {
-    builder: Builder,
-    catalogue: Catalogue,
+pub struct Kept {
+    pub cache: Cache,
+    pub catalogue: Catalogue,
+    /// Folders with kernels of one's own.
+    pub own: Vec<PathBuf>,
+    /// Soc files of one's own.
+    pub socs: Vec<SocFile>,
 }
 
 /// A run that can be done once more.
@@ -71,13 +80,15 @@ struct Again<'a> {
 impl Kept {
     /// What a series was measured with, if that is still kept.
     fn again(&self, series: &Series) -> Option<Again<'_>> {
-        let elf = self.builder.kept(&series.provenance.firmware.elf_sha256)?;
+        let elf = self.cache.image(&series.provenance.firmware.elf_sha256)?;
         let image = Image::from_elf(&elf).ok()?;
         let records = probes::parse(image.section(probes::SECTION)?).ok()?;
         let path = series.provenance.firmware.image.clone();
         let scenario = self.catalogue.get(&series.key.scenario)?;
-        let file = socs::find(&series.key.soc).ok()?;
-        let same = file.sha256 == series.provenance.soc_sha256 && series.basis == Basis::Cycles;
+        let sha256 = &series.provenance.soc_sha256;
+        let own = self.socs.iter().find(|file| file.sha256 == *sha256).cloned();
+        let file = own.or_else(|| socs::find(&series.key.soc).ok())?;
+        let same = file.sha256 == *sha256 && series.basis == Basis::Cycles;
         let clock = u64::from(file.soc.clock.0);
         let budget = Cycles(scenario.budget_ms.saturating_mul(clock) / 1000);
         let probed = Probed { image, elf, records, path };
@@ -95,6 +106,26 @@ impl Kept {
             changed.insert("constants or initial values".to_owned());
         }
         Some(changed.into_iter().collect())
+    }
+
+    /// Where the first of some functions begins, by a name that its file has from here.
+    fn place(&self, functions: &[String], series: &Series) -> Option<Line> {
+        let again = self.again(series)?;
+        let lines = Lines::new(&again.probed.elf)?;
+        let symbols = again.probed.image.symbols();
+        let places = functions.iter().filter_map(|name| lines.at(symbols.find(name)?));
+        let from_here = |Line { file, line }: Line| {
+            let here = std::env::current_dir().ok()?;
+            // Compilers are told to call a tree of somebody's own so.
+            let named = file.strip_prefix("third-party/").unwrap_or(&file);
+            let own = self.own.iter().filter_map(|own| own.parent()).map(|own| own.join(named));
+            let mut paths = std::iter::once(here.join(named)).chain(own);
+            let path = paths.find(|path| path.is_file())?;
+            let path = path.canonicalize().ok()?;
+            let file = path.strip_prefix(here.canonicalize().ok()?).ok()?;
+            Some(Line { file: file.display().to_string(), line })
+        };
+        places.map(from_here).next().flatten()
     }
 
     fn cause(&self, changed: &[String], was: &Series, is: &Series) -> Option<String> {

@@ -3,8 +3,9 @@
 use clap::{ArgAction, Args, Parser, Subcommand};
 
 use crate::commands::{
-    bisect, calls, compare, completions, doctor, exit_codes, export, fairness, footprint, gate,
-    history, import, list, log, man, merge, name, plan, prune, report, rm, run, show, sim, study,
+    bisect, cache, calls, compare, completions, doctor, exit_codes, export, fairness, footprint,
+    gate, history, import, init, list, log, man, merge, name, plan, prune, report, rm, run, show,
+    sim, study,
     trace, validate, why, worst,
 };
 use crate::exit::Exit;
@@ -65,6 +66,8 @@ enum Command {
     History(history::Arguments),
     Bisect(bisect::Arguments),
     Report(Box<report::Arguments>),
+    Init(init::Arguments),
+    Cache(cache::Arguments),
     Doctor(doctor::Arguments),
     ExitCodes(exit_codes::Arguments),
     Completions(completions::Arguments),
@@ -101,6 +104,8 @@ impl Cli {
             Command::History(arguments) => arguments.run(talk),
             Command::Bisect(arguments) => arguments.run(talk),
             Command::Report(arguments) => arguments.run(talk),
+            Command::Init(arguments) => arguments.run(talk),
+            Command::Cache(arguments) => arguments.run(talk),
             Command::Doctor(arguments) => arguments.run(),
             Command::ExitCodes(arguments) => arguments.run(),
             Command::Completions(arguments) => arguments.run(),

@@ -26,6 +26,8 @@ pub struct Config {
     pub store: Option<PathBuf>,
     /// The folder with the kernels' firmware sources.
     pub firmware: Option<PathBuf>,
+    /// The folder for builds.
+    pub build: Option<PathBuf>,
     /// Folders with kernels of one's own.
     pub own: Vec<PathBuf>,
     /// A folder with catalogue files.
@@ -98,9 +100,9 @@ impl Config {
 
     /// Paths in a file start from its folder.
     fn start_in(&mut self, folder: &Path) {
-        let paths =
-            [&mut self.store, &mut self.firmware, &mut self.catalogue, &mut self.gate.budget];
-        for path in paths.into_iter().flatten().chain(&mut self.own) {
+        let paths = [&mut self.store, &mut self.firmware, &mut self.build, &mut self.catalogue];
+        let paths = paths.into_iter().chain([&mut self.gate.budget]);
+        for path in paths.flatten().chain(&mut self.own) {
             *path = folder.join(&path);
         }
         for soc in &mut self.run.soc {
@@ -118,6 +120,7 @@ impl Config {
         Self {
             store: self.store.or(below.store),
             firmware: self.firmware.or(below.firmware),
+            build: self.build.or(below.build),
             own: list(self.own, below.own),
             catalogue: self.catalogue.or(below.catalogue),
             run: RunSection {

@@ -3,9 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use rtmark_firmware::{Kernel, Tree};
+use rtmark_firmware::{BUILD_VARIABLE, Cache, Kernel, Tree};
 use rtmark_model::Catalogue;
+use rtmark_runner::socs;
 
+use crate::cause::Kept;
 use crate::config::Config;
 use crate::exit::Exit;
 use crate::trouble::Trouble;
@@ -13,7 +15,8 @@ use crate::trouble::Trouble;
 /// The flags that say so, for every command that builds firmware.
 #[derive(Debug, Args)]
 pub struct Sources {
-    /// The folder with the kernels' firmware sources [default: found from here upwards]
+    /// The folder with the kernels' firmware sources [default: that of a checkout of rtmark here or
+    /// above, else those that came with the program]
     #[arg(long, value_name = "FOLDER", env = "RTMARK_FIRMWARE")]
     firmware: Option<PathBuf>,
     /// Kernels and scenarios of your own besides: a folder with a kernel.toml, or with folders that
@@ -24,6 +27,41 @@ pub struct Sources {
     /// A folder with catalogue files instead of the built-in ones
     #[arg(long, value_name = "FOLDER", env = "RTMARK_CATALOGUE")]
     catalogue: Option<PathBuf>,
+    #[command(flatten)]
+    place: Place,
+}
+
+/// Where firmware is built, for every command that builds some or looks at what was built.
+#[derive(Debug, Args)]
+pub struct Place {
+    /// The folder for builds [default: rtmark in the user's cache directory]
+    #[arg(long, value_name = "FOLDER", env = BUILD_VARIABLE)]
+    build_dir: Option<PathBuf>,
+}
+
+impl Place {
+    /// The folder that is meant.
+    pub fn cache(&self, config: &Config) -> Cache {
+        let named = self.build_dir.as_deref().or(config.build.as_deref());
+        named.map_or_else(Cache::default, Cache::at)
+    }
+}
+
+/// The firmware's sources that came with this program.
+const SOURCES: Option<rtmark_firmware::Sources> = {
+    #[cfg(feature = "sources")]
+    {
+        Some(rtmark_sources::FILES)
+    }
+    #[cfg(not(feature = "sources"))]
+    {
+        None
+    }
+};
+
+/// The tree of a folder, or the one that is meant where none is named.
+pub fn tree(folder: Option<&Path>, cache: Cache, config: &Config) -> Result<Tree, Trouble> {
+    Ok(Tree::find_or(folder.or(config.firmware.as_deref()), cache, SOURCES)?)
 }
 
 /// What was found there.
@@ -36,7 +74,7 @@ pub struct Found {
 impl Sources {
     /// The kernels and scenarios that there are.
     pub fn find(&self, config: &Config) -> Result<Found, Trouble> {
-        let tree = Tree::find(self.firmware.as_deref().or(config.firmware.as_deref()))?;
+        let tree = tree(self.firmware.as_deref(), self.place.cache(config), config)?;
         let tree = tree.with_own(self.own(config))?;
         let kernels = tree.kernels()?;
         let mut catalogue = self.catalogue(config)?;
@@ -44,6 +82,17 @@ impl Sources {
             catalogue.add_own(&file, &text)?;
         }
         Ok(Found { tree, kernels, catalogue })
+    }
+
+    /// What is kept of what was measured, to look at it again.
+    pub fn kept(&self, config: &Config) -> Result<Kept, Trouble> {
+        let files = config.run.soc.iter().filter_map(|soc| socs::find(soc).ok());
+        Ok(Kept {
+            cache: self.place.cache(config),
+            catalogue: self.with_own_scenarios(config)?,
+            own: self.own(config).to_vec(),
+            socs: files.collect(),
+        })
     }
 
     fn own<'a>(&'a self, config: &'a Config) -> &'a [PathBuf] {

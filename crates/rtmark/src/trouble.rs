@@ -58,22 +58,15 @@ impl Diagnostic for Trouble {
 
 impl From<FirmwareError> for Trouble {
     fn from(error: FirmwareError) -> Self {
-        let (exit, hint) = match &error {
-            FirmwareError::NoTree { .. } => (
-                Exit::Usage,
-                "run rtmark inside its repository, or name the folder with --firmware or RTMARK_FIRMWARE"
-                    .to_owned(),
-            ),
-            FirmwareError::Manifest { .. } => {
-                (Exit::Usage, "correct the file; the other kernels' files show every key".to_owned())
-            }
-            FirmwareError::Tool(missing) => (Exit::Missing, format!("install it:  {}", missing.install)),
-            FirmwareError::Soc { .. } => (Exit::Usage, "correct the soc file".to_owned()),
-            FirmwareError::Build { .. } | FirmwareError::NoImage { .. } => {
-                (Exit::BuildFailed, "`rtmark doctor` checks the tools".to_owned())
-            }
-            _ => (Exit::Internal, "check that the file can be read and written".to_owned()),
+        let exit = match &error {
+            FirmwareError::NoTree { .. }
+            | FirmwareError::Manifest { .. }
+            | FirmwareError::Soc { .. } => Exit::Usage,
+            FirmwareError::Tool(_) => Exit::Missing,
+            FirmwareError::Build { .. } | FirmwareError::NoImage { .. } => Exit::BuildFailed,
+            _ => Exit::Internal,
         };
+        let hint = error.hint();
         Self::new(exit, error, hint)
     }
 }

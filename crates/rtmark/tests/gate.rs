@@ -112,11 +112,17 @@ fn published_kernel() -> PathBuf {
 
 /// The script of a workflow's step.
 fn step(name: &str) -> String {
-    let text = std::fs::read_to_string(root().join("docs/ci/rtmark.yml")).expect("readable");
+    step_of("docs/ci/rtmark.yml", name)
+}
+
+/// The same of any file with steps.
+fn step_of(file: &str, name: &str) -> String {
+    let text = std::fs::read_to_string(root().join(file)).expect("readable");
     let mut lines = text.lines().skip_while(|line| line.trim() != format!("- name: {name}"));
-    assert!(lines.next().is_some(), "the workflow has a step {name}");
-    assert_eq!(lines.next().map(str::trim), Some("run: |"));
-    let script = lines.take_while(|line| line.starts_with("          "));
+    assert!(lines.next().is_some(), "{file} has a step {name}");
+    let mut lines = lines.skip_while(|line| line.trim() != "run: |");
+    let indent = lines.next().expect("a script").find("run").expect("there") + 2;
+    let script = lines.take_while(|line| line.len() > indent && line[..indent].trim().is_empty());
     script.map(|line| line.trim().to_owned() + "\n").collect()
 }
 
@@ -153,9 +159,10 @@ fn one_instruction_more_in_the_switch_is_refused() {
     ended(&scratch.shell(&step("Measure the change")), 0);
     let annotations = ended(&scratch.shell(&step("Gate")), 3);
     assert!(
-        annotations.contains("::error title=freertos thread.yield on stm32f405::median "),
+        annotations.contains(",title=freertos thread.yield on stm32f405::median "),
         "{annotations}"
     );
+    assert!(annotations.starts_with("::error file=tasks.c,line="), "{annotations}");
     assert!(
         annotations.contains("in vTaskSwitchContext (") && annotations.contains("+1 instructions)"),
         "the function is named: {annotations}"
@@ -165,6 +172,20 @@ fn one_instruction_more_in_the_switch_is_refused() {
     assert!(summary.contains("beyond budget"), "{summary}");
     let junit = std::fs::read_to_string(scratch.kernel().join("rtmark.xml")).expect("written");
     assert!(junit.contains("failures=\"1\""), "{junit}");
+
+    // The action does the same, by its own steps.
+    let action = |name: &str| {
+        let inputs = "export MEASURES=freertos BUDGET= GITHUB_OUTPUT=\"$RUNNER_TEMP/outputs\"\n";
+        scratch.shell(&(inputs.to_owned() + &step_of("action.yml", name)))
+    };
+    ended(&action("Measure the base"), 0);
+    ended(&action("Measure the change"), 0);
+    let told = ended(&action("Gate"), 3);
+    assert!(told.starts_with("::error file=tasks.c,line="), "{told}");
+    let outputs = std::fs::read_to_string(scratch.folder.path().join("outputs")).expect("written");
+    let file = outputs.trim().strip_prefix("summary=").expect("an output");
+    let summary = std::fs::read_to_string(file).expect("written");
+    assert!(summary.contains("beyond budget"), "{summary}");
 
     // An accepted regression passes, and says why.
     let budget = "[[acknowledged]]\nscenario = 'thread.*'\nup_to = 100000\nreason = 'a trial'\n";

@@ -36,8 +36,11 @@ fn crates_use_only_what_lies_below_them() {
     let uses = uses();
     let allowed: &[(&str, &[&str])] = &[
         ("rtmark-units", &[]),
+        ("rtmark-embed", &[]),
+        ("rtmark-files", &[]),
+        ("rtmark-sources", &[]),
         ("rtmark-sim", &["rtmark-units"]),
-        ("rtmark-model", &["rtmark-units"]),
+        ("rtmark-model", &["rtmark-files", "rtmark-units"]),
         ("rtmark-observe", &["rtmark-units", "rtmark-model", "rtmark-sim"]),
         ("rtmark-board", &[]),
         ("rtmark-qemu", &["rtmark-model"]),
@@ -51,11 +54,12 @@ fn crates_use_only_what_lies_below_them() {
         ("rtmark-web", &["rtmark-sim"]),
         ("rtmark-trace", &["rtmark-units", "rtmark-model", "rtmark-sim", "rtmark-observe"]),
         ("rtmark-calls", &["rtmark-model", "rtmark-sim", "rtmark-observe"]),
-        ("rtmark-study", &["rtmark-model", "rtmark-sim", "rtmark-observe"]),
-        ("rtmark-import", &["rtmark-units", "rtmark-model"]),
+        ("rtmark-study", &["rtmark-files", "rtmark-model", "rtmark-sim", "rtmark-observe"]),
+        ("rtmark-import", &["rtmark-files", "rtmark-units", "rtmark-model"]),
         (
             "rtmark-runner",
             &[
+                "rtmark-files",
                 "rtmark-units",
                 "rtmark-model",
                 "rtmark-sim",

@@ -20,9 +20,18 @@ pub(crate) fn make_linker(folder: &Path) -> Result<Option<PathBuf>, FirmwareErro
         let folder = folder.join("linker");
         for name in ["ld", "rust-lld"] {
             let path = folder.join(name);
-            crate::builder::write_if_changed(&path, KEEP.as_bytes())?;
+            if std::fs::read(&path).is_ok_and(|known| known == KEEP.as_bytes()) {
+                continue;
+            }
+            std::fs::create_dir_all(&folder).map_err(at(&folder))?;
+            // Under its name only when it can be run.
+            let thread = std::thread::current().id();
+            let part = folder.join(format!("{name}.{}.{thread:?}.part", std::process::id()));
             let executable = std::fs::Permissions::from_mode(0o755);
-            std::fs::set_permissions(&path, executable).map_err(at(&path))?;
+            std::fs::write(&part, KEEP)
+                .and_then(|()| std::fs::set_permissions(&part, executable))
+                .and_then(|()| std::fs::rename(&part, &path))
+                .map_err(at(&path))?;
         }
         Ok(Some(folder))
     }

@@ -14,15 +14,16 @@ mod map;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::fs::File;
 use std::path::Path;
 
 use link::{LinkRecord, record_of};
 pub(crate) use link::{make_linker, records_folder};
 pub(crate) use map::Section;
 
-use crate::builder::{LOCK, at, no_image, sha256, write_if_changed};
+use crate::builder::{at, no_image, sha256, write_if_changed};
+use crate::cache::lock;
 use crate::select::loaded;
+use crate::view;
 use crate::{Builder, BuiltImage, FirmwareError, Kernel, Probes, Switched, Target};
 
 /// The layouts of an image besides the linker's own, by image.
@@ -93,9 +94,9 @@ impl Builder {
             return Ok(placed);
         }
         let out = self.out(kernel, target, switched);
-        let lock = out.join(LOCK);
-        let held = File::create(&lock).and_then(|file| file.lock().map(|()| file));
-        let _held = held.map_err(at(&lock))?;
+        let _held = lock(&out)?;
+        // Under the names by which it was linked.
+        let named = view::name_of(self.cache(), &out)?;
         for (name, image) in images {
             let layouts = layouts(name);
             if layouts < 2 {
@@ -105,7 +106,7 @@ impl Builder {
             else {
                 continue;
             };
-            let folder = out.join("layouts");
+            let folder = named.join("layouts");
             std::fs::create_dir_all(&folder).map_err(at(&folder))?;
             let linking = Linking { kernel, target, record, image, folder: &folder, name };
             if let Some(linked) = linking.all(layouts)? {

@@ -18,9 +18,10 @@ use crate::trouble::Trouble;
 #[command(after_help = "Examples:
   rtmark bisect thread.yield -k freertos --soc stm32f405 --good v1.0 --bad HEAD
   rtmark bisect isr.entry -k freertos --soc stm32f405 --good v1.0 --repository ../FreeRTOS-Kernel
+  rtmark bisect filter.median -k ourloop --soc stm32f405 --good v1.0 --own bench/kernels
 
-The repository is one of rtmark's own (it has the folder firmware/) or a FreeRTOS kernel's (it
-has tasks.c). Its files are left alone: commits are checked out in a folder aside. A commit
+The repository is one of rtmark's own (it has the folder firmware/), a FreeRTOS kernel's (it
+has tasks.c), or any that holds kernels of your own, in the folder that --own names. Its files are left alone: commits are checked out in a folder aside. A commit
 counts as bad when the figure is above the threshold; without one, above the figure of the
 good commit. Commits that cannot be built are skipped.")]
 pub struct Arguments {
@@ -47,6 +48,9 @@ pub struct Arguments {
     /// The repository
     #[arg(long, value_name = "FOLDER", default_value = ".")]
     repository: PathBuf,
+    /// The folder of the repository that holds kernels of your own, from the repository's top
+    #[arg(long, value_name = "FOLDER")]
+    own: Option<PathBuf>,
     /// A folder with catalogue files instead of the built-in ones
     #[arg(long, value_name = "FOLDER", env = "RTMARK_CATALOGUE")]
     catalogue: Option<PathBuf>,
@@ -71,6 +75,8 @@ enum Holds {
     Firmware,
     /// A FreeRTOS kernel.
     FreeRtos,
+    /// Kernels of somebody's own.
+    Own,
 }
 
 fn text(path: &Path) -> String {
@@ -97,14 +103,21 @@ impl Arguments {
         let folder = std::env::temp_dir().join(format!("rtmark-bisect-{}", std::process::id()));
         git(&top, &["worktree", "add", "--quiet", "--detach", &text(&folder), &bad])?;
         let aside = Aside { repository: &top, folder };
-        let holds = if aside.folder.join("firmware").is_dir() {
+        let holds = if let Some(own) = &self.own {
+            if own.is_absolute() {
+                let message = format!("--own names {}, which starts at the root", own.display());
+                let hint = "name the folder as it lies in the repository, as in --own kernels";
+                return Err(Trouble::new(Exit::Usage, message, hint));
+            }
+            Holds::Own
+        } else if aside.folder.join("firmware/c/image.mk").is_file() {
             Holds::Firmware
         } else if aside.folder.join("tasks.c").is_file() {
             Holds::FreeRtos
         } else {
             let message =
                 format!("{} is neither rtmark's firmware nor a FreeRTOS kernel", top.display());
-            let hint = "name its folder with --repository";
+            let hint = "name its folder with --repository, or that of your kernels with --own";
             return Err(Trouble::new(Exit::Usage, message, hint));
         };
         let probe = |commit: &str| -> Result<u64, Trouble> {
@@ -152,6 +165,9 @@ impl Arguments {
         match holds {
             Holds::Firmware => command.arg("--firmware").arg(folder.join("firmware")),
             Holds::FreeRtos => command.env("RTMARK_FREERTOS_KERNEL", folder),
+            Holds::Own => {
+                command.arg("--own").arg(folder.join(self.own.as_deref().unwrap_or(Path::new(""))))
+            }
         };
         let Output { status, stdout, stderr } = command.output()?;
         let failed = |problem: String| {

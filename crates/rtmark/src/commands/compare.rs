@@ -11,6 +11,7 @@ use crate::config::Config;
 use crate::exit::Exit;
 use crate::output::{self, GENERATOR, say};
 use crate::shelf::{self, Filter, StoreFlag, answers, run_of};
+use crate::sources::Sources;
 use crate::trouble::Trouble;
 
 /// Compare two runs: what became better, worse, or cannot be compared
@@ -53,6 +54,8 @@ pub struct Shared {
     format: Format,
     #[command(flatten)]
     store: StoreFlag,
+    #[command(flatten)]
+    sources: Sources,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -89,6 +92,7 @@ impl Shared {
     pub fn compare(
         &self,
         store: &Store,
+        config: &Config,
         before: &str,
         after: &str,
         talk: Talk,
@@ -110,7 +114,8 @@ impl Shared {
         let (was, is) =
             (answers(store, &before, &self.filter)?, answers(store, &after, &self.filter)?);
         let mut comparison = compare((label(&before), &was), (label(&after), &is), &self.across);
-        cause::note(&mut comparison, &was, &is);
+        let kept = self.sources.kept(config)?;
+        cause::note(&mut comparison, &was, &is, &kept);
         if comparison.pairs.is_empty() {
             let message =
                 format!("{} and {} have no series in common", comparison.before, comparison.after);
@@ -147,8 +152,9 @@ pub fn label(run: &RunInfo) -> RunLabel {
 
 impl Arguments {
     pub fn run(self, talk: Talk) -> Result<Exit, Trouble> {
-        let store = self.shared.open(&Config::load()?)?;
-        let compared = self.shared.compare(&store, &self.before, &self.after, talk)?;
+        let config = Config::load()?;
+        let store = self.shared.open(&config)?;
+        let compared = self.shared.compare(&store, &config, &self.before, &self.after, talk)?;
         self.shared.show(&compared, None)?;
         let count = |verdict| compared.comparison.count(verdict);
         Ok(match (count(Verdict::Worse), count(Verdict::Incomparable)) {

@@ -3,30 +3,92 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use clap::Args;
-use rtmark_firmware::{BuildSystem, Builder, MissingTool, Tool, Tree, tools_for};
+use rtmark_firmware::{BuildSystem, MissingTool, Tool, Tree, tools_for};
 use rtmark_qemu::Emulator;
 use rtmark_runner::{machines, socs};
 
+use crate::config::Config;
 use crate::exit::Exit;
 use crate::output;
+use crate::sources::{self, Place};
 use crate::trouble::Trouble;
 
 /// Check that all tools are there, and say how to install what is missing
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   rtmark doctor                              exit code 13 when something is missing
+  rtmark doctor --fix                        installs what it can, and names the rest
   rtmark doctor --firmware ~/rtmark/firmware")]
 pub struct Arguments {
-    /// The folder with the kernels' firmware sources
+    /// The folder with the kernels' firmware sources [default: that of a checkout of rtmark here or
+    /// above, else those that came with the program]
     #[arg(long, value_name = "FOLDER")]
     firmware: Option<PathBuf>,
+    /// Install what is missing, as far as that needs no password: packages as root, Rust's targets
+    /// as anybody
+    #[arg(long)]
+    fix: bool,
+    #[command(flatten)]
+    place: Place,
+}
+
+/// Installs what can be installed without asking anybody.
+fn fix() -> Result<(), Trouble> {
+    let here = Path::new(".");
+    let missing: BTreeSet<String> = all_tools()?
+        .into_iter()
+        .filter_map(|tool| Some(tool.version(here).err()?.install))
+        .filter_map(|install| without_password(&install, is_root()))
+        .collect();
+    for command in missing {
+        output::say(format!("running: {command}"));
+        let mut words = command.split(' ');
+        let ended = Command::new(words.next().unwrap_or_default())
+            .args(words)
+            .env("DEBIAN_FRONTEND", "noninteractive")
+            .stdout(std::io::stderr())
+            .status();
+        match ended {
+            Ok(status) if status.success() => {}
+            Ok(status) => output::say(format!("that failed: {status}")),
+            Err(error) => output::say(format!("that failed: {error}")),
+        }
+    }
+    Ok(())
+}
+
+/// The command that installs something without a question, if there is one.
+fn without_password(install: &str, root: bool) -> Option<String> {
+    if install.starts_with("rustup ") {
+        return Some(install.to_owned());
+    }
+    let command = install.strip_prefix("sudo ").filter(|_| root)?;
+    // Each package manager has its own word for not asking.
+    let unasked = [
+        ("apt-get install", " -y --no-install-recommends"),
+        ("dnf install", " -y"),
+        ("pacman -S", " --noconfirm"),
+    ];
+    unasked
+        .into_iter()
+        .find_map(|(begin, flag)| Some(format!("{begin}{flag}{}", command.strip_prefix(begin)?)))
+}
+
+fn is_root() -> bool {
+    let id = Command::new("id").arg("-u").output();
+    id.is_ok_and(|output| output.stdout.trim_ascii() == b"0")
 }
 
 impl Arguments {
     pub fn run(self) -> Result<Exit, Trouble> {
-        let tree = Tree::find(self.firmware.as_deref());
+        if self.fix {
+            fix()?;
+        }
+        let config = Config::load()?;
+        let tree = sources::tree(self.firmware.as_deref(), self.place.cache(&config), &config);
         let folder = tree.as_ref().map_or(Path::new("."), Tree::root);
         let mut text = String::new();
         let mut complete = tree.is_ok();
@@ -72,8 +134,7 @@ impl Arguments {
                     tree.root().display(),
                     names.join(", ")
                 );
-                let builder = Builder::new(tree.clone());
-                let _ = writeln!(text, "ok       builds: {}", builder.folder().display());
+                let _ = writeln!(text, "ok       builds: {}", tree.cache().folder().display());
             }
             Err(error) => {
                 let _ = writeln!(text, "MISSING  {error}");
@@ -89,7 +150,7 @@ impl Arguments {
             }
         }
         if !install.is_empty() {
-            text.push_str("\nInstall what is missing:\n");
+            text.push_str("\nInstall what is missing (`rtmark doctor --fix` does what it can):\n");
             for command in install {
                 let _ = writeln!(text, "  {command}");
             }
@@ -113,4 +174,21 @@ fn all_tools() -> Result<BTreeSet<Tool>, Trouble> {
         }
     }
     Ok(tools)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_asks_nobody_is_run() {
+        let apt = "sudo apt-get install gcc-arm-none-eabi libnewlib-arm-none-eabi";
+        let unasked = "apt-get install -y --no-install-recommends gcc-arm-none-eabi \
+                       libnewlib-arm-none-eabi";
+        assert_eq!(without_password(apt, true).as_deref(), Some(unasked));
+        assert_eq!(without_password(apt, false), None);
+        let target = "rustup target add thumbv6m-none-eabi";
+        assert_eq!(without_password(target, false).as_deref(), Some(target));
+        assert_eq!(without_password("install Rust from https://rustup.rs", true), None);
+    }
 }

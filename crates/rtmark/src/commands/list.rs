@@ -55,7 +55,7 @@ enum What {
 enum Format {
     /// For people: names and what they stand for
     Table,
-    /// For programs
+    /// For programs: docs/schema/list.schema.json
     Json,
 }
 

@@ -1,6 +1,8 @@
 //! `rtmark man`
 
-use clap::{Args, CommandFactory};
+use std::path::{Path, PathBuf};
+
+use clap::{Args, Command, CommandFactory};
 
 use crate::cli::Cli;
 use crate::exit::Exit;
@@ -11,16 +13,23 @@ use crate::trouble::Trouble;
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   rtmark man run | man -l -                  read a command's page
-  rtmark man > rtmark.1                      to be installed")]
+  rtmark man > rtmark.1                      to be installed
+  rtmark man --out man1                      the pages of all commands")]
 pub struct Arguments {
     /// The command; rtmark itself without one
     command: Option<String>,
+    /// Write the pages of all commands into this folder instead: rtmark.1, rtmark-run.1 and so on
+    #[arg(long, value_name = "FOLDER", conflicts_with = "command")]
+    out: Option<PathBuf>,
 }
 
 impl Arguments {
     pub fn run(self) -> Result<Exit, Trouble> {
         let mut command = Cli::command();
         command.build();
+        if let Some(folder) = self.out {
+            return write_all(command, &folder);
+        }
         if let Some(name) = self.command {
             let found = command.find_subcommand(&name).cloned();
             command = found.ok_or_else(|| {
@@ -28,14 +37,35 @@ impl Arguments {
                 Trouble::new(Exit::Usage, message, "`rtmark help` shows the commands")
             })?;
         }
-        let page = clap_mangen::Man::new(command).source(GENERATOR);
-        let mut roff = Vec::new();
-        page.render(&mut roff)?;
-        roff.extend(b".SH \"EXIT STATUS\"\n");
-        for exit in Exit::ALL {
-            roff.extend(format!(".TP\n.B {}\n{}\n", exit.code(), exit.meaning()).bytes());
-        }
-        output::raw(&roff)?;
+        output::raw(&page(command)?)?;
         Ok(Exit::Fine)
     }
+}
+
+fn page(command: Command) -> std::io::Result<Vec<u8>> {
+    let page = clap_mangen::Man::new(command).source(GENERATOR);
+    let mut roff = Vec::new();
+    page.render(&mut roff)?;
+    roff.extend(b".SH \"EXIT STATUS\"\n");
+    for exit in Exit::ALL {
+        roff.extend(format!(".TP\n.B {}\n{}\n", exit.code(), exit.meaning()).bytes());
+    }
+    Ok(roff)
+}
+
+fn write_all(command: Command, folder: &Path) -> Result<Exit, Trouble> {
+    let refuse = |error: std::io::Error| {
+        let message = format!("{}: {error}", folder.display());
+        Trouble::new(Exit::Usage, message, "name a folder that you may write to")
+    };
+    std::fs::create_dir_all(folder).map_err(refuse)?;
+    let parts: Vec<Command> = command.get_subcommands().cloned().collect();
+    for part in std::iter::once(command).chain(parts) {
+        let name = part.get_display_name().unwrap_or_else(|| part.get_name()).to_owned();
+        if name != "rtmark-help" {
+            let path = folder.join(format!("{name}.1"));
+            std::fs::write(path, page(part)?).map_err(refuse)?;
+        }
+    }
+    Ok(Exit::Fine)
 }

@@ -7,6 +7,7 @@ use crate::exit::Exit;
 use crate::trouble::Trouble;
 
 pub mod bisect;
+pub mod cache;
 pub mod calls;
 pub mod compare;
 pub mod completions;
@@ -18,6 +19,7 @@ pub mod footprint;
 pub mod gate;
 pub mod history;
 pub mod import;
+pub mod init;
 pub mod list;
 pub mod log;
 pub mod man;

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use clap::{Args, ValueEnum};
 use rtmark_firmware::{Builder, DEFAULT_PROFILE, Tree, Variant, VariantError, chosen};
-use rtmark_model::{Answer, Basis, Catalogue, Failure, Pattern};
+use rtmark_model::{Answer, Basis, Catalogue, Failure, Key, Pattern};
 use rtmark_runner::socs::{self, SocFile};
 use rtmark_runner::{Event, Ledger, Placements, Plan, Platform, Selection, Suite, machines};
 use rtmark_store::{Fingerprint, RunWriter, Store, StoreError};
@@ -540,33 +540,44 @@ const SHOWN_FAILURES: usize = 10;
 /// Says what went wrong, each thing once, and returns the code of the first
 /// cause: a mistake of rtmark's before a missing tool before a failed build before a failed run.
 pub(super) fn show_failures(answers: &[Answer]) -> Exit {
-    let failed = |answer: &Answer| match answer {
-        Answer::Failed { key, failure } => {
-            Some((format!("{} {} on {}", key.kernel, key.scenario, key.soc), failure.clone()))
-        }
-        _ => None,
-    };
-    let mut shown: Vec<(Vec<String>, Failure)> = Vec::new();
-    for (name, failure) in answers.iter().filter_map(failed) {
+    let mut shown: Vec<(Vec<&Key>, &Failure)> = Vec::new();
+    for answer in answers {
+        let Answer::Failed { key, failure } = answer else { continue };
         match shown.iter_mut().find(|(_, known)| *known == failure) {
-            Some((names, _)) => names.push(name),
-            None => shown.push((vec![name], failure)),
+            Some((keys, _)) => keys.push(key),
+            None => shown.push((vec![key], failure)),
         }
     }
     let first = shown.iter().map(|(_, failure)| failure.kind).min();
     let more = shown.len().saturating_sub(SHOWN_FAILURES);
-    for (names, failure) in shown.into_iter().take(SHOWN_FAILURES) {
-        let mut message = format!("{}: {failure}", names.join(", "));
+    for (keys, failure) in shown.into_iter().take(SHOWN_FAILURES) {
+        let mut message = format!("{}: {failure}", named(&keys));
         if !failure.console.is_empty() {
             message.push_str("\nit printed:\n");
             message.push_str(&last_lines(&failure.console, 10));
         }
-        Trouble::new(failure.kind.into(), message, failure.hint).show();
+        Trouble::new(failure.kind.into(), message, failure.hint.clone()).show();
     }
     if more > 0 {
         say(format!("and {}, with the results", output::count(more, "more failure")));
     }
     first.map_or(Exit::Fine, Exit::from)
+}
+
+/// The answers that share a failure: by name where they are few, else how many of what.
+fn named(keys: &[&Key]) -> String {
+    let full = |key: &&Key| format!("{} {} on {}", key.kernel, key.scenario, key.soc);
+    if keys.len() <= 3 {
+        return keys.iter().map(full).collect::<Vec<_>>().join(", ");
+    }
+    let each = |part: fn(&Key) -> &str| {
+        let mut words: Vec<&str> = keys.iter().map(|key| part(key)).collect();
+        words.sort_unstable();
+        words.dedup();
+        words.join(", ")
+    };
+    let count = output::count(keys.len(), "scenario");
+    format!("{} on {} ({count})", each(|key| key.kernel.as_str()), each(|key| &key.soc))
 }
 
 fn last_lines(text: &str, count: usize) -> String {

@@ -3,6 +3,7 @@
 #[cfg(unix)]
 mod boards;
 mod common;
+mod debugger;
 mod import;
 mod look;
 mod plain;

@@ -83,3 +83,59 @@ fn wrong_arguments_are_usage_errors() {
         assert!(said.stderr.contains("--help"), "{said:#?}");
     }
 }
+
+#[test]
+fn a_project_begins_with_what_runs() {
+    let home = tempfile::tempdir().expect("a scratch folder");
+    let begun = said(home.path(), &["init", "my bench", "--kernel", "rust", "c"]);
+    assert_eq!((begun.code, begun.stdout.as_str()), (0, ""), "{begun:#?}");
+    let bench = home.path().join("my bench");
+    let kernels = said(&bench, &["list", "kernels"]).stdout;
+    for kernel in ["floor", "freertos", "ourloop", "ourfilter"] {
+        assert!(kernels.contains(kernel), "no {kernel} in {kernels}");
+    }
+    assert!(said(&bench, &["list", "scenarios"]).stdout.contains("filter.median"));
+    // Nothing that somebody has written is written over.
+    let changed = bench.join("rtmark.toml");
+    std::fs::write(&changed, "store = \"mine.sqlite\"\n").expect("writable");
+    said(&bench, &["init"]).refused(2, &["rtmark.toml is there already"]);
+    assert_eq!(std::fs::read_to_string(changed).expect("there"), "store = \"mine.sqlite\"\n");
+    let plain = said(home.path(), &["init", "--quiet"]);
+    assert_eq!((plain.code, plain.stderr.as_str()), (0, ""));
+    assert_eq!(std::fs::read_dir(home.path()).expect("there").count(), 2, "one file, one folder");
+}
+
+#[test]
+fn builds_are_told_and_removed() {
+    let home = tempfile::tempdir().expect("a scratch folder");
+    let build = home.path().join("some where/builds/key/stm32c031/documented/floor");
+    std::fs::create_dir_all(&build).expect("writable");
+    std::fs::write(build.join("thread.elf"), [0; 2000]).expect("writable");
+    let at = ["cache", "--build-dir", "some where"];
+    let told = said(home.path(), &at).stdout;
+    assert!(told.contains("some where") && told.contains("2.0 kB"), "{told}");
+    let kept = said(home.path(), &["cache", "--build-dir", "some where", "prune"]);
+    assert!(kept.code == 0 && build.exists(), "{kept:#?}");
+    let gone = said(home.path(), &["cache", "--build-dir", "some where", "prune", "--days", "0"]);
+    assert!(gone.code == 0 && !build.exists(), "{gone:#?}");
+    let wrong = said(home.path(), &["cache", "prune", "--most", "much"]);
+    assert_eq!(wrong.code, 2, "{wrong:#?}");
+}
+
+#[test]
+fn lists_have_the_published_form() {
+    let text = include_str!("../../../../docs/schema/list.schema.json");
+    let schema: serde_json::Value = serde_json::from_str(text).expect("JSON");
+    let schema = jsonschema::validator_for(&schema).expect("a schema");
+    let home = tempfile::tempdir().expect("a scratch folder");
+    for what in ["kernels", "scenarios", "socs", "cores", "machines", "boards", "published"] {
+        let listed = said(home.path(), &["list", what, "--format", "json"]).stdout;
+        let mut listed: serde_json::Value = serde_json::from_str(&listed).expect("JSON");
+        let problems: Vec<_> = schema.iter_errors(&listed).map(|error| error.to_string()).collect();
+        assert!(problems.is_empty(), "{what}: {problems:?}");
+        // It says what is there: with a key less it is another form.
+        let first = listed[0].as_object_mut().expect("an entry");
+        first.remove("description");
+        assert!(!schema.is_valid(&listed), "{what}");
+    }
+}

@@ -24,6 +24,9 @@ impl Tree {
         let kernel = tree.path("firmware/k");
         std::fs::create_dir_all(&kernel).expect("made");
         tree.manifest("");
+        // By this rtmark tells its own sources from a project's folder of that name.
+        std::fs::create_dir_all(tree.path("firmware/c")).expect("made");
+        std::fs::write(tree.path("firmware/c/image.mk"), "").expect("writable");
         let makefile = "all:\n\t@cp $(CURDIR)/a.elf $(RTMARK_OUT)/a.elf\n";
         std::fs::write(kernel.join("Makefile"), makefile).expect("writable");
         let catalogue = tree.path("catalogue");
@@ -289,7 +292,7 @@ fn profiles_stand_side_by_side_and_are_kept_apart() {
     tree.manifest(choices);
     // The makefile builds another program where it is asked for one.
     let makefile = "all:\n\t@cp $(CURDIR)/a.elf $(RTMARK_OUT)/a.elf\n\
-                    \t@echo '$(RTMARK_SET)' >> $(RTMARK_OUT)/../../../asked\n";
+                    \t@echo '$(RTMARK_SET)' >> $(CURDIR)/asked\n";
     std::fs::write(tree.path("firmware/k/Makefile"), makefile).expect("writable");
     let one = ["--scenario", "a.one", "--format", "json", "--profile"];
     let said = tree.run(&[&one[..], &["product", "documented", "ours"]].concat());
@@ -298,7 +301,7 @@ fn profiles_stand_side_by_side_and_are_kept_apart() {
     let answers = json["answers"].as_array().expect("answers");
     let profiles: Vec<_> = answers.iter().map(|answer| &answer["key"]["profile"]).collect();
     assert_eq!(profiles, ["product", "documented", "ours"]);
-    let asked = std::fs::read_to_string(tree.path("build/asked")).expect("written");
+    let asked = std::fs::read_to_string(tree.path("firmware/k/asked")).expect("written");
     let mut asked: Vec<_> = asked.lines().collect();
     asked.sort_unstable();
     assert_eq!(asked, ["", "ASSERTS=0", "OPT=3"]);

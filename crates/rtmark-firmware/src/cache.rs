@@ -1,0 +1,353 @@
+//! Where builds are kept: one folder for all projects of a user.
+//!
+//! ```text
+//! builds/<sources>/<soc>/<settings>/<kernel>   a build, and beside it its lock
+//! firmware/<digest>                            firmware sources that came with the program
+//! kept/<digest>.elf                            images, by what is in them
+//! linker                                       what stands in for the linker
+//! host/<sources>                               programs for this computer that builds run
+//! views/<digest>                               folders under names that make can read
+//! ```
+//!
+//! What builds were made of is part of their folder's name: the content of sources that came with the
+//! program, which nobody changes, and the place of those that are edited, so that an edit builds where the
+//! one before it did. Everything can be made again but the images, which are what the gate looks at.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use crate::builder::at;
+use crate::{FirmwareError, sha256};
+
+/// The environment variable that names the folder.
+pub const BUILD_VARIABLE: &str = "RTMARK_BUILD";
+
+/// How long a build stays that nobody uses.
+pub const UNUSED: Duration = Duration::from_hours(30 * 24);
+/// How often it is looked for such builds.
+const LOOKED: Duration = Duration::from_hours(24);
+
+/// Where builds are kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cache {
+    folder: PathBuf,
+}
+
+/// What one part of it takes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// Its folder.
+    pub folder: PathBuf,
+    /// How many builds, trees of sources or images there are.
+    pub count: usize,
+    /// What they take, in bytes.
+    pub bytes: u64,
+}
+
+/// What was removed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Removed {
+    /// How many builds and trees of sources.
+    pub folders: usize,
+    /// What they took, in bytes.
+    pub bytes: u64,
+    /// How many were in use, and stay.
+    pub busy: usize,
+}
+
+impl Default for Cache {
+    /// That of the environment: `$RTMARK_BUILD`, else `rtmark` in the user's folder for what can be
+    /// made again.
+    fn default() -> Self {
+        let variable = |name: &str| {
+            std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from)
+        };
+        Self::at(&place(variable).unwrap_or_else(|| std::env::temp_dir().join("rtmark")))
+    }
+}
+
+fn place(variable: impl Fn(&str) -> Option<PathBuf>) -> Option<PathBuf> {
+    if let Some(folder) = variable(BUILD_VARIABLE) {
+        return Some(folder);
+    }
+    // The XDG rules: a relative path there is to be ignored.
+    let cache = variable("XDG_CACHE_HOME").filter(|path| path.is_absolute());
+    let home = || variable("HOME").map(|home| home.join(".cache"));
+    let windows = || variable("LOCALAPPDATA");
+    cache.or_else(home).or_else(windows).map(|folder| folder.join("rtmark"))
+}
+
+/// The first digits of a digest, as names of folders have them.
+pub(crate) fn short(bytes: &[u8]) -> String {
+    let mut digest = sha256(bytes);
+    digest.truncate(12);
+    digest
+}
+
+impl Cache {
+    /// The cache in a folder, which need not be there yet.
+    pub fn at(folder: &Path) -> Self {
+        // Builds run in the kernels' own folders.
+        Self { folder: std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned()) }
+    }
+
+    /// Its folder.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    pub(crate) fn builds(&self) -> PathBuf {
+        self.folder.join("builds")
+    }
+
+    pub(crate) fn kept(&self) -> PathBuf {
+        self.folder.join("kept")
+    }
+
+    /// The folder for programs that builds of some sources run.
+    pub(crate) fn host(&self, source: &str) -> PathBuf {
+        self.folder.join("host").join(source)
+    }
+
+    fn sources(&self) -> PathBuf {
+        self.folder.join("firmware")
+    }
+
+    pub(crate) fn views(&self) -> PathBuf {
+        self.folder.join("views")
+    }
+
+    /// Unpacks sources that came with the program, or finds that they are there: the folder with the
+    /// kernels' folders. Whoever has changed a file there has it as it was.
+    pub(crate) fn unpack(&self, files: &[(&str, &[u8])]) -> Result<PathBuf, FirmwareError> {
+        let files = || files.iter().filter(|(path, _)| path.starts_with("firmware/"));
+        let named = |listed: Vec<u8>, (path, bytes): &(&str, &[u8])| {
+            [listed, path.as_bytes().to_vec(), vec![0], sha256(bytes).into_bytes()].concat()
+        };
+        let key = short(&files().fold(Vec::new(), named));
+        let folder = self.sources().join(key);
+        for (path, bytes) in files() {
+            crate::builder::write_if_changed(&folder.join(path), bytes)?;
+        }
+        touch(&folder.join(USED));
+        Ok(folder)
+    }
+
+    /// What it takes, part by part: builds, sources, images.
+    pub fn parts(&self) -> Vec<Part> {
+        let part = |folder: PathBuf, entries: &[PathBuf]| {
+            let bytes = entries.iter().map(|entry| size(entry)).sum();
+            Part { folder, count: entries.len(), bytes }
+        };
+        let kept = below(&self.kept());
+        let images: Vec<_> = kept.into_iter().filter(|path| path.is_file()).collect();
+        vec![
+            part(self.builds(), &all_builds(&self.builds())),
+            part(self.sources(), &below(&self.sources())),
+            part(self.kept(), &images),
+        ]
+    }
+
+    /// Removes builds and sources that nobody has used for so long, and then the builds longest out of
+    /// use, until what is left takes no more than `most` bytes. What is in use stays.
+    ///
+    /// # Errors
+    /// When something cannot be removed.
+    pub fn prune(&self, unused: Duration, most: Option<u64>) -> Result<Removed, FirmwareError> {
+        let now = SystemTime::now();
+        let mut removed = Removed::default();
+        let mut builds = all_builds(&self.builds());
+        builds.sort_by_cached_key(|build| std::cmp::Reverse(used(build)));
+        let mut left = 0;
+        for build in builds {
+            let idle = now.duration_since(used(&build)).unwrap_or_default();
+            // Where only age counts, nobody waits for all sizes.
+            let bytes = if most.is_some() { size(&build) } else { 0 };
+            if idle < unused && most.is_none_or(|most| left + bytes <= most) {
+                left += bytes;
+                continue;
+            }
+            let Some(_lock) = try_lock(&lock_of(&build)) else {
+                removed.busy += 1;
+                continue;
+            };
+            removed.bytes += if most.is_some() { bytes } else { size(&build) };
+            removed.folders += 1;
+            fs::remove_dir_all(&build).map_err(at(&build))?;
+        }
+        // Sources are used as long as anything is built of them, which is less than a day.
+        for sources in below(&self.sources()) {
+            let idle = now.duration_since(used(&sources)).unwrap_or_default();
+            if idle >= unused.max(LOOKED) {
+                removed.bytes += size(&sources);
+                removed.folders += 1;
+                fs::remove_dir_all(&sources).map_err(at(&sources))?;
+            }
+        }
+        Ok(removed)
+    }
+
+    /// Removes what nobody has used for a month, if nobody has looked today. That it cannot is no
+    /// failure of a build.
+    pub(crate) fn tidy(&self) {
+        let looked = self.folder.join("looked");
+        let last = fs::metadata(&looked).and_then(|file| file.modified());
+        let Ok(last) = last else { return touch(&looked) };
+        if SystemTime::now().duration_since(last).is_ok_and(|since| since > LOOKED) {
+            touch(&looked);
+            let _ = self.prune(UNUSED, None);
+        }
+    }
+}
+
+/// In the folder of a build or of sources, the file that is as old as their last use.
+const USED: &str = ".used";
+
+/// Notes that something is used.
+pub(crate) fn touch(path: &Path) {
+    let options = File::options().create(true).append(true).open(path);
+    let _ = options.and_then(|file| file.set_modified(SystemTime::now()));
+}
+
+/// Notes that a build is used.
+pub(crate) fn use_build(out: &Path) {
+    touch(&out.join(USED));
+}
+
+fn used(folder: &Path) -> SystemTime {
+    let modified = |path: &Path| fs::metadata(path).and_then(|file| file.modified());
+    let used = modified(&folder.join(USED)).or_else(|_| modified(folder));
+    used.unwrap_or(SystemTime::UNIX_EPOCH)
+}
+
+/// What is locked while a build is under way. It lies beside the build and stays when that goes, so
+/// that no two builds ever lock different files of the same name.
+pub(crate) fn lock_of(out: &Path) -> PathBuf {
+    let mut name = out.file_name().unwrap_or_default().to_owned();
+    name.push(".lock");
+    out.with_file_name(name)
+}
+
+/// Waits until nobody else builds there. In a folder that cannot be written nobody builds at all, and
+/// there is nothing to lock.
+pub(crate) fn lock(out: &Path) -> Result<Option<File>, FirmwareError> {
+    let path = lock_of(out);
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let held = fs::create_dir_all(folder)
+        .and_then(|()| File::options().create(true).append(true).open(&path))
+        .and_then(|file| file.lock().map(|()| file));
+    match held {
+        Ok(file) => Ok(Some(file)),
+        Err(error) if cannot_be_written(&error) => Ok(None),
+        Err(error) => Err(at(&path)(error)),
+    }
+}
+
+/// Whether a file or folder is somebody else's, or nobody's to write.
+pub(crate) fn cannot_be_written(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem)
+}
+
+fn try_lock(path: &Path) -> Option<File> {
+    let file = File::options().create(true).append(true).open(path).ok()?;
+    file.try_lock().is_ok().then_some(file)
+}
+
+pub(crate) fn below(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten();
+    entries.filter_map(|entry| Some(entry.ok()?.path())).collect()
+}
+
+/// The folders of builds: those of a tree's, a soc's, a variant's, a kernel's.
+pub(crate) fn all_builds(folder: &Path) -> Vec<PathBuf> {
+    let folders = |folder: PathBuf| {
+        below(&folder).into_iter().filter(|path| path.is_dir()).collect::<Vec<_>>()
+    };
+    folders(folder.to_owned())
+        .into_iter()
+        .flat_map(folders)
+        .flat_map(folders)
+        .flat_map(folders)
+        .collect()
+}
+
+/// What a file or folder takes, in bytes.
+fn size(path: &Path) -> u64 {
+    let Ok(known) = fs::symlink_metadata(path) else { return 0 };
+    if known.is_dir() { below(path).iter().map(|entry| size(entry)).sum() } else { known.len() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DAY: Duration = Duration::from_hours(24);
+
+    fn build(cache: &Cache, name: &str, bytes: usize, days: u32) -> PathBuf {
+        let out = cache.builds().join("key/soc/product").join(name);
+        fs::create_dir_all(out.join("obj")).expect("writable");
+        fs::write(out.join("obj/x.o"), vec![0; bytes]).expect("writable");
+        let file = File::create(out.join(USED)).expect("writable");
+        file.set_modified(SystemTime::now() - DAY * days).expect("its own");
+        out
+    }
+
+    #[test]
+    fn the_place_follows_the_environment() {
+        let of = |variables: &[(&str, &str)]| {
+            let find = |name: &str| {
+                let found = variables.iter().find(|(known, _)| *known == name);
+                found.map(|(_, value)| PathBuf::from(value))
+            };
+            place(find).map(|path| path.display().to_string())
+        };
+        let home = ("HOME", "/home/x");
+        assert_eq!(of(&[home]).as_deref(), Some("/home/x/.cache/rtmark"));
+        let of_xdg = of(&[home, ("XDG_CACHE_HOME", "/c")]);
+        assert_eq!(of_xdg.as_deref(), Some("/c/rtmark"));
+        let relative = of(&[home, ("XDG_CACHE_HOME", "c")]);
+        assert_eq!(relative.as_deref(), Some("/home/x/.cache/rtmark"));
+        let named = of(&[home, ("XDG_CACHE_HOME", "/c"), (BUILD_VARIABLE, "/b")]);
+        assert_eq!(named.as_deref(), Some("/b"));
+        assert_eq!(of(&[]), None);
+    }
+
+    #[test]
+    fn what_is_long_out_of_use_goes_and_what_is_in_use_stays() {
+        let scratch = tempfile::tempdir().expect("a scratch folder");
+        let cache = Cache::at(scratch.path());
+        let old = build(&cache, "old", 1000, 40);
+        let held = build(&cache, "held", 10, 40);
+        let new = build(&cache, "new", 300, 1);
+        let newer = build(&cache, "newer", 200, 0);
+        let lock = lock(&held).expect("free").expect("writable");
+        assert_eq!(cache.parts()[0].count, 4);
+        assert_eq!(cache.parts()[0].bytes, 1510);
+
+        let removed = cache.prune(UNUSED, None).expect("removed");
+        assert_eq!(removed, Removed { folders: 1, bytes: 1000, busy: 1 });
+        assert!(!old.exists() && held.exists() && new.exists());
+        drop(lock);
+        // The newest ones stay as far as there is room.
+        let removed = cache.prune(UNUSED, Some(250)).expect("removed");
+        assert_eq!(removed, Removed { folders: 2, bytes: 310, busy: 0 });
+        assert!(newer.exists() && !new.exists() && !held.exists());
+    }
+
+    #[test]
+    fn unpacked_sources_are_what_came_with_the_program() {
+        let scratch = tempfile::tempdir().expect("a scratch folder");
+        let cache = Cache::at(scratch.path());
+        let unpack = |text: &'static str| {
+            cache.unpack(&[("firmware/k/kernel.toml", text.as_bytes())]).expect("unpacked")
+        };
+        let first = unpack("one");
+        let file = first.join("firmware/k/kernel.toml");
+        fs::write(&file, "spoilt").expect("writable");
+        assert_eq!(unpack("one"), first);
+        assert_eq!(fs::read_to_string(&file).expect("there"), "one");
+        assert_ne!(unpack("two"), first, "other sources have another folder");
+    }
+}

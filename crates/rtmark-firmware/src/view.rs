@@ -1,0 +1,179 @@
+//! Folders under names that make can read.
+//!
+//! Make takes a space for the end of a name, and several other characters for words of its own.
+//! Where a folder's path has one, builds by make see it through a view: folders with plain names
+//! that hold a symbolic link for each file. A view of a build's results is one link, because make
+//! never works inside it. Cargo needs none of this.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::FirmwareError;
+use crate::builder::at;
+use crate::cache::{Cache, lock, short};
+
+/// Whether make and the shell take a path for one word that means itself.
+fn is_plain(path: &Path) -> bool {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-+".contains(&byte) || byte >= 0x80;
+    path.as_os_str().as_encoded_bytes().iter().all(|byte| plain(*byte))
+}
+
+/// The folder that views are in, for users whose own folders have such names, too.
+fn place(cache: &Cache) -> Result<PathBuf, FirmwareError> {
+    let views = cache.views();
+    if is_plain(&views) {
+        fs::create_dir_all(&views).map_err(at(&views))?;
+        return Ok(views);
+    }
+    let temporary = std::env::temp_dir();
+    let named = format!("rtmark-{}", short(cache.folder().as_os_str().as_encoded_bytes()));
+    let views = temporary.join(named);
+    if !is_plain(&views) {
+        let message = "make cannot work in a folder with such a name, nor in that for temporary \
+                       files; set RTMARK_BUILD to a path of letters and digits";
+        return Err(at(&views)(io::Error::other(message)));
+    }
+    make_private(&views, cache.folder()).map_err(at(&views))?;
+    Ok(views)
+}
+
+/// Makes a folder where everybody may make some, or makes sure that it belongs to whom another
+/// folder does.
+#[cfg(unix)]
+fn make_private(folder: &Path, like: &Path) -> io::Result<()> {
+    use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+    match fs::DirBuilder::new().mode(0o700).create(folder) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+        other => return other,
+    }
+    fs::create_dir_all(like)?;
+    let (there, ours) = (fs::symlink_metadata(folder)?, fs::metadata(like)?);
+    if there.is_dir() && there.uid() == ours.uid() {
+        return Ok(());
+    }
+    Err(io::Error::other("somebody else made it; remove it, or set RTMARK_BUILD"))
+}
+
+#[cfg(not(unix))]
+fn make_private(folder: &Path, _: &Path) -> io::Result<()> {
+    fs::create_dir_all(folder)
+}
+
+/// The name by which make finds a folder that it only writes to or reads from.
+pub(crate) fn name_of(cache: &Cache, folder: &Path) -> Result<PathBuf, FirmwareError> {
+    if is_plain(folder) {
+        return Ok(folder.to_owned());
+    }
+    let view = place(cache)?.join(short(folder.as_os_str().as_encoded_bytes()));
+    fs::create_dir_all(folder).map_err(at(folder))?;
+    link(folder, &view).map_err(at(&view))?;
+    Ok(view)
+}
+
+/// A folder in which make can work: itself, or a view of it.
+pub(crate) fn work_in(cache: &Cache, folder: &Path) -> Result<PathBuf, FirmwareError> {
+    if is_plain(folder) {
+        return Ok(folder.to_owned());
+    }
+    // What lies beside it can be reached, too, as in `include ../common.mk`.
+    let (Some(parent), Some(name)) = (folder.parent(), folder.file_name()) else {
+        return Ok(folder.to_owned());
+    };
+    let view = place(cache)?.join(short(folder.as_os_str().as_encoded_bytes()) + ".d");
+    let name = if is_plain(Path::new(name)) { PathBuf::from(name) } else { "kernel".into() };
+    fs::create_dir_all(&view).map_err(at(&view))?;
+    // Builds side by side use one view.
+    let _held = lock(&view)?;
+    for entry in fs::read_dir(parent).map_err(at(parent))?.flatten() {
+        if entry.path() != folder {
+            let beside = view.join(entry.file_name());
+            link(&entry.path(), &beside).map_err(at(&beside))?;
+        }
+    }
+    let view = view.join(name);
+    mirror(folder, &view).map_err(at(&view))?;
+    Ok(view)
+}
+
+/// Has a folder hold a link for each file of another one, and a folder for each folder.
+fn mirror(from: &Path, to: &Path) -> io::Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(to)? {
+        let path = entry?.path();
+        let there = path.file_name().is_some_and(|name| from.join(name).exists());
+        if !there && fs::symlink_metadata(&path).is_ok_and(|known| known.is_symlink()) {
+            fs::remove_file(&path)?;
+        }
+    }
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let (name, path) = (entry.file_name(), entry.path());
+        let hidden = name.as_encoded_bytes().starts_with(b".");
+        if path.is_dir() && !hidden && name != "target" {
+            mirror(&path, &to.join(name))?;
+        } else {
+            link(&path, &to.join(name))?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(unix)]
+fn link(to: &Path, name: &Path) -> io::Result<()> {
+    use std::os::unix::fs::symlink;
+    if fs::read_link(name).is_ok_and(|known| known == to) {
+        return Ok(());
+    }
+    // By way of another one, since somebody may be looking at it.
+    let thread = std::thread::current().id();
+    let part = name.with_extension(format!("{}.{thread:?}.part", std::process::id()));
+    let _ = fs::remove_file(&part);
+    symlink(to, &part).and_then(|()| fs::rename(&part, name))
+}
+
+#[cfg(not(unix))]
+fn link(_: &Path, _: &Path) -> io::Result<()> {
+    Err(io::Error::other("make cannot work below a path with spaces here; use another path"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plain_paths_are_left_alone() {
+        for path in ["/home/jürgen/a-b_c+d.e", "/測量/x"] {
+            assert!(is_plain(Path::new(path)), "{path}");
+        }
+        for path in ["/a b", "/a:b", "/a$b", "/a#b", "/a'b", "/a%b", "/a=b", "/a;b", "/a\\b"] {
+            assert!(!is_plain(Path::new(path)), "{path}");
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_view_shows_what_is_there_now() {
+        let scratch = tempfile::tempdir().expect("a scratch folder");
+        let cache = Cache::at(&scratch.path().join("cache"));
+        let folder = scratch.path().join("my own/loop #1");
+        fs::create_dir_all(folder.join("src/deep")).expect("writable");
+        fs::write(folder.join("src/deep/a.c"), "a").expect("writable");
+        fs::write(folder.join("old.c"), "old").expect("writable");
+        fs::write(scratch.path().join("my own/common.mk"), "x").expect("writable");
+        let view = work_in(&cache, &folder).expect("a view");
+        assert!(is_plain(&view), "{}", view.display());
+        let read = |name: &str| fs::read_to_string(view.join(name)).ok();
+        assert_eq!(read("src/deep/a.c").as_deref(), Some("a"));
+        assert_eq!(read("../common.mk").as_deref(), Some("x"));
+        assert_eq!(view.canonicalize().ok().as_deref(), Some(view.as_path()), "no link itself");
+
+        fs::remove_file(folder.join("old.c")).expect("there");
+        fs::write(folder.join("new.c"), "new").expect("writable");
+        assert_eq!(work_in(&cache, &folder).expect("a view"), view);
+        assert_eq!((read("old.c"), read("new.c").as_deref()), (None, Some("new")));
+        let out = name_of(&cache, &scratch.path().join("out put")).expect("a link");
+        fs::write(out.join("x.elf"), "elf").expect("writable");
+        assert!(scratch.path().join("out put/x.elf").is_file());
+    }
+}

@@ -1,0 +1,121 @@
+//! `rtmark cache`
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use clap::{Args, Subcommand};
+use rtmark_firmware::{Cache, UNUSED};
+
+use crate::cli::Talk;
+use crate::config::Config;
+use crate::exit::Exit;
+use crate::output::{self, count};
+use crate::sources::Place;
+use crate::trouble::Trouble;
+
+/// Show what builds take of the disk, or remove what can be made again
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  rtmark cache                         where builds are, and what they take
+  rtmark cache prune                   those that nobody has used for 30 days go
+  rtmark cache prune --days 0          all go; what is in use stays
+  rtmark cache prune --most 5GB        and of the others as many as it takes, the oldest first
+
+All projects of a user share one folder of builds. What nobody has used for 30 days goes by
+itself, looked for once a day. Results are elsewhere: `rtmark prune` is about those.")]
+pub struct Arguments {
+    #[command(subcommand)]
+    action: Option<Action>,
+    #[command(flatten)]
+    place: Place,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Remove builds that nobody uses
+    Prune(Prune),
+}
+
+#[derive(Debug, Args)]
+struct Prune {
+    /// Those that nobody has used for so many days
+    #[arg(long, value_name = "N", default_value_t = UNUSED.as_secs() / DAY)]
+    days: u64,
+    /// What the others may take together: bytes, or with kB, MB, GB
+    #[arg(long, value_name = "SIZE", value_parser = bytes)]
+    most: Option<u64>,
+}
+
+/// Seconds of a day.
+const DAY: u64 = 24 * 60 * 60;
+
+/// What may follow a number of bytes.
+const UNITS: [(&str, u64); 4] = [("GB", 1_000_000_000), ("MB", 1_000_000), ("kB", 1_000), ("", 1)];
+
+fn bytes(text: &str) -> Result<u64, String> {
+    let of = |(unit, factor): &(&str, u64)| {
+        let number: u64 = text.strip_suffix(unit)?.trim_end().parse().ok()?;
+        number.checked_mul(*factor)
+    };
+    UNITS.iter().find_map(of).ok_or_else(|| "a whole number, with kB, MB or GB or none".into())
+}
+
+/// Bytes as people read them.
+fn shown(bytes: u64) -> String {
+    let fits = |(_, factor): &&(&str, u64)| bytes >= *factor;
+    match UNITS[..3].iter().find(fits) {
+        Some((unit, factor)) => format!("{:.1} {unit}", bytes as f64 / *factor as f64),
+        None => format!("{bytes} bytes"),
+    }
+}
+
+impl Arguments {
+    pub fn run(self, talk: Talk) -> Result<Exit, Trouble> {
+        let cache = self.place.cache(&Config::load()?);
+        match self.action {
+            None => output::data(&show(&cache))?,
+            Some(Action::Prune(prune)) => {
+                let unused = Duration::from_secs(prune.days.saturating_mul(DAY));
+                let removed = cache.prune(unused, prune.most)?;
+                if !talk.quiet {
+                    let what = count(removed.folders, "folder");
+                    output::say(format!("removed {what}, {}", shown(removed.bytes)));
+                    if removed.busy > 0 {
+                        let busy = count(removed.busy, "build");
+                        output::say(format!("{busy} under way: left alone"));
+                    }
+                }
+            }
+        }
+        Ok(Exit::Fine)
+    }
+}
+
+fn show(cache: &Cache) -> String {
+    let mut text = format!("{}\n", cache.folder().display());
+    let mut total = 0;
+    for part in cache.parts() {
+        let name = part.folder.file_name().unwrap_or_default().display().to_string();
+        let _ = writeln!(text, "  {name:9} {:>5}  {:>10}", part.count, shown(part.bytes));
+        total += part.bytes;
+    }
+    let _ = writeln!(text, "  {:9} {:>5}  {:>10}", "together", "", shown(total));
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_read_as_they_are_written() {
+        assert_eq!(bytes("5GB"), Ok(5_000_000_000));
+        assert_eq!(bytes("20 MB"), Ok(20_000_000));
+        assert_eq!(bytes("7"), Ok(7));
+        for wrong in ["", "GB", "-1", "1.5GB", "1TB", "99999999999999GB"] {
+            assert!(bytes(wrong).is_err(), "{wrong}");
+        }
+        assert_eq!(shown(1_250_000_000), "1.2 GB");
+        assert_eq!(shown(999), "999 bytes");
+    }
+}

@@ -1,0 +1,62 @@
+//! The GDB server beside debuggers that err, by packets as they stand on the wire.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::Stdio;
+use std::time::Duration;
+
+use crate::common::{Elf, LOOP, rtmark};
+
+/// A packet with its checksum.
+fn packet(data: &str) -> Vec<u8> {
+    let sum = data.bytes().fold(0_u8, u8::wrapping_add);
+    format!("${data}#{sum:02x}").into_bytes()
+}
+
+/// Sends bytes and reads one answer, acknowledgements aside.
+fn ask(connection: &mut TcpStream, bytes: &[u8]) -> String {
+    connection.write_all(bytes).expect("connected");
+    let (mut answer, mut byte) = (String::new(), [0]);
+    while !(answer.len() > 3 && answer.as_bytes()[answer.len() - 3] == b'#') {
+        connection.read_exact(&mut byte).expect("an answer");
+        if !(answer.is_empty() && matches!(byte[0], b'+' | b'-')) {
+            answer.push(char::from(byte[0]));
+        }
+    }
+    answer
+}
+
+#[test]
+fn a_debugger_that_errs_is_refused_and_goes_on() {
+    let home = tempfile::tempdir().expect("a scratch folder");
+    Elf { code: LOOP, ..Elf::default() }.write(&home.path().join("a.elf"));
+    let arguments = ["sim", "a.elf", "--soc", "stm32c031", "--gdb", ":0", "--max-cycles", "1000"];
+    let mut command = rtmark(home.path());
+    let mut server = command.args(arguments).stderr(Stdio::piped()).spawn().expect("rtmark runs");
+    let mut said = BufReader::new(server.stderr.take().expect("piped"));
+    let mut line = String::new();
+    said.read_line(&mut line).expect("a line");
+    let address = line.trim().trim_end_matches('`').rsplit(' ').next().expect("an address");
+    let mut connection = TcpStream::connect(address).expect("it listens");
+    connection.set_read_timeout(Some(Duration::from_mins(1))).expect("a time");
+    let supported = ask(&mut connection, &packet("qSupported:swbreak+"));
+    assert!(supported.contains("PacketSize="), "{supported}");
+    assert!(TcpStream::connect(address).is_err(), "a second one is refused");
+
+    let longer = format!("M20000000,4000:{}", "00".repeat(0x4000));
+    let wrong = ["mzz,4", "m20000000", "M20000000,4:zz", "G00", "Pzz=1", "Z0,zz,2", "vCont;c:zz"];
+    let wrong = wrong.iter().map(|data| packet(data)).chain([packet(&longer)]);
+    let unframed = [b"$?#00".to_vec(), b"$#00".to_vec(), b"$?#zz".to_vec()];
+    for bytes in wrong.chain(unframed) {
+        let shown = String::from_utf8_lossy(&bytes[..bytes.len().min(30)]).into_owned();
+        let answer = ask(&mut connection, &bytes);
+        assert!(answer.starts_with("$E") || answer == "$#00", "{shown}: {answer}");
+        let noise = [b"\x00\xffnoise".to_vec(), packet("g")].concat();
+        let registers = ask(&mut connection, &noise);
+        assert!(registers.starts_with("$0") && registers.len() > 20, "{shown}: {registers}");
+    }
+    let detached = ask(&mut connection, &packet("D"));
+    assert_eq!(detached, "$OK#9a");
+    let ended = server.wait().expect("it ends").code();
+    assert_eq!(ended, Some(12), "it runs on alone, out of its cycles");
+}
