@@ -298,15 +298,12 @@ impl<'a, 'elf> CallRecorder<'a, 'elf> {
         let mut open: BTreeMap<String, u64> = BTreeMap::new();
         // A call that has switched and never came back has been timed all the same.
         for call in std::mem::take(&mut self.open) {
-            match call.switched {
-                Some(switched) => {
-                    let cycles = (!call.hit).then(|| switched - call.began);
-                    self.note(&call, Outcome::Switched, cycles);
-                }
-                None => {
-                    let name = self.calls.name(call.node);
-                    *open.entry(self.api.shown(name).to_owned()).or_default() += 1;
-                }
+            if let Some(switched) = call.switched {
+                let cycles = (!call.hit).then(|| switched - call.began);
+                self.note(&call, Outcome::Switched, cycles);
+            } else {
+                let name = self.calls.name(call.node);
+                *open.entry(self.api.shown(name).to_owned()).or_default() += 1;
             }
         }
         let functions = self.calls.functions();
@@ -350,7 +347,7 @@ impl<'a, 'elf> CallRecorder<'a, 'elf> {
         let names = self
             .entries
             .difference(&executed)
-            .filter_map(|entry| Some(symbols.name_at(*entry)?.symbol.to_string()));
+            .filter_map(|entry| Some(symbols.name_at(*entry)?.symbol));
         let shown: BTreeSet<String> = names.map(|name| self.api.shown(&name).to_owned()).collect();
         let known = |name: &String| {
             open.contains_key(name) || called.iter().any(|called| called.function == *name)

@@ -29,9 +29,10 @@ pub(crate) fn spread_of<'a>(series: impl Iterator<Item = &'a Series>) -> Option<
     let placements: BTreeSet<u64> =
         series.filter_map(Series::spread).map(|spread| spread.placements).collect();
     let (fewest, most) = (placements.first()?, placements.last()?);
-    let placements = match fewest == most {
-        true => format!("{most} placements"),
-        false => format!("{most} placements ({fewest} of curves and of what takes long)"),
+    let placements = if fewest == most {
+        format!("{most} placements")
+    } else {
+        format!("{most} placements ({fewest} of curves and of what takes long)")
     };
     Some(format!(
         "a..b: the medians of the best and the worst of {placements} of the same code; \

@@ -93,7 +93,7 @@ impl Machine {
         self.state.take_console()
     }
 
-    /// Stops a run with [`Stop::Output`] behind the instruction by which the program has printed
+    /// Stops a run with [`Stop::Output`](crate::Stop::Output) behind the instruction by which the program has printed
     /// this; what it prints by RTT is looked at now and then. Answers the text's number, counted
     /// from 0.
     pub fn stop_at_output(&mut self, text: &[u8]) -> usize {

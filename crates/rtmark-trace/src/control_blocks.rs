@@ -143,7 +143,7 @@ impl ControlBlocks {
         };
         let variable = || {
             let at = image.symbols().name_at(block).filter(|at| at.offset == 0)?;
-            Some(at.symbol.to_string())
+            Some(at.symbol)
         };
         match text.or_else(variable) {
             Some(name) if !self.known.iter().any(|(_, known)| *known == name) => name,

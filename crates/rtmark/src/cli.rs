@@ -5,8 +5,7 @@ use clap::{ArgAction, Args, Parser, Subcommand};
 use crate::commands::{
     bisect, cache, calls, compare, completions, doctor, exit_codes, export, fairness, footprint,
     gate, history, import, init, list, log, man, merge, name, plan, prune, report, rm, run, show,
-    sim, study,
-    trace, validate, why, worst,
+    sim, study, trace, validate, why, worst,
 };
 use crate::exit::Exit;
 use crate::trouble::Trouble;

@@ -11,6 +11,7 @@ mod commands;
 mod config;
 mod exit;
 mod output;
+mod overview;
 mod progress;
 mod replacement;
 #[cfg(test)]
@@ -22,7 +23,7 @@ mod trouble;
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::FromArgMatches;
 
 fn main() -> ExitCode {
     let hook = miette::set_hook(Box::new(|_| {
@@ -30,6 +31,8 @@ fn main() -> ExitCode {
         Box::new(miette::MietteHandlerOpts::new().wrap_lines(false).break_words(false).build())
     }));
     debug_assert!(hook.is_ok(), "nothing else sets a hook");
-    let exit = cli::Cli::parse().run().unwrap_or_else(trouble::Trouble::show);
+    let matches = overview::command().get_matches();
+    let cli = cli::Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    let exit = cli.run().unwrap_or_else(trouble::Trouble::show);
     ExitCode::from(exit.code())
 }

@@ -4,7 +4,7 @@
 //! What blocks are formed of these is the engine's business, which is told what has been
 //! forgotten.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
 use crate::isa::{Features, Op, Slot, decode, is_wide};
@@ -92,7 +92,7 @@ pub struct Predecoded {
     windows: Vec<Window<SlotPage>>,
     pub decoder: Decoder,
     /// Instructions in whose place watches stand, as far as they have been reached.
-    beneath_watches: HashMap<u32, Slot>,
+    beneath_watches: BTreeMap<u32, Slot>,
     /// How often everything has been forgotten.
     epoch: u32,
     /// Pages in RAM that have been forgotten since the engine asked last.
@@ -117,7 +117,7 @@ impl Predecoded {
         Self {
             windows: Window::of(soc),
             decoder,
-            beneath_watches: HashMap::new(),
+            beneath_watches: BTreeMap::new(),
             epoch: 0,
             forgotten: Vec::new(),
         }
