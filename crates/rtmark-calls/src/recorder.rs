@@ -91,7 +91,7 @@ pub struct CallRecorder<'a, 'elf> {
     counted: u64,
     owner: Owner,
     /// The instruction that the cycles since are for, if it was inlined.
-    inlined_at: Option<u32>,
+    inlined_newest: Option<u32>,
     /// What such instructions took, by address.
     inlined_cycles: BTreeMap<u32, u64>,
     executed: Addresses,
@@ -129,7 +129,7 @@ impl<'a, 'elf> CallRecorder<'a, 'elf> {
             shares: Shares::default(),
             counted: machine.cycles().0,
             owner: Owner::Application,
-            inlined_at: None,
+            inlined_newest: None,
             inlined_cycles: BTreeMap::new(),
             executed: Addresses::default(),
             inlined: Addresses::default(),
@@ -151,7 +151,7 @@ impl<'a, 'elf> CallRecorder<'a, 'elf> {
             Owner::Kernel => self.shares.kernel += cycles,
             Owner::Idle => self.shares.idle += cycles,
         }
-        if let Some(address) = self.inlined_at.take() {
+        if let Some(address) = self.inlined_newest.take() {
             *self.inlined_cycles.entry(address).or_default() += cycles;
         }
         self.owner = next;
@@ -403,7 +403,7 @@ impl Observer for CallRecorder<'_, '_> {
             let class = self.class(node);
             let owner = self.owner_at(pc, class);
             self.count(now, owner);
-            self.inlined_at = (owner != class.owner).then_some(pc);
+            self.inlined_newest = (owner != class.owner).then_some(pc);
             if machine.register(Register::Xpsr) & 0x1FF == 0 {
                 self.follow_threads(owner, now);
             }
@@ -431,11 +431,11 @@ impl Observer for CallRecorder<'_, '_> {
 
     fn entered(&mut self, machine: &Machine, exception: u16) {
         self.calls.entered(machine, exception);
-        if !matches!(exception, SVCALL | PENDSV) {
+        let kernels = matches!(exception, SVCALL | PENDSV);
+        if !kernels {
             let timed = self.open.iter_mut().filter(|open| open.switched.is_none());
             timed.for_each(|open| open.hit = true);
         }
-        let kernels = matches!(exception, SVCALL | PENDSV);
         // The entry belongs to what it leads to.
         self.owner = if kernels { Owner::Kernel } else { Owner::Interrupt };
         self.count(machine.cycles().0, self.owner);
