@@ -140,7 +140,7 @@ impl Arguments {
                 output::data(&output::json(&document)?)?;
                 return Ok(worst_of(&document.runs));
             }
-            Format::Csv => output::data(&csv(&runs))?,
+            Format::Csv => output::data(&csv(&runs)?)?,
             Format::Text => {
                 let texts: Vec<String> = runs.iter().map(text).collect();
                 output::data(&texts.join("\n"))?;
@@ -364,38 +364,42 @@ fn table(called: &[Called], cycles: u64, text: &mut String) {
     );
 }
 
-fn csv(runs: &[Ran]) -> String {
-    let mut text = String::from(
-        "run,soc,kernel,function,symbol,from,outcome,calls,hit,min_cycles,median_cycles,max_cycles,total_cycles\n",
-    );
-    let quoted = |cell: &str| {
-        if cell.contains([',', '"', '\n']) {
-            format!("\"{}\"", cell.replace('"', "\"\""))
-        } else {
-            cell.to_owned()
-        }
-    };
+/// The columns of the CSV.
+const COLUMNS: [&str; 13] = [
+    "run",
+    "soc",
+    "kernel",
+    "function",
+    "symbol",
+    "from",
+    "outcome",
+    "calls",
+    "hit",
+    "min_cycles",
+    "median_cycles",
+    "max_cycles",
+    "total_cycles",
+];
+
+fn csv(runs: &[Ran]) -> Result<String, std::io::Error> {
+    let mut writer = ::csv::Writer::from_writer(Vec::new());
+    writer.write_record(COLUMNS)?;
     for ran in runs {
         for one in &ran.paid.called {
+            let figures = one.cycles.map(|all| [all.min, all.median, all.max, all.total]);
+            let figures = figures.map_or_else(
+                || std::array::from_fn(|_| String::new()),
+                |figures| figures.map(|figure| figure.to_string()),
+            );
             let words = [&ran.name, &ran.soc, &ran.kernel, &one.function, &one.symbol];
-            let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
-            let figures = one.cycles.map_or_else(
-                || ",,,".to_owned(),
-                |cycles| {
-                    format!("{},{},{},{}", cycles.min, cycles.median, cycles.max, cycles.total)
-                },
-            );
-            let (from, and) = (origin(one.from), outcome(one.outcome));
-            let _ = writeln!(
-                text,
-                "{},{from},{and},{},{},{figures}",
-                words.join(","),
-                one.calls,
-                one.hit
-            );
+            let (calls, hit) = (one.calls.to_string(), one.hit.to_string());
+            let counts = [origin(one.from), outcome(one.outcome), &calls, &hit];
+            let words = words.into_iter().map(String::as_str).chain(counts);
+            writer.write_record(words.chain(figures.iter().map(String::as_str)))?;
         }
     }
-    text
+    let bytes = writer.into_inner().map_err(::csv::IntoInnerError::into_error)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 #[cfg(test)]
