@@ -1,6 +1,7 @@
 //! The same firmware gives the same run: on one thread and on eight, from a copy taken
 //! on the way, and from a snapshot file.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -11,37 +12,37 @@ const SOCS: [&str; 2] = ["stm32c031", "stm32f405"];
 /// Long enough to be past the startup code and among the tasks.
 const CYCLES: u64 = 600_000;
 
+fn build_folder() -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join("firmware-build")
+}
+
 fn rtmark(arguments: &[&str]) -> Vec<u8> {
-    let build = Path::new(env!("CARGO_TARGET_TMPDIR")).join("firmware-build");
     let mut command = Command::new(env!("CARGO_BIN_EXE_rtmark"));
-    command.args(arguments).env("RTMARK_BUILD", build).env_remove("RTMARK_FIRMWARE");
+    command.args(arguments).env("RTMARK_BUILD", build_folder()).env_remove("RTMARK_FIRMWARE");
     let output = command.output().expect("rtmark runs");
     let text = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(matches!(output.status.code(), Some(0 | 11 | 12)), "{arguments:?}: {text}");
     output.stdout
 }
 
-/// Every image of the default suite's folder for a soc, built by a run of the suite.
-fn images(soc: &str) -> Vec<PathBuf> {
+fn json(bytes: &[u8]) -> Value {
+    serde_json::from_slice(bytes).expect("JSON")
+}
+
+/// Every image that the figures of `scenario` on a soc come from, built by a run of the suite.
+fn images(soc: &str, scenario: &str) -> Vec<PathBuf> {
     let home = tempfile::tempdir().expect("a scratch folder");
     let store = home.path().join("store.sqlite").display().to_string();
-    rtmark(&["-q", "run", "--soc", soc, "--scenario", "isr.entry", "thread.*", "--store", &store]);
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("firmware-build").join(soc);
-    let mut found = Vec::new();
-    let mut folders = vec![folder];
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(folder).expect("a folder") {
-            let path = entry.expect("readable").path();
-            if path.is_dir() {
-                folders.push(path);
-            } else if path.extension().is_some_and(|extension| extension == "elf") {
-                found.push(path);
-            }
-        }
-    }
-    found.sort();
-    assert!(found.len() > 4, "{found:?}");
-    found
+    let run = ["-q", "run", "--soc", soc, "--scenario", scenario, "--store", &store];
+    let document = json(&rtmark(&[&run[..], &["--format=json"]].concat()));
+    let answers = document["answers"].as_array().expect("answers");
+    let digests: BTreeSet<_> = answers
+        .iter()
+        .filter_map(|answer| answer["provenance"]["firmware"]["elf_sha256"].as_str())
+        .collect();
+    assert!(digests.len() > 4, "{digests:?}");
+    let kept = build_folder().join("kept");
+    digests.into_iter().map(|digest| kept.join(digest).with_extension("elf")).collect()
 }
 
 /// What a run comes to: all that the program and its user could see.
@@ -75,10 +76,11 @@ fn firmware_runs_the_same_everywhere() {
     for name in SOCS {
         let file = format!("{}/../../socs/{name}.toml", env!("CARGO_MANIFEST_DIR"));
         let soc = Soc::from_toml(&std::fs::read_to_string(file).expect("there")).expect("good");
-        let images = images(name);
+        let images = [images(name, "workload.prime.two_tasks"), images(name, "thread.*")].concat();
         let one: Vec<_> =
             images.iter().map(|path| finish(machine(&soc, path), Vec::new())).collect();
-        assert!(one.iter().any(|run| run.instructions > 100_000), "they only sleep");
+        let most = one.iter().map(|run| run.instructions).max();
+        assert!(most > Some(100_000), "they only sleep: {most:?}");
 
         let eight = std::thread::scope(|scope| {
             let of = |thread: usize| {
@@ -120,15 +122,14 @@ fn snapshots_resume_to_the_same_end() {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let file = folder.path().join("a.snapshot").display().to_string();
     let most = format!("--max-cycles={CYCLES}");
-    let json = |bytes: Vec<u8>| -> Value { serde_json::from_slice(&bytes).expect("JSON") };
     for soc in SOCS {
-        for path in images(soc).iter().filter(|path| path.ends_with("thread.elf")) {
+        for path in images(soc, "thread.*") {
             let path = path.display().to_string();
             let plain = ["sim", &path, "--soc", soc, &most, "--format=json"];
             let keep = ["--snapshot", &file, "--snapshot-at=20000"];
-            let plain = json(rtmark(&plain));
+            let plain = json(&rtmark(&plain));
             rtmark(&[&["sim", &path, "--soc", soc, &most], &keep[..]].concat());
-            let resumed = json(rtmark(&["sim", "--resume", &file, &most, "--format=json"]));
+            let resumed = json(&rtmark(&["sim", "--resume", &file, &most, "--format=json"]));
             for key in ["cycles", "instructions", "state_sha256", "registers", "ending"] {
                 assert_eq!(plain[key], resumed[key], "{key} of {path}");
             }
