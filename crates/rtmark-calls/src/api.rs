@@ -163,6 +163,21 @@ pub fn plain(name: &str) -> &str {
     }
 }
 
+/// Whether the compiler has made a function of its own of it, with fewer arguments or another result:
+/// what it is given and gives then lies where only that compiler knows.
+pub fn is_specialised(name: &str) -> bool {
+    is_marked(name, "isra") || is_marked(name, "constprop") || is_part(name)
+}
+
+/// Whether it is the rest of a function, the beginning of which the compiler has inlined.
+pub fn is_part(name: &str) -> bool {
+    is_marked(name, "part")
+}
+
+fn is_marked(name: &str, mark: &str) -> bool {
+    plain(name) != name && name.split('.').skip(1).any(|part| part == mark)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -213,6 +228,9 @@ mod tests {
         }
         assert_eq!(api("Zephyr").shown("z_impl_k_sem_give"), "k_sem_give");
         assert_eq!(api("ThreadX").shown("_tx_queue_send.part.0"), "tx_queue_send");
+        assert!(is_specialised("xQueueGenericSend.constprop.0.isra.0"));
+        assert!(is_specialised("xQueueGenericSend.lto_priv.0.isra.0"));
+        assert!(!is_specialised("xQueueGenericSend.lto_priv.0") && !is_specialised("a.b"));
     }
 
     #[test]

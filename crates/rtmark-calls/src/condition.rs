@@ -199,6 +199,18 @@ impl Condition {
         [self.left.paths(), self.right.paths()].concat()
     }
 
+    /// Whether it looks at what the call itself is given or gives.
+    pub fn is_about_values(&self) -> bool {
+        fn is(value: &Value) -> bool {
+            match value {
+                Value::Number(_) | Value::Within(_) | Value::Into(_) => false,
+                Value::And(left, right) | Value::Remainder(left, right) => is(left) || is(right),
+                _ => true,
+            }
+        }
+        is(&self.left) || is(&self.right)
+    }
+
     /// Whether it holds, by what its values are; `None` where one is not known.
     pub fn holds(&self, of: &mut impl FnMut(&Value) -> Option<u32>) -> Option<bool> {
         let (left, right) = (evaluate(&self.left, of)?, evaluate(&self.right, of)?);

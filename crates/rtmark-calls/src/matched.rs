@@ -6,7 +6,7 @@ use rtmark_model::ScenarioId;
 use rtmark_observe::{Member, member_of};
 use rtmark_sim::{Machine, Register};
 
-use crate::api::plain;
+use crate::api::{is_part, is_specialised, plain};
 use crate::condition::{Condition, Known, Path, Value};
 use crate::paid::Outcome;
 use crate::rules::{Equal, Then};
@@ -35,13 +35,17 @@ pub struct EqualCalls {
     pub calls: Vec<Timed>,
 }
 
-/// Scenarios that cannot be told from others for want of debug information.
+/// Scenarios that cannot be told from others: for want of debug information, or because the compiler
+/// has changed functions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Untold {
     /// The scenarios.
     pub scenarios: BTreeSet<ScenarioId>,
     /// The members of structures that are not described, as `k_mutex.lock_count`.
     pub members: BTreeSet<String>,
+    /// Functions that the compiler has specialised or split, so that nobody knows where their
+    /// arguments are, or where they begin.
+    pub specialised: BTreeSet<String>,
 }
 
 /// Where another thread went on when a call switched.
@@ -123,12 +127,15 @@ impl<'a> Matched<'a> {
         let mut usable = Vec::new();
         for (number, rule) in self.rules.iter().enumerate().filter(|(_, rule)| fits(rule)) {
             let lacking = self.lacking(rule);
-            if lacking.is_empty() {
+            let asks = || rule.when.iter().any(Condition::is_about_values);
+            let is_unknown = is_part(symbol) || is_specialised(symbol) && asks();
+            if lacking.is_empty() && !is_unknown {
                 usable.push(number);
-            } else {
-                self.untold.scenarios.insert(rule.scenario.clone());
-                self.untold.members.extend(lacking);
+                continue;
             }
+            self.untold.scenarios.insert(rule.scenario.clone());
+            self.untold.members.extend(lacking);
+            self.untold.specialised.extend(is_unknown.then(|| symbol.to_owned()));
         }
         self.of_function.insert(function, usable.clone());
         usable
@@ -172,7 +179,10 @@ impl<'a> Matched<'a> {
             }
             Value::Member(path) => self.member(machine, path, *arguments.get(path.argument)?),
             Value::Waiting(pattern) => {
-                count(&|other| other.object == arguments[0] && pattern.matches(plain(other.symbol)))
+                let asked = |other: &&Other<'_>| pattern.matches(plain(other.symbol));
+                let is_known = others.iter().filter(asked).all(|one| !is_specialised(one.symbol));
+                let here = |other: &Other<'_>| asked(&other) && other.object == arguments[0];
+                is_known.then(|| count(&here))?
             }
             Value::Within(pattern) => count(&|other| pattern.matches(plain(other.symbol))),
             _ => None,
@@ -245,7 +255,9 @@ fn holds(rule: &Equal, arguments: [u32; 4], end: End<'_>) -> bool {
     let mut of = |value: &Value| match (value, end.into) {
         (Value::Argument(number), _) => arguments.get(*number).copied(),
         (Value::Result, _) => end.result,
-        (Value::Into(number), Some(Into::Call { arguments, .. })) => {
+        (Value::Into(number), Some(Into::Call { arguments, .. }))
+            if !is_specialised(end.into_symbol) =>
+        {
             arguments.get(*number).copied()
         }
         _ => None,

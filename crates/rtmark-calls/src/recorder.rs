@@ -360,8 +360,15 @@ impl<'a, 'elf> CallRecorder<'a, 'elf> {
         }
         let return_address = link & !1;
         let same = |open: &Open| (open.return_address, open.sp) == (return_address, sp);
-        if self.open.iter().any(same) {
-            return;
+        if let Some(at) = self.open.iter().position(same) {
+            let is_over = self.open[at].left && self.open[at].stack != self.calls.stack_number();
+            if !is_over {
+                return;
+            }
+            // A thread that has ended left it behind, and another one has its stack.
+            let over = self.open.remove(at);
+            self.forget_return(return_address);
+            self.give_up(&over);
         }
         let in_handler = xpsr & 0x1FF != 0;
         let arguments = [0, 1, 2, 3].map(|number| machine.register(Register::R(number)));
@@ -397,6 +404,15 @@ impl<'a, 'elf> CallRecorder<'a, 'elf> {
         self.matched.begin(machine, (function, self.calls.name(node)), arguments, &others)
     }
 
+    /// Keeps a call that will never come back, if it has switched; whether it has.
+    fn give_up(&mut self, call: &Open) -> bool {
+        let Some((switched, _)) = call.switched else { return false };
+        self.compare(call, Outcome::Switched, switched, None);
+        let cycles = (!call.is_hit()).then(|| switched - call.began);
+        self.note(call, Outcome::Switched, cycles);
+        true
+    }
+
     /// What the run came to.
     pub fn finish(mut self, machine: &Machine) -> Paid {
         let now = machine.cycles().0;
@@ -405,11 +421,7 @@ impl<'a, 'elf> CallRecorder<'a, 'elf> {
         let mut open: BTreeMap<String, u64> = BTreeMap::new();
         // A call that has switched and never came back has been timed all the same.
         for call in std::mem::take(&mut self.open) {
-            if let Some((switched, _)) = call.switched {
-                self.compare(&call, Outcome::Switched, switched, None);
-                let cycles = (!call.is_hit()).then(|| switched - call.began);
-                self.note(&call, Outcome::Switched, cycles);
-            } else {
+            if !self.give_up(&call) {
                 let name = self.calls.name(call.node);
                 *open.entry(self.api.shown(name).to_owned()).or_default() += 1;
             }
