@@ -218,15 +218,12 @@ impl<'a> Matched<'a> {
         for (number, (functions, calls)) in self.found {
             let scenario = &self.rules[number].scenario;
             let functions = functions.into_iter();
-            match all.iter_mut().find(|known| known.scenario == *scenario) {
-                Some(known) => {
-                    known.functions.extend(functions);
-                    known.calls.extend(calls);
-                }
-                None => {
-                    let functions = functions.collect();
-                    all.push(EqualCalls { scenario: scenario.clone(), functions, calls });
-                }
+            if let Some(known) = all.iter_mut().find(|known| known.scenario == *scenario) {
+                known.functions.extend(functions);
+                known.calls.extend(calls);
+            } else {
+                let functions = functions.collect();
+                all.push(EqualCalls { scenario: scenario.clone(), functions, calls });
             }
         }
         for one in &mut all {

@@ -51,6 +51,66 @@ fn guest(name: &str, options: &[&str]) -> String {
     image.display().to_string()
 }
 
+/// Where the build of FreeRTOS has put an image.
+fn built(image: &str) -> String {
+    let mut folders = vec![scratch().join("build/builds")];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).expect("a folder").flatten() {
+            let path = entry.path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.ends_with(format!("freertos/{image}.elf")) {
+                return path.display().to_string();
+            }
+        }
+    }
+    panic!("no {image}.elf was built");
+}
+
+/// First, least, typical and largest sample of each scenario of a column.
+fn figures(answers: &[Value], column: &str) -> Vec<(String, [u64; 4])> {
+    let of_column = answers.iter().filter(|answer| answer["key"]["kernel"] == column);
+    let figures = |answer: &Value| {
+        let statistics = answer.get("statistics")?;
+        let steady = &statistics["steady"];
+        let all = [&statistics["first"], &steady["min"], &steady["p50"], &steady["max"]];
+        let name = answer["key"]["scenario"].as_str()?.to_owned();
+        Some((name, all.map(|figure| figure.as_u64().expect("cycles"))))
+    };
+    of_column.filter_map(figures).collect()
+}
+
+#[test]
+fn our_own_images_give_by_their_calls_what_their_probes_give() {
+    // Optimised as a whole, functions are given what nobody but the compiler knows.
+    let choice = ["run", "-k", "freertos", "--soc", "stm32f405", "--profile", "product+lto=off"];
+    let more = ["--placements", "1", "--format", "json", "-s", "semaphore.*", "queue.*", "mutex.*"];
+    let first = rtmark(&[&choice[..], &more[..5], &["semaphore.give.immediate"]].concat());
+    assert!(first.status.success(), "{}", said(&first));
+    let images = ["semaphore", "queue", "mutex"].map(|image| format!("{image}={}", built(image)));
+    let images: Vec<&str> = images.iter().map(String::as_str).collect();
+    let output = rtmark(&[&choice[..], &["--image"], &images, &more].concat());
+    assert!(output.status.success(), "{}", said(&output));
+    let answers = answers(&output);
+    let native = figures(&answers, "freertos");
+    let mut compared = 0;
+    for column in ["semaphore", "queue", "mutex"] {
+        for (scenario, by_calls) in figures(&answers, column) {
+            let (_, by_probes) =
+                native.iter().find(|(name, _)| *name == scenario).expect("the same scenarios");
+            // Only what loads the arguments is not in the calls.
+            for (call, span) in by_calls.iter().zip(by_probes) {
+                assert!(
+                    (1..=16).contains(&(span - call)),
+                    "{scenario}: {by_calls:?} {by_probes:?}"
+                );
+            }
+            compared += 1;
+        }
+    }
+    assert_eq!(compared, 29, "of semaphores, queues and mutexes");
+}
+
 fn columns(images: &[(&str, &str)], more: &[&str]) -> Output {
     let mut arguments = vec!["run".to_owned(), "--soc".into(), "mps2-an385".into()];
     for (name, image) in images {

@@ -53,7 +53,7 @@ impl Images {
                         "the name stands before the equals sign, as in zephyr=lat.elf"
                     }
                     ColumnError::File { .. } => "check the path behind the equals sign",
-                    _ => "give the ELF file as the linker wrote it",
+                    ColumnError::Image { .. } => "give the ELF file as the linker wrote it",
                 };
                 Trouble::new(Exit::Usage, error, hint)
             })
