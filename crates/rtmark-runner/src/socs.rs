@@ -40,6 +40,7 @@ impl Described for SocFile {
         "generic-cortex-m3.toml",
         "generic-cortex-m4.toml",
         "generic-cortex-m4f.toml",
+        "generic-cortex-m7.toml",
         "generic-cortex-m33.toml",
         "lm3s6965.toml",
         "rp2350.toml",

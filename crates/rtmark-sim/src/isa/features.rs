@@ -11,8 +11,12 @@ pub struct Features {
     pub dsp: bool,
     /// Single-precision floating point.
     pub fp: bool,
+    /// What FPv5 adds to FPv4.
+    pub fp5: bool,
+    /// Double precision.
+    pub double: bool,
     /// ARMv8-M with the Security Extension, in Secure state: stack limits, acquire and
-    /// release, other exception returns; with an FPU, FPv5.
+    /// release, other exception returns.
     pub v8m: bool,
 }
 
@@ -23,6 +27,8 @@ impl Features {
             mainline: core.is_mainline(),
             dsp: core.has_dsp(),
             fp: core.has_fpu(),
+            fp5: matches!(core, CoreKind::CortexM7 | CoreKind::CortexM33),
+            double: core.has_double_precision(),
             v8m: matches!(core, CoreKind::CortexM33),
         }
     }
