@@ -88,12 +88,14 @@ CORE_FLAGS_cortex-m0plus := -mcpu=cortex-m0plus -mfloat-abi=soft -DRTMARK_CORE_H
 CORE_FLAGS_cortex-m3 := -mcpu=cortex-m3 -mfloat-abi=soft -DRTMARK_CORE_HAS_FPU=0
 CORE_FLAGS_cortex-m4 := -mcpu=cortex-m4+nofp -mfloat-abi=soft -DRTMARK_CORE_HAS_FPU=0
 CORE_FLAGS_cortex-m4f := -mcpu=cortex-m4 -mfpu=fpv4-sp-d16 -mfloat-abi=hard -DRTMARK_CORE_HAS_FPU=1
+CORE_FLAGS_cortex-m7 := -mcpu=cortex-m7 -mfpu=fpv5-d16 -mfloat-abi=hard -DRTMARK_CORE_HAS_FPU=1
 CORE_FLAGS_cortex-m33 := -mcpu=cortex-m33 -mfpu=fpv5-sp-d16 -mfloat-abi=hard -DRTMARK_CORE_HAS_FPU=1
 
 include $(SHARED)/arch.mk
 
 # Without its unit, a core is compiled for as one that has none.
 SOFT_FLOAT_cortex-m4f := -mcpu=cortex-m4+nofp -mfloat-abi=soft -DRTMARK_CORE_HAS_FPU=0
+SOFT_FLOAT_cortex-m7 := -mcpu=cortex-m7+nofp -mfloat-abi=soft -DRTMARK_CORE_HAS_FPU=0
 SOFT_FLOAT_cortex-m33 := -mcpu=cortex-m33+nofp -mfloat-abi=soft -DRTMARK_CORE_HAS_FPU=0
 
 CORE_FLAGS := $(or $(if $(filter 0,$(call set,FPU)),$(SOFT_FLOAT_$(RTMARK_CORE))),$(CORE_FLAGS_$(RTMARK_CORE)))

@@ -46,7 +46,7 @@ pub fn rust_target(core: &str) -> Option<&'static str> {
         "cortex-m0" | "cortex-m0plus" => "thumbv6m-none-eabi",
         "cortex-m3" => "thumbv7m-none-eabi",
         "cortex-m4" => "thumbv7em-none-eabi",
-        "cortex-m4f" => "thumbv7em-none-eabihf",
+        "cortex-m4f" | "cortex-m7" => "thumbv7em-none-eabihf",
         "cortex-m33" => "thumbv8m.main-none-eabihf",
         "rv32imac" => "riscv32imac-unknown-none-elf",
         // No floating-point registers, as for C.
