@@ -64,6 +64,7 @@ mod image;
 mod isa;
 mod machine;
 mod memory;
+pub mod riscv;
 mod soc;
 mod state;
 mod timing;
