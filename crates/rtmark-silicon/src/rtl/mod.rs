@@ -124,12 +124,43 @@ fn tell_missed(out: &mut impl std::io::Write, file: &Path, text: &str) -> Result
                     own.0, own.1, rtl.0, rtl.1
                 )?;
             }
-            for (own, rtl) in
-                trace.traps.iter().zip(&run.traps).filter(|(own, rtl)| own != rtl).take(4)
+            for (own, rtl) in trace
+                .traps
+                .iter()
+                .zip(run.traps.iter().flatten())
+                .filter(|(own, rtl)| own != rtl)
+                .take(4)
             {
                 writeln!(out, "  trap {own:?}, not {rtl:?}")?;
             }
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_hazard3_is_exact_to_its_rtl() {
+        let folder = crate::folder(None);
+        let Some(file) = file(&folder) else {
+            let mut say = std::io::stderr();
+            writeln!(say, "not scored: no traces of RTL beside {}", folder.display())
+                .expect("told");
+            return;
+        };
+        let scores = scores(&file).expect("scored");
+        assert!(!scores.0.is_empty(), "no programs");
+        for ((kind, waits), halves) in &scores.0 {
+            for score in halves {
+                let score::Score { runs, instructions, entries, .. } = *score;
+                let found = (score.whole, score.exact, score.exact_entries);
+                assert_eq!(found, (runs, instructions, entries), "{kind} {waits:?}");
+                let ends = [score.registers, score.memory, score.writes, score.traps];
+                assert_eq!(ends, [runs; 4], "{kind} {waits:?}");
+            }
+        }
+    }
 }

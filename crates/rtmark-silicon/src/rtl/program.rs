@@ -60,8 +60,10 @@ pub struct Run {
     pub w: Option<Vec<u64>>,
     pub path: Option<Vec<u32>>,
     /// Cycle, kind, code, number of the next instruction, return offset.
+    pub traps: Option<Vec<(u64, u8, u8, usize, i64)>>,
+    /// Instructions that raise exceptions, by number and code.
     #[serde(default)]
-    pub traps: Vec<(u64, u8, u8, usize, i64)>,
+    pub exc: Vec<(usize, u8)>,
     pub regs_end: Vec<u32>,
     pub wcrc: String,
     pub mcrc: String,

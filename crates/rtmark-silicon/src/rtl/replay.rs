@@ -26,6 +26,7 @@ pub struct Agreement {
 pub struct Trace {
     base: u32,
     wanted: usize,
+    until: u64,
     /// Place and cycle of each instruction.
     pub left: Vec<(u32, u64)>,
     writes: crc32fast::Hasher,
@@ -40,7 +41,11 @@ impl Follow for Trace {
         }
     }
 
-    fn wrote(&mut self, register: u8, value: u32) {
+    /// The RTL's writes were recorded up to the last instruction's cycle.
+    fn wrote(&mut self, register: u8, value: u32, cycle: u64) {
+        if cycle >= self.until {
+            return;
+        }
         let [a, b, c, d] = value.to_le_bytes();
         self.writes.update(&[register, a, b, c, d]);
     }
@@ -55,10 +60,6 @@ impl Follow for Trace {
         if self.left.len() < self.wanted {
             self.traps.push((cycle, kind, code, self.left.len(), back));
         }
-    }
-
-    fn is_done(&self) -> bool {
-        false
     }
 }
 
@@ -93,7 +94,8 @@ pub fn execute(meta: &Meta, program: &Program, run: &Run) -> Option<(Trace, Haza
         };
         machine.drive(input, drive, Cycles(*cycle));
     }
-    let mut trace = Trace { base: meta.base, wanted: run.n, ..Trace::default() };
+    let mut trace =
+        Trace { base: meta.base, wanted: run.n, until: run.t0 + run.total, ..Trace::default() };
     machine.run_followed(Cycles(run.t0 + run.total + 61), &mut trace);
     Some((trace, machine))
 }
@@ -122,6 +124,8 @@ pub fn places(program: &Program, run: &Run, deltas: usize) -> Option<Vec<u32>> {
 
 /// Runs a program and compares.
 pub fn agreement(meta: &Meta, program: &Program, run: &Run) -> Option<Agreement> {
+    let records_traps = run.traps.is_some();
+    let rtl_traps = run.traps.as_deref().unwrap_or_default();
     let (trace, machine) = execute(meta, program, run)?;
     let (instructions, exact) = match run.deltas() {
         Some(deltas) => {
@@ -140,15 +144,20 @@ pub fn agreement(meta: &Meta, program: &Program, run: &Run) -> Option<Agreement>
     let entries = |traps: &[(u64, u8, u8, usize, i64)]| {
         traps.iter().filter(|trap| trap.1 == 1).copied().collect::<Vec<_>>()
     };
-    let (own, rtl) = (entries(&trace.traps), entries(&run.traps));
+    let (own, rtl) = (entries(&trace.traps), entries(rtl_traps));
     let same = |(own, rtl): &(&(u64, u8, u8, usize, i64), &(u64, u8, u8, usize, i64))| {
         (own.0, own.2, own.3) == (rtl.0, rtl.2, rtl.3)
     };
-    let traps_equal = trace.traps.len() == run.traps.len()
-        && trace.traps.iter().zip(&run.traps).all(|(own, rtl)| {
-            (own.0, own.1, own.3) == (rtl.0, rtl.1, rtl.3)
-                && (own.1 == 2 || (own.2, own.4) == (rtl.2, rtl.4))
-        });
+    // Only some kinds have their traps recorded.
+    let traps_equal = !records_traps
+        || trace.traps.len() == rtl_traps.len()
+            && trace.traps.iter().zip(rtl_traps).all(|(own, rtl)| {
+                (own.0, own.1, own.3) == (rtl.0, rtl.1, rtl.3)
+                    && (own.1 == 2 || (own.2, own.4) == (rtl.2, rtl.4))
+            });
+    // An exception's number is that of the instruction after it.
+    let raised = trace.traps.iter().filter(|trap| trap.1 == 0).map(|trap| (trap.3 - 1, trap.2));
+    let exceptions_equal = records_traps || raised.eq(run.exc.iter().copied());
     let registers = (1..32).map(|number| machine.register(number)).eq(run.regs_end.iter().copied());
     let memory = crc32fast::hash(&machine.peek(meta.base, RAM));
     Some(Agreement {
@@ -158,9 +167,9 @@ pub fn agreement(meta: &Meta, program: &Program, run: &Run) -> Option<Agreement>
         exact_entries: own.iter().zip(&rtl).filter(same).count() as u64,
         whole: exact == instructions && trace.left.len() == run.n,
         registers,
-        writes: format!("{:08x}", trace.writes.finalize()) == run.wcrc,
-        memory: format!("{memory:08x}") == run.mcrc,
-        traps: traps_equal,
+        writes: u32::from_str_radix(&run.wcrc, 16) == Ok(trace.writes.finalize()),
+        memory: u32::from_str_radix(&run.mcrc, 16) == Ok(memory),
+        traps: traps_equal && exceptions_equal,
     })
 }
 

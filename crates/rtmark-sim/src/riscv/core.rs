@@ -25,8 +25,9 @@ pub trait Follow {
     /// An instruction leaves stage X in a cycle: decoding and executing are done, memory may still
     /// be waited for.
     fn left(&mut self, _pc: u32, _cycle: u64) {}
-    /// A register is written, in the order of the program.
-    fn wrote(&mut self, _register: u8, _value: u32) {}
+    /// A register is written in a cycle, when stage M has got its value; in the order of the
+    /// program.
+    fn wrote(&mut self, _register: u8, _value: u32, _cycle: u64) {}
     /// The jump to a trap's handler, or back, is made in a cycle; with where it returns to.
     fn trapped(&mut self, _what: Trapped, _cycle: u64, _return_to: u32) {}
     /// Whether the run is to end.
@@ -207,7 +208,7 @@ impl Core {
         } else {
             let done = exec::commit(&mut self.hart, &mut self.system, op, &self.lines, cycle);
             if let Some((register, value)) = done.written {
-                follow.wrote(register, value);
+                follow.wrote(register, value, done.ends);
             }
             self.unblocks += u64::from(done.unblocks);
             if matches!(op.does.op, Op::Store(_) | Op::Load(_)) && self.system.timer.is_some() {

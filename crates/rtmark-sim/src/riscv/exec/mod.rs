@@ -221,6 +221,8 @@ pub fn prepare(hart: &Hart, system: &System, op: &MicroOp) -> Prepared {
 pub struct Done {
     /// The register that was written, and its value.
     pub written: Option<(u8, u32)>,
+    /// The cycle in which stage M is through with it.
+    pub ends: u64,
     /// Another core is unblocked.
     pub unblocks: bool,
 }
@@ -238,6 +240,8 @@ pub fn commit(
     let (a, b) = (hart.get(it.rs1), hart.get(it.rs2));
     let next = || hart.pc.wrapping_add(u32::from(it.size));
     let mut unblocks = false;
+    let waits = if it.op.is_access() { system.data_waits(address(hart, it)) } else { 0 };
+    let at = cycle + 1 + u64::from(waits);
     let result = match it.op {
         Op::Alu(operation, Second::Register) => Some(alu::alu(operation, a, b)),
         Op::Alu(operation, Second::Immediate) => Some(alu::alu(operation, a, it.imm as u32)),
@@ -246,15 +250,9 @@ pub fn commit(
         Op::Jump | Op::JumpRegister => Some(next()),
         Op::Divide(operation) => Some(alu::divide(operation, a, b)),
         Op::Csr(how, _) => change_csr(hart, it, how, lines, cycle),
-        Op::Load(width) => {
-            let address = address(hart, it);
-            let at = cycle + 1 + u64::from(system.data_waits(address));
-            Some(system.load(address, width, at).unwrap_or(0))
-        }
+        Op::Load(width) => Some(system.load(address(hart, it), width, at).unwrap_or(0)),
         Op::Store(width) => {
-            let address = address(hart, it);
-            let at = cycle + 1 + u64::from(system.data_waits(address));
-            let _nowhere = system.store(address, width, b, at);
+            let _nowhere = system.store(address(hart, it), width, b, at);
             None
         }
         Op::LoadReserved | Op::StoreConditional | Op::Atomic(_) => {
@@ -270,7 +268,11 @@ pub fn commit(
     if let Some((register, value)) = written {
         hart.set(register, value);
     }
-    Done { written, unblocks }
+    let waits = match it.op {
+        Op::Load(_) | Op::LoadReserved | Op::StoreConditional => waits,
+        _ => 0,
+    };
+    Done { written, ends: cycle + 1 + u64::from(waits), unblocks }
 }
 
 fn change_csr(

@@ -42,6 +42,20 @@ pub enum Op {
     MoveFromSaved,
 }
 
+impl Op {
+    /// Whether it loads or stores.
+    pub const fn is_access(self) -> bool {
+        matches!(
+            self,
+            Self::Load(_)
+                | Self::Store(_)
+                | Self::LoadReserved
+                | Self::StoreConditional
+                | Self::Atomic(_)
+        )
+    }
+}
+
 /// The second operand of an [`Op::Alu`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Second {

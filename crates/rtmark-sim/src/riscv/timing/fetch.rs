@@ -78,6 +78,12 @@ struct Word {
 }
 
 impl Word {
+    /// What the buffer is offered, be it taken or not: nothing of note before the word has come.
+    fn seen(self, arrived: bool) -> Self {
+        let half = self.half.map(|half| Half { parcel: Parcel::Other, ..half });
+        if arrived { self } else { Self { half, ..self } }
+    }
+
     /// The halfwords in the order in which the buffer takes them; the second of a word with just
     /// one is not looked at.
     const fn aligned(self) -> [Half; 2] {
@@ -91,11 +97,14 @@ impl Word {
 
 /// The branch that is predicted to be taken: the last backward one that was (branch target
 /// buffer of one entry).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 struct Prediction {
     source: u32,
     size: u8,
     target: u32,
+    /// Whether words are compared with it. What has been compared is followed even if this has
+    /// ended.
+    compared: bool,
 }
 
 impl Prediction {
@@ -161,7 +170,7 @@ pub struct Supply {
     /// Halfwords that wait for decoding, and contents even where there are none.
     level: u8,
     buffer: [Half; 3],
-    prediction: Option<Prediction>,
+    prediction: Prediction,
     /// The first request leaves one cycle after the reset.
     started: bool,
 }
@@ -186,11 +195,6 @@ impl Supply {
     /// Whether the next halfword and the one behind it belong to the branch that was predicted.
     pub const fn predicted(&self) -> [bool; 2] {
         [self.buffer[0].predicted, self.buffer[1].predicted]
-    }
-
-    /// Where the predicted branch leads.
-    pub fn predicted_target(&self) -> Option<u32> {
-        self.prediction.map(|prediction| prediction.target)
     }
 
     /// Whether the buffer's beginning reads as `fence.i`, be it valid or not. It clears the
@@ -220,7 +224,7 @@ impl Supply {
         let jump = decoding.jump.filter(|_| before.takes_jumps());
         let arrived = before.port.ends();
         let valid = arrived && before.discarded == 0;
-        self.fill(&before, decoding.taken, valid);
+        self.fill(&before, decoding.taken, arrived, valid);
         if let Some(jump) = jump {
             (self.level, self.queued) = (jump.keeps, 0);
         }
@@ -245,9 +249,9 @@ impl Supply {
         }
         match decoding.predict {
             Predict::Keep => {}
-            Predict::Clear => self.prediction = None,
+            Predict::Clear => self.prediction.compared = false,
             Predict::Set(source, size, target) => {
-                self.prediction = Some(Prediction { source, size, target });
+                self.prediction = Prediction { source, size, target, compared: true };
             }
         }
     }
@@ -256,7 +260,7 @@ impl Supply {
     ///
     /// A word enters the buffer where at most one halfword is left, or two if it has only one
     /// that counts; it goes past the queue if that is empty.
-    fn fill(&mut self, before: &Self, taken: u8, valid: bool) {
+    fn fill(&mut self, before: &Self, taken: u8, arrived: bool, valid: bool) {
         let [low, high, third] = before.buffer;
         let shifted = match taken {
             0 => [low, high, third],
@@ -265,7 +269,7 @@ impl Supply {
         };
         let left = before.level - taken;
         let from_queue = before.queued > 0;
-        let word = if from_queue { before.queue[0] } else { before.arriving };
+        let word = if from_queue { before.queue[0] } else { before.arriving.seen(arrived) };
         let room = left <= if word.halves == Halves::Both { 1 } else { 2 };
         let [first, second] = word.aligned();
         self.buffer = match left {
@@ -311,19 +315,20 @@ impl Supply {
     /// predicted branch; a jump's own word is not.
     fn advance(&mut self, before: &Self, memory: &impl Memory) {
         let parcels = memory.parcels(before.next);
-        let matching = before.prediction.filter(|branch| branch.source & !3 == before.next);
+        let known = before.prediction;
+        let matching = (known.compared && known.source & !3 == before.next).then_some(known);
         // The branch ends with the lower halfword, and the path begins with the upper one.
         let passed =
             |branch: &Prediction| branch.size == 2 && !branch.in_upper_half() && before.skips_lower;
         let starts = matching.filter(|branch| branch.straddles());
         let ends = matching
             .filter(|branch| !branch.straddles() && !passed(branch))
-            .or(before.prediction.filter(|_| before.straddling));
+            .or(before.straddling.then_some(known));
         let marks = match matching {
             Some(branch) if branch.in_upper_half() => [false, true],
             Some(branch) if branch.size == 4 => [true, true],
             Some(_) => [true, false],
-            None => [before.straddling && before.prediction.is_some(), false],
+            None => [before.straddling, false],
         };
         let loses_upper = ends.is_some_and(|branch| branch.in_upper_half() == (branch.size == 4));
         self.arriving = Word {
