@@ -28,7 +28,7 @@ build:
 
 test:
 	@scripts/setup test
-	$(CARGO) test --workspace
+	$(CARGO) test --workspace --no-fail-fast
 	$(CARGO) test --manifest-path firmware/Cargo.toml
 
 lint:

@@ -69,12 +69,12 @@ mod soc;
 mod state;
 mod timing;
 
-pub use debug::{Access, AccessKind, Advance, Bound, Instruction, Observer, Taken, Tried};
+pub use debug::{Access, AccessKind, Advance, Bound, Instruction, Taken, Tried};
 pub use devices::{Strictness, Unmodelled};
 pub use host::Host;
 pub use image::{Image, ImageError, ImageFormat, Location, Segment, Symbols};
 pub use isa::{Disassembly, check as isa_check};
-pub use machine::Machine;
+pub use machine::{Machine, Observer};
 pub use rtmark_units::{Cycles, Hertz, Instructions};
 pub use soc::Register as PeripheralRegister;
 pub use soc::{

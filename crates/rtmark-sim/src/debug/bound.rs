@@ -4,7 +4,6 @@
 
 use rtmark_units::{Cycles, Instructions};
 
-use crate::engine::Machine;
 use crate::soc::{CoreKind, Soc};
 use crate::state::{Besides, Hit};
 
@@ -34,16 +33,6 @@ pub struct Taken {
     pub instructions: Instructions,
     /// What else cycles went by for.
     pub besides: Besides,
-}
-
-impl From<&Machine> for Taken {
-    fn from(machine: &Machine) -> Self {
-        Self {
-            cycles: machine.cycles(),
-            instructions: machine.instructions(),
-            besides: machine.besides(),
-        }
-    }
 }
 
 impl From<&Hit> for Taken {

@@ -7,5 +7,6 @@ mod observe;
 mod trial;
 
 pub use self::bound::{Bound, Taken};
-pub use self::observe::{Access, AccessKind, Instruction, Observer};
+pub use self::control::RETURN;
+pub use self::observe::{Access, AccessKind, Instruction, Marks, Observed};
 pub use self::trial::{Advance, Tried};

@@ -1,70 +1,16 @@
 //! Following a run instruction by instruction, for traces, profiles and debuggers.
 //!
 //! An observed run goes through a loop of its own, which executes the same
-//! instructions by the same code as [`Machine::run`] and takes the same cycles; a
+//! instructions by the same code as [`Machine::run`](crate::Machine::run) and takes the same cycles; a
 //! run that nobody observes pays nothing. Observers see the machine and cannot
 //! change it.
 
-use std::ops::ControlFlow;
-
 use rtmark_units::Cycles;
 
-use crate::engine::Machine;
+use crate::engine::CortexM;
 use crate::engine::events::Due;
 use crate::isa::{Group, Op, Slot};
 use crate::state::stop::Stop;
-
-/// What an observed run tells. Every method may be left out.
-pub trait Observer {
-    /// The instruction at the program counter is about to execute, in the cycle that
-    /// [`Machine::cycles`] says. [`ControlFlow::Break`] ends the run before it, with
-    /// [`Stop::Observer`].
-    fn before(&mut self, _machine: &Machine) -> ControlFlow<()> {
-        ControlFlow::Continue(())
-    }
-
-    /// The core has slept until now.
-    fn slept(&mut self, _machine: &Machine) {}
-
-    /// An instruction has executed, or its condition has passed over it.
-    fn executed(&mut self, _machine: &Machine, _instruction: &Instruction) {}
-
-    /// The handler of the exception with this number is about to execute.
-    fn entered(&mut self, _machine: &Machine, _exception: u16) {}
-
-    /// The handler of the exception with this number has returned: to what it
-    /// interrupted, or straight to another handler, whose entry is told next.
-    fn returned(&mut self, _machine: &Machine, _exception: u16) {}
-}
-
-/// Two that observe the same run; either may end it.
-impl<A: Observer, B: Observer> Observer for (A, B) {
-    fn before(&mut self, machine: &Machine) -> ControlFlow<()> {
-        let first = self.0.before(machine);
-        let second = self.1.before(machine);
-        if first.is_break() { first } else { second }
-    }
-
-    fn slept(&mut self, machine: &Machine) {
-        self.0.slept(machine);
-        self.1.slept(machine);
-    }
-
-    fn executed(&mut self, machine: &Machine, instruction: &Instruction) {
-        self.0.executed(machine, instruction);
-        self.1.executed(machine, instruction);
-    }
-
-    fn entered(&mut self, machine: &Machine, exception: u16) {
-        self.0.entered(machine, exception);
-        self.1.entered(machine, exception);
-    }
-
-    fn returned(&mut self, machine: &Machine, exception: u16) {
-        self.0.returned(machine, exception);
-        self.1.returned(machine, exception);
-    }
-}
 
 /// An instruction that an observed run has executed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,79 +54,96 @@ impl Access {
 }
 
 /// Counts at a boundary, to see afterwards what exceptions have done.
-struct Marks {
-    taken: u64,
-    left: u64,
-    handler: u16,
-    cycles: u64,
+#[derive(Clone, Copy, Debug)]
+pub struct Marks {
+    /// Exceptions taken so far.
+    pub taken: u64,
+    /// Exceptions left so far.
+    pub left: u64,
+    /// The number of the exception whose handler executes.
+    pub handler: u16,
+    /// Cycles since reset.
+    pub cycles: u64,
 }
 
-impl Machine {
-    /// Runs as [`Machine::run`] does, with everything told to an observer on the way. Between two
-    /// calls of the observer's methods lies whatever the core waited for.
-    pub fn run_observed(&mut self, until: Cycles, observer: &mut impl Observer) -> Stop {
-        let stop = self.run_on_observed(until, observer);
-        self.reason(stop)
-    }
+/// An instruction of a Cortex-M that is about to execute.
+pub struct Reached {
+    slot: Option<Slot>,
+    due: Due,
+}
 
-    fn run_on_observed(&mut self, until: Cycles, observer: &mut impl Observer) -> Stop {
+/// A core whose run can be observed, instruction by instruction.
+pub trait Observed {
+    /// An instruction that is about to execute.
+    type Reached;
+
+    /// Begins to be observed, until a cycle.
+    fn begin_observed(&mut self, until: Cycles);
+
+    /// Goes on to where the next instruction is about to execute; `None` where something else has
+    /// happened instead.
+    fn reach_observed(&mut self) -> Result<Option<Self::Reached>, Stop>;
+
+    /// Executes the instruction that has been reached; answers what it was, if it has executed.
+    fn execute_observed(
+        &mut self,
+        reached: Self::Reached,
+    ) -> (Option<Instruction>, Result<(), Stop>);
+
+    /// The counts as they stand.
+    fn marks(&self) -> Marks;
+}
+
+impl Observed for CortexM {
+    type Reached = Reached;
+
+    fn begin_observed(&mut self, until: Cycles) {
         self.state.limit = until.0;
         self.state.deadline = 0;
-        loop {
-            let marks = self.marks();
-            self.state.reach_next();
-            let due = if self.state.cycles >= self.state.deadline {
-                match self.state.attend_once() {
-                    Ok(due) => due,
-                    Err(stop) => return stop,
-                }
-            } else {
-                Due::Instruction
-            };
-            if due == Due::Attention {
-                self.tell_exceptions(&marks, observer);
-                if self.state.watches.taken == marks.taken && self.state.cycles > marks.cycles {
-                    observer.slept(self);
-                }
-                continue;
-            }
-            let slot = match self.state.next_slot() {
-                Ok(slot) => slot,
-                Err(stop) => return stop,
-            };
-            if observer.before(self).is_break() {
-                return Stop::Observer;
-            }
-            let (address, began, count) =
-                (self.state.cpu.pc, self.state.cycles, self.state.instructions);
-            let told = slot.map(|slot| Instruction {
-                address,
-                size: slot.size(),
-                is_call: self.is_call(&slot),
-                began: Cycles(began),
-            });
-            let step = match (slot, due) {
-                (Some(slot), Due::Conditional) => self.state.step_in_it_block(address, slot),
-                (Some(slot), _) => self.state.step_decoded(address, slot),
-                (None, _) => self.state.fetch_fault(address),
-            };
-            if let Some(instruction) = told.filter(|_| self.state.instructions > count) {
-                observer.executed(self, &instruction);
-            }
-            self.tell_exceptions(&marks, observer);
-            if let Err(stop) = step {
-                return stop;
-            }
-        }
     }
 
-    /// Executes one instruction, also one before which the run is to stop, after
-    /// whatever is due before it: an exception that is taken first, or a sleep that
-    /// ends no later than `until`.
-    ///
-    /// # Errors
-    /// Whatever would have ended a run, with no instruction executed unless it is the
-    /// instruction that ends it.
+    fn reach_observed(&mut self) -> Result<Option<Reached>, Stop> {
+        self.state.reach_next();
+        let due = if self.state.cycles >= self.state.deadline {
+            self.state.attend_once()?
+        } else {
+            Due::Instruction
+        };
+        if due == Due::Attention {
+            return Ok(None);
+        }
+        Ok(Some(Reached { slot: self.state.next_slot()?, due }))
+    }
+
+    fn execute_observed(&mut self, reached: Reached) -> (Option<Instruction>, Result<(), Stop>) {
+        let Reached { slot, due } = reached;
+        let (address, count) = (self.state.cpu.pc, self.state.instructions);
+        let told = slot.map(|slot| Instruction {
+            address,
+            size: slot.size(),
+            is_call: self.is_call(&slot),
+            began: Cycles(self.state.cycles),
+        });
+        let step = match (slot, due) {
+            (Some(slot), Due::Conditional) => self.state.step_in_it_block(address, slot),
+            (Some(slot), _) => self.state.step_decoded(address, slot),
+            (None, _) => self.state.fetch_fault(address),
+        };
+        (told.filter(|_| self.state.instructions > count), step)
+    }
+
+    fn marks(&self) -> Marks {
+        Marks {
+            taken: self.state.watches.taken,
+            left: self.state.watches.left,
+            handler: self.state.cpu.ipsr,
+            cycles: self.state.cycles,
+        }
+    }
+}
+
+impl CortexM {
+    /// See [`Machine::step`](crate::Machine::step).
     pub fn step(&mut self, until: Cycles) -> Result<(), Stop> {
         let result = self.step_once(until);
         self.unless_failed(result)
@@ -203,26 +166,10 @@ impl Machine {
         }
     }
 
-    /// What the instruction at the program counter will access, as far as it is
-    /// executed: of a load or store of several registers all of them. `None` when it
-    /// accesses no memory. What an exception saves and restores is not told.
+    /// See [`Machine::next_access`](crate::Machine::next_access).
     pub fn next_access(&self) -> Option<Access> {
         let slot = self.state.predecoded.decoder.decode(&self.state.bus, self.state.cpu.pc)?;
         self.access_of(&slot)
-    }
-
-    fn marks(&self) -> Marks {
-        let (taken, left) = (self.state.watches.taken, self.state.watches.left);
-        Marks { taken, left, handler: self.state.cpu.ipsr, cycles: self.state.cycles }
-    }
-
-    fn tell_exceptions(&self, marks: &Marks, observer: &mut impl Observer) {
-        if self.state.watches.left != marks.left {
-            observer.returned(self, marks.handler);
-        }
-        if self.state.watches.taken != marks.taken {
-            observer.entered(self, self.state.cpu.ipsr);
-        }
     }
 
     fn is_call(&self, slot: &Slot) -> bool {

@@ -1,9 +1,9 @@
 //! Interrupts from outside: what one would meet at each moment of a run.
 //!
 //! A search that asks at every instruction when an interrupt's handler would begin goes
-//! along a run step by step ([`Machine::advance`]), asks what would hold the interrupt
-//! back ([`Machine::holds_back`]), and tries the entry out and takes it back
-//! ([`Machine::try_entry`]). Trying out is taking by the same code as ever; what it
+//! along a run step by step ([`Machine::advance`](crate::Machine::advance)), asks what would hold the interrupt
+//! back ([`Machine::holds_back`](crate::Machine::holds_back)), and tries the entry out and takes it back
+//! ([`Machine::try_entry`](crate::Machine::try_entry)). Trying out is taking by the same code as ever; what it
 //! changed is then put back, which is cheaper than a copy of the machine.
 
 use crate::state::{Blocker, Trial};
@@ -12,7 +12,7 @@ use rtmark_units::Cycles;
 
 use crate::arch::armm::nvic::{FIRST_INTERRUPT, Masks};
 use crate::debug::observe::{Access, AccessKind};
-use crate::engine::Machine;
+use crate::engine::CortexM;
 use crate::engine::events::Due;
 use crate::isa::{Group, Op};
 use crate::state::stop::Stop;
@@ -52,11 +52,10 @@ pub enum Tried {
     Unclear,
 }
 
-impl Machine {
-    /// Enables an external interrupt at a priority, as a debugger would; answers whether
-    /// the soc has it. Priority bits that the soc lacks are ignored.
+impl CortexM {
+    /// See [`Machine::arm_interrupt`](crate::Machine::arm_interrupt).
     pub fn arm_interrupt(&mut self, interrupt: u16, priority: u8) -> bool {
-        if interrupt >= self.soc().interrupts {
+        if interrupt >= self.state.soc.interrupts {
             return false;
         }
         let exception = FIRST_INTERRUPT + interrupt;
@@ -66,32 +65,24 @@ impl Machine {
         true
     }
 
-    /// What an interrupt's priority register holds, as far as the soc has its bits.
+    /// See [`Machine::interrupt_priority`](crate::Machine::interrupt_priority).
     pub fn interrupt_priority(&self, interrupt: u16) -> u8 {
         self.state.system.nvic.priority_register(FIRST_INTERRUPT.saturating_add(interrupt))
     }
 
-    /// Where the vector table is (VTOR).
+    /// See [`Machine::vector_table`](crate::Machine::vector_table).
     pub fn vector_table(&self) -> u32 {
         self.state.system.vector_table
     }
 
-    /// Goes on by one step: to the next instruction's boundary, or to where sleep ends, no
-    /// later than `until`.
-    ///
-    /// # Errors
-    /// Whatever would have ended a run.
+    /// See [`Machine::advance`](crate::Machine::advance).
     pub fn advance(&mut self, until: Cycles) -> Result<Advance, Stop> {
         let result = self.advance_open(until)?;
         self.state.reach_next();
         self.unless_failed(Ok(result))
     }
 
-    /// Goes on by one step, before the next instruction has entered the pipeline, so that an
-    /// interrupt may still be taken in its place: see [`Machine::try_entry_early`].
-    ///
-    /// # Errors
-    /// Whatever would have ended a run.
+    /// See [`Machine::advance_open`](crate::Machine::advance_open).
     pub fn advance_open(&mut self, until: Cycles) -> Result<Advance, Stop> {
         let result = self.advance_once(until);
         self.unless_failed(result)
@@ -122,15 +113,13 @@ impl Machine {
         Ok(if plain { Advance::Instruction } else { Advance::Other })
     }
 
-    /// Brings the machine to where the next instruction is about to execute, and lets
-    /// everything happen that is due by then, but for exceptions being taken.
+    /// See [`Machine::settle`](crate::Machine::settle).
     pub fn settle(&mut self) {
         self.state.reach_next();
         self.state.pass_time(self.state.cycles);
     }
 
-    /// What would hold an external interrupt back if it were pending now; `None` when its
-    /// handler would be entered. Wants a machine that is settled.
+    /// See [`Machine::holds_back`](crate::Machine::holds_back).
     pub fn holds_back(&self, interrupt: u16) -> Option<Blocker> {
         let exception = FIRST_INTERRUPT.saturating_add(interrupt);
         let (nvic, masks) = (&self.state.system.nvic, self.state.masks());
@@ -152,8 +141,7 @@ impl Machine {
         (first != exception).then_some(Blocker::Pending(first))
     }
 
-    /// Whether an interrupt that is pending and held back could be noticed by what
-    /// executes next: the core sleeps, or reads registers that tell.
+    /// See [`Machine::sees_pending`](crate::Machine::sees_pending).
     pub fn sees_pending(&self) -> bool {
         let told = |access: Access| {
             let scs = PENDING_REGISTERS.contains(&access.address) || access.touches(ICSR, 4);
@@ -165,49 +153,42 @@ impl Machine {
             || self.next_access().is_some_and(told)
     }
 
-    /// The last cycle in which the instruction that is about to execute might notice what becomes
-    /// pending, if it is one that could: it looks in its data phase, when the next ones may have
-    /// begun, and which other transfers may hold up. Wants a machine that is settled.
+    /// See [`Machine::looks_until`](crate::Machine::looks_until).
     pub fn looks_until(&self) -> Option<Cycles> {
         let waits = self.state.lead - u64::from(self.state.rules.longest);
         (self.sees_pending() && !self.is_asleep()).then(|| Cycles(self.state.cycles + LOOK + waits))
     }
 
-    /// Whether the core sleeps, so that an interrupt wakes it.
+    /// See [`Machine::is_asleep`](crate::Machine::is_asleep).
     pub fn is_asleep(&self) -> bool {
         self.state.sleeping.is_some()
     }
 
-    /// Whether an external interrupt is pending, or its handler has been entered and not left.
+    /// See [`Machine::is_under_way`](crate::Machine::is_under_way).
     pub fn is_under_way(&self, interrupt: u16) -> bool {
         let (nvic, exception) =
             (&self.state.system.nvic, FIRST_INTERRUPT.saturating_add(interrupt));
         nvic.pending().contains(exception) || nvic.active().contains(exception)
     }
 
-    /// Whether an external interrupt is pending and has come to the core, which notices one
-    /// only some cycles after it became pending: see [`Machine::way_to_core`].
+    /// See [`Machine::has_come`](crate::Machine::has_come).
     pub fn has_come(&self, interrupt: u16) -> bool {
         self.state.system.nvic.has_come(FIRST_INTERRUPT.saturating_add(interrupt))
     }
 
-    /// Whether the handler of an external interrupt has been entered and not left.
+    /// See [`Machine::is_active`](crate::Machine::is_active).
     pub fn is_active(&self, interrupt: u16) -> bool {
         self.state.system.nvic.active().contains(FIRST_INTERRUPT.saturating_add(interrupt))
     }
 
-    /// The least cycles from an interrupt becoming pending from outside to the first instruction
-    /// of its handler: it comes to the core, and is entered, chained to, or takes the place of
-    /// another exception that is being entered.
+    /// See [`Machine::least_latency`](crate::Machine::least_latency).
     pub fn least_latency(&self) -> u64 {
         let rules = self.state.rules;
         let least = rules.entry.min(rules.late_arrival).min(rules.tail_chain);
-        self.way_to_core() + u64::from(least)
+        self.state.way_to_core() + u64::from(least)
     }
 
-    /// Lets an external interrupt come to the core now, and its handler be entered, and takes
-    /// all of that back. It has become pending [`Machine::way_to_core`] cycles before. Wants a
-    /// machine that is settled and an interrupt that nothing [holds back](Machine::holds_back).
+    /// See [`Machine::try_entry`](crate::Machine::try_entry).
     pub fn try_entry(&mut self, interrupt: u16) -> Tried {
         let exception = FIRST_INTERRUPT.saturating_add(interrupt);
         match self.begin_entry(exception) {
@@ -242,7 +223,7 @@ impl Machine {
         if clear { Tried::Entered(Cycles(cycle)) } else { Tried::Unclear }
     }
 
-    /// When the next instruction enters, of a machine that has advanced openly.
+    /// See [`Machine::next_entry`](crate::Machine::next_entry).
     pub fn next_entry(&mut self) -> Cycles {
         loop {
             let kept = Kept::of(self);
@@ -255,24 +236,19 @@ impl Machine {
         }
     }
 
-    /// Tries an entry out on a machine that has advanced openly, with the interrupt becoming
-    /// pending in a cycle, so that it comes to the core no later than the next
-    /// instruction would enter.
+    /// See [`Machine::try_entry_early`](crate::Machine::try_entry_early).
     pub fn try_entry_early(&mut self, interrupt: u16, at: Cycles) -> Tried {
         let exception = FIRST_INTERRUPT.saturating_add(interrupt);
         let Some(before) = self.begin_entry(exception) else { return Tried::Unclear };
         self.state.system.nvic.send(exception);
-        self.state.arrivals.push((at.0 + self.way_to_core(), exception));
+        self.state.arrivals.push((at.0 + self.state.way_to_core(), exception));
         self.state.reach_next();
         self.state.arrivals.clear();
         self.state.system.nvic.arrive(exception);
         self.enter_and_return(exception, before)
     }
 
-    /// Tries an entry out with the interrupt becoming pending in a cycle behind the one
-    /// in which the next instruction begins; `None` when that instruction completes first, and
-    /// the interrupt is looked at at the next boundary, or when no instruction begins here, since
-    /// another exception is taken.
+    /// See [`Machine::try_entry_within`](crate::Machine::try_entry_within).
     pub fn try_entry_within(&mut self, interrupt: u16, at: Cycles) -> Option<Tried> {
         let exception = FIRST_INTERRUPT.saturating_add(interrupt);
         let slot = self.state.slot_at(self.state.cpu.pc)?;
@@ -298,7 +274,7 @@ impl Machine {
         };
         let (Some(stack), Some((address, words))) = (stack, accessed) else {
             let mut copy = self.clone();
-            copy.pend_interrupt(interrupt, at);
+            copy.state.pend_interrupt(interrupt, at);
             let _ = copy.advance(Cycles(u64::MAX));
             if copy.state.failed.is_some() {
                 self.state.failed = copy.state.failed.take();
@@ -316,7 +292,7 @@ impl Machine {
         self.state.scheduled.retain(|scheduled| *scheduled != (at.0, exception));
         let gave_way = step.is_ok() && self.state.gave_way != before;
         // Else it has given way to something else.
-        let is_ours = self.state.cycles >= at.0.saturating_add(self.way_to_core());
+        let is_ours = self.state.cycles >= at.0.saturating_add(self.state.way_to_core());
         let mut begun = false;
         if gave_way {
             self.state.system.nvic.pend(exception, true);
@@ -435,7 +411,7 @@ struct Kept {
 
 impl Kept {
     /// Begins a trial.
-    fn of(machine: &mut Machine) -> Self {
+    fn of(machine: &mut CortexM) -> Self {
         machine.state.trial = Trial::Goes;
         // One memory at most makes the core wait: the others have no state that matters.
         let mut slow =
@@ -465,7 +441,7 @@ impl Kept {
     }
 
     /// Ends a trial; answers whether it went to its end.
-    fn put_back(self, machine: &mut Machine) -> bool {
+    fn put_back(self, machine: &mut CortexM) -> bool {
         machine.state.cpu = self.cpu;
         machine.state.system.fp = self.fp;
         machine.state.spent = self.spent;
@@ -503,21 +479,22 @@ impl Kept {
 mod tests {
     use super::*;
     use crate::soc::Soc;
+    use crate::timing::pipeline::LeftOut;
 
     const HANDLER: u32 = 0x48;
 
     /// A Cortex-M3 that goes round and round, with a handler for interrupt 0.
-    fn machine() -> Machine {
+    fn machine() -> CortexM {
         let soc = include_str!("../../../../socs/generic-cortex-m3.toml");
-        let mut machine = Machine::new(&Soc::from_toml(soc).expect("a soc"));
+        let mut machine = CortexM::new(&Soc::from_toml(soc).expect("a soc"), LeftOut::default());
         let mut image = [0; 0x4C];
         for (at, word) in [(0, 0x2000_1000_u32), (4, 0x45), (0x40, HANDLER | 1)] {
             image[at..at + 4].copy_from_slice(&word.to_le_bytes());
         }
         // round: nop; b round. The handler: nop; bx lr
         image[0x44..].copy_from_slice(&[0x00, 0xBF, 0xFD, 0xE7, 0x00, 0xBF, 0x70, 0x47]);
-        machine.poke(0, &image).expect("in flash");
-        machine.reset().expect("vectors");
+        machine.state.poke(0, &image).expect("in flash");
+        machine.state.reset().expect("vectors");
         assert!(machine.arm_interrupt(0, 0x40));
         machine.run(Cycles(100));
         machine.settle();
@@ -535,8 +512,9 @@ mod tests {
         for machine in [&mut tried, &mut plain] {
             machine.run(Cycles(1_000));
         }
-        let of =
-            |machine: &Machine| (machine.cycles(), machine.instructions(), machine.state.cpu.pc);
+        let of = |machine: &CortexM| {
+            (machine.state.cycles, machine.state.instructions, machine.state.cpu.pc)
+        };
         assert_eq!(of(&tried), of(&plain));
     }
 }

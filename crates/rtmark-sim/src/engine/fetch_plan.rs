@@ -13,7 +13,7 @@
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use crate::engine::Machine;
+use crate::engine::CortexM;
 use crate::engine::block::{Block, Schedule, ScheduledOp, link};
 use crate::engine::cursor::Cursor;
 use crate::engine::micro_op::Kind;
@@ -176,7 +176,7 @@ impl State {
     }
 }
 
-impl Machine {
+impl CortexM {
     /// Finds the plan for a pass that begins now, or makes one if it is time.
     #[inline(always)]
     pub(crate) fn fetch_plan<'a>(

@@ -9,7 +9,7 @@
 //! This module decides where that is so, by asking the pipeline's model; it knows nothing of what
 //! the instructions do but that they only calculate.
 
-use crate::engine::Machine;
+use crate::engine::CortexM;
 use crate::engine::block::{Block, ScheduledOp};
 use crate::engine::micro_op::{Kind, MicroOp};
 use crate::isa::Slot;
@@ -19,7 +19,7 @@ use crate::timing::pipeline::Condition;
 /// Instructions behind an IT block until which the pipeline is to stand the same.
 const SOON: usize = 3;
 
-impl Machine {
+impl CortexM {
     /// Has each IT of some steps, whose first one is at an address, lead either way where that
     /// makes no difference to the others.
     pub(crate) fn convert_its(

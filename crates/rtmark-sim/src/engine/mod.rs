@@ -26,28 +26,20 @@ mod single_step;
 mod slow;
 
 use crate::engine::code_cache::CodeCache;
+use crate::soc::Soc;
 use crate::state::State;
+use crate::timing::pipeline::LeftOut;
 
-/// A simulated soc.
-///
-/// ```
-/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// use rtmark_sim::{Cycles, Machine, Soc, Stop};
-///
-/// let soc = Soc::from_toml(include_str!("../../../../socs/stm32c031.toml"))?;
-/// let mut machine = Machine::new(&soc);
-/// // A stack pointer, a reset vector, and `b .` to jump to.
-/// machine.poke(0x0800_0000, &[0x00, 0x10, 0x00, 0x20, 0x09, 0x00, 0x00, 0x08, 0xFE, 0xE7])?;
-/// machine.reset()?;
-/// let mut twin = machine.clone();
-/// assert_eq!(machine.run(Cycles(1_000)), Stop::Limit);
-/// assert_eq!(twin.run(Cycles(1_000)), Stop::Limit);
-/// assert_eq!(machine.instructions(), twin.instructions());
-/// # Ok(())
-/// # }
-/// ```
+/// A Cortex-M: the state of a machine, and the code that has been prepared for it.
 #[derive(Clone, Debug)]
-pub struct Machine {
+pub struct CortexM {
     pub(crate) state: State,
     pub(crate) code: CodeCache,
+}
+
+impl CortexM {
+    /// A core with empty memories, whose timing lacks some rules.
+    pub fn new(soc: &Soc, left_out: LeftOut) -> Self {
+        Self { state: State::new(soc, left_out), code: CodeCache::new(soc) }
+    }
 }

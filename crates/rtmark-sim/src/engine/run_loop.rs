@@ -14,7 +14,7 @@ use rtmark_units::Cycles;
 use crate::arch::PAGE_BYTES;
 use crate::arch::armm::registers::after_it;
 use crate::arch::armm::trap::Trap;
-use crate::engine::Machine;
+use crate::engine::CortexM;
 use crate::engine::block::{Block, Schedule};
 use crate::engine::code_cache::{Flash, Page};
 use crate::engine::cursor::Cursor;
@@ -22,7 +22,7 @@ use crate::exec::{Ending, Flow};
 use crate::state::stop::Stop;
 use crate::state::{NOT_FETCHED, ProgramPoint};
 
-impl Machine {
+impl CortexM {
     /// Runs until the cycle count reaches `until` or something else ends the run.
     ///
     /// The count may pass `until` by what the last instruction or exception took.

@@ -1,16 +1,17 @@
 //! What the engine takes for granted about instructions, held against what they do.
 
 use super::{Flow, Outcome};
-use crate::Machine;
 use crate::arch::armm::registers::Cpu;
 use crate::isa::{Op, Slot, decode, is_wide};
 use crate::soc::{CoreKind, Soc};
+use crate::state::State;
+use crate::timing::pipeline::LeftOut;
 
 /// N, Z, C and V in APSR.
 const FLAGS: u32 = 0xF000_0000;
 const RAM: u32 = 0x2000_0000;
 
-fn machine(core: CoreKind) -> Machine {
+fn state(core: CoreKind) -> State {
     let priority_bits = if core.is_mainline() { 3 } else { 2 };
     let text = format!(
         r#"
@@ -34,13 +35,13 @@ fn machine(core: CoreKind) -> Machine {
         size = 0x1000
         "#
     );
-    let mut machine = Machine::new(&Soc::from_toml(&text).expect("a valid soc"));
-    machine.poke(0, &[0, 0x08, 0, 0x20, 1, 1, 0, 0]).expect("flash");
-    machine.reset().expect("vectors");
+    let mut state = State::new(&Soc::from_toml(&text).expect("a valid soc"), LeftOut::default());
+    state.poke(0, &[0, 0x08, 0, 0x20, 1, 1, 0, 0]).expect("flash");
+    state.reset().expect("vectors");
     if core.has_fpu() {
-        machine.store_word(0xE000_ED88, 0x00F0_0000).expect("CPACR");
+        state.write_aligned_word(0xE000_ED88, 0x00F0_0000).expect("CPACR");
     }
-    machine
+    state
 }
 
 /// Marsaglia's xorshift64*.
@@ -70,12 +71,12 @@ fn registers(random: &mut Random) -> Cpu {
 }
 
 /// Executes an instruction alone; answers how it ended, with the registers before.
-fn executed(machine: &mut Machine, slot: &Slot, random: &mut Random) -> (Cpu, Outcome) {
-    machine.state.cpu = registers(random);
-    machine.state.sleeping = None;
-    machine.state.exclusive = random.word() & 1 == 0;
-    let before = machine.state.cpu.clone();
-    let outcome = machine.state.execute_alone(slot);
+fn executed(state: &mut State, slot: &Slot, random: &mut Random) -> (Cpu, Outcome) {
+    state.cpu = registers(random);
+    state.sleeping = None;
+    state.exclusive = random.word() & 1 == 0;
+    let before = state.cpu.clone();
+    let outcome = state.execute_alone(slot);
     (before, outcome)
 }
 
@@ -89,8 +90,8 @@ fn second(first: u16, random: &mut Random) -> u16 {
 }
 
 /// Every encoding of 16 bits and some of each 32-bit one's first halfword.
-fn slots(machine: &Machine, random: &mut Random, mut see: impl FnMut(Slot, &mut Random)) {
-    let features = machine.state.features;
+fn slots(state: &State, random: &mut Random, mut see: impl FnMut(Slot, &mut Random)) {
+    let features = state.features;
     for first in 0..=u16::MAX {
         for _ in 0..if is_wide(first) { 96 } else { 1 } {
             let second = second(first, random);
@@ -108,17 +109,17 @@ const CORES: [CoreKind; 3] = [CoreKind::CortexM0Plus, CoreKind::CortexM4F, CoreK
 #[test]
 fn what_changes_flags_is_known_to() {
     for core in CORES {
-        let mut machine = machine(core);
+        let mut state = state(core);
         let mut random = Random(7);
         let (mut stated, mut seen) = (Vec::new(), Vec::new());
-        slots(&machine.clone(), &mut random, |slot, random| {
+        slots(&state.clone(), &mut random, |slot, random| {
             for _ in 0..4 {
-                let (before, outcome) = executed(&mut machine, &slot, random);
+                let (before, outcome) = executed(&mut state, &slot, random);
                 // What jumps or traps ends whatever stands before it.
                 if !matches!(outcome, Ok(Flow::Next)) {
                     continue;
                 }
-                let changed = (before.apsr() ^ machine.state.cpu.apsr()) & FLAGS != 0;
+                let changed = (before.apsr() ^ state.cpu.apsr()) & FLAGS != 0;
                 assert!(!changed || slot.writes_flags(), "{core}: {slot:?} changes flags");
                 for (list, is_in) in [(&mut stated, slot.writes_flags()), (&mut seen, changed)] {
                     if is_in && !list.contains(&slot.op) {
@@ -137,20 +138,19 @@ fn what_changes_flags_is_known_to() {
 #[test]
 fn what_only_calculates_changes_registers_alone() {
     for core in CORES {
-        let mut machine = machine(core);
+        let mut state = state(core);
         let mut random = Random(11);
-        slots(&machine.clone(), &mut random, |slot, random| {
+        slots(&state.clone(), &mut random, |slot, random| {
             if !slot.op.only_calculates() {
                 return;
             }
-            let (cycles, pipe, deadline) =
-                (machine.state.cycles, machine.state.pipe, machine.state.deadline);
-            let (before, outcome) = executed(&mut machine, &slot, random);
+            let (cycles, pipe, deadline) = (state.cycles, state.pipe, state.deadline);
+            let (before, outcome) = executed(&mut state, &slot, random);
             assert_eq!(outcome, Ok(Flow::Next), "{core}: {slot:?}");
-            let after = &machine.state.cpu;
+            let after = &state.cpu;
             let flags = Cpu { r: after.r, nz: after.nz, c: after.c, v: after.v, ..before };
             assert_eq!(*after, Cpu { q: after.q, ..flags }, "{core}: {slot:?}");
-            let now = (machine.state.cycles, machine.state.pipe, machine.state.deadline);
+            let now = (state.cycles, state.pipe, state.deadline);
             assert_eq!(now, (cycles, pipe, deadline), "{core}: {slot:?}");
         });
     }

@@ -276,8 +276,11 @@ mod tests {
         machine.poke(name, b":semihosting-features\0").expect("RAM");
         let mut call = |operation, words: [u32; 3]| {
             machine.poke(block, &words.map(u32::to_le_bytes).concat()).expect("RAM");
-            (machine.state.cpu.r[0], machine.state.cpu.r[1]) = (operation, block);
-            let Reply::Value(value) = machine.state.semihosting() else { panic!("a value") };
+            (machine.cortex_m_state().cpu.r[0], machine.cortex_m_state().cpu.r[1]) =
+                (operation, block);
+            let Reply::Value(value) = machine.cortex_m_state().semihosting() else {
+                panic!("a value")
+            };
             (value, machine.peek(buffer, 4))
         };
         // As newlib does it: open, length, the magic, then the byte behind it.

@@ -19,21 +19,21 @@ struct Rig(Machine);
 
 impl Rig {
     fn read(&mut self, address: u32) -> u32 {
-        self.0.state.read_peripheral(address).expect("no fault")
+        self.0.cortex_m_state().read_peripheral(address).expect("no fault")
     }
 
     fn write(&mut self, address: u32, value: u32) {
-        self.0.state.write_peripheral(address, value, u32::MAX).expect("no fault");
+        self.0.cortex_m_state().write_peripheral(address, value, u32::MAX).expect("no fault");
     }
 
     /// Lets time pass up to a cycle; the date of the last register access is one further.
     fn until(&mut self, cycle: u64) {
-        self.0.state.cycles = cycle;
-        self.0.state.pass_time(cycle);
+        self.0.cortex_m_state().cycles = cycle;
+        self.0.cortex_m_state().pass_time(cycle);
     }
 
-    fn pending(&self, irq: u16) -> bool {
-        self.0.state.system.nvic.pending().contains(FIRST_INTERRUPT + irq)
+    fn pending(&mut self, irq: u16) -> bool {
+        self.0.cortex_m_state().system.nvic.pending().contains(FIRST_INTERRUPT + irq)
     }
 }
 
@@ -62,12 +62,12 @@ fn the_flash_is_as_fast_as_its_register_says() {
     let mut f405 = machine!("stm32f405");
     f405.0.poke(0x0800_0000, &[0, 0, 0, 0x20, 9, 0, 0, 8, 0xFE, 0xE7]).expect("flash");
     f405.0.reset().expect("vectors");
-    assert!(f405.0.state.lines[0].is_immediate(), "no wait states after a reset");
+    assert!(f405.0.cortex_m_state().lines[0].is_immediate(), "no wait states after a reset");
     f405.write(0x4002_3C00, 0x705);
-    let mut flash = f405.0.state.lines[0].clone();
+    let mut flash = f405.0.cortex_m_state().lines[0].clone();
     assert_eq!([flash.fetch(0, 0), flash.fetch(0x100, 9), flash.fetch(0, 20)], [5, 5, 0]);
     f405.write(0x4002_3C00, 0x005);
-    let mut flash = f405.0.state.lines[0].clone();
+    let mut flash = f405.0.cortex_m_state().lines[0].clone();
     assert_eq!([flash.fetch(0, 0), flash.fetch(0x100, 9), flash.fetch(0, 20)], [5, 5, 5]);
 }
 
@@ -107,12 +107,12 @@ fn an_interrupt_stays_pending_while_its_flag_is_set() {
     assert!(!f405.pending(29));
     f405.until(1001);
     assert!(f405.pending(29) && f405.read(status) & 1 == 1);
-    f405.0.state.system.nvic.activate(FIRST_INTERRUPT + 29);
-    f405.0.state.system.nvic.set_active(FIRST_INTERRUPT + 29, false);
+    f405.0.cortex_m_state().system.nvic.activate(FIRST_INTERRUPT + 29);
+    f405.0.cortex_m_state().system.nvic.set_active(FIRST_INTERRUPT + 29, false);
     assert!(f405.pending(29), "the handler has not cleared it");
     f405.write(status, 0);
-    f405.0.state.system.nvic.activate(FIRST_INTERRUPT + 29);
-    f405.0.state.system.nvic.set_active(FIRST_INTERRUPT + 29, false);
+    f405.0.cortex_m_state().system.nvic.activate(FIRST_INTERRUPT + 29);
+    f405.0.cortex_m_state().system.nvic.set_active(FIRST_INTERRUPT + 29, false);
     assert!(!f405.pending(29));
     f405.until(2001);
     assert!(f405.pending(29), "and again");
@@ -146,7 +146,7 @@ fn rp2040_resets_divides_and_wakes() {
     rp.write(sio + 0x68, -7_i32 as u32);
     rp.write(sio + 0x6C, 2);
     assert_eq!(rp.read(sio + 0x78) & 1, 0);
-    rp.0.state.cycles += 20;
+    rp.0.cortex_m_state().cycles += 20;
     assert_eq!(rp.read(sio + 0x78) & 1, 1);
     assert_eq!([rp.read(sio + 0x74), rp.read(sio + 0x70)], [-1_i32 as u32, -3_i32 as u32]);
     assert_eq!([rp.read(sio + 0x104), rp.read(sio + 0x104)], [2, 0], "a spinlock");
@@ -163,13 +163,13 @@ fn rp2040_resets_divides_and_wakes() {
 #[test]
 fn an_io_port_is_faster_and_a_bridge_slower() {
     let mut rp = machine!("rp2040");
-    rp.0.state.cycles = 100;
+    rp.0.cortex_m_state().cycles = 100;
     rp.read(0xD000_0000);
-    assert_eq!(rp.0.state.cycles, 99);
+    assert_eq!(rp.0.cortex_m_state().cycles, 99);
     rp.read(0x4005_4028);
-    assert_eq!(rp.0.state.cycles, 100);
+    assert_eq!(rp.0.cortex_m_state().cycles, 100);
     rp.write(0x4005_4020, 0);
-    assert_eq!(rp.0.state.cycles, 102);
+    assert_eq!(rp.0.cortex_m_state().cycles, 102);
 }
 
 #[test]
@@ -290,15 +290,22 @@ fn no_register_ends_the_simulator() {
                 _ => random(),
             };
             if random() % 2 == 0 {
-                machine.state.write_peripheral(address, value, u32::MAX).expect("no fault");
+                machine
+                    .cortex_m_state()
+                    .write_peripheral(address, value, u32::MAX)
+                    .expect("no fault");
             } else {
-                machine.state.read_peripheral(address).expect("no fault");
+                machine.cortex_m_state().read_peripheral(address).expect("no fault");
             }
-            machine.state.cycles += u64::from(random() >> (random() % 32));
-            let now = machine.state.cycles;
-            machine.state.pass_time(now);
-            machine.state.console.take();
-            assert!(machine.state.devices.next() > now, "{}: a date that has come", soc.name);
+            machine.cortex_m_state().cycles += u64::from(random() >> (random() % 32));
+            let now = machine.cortex_m_state().cycles;
+            machine.cortex_m_state().pass_time(now);
+            machine.cortex_m_state().console.take();
+            assert!(
+                machine.cortex_m_state().devices.next() > now,
+                "{}: a date that has come",
+                soc.name
+            );
         }
     }
 }
@@ -321,9 +328,9 @@ fn what_the_factory_wrote_stays_and_an_image_fills_the_rest() {
     assert_eq!(nrf.read(bootloader), 0x0007_E000, "also behind a reset");
     let mut f405 = machine!("stm32f405");
     assert_eq!(f405.read(0x1FFF_7A20) >> 16, 1024, "KiB of flash");
-    let id = f405.0.state.read_system(0xE004_2000).expect("DBGMCU answers");
+    let id = f405.0.cortex_m_state().read_system(0xE004_2000).expect("DBGMCU answers");
     assert_eq!(id & 0xFFF, 0x413);
-    assert!(f405.0.state.read_system(0xF000_0FE0).is_err(), "nothing of the vendor's");
+    assert!(f405.0.cortex_m_state().read_system(0xF000_0FE0).is_err(), "nothing of the vendor's");
 }
 
 #[test]
@@ -343,7 +350,7 @@ fn random_numbers_differ_and_are_those_of_each_run() {
 
 /// A store as the program's own.
 fn store(rig: &mut Rig, address: u32, value: u32, bytes: u32) -> Done {
-    rig.0.state.write_beyond_memory(address, value, bytes)
+    rig.0.cortex_m_state().write_beyond_memory(address, value, bytes)
 }
 
 #[test]

@@ -4,20 +4,82 @@
 //! file, and a clone runs on exactly as the original would. [`Machine::run`]
 //! executes until something worth telling happens, the [`Stop`](crate::Stop).
 //!
-//! Here is its public face, and nothing else: what it does is done by its state and by the engine.
+//! Here is its public face, and nothing else: what it does is done by the core that the soc has,
+//! which consists of a state and an engine.
+
+mod debugger;
+mod observer;
+mod trial;
+
+pub use self::observer::Observer;
 
 use rtmark_units::{Cycles, Instructions};
 
+use crate::debug::Taken;
 use crate::devices::{Strictness, Unmodelled};
-pub use crate::engine::Machine;
-use crate::engine::code_cache::CodeCache;
+use crate::engine::CortexM;
 use crate::host::Host;
 use crate::image::Image;
 use crate::soc::Soc;
-use crate::state::stop::FaultPolicy;
-use crate::state::{Besides, FileCalls, Hit, LoadError, NoMemory, Register, State, Watch, WatchId};
+use crate::state::stop::{FaultPolicy, Stop};
+use crate::state::{Besides, FileCalls, Hit, LoadError, NoMemory, Register, Watch, WatchId};
 use crate::timing::Rule;
 use crate::timing::pipeline::LeftOut;
+
+/// A simulated soc.
+///
+/// ```
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use rtmark_sim::{Cycles, Machine, Soc, Stop};
+///
+/// let soc = Soc::from_toml(include_str!("../../../../socs/stm32c031.toml"))?;
+/// let mut machine = Machine::new(&soc);
+/// // A stack pointer, a reset vector, and `b .` to jump to.
+/// machine.poke(0x0800_0000, &[0x00, 0x10, 0x00, 0x20, 0x09, 0x00, 0x00, 0x08, 0xFE, 0xE7])?;
+/// machine.reset()?;
+/// let mut twin = machine.clone();
+/// assert_eq!(machine.run(Cycles(1_000)), Stop::Limit);
+/// assert_eq!(twin.run(Cycles(1_000)), Stop::Limit);
+/// assert_eq!(machine.instructions(), twin.instructions());
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+pub struct Machine {
+    core: Core,
+}
+
+/// What executes the soc's code. All of them answer to the same names, which [`on`] calls.
+#[derive(Clone, Debug)]
+enum Core {
+    CortexM(Box<CortexM>),
+}
+
+impl Core {
+    /// The Cortex-M that this is.
+    fn cortex_m(&mut self) -> &mut CortexM {
+        let Self::CortexM(core) = self;
+        core
+    }
+}
+
+/// Asks the same of whichever core there is.
+macro_rules! on {
+    ($core:expr, $name:ident => $answer:expr) => {
+        match $core {
+            crate::machine::Core::CortexM($name) => $answer,
+        }
+    };
+}
+use on;
+
+#[cfg(test)]
+impl Machine {
+    /// The state of the Cortex-M that this is, for tests of its parts.
+    pub(crate) fn cortex_m_state(&mut self) -> &mut crate::state::State {
+        &mut self.core.cortex_m().state
+    }
+}
 
 impl Machine {
     /// A machine with empty memories.
@@ -32,7 +94,14 @@ impl Machine {
     }
 
     fn with_rules(soc: &Soc, left_out: LeftOut) -> Self {
-        Self { state: State::new(soc, left_out), code: CodeCache::new(soc) }
+        Self { core: Core::CortexM(Box::new(CortexM::new(soc, left_out))) }
+    }
+
+    /// Runs until the cycle count reaches `until` or something else ends the run.
+    ///
+    /// The count may pass `until` by what the last instruction or exception took.
+    pub fn run(&mut self, until: Cycles) -> Stop {
+        on!(&mut self.core, core => core.run(until))
     }
 
     /// Programs an image into the memories and resets.
@@ -41,7 +110,7 @@ impl Machine {
     /// When a segment lies outside the soc's memories, or there is no vector
     /// table where the soc looks for it.
     pub fn load(&mut self, image: &Image) -> Result<(), LoadError> {
-        self.state.load(image)
+        on!(&mut self.core, core => core.state.load(image))
     }
 
     /// Writes memory as a debugger or programmer would, flash included.
@@ -49,7 +118,7 @@ impl Machine {
     /// # Errors
     /// When the bytes do not all lie in one memory.
     pub fn poke(&mut self, address: u32, bytes: &[u8]) -> Result<(), NoMemory> {
-        self.state.poke(address, bytes)
+        on!(&mut self.core, core => core.state.poke(address, bytes))
     }
 
     /// Writes a word as a debugger or programmer would.
@@ -57,12 +126,12 @@ impl Machine {
     /// # Errors
     /// When there is no memory at the address.
     pub fn poke_word(&mut self, address: u32, value: u32) -> Result<(), NoMemory> {
-        self.state.poke_word(address, value)
+        on!(&mut self.core, core => core.state.poke_word(address, value))
     }
 
     /// Reads memory without any effect; answers fewer bytes where memory ends.
     pub fn peek(&self, address: u32, length: usize) -> Vec<u8> {
-        self.state.peek(address, length)
+        on!(&self.core, core => core.state.peek(address, length))
     }
 
     /// Resets the core and fills RAM with its reset value; the watches stay.
@@ -70,136 +139,146 @@ impl Machine {
     /// # Errors
     /// When the vector table's stack pointer and reset vector cannot be used.
     pub fn reset(&mut self) -> Result<(), LoadError> {
-        self.state.reset()
+        on!(&mut self.core, core => core.state.reset())
     }
 
     /// Notes every occurrence of something from now on.
     pub fn watch(&mut self, watch: Watch) -> WatchId {
-        self.state.watch(watch)
+        on!(&mut self.core, core => core.state.watch(watch))
     }
 
     /// What has been noted since [`Machine::take_hits`] was last called, in order.
     pub fn hits(&self) -> &[Hit] {
-        self.state.hits()
+        on!(&self.core, core => core.state.hits())
     }
 
     /// What has been noted since the last call, in order.
     pub fn take_hits(&mut self) -> Vec<Hit> {
-        self.state.take_hits()
+        on!(&mut self.core, core => core.state.take_hits())
     }
 
     /// What the program has printed since the last call.
     pub fn take_console(&mut self) -> Vec<u8> {
-        self.state.take_console()
+        on!(&mut self.core, core => core.state.take_console())
     }
 
     /// Stops a run with [`Stop::Output`](crate::Stop::Output) behind the instruction by which the program has printed
     /// this; what it prints by RTT is looked at now and then. Answers the text's number, counted
     /// from 0.
     pub fn stop_at_output(&mut self, text: &[u8]) -> usize {
-        self.state.stop_at_output(text)
+        on!(&mut self.core, core => core.state.stop_at_output(text))
     }
 
     /// The bytes that the program has written to a stimulus port of the ITM since the last
     /// call. Port 0 is the console, see [`Machine::take_console`].
     pub fn take_stimulus(&mut self, port: u8) -> Vec<u8> {
-        self.state.take_stimulus(port)
+        on!(&mut self.core, core => core.state.take_stimulus(port))
     }
 
     /// Decides what happens when a fault would enter HardFault.
     pub fn set_fault_policy(&mut self, policy: FaultPolicy) {
-        self.state.set_fault_policy(policy);
+        on!(&mut self.core, core => core.state.set_fault_policy(policy));
     }
 
     /// The soc that is simulated.
     pub fn soc(&self) -> &Soc {
-        self.state.soc()
+        on!(&self.core, core => core.state.soc())
     }
 
     /// Cycles since reset.
     pub fn cycles(&self) -> Cycles {
-        self.state.cycles()
+        on!(&self.core, core => core.state.cycles())
     }
 
     /// Cycles since reset for which memories have made the core wait. A pipeline may have
     /// hidden some of them behind other instructions.
     pub fn waited(&self) -> Cycles {
-        self.state.waited()
+        on!(&self.core, core => core.state.waited())
     }
 
     /// What has taken cycles besides the execution of instructions, since reset.
     pub fn besides(&self) -> Besides {
-        self.state.besides()
+        on!(&self.core, core => core.state.besides())
     }
 
     /// Empties the buffers and caches of all memories, as if nothing had been read yet.
     pub fn empty_caches(&mut self) {
-        self.state.empty_caches();
+        on!(&mut self.core, core => core.state.empty_caches());
     }
 
     /// Does [`Machine::empty_caches`] each time that something watched is hit.
     pub fn empty_caches_at(&mut self, watch: WatchId) {
-        self.state.empty_caches_at(watch);
+        on!(&mut self.core, core => core.state.empty_caches_at(watch));
     }
 
     /// Instructions executed since reset.
     pub fn instructions(&self) -> Instructions {
-        self.state.instructions()
+        on!(&self.core, core => core.state.instructions())
     }
 
     /// Instructions that have been left off for an interrupt since reset, to be gone on with or
     /// begun anew (DDI 0403, B1.5.10).
     pub fn gave_way(&self) -> Instructions {
-        self.state.gave_way()
+        on!(&self.core, core => core.state.gave_way())
     }
 
     /// The value of a register.
     pub fn register(&self, register: Register) -> u32 {
-        self.state.register(register)
+        on!(&self.core, core => core.state.register(register))
     }
 
     /// Sets a register as a debugger would. What the architecture keeps at zero stays
     /// zero; the exception number cannot be set.
     pub fn set_register(&mut self, register: Register, value: u32) {
-        self.state.set_register(register, value);
+        on!(&mut self.core, core => core.state.set_register(register, value));
     }
 
     /// Makes an external interrupt pending at a cycle, as a device would; at once
     /// when that cycle has passed. Interrupts that the soc lacks are ignored.
     pub fn pend_interrupt(&mut self, interrupt: u16, at: Cycles) {
-        self.state.pend_interrupt(interrupt, at);
+        on!(&mut self.core, core => core.state.pend_interrupt(interrupt, at));
     }
 
     /// Registers without a model that the program has used since the machine was made,
     /// in ascending order of addresses; at most 256.
     pub fn unmodelled(&self) -> impl Iterator<Item = Unmodelled> + '_ {
-        self.state.devices.unmodelled.values().copied()
+        on!(&self.core, core => core.state.devices.unmodelled.values().copied())
     }
 
     /// Decides what becomes of accesses to registers without a model.
     pub fn set_strictness(&mut self, strictness: Strictness) {
-        self.state.devices.strictness = strictness;
+        on!(&mut self.core, core => core.state.devices.strictness = strictness);
     }
 
     /// The frames that the program has logged by defmt since the last call, as they were
     /// encoded. What they say is in the sections of its ELF file.
     pub fn take_defmt(&mut self) -> Vec<u8> {
-        self.state.take_defmt()
+        on!(&mut self.core, core => core.state.take_defmt())
     }
 
     /// Lets calls about files be served, or not.
     pub fn set_file_calls(&mut self, calls: FileCalls) {
-        self.state.file_calls = calls;
+        on!(&mut self.core, core => core.state.file_calls = calls);
     }
 
     /// Performs the call for which a run came back with
     /// [`Stop::HostCall`](crate::Stop::HostCall), and leaves its result in R0.
     pub fn serve(&mut self, host: &mut impl Host) {
-        self.state.serve(host);
+        on!(&mut self.core, core => core.state.serve(host));
     }
 
     /// Cycles from an interrupt becoming pending to where the core can take it.
     pub fn way_to_core(&self) -> u64 {
-        self.state.way_to_core()
+        on!(&self.core, core => core.state.way_to_core())
+    }
+}
+
+impl From<&Machine> for Taken {
+    fn from(machine: &Machine) -> Self {
+        Self {
+            cycles: machine.cycles(),
+            instructions: machine.instructions(),
+            besides: machine.besides(),
+        }
     }
 }
