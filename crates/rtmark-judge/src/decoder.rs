@@ -308,6 +308,7 @@ impl Comparison {
             (true, CoreKind::CortexM4) => &[WIDE, WIDE_V7, WIDE_DSP],
             (true, CoreKind::CortexM4F) => &[WIDE, WIDE_V7, WIDE_DSP, WIDE_FLOAT],
             (true, CoreKind::CortexM33) => &[WIDE, WIDE_V8M, WIDE_DSP, WIDE_FLOAT],
+            (true, CoreKind::Hazard3) => &[],
         };
         tables.iter().copied().flatten().collect()
     }

@@ -72,7 +72,7 @@ mod timing;
 pub use debug::{Access, AccessKind, Advance, Bound, Instruction, Taken, Tried};
 pub use devices::{Strictness, Unmodelled};
 pub use host::Host;
-pub use image::{Image, ImageError, ImageFormat, Location, Segment, Symbols};
+pub use image::{Architecture, Image, ImageError, ImageFormat, Location, Segment, Symbols};
 pub use isa::{Disassembly, check as isa_check};
 pub use machine::{Machine, Observer};
 pub use rtmark_units::{Cycles, Hertz, Instructions};

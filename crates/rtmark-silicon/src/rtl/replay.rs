@@ -1,7 +1,7 @@
 //! Runs a program on the model, by executing it, and compares all that the RTL did.
 
 use rtmark_sim::riscv::{Drive, Follow, Hazard3, Input, PortWaits, Trapped};
-use rtmark_sim::{Cycles, Soc};
+use rtmark_sim::{Cycles, FaultPolicy, Register, Soc};
 
 use super::program::{Meta, Program, Run, bytes};
 
@@ -72,6 +72,7 @@ fn soc() -> Result<Soc, rtmark_sim::SocError> {
 /// Runs a program as a run of the RTL was set.
 pub fn execute(meta: &Meta, program: &Program, run: &Run) -> Option<(Trace, Hazard3)> {
     let mut machine = Hazard3::new(&soc().ok()?);
+    machine.set_fault_policy(FaultPolicy::Deliver);
     machine.set_port_waits(PortWaits { instruction: run.iw, data: run.dw });
     machine.poke(meta.base, &vec![0; RAM]).ok()?;
     machine.poke(meta.base, &bytes(&program.img)?).ok()?;
@@ -79,7 +80,7 @@ pub fn execute(meta: &Meta, program: &Program, run: &Run) -> Option<(Trace, Haza
         machine.poke(meta.data_base, &meta.data).ok()?;
     }
     for (number, value) in (1..).zip(&program.regs) {
-        machine.set_register(number, *value);
+        machine.set_register(Register::R(number), *value);
     }
     for (cycle, line, level, falls) in &program.ev {
         let input = match line {
@@ -158,7 +159,9 @@ pub fn agreement(meta: &Meta, program: &Program, run: &Run) -> Option<Agreement>
     // An exception's number is that of the instruction after it.
     let raised = trace.traps.iter().filter(|trap| trap.1 == 0).map(|trap| (trap.3 - 1, trap.2));
     let exceptions_equal = records_traps || raised.eq(run.exc.iter().copied());
-    let registers = (1..32).map(|number| machine.register(number)).eq(run.regs_end.iter().copied());
+    let registers = (1..32)
+        .map(|number| machine.register(Register::R(number)))
+        .eq(run.regs_end.iter().copied());
     let memory = crc32fast::hash(&machine.peek(meta.base, RAM));
     Some(Agreement {
         instructions,

@@ -4,6 +4,7 @@ use super::csr::{Cause, Interrupt, Lines};
 use super::exec::{self, Exception, Prepared, Trap};
 use super::hart::Hart;
 use super::inputs::Inputs;
+use super::isa::op::Width;
 use super::isa::{Instruction, MicroOp, Op, decode, micro_op};
 use super::system::System;
 use super::timing::pipeline::{Event, Happened};
@@ -61,10 +62,32 @@ struct Coming {
 pub enum Passed {
     /// Nothing of note.
     Cycle,
-    /// An instruction has left stage X for good.
-    Instruction,
+    /// The instruction at this address has left stage X for good.
+    Instruction(u32),
     /// A trap has been entered.
     Trap,
+    /// The instruction at the program counter fails, and the run is to end with it.
+    Refused,
+}
+
+/// Which exceptions end a run before they are taken.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Refusal {
+    /// None: all are taken as on the chip.
+    #[default]
+    Nothing,
+    /// Faults and breakpoints; not calls and returns, by which programs work.
+    Faults,
+}
+
+impl Refusal {
+    const fn refuses(self, exception: &Exception) -> bool {
+        let works = matches!(
+            exception.kind,
+            Trap::Return | Trap::Cause(Cause::UserCall | Cause::MachineCall, _)
+        );
+        matches!(self, Self::Faults) && !works
+    }
 }
 
 /// The core in its system.
@@ -86,7 +109,14 @@ pub struct Core {
     /// The interrupt inputs as last seen, and until when they stay as they are.
     lines: Lines,
     lines_hold_until: u64,
-    unblocks: u64,
+    /// Nothing in the pipeline has changed in the last cycle.
+    still: bool,
+    /// The external interrupt that was taken last.
+    external_taken: Option<u16>,
+    /// The instruction that has left was a call of the host.
+    calls: bool,
+    pub refusal: Refusal,
+    refused: Option<Exception>,
 }
 
 impl Core {
@@ -104,7 +134,11 @@ impl Core {
             resumes_at: None,
             lines: Lines::default(),
             lines_hold_until: 0,
-            unblocks: 0,
+            still: false,
+            external_taken: None,
+            calls: false,
+            refusal: Refusal::default(),
+            refused: None,
         }
     }
 
@@ -119,13 +153,15 @@ impl Core {
         }
         let timer = self.system.timer.as_mut();
         let outputs = timer.map_or((false, false), |timer| timer.outputs(self.cycle));
-        self.lines = self.inputs.look(self.cycle, outputs, 0);
+        self.system.pass_devices(self.cycle);
+        self.lines = self.inputs.look(self.cycle, outputs, self.system.outputs);
         let next = self.cycle + 1;
         self.lines_hold_until = if self.inputs.is_changing(&self.lines) {
             next
         } else {
             let timer = self.system.timer.as_ref().and_then(|timer| timer.due(next));
-            timer.into_iter().chain(self.inputs.due()).min().unwrap_or(u64::MAX).max(next)
+            let others = timer.into_iter().chain(self.inputs.due());
+            others.chain([self.system.devices.next]).min().unwrap_or(u64::MAX).max(next)
         };
     }
 
@@ -158,7 +194,10 @@ impl Core {
             vector,
             depth: self.hart.csr.depth(),
         };
+        let asleep = self.pipeline.is_asleep();
+        let before = asleep.then_some(self.pipeline);
         let happened = self.pipeline.pass(&current.prepared.demand, &around, &self.system);
+        self.still = before == Some(self.pipeline);
         let counts = happened.retires && self.hart.csr.counts_retired();
         let passed = self.settle(&current, happened, wanted, follow);
         self.hart.csr.retire(counts);
@@ -204,14 +243,18 @@ impl Core {
         let (pc, cycle) = (self.hart.pc, self.cycle);
         self.current = None;
         if let Some(exception) = prepared.exception {
+            if self.refusal.refuses(&exception) {
+                self.refused = Some(exception);
+                return Passed::Refused;
+            }
             self.coming = Some(Coming { exception, pc });
         } else {
             let done = exec::commit(&mut self.hart, &mut self.system, op, &self.lines, cycle);
             if let Some((register, value)) = done.written {
                 follow.wrote(register, value, done.ends);
             }
-            self.unblocks += u64::from(done.unblocks);
-            if matches!(op.does.op, Op::Store(_) | Op::Load(_)) && self.system.timer.is_some() {
+            self.calls |= op.does.op == Op::Breakpoint;
+            if op.does.op.is_access() {
                 self.lines_hold_until = 0;
             }
         }
@@ -232,7 +275,7 @@ impl Core {
         self.step = 0;
         self.instructions += 1;
         follow.left(pc, cycle);
-        Passed::Instruction
+        Passed::Instruction(pc)
     }
 
     fn trap_to(&mut self, pc: u32) {
@@ -267,17 +310,88 @@ impl Core {
         let number = self.hart.csr.controller.taken(self.lines.external);
         self.hart.csr.enter_interrupt(pc, interrupt, &self.lines);
         self.inputs.taken(interrupt, number);
+        self.external_taken = number.filter(|_| interrupt == Interrupt::External);
         self.look_again();
         follow.trapped(Trapped::Interrupt(interrupt as u8), self.cycle, pc);
         self.trap_to(handler);
     }
 
-    /// The cause of the exception that is about to be taken.
-    pub fn coming_cause(&self) -> Option<(Cause, u32)> {
-        let Coming { exception, pc } = self.coming?;
-        match exception.kind {
-            Trap::Cause(cause, _) => Some((cause, pc)),
-            Trap::Return => None,
-        }
+    /// How the instruction at the program counter has failed, where the run ends with it.
+    pub const fn refused(&self) -> Option<Exception> {
+        self.refused
+    }
+
+    /// The external interrupt that was taken last, if the last interrupt was one.
+    pub const fn external_taken(&self) -> Option<u16> {
+        self.external_taken
+    }
+
+    /// Whether the instruction that has left was a call of the host; once.
+    pub const fn take_call(&mut self) -> bool {
+        std::mem::replace(&mut self.calls, false)
+    }
+
+    /// The instruction at an address, where there is memory.
+    pub fn instruction_at(&self, address: u32) -> Option<Instruction> {
+        self.system.code(address).map(decode)
+    }
+
+    /// Where the instruction at an address leads that names its target.
+    pub fn target_at(&self, address: u32) -> Option<u32> {
+        let it = self.instruction_at(address)?;
+        let names = matches!(it.op, Op::Jump | Op::Branch(_));
+        names.then(|| address.wrapping_add(it.imm as u32))
+    }
+
+    /// What the instruction at the program counter accesses: the lowest address, bytes, and
+    /// whether it writes.
+    pub fn next_access(&self) -> Option<(u32, u32, bool)> {
+        exec::access_range(&self.hart, &self.instruction_at(self.hart.pc)?)
+    }
+
+    /// Stores a word in no time; answers whether anything takes it.
+    pub fn store_word(&mut self, address: u32, value: u32) -> bool {
+        self.prepare_again();
+        self.look_again();
+        let stores = self.system.answers(address, true);
+        stores && self.system.store(address, Width::Word, value, self.cycle).is_some()
+    }
+
+    /// Whether an external interrupt's input is high.
+    pub const fn is_pending(&self, interrupt: u16) -> bool {
+        interrupt < 64 && self.lines.external >> interrupt & 1 == 1
+    }
+
+    /// Whether the next instruction has not begun.
+    pub const fn is_between(&self) -> bool {
+        self.current.is_none() && self.step == 0 && self.coming.is_none()
+    }
+
+    /// Registers have changed: what is about to execute is looked at again.
+    pub const fn prepare_again(&mut self) {
+        self.current = None;
+    }
+
+    /// Code has changed.
+    pub const fn forget_code(&mut self) {
+        self.current = None;
+    }
+
+    /// Goes on at an address, as after a reset there.
+    pub fn go_to(&mut self, pc: u32) {
+        self.trap_to(pc);
+        self.coming = None;
+        self.pipeline = Pipeline::new(pc);
+    }
+
+    /// Whether the core sleeps.
+    pub fn is_asleep(&self) -> bool {
+        self.pipeline.is_asleep()
+    }
+
+    /// The cycle up to which the core sleeps on, if nothing in it changes before.
+    pub fn sleeps_until(&self) -> Option<u64> {
+        let quiet = self.still && self.is_asleep() && self.cycle < self.lines_hold_until;
+        quiet.then_some(self.lines_hold_until)
     }
 }

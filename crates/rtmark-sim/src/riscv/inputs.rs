@@ -30,6 +30,8 @@ pub struct Inputs {
     external: u64,
     /// What falls once it is taken.
     falling: Vec<Input>,
+    /// What has risen, with the cycles, the newest first.
+    risen: Vec<(u64, Input)>,
     /// What changes later, the earliest first.
     scheduled: Vec<(u64, Input, Drive)>,
     /// The two inputs that are registered before the core sees them, as it sees them in this cycle
@@ -63,6 +65,9 @@ impl Inputs {
             }
             self.scheduled.remove(0);
             self.set(input, drive != Drive::Low);
+            if drive != Drive::Low {
+                self.risen.insert(0, (at, input));
+            }
             self.falling.retain(|other| *other != input);
             if drive == Drive::UntilTaken {
                 self.falling.push(input);
@@ -71,6 +76,11 @@ impl Inputs {
         let (seen_timer, seen_software) = self.seen;
         self.seen = (self.timer || timer, self.software || software);
         Lines { software: seen_software, timer: seen_timer, external: self.external | devices }
+    }
+
+    /// What has risen since this was last asked, the oldest first, one at a time.
+    pub fn take_risen(&mut self) -> Option<(u64, Input)> {
+        self.risen.pop()
     }
 
     /// Whether what the core sees differs from what is driven, as of the last look.

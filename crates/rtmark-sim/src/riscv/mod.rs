@@ -11,15 +11,19 @@
 //! | `hart`, `timer`, `system`, `inputs` | registers; what is behind the ports; interrupt inputs | the pipeline |
 //! | `exec` | what each operation is about to do, and does | cycles besides those it is told |
 //! | `core` | both together, cycle by cycle | how runs end |
-//! | `machine` | the public face | |
+//! | `semihosting`, `state` | calls of the host; images, watches, stops, faults | |
+//! | `machine`, `debug` | the public face; what debuggers, observers and searches ask | |
 
 mod core;
 mod csr;
+mod debug;
 mod exec;
 mod hart;
 mod inputs;
 mod isa;
 mod machine;
+mod semihosting;
+mod state;
 mod system;
 mod timer;
 mod timing;

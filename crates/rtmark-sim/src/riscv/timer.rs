@@ -3,6 +3,8 @@
 //! Sources: the RISC-V privileged specification, 3.2.1; where the registers lie, RP2350 datasheet,
 //! 3.1.8 and 3.1.11 (SIO), and the SiFive FU540-C000 manual, 9 (CLINT).
 
+use crate::soc::{PeripheralKind, Soc};
+
 /// Where the registers lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layout {
@@ -78,6 +80,18 @@ impl Timer {
         let divisor = divisor.max(1);
         let compare = u64::MAX;
         Self { base, layout, divisor, ahead: 0, compare, software: false, coming: None }
+    }
+
+    /// The timer that a soc has, if it has one.
+    pub fn of(soc: &Soc) -> Option<Self> {
+        soc.peripherals.iter().find_map(|peripheral| {
+            let layout = match peripheral.kind {
+                PeripheralKind::RiscvClint => Layout::Clint,
+                PeripheralKind::Rp2350RiscvTimer => Layout::Sio,
+                _ => return None,
+            };
+            Some(Self::new(peripheral.base, layout, 1))
+        })
     }
 
     /// The offset of an address, if it is the timer's.

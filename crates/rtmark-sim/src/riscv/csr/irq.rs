@@ -107,6 +107,29 @@ impl Controller {
             .map(|(number, _)| number)
     }
 
+    /// The priority of an interrupt, 0 to 15.
+    pub fn priority(&self, interrupt: u16) -> u8 {
+        self.priority.get(usize::from(interrupt)).copied().unwrap_or(0)
+    }
+
+    /// Whether an interrupt of a priority would not wait for what is being handled.
+    pub fn would_preempt(&self, priority: u8) -> bool {
+        u32::from(priority) >= self.context.preempt
+    }
+
+    /// Whether an interrupt is enabled.
+    pub const fn is_enabled(&self, interrupt: u16) -> bool {
+        interrupt < INTERRUPTS && self.enabled >> interrupt & 1 == 1
+    }
+
+    /// Enables an interrupt at a priority.
+    pub fn arm(&mut self, interrupt: u16, priority: u8) {
+        if let Some(own) = self.priority.get_mut(usize::from(interrupt)) {
+            *own = priority & 15;
+            self.enabled |= 1 << interrupt;
+        }
+    }
+
     fn level_above(next: Option<(u16, u32)>) -> u32 {
         next.map_or(NO_PREEMPTION, |(_, priority)| priority + 1)
     }

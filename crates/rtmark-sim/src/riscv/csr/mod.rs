@@ -312,6 +312,18 @@ impl Csrs {
         }
     }
 
+    /// Enables an external interrupt at a priority, as a debugger would.
+    pub fn arm(&mut self, interrupt: u16, priority: u8) {
+        self.controller.arm(interrupt, priority);
+        self.mie |= 1 << Interrupt::External as u32;
+    }
+
+    /// Whether an external interrupt is enabled, in MEIEA and in MIE.
+    pub const fn is_armed(&self, interrupt: u16) -> bool {
+        let external = self.mie >> Interrupt::External as u32 & 1 == 1;
+        external && self.controller.is_enabled(interrupt)
+    }
+
     /// Counts an instruction, unless it has just written the counter.
     pub fn retire(&mut self, counted: bool) {
         self.retired.count(counted);

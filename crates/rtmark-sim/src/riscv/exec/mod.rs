@@ -9,7 +9,8 @@ use super::csr::pmp::Purpose;
 use super::csr::{Cause, Lines, Privilege};
 use super::hart::Hart;
 use super::isa::op::{CsrWrite, Second, Width};
-use super::isa::{Instruction, MicroOp, Op};
+use super::isa::{Instruction, MicroOp, Op, listed, micro_op};
+use super::semihosting;
 use super::system::System;
 use super::timing::demand::{Answer, Excepts};
 use super::timing::{Access, Demand, Flow, Sleep};
@@ -60,6 +61,21 @@ fn address(hart: &Hart, it: &Instruction) -> u32 {
     }
 }
 
+/// What an instruction accesses: the lowest address, bytes, and whether it writes.
+pub fn access_range(hart: &Hart, it: &Instruction) -> Option<(u32, u32, bool)> {
+    let writes = matches!(it.op, Op::Store(_) | Op::StoreConditional | Op::Atomic(_) | Op::Push);
+    let bytes = match it.op {
+        Op::Load(width) | Op::Store(width) => width.bytes(),
+        Op::LoadReserved | Op::StoreConditional | Op::Atomic(_) => 4,
+        Op::Push | Op::Pop | Op::PopReturn | Op::PopReturnZero => {
+            let first = micro_op(it, 0).does;
+            return Some((address(hart, &first), 4 * listed(it), writes));
+        }
+        _ => return None,
+    };
+    Some((address(hart, it), bytes, writes))
+}
+
 /// How an access fails before it is made.
 fn access_exception(hart: &Hart, it: &Instruction) -> Option<Exception> {
     let (width, writes) = match it.op {
@@ -86,6 +102,13 @@ fn access_exception(hart: &Hart, it: &Instruction) -> Option<Exception> {
     refused.then_some(exception(cause, Reason::Protection, Some(address)))
 }
 
+/// Whether a breakpoint is a call of the host.
+fn is_host_call(system: &System, pc: u32, it: &Instruction) -> bool {
+    it.size == 4
+        && system.code(pc.wrapping_sub(4)) == Some(semihosting::BEFORE)
+        && system.code(pc.wrapping_add(4)) == Some(semihosting::BEHIND)
+}
+
 /// The exception of an instruction in stage X.
 fn find_exception(hart: &Hart, system: &System, it: &Instruction) -> Option<Exception> {
     let machine = hart.csr.privilege == Privilege::Machine;
@@ -108,6 +131,7 @@ fn find_exception(hart: &Hart, system: &System, it: &Instruction) -> Option<Exce
         Op::Illegal => ordinary(Cause::IllegalInstruction),
         Op::EnvironmentCall if machine => ordinary(Cause::MachineCall),
         Op::EnvironmentCall => ordinary(Cause::UserCall),
+        Op::Breakpoint if is_host_call(system, pc, it) => None,
         Op::Breakpoint => ordinary(Cause::Breakpoint),
         Op::MachineReturn if machine => Some(Exception { kind: Trap::Return, address: None }),
         Op::MachineReturn => ordinary(Cause::IllegalInstruction),

@@ -49,8 +49,13 @@ const fn registers(list: i32) -> i32 {
     if list == 15 { 13 } else { list - 3 }
 }
 
+/// How many registers an instruction of Zcmp loads or stores.
+pub const fn listed(whole: &Instruction) -> u32 {
+    registers(whole.imm & 15) as u32
+}
+
 /// The register at a place of a list.
-const fn listed(at: i32) -> u8 {
+const fn at_place(at: i32) -> u8 {
     match at {
         0 => RA,
         1 => 8,
@@ -94,7 +99,7 @@ const fn step(does: Instruction, place: Sequence) -> MicroOp {
 fn stack_op(whole: &Instruction, at: i32) -> MicroOp {
     let (count, adjust) = (registers(whole.imm & 15), adjustment(whole.imm));
     let moved = |op, base| {
-        let (register, imm) = (listed(at), base - 4 * (count - at));
+        let (register, imm) = (at_place(at), base - 4 * (count - at));
         let does = match op {
             Op::Push => Instruction {
                 op: Op::Store(Width::Word),

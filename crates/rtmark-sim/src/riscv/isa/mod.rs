@@ -6,7 +6,7 @@ mod micro;
 pub mod op;
 mod text;
 
-pub use decode::{Instruction, decode, is_wide};
-pub use micro::{MicroOp, Sequence, micro_op};
+pub use decode::{Instruction, decode};
+pub use micro::{MicroOp, listed, micro_op};
 pub use op::Op;
 pub use text::disassemble;

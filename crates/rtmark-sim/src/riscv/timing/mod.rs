@@ -12,7 +12,7 @@ pub mod port;
 
 pub use demand::{Access, Demand, Flow};
 pub use fetch::Parcel;
-pub use pipeline::{Around, Event, Pipeline, Sleep};
+pub use pipeline::{Around, Pipeline, Sleep};
 
 /// What is behind the ports.
 pub trait Memory {
