@@ -52,8 +52,8 @@ enum Judge {
 }
 
 fn core(name: &str) -> Result<CoreKind, String> {
-    let known = || CoreKind::ALL.iter().map(|core| core.name()).collect::<Vec<_>>().join(", ");
-    CoreKind::ALL
+    let known = || CoreKind::CORTEX_M.iter().map(|core| core.name()).collect::<Vec<_>>().join(", ");
+    CoreKind::CORTEX_M
         .iter()
         .copied()
         .find(|core| core.name() == name)

@@ -17,6 +17,7 @@ mod chip;
 mod corpus;
 mod exceptions;
 mod replay;
+mod rtl;
 mod score;
 mod settings;
 mod test;
@@ -129,6 +130,10 @@ fn main() -> Result<(), Failure> {
     let mut arguments = std::env::args_os().skip(1).peekable();
     if arguments.next_if(|argument| argument == exceptions::WORD).is_some() {
         return exceptions::tell(&folder(None), exceptions::missed(arguments).as_deref());
+    }
+    if arguments.next_if(|argument| argument == rtl::WORD).is_some() {
+        let text = arguments.next().map(|text| text.to_string_lossy().into_owned());
+        return rtl::tell(&folder(None), text.as_deref());
     }
     let (request, folder) = request()?;
     let mut out = std::io::stdout().lock();

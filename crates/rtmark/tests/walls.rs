@@ -117,7 +117,7 @@ fn product(path: &Path) -> String {
 }
 
 /// The folders of the simulator, each of which may use those before it.
-const FOLDERS: [&str; 14] = [
+const FOLDERS: [&str; 15] = [
     "soc",
     "image",
     "isa",
@@ -131,6 +131,7 @@ const FOLDERS: [&str; 14] = [
     "exceptions",
     "engine",
     "debug",
+    "riscv",
     "machine",
 ];
 

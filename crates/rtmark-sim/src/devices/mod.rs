@@ -270,6 +270,10 @@ fn device(peripheral: &Peripheral, soc: &Soc) -> Device {
         Kind::Rp2040Timer => Device::Rp2040Timer(timer::Rp2040Timer::new(pace, RpChip::Rp2040)),
         Kind::Rp2350Timer => Device::Rp2040Timer(timer::Rp2040Timer::new(pace, RpChip::Rp2350)),
         Kind::Rp2040Sio => Device::Sio(Sio::default()),
+        // The core has it; what is left is nothing.
+        Kind::RiscvClint | Kind::Rp2350RiscvTimer => {
+            Device::Registers(Registers::new(peripheral, soc))
+        }
     }
 }
 
@@ -278,6 +282,7 @@ impl Devices {
         let mut attached: Vec<_> = soc
             .peripherals
             .iter()
+            .filter(|peripheral| !peripheral.kind.is_of_riscv())
             .map(|peripheral| Attached {
                 base: peripheral.base,
                 size: peripheral.extent(),

@@ -1,13 +1,15 @@
-//! ELF: 32-bit little-endian Arm executables.
+//! ELF: 32-bit little-endian executables for Arm and RISC-V.
 //!
 //! Segments to load, symbols to name addresses with, and sections by name for
 //! those who keep notes in them.
 
 use object::Endianness;
-use object::elf::{EM_ARM, ET_EXEC, FileHeader32, PF_W, PT_LOAD, STT_FUNC, STT_NOTYPE, STT_OBJECT};
+use object::elf::{
+    EM_ARM, EM_RISCV, ET_EXEC, FileHeader32, PF_W, PT_LOAD, STT_FUNC, STT_NOTYPE, STT_OBJECT,
+};
 use object::read::elf::{FileHeader, ProgramHeader, SectionHeader, Sym};
 
-use super::{Image, ImageError, Segment, Symbol};
+use super::{Architecture, Image, ImageError, Segment, Symbol};
 
 /// How much of the host's memory a file may claim, in bytes for each of its own.
 /// Headers of a hostile file can name the same bytes over and over.
@@ -53,7 +55,8 @@ fn machine_name(bytes: &[u8]) -> Option<String> {
         243 => "RISC-V".to_owned(),
         other => format!("machine {other}"),
     };
-    (class != "32-bit" || order != "little-endian" || machine != EM_ARM.0)
+    let ours = [EM_ARM.0, EM_RISCV.0].contains(&machine);
+    (class != "32-bit" || order != "little-endian" || !ours)
         .then(|| format!("{class} {order} {name}"))
 }
 
@@ -62,7 +65,7 @@ impl Image {
     ///
     /// # Errors
     /// When the bytes are not a complete ELF executable for a 32-bit
-    /// little-endian Arm core; the error says which part is wrong.
+    /// little-endian core of Arm's or RISC-V; the error says which part is wrong.
     pub fn from_elf(bytes: &[u8]) -> Result<Self, ImageError> {
         if !bytes.starts_with(b"\x7fELF") {
             let shown = match bytes {
@@ -82,7 +85,15 @@ impl Image {
             object::elf::ET_DYN => return Err(ImageError::NotExecutable("shared object")),
             _ => return Err(ImageError::NotExecutable("unknown")),
         }
-        let mut image = Self { entry: header.e_entry(endian), ..Self::default() };
+        let architecture = match header.e_machine(endian) {
+            EM_RISCV => Architecture::RiscV,
+            _ => Architecture::Arm,
+        };
+        let mut image = Self {
+            entry: header.e_entry(endian),
+            architecture: Some(architecture),
+            ..Self::default()
+        };
         let mut budget = Budget(bytes.len().saturating_mul(CLAIM));
         image.read_segments(header, endian, bytes, &mut budget)?;
         image.read_sections(header, endian, bytes, &mut budget)?;

@@ -55,6 +55,25 @@ impl fmt::Display for ImageFormat {
     }
 }
 
+/// What kind of core an image is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Architecture {
+    /// 32-bit Arm.
+    Arm,
+    /// 32-bit RISC-V.
+    RiscV,
+}
+
+impl fmt::Display for Architecture {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Arm => "Arm",
+            Self::RiscV => "RISC-V",
+        })
+    }
+}
+
 /// One piece of memory that an image fills.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Segment {
@@ -140,13 +159,14 @@ impl Symbols {
 #[derive(Clone, Debug, Default)]
 pub struct Image {
     format: ImageFormat,
+    architecture: Option<Architecture>,
     entry: u32,
     segments: Vec<Segment>,
     sections: BTreeMap<String, Vec<u8>>,
     symbols: Symbols,
 }
 
-/// Why a file is not an image that a Cortex-M could run.
+/// Why a file is not an image that a simulated core could run.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ImageError {
@@ -154,7 +174,7 @@ pub enum ImageError {
     #[error("not an ELF file: it begins with {0}")]
     NotElf(String),
     /// An ELF file, but for another kind of machine.
-    #[error("an ELF file for {0}, not for a 32-bit little-endian Arm core")]
+    #[error("an ELF file for {0}, not for a 32-bit little-endian core of Arm's or RISC-V")]
     OtherMachine(String),
     /// An object file, a shared library or a core dump.
     #[error("an ELF file of type {0}, not an executable: link it first")]
@@ -201,6 +221,11 @@ impl Image {
     /// The format that it was read from.
     pub fn format(&self) -> ImageFormat {
         self.format
+    }
+
+    /// The kind of core that the file says it is for, if it says so.
+    pub fn architecture(&self) -> Option<Architecture> {
+        self.architecture
     }
 
     /// The entry point that the file names, Thumb bit included; 0 where it names none.

@@ -19,8 +19,9 @@ use crate::debug::Taken;
 use crate::devices::{Strictness, Unmodelled};
 use crate::engine::CortexM;
 use crate::host::Host;
-use crate::image::Image;
-use crate::soc::Soc;
+use crate::image::{Architecture, Image};
+use crate::riscv::Hazard3;
+use crate::soc::{CoreKind, Soc};
 use crate::state::stop::{FaultPolicy, Stop};
 use crate::state::{Besides, FileCalls, Hit, LoadError, NoMemory, Register, Watch, WatchId};
 use crate::timing::Rule;
@@ -53,13 +54,24 @@ pub struct Machine {
 #[derive(Clone, Debug)]
 enum Core {
     CortexM(Box<CortexM>),
+    Hazard3(Box<Hazard3>),
 }
 
 impl Core {
     /// The Cortex-M that this is.
-    fn cortex_m(&mut self) -> &mut CortexM {
-        let Self::CortexM(core) = self;
-        core
+    fn cortex_m(&mut self) -> Option<&mut CortexM> {
+        match self {
+            Self::CortexM(core) => Some(core),
+            Self::Hazard3(_) => None,
+        }
+    }
+
+    /// The Hazard3 that this is.
+    fn hazard3(&mut self) -> Option<&mut Hazard3> {
+        match self {
+            Self::CortexM(_) => None,
+            Self::Hazard3(core) => Some(core),
+        }
     }
 }
 
@@ -68,6 +80,7 @@ macro_rules! on {
     ($core:expr, $name:ident => $answer:expr) => {
         match $core {
             crate::machine::Core::CortexM($name) => $answer,
+            crate::machine::Core::Hazard3($name) => $answer,
         }
     };
 }
@@ -77,7 +90,7 @@ use on;
 impl Machine {
     /// The state of the Cortex-M that this is, for tests of its parts.
     pub(crate) fn cortex_m_state(&mut self) -> &mut crate::state::State {
-        &mut self.core.cortex_m().state
+        &mut self.core.cortex_m().expect("a Cortex-M").state
     }
 }
 
@@ -94,7 +107,11 @@ impl Machine {
     }
 
     fn with_rules(soc: &Soc, left_out: LeftOut) -> Self {
-        Self { core: Core::CortexM(Box::new(CortexM::new(soc, left_out))) }
+        let core = match soc.core {
+            CoreKind::Hazard3 => Core::Hazard3(Box::new(Hazard3::new(soc))),
+            _ => Core::CortexM(Box::new(CortexM::new(soc, left_out))),
+        };
+        Self { core }
     }
 
     /// Runs until the cycle count reaches `until` or something else ends the run.
@@ -110,6 +127,12 @@ impl Machine {
     /// When a segment lies outside the soc's memories, or there is no vector
     /// table where the soc looks for it.
     pub fn load(&mut self, image: &Image) -> Result<(), LoadError> {
+        let soc = self.soc();
+        let own = if soc.core.is_cortex_m() { Architecture::Arm } else { Architecture::RiscV };
+        if let Some(image) = image.architecture().filter(|image| *image != own) {
+            let (soc, core) = (soc.name.clone(), soc.core.name());
+            return Err(LoadError::OtherCore { image, soc, core });
+        }
         on!(&mut self.core, core => core.state.load(image))
     }
 
@@ -242,12 +265,12 @@ impl Machine {
     /// Registers without a model that the program has used since the machine was made,
     /// in ascending order of addresses; at most 256.
     pub fn unmodelled(&self) -> impl Iterator<Item = Unmodelled> + '_ {
-        on!(&self.core, core => core.state.devices.unmodelled.values().copied())
+        on!(&self.core, core => core.state.devices().unmodelled.values().copied())
     }
 
     /// Decides what becomes of accesses to registers without a model.
     pub fn set_strictness(&mut self, strictness: Strictness) {
-        on!(&mut self.core, core => core.state.devices.strictness = strictness);
+        on!(&mut self.core, core => core.state.devices_mut().strictness = strictness);
     }
 
     /// The frames that the program has logged by defmt since the last call, as they were
@@ -258,7 +281,7 @@ impl Machine {
 
     /// Lets calls about files be served, or not.
     pub fn set_file_calls(&mut self, calls: FileCalls) {
-        on!(&mut self.core, core => core.state.file_calls = calls);
+        on!(&mut self.core, core => core.state.set_file_calls(calls));
     }
 
     /// Performs the call for which a run came back with

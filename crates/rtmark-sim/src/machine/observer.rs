@@ -71,25 +71,35 @@ impl Machine {
     pub fn run_observed(&mut self, until: Cycles, observer: &mut impl Observer) -> Stop {
         let stop = match self.core {
             Core::CortexM(_) => self.observe(Core::cortex_m, until, observer),
+            Core::Hazard3(_) => self.observe(Core::hazard3, until, observer),
         };
         on!(&self.core, core => core.reason(stop))
     }
 
     fn observe<C: Observed>(
         &mut self,
-        core: fn(&mut Core) -> &mut C,
+        which: fn(&mut Core) -> Option<&mut C>,
         until: Cycles,
         observer: &mut impl Observer,
     ) -> Stop {
-        core(&mut self.core).begin_observed(until);
+        // The core is the one that was asked for, and stays so.
+        macro_rules! core {
+            () => {
+                match which(&mut self.core) {
+                    Some(core) => core,
+                    None => return Stop::Limit,
+                }
+            };
+        }
+        core!().begin_observed(until);
         loop {
-            let before = core(&mut self.core).marks();
-            let reached = match core(&mut self.core).reach_observed() {
+            let before = core!().marks();
+            let reached = match core!().reach_observed() {
                 Ok(reached) => reached,
                 Err(stop) => return stop,
             };
             let Some(reached) = reached else {
-                let now = core(&mut self.core).marks();
+                let now = core!().marks();
                 self.tell_exceptions(before, now, observer);
                 if now.taken == before.taken && now.cycles > before.cycles {
                     observer.slept(self);
@@ -99,11 +109,11 @@ impl Machine {
             if observer.before(self).is_break() {
                 return Stop::Observer;
             }
-            let (executed, step) = core(&mut self.core).execute_observed(reached);
+            let (executed, step) = core!().execute_observed(reached);
             if let Some(instruction) = executed {
                 observer.executed(self, &instruction);
             }
-            let now = core(&mut self.core).marks();
+            let now = core!().marks();
             self.tell_exceptions(before, now, observer);
             if let Err(stop) = step {
                 return stop;

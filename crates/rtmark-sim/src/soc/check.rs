@@ -124,6 +124,8 @@ impl Soc {
             CoreKind::CortexM7 => (240, 3..=8),
             // Chips may have 480; what this NVIC keeps in four words is enough for all known socs.
             CoreKind::CortexM33 => (240, 3..=8),
+            // As RP2350 has it configured (datasheet, 3.8.8).
+            CoreKind::Hazard3 => (52, 4..=4),
         };
         if !(1..=most_interrupts).contains(&self.interrupts) {
             return refuse(

@@ -44,6 +44,8 @@ pub enum CoreKind {
     /// Arm Cortex-M33 with DSP, FPU and Security Extension, in Secure state for ever
     /// (ARMv8-M Mainline, FPv5-SP).
     CortexM33,
+    /// Hazard3, the RISC-V core of RP2350, as it is configured there.
+    Hazard3,
 }
 
 impl CoreKind {
@@ -55,6 +57,17 @@ impl CoreKind {
         Self::CortexM4,
         Self::CortexM4F,
         Self::CortexM7,
+        Self::CortexM33,
+        Self::Hazard3,
+    ];
+
+    /// Arm's cores for microcontrollers.
+    pub const CORTEX_M: &[Self] = &[
+        Self::CortexM0,
+        Self::CortexM0Plus,
+        Self::CortexM3,
+        Self::CortexM4,
+        Self::CortexM4F,
         Self::CortexM33,
     ];
 
@@ -68,6 +81,7 @@ impl CoreKind {
             Self::CortexM4F => "cortex-m4f",
             Self::CortexM7 => "cortex-m7",
             Self::CortexM33 => "cortex-m33",
+            Self::Hazard3 => "hazard3",
         }
     }
 
@@ -80,12 +94,20 @@ impl CoreKind {
             Self::CortexM4F => "ARMv7E-M with FPv4-SP",
             Self::CortexM7 => "ARMv7E-M with FPv5-D16",
             Self::CortexM33 => "ARMv8-M Mainline with DSP and FPv5-SP",
+            Self::Hazard3 => {
+                "RV32IMAC with Zba, Zbb, Zbs, Zbkb, Zcb, Zcmp, Zicsr, Zifencei, Xh3bextm, Xh3irq, Xh3pmpm and Xh3power, machine and user mode"
+            }
         }
     }
 
     /// Whether the core is of the mainline: ARMv7-M or ARMv8-M Mainline, not ARMv6-M.
     pub const fn is_mainline(self) -> bool {
-        !matches!(self, Self::CortexM0 | Self::CortexM0Plus)
+        !matches!(self, Self::CortexM0 | Self::CortexM0Plus | Self::Hazard3)
+    }
+
+    /// Whether the core is one of Arm's for microcontrollers.
+    pub const fn is_cortex_m(self) -> bool {
+        !matches!(self, Self::Hazard3)
     }
 
     /// Whether the core has the DSP extension.
@@ -126,6 +148,9 @@ impl CoreKind {
             }
             Self::CortexM33 => {
                 "measured: by rules, since no cycle table is published; what others measured on an RP2350, each rule with loops that show it; divisions and exceptions estimated; beside published interrupt latency (12 of 12 cycles), CoreMark/MHz (0.837 of a Cortex-M4's cycles for 0.846) and FreeRTOS on an RP2350 (a yield in 158 for 160)"
+            }
+            Self::Hazard3 => {
+                "measured: every cycle of 11,760 runs of its RTL at the revision that RP2350 reports, with wait states and interrupts, is the model's"
             }
         }
     }
@@ -422,7 +447,10 @@ impl Soc {
 
     /// Regions of the memory protection unit; 0 when there is none.
     pub fn mpu_regions(&self) -> u8 {
-        self.mpu_regions.unwrap_or(if self.core == CoreKind::CortexM0 { 0 } else { 8 })
+        self.mpu_regions.unwrap_or(match self.core {
+            CoreKind::CortexM0 | CoreKind::Hazard3 => 0,
+            _ => 8,
+        })
     }
 
     /// Whether bits have aliases.

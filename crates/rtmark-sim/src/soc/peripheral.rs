@@ -48,6 +48,11 @@ pub enum PeripheralKind {
     Rp2350Timer,
     /// SIO of RP2040, core 0's view: divider, spinlocks, pins (datasheet, 2.3.1).
     Rp2040Sio,
+    /// Core-local interruptor of RISC-V chips: MTIME, which counts the core's cycles, MTIMECMP and
+    /// the software interrupt (SiFive FU540-C000 manual, 9). Its interrupts are the core's own.
+    RiscvClint,
+    /// The same in the SIO of RP2350 (datasheet, 3.1.8).
+    Rp2350RiscvTimer,
 }
 
 /// A clock that a peripheral counts.
@@ -130,13 +135,21 @@ pub struct Peripheral {
     pub registers: Vec<Register>,
 }
 
+impl PeripheralKind {
+    /// Whether it belongs to a RISC-V core, which drives it itself.
+    pub const fn is_of_riscv(self) -> bool {
+        matches!(self, Self::RiscvClint | Self::Rp2350RiscvTimer)
+    }
+}
+
 impl Peripheral {
     /// How many bytes of addresses it answers.
     pub fn extent(&self) -> u32 {
-        use PeripheralKind::{Stm32Timer, Stm32UsartV1, Stm32UsartV2};
+        use PeripheralKind::{RiscvClint, Stm32Timer, Stm32UsartV1, Stm32UsartV2};
         let usual = match self.kind {
             _ if self.atomic_aliases => 0x4000,
             Stm32Timer | Stm32UsartV1 | Stm32UsartV2 => 0x400,
+            RiscvClint => 0x1_0000,
             _ => 0x1000,
         };
         self.size.unwrap_or(usual)

@@ -4,8 +4,8 @@ use rtmark_units::{Cycles, Instructions};
 
 use super::stop::FaultPolicy;
 use super::{
-    Besides, Counts, Hit, LoadError, NO_LINE, NOT_FETCHED, NoMemory, ProgramPoint, Register, Sleep,
-    State, Watch, WatchId,
+    Besides, Counts, Devices, FileCalls, Hit, LoadError, NO_LINE, NOT_FETCHED, NoMemory,
+    ProgramPoint, Register, Sleep, State, Watch, WatchId,
 };
 use crate::arch::armm::dwt::Spent;
 use crate::arch::armm::nvic::{FIRST_INTERRUPT, Masks};
@@ -65,6 +65,18 @@ impl State {
         self.predecoded.forget_all();
         self.memo.forget();
         self.reset()
+    }
+
+    pub const fn devices(&self) -> &Devices {
+        &self.devices
+    }
+
+    pub const fn devices_mut(&mut self) -> &mut Devices {
+        &mut self.devices
+    }
+
+    pub const fn set_file_calls(&mut self, calls: FileCalls) {
+        self.file_calls = calls;
     }
 
     /// See [`Machine::poke`](crate::Machine::poke).

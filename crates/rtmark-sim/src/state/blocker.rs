@@ -18,6 +18,8 @@ pub enum Blocker {
     Pending(u16),
     /// The interrupt is not enabled.
     Disabled,
+    /// MSTATUS.MIE of a RISC-V core is clear.
+    MachineMask,
 }
 
 impl Blocker {

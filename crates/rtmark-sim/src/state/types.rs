@@ -19,6 +19,18 @@ pub enum LoadError {
         /// Its memories as text.
         memories: String,
     },
+    /// The image is for another kind of core.
+    #[error(
+        "the image is for {image}, but {soc} has a {core}: choose a soc with a core that can run it"
+    )]
+    OtherCore {
+        /// What the image is for.
+        image: crate::image::Architecture,
+        /// The soc's name.
+        soc: String,
+        /// Its core's name.
+        core: &'static str,
+    },
     /// The vector table has no usable first entries.
     #[error(
         "no vector table at {address:#010x}: stack pointer {sp:#010x}, reset vector {reset:#010x}; \

@@ -117,7 +117,8 @@ impl Rules {
     /// The rules of a core.
     pub const fn of(core: CoreKind) -> &'static Self {
         match core {
-            CoreKind::CortexM0 => &cores::CORTEX_M0,
+            // A Hazard3 has rules of its own kind: see `riscv`.
+            CoreKind::CortexM0 | CoreKind::Hazard3 => &cores::CORTEX_M0,
             CoreKind::CortexM0Plus => &cores::CORTEX_M0PLUS,
             CoreKind::CortexM3 => &cores::CORTEX_M3,
             CoreKind::CortexM4 | CoreKind::CortexM4F => &cores::CORTEX_M4,

@@ -47,7 +47,7 @@ fn passes(core: CoreKind, emptied: bool) -> Vec<u64> {
 
 #[test]
 fn a_pass_from_emptied_caches_is_like_the_first() {
-    for &core in CoreKind::ALL {
+    for &core in CoreKind::CORTEX_M {
         let (kept, emptied) = (passes(core, false), passes(core, true));
         assert!(kept.len() > 5 && emptied.len() > 5, "{core}: {kept:?} {emptied:?}");
         assert!(kept[1..].iter().all(|pass| *pass + 15 < kept[0]), "{core}: {kept:?}");

@@ -30,7 +30,7 @@ fn two_interrupts(first: u32, second: u32) -> Firmware {
 
 #[test]
 fn an_interrupt_takes_the_cycles_of_the_manual() {
-    for &core in CoreKind::ALL {
+    for &core in CoreKind::CORTEX_M {
         let entry = entry(core);
         let mut firmware = Firmware::new();
         firmware.enable(1).nops(200).forever();
@@ -54,7 +54,7 @@ fn an_interrupt_waits_for_the_instruction_that_executes() {
     // An interrupt in any cycle of an LDR is taken after it, on a core whose manual says no
     // more. What gives way to interrupts is in give_way.rs, and so are loads of the Cortex-M3
     // and M4.
-    for &core in CoreKind::ALL.iter().filter(|core| way(**core) == 0) {
+    for &core in CoreKind::CORTEX_M.iter().filter(|core| way(**core) == 0) {
         let mut firmware = Firmware::new();
         firmware
             .enable(1)
@@ -87,7 +87,7 @@ fn an_interrupt_waits_for_the_instruction_that_executes() {
 fn a_load_whose_address_is_on_the_bus_gives_way() {
     // As a CC2650 does: interrupts that come to the core in a load's first cycle or a cycle
     // later are taken at once, and the load begins anew; from then on it completes.
-    for core in CoreKind::ALL.iter().copied().filter(|core| way(*core) > 0) {
+    for core in CoreKind::CORTEX_M.iter().copied().filter(|core| way(*core) > 0) {
         let mut firmware = Firmware::new();
         firmware.enable(1).set(0, RAM).nops(4).mark("long").op(&[0x6801]);
         firmware.op(&[0x46C0; 50]).forever();
@@ -110,7 +110,7 @@ fn a_load_whose_address_is_on_the_bus_gives_way() {
 
 #[test]
 fn the_frame_holds_what_a_call_may_change() {
-    for &core in CoreKind::ALL {
+    for &core in CoreKind::CORTEX_M {
         let mut firmware = Firmware::new();
         firmware.set(0, 0x101).set(1, 0x202).set(2, 0x303).set(3, 0x404);
         firmware.op(&[0x4684]); // mov r12, r0
@@ -132,7 +132,7 @@ fn the_frame_holds_what_a_call_may_change() {
 
 #[test]
 fn a_stack_that_is_off_by_a_word_is_aligned_and_put_back() {
-    for &core in CoreKind::ALL {
+    for &core in CoreKind::CORTEX_M {
         let mut firmware = Firmware::new();
         firmware.op(&[0xB081, 0xDF00]).mark("after").forever(); // sub sp, #4; svc
         firmware.handler(11).mark("svc").op(RETURN);
@@ -147,7 +147,7 @@ fn a_stack_that_is_off_by_a_word_is_aligned_and_put_back() {
 
 #[test]
 fn the_more_urgent_one_nests_and_the_other_waits() {
-    for &core in CoreKind::ALL {
+    for &core in CoreKind::CORTEX_M {
         let mut running = two_interrupts(0x80, 0x40).on(core);
         running.run(100);
         let now = running.machine.cycles().0;
@@ -185,7 +185,7 @@ fn a_handler_is_followed_by_the_next_without_unstacking() {
 
 #[test]
 fn a_late_arrival_takes_the_entry_over() {
-    for &core in CoreKind::ALL {
+    for &core in CoreKind::CORTEX_M {
         let mut running = two_interrupts(0x80, 0x40).on(core);
         running.run(100);
         let now = running.machine.cycles().0;
@@ -206,7 +206,7 @@ fn a_late_arrival_takes_the_entry_over() {
 
 #[test]
 fn primask_holds_back_all_but_nmi() {
-    for &core in CoreKind::ALL {
+    for &core in CoreKind::CORTEX_M {
         let mut firmware = Firmware::new();
         firmware.enable(1).op(&[CPSID_I]).store(NVIC_ISPR, 1).nops(10);
         firmware.mark("masked").store(ICSR, 1 << 31).nops(5).mark("still masked");
@@ -265,7 +265,7 @@ fn subpriorities_order_but_do_not_preempt() {
 
 #[test]
 fn systick_interrupts_once_in_reload_plus_one_cycles() {
-    for &core in CoreKind::ALL {
+    for &core in CoreKind::CORTEX_M {
         for reload in [99u32, 100, 1023] {
             let mut firmware = Firmware::new();
             firmware.store(SYST_RVR, reload).store(SYST_CVR, 0).store(SYST_CSR, 7);
@@ -291,7 +291,7 @@ fn systick_interrupts_once_in_reload_plus_one_cycles() {
 
 #[test]
 fn pendsv_waits_until_nothing_else_is_to_be_done() {
-    for &core in CoreKind::ALL {
+    for &core in CoreKind::CORTEX_M {
         let mut firmware = Firmware::new();
         firmware.store(SHPR3, 0x00FF_0000); // PendSV is the least urgent
         firmware.op(&[0xDF01]).mark("after").forever();
@@ -305,7 +305,7 @@ fn pendsv_waits_until_nothing_else_is_to_be_done() {
 
 #[test]
 fn a_pended_exception_can_be_taken_back() {
-    for &core in CoreKind::ALL {
+    for &core in CoreKind::CORTEX_M {
         let mut firmware = Firmware::new();
         firmware.op(&[CPSID_I]).store(ICSR, 1 << 28).load(3, ICSR).store(ICSR, 1 << 27);
         firmware.load(4, ICSR).op(&[CPSIE_I]).nops(5).mark("end").forever();
@@ -320,7 +320,7 @@ fn a_pended_exception_can_be_taken_back() {
 
 #[test]
 fn the_supervisor_sees_the_calls_number_and_answers_in_r0() {
-    for &core in CoreKind::ALL {
+    for &core in CoreKind::CORTEX_M {
         let mut firmware = Firmware::new();
         firmware.op(&[0xDF37]).mark("after").forever();
         // mrs r0, msp; ldr r1, [r0, #24]; subs r1, #2; ldrb r1, [r1]; str r1, [r0]
@@ -333,7 +333,7 @@ fn the_supervisor_sees_the_calls_number_and_answers_in_r0() {
 
 #[test]
 fn thread_mode_may_have_a_stack_of_its_own() {
-    for &core in CoreKind::ALL {
+    for &core in CoreKind::CORTEX_M {
         let process = RAM + 0x800;
         let mut firmware = Firmware::new();
         firmware.set(0, process).msr(9, 0).set(0, 2).msr(20, 0).op(&[0xF3BF, 0x8F6F]);
@@ -354,7 +354,7 @@ fn thread_mode_may_have_a_stack_of_its_own() {
 
 #[test]
 fn the_vector_table_moves() {
-    for &core in CoreKind::ALL {
+    for &core in CoreKind::CORTEX_M {
         let mut firmware = Firmware::new();
         let table = RAM + 0x400;
         firmware.store(VTOR, table).op(&[0xDF00]).forever();
@@ -382,7 +382,7 @@ fn masks_do_not_outlive_their_bits() {
 
 #[test]
 fn a_program_may_ask_for_a_reset() {
-    for &core in CoreKind::ALL {
+    for &core in CoreKind::CORTEX_M {
         let mut firmware = Firmware::new();
         firmware.mark("start").nops(5).store(AIRCR, 0x05FA_0004).forever();
         let mut running = firmware.on(core);

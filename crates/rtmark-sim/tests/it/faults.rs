@@ -71,7 +71,7 @@ fn delivered_faults_reach_the_handler_with_their_frame_and_status() {
 #[test]
 fn a_branch_to_arm_code_faults_at_its_target() {
     // A4.1.1: bit 0 clear; the branch itself completes.
-    for &core in CoreKind::ALL {
+    for &core in CoreKind::CORTEX_M {
         let mut firmware = Firmware::new();
         firmware.set(0, 0x2000).mark("branch").op(&[0x4700]).forever();
         let mut running = firmware.on(core);
@@ -83,7 +83,7 @@ fn a_branch_to_arm_code_faults_at_its_target() {
 
 #[test]
 fn code_beyond_memory_cannot_be_fetched() {
-    for &core in CoreKind::ALL {
+    for &core in CoreKind::CORTEX_M {
         // The last two are never executable, whatever is there (B3.1).
         for (target, kind) in [
             (0x4000, FaultKind::InstructionAccess),
@@ -223,7 +223,7 @@ fn bus_faults_may_be_ignored_at_negative_priorities() {
 #[test]
 fn a_frame_has_no_place_among_devices() {
     // A stack pointer in the range of devices: what is stored there is not kept.
-    for &core in CoreKind::ALL {
+    for &core in CoreKind::CORTEX_M {
         for stack in [0x4000_1000, 0xE000_1000] {
             let mut firmware = Firmware::new();
             firmware.set(0, stack).op(&[0x4685, 0xDF00]).forever(); // mov sp, r0; svc
@@ -316,7 +316,7 @@ fn a_fault_of_too_little_priority_is_escalated() {
 
 #[test]
 fn a_handler_may_step_over_the_fault() {
-    for &core in CoreKind::ALL {
+    for &core in CoreKind::CORTEX_M {
         let mut firmware = Firmware::new();
         firmware.op(&[0xDE00]).mark("after").forever();
         // mrs r0, msp; ldr r1, [r0, #24]; adds r1, #2; str r1, [r0, #24]
@@ -330,7 +330,7 @@ fn a_handler_may_step_over_the_fault() {
 #[test]
 fn a_fault_within_hard_fault_locks_the_core_up() {
     // B1.5.15
-    for &core in CoreKind::ALL {
+    for &core in CoreKind::CORTEX_M {
         for policy in [FaultPolicy::Stop, FaultPolicy::Deliver] {
             let mut firmware = Firmware::new();
             firmware.store(ICSR, 1 << 31).nops(5).forever();
@@ -352,7 +352,7 @@ fn a_fault_within_hard_fault_locks_the_core_up() {
 
 #[test]
 fn a_stack_outside_memory_is_a_fault_of_its_own() {
-    for &core in CoreKind::ALL {
+    for &core in CoreKind::CORTEX_M {
         let mut firmware = Firmware::new();
         firmware.set(0, NOWHERE + 0x1000).op(&[0x4685, 0xDF00]).forever(); // mov sp, r0; svc
         firmware.handler(11).mark("svc").forever();
@@ -368,7 +368,7 @@ fn a_stack_outside_memory_is_a_fault_of_its_own() {
 #[test]
 fn a_return_that_fits_no_state_is_refused() {
     // B1.5.8: thread mode is returned to while another exception is active.
-    for &core in CoreKind::ALL {
+    for &core in CoreKind::CORTEX_M {
         for exc_return in [0xFFFF_FFF1u32, 0xFFFF_FFF5, 0xFFFF_FF01] {
             let mut firmware = Firmware::new();
             firmware.op(&[0xDF00]).mark("after").forever();
@@ -383,7 +383,7 @@ fn a_return_that_fits_no_state_is_refused() {
 
 #[test]
 fn a_program_ends_itself_by_semihosting() {
-    for &core in CoreKind::ALL {
+    for &core in CoreKind::CORTEX_M {
         for (reason, status) in [(0x20026, 0), (0x20023, 1)] {
             let mut firmware = Firmware::new();
             firmware.set(0, 0x18).set(1, reason).op(&[0xBEAB]).mark("beyond").forever();

@@ -231,7 +231,7 @@ fn going_on_with_another_instruction_is_a_fault() {
 
 #[test]
 fn masks_priorities_and_actlr_keep_it_going() {
-    for &core in CoreKind::ALL {
+    for &core in CoreKind::CORTEX_M {
         let firmware = alone(core, &[CPSID_I], LDM, &[]);
         let mut plain = firmware.on(core);
         plain.run(600);
@@ -343,7 +343,7 @@ fn slow(core: CoreKind) -> Soc {
 fn programs_end_as_without_interrupts_however_they_are_run() {
     const END: u64 = 40_000;
     let mut dice = Dice(0x1234_5678_9ABC_DEF1);
-    for &core in CoreKind::ALL {
+    for &core in CoreKind::CORTEX_M {
         let mut left = 0;
         for (round, soc) in [soc(core), slow(core)].iter().cycle().take(24).enumerate() {
             let firmware = random(core, &mut dice);

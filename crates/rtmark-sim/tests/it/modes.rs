@@ -178,7 +178,7 @@ struct Executed {
 /// Runs such programs in every mode up to each of some cycles.
 fn compare(seeds: Range<u64>, rounds: Rounds, limits: &[u64]) -> Executed {
     let mut executed = Executed::default();
-    for &core in CoreKind::ALL {
+    for &core in CoreKind::CORTEX_M {
         for timing in timings() {
             for seed in seeds.clone() {
                 let fresh = || programs::machine(core, timing, seed, rounds, Contents::Everything);
@@ -326,7 +326,7 @@ fn assert_no_cost_without_reason(machine: &mut Machine, timing: MemoryTiming, wh
 
 #[test]
 fn no_instruction_takes_more_than_it_waits_and_a_little() {
-    for &core in CoreKind::ALL {
+    for &core in CoreKind::CORTEX_M {
         for timing in timings() {
             for seed in 200..230 {
                 for contents in [Contents::Plain, Contents::Everything] {
@@ -346,7 +346,7 @@ fn lists_of_no_registers_take_no_longer() {
     // ldm and stm in 16 and 32 bits, push, pop, ldmdb, stmdb
     let narrow: [&[u16]; 4] = [&[0xCE00], &[0xC600], &[0xB400], &[0xBC00]];
     let wide: [&[u16]; 4] = [&[0xE896, 0], &[0xE886, 0], &[0xE916, 0], &[0xE906, 0]];
-    for &core in CoreKind::ALL {
+    for &core in CoreKind::CORTEX_M {
         for list in narrow.iter().chain(wide.iter().filter(|_| core.is_mainline())) {
             let mut firmware = Firmware::new();
             // Loads and stores before and behind it.
@@ -363,7 +363,7 @@ fn lists_of_no_registers_take_no_longer() {
 /// Flash makes the core wait again behind the return from a function in RAM.
 #[test]
 fn flash_is_waited_for_behind_calls_of_ram() {
-    for &core in CoreKind::ALL {
+    for &core in CoreKind::CORTEX_M {
         for timing in timings() {
             let mut soc = soc(core);
             soc.memories[0].timing = timing;

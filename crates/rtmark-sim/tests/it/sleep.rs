@@ -6,7 +6,7 @@ use crate::support::*;
 
 #[test]
 fn an_interrupt_wakes_and_is_taken() {
-    for &core in CoreKind::ALL {
+    for &core in CoreKind::CORTEX_M {
         let mut firmware = Firmware::new();
         firmware.enable(1).op(&[WFI]).mark("awake").forever();
         firmware.handler(16).mark("handler").op(&[BX_LR]);
@@ -25,7 +25,7 @@ fn an_interrupt_wakes_and_is_taken() {
 
 #[test]
 fn falling_asleep_can_be_watched_and_an_event_keeps_awake() {
-    for &core in CoreKind::ALL {
+    for &core in CoreKind::CORTEX_M {
         let mut firmware = Firmware::new();
         // The first WFE finds the event and goes on.
         firmware.enable(1).op(&[SEV, WFE]).mark("went on").op(&[WFE]).mark("awake").forever();
@@ -41,7 +41,7 @@ fn falling_asleep_can_be_watched_and_an_event_keeps_awake() {
 
 #[test]
 fn a_masked_interrupt_wakes_and_waits() {
-    for &core in CoreKind::ALL {
+    for &core in CoreKind::CORTEX_M {
         let mut firmware = Firmware::new();
         firmware.enable(1).op(&[CPSID_I, WFI]).mark("awake").nops(3).op(&[CPSIE_I]);
         firmware.mark("open").forever();
@@ -56,7 +56,7 @@ fn a_masked_interrupt_wakes_and_waits() {
 
 #[test]
 fn a_disabled_interrupt_does_not_wake() {
-    for &core in CoreKind::ALL {
+    for &core in CoreKind::CORTEX_M {
         let mut firmware = Firmware::new();
         firmware.op(&[WFI]).mark("awake").forever();
         firmware.handler(16).mark("handler").op(&[BX_LR]);
@@ -69,7 +69,7 @@ fn a_disabled_interrupt_does_not_wake() {
 
 #[test]
 fn systick_wakes_and_the_time_asleep_counts() {
-    for &core in CoreKind::ALL {
+    for &core in CoreKind::CORTEX_M {
         let mut firmware = Firmware::new();
         firmware.store(SYST_RVR, 9_999).store(SYST_CVR, 0).store(SYST_CSR, 7);
         let top = firmware.here();
@@ -89,7 +89,7 @@ fn systick_wakes_and_the_time_asleep_counts() {
 
 #[test]
 fn a_core_that_nothing_can_wake_is_asleep() {
-    for &core in CoreKind::ALL {
+    for &core in CoreKind::CORTEX_M {
         for sleep in [WFI, WFE] {
             let mut firmware = Firmware::new();
             firmware.op(&[sleep]).mark("awake").forever();
@@ -102,7 +102,7 @@ fn a_core_that_nothing_can_wake_is_asleep() {
 
 #[test]
 fn an_event_is_remembered_once() {
-    for &core in CoreKind::ALL {
+    for &core in CoreKind::CORTEX_M {
         let mut firmware = Firmware::new();
         firmware.op(&[SEV, WFE]).mark("first").op(&[WFE]).mark("second").forever();
         let mut running = firmware.on(core);
@@ -113,7 +113,7 @@ fn an_event_is_remembered_once() {
 
 #[test]
 fn an_exceptions_end_is_an_event() {
-    for &core in CoreKind::ALL {
+    for &core in CoreKind::CORTEX_M {
         let mut firmware = Firmware::new();
         firmware.op(&[0xDF00, WFE]).mark("awake").op(&[WFE]).mark("again").forever();
         firmware.handler(11).op(&[BX_LR]);
@@ -125,7 +125,7 @@ fn an_exceptions_end_is_an_event() {
 
 #[test]
 fn pending_is_an_event_if_asked_for() {
-    for &core in CoreKind::ALL {
+    for &core in CoreKind::CORTEX_M {
         // SEVONPEND: even an interrupt that is not enabled wakes WFE.
         let mut firmware = Firmware::new();
         firmware.store(SCR, 0x10).op(&[WFE]).mark("awake").forever();
@@ -139,7 +139,7 @@ fn pending_is_an_event_if_asked_for() {
 #[test]
 fn what_is_pending_already_is_no_event() {
     // B1.5.18: only becoming pending is, and what a first WFE has taken is gone.
-    for &core in CoreKind::ALL {
+    for &core in CoreKind::CORTEX_M {
         let mut firmware = Firmware::new();
         firmware.store(NVIC_ISPR, 1).store(SCR, 0x10).nops(2).op(&[WFE]).mark("awake").forever();
         let mut running = firmware.on(core);
@@ -150,7 +150,7 @@ fn what_is_pending_already_is_no_event() {
 
 #[test]
 fn sleep_on_exit_never_returns_to_thread_mode() {
-    for &core in CoreKind::ALL {
+    for &core in CoreKind::CORTEX_M {
         let mut firmware = Firmware::new();
         firmware.enable(1).store(SCR, 2).op(&[WFI]).mark("thread").forever();
         firmware.handler(16).mark("handler").op(&[BX_LR]);

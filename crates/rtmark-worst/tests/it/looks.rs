@@ -125,7 +125,7 @@ fn brute(start: &Machine, firmware: &Firmware, priority: u8, point: u64) -> Opti
 
 fn compare(seeds: std::ops::Range<u64>, meddles: Meddles) {
     for seed in seeds {
-        for &core in CoreKind::ALL {
+        for &core in CoreKind::CORTEX_M {
             let soc = if seed % 2 == 0 { soc(core) } else { slow(core) };
             let priority = if seed % 3 == 0 { 0xC0 } else { 0x40 };
             let firmware = program(core, priority, seed, meddles);
@@ -173,7 +173,7 @@ fn looks_anywhere_change_no_answer_and_no_sum_of_pieces() {
 fn a_program_that_asks_for_the_interrupt_itself_is_searched_all_the_same() {
     // Where the program has asked before, its handler may begin at once: that is no mistake.
     for seed in 0..SEEDS {
-        for &core in CoreKind::ALL {
+        for &core in CoreKind::CORTEX_M {
             let firmware = program(core, 0x40, seed, Meddles::Asks);
             for reach in [Reach::Entry, Reach::Whole] {
                 let (_, whole) = found(&firmware, &soc(core), 0x40, reach, TO);
@@ -192,7 +192,7 @@ fn an_interrupt_that_is_withdrawn_on_its_way_is_missing() {
 
 #[test]
 fn pairs_of_pieces_add_up_to_the_whole() {
-    for (seed, &core) in (0..).zip(CoreKind::ALL) {
+    for (seed, &core) in (0..).zip(CoreKind::CORTEX_M) {
         let firmware = program(core, 0x40, seed, Meddles::No);
         let second = Some(Second { interrupt: 0, priority: 0x80, distance: Some(5) });
         let found = |cuts| {

@@ -8,7 +8,7 @@ pub const M0: &[CoreKind] = &[CoreKind::CortexM0, CoreKind::CortexM0Plus];
 pub const M4F: &[CoreKind] = &[CoreKind::CortexM4F];
 pub const MAINLINE: &[CoreKind] =
     &[CoreKind::CortexM3, CoreKind::CortexM4, CoreKind::CortexM4F, CoreKind::CortexM33];
-pub const ALL: &[CoreKind] = CoreKind::ALL;
+pub const ALL: &[CoreKind] = CoreKind::CORTEX_M;
 /// Where no memory and no device is.
 pub const NOWHERE: u32 = 0x6000_0000;
 

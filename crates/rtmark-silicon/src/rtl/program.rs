@@ -1,0 +1,90 @@
+//! Programs of the corpus with what the RTL did, as its lines have them.
+
+use serde::Deserialize;
+
+/// Where all programs lie, and the block of data that some have.
+#[derive(Debug)]
+pub struct Meta {
+    pub base: u32,
+    pub data_base: u32,
+    pub data: Vec<u8>,
+}
+
+/// One line of the file: the settings of all, or a program.
+#[derive(Debug, Deserialize)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+pub enum Line {
+    Meta { base: u32, data_base: u32, data_block: String },
+    Random(Program),
+    Micro(Program),
+    Irq(Program),
+    C(Program),
+}
+
+/// A program and its runs.
+#[derive(Debug, Deserialize)]
+pub struct Program {
+    pub id: String,
+    /// Its bytes, in hexadecimal.
+    pub img: String,
+    /// Where its last recorded instruction lies.
+    pub end: u32,
+    #[serde(default)]
+    pub data: bool,
+    /// `x1` to `x31` at reset.
+    #[serde(default)]
+    pub regs: Vec<u32>,
+    /// Cycle, line, level, and whether it falls when taken.
+    #[serde(default)]
+    pub ev: Vec<(u64, u16, u8, u8)>,
+    /// Where it does not go on in sequence: distance to the place before, offset.
+    #[serde(default)]
+    pub path: Vec<u32>,
+    pub runs: Vec<Run>,
+}
+
+/// What the RTL did with one setting of wait states.
+#[derive(Debug, Deserialize)]
+pub struct Run {
+    /// Wait states of instruction fetches and of data.
+    pub iw: u8,
+    pub dw: u8,
+    /// The cycle of the first instruction.
+    pub t0: u64,
+    /// Instructions.
+    pub n: usize,
+    pub total: u64,
+    /// Their cycles, coded.
+    pub d: Option<String>,
+    /// Cycles of 64 at a time.
+    pub w: Option<Vec<u64>>,
+    pub path: Option<Vec<u32>>,
+    /// Cycle, kind, code, number of the next instruction, return offset.
+    pub traps: Option<Vec<(u64, u8, u8, usize, i64)>>,
+    /// Instructions that raise exceptions, by number and code.
+    #[serde(default)]
+    pub exc: Vec<(usize, u8)>,
+    pub regs_end: Vec<u32>,
+    pub wcrc: String,
+    pub mcrc: String,
+}
+
+/// The bytes that hexadecimal digits stand for.
+pub fn bytes(hex: &str) -> Option<Vec<u8>> {
+    (0..hex.len() / 2).map(|at| u8::from_str_radix(hex.get(2 * at..2 * at + 2)?, 16).ok()).collect()
+}
+
+impl Run {
+    /// Each instruction's cycles; `None` where the run has them not one by one.
+    pub fn deltas(&self) -> Option<Vec<u64>> {
+        let mut deltas = Vec::with_capacity(self.n);
+        let mut rest = self.d.as_deref()?.chars();
+        while let Some(digit) = rest.next() {
+            deltas.push(match digit {
+                '(' => rest.by_ref().take_while(|c| *c != ')').collect::<String>().parse().ok()?,
+                digit => u64::from(digit.to_digit(36)?),
+            });
+        }
+        Some(deltas)
+    }
+}

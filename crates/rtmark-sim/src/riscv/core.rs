@@ -1,0 +1,397 @@
+//! The core in its system, cycle by cycle: what executing and the pipeline tell each other.
+
+use super::csr::{Cause, Interrupt, Lines};
+use super::exec::{self, Exception, Prepared, Trap};
+use super::hart::Hart;
+use super::inputs::Inputs;
+use super::isa::op::Width;
+use super::isa::{Instruction, MicroOp, Op, decode, micro_op};
+use super::system::System;
+use super::timing::pipeline::{Event, Happened};
+use super::timing::{Around, Flow, Pipeline};
+
+/// What a trap was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Trapped {
+    /// An exception, by its code in MCAUSE.
+    Exception(u8),
+    /// An interrupt, by its code in MCAUSE.
+    Interrupt(u8),
+    /// MRET.
+    Return,
+}
+
+/// Follows a run. All its methods do nothing unless they are written.
+pub trait Follow {
+    /// An instruction leaves stage X in a cycle: decoding and executing are done, memory may still
+    /// be waited for.
+    fn left(&mut self, _pc: u32, _cycle: u64) {}
+    /// A register is written in a cycle, when stage M has got its value; in the order of the
+    /// program.
+    fn wrote(&mut self, _register: u8, _value: u32, _cycle: u64) {}
+    /// The jump to a trap's handler, or back, is made in a cycle; with where it returns to.
+    fn trapped(&mut self, _what: Trapped, _cycle: u64, _return_to: u32) {}
+    /// Whether the run is to end.
+    fn is_done(&self) -> bool {
+        false
+    }
+}
+
+/// Follows nothing.
+pub struct Nobody;
+
+impl Follow for Nobody {}
+
+/// The instruction in stage X, or on its way there.
+#[derive(Clone, Copy, Debug)]
+struct Current {
+    whole: Instruction,
+    op: MicroOp,
+    prepared: Prepared,
+}
+
+/// An exception that stage M is about to take.
+#[derive(Clone, Copy, Debug)]
+struct Coming {
+    exception: Exception,
+    pc: u32,
+}
+
+/// What a cycle has led to, as far as a run may end with it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Passed {
+    /// Nothing of note.
+    Cycle,
+    /// The instruction at this address has left stage X for good.
+    Instruction(u32),
+    /// A trap has been entered.
+    Trap,
+    /// The instruction at the program counter fails, and the run is to end with it.
+    Refused,
+}
+
+/// Which exceptions end a run before they are taken.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Refusal {
+    /// None: all are taken as on the chip.
+    #[default]
+    Nothing,
+    /// Faults and breakpoints; not calls and returns, by which programs work.
+    Faults,
+}
+
+impl Refusal {
+    const fn refuses(self, exception: &Exception) -> bool {
+        let works = matches!(
+            exception.kind,
+            Trap::Return | Trap::Cause(Cause::UserCall | Cause::MachineCall, _)
+        );
+        matches!(self, Self::Faults) && !works
+    }
+}
+
+/// The core in its system.
+#[derive(Clone, Debug)]
+pub struct Core {
+    pub hart: Hart,
+    pub system: System,
+    pub inputs: Inputs,
+    pipeline: Pipeline,
+    /// The cycle that passes next, counted from the reset.
+    pub cycle: u64,
+    pub instructions: u64,
+    current: Option<Current>,
+    /// How many micro-operations of the instruction have left.
+    step: u8,
+    coming: Option<Coming>,
+    /// Where an interrupt returns to, if not to the instruction in stage X.
+    resumes_at: Option<u32>,
+    /// The interrupt inputs as last seen, and until when they stay as they are.
+    lines: Lines,
+    lines_hold_until: u64,
+    /// Nothing in the pipeline has changed in the last cycle.
+    still: bool,
+    /// The external interrupt that was taken last.
+    external_taken: Option<u16>,
+    /// The instruction that has left was a call of the host.
+    calls: bool,
+    pub refusal: Refusal,
+    refused: Option<Exception>,
+}
+
+impl Core {
+    pub fn new(system: System, pc: u32, mtvec: u32) -> Self {
+        Self {
+            hart: Hart::new(pc, mtvec),
+            system,
+            inputs: Inputs::default(),
+            pipeline: Pipeline::new(pc),
+            cycle: 0,
+            instructions: 0,
+            current: None,
+            step: 0,
+            coming: None,
+            resumes_at: None,
+            lines: Lines::default(),
+            lines_hold_until: 0,
+            still: false,
+            external_taken: None,
+            calls: false,
+            refusal: Refusal::default(),
+            refused: None,
+        }
+    }
+
+    /// Something outside has changed: the inputs are looked at again.
+    pub fn look_again(&mut self) {
+        self.lines_hold_until = 0;
+    }
+
+    fn see_lines(&mut self) {
+        if self.cycle < self.lines_hold_until {
+            return;
+        }
+        let timer = self.system.timer.as_mut();
+        let outputs = timer.map_or((false, false), |timer| timer.outputs(self.cycle));
+        self.system.pass_devices(self.cycle);
+        self.lines = self.inputs.look(self.cycle, outputs, self.system.outputs);
+        let next = self.cycle + 1;
+        self.lines_hold_until = if self.inputs.is_changing(&self.lines) {
+            next
+        } else {
+            let timer = self.system.timer.as_ref().and_then(|timer| timer.due(next));
+            let others = timer.into_iter().chain(self.inputs.due());
+            others.chain([self.system.devices.next]).min().unwrap_or(u64::MAX).max(next)
+        };
+    }
+
+    fn fetch(&mut self) -> Current {
+        let pc = self.hart.pc;
+        let nothing = Instruction { op: Op::Illegal, rd: 0, rs1: 0, rs2: 0, imm: 0, size: 2 };
+        let whole = self.system.code(pc).map_or(nothing, decode);
+        let op = micro_op(&whole, self.step);
+        let prepared = exec::prepare(&self.hart, &self.system, &op);
+        Current { whole, op, prepared }
+    }
+
+    /// Lets a cycle pass.
+    pub fn pass(&mut self, follow: &mut impl Follow) -> Passed {
+        self.see_lines();
+        let current = self.current.unwrap_or_else(|| self.fetch());
+        self.current = Some(current);
+        let wanted = self.hart.csr.wanted(&self.lines);
+        let vector = match self.coming {
+            Some(Coming { exception: Exception { kind: Trap::Return, .. }, .. }) => {
+                self.hart.csr.mepc
+            }
+            Some(_) => self.hart.csr.vector(None),
+            None => self.hart.csr.vector(wanted),
+        };
+        let around = Around {
+            interrupt: wanted.is_some() && self.hart.csr.takes_interrupts(),
+            wakes: wanted.is_some(),
+            unblocked: false,
+            vector,
+            depth: self.hart.csr.depth(),
+        };
+        let asleep = self.pipeline.is_asleep();
+        let before = asleep.then_some(self.pipeline);
+        let happened = self.pipeline.pass(&current.prepared.demand, &around, &self.system);
+        self.still = before == Some(self.pipeline);
+        let counts = happened.retires && self.hart.csr.counts_retired();
+        let passed = self.settle(&current, happened, wanted, follow);
+        self.hart.csr.retire(counts);
+        self.cycle += 1;
+        passed
+    }
+
+    fn settle(
+        &mut self,
+        current: &Current,
+        happened: Happened,
+        wanted: Option<Interrupt>,
+        follow: &mut impl Follow,
+    ) -> Passed {
+        match happened.event {
+            Event::Stays => Passed::Cycle,
+            Event::JumpsAhead => {
+                let alone =
+                    current.op.does.size == current.whole.size && current.op.does == current.whole;
+                if let (false, Flow::Jump(target)) = (alone, current.prepared.demand.flow) {
+                    self.resumes_at = Some(target);
+                }
+                Passed::Cycle
+            }
+            Event::Again => {
+                self.current = None;
+                follow.left(self.hart.pc, self.cycle);
+                Passed::Cycle
+            }
+            Event::Leaves => self.leave(current, follow),
+            Event::Exception => self.take_exception(follow),
+            Event::Interrupt => {
+                if let Some(interrupt) = wanted {
+                    self.take_interrupt(interrupt, follow);
+                }
+                Passed::Trap
+            }
+        }
+    }
+
+    fn leave(&mut self, current: &Current, follow: &mut impl Follow) -> Passed {
+        let Current { whole, op, prepared } = current;
+        let (pc, cycle) = (self.hart.pc, self.cycle);
+        self.current = None;
+        if let Some(exception) = prepared.exception {
+            if self.refusal.refuses(&exception) {
+                self.refused = Some(exception);
+                return Passed::Refused;
+            }
+            self.coming = Some(Coming { exception, pc });
+        } else {
+            let done = exec::commit(&mut self.hart, &mut self.system, op, &self.lines, cycle);
+            if let Some((register, value)) = done.written {
+                follow.wrote(register, value, done.ends);
+            }
+            self.calls |= op.does.op == Op::Breakpoint;
+            if op.does.op.is_access() {
+                self.lines_hold_until = 0;
+            }
+        }
+        if !op.place.is_last() && prepared.exception.is_none() {
+            self.step += 1;
+            // The return of a sequence is its last step but one.
+            if let Flow::Jump(target) = prepared.demand.flow {
+                self.resumes_at = Some(target);
+            }
+            return Passed::Cycle;
+        }
+        let next = pc.wrapping_add(u32::from(whole.size));
+        self.hart.pc = match prepared.demand.flow {
+            Flow::Jump(target) | Flow::Branch { target, taken: true } => target,
+            _ => self.resumes_at.unwrap_or(next),
+        };
+        self.resumes_at = None;
+        self.step = 0;
+        self.instructions += 1;
+        follow.left(pc, cycle);
+        Passed::Instruction(pc)
+    }
+
+    fn trap_to(&mut self, pc: u32) {
+        self.hart.pc = pc;
+        self.hart.reservation.open = false;
+        self.current = None;
+        self.step = 0;
+        self.resumes_at = None;
+    }
+
+    fn take_exception(&mut self, follow: &mut impl Follow) -> Passed {
+        let Some(Coming { exception, pc }) = self.coming.take() else { return Passed::Cycle };
+        match exception.kind {
+            Trap::Return => {
+                let target = self.hart.csr.leave();
+                follow.trapped(Trapped::Return, self.cycle, target);
+                self.trap_to(target);
+            }
+            Trap::Cause(cause, _) => {
+                let handler = self.hart.csr.vector(None);
+                self.hart.csr.enter_exception(pc, cause, &self.lines);
+                follow.trapped(Trapped::Exception(cause as u8), self.cycle, pc);
+                self.trap_to(handler);
+            }
+        }
+        Passed::Trap
+    }
+
+    fn take_interrupt(&mut self, interrupt: Interrupt, follow: &mut impl Follow) {
+        let pc = self.resumes_at.unwrap_or(self.hart.pc);
+        let handler = self.hart.csr.vector(Some(interrupt));
+        let number = self.hart.csr.controller.taken(self.lines.external);
+        self.hart.csr.enter_interrupt(pc, interrupt, &self.lines);
+        self.inputs.taken(interrupt, number);
+        self.external_taken = number.filter(|_| interrupt == Interrupt::External);
+        self.look_again();
+        follow.trapped(Trapped::Interrupt(interrupt as u8), self.cycle, pc);
+        self.trap_to(handler);
+    }
+
+    /// How the instruction at the program counter has failed, where the run ends with it.
+    pub const fn refused(&self) -> Option<Exception> {
+        self.refused
+    }
+
+    /// The external interrupt that was taken last, if the last interrupt was one.
+    pub const fn external_taken(&self) -> Option<u16> {
+        self.external_taken
+    }
+
+    /// Whether the instruction that has left was a call of the host; once.
+    pub const fn take_call(&mut self) -> bool {
+        std::mem::replace(&mut self.calls, false)
+    }
+
+    /// The instruction at an address, where there is memory.
+    pub fn instruction_at(&self, address: u32) -> Option<Instruction> {
+        self.system.code(address).map(decode)
+    }
+
+    /// Where the instruction at an address leads that names its target.
+    pub fn target_at(&self, address: u32) -> Option<u32> {
+        let it = self.instruction_at(address)?;
+        let names = matches!(it.op, Op::Jump | Op::Branch(_));
+        names.then(|| address.wrapping_add(it.imm as u32))
+    }
+
+    /// What the instruction at the program counter accesses: the lowest address, bytes, and
+    /// whether it writes.
+    pub fn next_access(&self) -> Option<(u32, u32, bool)> {
+        exec::access_range(&self.hart, &self.instruction_at(self.hart.pc)?)
+    }
+
+    /// Stores a word in no time; answers whether anything takes it.
+    pub fn store_word(&mut self, address: u32, value: u32) -> bool {
+        self.prepare_again();
+        self.look_again();
+        let stores = self.system.answers(address, true);
+        stores && self.system.store(address, Width::Word, value, self.cycle).is_some()
+    }
+
+    /// Whether an external interrupt's input is high.
+    pub const fn is_pending(&self, interrupt: u16) -> bool {
+        interrupt < 64 && self.lines.external >> interrupt & 1 == 1
+    }
+
+    /// Whether the next instruction has not begun.
+    pub const fn is_between(&self) -> bool {
+        self.current.is_none() && self.step == 0 && self.coming.is_none()
+    }
+
+    /// Registers have changed: what is about to execute is looked at again.
+    pub const fn prepare_again(&mut self) {
+        self.current = None;
+    }
+
+    /// Code has changed.
+    pub const fn forget_code(&mut self) {
+        self.current = None;
+    }
+
+    /// Goes on at an address, as after a reset there.
+    pub fn go_to(&mut self, pc: u32) {
+        self.trap_to(pc);
+        self.coming = None;
+        self.pipeline = Pipeline::new(pc);
+    }
+
+    /// Whether the core sleeps.
+    pub fn is_asleep(&self) -> bool {
+        self.pipeline.is_asleep()
+    }
+
+    /// The cycle up to which the core sleeps on, if nothing in it changes before.
+    pub fn sleeps_until(&self) -> Option<u64> {
+        let quiet = self.still && self.is_asleep() && self.cycle < self.lines_hold_until;
+        quiet.then_some(self.lines_hold_until)
+    }
+}

@@ -1,0 +1,221 @@
+//! The interrupt controller of Hazard3, Xh3irq: enables, forces, priorities and preemption.
+//!
+//! Source: Hazard3's documentation, "Xh3irq" and the CSRs `meiea` to `meicontext` (RP2350
+//! datasheet, 3.8.6.1).
+
+/// External interrupts of RP2350's configuration.
+pub const INTERRUPTS: u16 = 52;
+const LINES: u64 = (1 << INTERRUPTS) - 1;
+/// The preemption level above all priorities.
+const NO_PREEMPTION: u32 = 16;
+
+pub const MEIEA: u16 = 0xBE0;
+pub const MEIPA: u16 = 0xBE1;
+pub const MEIFA: u16 = 0xBE2;
+pub const MEIPRA: u16 = 0xBE3;
+pub const MEINEXT: u16 = 0xBE4;
+pub const MEICONTEXT: u16 = 0xBE5;
+
+/// The controller's registers.
+#[derive(Clone, Debug)]
+pub struct Controller {
+    enabled: u64,
+    forced: u64,
+    /// Four bits for each interrupt.
+    priority: [u8; INTERRUPTS as usize],
+    context: Context,
+}
+
+/// MEICONTEXT: what is preempted, and by what.
+#[derive(Clone, Copy, Debug)]
+struct Context {
+    /// The least priorities that preempt, now and in the two contexts before.
+    preempt: u32,
+    before: u32,
+    before_that: u32,
+    interrupt: Option<u16>,
+    /// MRET takes the priorities back.
+    restores: bool,
+}
+
+impl Default for Controller {
+    fn default() -> Self {
+        Self {
+            enabled: 0,
+            forced: 0,
+            priority: [0; INTERRUPTS as usize],
+            context: Context {
+                preempt: 0,
+                before: 0,
+                before_that: 0,
+                interrupt: None,
+                restores: false,
+            },
+        }
+    }
+}
+
+/// The window of 16 bits of an array.
+const fn window(array: u64, index: u32) -> u32 {
+    let index = index & 31;
+    if index > 3 { 0 } else { ((array >> (16 * index)) as u32 & 0xFFFF) << 16 }
+}
+
+fn set_window(array: &mut u64, index: u32, value: u32) {
+    let index = index & 31;
+    if index <= 3 {
+        let at = 16 * index;
+        *array = (*array & !(0xFFFF << at) | u64::from(value >> 16) << at) & LINES;
+    }
+}
+
+impl Controller {
+    fn pending(&self, lines: u64) -> u64 {
+        (lines & LINES) | self.forced
+    }
+
+    /// The enabled, pending interrupts of at least a priority.
+    fn active(&self, lines: u64, least: u32) -> impl Iterator<Item = (u16, u32)> + '_ {
+        let mut left = self.pending(lines) & self.enabled;
+        std::iter::from_fn(move || {
+            let number = left.trailing_zeros() as u16;
+            (left != 0).then(|| {
+                left &= left - 1;
+                (number, u32::from(self.priority[usize::from(number)]))
+            })
+        })
+        .filter(move |(_, priority)| *priority >= least)
+    }
+
+    /// Whether an external interrupt asks for the core: MIP.MEIP.
+    pub fn is_pending(&self, lines: u64) -> bool {
+        self.pending(lines) & self.enabled != 0
+            && self.active(lines, self.context.preempt).next().is_some()
+    }
+
+    /// The next interrupt to handle and its priority: the highest, of equal ones the lowest
+    /// number.
+    fn next(&self, lines: u64) -> Option<(u16, u32)> {
+        self.active(lines, self.context.before)
+            .max_by_key(|(number, priority)| (*priority, std::cmp::Reverse(*number)))
+    }
+
+    /// The external interrupt that a trap entered now would be for.
+    pub fn taken(&self, lines: u64) -> Option<u16> {
+        self.active(lines, self.context.preempt)
+            .max_by_key(|(number, priority)| (*priority, std::cmp::Reverse(*number)))
+            .map(|(number, _)| number)
+    }
+
+    /// The priority of an interrupt, 0 to 15.
+    pub fn priority(&self, interrupt: u16) -> u8 {
+        self.priority.get(usize::from(interrupt)).copied().unwrap_or(0)
+    }
+
+    /// Whether an interrupt of a priority would not wait for what is being handled.
+    pub fn would_preempt(&self, priority: u8) -> bool {
+        u32::from(priority) >= self.context.preempt
+    }
+
+    /// Whether an interrupt is enabled.
+    pub const fn is_enabled(&self, interrupt: u16) -> bool {
+        interrupt < INTERRUPTS && self.enabled >> interrupt & 1 == 1
+    }
+
+    /// Enables an interrupt at a priority.
+    pub fn arm(&mut self, interrupt: u16, priority: u8) {
+        if let Some(own) = self.priority.get_mut(usize::from(interrupt)) {
+            *own = priority & 15;
+            self.enabled |= 1 << interrupt;
+        }
+    }
+
+    fn level_above(next: Option<(u16, u32)>) -> u32 {
+        next.map_or(NO_PREEMPTION, |(_, priority)| priority + 1)
+    }
+
+    /// The value of a register; `index` is what is written, which chooses the window.
+    pub fn read(&self, number: u16, index: u32, lines: u64) -> u32 {
+        match number {
+            MEIEA => window(self.enabled, index),
+            MEIPA => window(self.pending(lines), index),
+            MEIFA => window(self.forced, index),
+            MEIPRA => (0..4).fold(0, |word, at| {
+                let line = (index & 127) as usize * 4 + at;
+                word | u32::from(self.priority.get(line).copied().unwrap_or(0)) << (16 + 4 * at)
+            }),
+            MEINEXT => self.next(lines).map_or(1 << 31, |(next, _)| u32::from(next) << 2),
+            _ => {
+                let Context { preempt, before, before_that, interrupt, restores } = self.context;
+                before_that << 28
+                    | before << 24
+                    | preempt << 16
+                    | u32::from(interrupt.is_none()) << 15
+                    | u32::from(interrupt.unwrap_or(0)) << 4
+                    | u32::from(restores)
+            }
+        }
+    }
+
+    /// MEINEXT has been read: a forced interrupt that it names is taken as handled.
+    pub fn was_read(&mut self, number: u16, lines: u64) {
+        if number == MEINEXT {
+            if let Some((next, _)) = self.next(lines) {
+                self.forced &= !(1 << next);
+            }
+        }
+    }
+
+    /// Writes a register; `index` is what the instruction has as its operand.
+    pub fn write(&mut self, number: u16, index: u32, value: u32, lines: u64) {
+        match number {
+            MEIEA => set_window(&mut self.enabled, index, value),
+            MEIFA => set_window(&mut self.forced, index, value),
+            MEIPRA => {
+                for at in 0..4 {
+                    let line = (index & 127) as usize * 4 + at;
+                    if let Some(priority) = self.priority.get_mut(line) {
+                        *priority = (value >> (16 + 4 * at)) as u8 & 15;
+                    }
+                }
+            }
+            MEINEXT if value & 1 != 0 => {
+                let next = self.next(lines);
+                self.context.preempt = Self::level_above(next);
+                self.context.interrupt = next.map(|(next, _)| next);
+            }
+            MEICONTEXT => {
+                let number = (value >> 4 & 0x1FF) as u16;
+                self.context = Context {
+                    before_that: value >> 28,
+                    before: value >> 24 & 15,
+                    preempt: value >> 16 & 31,
+                    interrupt: (value >> 15 & 1 == 0).then_some(number),
+                    restores: value & 1 != 0,
+                };
+            }
+            _ => {}
+        }
+    }
+
+    /// A trap is entered, for an external interrupt or anything else.
+    pub fn enter(&mut self, external: bool, lines: u64) {
+        if external {
+            let next = self.next(lines);
+            self.context.before_that = self.context.before;
+            self.context.before = self.context.preempt & 15;
+            self.context.preempt = Self::level_above(next);
+        }
+        self.context.restores = external;
+    }
+
+    /// MRET.
+    pub fn leave(&mut self) {
+        if self.context.restores {
+            self.context.preempt = self.context.before;
+            self.context.before = self.context.before_that;
+            self.context.before_that = 0;
+        }
+        self.context.restores = false;
+    }
+}

@@ -1,0 +1,303 @@
+//! What debuggers, observers and searches ask of a machine with a Hazard3, as
+//! [`Machine`](crate::Machine) has it.
+
+use rtmark_units::Cycles;
+
+use super::core::Passed;
+use super::inputs::Input;
+use super::isa::{disassemble, op::Op};
+use super::machine::Hazard3;
+use super::state::{input_of, number};
+use crate::debug::{Access, AccessKind, Advance, Instruction, Marks, Observed, RETURN, Tried};
+use crate::image::Image;
+use crate::isa::Disassembly;
+use crate::state::stop::{InternalError, Stop};
+use crate::state::{Blocker, LoadError, MaskedInterval, NoMemory, Register};
+
+/// Cycles from an external input rising to the first instruction of its handler leaving stage X,
+/// where nothing is in the way: entered in the same cycle, and two cycles on (RTL traces).
+const LEAST_LATENCY: u64 = 2;
+/// More than any instruction and entry take together without wait states, in cycles.
+const LONGEST_ENTRY: u64 = 1000;
+/// `ra`, and what a called function finds there.
+const RA: u8 = 1;
+
+/// The next instruction is about to execute.
+pub struct Reached;
+
+impl Observed for Hazard3 {
+    type Reached = Reached;
+
+    fn begin_observed(&mut self, until: Cycles) {
+        self.limit = until;
+    }
+
+    fn reach_observed(&mut self) -> Result<Option<Reached>, Stop> {
+        if self.state.core.cycle >= self.limit.0 {
+            return Err(Stop::Limit);
+        }
+        if let Some(stop) = self.state.stops_here() {
+            return Err(stop);
+        }
+        if self.state.core.is_between() && !self.is_asleep() {
+            return Ok(Some(Reached));
+        }
+        let _passed = self.cycle(self.limit)?;
+        Ok(None)
+    }
+
+    fn execute_observed(&mut self, _reached: Reached) -> (Option<Instruction>, Result<(), Stop>) {
+        let pc = self.state.core.hart.pc;
+        let began = self.state.cycles();
+        let told = self.state.core.instruction_at(pc).map(|it| Instruction {
+            address: pc,
+            size: it.size,
+            is_call: matches!(it.op, Op::Jump | Op::JumpRegister) && it.rd == RA,
+            began,
+        });
+        loop {
+            match self.pass_one() {
+                Ok(Passed::Instruction(_)) => return (told, Ok(())),
+                Ok(Passed::Trap) => return (None, Ok(())),
+                Ok(_) if self.state.core.cycle >= self.limit.0 => return (None, Err(Stop::Limit)),
+                Ok(_) => {}
+                Err(stop) => return (None, Err(stop)),
+            }
+        }
+    }
+
+    fn marks(&self) -> Marks {
+        Marks {
+            taken: self.state.taken(),
+            left: self.state.left(),
+            handler: self.state.handler(),
+            cycles: self.state.core.cycle,
+        }
+    }
+}
+
+impl Hazard3 {
+    /// See [`Machine::load_and_call`](crate::Machine::load_and_call). The stack begins at the end
+    /// of the last memory that can be written.
+    pub fn load_and_call(&mut self, image: &Image, entry: u32) -> Result<(), LoadError> {
+        self.state.load(image)?;
+        let writable = |memory: &&crate::soc::Memory| memory.kind == crate::soc::MemoryKind::Ram;
+        let top = self.state.soc().memories.iter().rev().find(writable);
+        let sp = top.map_or(0, |memory| memory.range().end as u32 & !15);
+        self.state.set_register(Register::R(2), sp);
+        self.state.set_register(Register::R(RA), RETURN & !1);
+        self.state.set_register(Register::Pc, entry);
+        self.state.stop_before(RETURN & !1);
+        Ok(())
+    }
+
+    pub fn stop_before(&mut self, address: u32) {
+        self.state.stop_before(address & !1);
+    }
+
+    pub fn go_through(&mut self, address: u32) {
+        self.state.go_through(address & !1);
+    }
+
+    pub const fn internal_error(&self) -> Option<&InternalError> {
+        None
+    }
+
+    pub const fn reason(&self, stop: Stop) -> Stop {
+        stop
+    }
+
+    /// Nothing: there is no table of states that could be wrong.
+    pub const fn sabotage(&self, _address: u32) {}
+
+    /// See [`Machine::store_word`](crate::Machine::store_word).
+    pub fn store_word(&mut self, address: u32, value: u32) -> Result<(), NoMemory> {
+        if address & 3 != 0 || !self.state.core.store_word(address, value) {
+            return Err(NoMemory(address));
+        }
+        Ok(())
+    }
+
+    pub fn has_register(&self, register: Register) -> bool {
+        self.state.has_register(register)
+    }
+
+    /// See [`Machine::disassembly`](crate::Machine::disassembly).
+    pub fn disassembly(&self, address: u32) -> Option<Disassembly> {
+        let bits = self.state.core.system.code(address)?;
+        let size = if bits & 3 == 3 { 4 } else { 2 };
+        let encoding = if size == 4 { bits } else { bits & 0xFFFF };
+        let target = self.state.core.target_at(address);
+        let text = disassemble(address, bits).map(|(text, _)| text);
+        let text = text.unwrap_or_else(|| match size {
+            2 => format!(".half {encoding:#06x}"),
+            _ => format!(".word {encoding:#010x}"),
+        });
+        let (mnemonic, operands) = text.split_once(' ').unwrap_or((&text, ""));
+        Some(Disassembly {
+            size,
+            encoding,
+            mnemonic: mnemonic.to_owned(),
+            operands: operands.to_owned(),
+            target,
+        })
+    }
+
+    pub const fn exceptions_taken(&self) -> u64 {
+        self.state.taken()
+    }
+
+    /// Masked intervals are looked for on Cortex-M only.
+    pub const fn watch_masks(&self) {}
+
+    pub const fn longest_masked(&self) -> Option<MaskedInterval> {
+        None
+    }
+
+    /// What holds interrupts back now.
+    pub fn mask(&self) -> Option<Blocker> {
+        (!self.state.core.hart.csr.takes_interrupts()).then_some(Blocker::MachineMask)
+    }
+
+    pub fn holds_back_priority(&self, priority: u8) -> Option<Blocker> {
+        let preempts = self.state.core.hart.csr.controller.would_preempt(priority >> 4);
+        self.mask().or_else(|| (!preempts).then(|| Blocker::Active(self.state.handler())))
+    }
+
+    /// See [`Machine::step`](crate::Machine::step).
+    pub fn step(&mut self, until: Cycles) -> Result<(), Stop> {
+        while self.state.core.cycle < until.0 {
+            if matches!(self.pass_one_until(until)?, Passed::Instruction(_)) {
+                return Ok(());
+            }
+        }
+        Err(Stop::Limit)
+    }
+
+    /// See [`Machine::next_access`](crate::Machine::next_access).
+    pub fn next_access(&self) -> Option<Access> {
+        let (address, bytes, writes) = self.state.core.next_access()?;
+        let kind = if writes { AccessKind::Write } else { AccessKind::Read };
+        Some(Access { address, bytes, kind })
+    }
+
+    /// See [`Machine::arm_interrupt`](crate::Machine::arm_interrupt). The upper four bits of the
+    /// priority count, and a greater one is more urgent.
+    pub fn arm_interrupt(&mut self, interrupt: u16, priority: u8) -> bool {
+        if interrupt >= self.state.soc().interrupts {
+            return false;
+        }
+        self.state.core.hart.csr.arm(interrupt, priority >> 4);
+        self.state.core.look_again();
+        true
+    }
+
+    pub fn interrupt_priority(&self, interrupt: u16) -> u8 {
+        self.state.core.hart.csr.controller.priority(interrupt) << 4
+    }
+
+    /// Where traps lead: MTVEC's base.
+    pub const fn vector_table(&self) -> u32 {
+        self.state.core.hart.csr.vector(None)
+    }
+
+    /// See [`Machine::advance`](crate::Machine::advance).
+    pub fn advance(&mut self, until: Cycles) -> Result<Advance, Stop> {
+        loop {
+            if self.state.core.cycle >= until.0 {
+                return Err(Stop::Limit);
+            }
+            match self.cycle(until)? {
+                Passed::Instruction(_) => return Ok(Advance::Instruction),
+                Passed::Trap => return Ok(Advance::Other),
+                _ if self.is_asleep() => return Ok(Advance::Other),
+                _ => {}
+            }
+        }
+    }
+
+    pub fn advance_open(&mut self, until: Cycles) -> Result<Advance, Stop> {
+        self.advance(until)
+    }
+
+    pub fn settle(&mut self) {
+        self.state.core.look_again();
+    }
+
+    /// See [`Machine::holds_back`](crate::Machine::holds_back).
+    pub fn holds_back(&self, interrupt: u16) -> Option<Blocker> {
+        let csr = &self.state.core.hart.csr;
+        if !csr.is_armed(interrupt) {
+            return Some(Blocker::Disabled);
+        }
+        self.holds_back_priority(csr.controller.priority(interrupt) << 4)
+    }
+
+    /// Whether the core sleeps; programs that read what is pending are not looked for.
+    pub fn sees_pending(&self) -> bool {
+        self.is_asleep()
+    }
+
+    pub const fn looks_until(&self) -> Option<Cycles> {
+        None
+    }
+
+    pub fn is_asleep(&self) -> bool {
+        self.state.core.is_asleep()
+    }
+
+    pub fn is_under_way(&self, interrupt: u16) -> bool {
+        self.has_come(interrupt) || self.is_active(interrupt)
+    }
+
+    pub fn has_come(&self, interrupt: u16) -> bool {
+        self.state.core.is_pending(interrupt)
+    }
+
+    pub fn is_active(&self, interrupt: u16) -> bool {
+        self.state.is_handling(number::FIRST_EXTERNAL.saturating_add(interrupt))
+    }
+
+    pub const fn least_latency(&self) -> u64 {
+        LEAST_LATENCY
+    }
+
+    /// See [`Machine::try_entry`](crate::Machine::try_entry): tried on a copy.
+    pub fn try_entry(&mut self, interrupt: u16) -> Tried {
+        self.try_entry_early(interrupt, self.state.cycles())
+    }
+
+    pub const fn next_entry(&self) -> Cycles {
+        Cycles(self.state.core.cycle)
+    }
+
+    pub fn try_entry_early(&mut self, interrupt: u16, at: Cycles) -> Tried {
+        let mut copy = self.clone();
+        copy.state.pend_interrupt(interrupt, at);
+        let wanted = number::FIRST_EXTERNAL.saturating_add(interrupt);
+        let (taken, end) = (copy.state.taken(), Cycles(at.0.saturating_add(LONGEST_ENTRY)));
+        loop {
+            match copy.cycle(end) {
+                Ok(Passed::Instruction(_)) if copy.state.taken() > taken => {
+                    let ours = copy.state.handler() == wanted;
+                    // It has left in the cycle before.
+                    let left = Cycles(copy.state.core.cycle - 1);
+                    return if ours { Tried::Entered(left) } else { Tried::Unclear };
+                }
+                Ok(_) if copy.state.core.cycle < end.0 => {}
+                _ => return Tried::Unclear,
+            }
+        }
+    }
+
+    /// `None`: instructions that an interrupt abandons begin anew, which [`Hazard3::try_entry`]
+    /// has in it.
+    pub const fn try_entry_within(&self, _interrupt: u16, _at: Cycles) -> Option<Tried> {
+        None
+    }
+
+    /// The number by which observers know an input.
+    pub const fn input_of(exception: u16) -> Option<Input> {
+        input_of(exception)
+    }
+}

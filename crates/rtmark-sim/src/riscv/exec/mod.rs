@@ -1,0 +1,357 @@
+//! What instructions do to a hart and to memory, apart from time.
+//!
+//! [`prepare`] tells what an instruction is about to do, and changes nothing: its exception, and
+//! what it asks of the pipeline. [`commit`] does it.
+
+pub mod alu;
+
+use super::csr::pmp::Purpose;
+use super::csr::{Cause, Lines, Privilege};
+use super::hart::Hart;
+use super::isa::op::{CsrWrite, Second, Width};
+use super::isa::{Instruction, MicroOp, Op, listed, micro_op};
+use super::semihosting;
+use super::system::System;
+use super::timing::demand::{Answer, Excepts};
+use super::timing::{Access, Demand, Flow, Sleep};
+
+/// Cycles for which a division keeps the divider busy behind the first: 32 bits, two at a time;
+/// a negative dividend takes one more (RTL traces; the documentation says 18 or 19 in all).
+const DIVISION: u8 = 17;
+
+/// Why an instruction ends in a trap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Exception {
+    pub kind: Trap,
+    /// The address that was accessed.
+    pub address: Option<u32>,
+}
+
+/// A trap of an instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trap {
+    Cause(Cause, Reason),
+    Return,
+}
+
+/// What stands behind a cause, for messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reason {
+    Ordinary,
+    /// Memory protection forbids it.
+    Protection,
+}
+
+/// Where an instruction stands and what it is about to do.
+#[derive(Clone, Copy, Debug)]
+pub struct Prepared {
+    pub demand: Demand,
+    pub exception: Option<Exception>,
+}
+
+const fn exception(cause: Cause, reason: Reason, address: Option<u32>) -> Exception {
+    Exception { kind: Trap::Cause(cause, reason), address }
+}
+
+/// The address of a load, store or atomic operation.
+fn address(hart: &Hart, it: &Instruction) -> u32 {
+    match it.op {
+        Op::LoadReserved | Op::StoreConditional | Op::Atomic(_) => hart.get(it.rs1),
+        _ => hart.get(it.rs1).wrapping_add(it.imm as u32),
+    }
+}
+
+/// What an instruction accesses: the lowest address, bytes, and whether it writes.
+pub fn access_range(hart: &Hart, it: &Instruction) -> Option<(u32, u32, bool)> {
+    let writes = matches!(it.op, Op::Store(_) | Op::StoreConditional | Op::Atomic(_) | Op::Push);
+    let bytes = match it.op {
+        Op::Load(width) | Op::Store(width) => width.bytes(),
+        Op::LoadReserved | Op::StoreConditional | Op::Atomic(_) => 4,
+        Op::Push | Op::Pop | Op::PopReturn | Op::PopReturnZero => {
+            let first = micro_op(it, 0).does;
+            return Some((address(hart, &first), 4 * listed(it), writes));
+        }
+        _ => return None,
+    };
+    Some((address(hart, it), bytes, writes))
+}
+
+/// How an access fails before it is made.
+fn access_exception(hart: &Hart, it: &Instruction) -> Option<Exception> {
+    let (width, writes) = match it.op {
+        Op::Load(width) => (width, false),
+        Op::Store(width) => (width, true),
+        Op::LoadReserved => (Width::Word, false),
+        Op::StoreConditional | Op::Atomic(_) => (Width::Word, true),
+        _ => return None,
+    };
+    let address = address(hart, it);
+    if address & (width.bytes() - 1) != 0 {
+        let cause = if writes { Cause::StoreMisaligned } else { Cause::LoadMisaligned };
+        return Some(exception(cause, Reason::Ordinary, Some(address)));
+    }
+    if it.op == Op::StoreConditional && !hart.reservation.open {
+        return None;
+    }
+    let machine = hart.csr.data_privilege() == Privilege::Machine;
+    let reads = matches!(it.op, Op::Atomic(_));
+    let allowed = |purpose| hart.csr.pmp.allows(address, purpose, machine);
+    let purpose = if writes { Purpose::Write } else { Purpose::Read };
+    let cause = if writes { Cause::StoreFault } else { Cause::LoadFault };
+    let refused = !allowed(purpose) || reads && !allowed(Purpose::Read);
+    refused.then_some(exception(cause, Reason::Protection, Some(address)))
+}
+
+/// Whether a breakpoint is a call of the host.
+fn is_host_call(system: &System, pc: u32, it: &Instruction) -> bool {
+    it.size == 4
+        && system.code(pc.wrapping_sub(4)) == Some(semihosting::BEFORE)
+        && system.code(pc.wrapping_add(4)) == Some(semihosting::BEHIND)
+}
+
+/// The exception of an instruction in stage X.
+fn find_exception(hart: &Hart, system: &System, it: &Instruction) -> Option<Exception> {
+    let machine = hart.csr.privilege == Privilege::Machine;
+    let pc = hart.pc;
+    let ordinary = |cause| Some(exception(cause, Reason::Ordinary, None));
+    if hart.csr.breaks_at(pc) {
+        return ordinary(Cause::Breakpoint);
+    }
+    if !hart.csr.pmp.allows_code(pc, it.size, machine) {
+        return Some(exception(Cause::InstructionFault, Reason::Protection, Some(pc)));
+    }
+    match it.op {
+        Op::Csr(..) => {
+            let legal = hart.csr.is_legal(it.imm as u16, it.writes_csr());
+            if legal { None } else { ordinary(Cause::IllegalInstruction) }
+        }
+        Op::Illegal if system.code(pc).is_none() => {
+            Some(exception(Cause::InstructionFault, Reason::Ordinary, Some(pc)))
+        }
+        Op::Illegal => ordinary(Cause::IllegalInstruction),
+        Op::EnvironmentCall if machine => ordinary(Cause::MachineCall),
+        Op::EnvironmentCall => ordinary(Cause::UserCall),
+        Op::Breakpoint if is_host_call(system, pc, it) => None,
+        Op::Breakpoint => ordinary(Cause::Breakpoint),
+        Op::MachineReturn if machine => Some(Exception { kind: Trap::Return, address: None }),
+        Op::MachineReturn => ordinary(Cause::IllegalInstruction),
+        Op::WaitForInterrupt | Op::Block | Op::Unblock if hart.csr.refuses_sleep() => {
+            ordinary(Cause::IllegalInstruction)
+        }
+        _ => access_exception(hart, it),
+    }
+}
+
+impl Exception {
+    const fn excepts(&self) -> Excepts {
+        match self.kind {
+            Trap::Return
+            | Trap::Cause(Cause::Breakpoint | Cause::UserCall | Cause::MachineCall, _) => {
+                Excepts::Retired
+            }
+            Trap::Cause(..) => Excepts::NotRetired,
+        }
+    }
+}
+
+/// What an access asks of the data port.
+fn access(hart: &Hart, system: &System, it: &Instruction) -> (Access, Option<Exception>) {
+    let address = address(hart, it);
+    let waits = || system.data_waits(address);
+    let fault = |writes, cause| {
+        let answers = system.answers(address, writes);
+        let failure = exception(cause, Reason::Ordinary, Some(address));
+        if answers { (Answer::Okay, None) } else { (Answer::Error, Some(failure)) }
+    };
+    match it.op {
+        Op::Load(_) => {
+            let (answer, exception) = fault(false, Cause::LoadFault);
+            (Access::Load(waits(), answer), exception)
+        }
+        Op::Store(_) => {
+            let (answer, exception) = fault(true, Cause::StoreFault);
+            (Access::Store(waits(), answer), exception)
+        }
+        Op::LoadReserved => {
+            let (answer, exception) = fault(false, Cause::LoadFault);
+            (Access::LoadReserved(waits(), answer), exception)
+        }
+        Op::StoreConditional if !hart.reservation.open => (Access::StoreConditional(None), None),
+        Op::StoreConditional => {
+            let (answer, exception) = fault(true, Cause::StoreFault);
+            (Access::StoreConditional(Some((waits(), answer))), exception)
+        }
+        Op::Atomic(_) => (Access::Atomic(waits()), None),
+        _ => (Access::None, None),
+    }
+}
+
+/// Where an instruction leads.
+fn flow(hart: &Hart, it: &Instruction) -> Flow {
+    let target = hart.pc.wrapping_add(it.imm as u32);
+    match it.op {
+        Op::Jump => Flow::Jump(target),
+        Op::JumpRegister => Flow::Jump(hart.get(it.rs1).wrapping_add(it.imm as u32) & !1),
+        Op::Branch(condition) => {
+            let taken = alu::holds(condition, hart.get(it.rs1), hart.get(it.rs2));
+            Flow::Branch { target, taken }
+        }
+        Op::FenceInstructions => Flow::Refetch,
+        _ => Flow::Next,
+    }
+}
+
+/// What a micro-operation at the program counter is about to do.
+pub fn prepare(hart: &Hart, system: &System, op: &MicroOp) -> Prepared {
+    let it = &op.does;
+    let found = find_exception(hart, system, it).or_else(|| match it.op {
+        // An atomic operation is refused in stage X whatever its reason.
+        Op::Atomic(_) => {
+            let address = address(hart, it);
+            let fault = exception(Cause::StoreFault, Reason::Ordinary, Some(address));
+            (!system.answers(address, true)).then_some(fault)
+        }
+        _ => None,
+    });
+    let (access, late) = access(hart, system, it);
+    let demand = Demand {
+        pc: hart.pc,
+        size: it.size,
+        rd: it.rd,
+        reads: it.reads(),
+        access,
+        flow: flow(hart, it),
+        divides: match it.op {
+            Op::Divide(operation) => {
+                let negative = operation.is_signed() && hart.get(it.rs1) >> 31 == 1;
+                Some(DIVISION + u8::from(negative))
+            }
+            _ => None,
+        },
+        excepts: found.map_or(Excepts::No, |exception| exception.excepts()),
+        sleep: match it.op {
+            Op::WaitForInterrupt => Sleep::Interrupt,
+            Op::Block => Sleep::Block,
+            _ => Sleep::No,
+        },
+        last: op.place.is_last(),
+        holds_interrupts: op.place.holds_interrupts(),
+    };
+    Prepared { demand, exception: found.or(late) }
+}
+
+/// What executing has led to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Done {
+    /// The register that was written, and its value.
+    pub written: Option<(u8, u32)>,
+    /// The cycle in which stage M is through with it.
+    pub ends: u64,
+    /// Another core is unblocked.
+    pub unblocks: bool,
+}
+
+/// Does what a micro-operation does that leaves stage X in a cycle without an exception. The
+/// program counter is left where it is.
+pub fn commit(
+    hart: &mut Hart,
+    system: &mut System,
+    op: &MicroOp,
+    lines: &Lines,
+    cycle: u64,
+) -> Done {
+    let it = &op.does;
+    let (a, b) = (hart.get(it.rs1), hart.get(it.rs2));
+    let next = || hart.pc.wrapping_add(u32::from(it.size));
+    let mut unblocks = false;
+    let waits = if it.op.is_access() { system.data_waits(address(hart, it)) } else { 0 };
+    let at = cycle + 1 + u64::from(waits);
+    let result = match it.op {
+        Op::Alu(operation, Second::Register) => Some(alu::alu(operation, a, b)),
+        Op::Alu(operation, Second::Immediate) => Some(alu::alu(operation, a, it.imm as u32)),
+        Op::LoadUpper => Some(it.imm as u32),
+        Op::AddUpperToPc => Some(hart.pc.wrapping_add(it.imm as u32)),
+        Op::Jump | Op::JumpRegister => Some(next()),
+        Op::Divide(operation) => Some(alu::divide(operation, a, b)),
+        Op::Csr(how, _) => change_csr(hart, it, how, lines, cycle),
+        Op::Load(width) => Some(system.load(address(hart, it), width, at).unwrap_or(0)),
+        Op::Store(width) => {
+            let _nowhere = system.store(address(hart, it), width, b, at);
+            None
+        }
+        Op::LoadReserved | Op::StoreConditional | Op::Atomic(_) => {
+            Some(exclusive(hart, system, it, cycle))
+        }
+        Op::Unblock => {
+            unblocks = true;
+            None
+        }
+        _ => None,
+    };
+    let written = result.filter(|_| it.rd != 0).map(|value| (it.rd, value));
+    if let Some((register, value)) = written {
+        hart.set(register, value);
+    }
+    let waits = match it.op {
+        Op::Load(_) | Op::LoadReserved | Op::StoreConditional => waits,
+        _ => 0,
+    };
+    Done { written, ends: cycle + 1 + u64::from(waits), unblocks }
+}
+
+fn change_csr(
+    hart: &mut Hart,
+    it: &Instruction,
+    how: CsrWrite,
+    lines: &Lines,
+    cycle: u64,
+) -> Option<u32> {
+    let (number, operand) = (it.imm as u16, it.csr_operand(hart.get(it.rs1)));
+    let old = hart.csr.read(number, operand, lines, cycle);
+    let new = match how {
+        CsrWrite::Write => operand,
+        CsrWrite::Set => old | operand,
+        CsrWrite::Clear => old & !operand,
+    };
+    if it.writes_csr() {
+        hart.csr.write(number, (how, operand), new, lines, cycle);
+    }
+    if !it.reads_csr() {
+        return None;
+    }
+    hart.csr.was_read(number, lines);
+    Some(old)
+}
+
+/// LR, SC and the atomic operations.
+fn exclusive(hart: &mut Hart, system: &mut System, it: &Instruction, cycle: u64) -> u32 {
+    let (address, b) = (hart.get(it.rs1), hart.get(it.rs2));
+    let at = cycle + 1 + u64::from(system.data_waits(address));
+    let word = Some(address & !3);
+    let reservation = &mut hart.reservation;
+    match it.op {
+        Op::LoadReserved => {
+            (reservation.open, reservation.word) = (true, word);
+            system.load(address, Width::Word, at).unwrap_or(0)
+        }
+        Op::StoreConditional => {
+            let mine = reservation.open && reservation.word == word;
+            if reservation.open {
+                reservation.word = None;
+            }
+            reservation.open = false;
+            if mine {
+                let _nowhere = system.store(address, Width::Word, b, at);
+            }
+            u32::from(!mine)
+        }
+        Op::Atomic(operation) => {
+            (reservation.open, reservation.word) = (false, None);
+            let old = system.load(address, Width::Word, at).unwrap_or(0);
+            let new = alu::alu(operation, old, b);
+            let _nowhere = system.store(address, Width::Word, new, at);
+            old
+        }
+        _ => 0,
+    }
+}

@@ -1,0 +1,45 @@
+//! The architectural state of a hart: registers and the reservation of LR and SC.
+
+use super::csr::Csrs;
+
+/// The state of a hart.
+#[derive(Clone, Debug)]
+pub struct Hart {
+    /// `x0` is always 0.
+    x: [u32; 32],
+    pub pc: u32,
+    pub csr: Csrs,
+    pub reservation: Reservation,
+}
+
+/// What LR has reserved.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Reservation {
+    /// The core's own monitor lets the next SC through.
+    pub open: bool,
+    /// The word that the memory's monitor remembers; the exclusive accesses of an atomic operation
+    /// count, too.
+    pub word: Option<u32>,
+}
+
+impl Hart {
+    /// After a reset.
+    pub fn new(pc: u32, mtvec: u32) -> Self {
+        let reservation = Reservation::default();
+        Self { x: [0; 32], pc, csr: Csrs::new(mtvec), reservation }
+    }
+
+    /// The value of a register.
+    #[inline]
+    pub const fn get(&self, register: u8) -> u32 {
+        self.x[register as usize & 31]
+    }
+
+    /// Sets a register; `x0` stays 0.
+    #[inline]
+    pub const fn set(&mut self, register: u8, value: u32) {
+        if register != 0 {
+            self.x[register as usize & 31] = value;
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! The interrupt inputs of the core: who drives them, and since when the core sees it.
+
+use super::csr::{Interrupt, Lines};
+
+/// An interrupt input of the core.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Input {
+    /// The software interrupt.
+    Software,
+    /// The timer's.
+    Timer,
+    /// An external interrupt by its number, 0 to 51. Others are ignored.
+    External(u16),
+}
+
+/// How an input is driven from a cycle on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Drive {
+    High,
+    Low,
+    /// High up to the cycle in which the core enters the interrupt.
+    UntilTaken,
+}
+
+/// The inputs as they are driven from outside, without devices.
+#[derive(Clone, Debug, Default)]
+pub struct Inputs {
+    software: bool,
+    timer: bool,
+    external: u64,
+    /// What falls once it is taken.
+    falling: Vec<Input>,
+    /// What has risen, with the cycles, the newest first.
+    risen: Vec<(u64, Input)>,
+    /// What changes later, the earliest first.
+    scheduled: Vec<(u64, Input, Drive)>,
+    /// The two inputs that are registered before the core sees them, as it sees them in this cycle
+    /// (RTL traces: one cycle later than external ones).
+    seen: (bool, bool),
+}
+
+impl Inputs {
+    /// Drives an input from a cycle on.
+    pub fn drive(&mut self, input: Input, drive: Drive, cycle: u64) {
+        let at = self.scheduled.partition_point(|(other, ..)| *other <= cycle);
+        self.scheduled.insert(at, (cycle, input, drive));
+    }
+
+    fn set(&mut self, input: Input, high: bool) {
+        match input {
+            Input::Software => self.software = high,
+            Input::Timer => self.timer = high,
+            Input::External(number @ 0..64) if high => self.external |= 1 << number,
+            Input::External(number @ 0..64) => self.external &= !(1 << number),
+            Input::External(_) => {}
+        }
+    }
+
+    /// Lets happen what is due in a cycle, and answers what the core sees; `timer` and `software`
+    /// are the outputs of the core-local timer then, `devices` those of peripherals.
+    pub fn look(&mut self, cycle: u64, (timer, software): (bool, bool), devices: u64) -> Lines {
+        while let Some(&(at, input, drive)) = self.scheduled.first() {
+            if at > cycle {
+                break;
+            }
+            self.scheduled.remove(0);
+            self.set(input, drive != Drive::Low);
+            if drive != Drive::Low {
+                self.risen.insert(0, (at, input));
+            }
+            self.falling.retain(|other| *other != input);
+            if drive == Drive::UntilTaken {
+                self.falling.push(input);
+            }
+        }
+        let (seen_timer, seen_software) = self.seen;
+        self.seen = (self.timer || timer, self.software || software);
+        Lines { software: seen_software, timer: seen_timer, external: self.external | devices }
+    }
+
+    /// What has risen since this was last asked, the oldest first, one at a time.
+    pub fn take_risen(&mut self) -> Option<(u64, Input)> {
+        self.risen.pop()
+    }
+
+    /// Whether what the core sees differs from what is driven, as of the last look.
+    pub fn is_changing(&self, lines: &Lines) -> bool {
+        self.seen != (lines.timer, lines.software)
+    }
+
+    /// The next cycle in which an input is driven otherwise.
+    pub fn due(&self) -> Option<u64> {
+        self.scheduled.first().map(|(at, ..)| *at)
+    }
+
+    /// An interrupt has been entered: what was to be high until then falls.
+    pub fn taken(&mut self, interrupt: Interrupt, external: Option<u16>) {
+        let input = match interrupt {
+            Interrupt::Software => Input::Software,
+            Interrupt::Timer => Input::Timer,
+            Interrupt::External => match external {
+                Some(number) => Input::External(number),
+                None => return,
+            },
+        };
+        if self.falling.contains(&input) {
+            self.falling.retain(|other| *other != input);
+            self.set(input, false);
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! Hazard3, the RISC-V core of RP2350, exact to its RTL.
+//!
+//! A tree of its own beside the Cortex-M's: it shares what chips, images, memories and devices are,
+//! and nothing of how a core executes. Each folder uses only those above it in this table.
+//!
+//! | folder | holds | does not know |
+//! |---|---|---|
+//! | `isa` | encodings, one line each; operations; decoding; Zcmp's steps; assembly language | time |
+//! | `timing` | `fetch`: queue, buffer and prediction; `pipeline`: stages X and M; `port`: AHB | what instructions do |
+//! | `csr` | registers of privilege, traps, counters; the interrupt controller; protection | memory |
+//! | `hart`, `timer`, `system`, `inputs` | registers; what is behind the ports; interrupt inputs | the pipeline |
+//! | `exec` | what each operation is about to do, and does | cycles besides those it is told |
+//! | `core` | both together, cycle by cycle | how runs end |
+//! | `semihosting`, `state` | calls of the host; images, watches, stops, faults | |
+//! | `machine`, `debug` | the public face; what debuggers, observers and searches ask | |
+
+mod core;
+mod csr;
+mod debug;
+mod exec;
+mod hart;
+mod inputs;
+mod isa;
+mod machine;
+mod semihosting;
+mod state;
+mod system;
+mod timer;
+mod timing;
+
+pub use self::core::{Follow, Nobody, Trapped};
+pub use inputs::{Drive, Input};
+pub use machine::Hazard3;
+pub use system::PortWaits;

@@ -1,0 +1,230 @@
+//! What is behind the ports: memories, the core-local timer, peripherals.
+
+use std::sync::Arc;
+
+use super::isa::op::Width;
+use super::timer::Timer;
+use super::timing::{Memory, Parcel};
+use crate::devices::{Attached, Console, Devices, Direction, Effects, Env};
+use crate::memory::Bus;
+use crate::soc::{MemoryTiming, Soc};
+use crate::timing::{LineMemories, LineMemory};
+
+/// Wait states of the two ports, beyond those of the memories.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct PortWaits {
+    /// Of every instruction fetch.
+    pub instruction: u8,
+    /// Of every load and store.
+    pub data: u8,
+}
+
+/// What is behind the ports.
+#[derive(Clone, Debug)]
+pub struct System {
+    pub bus: Bus,
+    pub timer: Option<Timer>,
+    pub devices: Devices,
+    pub console: Console,
+    /// The interrupt outputs of the devices, by the numbers of external interrupts.
+    pub outputs: u64,
+    /// What devices would control if memories had caches here, which they have not.
+    paths: LineMemories,
+    pub ports: PortWaits,
+    /// Wait states of each memory, in the order of the soc file.
+    waits: Vec<u8>,
+    pub soc: Arc<Soc>,
+}
+
+impl System {
+    pub fn new(soc: &Soc) -> Self {
+        let paths = soc.memories.iter().map(|_| LineMemory::new(MemoryTiming::default()));
+        Self {
+            bus: Bus::new(soc),
+            timer: Timer::of(soc),
+            devices: Devices::new(soc),
+            console: Console::default(),
+            outputs: 0,
+            paths: LineMemories::new(paths.collect()),
+            ports: PortWaits::default(),
+            waits: soc.memories.iter().map(|memory| memory.timing.wait_states).collect(),
+            soc: Arc::new(soc.clone()),
+        }
+    }
+
+    fn memory_waits(&self, address: u32) -> u8 {
+        if self.waits.iter().all(|waits| *waits == 0) {
+            return 0;
+        }
+        self.bus.place(address).map_or(0, |place| self.waits[place.memory])
+    }
+
+    /// Wait states of a load or store.
+    pub fn data_waits(&self, address: u32) -> u8 {
+        self.ports.data + self.memory_waits(address)
+    }
+
+    /// Whether a load or store there is answered without an error.
+    pub fn answers(&self, address: u32, writes: bool) -> bool {
+        match self.bus.place(address) {
+            Some(place) => !writes || self.bus.is_writable(place.memory),
+            None => {
+                self.timer.as_ref().is_some_and(|timer| timer.offset(address).is_some())
+                    || self.devices.find(address).is_some()
+            }
+        }
+    }
+
+    /// The instruction's bits at an address, the upper half zero where memory ends; `None` where
+    /// there is no memory.
+    pub fn code(&self, address: u32) -> Option<u32> {
+        let mut bytes = [0; 4];
+        (self.bus.peek(address, &mut bytes) >= 2).then_some(u32::from_le_bytes(bytes))
+    }
+
+    /// Loads; the data phase ends in a cycle.
+    pub fn load(&mut self, address: u32, width: Width, cycle: u64) -> Option<u32> {
+        let mut bytes = [0; 4];
+        let length = width.bytes() as usize;
+        if self.bus.peek(address, &mut bytes[..length]) < length {
+            let word = self.read_register(address & !3, cycle)?;
+            bytes = (word >> (8 * (address & 3))).to_le_bytes();
+        }
+        let word = u32::from_le_bytes(bytes);
+        Some(match width {
+            Width::Byte => word as i8 as u32,
+            Width::ByteUnsigned => word & 0xFF,
+            Width::Half => word as i16 as u32,
+            Width::HalfUnsigned => word & 0xFFFF,
+            Width::Word => word,
+        })
+    }
+
+    /// Stores; the data phase ends in a cycle.
+    pub fn store(&mut self, address: u32, width: Width, value: u32, cycle: u64) -> Option<()> {
+        let [a, b, c, d] = value.to_le_bytes();
+        let stored = match width.bytes() {
+            1 => self.bus.store(address, [a]),
+            2 => self.bus.store(address, [a, b]),
+            _ => self.bus.store(address, [a, b, c, d]),
+        };
+        if stored.is_some() {
+            return Some(());
+        }
+        self.write_register(address, width, value, cycle)
+    }
+
+    fn read_register(&mut self, address: u32, cycle: u64) -> Option<u32> {
+        if let Some(timer) = &mut self.timer
+            && let Some(offset) = timer.offset(address)
+        {
+            return Some(timer.read(offset, cycle).unwrap_or(0));
+        }
+        let at = self.devices.find(address)?;
+        let offset = self.offset_in(at, address) & !3;
+        let value = self.with_device(at, cycle, |device, env| device.read(offset, env));
+        if value.is_none() {
+            self.devices.note(address, Direction::Read);
+        }
+        Some(value.unwrap_or(0))
+    }
+
+    fn write_register(&mut self, address: u32, width: Width, value: u32, cycle: u64) -> Option<()> {
+        if let Some(timer) = &mut self.timer
+            && let Some(offset) = timer.offset(address)
+        {
+            let _unmodelled = timer.write(offset, value, cycle);
+            return Some(());
+        }
+        let at = self.devices.find(address)?;
+        let bits = 8 * (address & 3);
+        let mask = (u32::MAX >> (32 - 8 * width.bytes())) << bits;
+        let offset = self.offset_in(at, address) & !3;
+        let operation =
+            if self.devices.attached[at].atomic_aliases { (address >> 12) & 3 } else { 0 };
+        let written = self.with_device(at, cycle, |device, env| {
+            let (held, mask) = match operation {
+                0 => (0, mask),
+                _ => (device.read(offset, env)?, u32::MAX),
+            };
+            let value = match operation {
+                0 => value << bits,
+                1 => held ^ value << bits,
+                2 => held | value << bits,
+                _ => held & !(value << bits),
+            };
+            device.write(offset, value & mask, mask, env)
+        });
+        if written.is_none() {
+            self.devices.note(address, Direction::Write);
+        }
+        Some(())
+    }
+
+    /// The offset of a register in its device, without the aliases for atomic writes.
+    fn offset_in(&self, at: usize, address: u32) -> u32 {
+        let attached = &self.devices.attached[at];
+        let offset = address - attached.base;
+        if attached.atomic_aliases { offset & 0xFFF } else { offset }
+    }
+
+    fn with_device<T>(
+        &mut self,
+        at: usize,
+        now: u64,
+        act: impl FnOnce(&mut Attached, &mut Env<'_>) -> T,
+    ) -> T {
+        let mut env = Env {
+            now,
+            pace: self.devices.pace(at),
+            bus: &self.bus,
+            console: &mut self.console,
+            memories: &mut self.paths,
+            effects: Effects::default(),
+        };
+        let result = act(&mut self.devices.attached[at], &mut env);
+        self.look_at_device(at, now);
+        result
+    }
+
+    /// Takes over a device's outputs and its next date.
+    fn look_at_device(&mut self, at: usize, now: u64) {
+        let pace = self.devices.pace(at);
+        let attached = &mut self.devices.attached[at];
+        let (outputs, due) = attached.look(now, pace);
+        attached.outputs = outputs;
+        attached.due = due.filter(|due| *due > now);
+        let dates = self.devices.attached.iter().filter_map(|attached| attached.due);
+        self.devices.next = dates.min().unwrap_or(u64::MAX);
+        let high = self.devices.attached.iter().flat_map(|attached| {
+            let lines = attached.irq.iter().enumerate();
+            lines.filter(|(output, _)| attached.outputs >> output & 1 == 1).map(|(_, irq)| *irq)
+        });
+        self.outputs = high.filter(|irq| *irq < 64).fold(0, |lines, irq| lines | 1 << irq);
+    }
+
+    /// Lets every device do what is due by a cycle.
+    pub fn pass_devices(&mut self, now: u64) {
+        if self.devices.next > now {
+            return;
+        }
+        for at in 0..self.devices.attached.len() {
+            if self.devices.attached[at].due.is_some_and(|due| due <= now) {
+                self.look_at_device(at, now);
+            }
+        }
+    }
+}
+
+impl Memory for System {
+    fn fetch_waits(&self, address: u32) -> u8 {
+        self.ports.instruction + self.memory_waits(address)
+    }
+
+    fn parcels(&self, address: u32) -> [Parcel; 2] {
+        let mut bytes = [0xFF; 4];
+        self.bus.peek(address, &mut bytes);
+        let [a, b, c, d] = bytes;
+        [Parcel::of(u16::from_le_bytes([a, b])), Parcel::of(u16::from_le_bytes([c, d]))]
+    }
+}

@@ -1,0 +1,164 @@
+//! The core-local timer: MTIME, MTIMECMP and the software interrupt.
+//!
+//! Sources: the RISC-V privileged specification, 3.2.1; where the registers lie, RP2350 datasheet,
+//! 3.1.8 and 3.1.11 (SIO), and the SiFive FU540-C000 manual, 9 (CLINT).
+
+use crate::soc::{PeripheralKind, Soc};
+
+/// Where the registers lie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Layout {
+    /// As SiFive's core-local interruptor has them.
+    Clint,
+    /// As RP2350's SIO has them.
+    Sio,
+}
+
+impl Layout {
+    /// The bytes of addresses that it takes.
+    pub const fn extent(self) -> u32 {
+        match self {
+            Self::Clint => 0x1_0000,
+            Self::Sio => 0x1000,
+        }
+    }
+
+    /// The register at an offset.
+    const fn register(self, offset: u32) -> Option<Register> {
+        Some(match (self, offset & !3) {
+            (Self::Clint, 0) => Register::Software,
+            (Self::Clint, 0x4000) => Register::Compare,
+            (Self::Clint, 0x4004) => Register::CompareHigh,
+            (Self::Clint, 0xBFF8) => Register::Time,
+            (Self::Clint, 0xBFFC) => Register::TimeHigh,
+            (Self::Sio, 0x1A0) => Register::SetOrClear,
+            (Self::Sio, 0x1B0) => Register::Time,
+            (Self::Sio, 0x1B4) => Register::TimeHigh,
+            (Self::Sio, 0x1B8) => Register::Compare,
+            (Self::Sio, 0x1BC) => Register::CompareHigh,
+            _ => return None,
+        })
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Register {
+    /// MSIP
+    Software,
+    /// RISCV_SOFTIRQ: bit 0 sets, bit 8 clears.
+    SetOrClear,
+    Time,
+    TimeHigh,
+    Compare,
+    CompareHigh,
+}
+
+/// A store on its way: its value holds from the cycle after its data phase on.
+#[derive(Clone, Copy, Debug)]
+struct Store {
+    after: u64,
+    offset: u32,
+    value: u32,
+}
+
+/// The timer.
+#[derive(Clone, Debug)]
+pub struct Timer {
+    pub base: u32,
+    layout: Layout,
+    /// Core cycles to a tick.
+    divisor: u64,
+    /// What is added to the ticks since reset.
+    ahead: u64,
+    compare: u64,
+    software: bool,
+    coming: Option<Store>,
+}
+
+impl Timer {
+    pub fn new(base: u32, layout: Layout, divisor: u64) -> Self {
+        let divisor = divisor.max(1);
+        let compare = u64::MAX;
+        Self { base, layout, divisor, ahead: 0, compare, software: false, coming: None }
+    }
+
+    /// The timer that a soc has, if it has one.
+    pub fn of(soc: &Soc) -> Option<Self> {
+        soc.peripherals.iter().find_map(|peripheral| {
+            let layout = match peripheral.kind {
+                PeripheralKind::RiscvClint => Layout::Clint,
+                PeripheralKind::Rp2350RiscvTimer => Layout::Sio,
+                _ => return None,
+            };
+            Some(Self::new(peripheral.base, layout, 1))
+        })
+    }
+
+    /// The offset of an address, if it is the timer's.
+    pub fn offset(&self, address: u32) -> Option<u32> {
+        let offset = address.wrapping_sub(self.base);
+        (offset < self.layout.extent()).then_some(offset)
+    }
+
+    const fn time(&self, cycle: u64) -> u64 {
+        (cycle / self.divisor).wrapping_add(self.ahead)
+    }
+
+    /// Reads a register in a cycle; `None` where there is none.
+    pub fn read(&mut self, offset: u32, cycle: u64) -> Option<u32> {
+        self.settle(cycle);
+        Some(match self.layout.register(offset)? {
+            Register::Software | Register::SetOrClear => u32::from(self.software),
+            Register::Time => self.time(cycle) as u32,
+            Register::TimeHigh => (self.time(cycle) >> 32) as u32,
+            Register::Compare => self.compare as u32,
+            Register::CompareHigh => (self.compare >> 32) as u32,
+        })
+    }
+
+    /// Writes a register whose data phase ends in a cycle; `None` where there is none.
+    pub fn write(&mut self, offset: u32, value: u32, cycle: u64) -> Option<()> {
+        self.settle(cycle);
+        self.layout.register(offset)?;
+        self.coming = Some(Store { after: cycle, offset, value });
+        Some(())
+    }
+
+    /// Performs the store whose time has come.
+    fn settle(&mut self, cycle: u64) {
+        let Some(Store { after, offset, value }) = self.coming else { return };
+        if cycle <= after {
+            return;
+        }
+        self.coming = None;
+        let low = |whole: u64| whole & !0xFFFF_FFFF | u64::from(value);
+        let high = |whole: u64| whole & 0xFFFF_FFFF | u64::from(value) << 32;
+        let ticks = (after + 1) / self.divisor;
+        match self.layout.register(offset) {
+            Some(Register::Software) => self.software = value & 1 != 0,
+            Some(Register::SetOrClear) => {
+                self.software = (self.software || value & 1 != 0) && value & 0x100 == 0;
+            }
+            Some(Register::Time) => self.ahead = low(self.time(after + 1)).wrapping_sub(ticks),
+            Some(Register::TimeHigh) => self.ahead = high(self.time(after + 1)).wrapping_sub(ticks),
+            Some(Register::Compare) => self.compare = low(self.compare),
+            Some(Register::CompareHigh) => self.compare = high(self.compare),
+            None => {}
+        }
+    }
+
+    /// Whether the timer's and the software interrupt's outputs are high in a cycle.
+    pub fn outputs(&mut self, cycle: u64) -> (bool, bool) {
+        self.settle(cycle);
+        (self.time(cycle) >= self.compare, self.software)
+    }
+
+    /// The first cycle from one on in which an output changes on its own.
+    pub fn due(&self, cycle: u64) -> Option<u64> {
+        if let Some(store) = self.coming {
+            return Some((store.after + 1).max(cycle));
+        }
+        let left = self.compare.checked_sub(self.ahead)?.checked_mul(self.divisor)?;
+        (left >= cycle).then_some(left)
+    }
+}
