@@ -1,6 +1,7 @@
 //! The core in its system, cycle by cycle: what executing and the pipeline tell each other.
 
 use super::csr::{Cause, Interrupt, Lines};
+use super::decoded::Decoded;
 use super::exec::{self, Exception, Prepared, Trap};
 use super::hart::Hart;
 use super::inputs::Inputs;
@@ -97,6 +98,7 @@ pub struct Core {
     pub system: System,
     pub inputs: Inputs,
     pipeline: Pipeline,
+    decoded: Decoded,
     /// The cycle that passes next, counted from the reset.
     pub cycle: u64,
     pub instructions: u64,
@@ -126,6 +128,7 @@ impl Core {
             system,
             inputs: Inputs::default(),
             pipeline: Pipeline::new(pc),
+            decoded: Decoded::default(),
             cycle: 0,
             instructions: 0,
             current: None,
@@ -168,7 +171,8 @@ impl Core {
     fn fetch(&mut self) -> Current {
         let pc = self.hart.pc;
         let nothing = Instruction { op: Op::Illegal, rd: 0, rs1: 0, rs2: 0, imm: 0, size: 2 };
-        let whole = self.system.code(pc).map_or(nothing, decode);
+        let code = self.system.code(pc);
+        let whole = code.map_or(nothing, |bits| self.decoded.get(pc, bits));
         let op = micro_op(&whole, self.step);
         let prepared = exec::prepare(&self.hart, &self.system, &op);
         Current { whole, op, prepared }
@@ -254,7 +258,7 @@ impl Core {
                 follow.wrote(register, value, done.ends);
             }
             self.calls |= op.does.op == Op::Breakpoint;
-            if op.does.op.is_access() {
+            if self.system.take_touched() {
                 self.lines_hold_until = 0;
             }
         }

@@ -284,11 +284,10 @@ impl Supply {
             self.queue[0] = before.queue[1];
             self.queued -= 1;
         }
-        if valid && (from_queue || !room) && before.arriving.halves != Halves::Neither {
-            if let Some(place) = self.queue.get_mut(usize::from(self.queued)) {
-                *place = before.arriving;
-                self.queued += 1;
-            }
+        let queues = valid && (from_queue || !room) && before.arriving.halves != Halves::Neither;
+        if queues && let Some(place) = self.queue.get_mut(usize::from(self.queued)) {
+            *place = before.arriving;
+            self.queued += 1;
         }
     }
 
