@@ -309,7 +309,11 @@ impl State {
             return Ok(Passed::Cycle);
         }
         let mut note = Note::default();
-        let passed = self.core.pass(&mut note);
+        let passed = match self.core.leap(until, &mut note) {
+            Some(passed) => passed,
+            None => self.core.pass(&mut note),
+        };
+        let cycle = self.core.cycle - 1;
         self.notice(passed, note.0, cycle);
         if passed == Passed::Refused
             && let Some(exception) = self.core.refused()

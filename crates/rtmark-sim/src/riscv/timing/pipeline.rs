@@ -9,7 +9,7 @@ use super::fetch::{Consumption, Jump, Predict, Supply};
 use super::port::Port;
 
 /// What is asleep until something wakes it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Sleep {
     #[default]
     No,
@@ -43,7 +43,7 @@ pub struct Depth {
 }
 
 /// What has happened in a cycle.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Happened {
     pub event: Event,
     /// MINSTRET counts one more. It also counts the instruction that a trap drives from stage X
@@ -52,7 +52,7 @@ pub struct Happened {
 }
 
 /// What has become of the instruction in stage X.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Event {
     /// It stays.
     #[default]
@@ -72,7 +72,7 @@ pub enum Event {
 }
 
 /// An instruction in stage M.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct Later {
     rd: u8,
     access: Pending,
@@ -83,7 +83,7 @@ struct Later {
 }
 
 /// What stage M waits for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Pending {
     #[default]
     Nothing,
@@ -109,7 +109,7 @@ impl Pending {
 }
 
 /// Where a sleeping core's power stands (Xh3power).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Power {
     #[default]
     Up,
@@ -120,7 +120,7 @@ enum Power {
 
 /// The phases of an atomic operation: the address and the data of its read, those of its write,
 /// and its fault.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Phase {
     #[default]
     ReadAddress,
@@ -143,7 +143,7 @@ impl Phase {
 }
 
 /// The pipeline's state at the beginning of a cycle.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Pipeline {
     supply: Supply,
     data: Port,
@@ -435,6 +435,11 @@ impl Pipeline {
                 self.released = true;
             }
         }
+    }
+
+    /// Whether a sleeping instruction or one that fails is in stage M.
+    pub fn is_unusual(&self) -> bool {
+        self.later.sleep != Sleep::No || self.later.excepts
     }
 
     /// Whether nothing but an interrupt can change anything any more.
