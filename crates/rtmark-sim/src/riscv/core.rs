@@ -1,6 +1,7 @@
 //! The core in its system, cycle by cycle: what executing and the pipeline tell each other.
 
 use super::csr::{Cause, Interrupt, Lines};
+use super::decoded::Decoded;
 use super::exec::{self, Exception, Prepared, Trap};
 use super::hart::Hart;
 use super::inputs::Inputs;
@@ -8,7 +9,7 @@ use super::isa::op::Width;
 use super::isa::{Instruction, MicroOp, Op, decode, micro_op};
 use super::system::System;
 use super::timing::pipeline::{Event, Happened};
-use super::timing::{Around, Flow, Pipeline};
+use super::timing::{Around, Flow, Memo, Pipeline};
 
 /// What a trap was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -96,7 +97,11 @@ pub struct Core {
     pub hart: Hart,
     pub system: System,
     pub inputs: Inputs,
+    /// As of the last cycle that passed on its own; older where `number` says how it stands.
     pipeline: Pipeline,
+    number: Option<u32>,
+    memo: Memo,
+    decoded: Decoded,
     /// The cycle that passes next, counted from the reset.
     pub cycle: u64,
     pub instructions: u64,
@@ -126,6 +131,9 @@ impl Core {
             system,
             inputs: Inputs::default(),
             pipeline: Pipeline::new(pc),
+            number: None,
+            memo: Memo::default(),
+            decoded: Decoded::default(),
             cycle: 0,
             instructions: 0,
             current: None,
@@ -168,14 +176,67 @@ impl Core {
     fn fetch(&mut self) -> Current {
         let pc = self.hart.pc;
         let nothing = Instruction { op: Op::Illegal, rd: 0, rs1: 0, rs2: 0, imm: 0, size: 2 };
-        let whole = self.system.code(pc).map_or(nothing, decode);
+        let code = self.system.code(pc);
+        let whole = code.map_or(nothing, |bits| self.decoded.get(pc, bits));
         let op = micro_op(&whole, self.step);
         let prepared = exec::prepare(&self.hart, &self.system, &op);
         Current { whole, op, prepared }
     }
 
+    /// Has the pipeline's state at hand, where only its number was known.
+    fn stand(&mut self) {
+        if let Some(number) = self.number.take()
+            && let Some(state) = self.memo.state(number)
+        {
+            self.pipeline = *state;
+        }
+    }
+
+    /// Lets a whole instruction pass as it has before, if nothing can come between, no later than
+    /// `until`; `None` where that is not so, and nothing has happened.
+    pub fn leap(&mut self, until: u64, follow: &mut impl Follow) -> Option<Passed> {
+        if !self.is_between() || self.cycle >= self.lines_hold_until {
+            return None;
+        }
+        let csr = &self.hart.csr;
+        if csr.takes_interrupts() && csr.wanted(&self.lines).is_some() {
+            return None;
+        }
+        if self.system.bus.code_writes.dirty || self.memo.is_full() {
+            self.stand();
+            self.memo.forget();
+            self.system.bus.code_writes.dirty = false;
+        }
+        let number = match self.number {
+            Some(number) => number,
+            None if self.pipeline.is_unusual() => return None,
+            None => self.memo.number(&self.pipeline),
+        };
+        self.number = Some(number);
+        let current = self.fetch();
+        let demand = &current.prepared.demand;
+        let passed = self.memo.pass(number, demand, &self.system);
+        let passed = passed.filter(|_| current.prepared.exception.is_none());
+        // Code that is fetched ahead is known, too.
+        self.system.bus.code_writes.cover(demand.pc);
+        self.system.bus.code_writes.cover(demand.pc.saturating_add(16));
+        let led = passed?;
+        let end = self.cycle + u64::from(led.cycles);
+        if end > until.min(self.lines_hold_until) {
+            return None;
+        }
+        self.number = Some(led.to);
+        self.cycle = end - 1;
+        let counts = self.hart.csr.counts_retired();
+        let passed = self.leave(&current, follow);
+        self.hart.csr.retire(counts);
+        self.cycle = end;
+        Some(passed)
+    }
+
     /// Lets a cycle pass.
     pub fn pass(&mut self, follow: &mut impl Follow) -> Passed {
+        self.stand();
         self.see_lines();
         let current = self.current.unwrap_or_else(|| self.fetch());
         self.current = Some(current);
@@ -254,7 +315,7 @@ impl Core {
                 follow.wrote(register, value, done.ends);
             }
             self.calls |= op.does.op == Op::Breakpoint;
-            if op.does.op.is_access() {
+            if self.system.take_touched() {
                 self.lines_hold_until = 0;
             }
         }
@@ -373,7 +434,9 @@ impl Core {
     }
 
     /// Code has changed.
-    pub const fn forget_code(&mut self) {
+    pub fn forget_code(&mut self) {
+        self.stand();
+        self.memo.forget();
         self.current = None;
     }
 
@@ -381,6 +444,7 @@ impl Core {
     pub fn go_to(&mut self, pc: u32) {
         self.trap_to(pc);
         self.coming = None;
+        self.number = None;
         self.pipeline = Pipeline::new(pc);
     }
 

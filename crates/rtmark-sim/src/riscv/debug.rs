@@ -4,10 +4,9 @@
 use rtmark_units::Cycles;
 
 use super::core::Passed;
-use super::inputs::Input;
 use super::isa::{disassemble, op::Op};
 use super::machine::Hazard3;
-use super::state::{input_of, number};
+use super::state::number;
 use crate::debug::{Access, AccessKind, Advance, Instruction, Marks, Observed, RETURN, Tried};
 use crate::image::Image;
 use crate::isa::Disassembly;
@@ -76,10 +75,11 @@ impl Observed for Hazard3 {
     }
 }
 
+#[expect(clippy::unused_self, reason = "all cores answer to the same methods")]
 impl Hazard3 {
     /// See [`Machine::load_and_call`](crate::Machine::load_and_call). The stack begins at the end
     /// of the last memory that can be written.
-    pub fn load_and_call(&mut self, image: &Image, entry: u32) -> Result<(), LoadError> {
+    pub(crate) fn load_and_call(&mut self, image: &Image, entry: u32) -> Result<(), LoadError> {
         self.state.load(image)?;
         let writable = |memory: &&crate::soc::Memory| memory.kind == crate::soc::MemoryKind::Ram;
         let top = self.state.soc().memories.iter().rev().find(writable);
@@ -91,39 +91,39 @@ impl Hazard3 {
         Ok(())
     }
 
-    pub fn stop_before(&mut self, address: u32) {
+    pub(crate) fn stop_before(&mut self, address: u32) {
         self.state.stop_before(address & !1);
     }
 
-    pub fn go_through(&mut self, address: u32) {
+    pub(crate) fn go_through(&mut self, address: u32) {
         self.state.go_through(address & !1);
     }
 
-    pub const fn internal_error(&self) -> Option<&InternalError> {
+    pub(crate) const fn internal_error(&self) -> Option<&InternalError> {
         None
     }
 
-    pub const fn reason(&self, stop: Stop) -> Stop {
+    pub(crate) const fn reason(&self, stop: Stop) -> Stop {
         stop
     }
 
     /// Nothing: there is no table of states that could be wrong.
-    pub const fn sabotage(&self, _address: u32) {}
+    pub(crate) const fn sabotage(&self, _address: u32) {}
 
     /// See [`Machine::store_word`](crate::Machine::store_word).
-    pub fn store_word(&mut self, address: u32, value: u32) -> Result<(), NoMemory> {
+    pub(crate) fn store_word(&mut self, address: u32, value: u32) -> Result<(), NoMemory> {
         if address & 3 != 0 || !self.state.core.store_word(address, value) {
             return Err(NoMemory(address));
         }
         Ok(())
     }
 
-    pub fn has_register(&self, register: Register) -> bool {
+    pub(crate) fn has_register(&self, register: Register) -> bool {
         self.state.has_register(register)
     }
 
     /// See [`Machine::disassembly`](crate::Machine::disassembly).
-    pub fn disassembly(&self, address: u32) -> Option<Disassembly> {
+    pub(crate) fn disassembly(&self, address: u32) -> Option<Disassembly> {
         let bits = self.state.core.system.code(address)?;
         let size = if bits & 3 == 3 { 4 } else { 2 };
         let encoding = if size == 4 { bits } else { bits & 0xFFFF };
@@ -143,29 +143,29 @@ impl Hazard3 {
         })
     }
 
-    pub const fn exceptions_taken(&self) -> u64 {
+    pub(crate) const fn exceptions_taken(&self) -> u64 {
         self.state.taken()
     }
 
     /// Masked intervals are looked for on Cortex-M only.
-    pub const fn watch_masks(&self) {}
+    pub(crate) const fn watch_masks(&self) {}
 
-    pub const fn longest_masked(&self) -> Option<MaskedInterval> {
+    pub(crate) const fn longest_masked(&self) -> Option<MaskedInterval> {
         None
     }
 
     /// What holds interrupts back now.
-    pub fn mask(&self) -> Option<Blocker> {
+    pub(crate) fn mask(&self) -> Option<Blocker> {
         (!self.state.core.hart.csr.takes_interrupts()).then_some(Blocker::MachineMask)
     }
 
-    pub fn holds_back_priority(&self, priority: u8) -> Option<Blocker> {
+    pub(crate) fn holds_back_priority(&self, priority: u8) -> Option<Blocker> {
         let preempts = self.state.core.hart.csr.controller.would_preempt(priority >> 4);
         self.mask().or_else(|| (!preempts).then(|| Blocker::Active(self.state.handler())))
     }
 
     /// See [`Machine::step`](crate::Machine::step).
-    pub fn step(&mut self, until: Cycles) -> Result<(), Stop> {
+    pub(crate) fn step(&mut self, until: Cycles) -> Result<(), Stop> {
         while self.state.core.cycle < until.0 {
             if matches!(self.pass_one_until(until)?, Passed::Instruction(_)) {
                 return Ok(());
@@ -175,7 +175,7 @@ impl Hazard3 {
     }
 
     /// See [`Machine::next_access`](crate::Machine::next_access).
-    pub fn next_access(&self) -> Option<Access> {
+    pub(crate) fn next_access(&self) -> Option<Access> {
         let (address, bytes, writes) = self.state.core.next_access()?;
         let kind = if writes { AccessKind::Write } else { AccessKind::Read };
         Some(Access { address, bytes, kind })
@@ -183,7 +183,7 @@ impl Hazard3 {
 
     /// See [`Machine::arm_interrupt`](crate::Machine::arm_interrupt). The upper four bits of the
     /// priority count, and a greater one is more urgent.
-    pub fn arm_interrupt(&mut self, interrupt: u16, priority: u8) -> bool {
+    pub(crate) fn arm_interrupt(&mut self, interrupt: u16, priority: u8) -> bool {
         if interrupt >= self.state.soc().interrupts {
             return false;
         }
@@ -192,17 +192,17 @@ impl Hazard3 {
         true
     }
 
-    pub fn interrupt_priority(&self, interrupt: u16) -> u8 {
+    pub(crate) fn interrupt_priority(&self, interrupt: u16) -> u8 {
         self.state.core.hart.csr.controller.priority(interrupt) << 4
     }
 
     /// Where traps lead: MTVEC's base.
-    pub const fn vector_table(&self) -> u32 {
+    pub(crate) const fn vector_table(&self) -> u32 {
         self.state.core.hart.csr.vector(None)
     }
 
     /// See [`Machine::advance`](crate::Machine::advance).
-    pub fn advance(&mut self, until: Cycles) -> Result<Advance, Stop> {
+    pub(crate) fn advance(&mut self, until: Cycles) -> Result<Advance, Stop> {
         loop {
             if self.state.core.cycle >= until.0 {
                 return Err(Stop::Limit);
@@ -216,16 +216,16 @@ impl Hazard3 {
         }
     }
 
-    pub fn advance_open(&mut self, until: Cycles) -> Result<Advance, Stop> {
+    pub(crate) fn advance_open(&mut self, until: Cycles) -> Result<Advance, Stop> {
         self.advance(until)
     }
 
-    pub fn settle(&mut self) {
+    pub(crate) fn settle(&mut self) {
         self.state.core.look_again();
     }
 
     /// See [`Machine::holds_back`](crate::Machine::holds_back).
-    pub fn holds_back(&self, interrupt: u16) -> Option<Blocker> {
+    pub(crate) fn holds_back(&self, interrupt: u16) -> Option<Blocker> {
         let csr = &self.state.core.hart.csr;
         if !csr.is_armed(interrupt) {
             return Some(Blocker::Disabled);
@@ -234,44 +234,44 @@ impl Hazard3 {
     }
 
     /// Whether the core sleeps; programs that read what is pending are not looked for.
-    pub fn sees_pending(&self) -> bool {
+    pub(crate) fn sees_pending(&self) -> bool {
         self.is_asleep()
     }
 
-    pub const fn looks_until(&self) -> Option<Cycles> {
+    pub(crate) const fn looks_until(&self) -> Option<Cycles> {
         None
     }
 
-    pub fn is_asleep(&self) -> bool {
+    pub(crate) fn is_asleep(&self) -> bool {
         self.state.core.is_asleep()
     }
 
-    pub fn is_under_way(&self, interrupt: u16) -> bool {
+    pub(crate) fn is_under_way(&self, interrupt: u16) -> bool {
         self.has_come(interrupt) || self.is_active(interrupt)
     }
 
-    pub fn has_come(&self, interrupt: u16) -> bool {
+    pub(crate) fn has_come(&self, interrupt: u16) -> bool {
         self.state.core.is_pending(interrupt)
     }
 
-    pub fn is_active(&self, interrupt: u16) -> bool {
+    pub(crate) fn is_active(&self, interrupt: u16) -> bool {
         self.state.is_handling(number::FIRST_EXTERNAL.saturating_add(interrupt))
     }
 
-    pub const fn least_latency(&self) -> u64 {
+    pub(crate) const fn least_latency(&self) -> u64 {
         LEAST_LATENCY
     }
 
     /// See [`Machine::try_entry`](crate::Machine::try_entry): tried on a copy.
-    pub fn try_entry(&mut self, interrupt: u16) -> Tried {
+    pub(crate) fn try_entry(&mut self, interrupt: u16) -> Tried {
         self.try_entry_early(interrupt, self.state.cycles())
     }
 
-    pub const fn next_entry(&self) -> Cycles {
+    pub(crate) const fn next_entry(&self) -> Cycles {
         Cycles(self.state.core.cycle)
     }
 
-    pub fn try_entry_early(&mut self, interrupt: u16, at: Cycles) -> Tried {
+    pub(crate) fn try_entry_early(&mut self, interrupt: u16, at: Cycles) -> Tried {
         let mut copy = self.clone();
         copy.state.pend_interrupt(interrupt, at);
         let wanted = number::FIRST_EXTERNAL.saturating_add(interrupt);
@@ -292,12 +292,7 @@ impl Hazard3 {
 
     /// `None`: instructions that an interrupt abandons begin anew, which [`Hazard3::try_entry`]
     /// has in it.
-    pub const fn try_entry_within(&self, _interrupt: u16, _at: Cycles) -> Option<Tried> {
+    pub(crate) const fn try_entry_within(&self, _interrupt: u16, _at: Cycles) -> Option<Tried> {
         None
-    }
-
-    /// The number by which observers know an input.
-    pub const fn input_of(exception: u16) -> Option<Input> {
-        input_of(exception)
     }
 }

@@ -16,7 +16,9 @@ pub enum Input {
 /// How an input is driven from a cycle on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Drive {
+    /// High.
     High,
+    /// Low.
     Low,
     /// High up to the cycle in which the core enters the interrupt.
     UntilTaken,

@@ -44,6 +44,7 @@ impl Hazard3 {
     /// Has every fetch, load and store wait so long, besides what memories ask for.
     pub fn set_port_waits(&mut self, waits: PortWaits) {
         self.state.core.system.ports = waits;
+        self.state.core.forget_code();
     }
 
     /// Programs an image into the memories and resets.
@@ -160,11 +161,13 @@ impl Hazard3 {
         self.pass_one_until(self.limit)
     }
 
-    /// Runs the core cycle by cycle until a cycle count is reached, or the follower has seen
+    /// Runs the core until a cycle count is reached, or the follower has seen
     /// enough. Neither watches nor stops are looked at.
     pub fn run_followed(&mut self, until: Cycles, follow: &mut impl Follow) {
         while self.state.core.cycle < until.0 && !follow.is_done() {
-            self.state.core.pass(follow);
+            if self.state.core.leap(until.0, follow).is_none() {
+                self.state.core.pass(follow);
+            }
         }
     }
 }

@@ -8,7 +8,7 @@
 //! | `isa` | encodings, one line each; operations; decoding; Zcmp's steps; assembly language | time |
 //! | `timing` | `fetch`: queue, buffer and prediction; `pipeline`: stages X and M; `port`: AHB | what instructions do |
 //! | `csr` | registers of privilege, traps, counters; the interrupt controller; protection | memory |
-//! | `hart`, `timer`, `system`, `inputs` | registers; what is behind the ports; interrupt inputs | the pipeline |
+//! | `hart`, `timer`, `system`, `inputs`, `decoded` | registers; what is behind the ports; interrupt inputs; instructions decoded once | the pipeline |
 //! | `exec` | what each operation is about to do, and does | cycles besides those it is told |
 //! | `core` | both together, cycle by cycle | how runs end |
 //! | `semihosting`, `state` | calls of the host; images, watches, stops, faults | |
@@ -17,6 +17,7 @@
 mod core;
 mod csr;
 mod debug;
+mod decoded;
 mod exec;
 mod hart;
 mod inputs;

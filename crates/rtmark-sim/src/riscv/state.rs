@@ -61,16 +61,6 @@ const fn number_of(input: Input) -> u16 {
     }
 }
 
-/// The input of an exception's number.
-pub(super) const fn input_of(exception: u16) -> Option<Input> {
-    match exception {
-        number::SOFTWARE => Some(Input::Software),
-        number::TIMER => Some(Input::Timer),
-        number::FIRST_EXTERNAL.. => Some(Input::External(exception - number::FIRST_EXTERNAL)),
-        _ => None,
-    }
-}
-
 /// Notes what a cycle's trap was.
 #[derive(Default)]
 struct Note(Option<Trapped>);
@@ -125,6 +115,7 @@ impl State {
     }
 
     /// See [`Machine::reset`](crate::Machine::reset).
+    #[expect(clippy::unnecessary_wraps, reason = "the resets of other cores may fail")]
     pub fn reset(&mut self) -> Result<(), LoadError> {
         let begin = self.soc.vector_base();
         let ports = self.core.system.ports;
@@ -206,41 +197,6 @@ impl State {
         };
     }
 
-    /// There are no caches to empty.
-    pub const fn empty_caches(&self) {}
-
-    pub const fn empty_caches_at(&self, _watch: WatchId) {}
-
-    /// There is no ITM.
-    pub const fn take_stimulus(&self, _port: u8) -> Vec<u8> {
-        Vec::new()
-    }
-
-    /// Logs by defmt come by RTT, which is looked for on Cortex-M only.
-    pub const fn take_defmt(&self) -> Vec<u8> {
-        Vec::new()
-    }
-
-    /// Waiting is in the cycles of instructions, and not counted apart.
-    pub const fn waited(&self) -> Cycles {
-        Cycles(0)
-    }
-
-    /// Abandoned instructions are not counted.
-    pub const fn gave_way(&self) -> Instructions {
-        Instructions(0)
-    }
-
-    /// External inputs reach the core at once.
-    pub const fn way_to_core(&self) -> u64 {
-        0
-    }
-
-    /// Calls about files are refused.
-    pub const fn set_file_calls(&self, _calls: FileCalls) {}
-
-    pub const fn serve(&self, _host: &impl Host) {}
-
     pub fn soc(&self) -> &Soc {
         &self.soc
     }
@@ -278,10 +234,6 @@ impl State {
             _ => {}
         }
         self.core.prepare_again();
-    }
-
-    pub fn has_register(&self, register: Register) -> bool {
-        matches!(register, Register::R(0..32) | Register::Pc)
     }
 
     /// Makes an external interrupt pending at a cycle; its input stays high until it is taken.
@@ -357,7 +309,11 @@ impl State {
             return Ok(Passed::Cycle);
         }
         let mut note = Note::default();
-        let passed = self.core.pass(&mut note);
+        let passed = match self.core.leap(until, &mut note) {
+            Some(passed) => passed,
+            None => self.core.pass(&mut note),
+        };
+        let cycle = self.core.cycle - 1;
         self.notice(passed, note.0, cycle);
         if passed == Passed::Refused
             && let Some(exception) = self.core.refused()
@@ -477,4 +433,47 @@ impl State {
             }
         }
     }
+}
+
+/// What a Hazard3 has not, as far as all machines are asked for it.
+#[expect(clippy::unused_self, reason = "all cores answer to the same methods")]
+impl State {
+    pub fn has_register(&self, register: Register) -> bool {
+        matches!(register, Register::R(0..32) | Register::Pc)
+    }
+
+    /// There are no caches to empty.
+    pub const fn empty_caches(&self) {}
+
+    pub const fn empty_caches_at(&self, _watch: WatchId) {}
+
+    /// There is no ITM.
+    pub const fn take_stimulus(&self, _port: u8) -> Vec<u8> {
+        Vec::new()
+    }
+
+    /// Logs by defmt come by RTT, which is looked for on Cortex-M only.
+    pub const fn take_defmt(&self) -> Vec<u8> {
+        Vec::new()
+    }
+
+    /// Waiting is in the cycles of instructions, and not counted apart.
+    pub const fn waited(&self) -> Cycles {
+        Cycles(0)
+    }
+
+    /// Abandoned instructions are not counted.
+    pub const fn gave_way(&self) -> Instructions {
+        Instructions(0)
+    }
+
+    /// External inputs reach the core at once.
+    pub const fn way_to_core(&self) -> u64 {
+        0
+    }
+
+    /// Calls about files are refused.
+    pub const fn set_file_calls(&self, _calls: FileCalls) {}
+
+    pub const fn serve(&self, _host: &impl Host) {}
 }

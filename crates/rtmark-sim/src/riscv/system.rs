@@ -1,7 +1,5 @@
 //! What is behind the ports: memories, the core-local timer, peripherals.
 
-use std::sync::Arc;
-
 use super::isa::op::Width;
 use super::timer::Timer;
 use super::timing::{Memory, Parcel};
@@ -28,12 +26,13 @@ pub struct System {
     pub console: Console,
     /// The interrupt outputs of the devices, by the numbers of external interrupts.
     pub outputs: u64,
+    /// A register outside of the core has been read or written.
+    touched: bool,
     /// What devices would control if memories had caches here, which they have not.
     paths: LineMemories,
     pub ports: PortWaits,
     /// Wait states of each memory, in the order of the soc file.
     waits: Vec<u8>,
-    pub soc: Arc<Soc>,
 }
 
 impl System {
@@ -45,10 +44,10 @@ impl System {
             devices: Devices::new(soc),
             console: Console::default(),
             outputs: 0,
+            touched: false,
             paths: LineMemories::new(paths.collect()),
             ports: PortWaits::default(),
             waits: soc.memories.iter().map(|memory| memory.timing.wait_states).collect(),
-            soc: Arc::new(soc.clone()),
         }
     }
 
@@ -114,7 +113,13 @@ impl System {
         self.write_register(address, width, value, cycle)
     }
 
+    /// Whether a register outside of the core has been read or written; once.
+    pub const fn take_touched(&mut self) -> bool {
+        std::mem::replace(&mut self.touched, false)
+    }
+
     fn read_register(&mut self, address: u32, cycle: u64) -> Option<u32> {
+        self.touched = true;
         if let Some(timer) = &mut self.timer
             && let Some(offset) = timer.offset(address)
         {
@@ -130,6 +135,7 @@ impl System {
     }
 
     fn write_register(&mut self, address: u32, width: Width, value: u32, cycle: u64) -> Option<()> {
+        self.touched = true;
         if let Some(timer) = &mut self.timer
             && let Some(offset) = timer.offset(address)
         {

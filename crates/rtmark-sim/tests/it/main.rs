@@ -11,6 +11,7 @@ mod exceptions;
 mod faults;
 mod float_stacking;
 mod give_way;
+mod hazard3;
 mod hostile;
 mod inject;
 mod internal_error;

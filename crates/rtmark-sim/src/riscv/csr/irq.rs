@@ -159,10 +159,10 @@ impl Controller {
 
     /// MEINEXT has been read: a forced interrupt that it names is taken as handled.
     pub fn was_read(&mut self, number: u16, lines: u64) {
-        if number == MEINEXT {
-            if let Some((next, _)) = self.next(lines) {
-                self.forced &= !(1 << next);
-            }
+        if number == MEINEXT
+            && let Some((next, _)) = self.next(lines)
+        {
+            self.forced &= !(1 << next);
         }
     }
 

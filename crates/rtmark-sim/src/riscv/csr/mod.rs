@@ -66,7 +66,6 @@ const MCOUNTINHIBIT: u16 = 0x320;
 const MSCRATCH: u16 = 0x340;
 const MEPC: u16 = 0x341;
 const MCAUSE: u16 = 0x342;
-const MTVAL: u16 = 0x343;
 const MIP: u16 = 0x344;
 const TSELECT: u16 = 0x7A0;
 const TDATA1: u16 = 0x7A1;
@@ -85,7 +84,6 @@ const INSTRETH: u16 = 0xC82;
 const MVENDORID: u16 = 0xF11;
 const MARCHID: u16 = 0xF12;
 const MIMPID: u16 = 0xF13;
-const MHARTID: u16 = 0xF14;
 const MCONFIGPTR: u16 = 0xF15;
 
 /// MXL 1, and the letters A, C, I, M, U, X.

@@ -3,7 +3,7 @@
 use super::pipeline::Sleep;
 
 /// What an instruction, or a micro-operation of one, asks of the pipeline.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Demand {
     /// Its address.
     pub pc: u32,
@@ -27,7 +27,7 @@ pub struct Demand {
 }
 
 /// What an instruction does on the data port.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Access {
     None,
     /// With the wait states of the address, and whether nothing answers there.
@@ -40,7 +40,7 @@ pub enum Access {
 }
 
 /// How memory answers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Answer {
     Okay,
     /// With an error, which takes two cycles (IHI 0033, 5.1.3).
@@ -48,7 +48,7 @@ pub enum Answer {
 }
 
 /// Where an instruction leads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Flow {
     Next,
     /// Always there.
@@ -63,7 +63,7 @@ pub enum Flow {
 }
 
 /// Whether an instruction ends in an exception.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Excepts {
     No,
     /// It counts as retired: ECALL, EBREAK, MRET.

@@ -12,7 +12,7 @@ use super::Memory;
 use super::port::Port;
 
 /// What a halfword is to the decoder's search for `fence.i` (0x0000_100F).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Parcel {
     #[default]
     Other,
@@ -33,7 +33,7 @@ impl Parcel {
 }
 
 /// Which halfwords of a fetched word are on the program's path.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Halves {
     #[default]
     Both,
@@ -64,14 +64,14 @@ impl Halves {
 }
 
 /// A halfword with its mark: part of the branch that is predicted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct Half {
     parcel: Parcel,
     predicted: bool,
 }
 
 /// A fetched word.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct Word {
     halves: Halves,
     half: [Half; 2],
@@ -97,7 +97,7 @@ impl Word {
 
 /// The branch that is predicted to be taken: the last backward one that was (branch target
 /// buffer of one entry).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct Prediction {
     source: u32,
     size: u8,
@@ -149,7 +149,7 @@ pub struct Jump {
 const QUEUE: usize = 2;
 
 /// The supply of instructions.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Supply {
     port: Port,
     /// The word that the next request is for.
@@ -284,11 +284,10 @@ impl Supply {
             self.queue[0] = before.queue[1];
             self.queued -= 1;
         }
-        if valid && (from_queue || !room) && before.arriving.halves != Halves::Neither {
-            if let Some(place) = self.queue.get_mut(usize::from(self.queued)) {
-                *place = before.arriving;
-                self.queued += 1;
-            }
+        let queues = valid && (from_queue || !room) && before.arriving.halves != Halves::Neither;
+        if queues && let Some(place) = self.queue.get_mut(usize::from(self.queued)) {
+            *place = before.arriving;
+            self.queued += 1;
         }
     }
 

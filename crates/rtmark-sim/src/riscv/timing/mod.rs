@@ -7,11 +7,13 @@
 
 pub mod demand;
 pub mod fetch;
+pub mod memo;
 pub mod pipeline;
 pub mod port;
 
 pub use demand::{Access, Demand, Flow};
 pub use fetch::Parcel;
+pub use memo::Memo;
 pub use pipeline::{Around, Pipeline, Sleep};
 
 /// What is behind the ports.

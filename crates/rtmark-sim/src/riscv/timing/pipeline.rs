@@ -9,7 +9,7 @@ use super::fetch::{Consumption, Jump, Predict, Supply};
 use super::port::Port;
 
 /// What is asleep until something wakes it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Sleep {
     #[default]
     No,
@@ -43,7 +43,7 @@ pub struct Depth {
 }
 
 /// What has happened in a cycle.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Happened {
     pub event: Event,
     /// MINSTRET counts one more. It also counts the instruction that a trap drives from stage X
@@ -52,7 +52,7 @@ pub struct Happened {
 }
 
 /// What has become of the instruction in stage X.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Event {
     /// It stays.
     #[default]
@@ -72,7 +72,7 @@ pub enum Event {
 }
 
 /// An instruction in stage M.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct Later {
     rd: u8,
     access: Pending,
@@ -83,7 +83,7 @@ struct Later {
 }
 
 /// What stage M waits for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Pending {
     #[default]
     Nothing,
@@ -109,7 +109,7 @@ impl Pending {
 }
 
 /// Where a sleeping core's power stands (Xh3power).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Power {
     #[default]
     Up,
@@ -120,7 +120,7 @@ enum Power {
 
 /// The phases of an atomic operation: the address and the data of its read, those of its write,
 /// and its fault.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Phase {
     #[default]
     ReadAddress,
@@ -130,8 +130,20 @@ enum Phase {
     Fault,
 }
 
+impl Phase {
+    /// The phase behind one that has gone well.
+    const fn next(self) -> Self {
+        match self {
+            Self::ReadAddress => Self::ReadData,
+            Self::ReadData => Self::WriteAddress,
+            Self::WriteAddress => Self::WriteData,
+            Self::WriteData | Self::Fault => Self::ReadAddress,
+        }
+    }
+}
+
 /// The pipeline's state at the beginning of a cycle.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Pipeline {
     supply: Supply,
     data: Port,
@@ -151,14 +163,32 @@ pub struct Pipeline {
     unblocked: bool,
 }
 
-/// What holds the instruction in stage X, or would.
-struct Holds {
-    available: bool,
-    /// It needs what stage M has not got yet.
-    operand: bool,
-    exclusive: bool,
-    memory: bool,
-    divider: bool,
+/// The traps of a cycle.
+#[derive(Clone, Copy)]
+struct Traps {
+    /// What stage M holds has raised an exception.
+    exception: bool,
+    /// The trap is taken as soon as the supply takes its jump.
+    now: bool,
+    /// A trap is taken now or soon: nothing irrevocable is begun any more.
+    soon: bool,
+}
+
+/// What the instruction in stage X does in a cycle.
+#[derive(Clone, Copy)]
+struct Work {
+    /// It waits for an operand, or for an exclusive access to end.
+    waits: bool,
+    /// It begins to divide, for so many cycles.
+    divides: Option<u8>,
+    /// It has an address on the data port.
+    address: Option<(u8, Answer)>,
+    /// The port takes the address.
+    accepted: bool,
+    /// It is an atomic operation.
+    atomic: bool,
+    /// It wants to jump there.
+    jump: Option<u32>,
 }
 
 impl Pipeline {
@@ -251,138 +281,131 @@ impl Pipeline {
         }
     }
 
+    /// Traps: an exception from stage M at once, an interrupt between two instructions when no
+    /// access is under way.
+    fn traps(&self, x: &Demand, around: &Around, available: bool) -> Traps {
+        let held = self.committed || self.sleeps() || available && x.holds_interrupts;
+        let interrupt = around.interrupt && !held;
+        let exception = self.later.excepts;
+        Traps {
+            exception,
+            now: exception || interrupt && !self.later.access.is_something(),
+            soon: exception || interrupt,
+        }
+    }
+
+    /// What the instruction in stage X does, if it is all there.
+    fn work(&self, x: &Demand, traps: Traps, available: bool) -> Work {
+        let operand = available && self.waits_for_operand(x);
+        let exclusive = available && self.overlaps_exclusive(x);
+        let may_begin = available && !operand && !traps.soon;
+        let may_divide = may_begin && !self.dividing && x.excepts == Excepts::No;
+        let may_access = may_begin && !exclusive && !self.sleeps();
+        let address = self.address_wanted(x).filter(|_| may_access);
+        Work {
+            waits: operand || exclusive,
+            divides: x.divides.filter(|_| may_divide),
+            address,
+            accepted: address.is_some() && self.data.is_ready(),
+            atomic: available && matches!(x.access, Access::Atomic(_)),
+            jump: self.jump_wanted(x).filter(|_| available && !operand),
+        }
+    }
+
+    /// Whether what is in stage M stays there: an access waits for the port, an exception for the
+    /// supply, a sleep for its end.
+    fn later_stays(&self, traps: Traps) -> bool {
+        let waits = self.later.access.is_on_port() && !self.data.ends() && !self.later.excepts;
+        waits || traps.exception && !self.supply.takes_jumps() || self.sleeps()
+    }
+
+    /// Whether the instruction in stage X stays there.
+    fn stays(&self, work: Work, traps: Traps) -> bool {
+        let takes_jumps = self.supply.takes_jumps();
+        let atomic = work.atomic
+            && !traps.soon
+            && match self.phase {
+                Phase::WriteData => !self.data.ends(),
+                Phase::Fault => false,
+                _ => true,
+            };
+        self.later_stays(traps)
+            || traps.soon && !(traps.now && takes_jumps)
+            || work.waits
+            || atomic
+            || work.address.is_some() && !work.accepted
+            || work.divides.is_some()
+            || self.divider_busy > 0
+            || work.jump.is_some() && !takes_jumps
+    }
+
     /// Lets a cycle pass with an instruction in stage X, or on its way there.
     pub fn pass(&mut self, x: &Demand, around: &Around, memory: &impl Memory) -> Happened {
         let before = *self;
         let halfwords = x.size / 2;
         let available = before.supply.has(halfwords);
-        let atomic = available && matches!(x.access, Access::Atomic(_));
-
-        // Traps: an exception from stage M at once, an interrupt between two instructions when no
-        // access is under way.
-        let asleep = before.sleeps();
-        let in_flight = before.later.access.is_something();
-        let held = before.committed || asleep || available && x.holds_interrupts;
-        let interrupt = around.interrupt && !held;
-        let exception = before.later.excepts;
-        let traps = exception || interrupt && !in_flight;
-        let trap_comes = exception || interrupt;
+        let traps = before.traps(x, around, available);
+        let work = before.work(x, traps, available);
+        let stays = before.stays(work, traps);
         let takes_jumps = before.supply.takes_jumps();
-
-        let data_ends = before.data.ends();
-        let waits_on_port = before.later.access.is_on_port() && !data_ends && !before.later.excepts;
-        let later_stays = waits_on_port || exception && !takes_jumps || asleep;
-
-        let operand = available && before.waits_for_operand(x);
-        let exclusive = available && before.overlaps_exclusive(x);
-        let divides = x.divides.filter(|_| {
-            available && !before.dividing && !operand && !trap_comes && x.excepts == Excepts::No
-        });
-        let divider_busy = before.divider_busy > 0;
-        let may_access = available && !operand && !exclusive && !trap_comes && !asleep;
-        let address = before.address_wanted(x).filter(|_| may_access);
-        let accepted = address.is_some() && before.data.is_ready();
-        let atomic_stays = atomic
-            && !trap_comes
-            && match before.phase {
-                Phase::WriteData => !data_ends,
-                Phase::Fault => false,
-                _ => true,
-            };
-        let jump = before.jump_wanted(x).filter(|_| available && !operand);
-        let holds = Holds {
-            available,
-            operand,
-            exclusive,
-            memory: atomic_stays || address.is_some() && !accepted,
-            divider: divides.is_some() || divider_busy,
-        };
-        let waits_for_trap = trap_comes && (!traps || !takes_jumps);
-        let stays = later_stays
-            || waits_for_trap
-            || holds.operand
-            || holds.exclusive
-            || holds.memory
-            || holds.divider
-            || jump.is_some() && !takes_jumps;
+        let trapped = traps.now && takes_jumps;
 
         // Decoding goes on to the next instruction; one that has jumped but stays is kept.
         let goes_on = !stays && available && x.last;
-        let leaves = !stays && available && !traps;
-        let target = if traps { Some(around.vector) } else { jump };
-        let keeps = if !traps && !goes_on && !before.jumped { halfwords } else { 0 };
-        let jumps_now = target.is_some() && takes_jumps;
-        let predict = before.prediction(x, jump, traps && takes_jumps);
+        let leaves = !stays && available && !traps.now;
+        let target = if traps.now { Some(around.vector) } else { work.jump };
+        let keeps = if !traps.now && !goes_on && !before.jumped { halfwords } else { 0 };
+        let jumps = target.is_some() && takes_jumps && !traps.now;
         self.supply.pass(
             Consumption {
                 taken: if goes_on { halfwords } else { 0 },
                 jump: target.map(|target| Jump { target, keeps }),
-                predict,
+                predict: before.prediction(x, work.jump, trapped),
             },
             memory,
         );
-        self.jumped = !goes_on && (before.jumped || jumps_now && !traps);
-        if traps && takes_jumps {
-            self.jumped = false;
-        }
-
-        self.committed = address.is_some() && !accepted
-            || atomic && !(data_ends && matches!(before.phase, Phase::WriteData | Phase::ReadData));
-        self.dividing = (before.dividing || divides.is_some()) && stays;
-        self.divider_busy = match divides {
-            _ if trap_comes => 0,
-            Some(cycles) => cycles,
-            None => before.divider_busy.saturating_sub(1),
-        };
-        self.phase = before.next_phase(
-            atomic && (accepted || data_ends),
-            x,
-            traps,
-            operand || exclusive || trap_comes,
-            stays,
-        );
-        self.data = before
-            .data
-            .next(address.map(|(waits, answer)| waits + u8::from(answer == Answer::Error)));
-        if !later_stays {
+        self.jumped = !goes_on && (before.jumped || jumps) && !trapped;
+        self.pass_work(&before, x, work, traps, stays);
+        if !before.later_stays(traps) {
             self.later = if leaves { Later::of(x) } else { Later::default() };
         } else if before.later.fails && before.data.has_left(1) {
             self.later.excepts = true;
         }
         self.pass_sleep(&before, around);
 
-        let event = if traps && takes_jumps {
-            if exception { Event::Exception } else { Event::Interrupt }
-        } else if leaves && before.is_predicted_in_part(x) {
-            Event::Again
-        } else if leaves {
-            Event::Leaves
-        } else if jumps_now && !traps && !before.jumped {
-            Event::JumpsAhead
-        } else {
-            Event::Stays
+        let event = match () {
+            () if trapped && traps.exception => Event::Exception,
+            () if trapped => Event::Interrupt,
+            () if leaves && before.is_predicted_in_part(x) => Event::Again,
+            () if leaves => Event::Leaves,
+            () if jumps && !before.jumped => Event::JumpsAhead,
+            () => Event::Stays,
         };
         Happened { event, retires: goes_on && x.excepts != Excepts::NotRetired }
     }
 
-    /// The phase of an atomic operation in the next cycle.
-    fn next_phase(&self, moves: bool, x: &Demand, traps: bool, waits: bool, stays: bool) -> Phase {
-        if !matches!(x.access, Access::Atomic(_)) {
-            return Phase::ReadAddress;
-        }
-        let faulty = x.excepts != Excepts::No;
-        match self.phase {
-            _ if traps => Phase::ReadAddress,
+    /// What becomes of the divider, the data port and an atomic operation.
+    fn pass_work(&mut self, before: &Self, x: &Demand, work: Work, traps: Traps, stays: bool) {
+        let data_ends = before.data.ends();
+        let phase_ends = data_ends && matches!(before.phase, Phase::WriteData | Phase::ReadData);
+        self.committed = work.address.is_some() && !work.accepted || work.atomic && !phase_ends;
+        self.dividing = (before.dividing || work.divides.is_some()) && stays;
+        self.divider_busy = match work.divides {
+            _ if traps.soon => 0,
+            Some(cycles) => cycles,
+            None => before.divider_busy.saturating_sub(1),
+        };
+        self.phase = match before.phase {
+            _ if !work.atomic || traps.now => Phase::ReadAddress,
             Phase::Fault if stays => Phase::Fault,
             Phase::Fault => Phase::ReadAddress,
-            _ if !moves && !faulty => self.phase,
-            _ if waits => Phase::ReadAddress,
-            _ if faulty => Phase::Fault,
-            Phase::ReadAddress => Phase::ReadData,
-            Phase::ReadData => Phase::WriteAddress,
-            Phase::WriteAddress => Phase::WriteData,
-            Phase::WriteData => Phase::ReadAddress,
-        }
+            _ if work.waits || traps.soon => Phase::ReadAddress,
+            _ if x.excepts != Excepts::No => Phase::Fault,
+            phase if work.accepted || data_ends => phase.next(),
+            phase => phase,
+        };
+        let erring = |answer| u8::from(answer == Answer::Error);
+        self.data = before.data.next(work.address.map(|(waits, answer)| waits + erring(answer)));
     }
 
     /// Sleep: at least one cycle, until an interrupt is pending; deeper states once fetching rests.
@@ -412,6 +435,11 @@ impl Pipeline {
                 self.released = true;
             }
         }
+    }
+
+    /// Whether a sleeping instruction or one that fails is in stage M.
+    pub fn is_unusual(&self) -> bool {
+        self.later.sleep != Sleep::No || self.later.excepts
     }
 
     /// Whether nothing but an interrupt can change anything any more.

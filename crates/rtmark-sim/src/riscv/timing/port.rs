@@ -3,7 +3,7 @@
 /// A port of AHB5 as the core sees it. The address of a transfer is taken in a cycle in which
 /// the transfer before it ends (HREADY high); its data phase begins in the next cycle and lasts
 /// one cycle and its wait states (AMBA 5 AHB, IHI 0033, 3.1).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Port {
     transfer: bool,
     /// Cycles of the data phase besides the last one.

@@ -1,0 +1,475 @@
+//! The Hazard3: each rule of its timing shown by a few instructions with their cycles, each group
+//! of instructions by what it does, and what becomes of programs that go wrong.
+//!
+//! The cycle of an instruction is that in which it leaves stage X; its cycles are those since the
+//! instruction before. The figures are those of the RTL's traces, see `riscv`.
+
+use rtmark_sim::riscv::{Drive, Follow, Hazard3, Input, PortWaits, Trapped};
+use rtmark_sim::{
+    Cycles, FaultKind, FaultPolicy, Image, LoadError, Machine, Register, Soc, Stop, Watch,
+};
+
+const BASE: u32 = 0x8000_0000;
+const RAM: u32 = 0x8010_0000;
+const NOP: u32 = 0x0000_0013;
+const C_NOP: u16 = 0x0001;
+
+// Registers of the tests.
+const RA: u32 = 1;
+const SP: u32 = 2;
+const T0: u32 = 5;
+const A0: u32 = 10;
+const A1: u32 = 11;
+const A2: u32 = 12;
+const A3: u32 = 13;
+
+fn i_type(imm: i32, a: u32, funct: u32, d: u32, opcode: u32) -> u32 {
+    (imm as u32) << 20 | a << 15 | funct << 12 | d << 7 | opcode
+}
+
+fn r_type(high: u32, b: u32, a: u32, funct: u32, d: u32, opcode: u32) -> u32 {
+    high << 25 | b << 20 | a << 15 | funct << 12 | d << 7 | opcode
+}
+
+fn addi(d: u32, a: u32, imm: i32) -> u32 {
+    i_type(imm, a, 0, d, 0x13)
+}
+
+fn add(d: u32, a: u32, b: u32) -> u32 {
+    r_type(0, b, a, 0, d, 0x33)
+}
+
+fn muldiv(funct: u32, d: u32, a: u32, b: u32) -> u32 {
+    r_type(1, b, a, funct, d, 0x33)
+}
+
+fn lw(d: u32, a: u32) -> u32 {
+    i_type(0, a, 2, d, 0x03)
+}
+
+fn sw(b: u32, a: u32) -> u32 {
+    r_type(0, b, a, 2, 0, 0x23)
+}
+
+fn atomic(funct: u32, d: u32, a: u32, b: u32) -> u32 {
+    r_type(funct << 2, b, a, 2, d, 0x2F)
+}
+
+fn csr(funct: u32, number: u32, d: u32, a: u32) -> u32 {
+    i_type(number as i32, a, funct, d, 0x73)
+}
+
+fn branch(funct: u32, a: u32, b: u32, offset: i32) -> u32 {
+    let o = offset as u32;
+    r_type((o >> 12 & 1) << 6 | o >> 5 & 0x3F, b, a, funct, o & 0x1E | o >> 11 & 1, 0x63)
+}
+
+const MRET: u32 = 0x3020_0073;
+const ECALL: u32 = 0x0000_0073;
+const EBREAK: u32 = 0x0010_0073;
+const FENCE_I: u32 = 0x0000_100F;
+const WFI: u32 = 0x1050_0073;
+const MSTATUS: u32 = 0x300;
+const MIE: u32 = 0x304;
+const MTVEC: u32 = 0x305;
+const MSCRATCH: u32 = 0x340;
+const MEPC: u32 = 0x341;
+const MEIEA: u32 = 0xBE0;
+const CSRRW: u32 = 1;
+const CSRRS: u32 = 2;
+const CSRRWI: u32 = 5;
+
+/// Code of whole and half words.
+#[derive(Default)]
+struct Code(Vec<u8>);
+
+impl Code {
+    fn words(words: &[u32]) -> Self {
+        Self(words.iter().flat_map(|word| word.to_le_bytes()).collect())
+    }
+
+    fn half(mut self, half: u16) -> Self {
+        self.0.extend(half.to_le_bytes());
+        self
+    }
+
+    fn word(mut self, word: u32) -> Self {
+        self.0.extend(word.to_le_bytes());
+        self
+    }
+}
+
+fn soc() -> Soc {
+    Soc::from_toml(include_str!("../../../../socs/generic-hazard3.toml")).expect("a soc")
+}
+
+/// A machine with code, and registers that point into RAM.
+fn machine(code: &Code) -> Hazard3 {
+    let mut machine = Hazard3::new(&soc());
+    machine.poke(BASE, &code.0).expect("it fits");
+    machine.set_register(Register::R(A0 as u8), RAM);
+    machine.set_register(Register::R(SP as u8), RAM + 0x1000);
+    machine
+}
+
+#[derive(Default)]
+struct Trace {
+    left: Vec<(u32, u64)>,
+    traps: Vec<(Trapped, u64)>,
+    most: usize,
+}
+
+impl Follow for Trace {
+    fn left(&mut self, pc: u32, cycle: u64) {
+        self.left.push((pc - BASE, cycle));
+    }
+
+    fn trapped(&mut self, what: Trapped, cycle: u64, _return_to: u32) {
+        self.traps.push((what, cycle));
+    }
+
+    fn is_done(&self) -> bool {
+        self.left.len() >= self.most
+    }
+}
+
+/// Runs so many instructions.
+fn trace(machine: &mut Hazard3, most: usize) -> Trace {
+    let mut trace = Trace { most, ..Trace::default() };
+    machine.run_followed(Cycles(10_000), &mut trace);
+    assert_eq!(trace.left.len(), most, "{:x?}", trace.left);
+    trace
+}
+
+/// The cycles of each instruction but the first.
+fn cycles(machine: &mut Hazard3, most: usize) -> Vec<u64> {
+    trace(machine, most).left.windows(2).map(|pair| pair[1].1 - pair[0].1).collect()
+}
+
+fn cycles_of(words: &[u32], most: usize) -> Vec<u64> {
+    cycles(&mut machine(&Code::words(words)), most)
+}
+
+#[test]
+fn most_instructions_take_a_cycle_and_multiplications_too() {
+    let words = [NOP, add(A1, A0, A0), muldiv(0, A2, A1, A1), muldiv(1, A3, A2, A2), sw(A3, A0)];
+    assert_eq!(cycles_of(&words, 5), [1, 1, 1, 1]);
+}
+
+#[test]
+fn the_first_instruction_leaves_in_the_fourth_cycle() {
+    assert_eq!(trace(&mut machine(&Code::words(&[NOP])), 1).left, [(0, 3)]);
+}
+
+#[test]
+fn a_loaded_value_is_there_a_cycle_later_but_for_the_data_of_a_store() {
+    assert_eq!(cycles_of(&[NOP, lw(A1, A0), add(A2, A1, A1)], 3), [1, 2]);
+    assert_eq!(cycles_of(&[NOP, lw(A1, A0), add(A2, A0, A0)], 3), [1, 1]);
+    assert_eq!(cycles_of(&[NOP, lw(A1, A0), sw(A1, A0)], 3), [1, 1]);
+    let mut address = machine(&Code::words(&[NOP, lw(A0, A0), sw(A1, A0)]));
+    address.poke(RAM, &RAM.to_le_bytes()).expect("RAM");
+    assert_eq!(cycles(&mut address, 3), [1, 2]);
+}
+
+#[test]
+fn csr_instructions_wait_for_registers_that_they_only_seem_to_name() {
+    // The low bits of MSCRATCH's number are those of no register; of 0x34B's, those of A1.
+    assert_eq!(cycles_of(&[NOP, lw(A1, A0), csr(CSRRWI, MSCRATCH, 0, A1)], 3), [1, 2]);
+    assert_eq!(cycles_of(&[NOP, lw(A1, A0), csr(CSRRWI, MSCRATCH, 0, A2)], 3), [1, 1]);
+    assert_eq!(cycles_of(&[NOP, lw(T0, A0), csr(CSRRS, MTVEC, A2, 0)], 3), [1, 2]);
+}
+
+#[test]
+fn divisions_take_longer_with_a_negative_dividend() {
+    let of = |dividend, divisor, funct| {
+        let words = [addi(A1, 0, dividend), addi(A2, 0, divisor), muldiv(funct, A3, A1, A2)];
+        cycles_of(&words, 3)[1]
+    };
+    let (div, divu, rem) = (4, 5, 6);
+    assert_eq!([of(100, 7, div), of(100, -7, div), of(100, 0, div)], [19; 3]);
+    assert_eq!([of(-100, 7, div), of(-100, -7, rem), of(-100, 0, rem)], [20; 3]);
+    assert_eq!(of(-100, 7, divu), 19);
+}
+
+#[test]
+fn atomic_operations_take_four_cycles_and_exclusive_ones_keep_apart() {
+    let amoadd = atomic(0, A2, A0, A1);
+    let (lr, sc) = (atomic(2, A2, A0, 0), atomic(3, A3, A0, A1));
+    assert_eq!(cycles_of(&[NOP, amoadd, add(A3, A2, A2)], 3), [4, 1]);
+    assert_eq!(cycles_of(&[NOP, lr, sc, NOP], 4), [1, 2, 1]);
+    assert_eq!(cycles_of(&[NOP, lr, NOP, sc], 4), [1, 1, 1]);
+}
+
+#[test]
+fn a_jump_costs_its_target_a_cycle_and_a_split_target_another() {
+    // beq zero, zero, +8: to a word's beginning.
+    assert_eq!(cycles_of(&[NOP, branch(0, 0, 0, 8), NOP, NOP], 3), [1, 2]);
+    // To 32 bits in the upper half of a word.
+    let code = Code::words(&[NOP, branch(0, 0, 0, 10), NOP]).half(C_NOP).word(NOP).half(C_NOP);
+    assert_eq!(cycles(&mut machine(&code), 3), [1, 3]);
+    // To 16 bits there.
+    let code = Code::words(&[NOP, branch(0, 0, 0, 10), NOP]).half(C_NOP).half(C_NOP);
+    assert_eq!(cycles(&mut machine(&code), 3), [1, 2]);
+}
+
+#[test]
+fn a_loop_is_predicted_from_its_second_pass_on() {
+    // Count down from 4: addi, nop, bne back.
+    let words = [addi(A1, 0, 4), addi(A1, A1, -1), NOP, branch(1, A1, 0, -8), NOP];
+    let expected = [1, 1, 1, 2, 1, 1, 1, 1, 1, 1, 1, 1, 2];
+    assert_eq!(cycles_of(&words, 14), expected);
+}
+
+#[test]
+fn the_word_that_a_jump_fetches_is_not_compared_with_the_prediction() {
+    // A loop that lies in one word: addi, bnez in 16 bits each. It is never predicted.
+    let code = Code::words(&[addi(A1, 0, 4)]).half(0x15FD).half(0xFDFD).word(NOP);
+    assert_eq!(cycles(&mut machine(&code), 8), [1, 1, 2, 1, 2, 1, 2]);
+}
+
+#[test]
+fn instructions_that_are_fetched_anew_take_two_cycles() {
+    assert_eq!(cycles_of(&[NOP, FENCE_I, NOP], 3), [1, 2]);
+}
+
+#[test]
+fn traps_take_three_cycles_to_the_next_instruction() {
+    // MTVEC is the base, so that ECALL leads to the first word; then MRET.
+    let words = [branch(0, A1, 0, 12), csr(CSRRS, MEPC, A2, 0), MRET, addi(A1, 0, 1), ECALL];
+    let mut machine = machine(&Code::words(&words));
+    let trace = trace(&mut machine, 6);
+    let places: Vec<_> = trace.left.iter().map(|(place, _)| *place).collect();
+    assert_eq!(places, [0, 12, 16, 0, 4, 8]);
+    let (ecall, handler) = (trace.left[2].1, trace.left[3].1);
+    assert_eq!((trace.traps[0].1 - ecall, handler - ecall), (1, 3));
+    assert_eq!(machine.register(Register::R(A2 as u8)), BASE + 16);
+}
+
+/// Enables an interrupt and counts on.
+fn interruptible(mie: u32) -> Vec<u32> {
+    let enable = 0x0001_0001;
+    let mut words = vec![
+        // The handler, where MTVEC points at reset: it is jumped over at first.
+        branch(0, A3, 0, 12),
+        addi(A3, 0, 0),
+        MRET,
+        addi(A3, 0, 1),
+        r_type(0, 0, 0, 0, A1, 0x37) | enable & 0xFFFF_F000,
+        addi(A1, A1, 1),
+        csr(CSRRS, MEIEA, 0, A1),
+        addi(A2, 0, 1),
+        r_type(0, mie, A2, 1, A2, 0x13),
+        csr(CSRRW, MIE, 0, A2),
+        csr(CSRRWI, MSTATUS, 0, 8),
+    ];
+    words[4] = enable & 0xFFFF_F000 | A1 << 7 | 0x37;
+    // MEIEA takes its bits from the upper half: line 0.
+    words[5] = NOP;
+    words.extend([NOP; 40]);
+    words
+}
+
+#[test]
+fn an_external_interrupt_is_entered_at_once_and_others_a_cycle_later() {
+    for (input, mie, later) in
+        [(Input::External(0), 11, 0), (Input::Software, 3, 1), (Input::Timer, 7, 1)]
+    {
+        let mut machine = machine(&Code::words(&interruptible(mie)));
+        machine.drive(input, Drive::UntilTaken, Cycles(30));
+        let trace = trace(&mut machine, 30);
+        let entered = trace.traps.first().map(|(what, cycle)| (*what, *cycle));
+        assert_eq!(entered, Some((Trapped::Interrupt(mie as u8), 30 + later)), "{input:?}");
+        let handler = trace.left.iter().find(|(place, cycle)| *place == 0 && *cycle > 5);
+        assert_eq!(handler.map(|(_, cycle)| *cycle), Some(32 + later), "{input:?}");
+    }
+}
+
+#[test]
+fn wait_states_stretch_fetches_and_loads() {
+    let code = Code::words(&[NOP, lw(A1, A0), add(A2, A1, A1), NOP, NOP]);
+    let mut slow = machine(&code);
+    slow.set_port_waits(PortWaits { instruction: 0, data: 2 });
+    assert_eq!(cycles(&mut slow, 4), [1, 4, 1]);
+    let mut slow = machine(&code);
+    slow.set_port_waits(PortWaits { instruction: 1, data: 0 });
+    assert_eq!(cycles(&mut slow, 5), [2, 2, 2, 2]);
+}
+
+#[test]
+fn stack_instructions_take_a_cycle_for_each_register_and_one() {
+    // cm.push {ra, s0-s1}, -16; cm.pop {ra, s0-s1}, 16
+    let code = Code::words(&[NOP]).half(0xB862).half(0xBA62).word(NOP);
+    let mut machine = machine(&code);
+    machine.set_register(Register::R(RA as u8), 0x1234);
+    assert_eq!(cycles(&mut machine, 4), [4, 4, 1]);
+    assert_eq!(machine.peek(RAM + 0x1000 - 12, 4), 0x1234_u32.to_le_bytes());
+    assert_eq!(machine.register(Register::R(SP as u8)), RAM + 0x1000);
+}
+
+#[test]
+fn bits_are_handled_as_the_extensions_say() {
+    // What a word does to A1 = 0x1234_80F0 and A2 = 5.
+    let of = |word: u32| {
+        let mut machine = machine(&Code::words(&[word, NOP]));
+        machine.set_register(Register::R(A1 as u8), 0x1234_80F0);
+        machine.set_register(Register::R(A2 as u8), 5);
+        trace(&mut machine, 2);
+        machine.register(Register::R(A3 as u8))
+    };
+    let unary = |code, funct| i_type(code, A1, funct, A3, 0x13);
+    let binary = |high, funct| r_type(high, A2, A1, funct, A3, 0x33);
+    assert_eq!(of(binary(0x10, 2)), 0x2469_01E5, "sh1add");
+    assert_eq!(of(binary(0x20, 7)), 0x1234_80F0, "andn");
+    assert_eq!(of(unary(0x600, 1)), 3, "clz");
+    assert_eq!(of(unary(0x601, 1)), 4, "ctz");
+    assert_eq!(of(unary(0x602, 1)), 10, "cpop");
+    assert_eq!(of(unary(0x604, 1)), 0xFFFF_FFF0, "sext.b");
+    assert_eq!(of(unary(0x287, 5)), 0xFFFF_FFFF, "orc.b");
+    assert_eq!(of(unary(0x698, 5)), 0xF080_3412, "rev8");
+    assert_eq!(of(unary(0x687, 5)), 0x482C_010F, "brev8");
+    assert_eq!(of(binary(0x30, 5)), 0x8091_A407, "ror");
+    assert_eq!(of(binary(0x24, 5)), 1, "bext");
+    assert_eq!(of(binary(0x14, 1)), 0x1234_80F0, "bset");
+    assert_eq!(of(binary(0x04, 4)), 0x0005_80F0, "pack");
+    // h3.bextm of four bits from bit 5 on.
+    assert_eq!(of(r_type(3 << 1, A2, A1, 0, A3, 0x0B)), 7, "h3.bextm");
+}
+
+#[test]
+fn a_store_conditional_fails_without_a_reservation() {
+    let (lr, sc) = (atomic(2, A2, A0, 0), atomic(3, A3, A0, A1));
+    let mut first = machine(&Code::words(&[sc, lr, sc, sc, NOP]));
+    trace(&mut first, 1);
+    assert_eq!(first.register(Register::R(A3 as u8)), 1);
+    trace(&mut first, 2);
+    assert_eq!(first.register(Register::R(A3 as u8)), 0);
+    trace(&mut first, 1);
+    assert_eq!(first.register(Register::R(A3 as u8)), 1);
+}
+
+/// How a program ends that goes wrong, or not at all.
+fn end(words: &[u32]) -> Stop {
+    machine(&Code::words(words)).run(Cycles(10_000))
+}
+
+#[test]
+fn faults_end_a_run_with_their_place_and_reason() {
+    let fault = |words: &[u32]| match end(words) {
+        Stop::Fault(report) => (report.kind, report.pc - BASE, report.address),
+        stop => panic!("{stop:?}"),
+    };
+    assert_eq!(fault(&[NOP, 0xFFFF_FFFF]), (FaultKind::UndefinedInstruction, 4, None));
+    assert_eq!(fault(&[NOP, 0]), (FaultKind::UndefinedInstruction, 4, None));
+    // A CSR that there is not, and one that cannot be written.
+    assert_eq!(fault(&[csr(CSRRS, 0x180, A1, 0)]), (FaultKind::UndefinedInstruction, 0, None));
+    assert_eq!(fault(&[csr(CSRRW, 0xF11, 0, A1)]), (FaultKind::UndefinedInstruction, 0, None));
+    let nowhere = Some(0x10);
+    assert_eq!(fault(&[lw(A1, 0) | 0x10 << 20]), (FaultKind::DataAccess, 0, nowhere));
+    assert_eq!(fault(&[addi(A0, A0, 2), lw(A1, A0)]), (FaultKind::Unaligned, 4, Some(RAM + 2)));
+    // Flash takes no stores.
+    let store = [i_type(0, 0, 0, A1, 0x17), sw(A1, A1)];
+    assert_eq!(fault(&store), (FaultKind::DataAccess, 4, Some(BASE)));
+    // jalr zero, 16(zero)
+    match end(&[i_type(16, 0, 0, 0, 0x67)]) {
+        Stop::Fault(report) => {
+            assert_eq!((report.kind, report.pc), (FaultKind::InstructionAccess, 16));
+        }
+        stop => panic!("{stop:?}"),
+    }
+}
+
+#[test]
+fn a_run_ends_where_a_breakpoint_stands_or_nothing_can_wake_it() {
+    assert_eq!(end(&[NOP, EBREAK]), Stop::Breakpoint(BASE + 4));
+    assert_eq!(end(&[NOP, WFI]), Stop::Asleep);
+}
+
+#[test]
+fn faults_are_delivered_where_the_policy_says_so() {
+    let words = [branch(0, A1, 0, 8), EBREAK, addi(A1, 0, 1), 0xFFFF_FFFF];
+    let mut machine = machine(&Code::words(&words));
+    machine.set_fault_policy(FaultPolicy::Deliver);
+    let trace = trace(&mut machine, 4);
+    assert_eq!(trace.traps.first().map(|trap| trap.0), Some(Trapped::Exception(2)));
+    assert_eq!(trace.left.last().map(|left| left.0), Some(0));
+}
+
+#[test]
+fn user_mode_is_kept_from_machine_registers_and_unprotected_memory() {
+    // To user mode at the next instruction but one, with MPP clear: nothing may be executed there.
+    let words = [
+        i_type(0, 0, 0, A1, 0x17),
+        addi(A1, A1, 24),
+        csr(CSRRW, MEPC, 0, A1),
+        csr(CSRRWI, MSTATUS, 0, 0),
+        MRET,
+        NOP,
+        csr(CSRRS, MSTATUS, A2, 0),
+    ];
+    match end(&words) {
+        Stop::Fault(report) => {
+            assert_eq!((report.kind, report.pc), (FaultKind::InstructionProtection, BASE + 24));
+        }
+        stop => panic!("{stop:?}"),
+    }
+    // With a region over everything, code runs, and the register is refused.
+    let words = [
+        addi(A1, 0, -1),
+        csr(CSRRW, 0x3B0, 0, A1),
+        csr(CSRRWI, 0x3A0, 0, 0x1F),
+        i_type(0, 0, 0, A1, 0x17),
+        addi(A1, A1, 24),
+        csr(CSRRW, MEPC, 0, A1),
+        csr(CSRRWI, MSTATUS, 0, 0),
+        MRET,
+        NOP,
+        csr(CSRRS, MSTATUS, A2, 0),
+    ];
+    match end(&words) {
+        Stop::Fault(report) => {
+            assert_eq!((report.kind, report.pc), (FaultKind::UndefinedInstruction, BASE + 36));
+        }
+        stop => panic!("{stop:?}"),
+    }
+}
+
+#[test]
+fn the_face_of_all_machines_has_it() {
+    let words = [addi(A1, 0, 3), addi(A1, A1, -1), branch(1, A1, 0, -4), 0x0000_006F];
+    let mut machine = Machine::new(&soc());
+    machine.poke(BASE, &Code::words(&words).0).expect("it fits");
+    machine.reset().expect("it begins");
+    machine.watch(Watch::Execute(BASE + 4));
+    let mut twin = machine.clone();
+    assert_eq!(machine.run(Cycles(100)), Stop::Limit);
+    for at in 0..100 {
+        twin.run(Cycles(at + 1));
+    }
+    let times = |machine: &mut Machine| machine.take_hits().iter().map(|hit| hit.cycle.0).collect();
+    let hits: Vec<u64> = times(&mut machine);
+    assert_eq!(hits, times(&mut twin));
+    assert_eq!(hits.len(), 3);
+    assert_eq!(machine.instructions(), twin.instructions());
+    let text = machine.disassembly(BASE + 8).expect("memory");
+    assert_eq!(
+        (text.to_string().as_str(), text.target),
+        ("bne     a1, zero, 0x80000004", Some(BASE + 4))
+    );
+}
+
+#[test]
+fn an_image_for_another_core_is_refused() {
+    let mut file = b"\x7fELF\x01\x01\x01".to_vec();
+    file.resize(16, 0);
+    for half in [2_u16, 243, 1, 0, 0, 0x8000, 52, 0, 0, 0, 0, 0, 52, 32, 1, 40, 0, 0] {
+        file.extend(half.to_le_bytes());
+    }
+    let header = [1, 84, BASE, BASE, 4, 4, 5, 4];
+    file.extend(header.map(u32::to_le_bytes).concat());
+    file.extend(NOP.to_le_bytes());
+    let image = Image::from_bytes(&file, 0).expect("an image");
+    let arm = include_str!("../../../../socs/stm32c031.toml");
+    let error = Machine::new(&Soc::from_toml(arm).expect("a soc")).load(&image).expect_err("Arm");
+    assert!(matches!(error, LoadError::OtherCore { .. }), "{error}");
+    Machine::new(&soc()).load(&image).expect("its own");
+}
