@@ -278,17 +278,17 @@ $(foreach source,$(THIRD_PARTY_SOURCES),$(eval $(call third_party_object,$(sourc
 parts = $(filter-out $(patsubst %,$(OBJ)/%.o,$(or $(WITHOUT_$*),$(WITHOUT))),$(filter %.o,$^))
 link = cd $(FIRMWARE) && $(GCC) $(LDFLAGS)
 ifeq ($(LTO),)
-link_image = $(Q)$(link) $(parts) -o $@
+link_image = $(Q)$(link) $(parts) $(LIBRARIES) -o $@
 else ifeq ($(RTMARK_CLOCKED),)
-link_image = $(Q)$(link) $(LTO_LINK) $(parts) -o $@
+link_image = $(Q)$(link) $(LTO_LINK) $(parts) $(LIBRARIES) -o $@
 else
 # The first link is for the assembly language that it goes through; the second one is of the object
 # made of that, with probes, in place of those that it was made of.
 TEMPORARY = $(OBJ)/$*.unprobed
-link_image = $(Q)rm -f $(TEMPORARY)*; $(link) $(LTO_LINK) -save-temps $(parts) -o $(TEMPORARY) && \
+link_image = $(Q)rm -f $(TEMPORARY)*; $(link) $(LTO_LINK) -save-temps $(parts) $(LIBRARIES) -o $(TEMPORARY) && \
              mv $(TEMPORARY)*.s $(OBJ)/$*.whole.s && rm -f $(TEMPORARY)* && \
              $(call probed,$(OBJ)/$*.whole.s,$(OBJ)/$*.whole.o) && \
-             $(link) $(OBJ)/$*.whole.o $(filter $(NO_LTO),$(parts)) -o $@
+             $(link) $(OBJ)/$*.whole.o $(filter $(NO_LTO),$(parts)) $(LIBRARIES) -o $@
 endif
 $(OUT)/%.elf: $(OBJ)/%.o $(COMMON_OBJECTS) $(GEN)/memory.x $(SCRIPT)
 	$(link_image)

@@ -42,6 +42,7 @@ impl Described for SocFile {
         "generic-cortex-m4f.toml",
         "generic-cortex-m7.toml",
         "generic-cortex-m33.toml",
+        "generic-hazard3.toml",
         "lm3s6965.toml",
         "rp2350.toml",
         "stm32h743.toml",
