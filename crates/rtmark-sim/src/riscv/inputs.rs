@@ -39,6 +39,8 @@ pub struct Inputs {
     /// The two inputs that are registered before the core sees them, as it sees them in this cycle
     /// (RTL traces: one cycle later than external ones).
     seen: (bool, bool),
+    /// The outputs of timer and software interrupt and of peripherals, as of the last look.
+    devices: (bool, bool, u64),
 }
 
 impl Inputs {
@@ -75,9 +77,27 @@ impl Inputs {
                 self.falling.push(input);
             }
         }
+        self.note_devices(cycle, (timer, software), devices);
         let (seen_timer, seen_software) = self.seen;
         self.seen = (self.timer || timer, self.software || software);
         Lines { software: seen_software, timer: seen_timer, external: self.external | devices }
+    }
+
+    /// Notes which outputs of devices have risen.
+    fn note_devices(&mut self, cycle: u64, (timer, software): (bool, bool), devices: u64) {
+        let (had_timer, had_software, before) = self.devices;
+        if timer && !had_timer {
+            self.risen.insert(0, (cycle, Input::Timer));
+        }
+        if software && !had_software {
+            self.risen.insert(0, (cycle, Input::Software));
+        }
+        let mut rising = devices & !before;
+        while rising != 0 {
+            self.risen.insert(0, (cycle, Input::External(rising.trailing_zeros() as u16)));
+            rising &= rising - 1;
+        }
+        self.devices = (timer, software, devices);
     }
 
     /// What has risen since this was last asked, the oldest first, one at a time.
