@@ -261,3 +261,21 @@ fn what_cannot_be_a_column_is_told() {
     assert!(shown.contains("has no symbols"), "{shown}");
     assert_eq!(output.status.code(), Some(12), "{shown}");
 }
+
+#[test]
+fn constants_of_a_linker_script_are_no_functions() {
+    let image = guest("located", &["-DPLAIN"]);
+    let symbols = Command::new("arm-none-eabi-nm").arg(&image).output().expect("nm starts");
+    let symbols = String::from_utf8_lossy(&symbols.stdout).into_owned();
+    let give = symbols.lines().find(|line| line.ends_with(" z_impl_k_sem_give")).expect("there");
+    let address = u32::from_str_radix(&give[..8], 16).expect("an address");
+    // As Kconfig's are, and by chance an address amid a function.
+    let constant = format!("-Wl,--defsym=CONFIG_SIZE={}", address + 4);
+    let image = guest("constant", &["-DPLAIN", &constant]);
+    let limit = ["--max-cycles", "20000"];
+    let output =
+        rtmark(&[&["sim", &image, "--soc", "mps2-an385", "--profile"], &limit[..]].concat());
+    let shown = String::from_utf8_lossy(&output.stdout);
+    assert!(shown.contains("z_impl_k_sem_give"), "{output:?}");
+    assert!(!shown.contains("CONFIG_SIZE"), "{shown}");
+}
