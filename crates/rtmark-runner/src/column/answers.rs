@@ -17,6 +17,10 @@ use crate::socs::SocFile;
 /// What stands where other columns name the build settings they were made with.
 const PROFILE: &str = "image";
 
+/// How calls of a function differ from those that have a scenario's span, where nothing else is known.
+const ALL_CALLS: &str = "these are all of its calls that went on so, whatever was found; those with \
+                         the scenario's span stand there";
+
 /// What all answers of an image on a soc share.
 #[derive(Clone, Debug)]
 pub(super) struct Source<'a> {
@@ -96,7 +100,7 @@ impl Source<'_> {
     /// Calls that have a scenario's span, as samples of it.
     pub fn scenarios(&self, all: &[EqualCalls], asked: &Asked<'_>) -> Vec<Answer> {
         let mut found: Vec<(usize, Answer)> = Vec::new();
-        for EqualCalls { scenario, functions, calls } in all {
+        for EqualCalls { scenario, functions, calls, .. } in all {
             let Some(scenario) = asked.catalogue.get(scenario).filter(|one| asked.wants(one))
             else {
                 continue;
@@ -121,7 +125,7 @@ impl Source<'_> {
     }
 
     /// All calls by function and by how they went on, in a part of their own.
-    pub fn near(&self, called: &[Called], api: &Api) -> Vec<Answer> {
+    pub fn near(&self, called: &[Called], equal: &[EqualCalls], api: &Api) -> Vec<Answer> {
         let row = |called: &Called| {
             let cycles = called.cycles?;
             let (how, to) = match called.outcome {
@@ -130,7 +134,12 @@ impl Source<'_> {
                     ("switches", "the first instruction of another thread outside the kernel")
                 }
             };
-            let near = api.near(&called.symbol, called.outcome);
+            let near = api.near(&called.symbol, called.outcome).or_else(|| {
+                let has = |equal: &&EqualCalls| {
+                    equal.outcome == called.outcome && equal.functions.contains(&called.function)
+                };
+                Some((&equal.iter().find(has)?.scenario, ALL_CALLS))
+            });
             let near = near.filter(|_| called.from == Origin::Thread);
             let (from, handler) = match called.from {
                 Origin::Thread => ("", ""),
