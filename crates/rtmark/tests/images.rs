@@ -157,6 +157,11 @@ fn a_benchmark_program_becomes_a_column() {
     assert_eq!(yielded[0]["key"]["backend"], "sim");
     assert_eq!(yielded[0]["span"]["overhead"], "included");
     assert_eq!(yielded[0]["readings"]["summarised"]["mean"], 300.0);
+    let other = guest("other_clock", &["-DOTHER_CLOCK"]);
+    let output = columns(&[("zephyr", &other)], &["--format", "json"]);
+    let others = self::answers(&output);
+    assert!(of(&others, "thread.yield").is_empty(), "those are not the core's cycles");
+    assert_eq!(of(&others, "zephyr-latency-measure.thread.yield.preemptive.ctx.k_to_k").len(), 1);
     // What is only near says what differs.
     let near = of(&answers, "calls.k_malloc.returns");
     assert_eq!(near[0]["provenance"]["log"]["near"]["scenario"], "heap.malloc.16b");
