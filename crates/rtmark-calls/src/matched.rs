@@ -29,6 +29,8 @@ pub struct Timed {
 pub struct EqualCalls {
     /// The scenario.
     pub scenario: ScenarioId,
+    /// How they went on.
+    pub outcome: Outcome,
     /// Their functions, as applications write them.
     pub functions: Vec<String>,
     /// Each of them, in the order in which they began.
@@ -216,14 +218,15 @@ impl<'a> Matched<'a> {
     pub fn finish(self) -> (Vec<EqualCalls>, Untold) {
         let mut all: Vec<EqualCalls> = Vec::new();
         for (number, (functions, calls)) in self.found {
-            let scenario = &self.rules[number].scenario;
+            let rule = &self.rules[number];
+            let (scenario, outcome) = (&rule.scenario, rule.then.outcome());
             let functions = functions.into_iter();
             if let Some(known) = all.iter_mut().find(|known| known.scenario == *scenario) {
                 known.functions.extend(functions);
                 known.calls.extend(calls);
             } else {
                 let functions = functions.collect();
-                all.push(EqualCalls { scenario: scenario.clone(), functions, calls });
+                all.push(EqualCalls { scenario: scenario.clone(), outcome, functions, calls });
             }
         }
         for one in &mut all {

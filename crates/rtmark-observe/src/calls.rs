@@ -11,7 +11,7 @@ use std::ops::ControlFlow;
 
 use rtmark_sim::{Instruction, Machine, Observer, Register, Symbols};
 
-use crate::exceptions::exception_name;
+use crate::exceptions::ExceptionNames;
 use crate::functions::Functions;
 
 /// A function with all its callers: a place in the tree of all stacks that a run has had.
@@ -67,6 +67,7 @@ const MOST_SUSPENDED: usize = 1024;
 #[derive(Debug)]
 pub struct Calls<'a> {
     functions: Functions<'a>,
+    names: ExceptionNames,
     branches: Vec<Branch>,
     roots: HashMap<u32, Node>,
     /// What executes; none right after a return from an exception.
@@ -85,6 +86,7 @@ impl<'a> Calls<'a> {
     pub fn new(symbols: &'a Symbols) -> Self {
         Self {
             functions: Functions::new(symbols),
+            names: ExceptionNames::default(),
             branches: Vec::new(),
             roots: HashMap::new(),
             current: Some(Stack::default()),
@@ -145,6 +147,11 @@ impl<'a> Calls<'a> {
     /// began with it.
     pub fn times(&self, node: Node) -> u64 {
         self.branch(node).calls
+    }
+
+    /// What exceptions are called, as far as any was entered.
+    pub(crate) fn exception_names(&self) -> &ExceptionNames {
+        &self.names
     }
 
     /// The functions seen so far.
@@ -303,7 +310,8 @@ impl Observer for Calls<'_> {
             }
             self.suspended.push(Suspended { pc, sp, stack });
         }
-        let root = self.functions.number(&format!("[{}]", exception_name(exception)));
+        self.names.look(machine, self.functions.symbols());
+        let root = self.functions.number(&format!("[{}]", self.names.name(exception)));
         let node = self.node(None, root);
         self.call(node);
         // The handler itself is a function called from the exception.

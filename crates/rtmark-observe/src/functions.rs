@@ -96,6 +96,11 @@ impl<'a> Functions<'a> {
         self.names.get(number as usize).map_or("", String::as_str)
     }
 
+    /// The symbols that they are told by.
+    pub(crate) fn symbols(&self) -> &'a Symbols {
+        self.symbols
+    }
+
     /// Every name, by number.
     pub fn names(&self) -> &[String] {
         &self.names

@@ -13,7 +13,7 @@ use rtmark_model::HeldInterval;
 use rtmark_sim::{Blocker, Image, Instruction, Machine, Observer, Register};
 
 use crate::calls::{Calls, Node};
-use crate::exceptions::exception_name;
+use crate::exceptions::ExceptionNames;
 use crate::place::Map;
 
 /// Which interrupt is held back.
@@ -141,7 +141,10 @@ impl<'a> HeldBack<'a> {
                 by: if site.by.is_empty() {
                     vec!["one instruction".to_owned()]
                 } else {
-                    site.by.iter().map(|holder| name(*holder)).collect()
+                    site.by
+                        .iter()
+                        .map(|holder| name(*holder, self.calls.exception_names()))
+                        .collect()
                 },
                 from: place,
                 to: map.place(to),
@@ -151,12 +154,12 @@ impl<'a> HeldBack<'a> {
     }
 }
 
-fn name(blocker: Blocker) -> String {
+fn name(blocker: Blocker, names: &ExceptionNames) -> String {
     match blocker {
         Blocker::Primask => "PRIMASK".to_owned(),
         Blocker::Basepri => "BASEPRI".to_owned(),
         Blocker::Faultmask => "FAULTMASK".to_owned(),
-        Blocker::Active(exception) | Blocker::Pending(exception) => exception_name(exception),
+        Blocker::Active(exception) | Blocker::Pending(exception) => names.name(exception),
         other => format!("{other:?}"),
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 
-use rtmark_observe::exception_name;
+use rtmark_observe::ExceptionNames;
 use rtmark_sim::{Blocker, Image, Instruction, Machine, Observer, Register};
 
 use crate::tasks::{State, Tasks, Whose};
@@ -31,6 +31,8 @@ pub struct Recorder<'a, 'elf> {
     timeline: Timeline,
     /// Handlers under way, the outermost first: the slice's name, since when, its function.
     handlers: Vec<(String, u64, String)>,
+    /// What exceptions are called.
+    names: ExceptionNames,
     mask: Option<(Blocker, u64, u32)>,
     spans: HashMap<String, u64>,
     running: Option<(String, u64)>,
@@ -66,6 +68,7 @@ impl<'a, 'elf> Recorder<'a, 'elf> {
             probes: by_address,
             timeline: Timeline::default(),
             handlers: Vec::new(),
+            names: ExceptionNames::new(machine, image.symbols()),
             mask: None,
             spans: HashMap::new(),
             running: None,
@@ -74,7 +77,8 @@ impl<'a, 'elf> Recorder<'a, 'elf> {
             dirty: true,
         };
         if handled != 0 {
-            recorder.handlers.push((exception_name(handled), now, String::new()));
+            let name = recorder.names.name(handled);
+            recorder.handlers.push((name, now, String::new()));
         }
         recorder
     }
@@ -218,7 +222,8 @@ impl Observer for Recorder<'_, '_> {
     fn entered(&mut self, machine: &Machine, exception: u16) {
         let function = self.function(machine.register(Register::Pc));
         // Stacking belongs to it.
-        self.handlers.push((exception_name(exception), self.now, function));
+        self.names.look(machine, self.image.symbols());
+        self.handlers.push((self.names.name(exception), self.now, function));
         self.tasks.entered(machine, exception);
         self.now = machine.cycles().0;
     }

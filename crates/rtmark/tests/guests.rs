@@ -178,6 +178,28 @@ fn threads_are_named_by_their_kernels_own_word() {
 }
 
 #[test]
+fn interrupts_are_called_as_their_handlers_are() {
+    let (image, file) = (scratch("handlers.elf"), scratch("handlers.pftrace"));
+    succeed(
+        Command::new("arm-none-eabi-gcc")
+            .args(["-mcpu=cortex-m3", "-mthumb", "-O1", "-g", "-Wall", "-Werror", "-nostdlib"])
+            .args(["-ffreestanding", "-T"])
+            .args([folder().join("mps2/mps2.ld"), folder().join("columns/handlers.c")])
+            .arg("-o")
+            .arg(&image),
+    );
+    succeed(
+        Command::new(env!("CARGO_BIN_EXE_rtmark"))
+            .args(["trace", "--soc", "mps2-an385", "-o"])
+            .args([&file, &image]),
+    );
+    let timeline = String::from_utf8_lossy(&std::fs::read(file).expect("written")).into_owned();
+    assert!(timeline.contains("IRQ 8 TIMER0"), "by its own handler");
+    // Two have the other handler: its name tells neither.
+    assert!(timeline.contains("IRQ 10") && !timeline.contains("IRQ 10 TIMER1"));
+}
+
+#[test]
 fn boot_roms_are_made_from_their_sources() {
     let float = ["-mcpu=cortex-m0plus", "-mthumb", "-O2", "-ffreestanding"];
     made_from("rp2040_rom", &float, &["rp2040_rom.s", "rp2040_float.c"]);

@@ -157,6 +157,11 @@ fn a_benchmark_program_becomes_a_column() {
     assert_eq!(yielded[0]["key"]["backend"], "sim");
     assert_eq!(yielded[0]["span"]["overhead"], "included");
     assert_eq!(yielded[0]["readings"]["summarised"]["mean"], 300.0);
+    let other = guest("other_clock", &["-DOTHER_CLOCK"]);
+    let output = columns(&[("zephyr", &other)], &["--format", "json"]);
+    let others = self::answers(&output);
+    assert!(of(&others, "thread.yield").is_empty(), "those are not the core's cycles");
+    assert_eq!(of(&others, "zephyr-latency-measure.thread.yield.preemptive.ctx.k_to_k").len(), 1);
     // What is only near says what differs.
     let near = of(&answers, "calls.k_malloc.returns");
     assert_eq!(near[0]["provenance"]["log"]["near"]["scenario"], "heap.malloc.16b");
@@ -260,4 +265,22 @@ fn what_cannot_be_a_column_is_told() {
     let shown = said(&output);
     assert!(shown.contains("has no symbols"), "{shown}");
     assert_eq!(output.status.code(), Some(12), "{shown}");
+}
+
+#[test]
+fn constants_of_a_linker_script_are_no_functions() {
+    let image = guest("located", &["-DPLAIN"]);
+    let symbols = Command::new("arm-none-eabi-nm").arg(&image).output().expect("nm starts");
+    let symbols = String::from_utf8_lossy(&symbols.stdout).into_owned();
+    let give = symbols.lines().find(|line| line.ends_with(" z_impl_k_sem_give")).expect("there");
+    let address = u32::from_str_radix(&give[..8], 16).expect("an address");
+    // As Kconfig's are, and by chance an address amid a function.
+    let constant = format!("-Wl,--defsym=CONFIG_SIZE={}", address + 4);
+    let image = guest("constant", &["-DPLAIN", &constant]);
+    let limit = ["--max-cycles", "20000"];
+    let output =
+        rtmark(&[&["sim", &image, "--soc", "mps2-an385", "--profile"], &limit[..]].concat());
+    let shown = String::from_utf8_lossy(&output.stdout);
+    assert!(shown.contains("z_impl_k_sem_give"), "{output:?}");
+    assert!(!shown.contains("CONFIG_SIZE"), "{shown}");
 }

@@ -151,7 +151,7 @@ impl Foreign {
             return;
         }
         column.answers.extend(source.scenarios(&paid.equal, asked));
-        column.answers.extend(source.near(&paid.called, api));
+        column.answers.extend(source.near(&paid.called, &paid.equal, api));
         column.notes.extend(self.untold(&paid.untold));
         if paid.called.is_empty() && !paid.inlined.is_empty() {
             column.notes.push(format!(

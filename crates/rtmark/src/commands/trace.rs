@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use clap::Args;
 use rtmark_firmware::probes::{Kind, Record};
-use rtmark_observe::{Lines, exception_name};
+use rtmark_observe::{ExceptionNames, Lines, exception_name};
 use rtmark_sim::{Cycles, Machine, Stop, Watch};
 use rtmark_trace::{Mark, Recorder, Slice, SpanProbe, Tasks, Timeline};
 use rtmark_worst::{Aspect, Control, Findings, Latencies, Reach, Share, Window, search};
@@ -153,9 +153,11 @@ impl Arguments {
             to: witness.served.saturating_add(self.around),
         };
         let mut ran = record(subject, &subject.records()?, machine, window);
+        let names = ExceptionNames::new(&path.at(witness.point), subject.image.symbols());
         let held = witness.holders().into_iter();
-        let held = held.filter_map(|(held, cycles)| Some(format!("{} {cycles}", held_by(held?))));
-        let name = format!("{} is pending", exception_name(16 + self.interrupt));
+        let told = |held| held_by(held, &names);
+        let held = held.filter_map(|(held, cycles)| Some(format!("{} {cycles}", told(held?))));
+        let name = format!("{} is pending", names.name(16 + self.interrupt));
         let about = vec![("held by", held.collect::<Vec<_>>().join(", "))];
         let slice = Slice { name, from: witness.point, to: witness.served, about };
         ran.timeline.track("worst case", "worst", -1).slices.push(slice);

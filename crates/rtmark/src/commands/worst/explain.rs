@@ -3,7 +3,6 @@
 use std::fmt::Write as _;
 use std::path::Path as FilePath;
 
-use rtmark_observe::exception_name;
 use rtmark_worst::{Aspect, Case, Findings, Moment, Path, Witness};
 
 use super::report::{Words, held_by, replay};
@@ -23,17 +22,17 @@ pub fn explain(subject: &Subject, path: &Path, findings: &Findings) -> String {
 }
 
 fn timeline(subject: &Subject, path: &Path, case: Case, witness: &Witness) -> String {
-    let words = Words::new(subject);
+    let words = Words::new(subject, path);
+    let called = |exception: u16| words.names.name(exception);
     let point = witness.point;
-    let other = witness.other.map(|(other, at, _)| (exception_name(16 + other), at));
+    let other = witness.other.map(|(other, at, _)| (called(16 + other), at));
     let start = path.at(point.min(other.as_ref().map_or(point, |other| other.1)).saturating_sub(1));
-    let mut text =
-        format!("\n{} becomes pending in cycle {point}", exception_name(16 + witness.interrupt));
+    let mut text = format!("\n{} becomes pending in cycle {point}", called(16 + witness.interrupt));
     if let Some((other, at)) = &other {
         let _ = write!(text, ", {other} in cycle {at}");
     }
     let _ = write!(text, ", {}\n\n   after       cycle  what\n", subject.name());
-    let mut pends = vec![(point, exception_name(16 + witness.interrupt))];
+    let mut pends = vec![(point, called(16 + witness.interrupt))];
     pends.extend(other.map(|(name, at)| (at, name)));
     pends.sort_unstable();
     let mut pends = pends.into_iter().peekable();
@@ -50,11 +49,14 @@ fn timeline(subject: &Subject, path: &Path, case: Case, witness: &Witness) -> St
                 let code = code.unwrap_or_default();
                 format!("{address:#010x}  {code:<28} {}", words.place(address))
             }
-            Moment::Entered(exception) => format!("enters {}", exception_name(exception)),
-            Moment::Returned(exception) => format!("leaves {}", exception_name(exception)),
+            Moment::Entered(exception) => format!("enters {}", called(exception)),
+            Moment::Returned(exception) => format!("leaves {}", called(exception)),
             Moment::Slept => "has slept".to_owned(),
         };
-        let held = step.held.map(|held| format!("  held by {}", held_by(held))).unwrap_or_default();
+        let held = step
+            .held
+            .map(|held| format!("  held by {}", held_by(held, &words.names)))
+            .unwrap_or_default();
         let _ = writeln!(text, "{after:>+8} {:>11}  {what}{held}", step.cycle);
     }
     let _ = writeln!(

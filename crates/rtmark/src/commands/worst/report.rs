@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
 use rtmark_model::Place;
-use rtmark_observe::{Calls, Lines, Map, exception_name};
+use rtmark_observe::{Calls, ExceptionNames, Lines, Map};
 use rtmark_runner::socs;
 use rtmark_sim::{Cycles, Instruction, Machine, Observer};
 use rtmark_worst::{
@@ -205,22 +205,22 @@ pub struct Stretch {
 const HAD_TO_END: &str = "instructions and entries that had to end";
 
 /// What held an interrupt back, in words.
-pub fn held_by(held: Held) -> String {
+pub fn held_by(held: Held, names: &ExceptionNames) -> String {
     match held {
         Held::Primask => "PRIMASK".into(),
         Held::Faultmask => "FAULTMASK".into(),
         Held::Basepri => "BASEPRI".into(),
-        Held::Priority(exception) => format!("priority of {}", exception_name(exception)),
+        Held::Priority(exception) => format!("priority of {}", names.name(exception)),
         Held::Disabled => "the interrupt being disabled".into(),
         Held::Instruction => "one instruction".into(),
     }
 }
 
 /// Why an interrupt was not served, in words.
-fn not_served(why: Unserved) -> String {
+fn not_served(why: Unserved, names: &ExceptionNames) -> String {
     match why {
         Unserved::Ended(Some(held)) => {
-            format!("the program ended while {} held it back", held_by(held))
+            format!("the program ended while {} held it back", held_by(held, names))
         }
         Unserved::Ended(None) => "the program ended before".into(),
         Unserved::Late => "it was given up after too many cycles".into(),
@@ -231,6 +231,8 @@ fn not_served(why: Unserved) -> String {
 pub struct Words<'a> {
     subject: &'a Subject,
     lines: Option<Lines<'a>>,
+    /// What exceptions are called when the first window begins.
+    pub names: ExceptionNames,
 }
 
 /// Follows calls up to a cycle.
@@ -261,8 +263,10 @@ impl Observer for UpTo<'_> {
 }
 
 impl<'a> Words<'a> {
-    pub fn new(subject: &'a Subject) -> Self {
-        Self { subject, lines: Lines::new(&subject.elf) }
+    pub fn new(subject: &'a Subject, path: &Path) -> Self {
+        let begins = path.question().windows.first().map_or(0, |window| window.from);
+        let names = ExceptionNames::new(&path.at(begins), subject.image.symbols());
+        Self { subject, lines: Lines::new(&subject.elf), names }
     }
 
     pub fn place(&self, address: u32) -> Place {
@@ -284,10 +288,11 @@ impl<'a> Words<'a> {
     /// A stretch, without its stack.
     fn stretch(&self, interval: &Interval) -> Stretch {
         let by: Vec<_> = match interval.by[..] {
-            [(held, _)] => vec![held_by(held)],
-            ref by => {
-                by.iter().map(|(held, cycles)| format!("{} {cycles}", held_by(*held))).collect()
-            }
+            [(held, _)] => vec![held_by(held, &self.names)],
+            ref by => by
+                .iter()
+                .map(|(held, cycles)| format!("{} {cycles}", held_by(*held, &self.names)))
+                .collect(),
         };
         Stretch {
             cycles: interval.cycles,
@@ -305,7 +310,7 @@ impl<'a> Words<'a> {
         // What had begun comes last, the interrupt's own entry with it.
         let (by, begun): (Vec<_>, Vec<_>) = held.partition(|(held, _)| held.is_some());
         let named = |(held, cycles): (Option<Held>, u64)| {
-            (held.map_or_else(|| HAD_TO_END.to_owned(), held_by), cycles)
+            (held.map_or_else(|| HAD_TO_END.to_owned(), |held| held_by(held, &self.names)), cycles)
         };
         let held = by.into_iter().chain(begun).map(named).collect();
         Told {
@@ -410,7 +415,11 @@ fn timed(
         points: found.points(),
         missing: found.missing,
         first_missing: found.first_missing,
-        unserved: found.unserved.iter().map(|(why, points)| (not_served(*why), *points)).collect(),
+        unserved: found
+            .unserved
+            .iter()
+            .map(|(why, points)| (not_served(*why, &words.names), *points))
+            .collect(),
         min: found.least().unwrap_or_default(),
         p50: quantile(0.5),
         p90: quantile(0.9),
@@ -429,7 +438,7 @@ fn timed(
 
 impl Found {
     pub fn new(subject: &Subject, path: &Path, findings: &Findings) -> Self {
-        let words = Words::new(subject);
+        let words = Words::new(subject, path);
         let question = path.question();
         let longest = findings.held.longest().into_iter().take(STRETCHES);
         let latencies = Aspect::ALL
