@@ -19,7 +19,7 @@ pub use self::pipe_state::{PipeState, seen_from};
 
 use self::map::Map;
 use self::pipe_state::NUMBER_SHIFT;
-use super::dual::{self, Dual};
+use super::dual::{self, Came, Dual};
 use super::issue::{Instruction, Issue};
 use super::pipeline::{Bus, Condition, Far, Pipeline, Reads, Setup, Stalled, Step, Unit, has};
 use super::{Classify, Rules};
@@ -541,7 +541,8 @@ impl Tables {
             }
             (State::Dual(dual), Comes::Dual(instruction)) => {
                 let mut dual = dual.clone();
-                let cost = dual.issue(instruction, pipe.condition(), pipe.is_taken());
+                let came = if pipe.is_unforeseen() { Came::Unforeseen } else { Came::Foreseen };
+                let cost = dual.issue(instruction, pipe.condition(), came);
                 (State::Dual(dual), cost)
             }
             // A core has one model only.

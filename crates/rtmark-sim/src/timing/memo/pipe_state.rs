@@ -85,6 +85,18 @@ impl PipeState {
         Self(self.0 | TAKEN)
     }
 
+    /// The state where it is a branch that has led to where was not foreseen: of a core without
+    /// buses in its model, which has no cycles beyond the usual to tell.
+    #[must_use]
+    pub const fn unforeseen(self) -> Self {
+        Self(self.0 | 1 << LONGER_SHIFT)
+    }
+
+    /// Whether it is such a branch.
+    pub const fn is_unforeseen(self) -> bool {
+        self.0 & 1 << LONGER_SHIFT != 0
+    }
+
     /// Whether the next instruction has entered the execute pipeline_state already and waits for its turn.
     #[inline(always)]
     pub const fn has_entered(self) -> bool {
