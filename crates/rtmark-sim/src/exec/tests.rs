@@ -102,7 +102,8 @@ fn slots(machine: &Machine, random: &mut Random, mut see: impl FnMut(Slot, &mut 
     }
 }
 
-const CORES: [CoreKind; 3] = [CoreKind::CortexM0Plus, CoreKind::CortexM4F, CoreKind::CortexM33];
+const CORES: [CoreKind; 4] =
+    [CoreKind::CortexM0Plus, CoreKind::CortexM4F, CoreKind::CortexM7, CoreKind::CortexM33];
 
 /// Which ones change N, Z, C or V is stated once, and neither too few nor too many.
 #[test]

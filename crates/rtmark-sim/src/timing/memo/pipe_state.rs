@@ -1,5 +1,6 @@
 //! The state of a core's pipeline as one number.
 
+use crate::timing::dual::Came;
 use crate::timing::pipeline::{Bus, Condition, Facts, Far, Reads};
 
 /// Facts of the instruction that executes, in the low bits: the bus of its data access
@@ -92,9 +93,9 @@ impl PipeState {
         Self(self.0 | 1 << LONGER_SHIFT)
     }
 
-    /// Whether it is such a branch.
-    pub const fn is_unforeseen(self) -> bool {
-        self.0 & 1 << LONGER_SHIFT != 0
+    /// How the next instruction comes behind it.
+    pub(super) const fn came(self) -> Came {
+        if self.0 & 1 << LONGER_SHIFT == 0 { Came::Foreseen } else { Came::Unforeseen }
     }
 
     /// Whether the next instruction has entered the execute pipeline_state already and waits for its turn.
