@@ -391,7 +391,8 @@ struct Kept {
     cpu: crate::arch::armm::registers::Cpu,
     fp: crate::arch::armm::scs::FpControl,
     spent: crate::arch::armm::dwt::Spent,
-    lines: Option<(usize, crate::timing::LineMemory)>,
+    lines: Vec<(usize, crate::timing::LineMemory)>,
+    predictor: crate::timing::Predictor,
     cycles: u64,
     instructions: u64,
     pipe: PipeState,
@@ -413,15 +414,15 @@ impl Kept {
     /// Begins a trial.
     fn of(machine: &mut CortexM) -> Self {
         machine.state.trial = Trial::Goes;
-        // One memory at most makes the core wait: the others have no state that matters.
-        let mut slow =
-            machine.state.lines.iter().enumerate().filter(|(_, line)| !line.is_immediate());
-        let lines = slow.next().map(|(at, line)| (at, line.clone()));
+        // What never makes the core wait has no state that matters.
+        let slow = machine.state.lines.iter().enumerate().filter(|(_, line)| !line.is_immediate());
+        let lines = slow.map(|(at, line)| (at, line.clone())).collect();
         Self {
             cpu: machine.state.cpu.clone(),
             fp: machine.state.system.fp.clone(),
             spent: machine.state.spent,
             lines,
+            predictor: machine.state.predictor.clone(),
             cycles: machine.state.cycles,
             instructions: machine.state.instructions,
             pipe: machine.state.pipe,
@@ -445,9 +446,10 @@ impl Kept {
         machine.state.cpu = self.cpu;
         machine.state.system.fp = self.fp;
         machine.state.spent = self.spent;
-        if let Some((at, line)) = self.lines {
+        for (at, line) in self.lines {
             machine.state.lines[at] = line;
         }
+        machine.state.predictor = self.predictor;
         machine.state.cycles = self.cycles;
         machine.state.instructions = self.instructions;
         machine.state.pipe = self.pipe;

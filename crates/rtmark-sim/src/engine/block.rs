@@ -126,7 +126,7 @@ impl Block {
         let first_reach = slots.first().map_or(0, |micro| u32::from(micro.slot.size()) - 2);
         let outline = slots.into_iter().map(|micro| {
             let (slot, this) = (micro.slot, begin);
-            if micro.kind == Kind::Line {
+            if matches!(micro.kind, Kind::Line | Kind::Foresee) {
                 return ScheduledOp::new(micro, this);
             }
             begin.cycles += u32::from(slot.cost);
@@ -256,7 +256,7 @@ fn begin_with(steps: &[ScheduledOp]) -> OpFn {
 fn far_pages(address: u32, steps: &[ScheduledOp]) -> Box<[u32]> {
     let page_of = |address: u32| address & !(PAGE_BYTES - 1);
     let mut pages: Vec<u32> = Vec::new();
-    for step in steps.iter().filter(|step| step.begin.kind != Kind::Line) {
+    for step in steps.iter().filter(|step| !matches!(step.begin.kind, Kind::Line | Kind::Foresee)) {
         let first = step.address(address);
         for at in [first, first.wrapping_add(u32::from(step.slot.size()) - 2)] {
             if page_of(at) != page_of(address) && !pages.contains(&page_of(at)) {

@@ -11,7 +11,7 @@ use crate::arch::PAGE_BYTES;
 use crate::arch::armm::registers::after_it;
 use crate::engine::block::Block;
 use crate::engine::code_cache::{ItOutcome, Page};
-use crate::engine::micro_op::MicroOp;
+use crate::engine::micro_op::{Kind, MicroOp};
 use crate::isa::{Group, Op, Slot};
 use crate::memory::pages::Window;
 use crate::state::State;
@@ -46,6 +46,9 @@ impl Window<Page> {
                 _ => (op == Op::It, slot.ends_block()),
             };
             let changes = may_leave || slot.writes_flags();
+            if state.rules.foresees && slot.is_foreseen() {
+                return None;
+            }
             if stands_alone || changes && !last_of_block || it >> 5 == 7 {
                 return None;
             }
@@ -67,12 +70,13 @@ impl Window<Page> {
         let mut slots: Vec<MicroOp> = Vec::with_capacity(most);
         let (mut at, mut reached) = (address, address);
         let (base, line_bytes) = (self.base, self.line_bytes);
+        let foresees = state.rules.foresees;
         let mut push = |slots: &mut Vec<MicroOp>, micro: MicroOp| {
-            let slot = &micro.slot;
+            let (slot, address) = (&micro.slot, at);
             let last = at.wrapping_add(u32::from(slot.size()) - 2);
             // Whoever enters a block fetches its first instruction.
             if let Some(bytes) = line_bytes
-                && let Some(before) = slots.last()
+                && let Some(before) = slots.iter().rfind(|before| before.kind != Kind::Foresee)
                 && if before.is_followed() {
                     (at ^ reached) & !(bytes - 1) != 0
                 } else {
@@ -82,6 +86,9 @@ impl Window<Page> {
                 slots.push(MicroOp::line(slot, last, last.wrapping_sub(base) / bytes));
             }
             slots.push(micro);
+            if foresees && slot.is_foreseen() {
+                slots.push(micro.foresee(address));
+            }
             reached = last;
             at = if micro.is_followed() { micro.target() } else { last.wrapping_add(2) };
             at
@@ -97,7 +104,7 @@ impl Window<Page> {
                 its.resize(slots.len(), before);
             }
         }
-        while slots.last().is_none_or(|last| !last.ends_block())
+        while !has_ended(&slots)
             && slots.len() < most
             && reach.covers(next)
             && let Some(slot) = self.slot(state, next)
@@ -174,6 +181,11 @@ impl Window<Page> {
         }
         one_line.then_some(followed)
     }
+}
+
+/// Whether the last instruction of some slots leaves nothing to be executed behind it.
+fn has_ended(slots: &[MicroOp]) -> bool {
+    slots.iter().rfind(|micro| micro.kind != Kind::Foresee).is_some_and(MicroOp::ends_block)
 }
 
 /// Where the instructions of a block may be.

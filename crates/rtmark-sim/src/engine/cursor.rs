@@ -14,6 +14,7 @@ use crate::exec::{ExecContext, Flow};
 use crate::isa::Group;
 use crate::memory::Place;
 use crate::state::{ProgramPoint, State};
+use crate::timing::NOT_TAKEN;
 use crate::timing::memo::PipeState;
 
 /// Whether a pass goes on behind the instruction that executes.
@@ -171,6 +172,15 @@ impl<'a> Cursor<'a> {
     #[inline(always)]
     pub fn is_behind_it(&self) -> bool {
         self.current.begin.kind == Kind::ExpectedIt
+    }
+
+    /// The branch with which the pass ends, by its address, and where it leads, if that may be
+    /// foreseen wrongly.
+    pub fn last_branch(&self, flow: Flow) -> Option<(u32, u32)> {
+        let is_branch = matches!(self.current.begin.kind, Kind::Plain | Kind::Followed)
+            && self.current.slot.is_foreseen();
+        let target = if flow == Flow::Jump { self.target } else { NOT_TAKEN };
+        is_branch.then(|| (self.address(), target))
     }
 
     /// Whether the pass has ended with the fetch of a jump's target, which has not entered the

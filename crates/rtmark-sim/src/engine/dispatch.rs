@@ -13,7 +13,7 @@ use std::slice::Iter;
 use crate::engine::block::ScheduledOp;
 use crate::engine::cursor::Cursor;
 use crate::engine::micro_op::{
-    Does, EXPECTED_IT, FOLLOWED, HOP, IF, Kind, LINE, MicroOp, SHIFTED, SKIP,
+    Does, EXPECTED_IT, FOLLOWED, FORESEE, HOP, IF, Kind, LINE, MicroOp, SHIFTED, SKIP,
 };
 use crate::exec::{Ending, Executing, Flow, Path};
 use crate::isa::{Op, PerOp, Slot};
@@ -127,6 +127,7 @@ impl MicroOp {
             Kind::Hop => run::<HOP, false>,
             Kind::Skip => run::<SKIP, false>,
             Kind::Line => run::<LINE, false>,
+            Kind::Foresee => run::<FORESEE, false>,
         }
     }
 }

@@ -102,6 +102,9 @@ impl CortexM {
     ) -> Option<()> {
         let mut pipes = [it.begin.pipe; 2];
         for (at, step) in group.iter().chain(others).take(group.len() + SOON).enumerate() {
+            if step.begin.kind == Kind::Foresee {
+                return None;
+            }
             let conditions = if at >= group.len() {
                 [Condition::None; 2]
             } else if step.begin.kind == Kind::Skip {

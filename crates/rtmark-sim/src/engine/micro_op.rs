@@ -6,6 +6,7 @@
 //! or the disassembler.
 
 use crate::isa::{Group, Op, Slot};
+use crate::timing::NOT_TAKEN;
 
 /// How a block executes one of its slots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,6 +26,9 @@ pub enum Kind {
     Hop,
     /// An instruction of an IT block whose condition does not hold.
     Skip,
+    /// Nothing but a look at what the branch before it was foreseen to do, whose address is `imm`:
+    /// where it leads if the block goes on (`aux`).
+    Foresee,
     /// Nothing but a fetch: the next instruction reaches another line of its memory, with the
     /// address of its last halfword (`imm`) and the line's number (`aux`).
     Line,
@@ -50,6 +54,13 @@ impl MicroOp {
             slot: Slot { op: Op::Nop, extent: 0, cost: 0, imm: last, aux: number, ..*slot },
             kind: Kind::Line,
         }
+    }
+
+    /// What stands behind a branch, at this address, which is foreseen by what it has done.
+    pub fn foresee(&self, branch: u32) -> Self {
+        let target = if self.is_followed() { self.target() } else { NOT_TAKEN };
+        let slot = Slot { op: Op::Nop, extent: 0, cost: 0, imm: branch, aux: target, ..self.slot };
+        Self { slot, kind: Kind::Foresee }
     }
 
     /// An instruction passed over.
@@ -122,6 +133,7 @@ pub enum Does {
     Hop,
     Skip,
     Line,
+    Foresee,
 }
 
 /// Bits of a number that name the operation.
@@ -134,6 +146,7 @@ pub const EXPECTED_IT: u16 = OTHERS;
 pub const HOP: u16 = OTHERS + 1;
 pub const SKIP: u16 = OTHERS + 2;
 pub const LINE: u16 = OTHERS + 3;
+pub const FORESEE: u16 = OTHERS + 4;
 pub const IF: u16 = OTHERS + 16;
 
 const _: () = assert!(Op::ALL.len() <= OPERATION as usize);
@@ -150,6 +163,7 @@ impl Does {
                 HOP => Self::Hop,
                 SKIP => Self::Skip,
                 LINE => Self::Line,
+                FORESEE => Self::Foresee,
                 _ => Self::If((number - IF) as u8),
             },
             shift => Self::Shifted(Op::ALL[op as usize], (shift / SHIFTED) as u32 - 1),

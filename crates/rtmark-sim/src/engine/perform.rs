@@ -72,6 +72,19 @@ impl State {
             }
             Does::Hop => at.hop(at.slot().aux),
             Does::Skip => {}
+            Does::Foresee => {
+                let Slot { imm: branch, aux: target, .. } = *at.slot();
+                if !self.predictor.is_sure(branch, target) {
+                    if path == Path::Fast {
+                        return Ok(Flow::SlowPath);
+                    }
+                    if !self.predictor.learn(branch, target) {
+                        let pipe = at.pass().progress().pipe;
+                        at.pass().deviate(pipe.unforeseen());
+                        return Ok(Flow::Leave);
+                    }
+                }
+            }
             Does::Line => {
                 if !self.fetch_next_at_once(at) {
                     if path == Path::Fast {

@@ -116,6 +116,12 @@ impl State {
         let mut of_line = false;
         let mut count = 0;
         for (at, ScheduledOp { begin, .. }) in steps.iter_mut().enumerate() {
+            if begin.kind == Kind::Foresee {
+                // Behind a branch, before the next instruction enters.
+                (begin.cycles, begin.pipe, begin.cost) = (cycles, entered.pipe, 0);
+                begin.count = count;
+                continue;
+            }
             let line = begin.kind == Kind::Line;
             if line && fetches_targets && entered.pipe.is_taken() {
                 // The target of a jump is fetched while the pipeline is refilled.
@@ -219,7 +225,7 @@ impl State {
                 if pipe.is_in_it_block() {
                     slot = slot.inside_it();
                 }
-                Comes::Dual(classify(&slot, [half(0), half(2)], pc))
+                Comes::Dual(classify(&slot, [half(0), half(2)]))
             }
         }
     }

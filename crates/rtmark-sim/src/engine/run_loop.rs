@@ -163,8 +163,12 @@ impl CortexM {
             if block.is_profiled() {
                 self.profile_exit(block, &at, flow);
             }
+            let unforeseen = PIPELINED && self.state.learn_at_exit(&at, flow);
             at.advance();
             it = 0;
+            if unforeseen {
+                at.from.pipe = at.from.pipe.unforeseen();
+            }
             if flow == Flow::Jump {
                 at.from.pc = at.target;
                 at.from.pipe = at.from.pipe.taken();

@@ -4,6 +4,7 @@
 //! They are executed by the same operations as blocks, which is how the two cannot differ.
 
 use crate::arch::armm::trap::Trap;
+use crate::engine::cursor::Cursor;
 use crate::engine::events::Due;
 use crate::exceptions::interruptible::Stand;
 use crate::exec::Flow;
@@ -11,8 +12,8 @@ use crate::host::semihosting::Reply;
 use crate::isa::{Op, Slot};
 use crate::state::stop::{FaultKind, Stop};
 use crate::state::{Sleep, State, Trial};
-use crate::timing::exceptions;
 use crate::timing::pipeline::Condition;
+use crate::timing::{NOT_TAKEN, exceptions};
 
 /// The operand of BKPT that asks for semihosting.
 const SEMIHOSTING: u32 = 0xAB;
@@ -88,6 +89,9 @@ impl State {
         self.cpu.advance_it();
         self.cpu.pc = pc.wrapping_add(u32::from(slot.size()));
         if condition == Condition::Failed {
+            if self.rules.foresees && slot.is_foreseen() && !self.predictor.learn(pc, NOT_TAKEN) {
+                self.pipe = self.pipe.unforeseen();
+            }
             self.cycles += u64::from(self.rules.skip);
             self.instructions += 1;
             return self.end_instruction(beginning, &Slot::undefined(slot.size()), Ok(()));
@@ -101,7 +105,7 @@ impl State {
         }
         let result = match self.execute_alone(&slot) {
             Ok(flow) => {
-                self.complete(&slot, flow);
+                self.complete(pc, &slot, flow);
                 Ok(())
             }
             Err(trap) => {
@@ -120,18 +124,32 @@ impl State {
     fn finish(&mut self, pc: u32, slot: &Slot) -> Result<(), Stop> {
         match self.execute_alone(slot) {
             Ok(flow) => {
-                self.complete(slot, flow);
+                self.complete(pc, slot, flow);
                 Ok(())
             }
             Err(trap) => self.end_trapped(trap, pc, *slot),
         }
     }
 
-    pub(crate) fn complete(&mut self, slot: &Slot, flow: Flow) {
+    pub(crate) fn complete(&mut self, pc: u32, slot: &Slot, flow: Flow) {
         self.retire(slot);
+        if self.rules.foresees && slot.is_foreseen() {
+            let target = if flow == Flow::Jump { self.cpu.pc } else { NOT_TAKEN };
+            if !self.predictor.learn(pc, target) {
+                self.pipe = self.pipe.unforeseen();
+            }
+        }
         if flow == Flow::Jump {
             self.pipe = self.pipe.taken();
         }
+    }
+
+    /// Learns where the branch leads with which a pass ends; answers whether that was foreseen
+    /// wrongly.
+    #[inline(always)]
+    pub(crate) fn learn_at_exit(&mut self, at: &Cursor<'_>, flow: Flow) -> bool {
+        self.rules.foresees
+            && at.last_branch(flow).is_some_and(|(pc, target)| !self.predictor.learn(pc, target))
     }
 
     /// Counts an instruction that has completed.

@@ -192,7 +192,7 @@ impl State {
                 let behind = Stand { pc: self.cpu.pc, it: self.cpu.it, ..stand };
                 // It has no reason to trap.
                 let flow = self.execute_alone(&real).unwrap_or(Flow::Next);
-                self.complete(&real, flow);
+                self.complete(pc, &real, flow);
                 self.leave(behind, at);
                 Some(Ok(()))
             }
@@ -236,7 +236,7 @@ impl State {
         match self.move_words(real, ici, until, then) {
             Ok(Part::Whole(flow)) => {
                 let cost = if ici == 0 { real.cost } else { (self.rules.cost)(&rest(real, ici)) };
-                self.complete(&Slot { cost, ..*real }, flow);
+                self.complete(pc, &Slot { cost, ..*real }, flow);
                 Ok(())
             }
             Ok(Part::UpTo { cycle, ici }) => {

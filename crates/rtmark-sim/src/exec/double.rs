@@ -104,7 +104,7 @@ impl State {
                 context.rounding = directed(aux).unwrap_or(context.rounding);
                 context.float_to_fixed(m, 32, 0, aux & 8 == 0)
             }
-            Op::VcvtFromDouble => context.to_single(m),
+            Op::VcvtFromDouble => context.double_to_single(m),
             Op::VcvtHalf if aux & 2 != 0 => {
                 let half = u32::from(context.float_to_half(m));
                 if aux & 1 == 1 { old & 0xFFFF | half << 16 } else { old & 0xFFFF_0000 | half }
@@ -120,7 +120,7 @@ impl State {
                         context.half_to_float(if top { single >> 16 } else { single } as u16)
                     }
                     Op::VcvtToDouble => {
-                        Context::<Single>::new(&mut self.cpu.fpscr).to_double(single)
+                        Context::<Single>::new(&mut self.cpu.fpscr).single_to_double(single)
                     }
                     _ => fixed(&mut context, s, d),
                 };

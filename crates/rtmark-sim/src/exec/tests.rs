@@ -103,7 +103,8 @@ fn slots(state: &State, random: &mut Random, mut see: impl FnMut(Slot, &mut Rand
     }
 }
 
-const CORES: [CoreKind; 3] = [CoreKind::CortexM0Plus, CoreKind::CortexM4F, CoreKind::CortexM33];
+const CORES: [CoreKind; 4] =
+    [CoreKind::CortexM0Plus, CoreKind::CortexM4F, CoreKind::CortexM7, CoreKind::CortexM33];
 
 /// Which ones change N, Z, C or V is stated once, and neither too few nor too many.
 #[test]

@@ -113,6 +113,13 @@ impl Slot {
         }
     }
 
+    /// Whether where the instruction leads is only known when it has executed: a condition or an
+    /// address says so.
+    pub fn is_foreseen(&self) -> bool {
+        let slot = self.unguarded();
+        slot.leaps() || slot.op.group() == Group::Branch && slot.op != Op::B
+    }
+
     /// Whether the program counter comes from memory, and from no table of branches.
     pub fn loads_pc(&self) -> bool {
         match self.op.group() {

@@ -144,7 +144,7 @@ impl CoreKind {
                 "measured: a model of its pipeline, scored on silicon; floating point after the manual (DDI 0439)"
             }
             Self::CortexM7 => {
-                "measured: by rules, since no cycle table is published; what others measured on an STM32H743 and an STM32H730, each rule with loops that show it; branch prediction, divisions and exceptions estimated; beside a published interrupt latency of 12 cycles"
+                "measured: by rules, since no cycle table is published; what others measured on an STM32H743 and an STM32H730, each rule with loops that show it; what branches are foreseen to do, divisions and exceptions estimated; beside a published interrupt latency of 12 cycles"
             }
             Self::CortexM33 => {
                 "measured: by rules, since no cycle table is published; what others measured on an RP2350, each rule with loops that show it; divisions and exceptions estimated; beside published interrupt latency (12 of 12 cycles), CoreMark/MHz (0.837 of a Cortex-M4's cycles for 0.846) and FreeRTOS on an RP2350 (a yield in 158 for 160)"

@@ -125,6 +125,7 @@ impl State {
         self.gave_way = 0;
         self.failed = None;
         self.pipe = self.refilling();
+        self.predictor.clear();
         (self.exclusive, self.event, self.reset_requested) = (false, false, false);
         self.watches.masking.reset();
         self.sleeping = None;
@@ -220,6 +221,7 @@ impl State {
     /// See [`Machine::empty_caches`](crate::Machine::empty_caches).
     pub fn empty_caches(&mut self) {
         self.lines.for_each(LineMemory::empty);
+        self.predictor.clear();
         (self.line, self.line_mask) = (NO_LINE, u32::MAX);
         self.empty_slow_lines();
     }

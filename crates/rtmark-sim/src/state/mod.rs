@@ -26,7 +26,7 @@ use crate::isa::Features;
 use crate::memory::Bus;
 use crate::soc::Soc;
 use crate::timing::memo::{PipeState, PipelineMemo};
-use crate::timing::{LineMemories, Rules, SlowLines, pipeline};
+use crate::timing::{LineMemories, Predictor, Rules, SlowLines, pipeline};
 
 pub use self::blocker::Blocker;
 pub use self::masks::{MaskSite, MaskedInterval};
@@ -63,6 +63,8 @@ pub struct State {
     /// How the pipeline stands: see [`crate::timing::memo`].
     pub pipe: PipeState,
     pub memo: PipelineMemo,
+    /// What branches are foreseen to do, of a core that learns it.
+    pub predictor: Predictor,
     /// The bus that leads to the main RAM.
     pub data_bus: pipeline::Bus,
     /// An address of the line that code is fetched from, which are those that are equal to
@@ -147,6 +149,7 @@ impl State {
             failed: None,
             pipe: PipeState::refilling(true),
             memo: PipelineMemo::new(rules, setup),
+            predictor: if rules.foresees { Predictor::new() } else { Predictor::default() },
             slow,
             data_bus,
             line: NO_LINE,

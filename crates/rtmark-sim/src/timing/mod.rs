@@ -16,6 +16,7 @@ pub mod memo;
 pub mod pipeline;
 mod score;
 
+pub use dual::{NOT_TAKEN, Predictor};
 pub use flash::{
     Came, Change, FetchState, LineMemories, LineMemory, Lookahead, Setting, SlowLines, Switch,
 };
@@ -38,8 +39,8 @@ pub enum Classify {
     Pipeline(fn(&Slot, u16) -> Step),
     /// For one of what is issued when, given the instruction's own halfwords.
     Issue(fn(&Slot, [u16; 2]) -> Instruction),
-    /// For one of what is issued two at a time, given its halfwords and its address.
-    Dual(fn(&Slot, [u16; 2], u32) -> dual::Instruction),
+    /// For one of what is issued two at a time, given its own halfwords.
+    Dual(fn(&Slot, [u16; 2]) -> dual::Instruction),
 }
 
 /// What becomes of an instruction of several cycles into which an interrupt comes. Where the
@@ -81,6 +82,8 @@ pub struct Rules {
     pub double_extra: fn(op: Op, operands: [u64; 3]) -> u8,
     /// What a load takes more whose address is not aligned, where no model has the buses in it.
     pub unaligned_load: u8,
+    /// Whether branches are foreseen by what they have done, which is the machine's state then.
+    pub foresees: bool,
     /// Refilling the pipeline after a branch.
     pub refill: u8,
     /// What it takes more when the target was loaded from memory.

@@ -32,7 +32,7 @@ fn passes(core: CoreKind, emptied: bool) -> Vec<u64> {
     running.machine.take_hits();
     let mut passes = Vec::new();
     while running.machine.cycles().0 < 2_000 {
-        running.machine.run(running.machine.cycles() + rtmark_sim::Cycles(500));
+        running.machine.run(running.machine.cycles() + Cycles(500));
     }
     let mut began = None;
     for hit in running.machine.take_hits() {

@@ -152,7 +152,7 @@ fn the_more_urgent_one_nests_and_the_other_waits() {
         running.run(100);
         let now = running.machine.cycles().0;
         running.machine.pend_interrupt(0, Cycles(now + 10));
-        running.machine.pend_interrupt(1, Cycles(now + 35));
+        running.machine.pend_interrupt(1, Cycles(now + 30));
         running.run(200);
         let nested = ["ready", "first", "second", "second ends", "first ends"];
         let names: Vec<_> = running.names();

@@ -87,7 +87,9 @@ fn time_asleep_is_not_masked_time() {
         running.run(1_000);
         let found = running.machine.longest_masked().expect("one");
         assert!(found.asleep.0 > 600, "{core}: {found:?}");
-        assert!((10..25).contains(&found.length().0), "{core}: {found:?}");
+        // A Cortex-M7 goes through two NOPs in a cycle.
+        let least = if core == CoreKind::CortexM7 { 5 } else { 10 };
+        assert!((least..25).contains(&found.length().0), "{core}: {found:?}");
     }
 }
 

@@ -78,7 +78,7 @@ impl<F: Format> Context<'_, F> {
 
 impl Context<'_, Single> {
     /// FPSingleToDouble: always exact.
-    pub fn to_double(&mut self, x: u32) -> u64 {
+    pub fn single_to_double(&mut self, x: u32) -> u64 {
         let number = self.unpack(x);
         let mut double = self.with_format::<Double>();
         match number {
@@ -102,7 +102,7 @@ impl Context<'_, Single> {
 
 impl Context<'_, Double> {
     /// FPDoubleToSingle.
-    pub fn to_single(&mut self, x: u64) -> u32 {
+    pub fn double_to_single(&mut self, x: u64) -> u32 {
         let number = self.unpack(x);
         let mut single = self.with_format::<Single>();
         match number {

@@ -69,6 +69,7 @@ pub const RULES: Rules = Rules {
     divide: cortex_m3::divide,
     double_extra: |_, _| 0,
     unaligned_load: 0,
+    foresees: false,
     long_multiply: |_, _, _| 0,
     refill: 0,
     refill_loaded: 0,

@@ -16,17 +16,15 @@
 //! | stores take any result of the same cycle; parts of words are merged in four cycles | [`store`] |
 //! | several registers: two a cycle | [`list`], [`classify`] |
 //! | an unaligned load: 3 cycles more | `Rules::unaligned_load` |
-//! | branches: foreseen, or 8 cycles lost, 6 behind flags that are three cycles old | [`branch`], `Dual::foresee` |
+//! | branches: foreseen, or 8 cycles lost, 6 behind flags that are three cycles old | [`branch`], `Dual::issue` |
 //! | skipped in an IT block: as if executed | `Dual::issue` |
 //! | floating point: latencies, VDIV, VSQRT, double precision by its operands | [`float`], [`double_extra`] |
 //! | VMOV between core and floating-point registers | [`transfer`] |
 //!
 //! What nobody has told:
 //!
-//! - what branches are foreseen to do: a conditional one to lead back and not to lead forward, all
-//!   others (returns and calls by a register among them) to lead where they lead, as a branch
-//!   target buffer does that has seen them before; TBB, TBH and a loaded program counter but for
-//!   POP and LDM are taken never to be foreseen;
+//! - what branches are foreseen to do (`timing::dual::Predictor`), and that one which names its target
+//!   and is always taken is foreseen from the first time on;
 //! - two loads by different base registers are taken to meet in one bank, since which ones they
 //!   meet in depends on addresses;
 //! - that code is aligned or compressed is taken never to matter, so that the target of a branch
@@ -40,7 +38,7 @@
 
 use super::{cortex_m3, cortex_m4};
 use crate::isa::{Group, Op, Slot};
-use crate::timing::dual::{Alu, Bank, Float, Foreseen, Half, Instruction, Leads, Place, uses};
+use crate::timing::dual::{Alu, Bank, Float, Half, Instruction, Place, uses};
 use crate::timing::{Classify, Rules};
 
 pub const RULES: Rules = Rules {
@@ -51,6 +49,7 @@ pub const RULES: Rules = Rules {
     long_multiply: |_, _, _| 0,
     double_extra,
     unaligned_load: 3,
+    foresees: true,
     refill: 0,
     refill_loaded: 0,
     entry: 12,
@@ -93,7 +92,7 @@ const PLAIN: Instruction = Instruction {
     sets_flags: false,
     reads_flags: false,
     merges: false,
-    leads: Leads::On,
+    by_flags: false,
     bank: None,
     half: Half::None,
     float: None,
@@ -104,9 +103,8 @@ const fn alone(cycles: u8) -> Instruction {
     Instruction { cycles, place: Place::Alone, ..PLAIN }
 }
 
-/// Describes an instruction of these halfwords at an address. In an IT block it is what it is
-/// there.
-pub fn classify(slot: &Slot, halves: [u16; 2], pc: u32) -> Instruction {
+/// Describes an instruction of these halfwords. In an IT block it is what it is there.
+pub fn classify(slot: &Slot, halves: [u16; 2]) -> Instruction {
     let op = slot.op;
     let (d, n, m, a) = (bit(slot.d), bit(slot.n), bit(slot.m), bit(slot.a));
     match op.group() {
@@ -119,15 +117,7 @@ pub fn classify(slot: &Slot, halves: [u16; 2], pc: u32) -> Instruction {
         Group::Load => load(slot),
         Group::LoadPc => {
             let base = if matches!(op, Op::LdrPcPre | Op::LdrPcPost) { n } else { 0 };
-            let leads = Leads::Unforeseen;
-            Instruction {
-                uses: uses::LOAD,
-                early: address(slot),
-                base,
-                writes: base,
-                leads,
-                ..PLAIN
-            }
+            Instruction { uses: uses::LOAD, early: address(slot), base, writes: base, ..PLAIN }
         }
         Group::StoreImmediate | Group::Store => store(slot),
         Group::Ordered if op == Op::Lda => Instruction { early: n, writes: d, ..alone(2) },
@@ -142,17 +132,15 @@ pub fn classify(slot: &Slot, halves: [u16; 2], pc: u32) -> Instruction {
         Group::List => list(slot),
         Group::Exclusive if op == Op::Clrex => PLAIN,
         Group::Exclusive => Instruction { early: n, writes: d, ..alone(2) },
-        Group::Branch => branch(slot, pc),
-        Group::Call => Instruction { writes: bit(14), leads: Leads::Away, ..jump(0) },
+        Group::Branch => branch(slot),
+        Group::Call => Instruction { writes: bit(14), ..jump(0) },
         Group::BranchRegister => {
             let writes = if op == Op::BlxR { bit(14) } else { 0 };
             let reads = if matches!(op, Op::Bx | Op::BlxR) { n } else { m };
-            Instruction { writes, leads: Leads::Away, ..jump(reads) }
+            Instruction { writes, ..jump(reads) }
         }
-        Group::Security if matches!(op, Op::Bxns | Op::Blxns) => {
-            Instruction { leads: Leads::Away, ..jump(n) }
-        }
-        Group::BranchTable => Instruction { early: n | m, leads: Leads::Unforeseen, ..alone(2) },
+        Group::Security if matches!(op, Op::Bxns | Op::Blxns) => jump(n),
+        Group::BranchTable => Instruction { early: n | m, ..alone(2) },
         Group::Barrier if op == Op::Isb => alone(8),
         Group::Barrier => alone(2),
         Group::SpecialRegister if op == Op::Mrs => Instruction { writes: d, ..alone(2) },
@@ -167,13 +155,12 @@ const fn jump(reads: u16) -> Instruction {
     Instruction { uses: uses::BRANCH, late: reads, ..PLAIN }
 }
 
-/// A branch that names its target: foreseen to be taken if it leads back.
-fn branch(slot: &Slot, pc: u32) -> Instruction {
-    let foreseen = if slot.imm <= pc { Foreseen::Taken } else { Foreseen::NotTaken };
+/// A branch that names its target.
+const fn branch(slot: &Slot) -> Instruction {
     match slot.op {
-        Op::B => Instruction { leads: Leads::Away, ..jump(0) },
-        Op::Cbz | Op::Cbnz => Instruction { leads: Leads::Perhaps(foreseen), ..jump(bit(slot.n)) },
-        _ => Instruction { leads: Leads::Perhaps(foreseen), ..jump(0) },
+        Op::B => jump(0),
+        Op::Cbz | Op::Cbnz => jump(bit(slot.n)),
+        _ => Instruction { by_flags: true, ..jump(0) },
     }
 }
 
@@ -349,7 +336,6 @@ fn list(slot: &Slot) -> Instruction {
     let stack = matches!(slot.op, Op::Push | Op::Pop);
     let pointer = bit(if stack { 13 } else { slot.n });
     let base = if stack || slot.aux == 1 { pointer } else { 0 };
-    let jumps = loads && named >> 15 == 1;
     let (loaded, stored) = if loads { (named & 0x7FFF, 0) } else { (0, named & 0x7FFF) };
     Instruction {
         early: pointer,
@@ -357,7 +343,6 @@ fn list(slot: &Slot) -> Instruction {
         writes: loaded | base,
         base,
         word: loads,
-        leads: if jumps { Leads::Away } else { Leads::On },
         ..alone(named.count_ones().div_ceil(2).max(1) as u8)
     }
 }

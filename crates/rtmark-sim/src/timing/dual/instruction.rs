@@ -45,27 +45,6 @@ pub enum Alu {
     Early,
 }
 
-/// Where an instruction leads.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Leads {
-    #[default]
-    On,
-    /// Elsewhere, foreseen.
-    Away,
-    /// Elsewhere, which nothing foresees.
-    Unforeseen,
-    /// Elsewhere or not; foreseen to be taken, or not to be.
-    Perhaps(Foreseen),
-}
-
-/// What a conditional branch is foreseen to do.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Foreseen {
-    #[default]
-    NotTaken,
-    Taken,
-}
-
 /// The word that an instruction loads, as far as the encoding tells: the register (15: the
 /// address itself) and whether it is an odd word from there.
 pub type Bank = Option<(u8, bool)>;
@@ -132,7 +111,8 @@ pub struct Instruction {
     pub reads_flags: bool,
     /// A store of less than a word, which the store buffer merges with the rest of it.
     pub merges: bool,
-    pub leads: Leads,
+    /// A branch that looks at flags.
+    pub by_flags: bool,
     pub bank: Bank,
     pub half: Half,
     pub float: Option<Float>,

@@ -11,8 +11,10 @@
 //! always. While a memory makes the core wait, all of this stands still.
 
 mod instruction;
+mod predictor;
 
-pub use instruction::{Alu, Bank, Float, Foreseen, Half, Instruction, Leads, Place, uses};
+pub use instruction::{Alu, Bank, Float, Half, Instruction, Place, uses};
+pub use predictor::{NOT_TAKEN, Predictor};
 
 use super::pipeline::Condition;
 
@@ -38,22 +40,20 @@ const MERGES: u8 = 4;
 /// Cycles in which, behind a sum of products, other arithmetic is not issued.
 const BEHIND_SUM: u8 = 4;
 
-/// What the newest instruction was foreseen to do.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-enum Expected {
-    #[default]
-    On,
-    Away,
-    /// Nothing was foreseen.
-    Nowhere,
-}
-
 /// The older of a pair whose younger may come yet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 struct Older {
     uses: u16,
     bank: Bank,
     half: Half,
+}
+
+/// How an instruction comes behind the newest one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Came {
+    Foreseen,
+    /// The newest one is a branch that has led to where was not foreseen.
+    Unforeseen,
 }
 
 /// What the next instruction meets. Cycles count from the issue of the newest one.
@@ -64,8 +64,7 @@ pub struct Dual {
     older: Option<Older>,
     /// The newest one is the younger of a pair.
     is_younger: bool,
-    expected: Expected,
-    /// What is lost if that is wrong.
+    /// What is lost if it leads to where was not foreseen.
     penalty: u8,
     /// When stages can use core registers, and the flags.
     ready: [u8; 16],
@@ -92,16 +91,9 @@ fn each_float(registers: u32) -> impl Iterator<Item = usize> {
 }
 
 impl Dual {
-    /// Issues an instruction behind the newest one, which has led away if `taken`: the cycles
-    /// from one to the other.
-    pub fn issue(&mut self, instruction: &Instruction, condition: Condition, taken: bool) -> u32 {
-        let foreseen = match self.expected {
-            Expected::On => !taken,
-            Expected::Away => taken,
-            Expected::Nowhere => false,
-        };
-        if !foreseen {
-            // Behind an exception there is no penalty, as nothing was foreseen.
+    /// Issues an instruction behind the newest one: the cycles from one to the other.
+    pub fn issue(&mut self, instruction: &Instruction, condition: Condition, came: Came) -> u32 {
+        if came == Came::Unforeseen {
             self.next += self.penalty;
             self.older = None;
         }
@@ -119,7 +111,7 @@ impl Dual {
             self.pass(at);
             at
         };
-        self.occupy(&instruction, condition);
+        self.occupy(&instruction);
         cycles.into()
     }
 
@@ -208,7 +200,7 @@ impl Dual {
     }
 
     /// An instruction is issued now.
-    fn occupy(&mut self, instruction: &Instruction, condition: Condition) {
+    fn occupy(&mut self, instruction: &Instruction) {
         let Instruction { uses, alu, cycles, .. } = *instruction;
         let is_early = match alu {
             Alu::Late => false,
@@ -236,7 +228,9 @@ impl Dual {
         if instruction.word {
             self.words |= results;
         }
-        self.foresee(instruction, condition);
+        // As the flags are before those that it sets.
+        let in_time = instruction.by_flags && self.ready[FLAGS] == 0;
+        self.penalty = if in_time { MISPREDICTED_EARLY } else { MISPREDICTED };
         if instruction.sets_flags {
             self.ready[FLAGS] = FROM_LATE + cycles.saturating_sub(1);
         }
@@ -263,21 +257,6 @@ impl Dual {
         self.next = cycles;
         let Instruction { bank, half, .. } = *instruction;
         self.older = (instruction.place != Place::Alone).then_some(Older { uses, bank, half });
-    }
-
-    /// What the next instruction is foreseen to be.
-    fn foresee(&mut self, instruction: &Instruction, condition: Condition) {
-        let by_flags = matches!(instruction.leads, Leads::Perhaps(_)) && instruction.late == 0;
-        let in_time = by_flags && self.ready[FLAGS] == 0;
-        self.penalty = if in_time { MISPREDICTED_EARLY } else { MISPREDICTED };
-        self.expected = match instruction.leads {
-            Leads::On => Expected::On,
-            // Passed over, or under a condition that nobody has told how it is foreseen.
-            Leads::Away | Leads::Unforeseen if condition == Condition::Failed => Expected::On,
-            Leads::Away | Leads::Perhaps(Foreseen::Taken) => Expected::Away,
-            Leads::Unforeseen => Expected::Nowhere,
-            Leads::Perhaps(Foreseen::NotTaken) => Expected::On,
-        };
     }
 
     fn pass(&mut self, cycles: u8) {

@@ -203,10 +203,9 @@ impl PipelineMemo {
     }
 
     fn of(model: Model) -> Self {
-        let tables = Arc::new(Mutex::new(Tables::new(model)));
         Self {
             model,
-            tables,
+            tables: Arc::new(Mutex::new(Tables::new(model))),
             known: Arc::default(),
             recent: Vec::new(),
             remembered: 0,
@@ -228,7 +227,6 @@ impl PipelineMemo {
         lock(&self.tables)
     }
 
-    /// Lets nothing more be remembered.
     #[cfg(test)]
     pub fn fill(&self) {
         self.tables().steps = STEPS;
@@ -254,8 +252,7 @@ impl PipelineMemo {
     pub fn recall(&self, pc: u32, pipe: PipeState) -> Option<Entered> {
         let key = key(pc, pipe);
         let at = place(key) & self.recent.len().wrapping_sub(1);
-        let recent = self.recent.get(at).filter(|recent| recent.key == key)?;
-        Some(recent.entered)
+        self.recent.get(at).filter(|recent| recent.key == key).map(|recent| recent.entered)
     }
 
     /// Lets the instruction at `pc` enter the execute pipeline_state, and remembers what comes of it;
@@ -541,7 +538,7 @@ impl Tables {
             }
             (State::Dual(dual), Comes::Dual(instruction)) => {
                 let mut dual = dual.clone();
-                let cost = dual.issue(instruction, pipe.condition(), pipe.is_taken());
+                let cost = dual.issue(instruction, pipe.condition(), pipe.came());
                 (State::Dual(dual), cost)
             }
             // A core has one model only.

@@ -1,5 +1,6 @@
 //! The state of a core's pipeline as one number.
 
+use crate::timing::dual::Came;
 use crate::timing::pipeline::{Bus, Condition, Facts, Far, Reads};
 
 /// Facts of the instruction that executes, in the low bits: the bus of its data access
@@ -83,6 +84,18 @@ impl PipeState {
     #[must_use]
     pub const fn taken(self) -> Self {
         Self(self.0 | TAKEN)
+    }
+
+    /// The state where it is a branch that has led to where was not foreseen: of a core without
+    /// buses in its model, which has no cycles beyond the usual to tell.
+    #[must_use]
+    pub const fn unforeseen(self) -> Self {
+        Self(self.0 | 1 << LONGER_SHIFT)
+    }
+
+    /// How the next instruction comes behind it.
+    pub(super) const fn came(self) -> Came {
+        if self.0 & 1 << LONGER_SHIFT == 0 { Came::Foreseen } else { Came::Unforeseen }
     }
 
     /// Whether the next instruction has entered the execute pipeline_state already and waits for its turn.
