@@ -10,7 +10,7 @@ CARGO ?= cargo
 RTMARK = target/release/rtmark
 # Uses the firmware's sources of this checkout, so that a change of them compiles nothing else.
 HERE = --no-default-features
-CORES = cortex-m0 cortex-m0plus cortex-m3 cortex-m4 cortex-m4f cortex-m33
+CORES = cortex-m0 cortex-m0plus cortex-m3 cortex-m4 cortex-m4f cortex-m7 cortex-m33
 
 .PHONY: run test bench board lint lockstep soak silicon pictures site build clean dist deb image
 

@@ -1,10 +1,24 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
-# The cores that are no Cortex-M: they run on QEMU only. For each its compiler, the flags
-# of it, and what it starts with. Cortex-M is what nobody mentions here.
+# The cores that are no Cortex-M. For each its compiler, the flags of it, and what it starts
+# with. Cortex-M is what nobody mentions here.
+
+RISCV_CORES := rv32imac hazard3
+IS_RISCV := $(filter $(RISCV_CORES),$(RTMARK_CORE))
 
 CORE_FLAGS_rv32imac := -march=rv32imac -misa-spec=2.2 -mabi=ilp32 -mcmodel=medany \
                        --specs=picolibc.specs -DRTMARK_CORE_HAS_FPU=0
+# As RP2350 has it, as far as this compiler knows the extensions. Of libraries there are those for RV32IMAC,
+# which it does not look for by itself: they are named.
+ifeq ($(RTMARK_CORE),hazard3)
+HASH := \#
+RV32_GCC := riscv64-unknown-elf-gcc -march=rv32imac -misa-spec=2.2 -mabi=ilp32 --specs=picolibc.specs
+RV32_FOLDERS := $(patsubst -L%,%,$(filter -L%,$(shell $(RV32_GCC) -$(HASH)$(HASH)$(HASH) -x c /dev/null 2>&1 | grep collect2)))
+CORE_FLAGS_hazard3 := -march=rv32imac_zba_zbb_zbs_zbkb_zicsr_zifencei -mabi=ilp32 -mcmodel=medany \
+                      --specs=picolibc.specs -DRTMARK_CORE_HAS_FPU=0
+LIBRARIES := -nodefaultlibs -Wl,--start-group $(firstword $(wildcard $(addsuffix /libc.a,$(RV32_FOLDERS)))) \
+             $(shell $(RV32_GCC) -print-libgcc-file-name) -Wl,--end-group
+endif
 CORE_FLAGS_cortex-r5 := -mcpu=cortex-r5 -marm -mfloat-abi=soft -DRTMARK_CORE_HAS_FPU=0
 # Linux's compiler without Linux's libraries. Without MMU memory takes aligned accesses only,
 # and the kernel does not keep the floating-point registers of tasks that have not asked for it.
@@ -12,14 +26,14 @@ CORE_FLAGS_cortex-a72 := -mcpu=cortex-a72 -mstrict-align -mgeneral-regs-only -mn
                          -ffreestanding -fno-pic -fno-pie -fno-stack-protector -nostdlib -static \
                          -I$(SHARED)/freestanding -DRTMARK_CORE_HAS_FPU=0
 
-COMPILER_rv32imac := riscv64-unknown-elf-
+$(foreach core,$(RISCV_CORES),$(eval COMPILER_$(core) := riscv64-unknown-elf-))
 COMPILER_cortex-a72 := aarch64-linux-gnu-
 CROSS_COMPILE_DEFAULT := $(or $(COMPILER_$(RTMARK_CORE)),arm-none-eabi-)
 
-STARTUP_rv32imac := startup_rv32.c
+$(foreach core,$(RISCV_CORES),$(eval STARTUP_$(core) := startup_rv32.c))
 STARTUP_cortex-r5 := startup_r5.c
 STARTUP_cortex-a72 := startup_a64.c freestanding/string.c
 STARTUP := $(or $(STARTUP_$(RTMARK_CORE)),startup.c)
 
 THUMB := $(if $(filter cortex-m%,$(RTMARK_CORE)),-mthumb)
-GENERAL_REGISTERS := $(if $(filter rv32%,$(RTMARK_CORE)),,-mgeneral-regs-only)
+GENERAL_REGISTERS := $(if $(IS_RISCV),,-mgeneral-regs-only)

@@ -88,12 +88,14 @@ CORE_FLAGS_cortex-m0plus := -mcpu=cortex-m0plus -mfloat-abi=soft -DRTMARK_CORE_H
 CORE_FLAGS_cortex-m3 := -mcpu=cortex-m3 -mfloat-abi=soft -DRTMARK_CORE_HAS_FPU=0
 CORE_FLAGS_cortex-m4 := -mcpu=cortex-m4+nofp -mfloat-abi=soft -DRTMARK_CORE_HAS_FPU=0
 CORE_FLAGS_cortex-m4f := -mcpu=cortex-m4 -mfpu=fpv4-sp-d16 -mfloat-abi=hard -DRTMARK_CORE_HAS_FPU=1
+CORE_FLAGS_cortex-m7 := -mcpu=cortex-m7 -mfpu=fpv5-d16 -mfloat-abi=hard -DRTMARK_CORE_HAS_FPU=1
 CORE_FLAGS_cortex-m33 := -mcpu=cortex-m33 -mfpu=fpv5-sp-d16 -mfloat-abi=hard -DRTMARK_CORE_HAS_FPU=1
 
 include $(SHARED)/arch.mk
 
 # Without its unit, a core is compiled for as one that has none.
 SOFT_FLOAT_cortex-m4f := -mcpu=cortex-m4+nofp -mfloat-abi=soft -DRTMARK_CORE_HAS_FPU=0
+SOFT_FLOAT_cortex-m7 := -mcpu=cortex-m7+nofp -mfloat-abi=soft -DRTMARK_CORE_HAS_FPU=0
 SOFT_FLOAT_cortex-m33 := -mcpu=cortex-m33+nofp -mfloat-abi=soft -DRTMARK_CORE_HAS_FPU=0
 
 CORE_FLAGS := $(or $(if $(filter 0,$(call set,FPU)),$(SOFT_FLOAT_$(RTMARK_CORE))),$(CORE_FLAGS_$(RTMARK_CORE)))
@@ -276,17 +278,17 @@ $(foreach source,$(THIRD_PARTY_SOURCES),$(eval $(call third_party_object,$(sourc
 parts = $(filter-out $(patsubst %,$(OBJ)/%.o,$(or $(WITHOUT_$*),$(WITHOUT))),$(filter %.o,$^))
 link = cd $(FIRMWARE) && $(GCC) $(LDFLAGS)
 ifeq ($(LTO),)
-link_image = $(Q)$(link) $(parts) -o $@
+link_image = $(Q)$(link) $(parts) $(LIBRARIES) -o $@
 else ifeq ($(RTMARK_CLOCKED),)
-link_image = $(Q)$(link) $(LTO_LINK) $(parts) -o $@
+link_image = $(Q)$(link) $(LTO_LINK) $(parts) $(LIBRARIES) -o $@
 else
 # The first link is for the assembly language that it goes through; the second one is of the object
 # made of that, with probes, in place of those that it was made of.
 TEMPORARY = $(OBJ)/$*.unprobed
-link_image = $(Q)rm -f $(TEMPORARY)*; $(link) $(LTO_LINK) -save-temps $(parts) -o $(TEMPORARY) && \
+link_image = $(Q)rm -f $(TEMPORARY)*; $(link) $(LTO_LINK) -save-temps $(parts) $(LIBRARIES) -o $(TEMPORARY) && \
              mv $(TEMPORARY)*.s $(OBJ)/$*.whole.s && rm -f $(TEMPORARY)* && \
              $(call probed,$(OBJ)/$*.whole.s,$(OBJ)/$*.whole.o) && \
-             $(link) $(OBJ)/$*.whole.o $(filter $(NO_LTO),$(parts)) -o $@
+             $(link) $(OBJ)/$*.whole.o $(filter $(NO_LTO),$(parts)) $(LIBRARIES) -o $@
 endif
 $(OUT)/%.elf: $(OBJ)/%.o $(COMMON_OBJECTS) $(GEN)/memory.x $(SCRIPT)
 	$(link_image)

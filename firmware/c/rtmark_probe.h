@@ -214,6 +214,12 @@
 #define RTMARK_ALIGN_ ".balign 4\n"
 #endif
 
+#if defined(__riscv)
+#define RTMARK_ENTRY_ ".4byte \\function\n"
+#else
+#define RTMARK_ENTRY_ ".reloc ., R_ARM_ABS32_NOI, \\function\n.4byte 0\n"
+#endif
+
 __asm__(
     ".ifndef rtmark_macros_are_defined\n"
     ".set rtmark_macros_are_defined, 1\n"
@@ -235,8 +241,7 @@ __asm__(
     ".macro rtmark_probe_at_entry kind, function, id\n"
     ".pushsection .rtmark, \"\", %progbits\n"
     ".4byte 0x524D0000 + \\kind\n"
-    ".reloc ., R_ARM_ABS32_NOI, \\function\n"
-    ".4byte 0\n"
+    RTMARK_ENTRY_
     ".asciz \"\\id\"\n"
     ".balign 4, 0\n"
     ".popsection\n"

@@ -1,8 +1,11 @@
 //! Which functions are a kernel's, by their names.
 
-use rtmark_model::Pattern;
+use rtmark_model::{Pattern, ScenarioId};
 use rtmark_sim::Symbols;
 use serde::Deserialize;
+
+use crate::paid::Outcome;
+use crate::rules::{Equal, Near};
 
 /// What a function is to the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,6 +45,12 @@ pub struct Api {
     /// What names begin with that is not shown.
     #[serde(default)]
     strip: String,
+    /// Calls that have a scenario's span.
+    #[serde(default)]
+    equal: Vec<Equal>,
+    /// Calls that are like a scenario.
+    #[serde(default)]
+    near: Vec<Near>,
 }
 
 /// Why a file does not tell a kernel's functions.
@@ -120,6 +129,22 @@ impl Api {
         self.calls_back.iter().any(|pattern| pattern.matches(name))
     }
 
+    /// Calls that have a scenario's span.
+    pub fn equal(&self) -> &[Equal] {
+        &self.equal
+    }
+
+    /// The scenario that all calls of a function together are most like, and what keeps them from
+    /// being compared.
+    pub fn near(&self, symbol: &str, outcome: Outcome) -> Option<(&ScenarioId, &str)> {
+        let fits = |near: &&Near| {
+            near.then.outcome() == outcome
+                && near.calls.iter().any(|pattern| pattern.matches(plain(symbol)))
+        };
+        let near = self.near.iter().find(fits)?;
+        Some((&near.scenario, &near.differs))
+    }
+
     /// A function's name as applications write it.
     pub fn shown<'a>(&self, function: &'a str) -> &'a str {
         let name = plain(function);
@@ -129,7 +154,7 @@ impl Api {
 
 /// A name without what compilers append to copies of a function that they have specialised
 /// (`.isra.0`, `.constprop.1`), or with which Rust tells versions apart.
-fn plain(name: &str) -> &str {
+pub fn plain(name: &str) -> &str {
     let is_mark =
         |mark: &&str| ["isra", "constprop", "part", "cold", "lto_priv", "llvm"].contains(mark);
     match name.split_once('.') {
@@ -138,9 +163,25 @@ fn plain(name: &str) -> &str {
     }
 }
 
+/// Whether the compiler has made a function of its own of it, with fewer arguments or another result:
+/// what it is given and gives then lies where only that compiler knows.
+pub fn is_specialised(name: &str) -> bool {
+    is_marked(name, "isra") || is_marked(name, "constprop") || is_part(name)
+}
+
+/// Whether it is the rest of a function, the beginning of which the compiler has inlined.
+pub fn is_part(name: &str) -> bool {
+    is_marked(name, "part")
+}
+
+fn is_marked(name: &str, mark: &str) -> bool {
+    plain(name) != name && name.split('.').skip(1).any(|part| part == mark)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rules::Then;
 
     #[test]
     fn every_file_is_built_in_and_can_be_read() {
@@ -148,8 +189,18 @@ mod tests {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/kernels");
         let files = std::fs::read_dir(folder).expect("there").count();
         assert_eq!(known.len(), files);
+        let catalogue = rtmark_model::Catalogue::builtin().expect("good");
         for api in &known {
             assert!(!api.recognise.is_empty() && !api.calls.is_empty(), "{}", api.name);
+            for Equal { scenario, calls, then, into, .. } in &api.equal {
+                assert!(catalogue.get(scenario).is_some(), "{}: no {scenario}", api.name);
+                assert!(!calls.is_empty(), "{}: {scenario}", api.name);
+                assert!(*then == Then::Switches || into.is_empty(), "{}: {scenario}", api.name);
+            }
+            for Near { scenario, differs, .. } in &api.near {
+                assert!(catalogue.get(scenario).is_some(), "{}: no {scenario}", api.name);
+                assert!(!differs.is_empty(), "{}: {scenario}", api.name);
+            }
         }
     }
 
@@ -177,6 +228,9 @@ mod tests {
         }
         assert_eq!(api("Zephyr").shown("z_impl_k_sem_give"), "k_sem_give");
         assert_eq!(api("ThreadX").shown("_tx_queue_send.part.0"), "tx_queue_send");
+        assert!(is_specialised("xQueueGenericSend.constprop.0.isra.0"));
+        assert!(is_specialised("xQueueGenericSend.lto_priv.0.isra.0"));
+        assert!(!is_specialised("xQueueGenericSend.lto_priv.0") && !is_specialised("a.b"));
     }
 
     #[test]

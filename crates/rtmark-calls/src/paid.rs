@@ -4,6 +4,8 @@ use rtmark_model::Place;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::matched::{EqualCalls, Untold};
+
 /// Where a call came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -134,4 +136,10 @@ pub struct Paid {
     pub never: Vec<String>,
     /// Where the cycles went.
     pub shares: Shares,
+    /// Calls that have a scenario's span, where these were looked for.
+    #[serde(skip)]
+    pub equal: Vec<EqualCalls>,
+    /// Scenarios that could not be told from others.
+    #[serde(skip)]
+    pub untold: Untold,
 }

@@ -3,7 +3,7 @@
 //! A call is told from others by the address to which it returns and the stack pointer there: no
 //! two that are open have both in common, whatever kernel switches stacks.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ops::ControlFlow;
 
 use rtmark_observe::{Calls, Lines, Map, Node};
@@ -11,11 +11,13 @@ use rtmark_sim::{Image, Instruction, Machine, Observer, Register};
 
 use crate::addresses::Addresses;
 use crate::api::{Api, Kind};
+use crate::matched::{End, Into, Matched, Other, Timed};
 use crate::paid::{Called, Cycles, InlinedCall, Origin, Outcome, Paid, Shares, Site};
 
-/// The exceptions by which kernels switch and are called.
+/// The exceptions by which kernels switch and are called, and that of the tick.
 const SVCALL: u16 = 11;
 const PENDSV: u16 = 14;
+const SYSTICK: u16 = 15;
 /// ICI in xPSR: which of its registers an interrupted instruction goes on with (DDI 0403, B1.4.2).
 const CONTINUED: u32 = 0x0600_FC00;
 
@@ -50,9 +52,28 @@ struct Open {
     stack: Option<u64>,
     /// Whether another stack has run in thread mode since.
     left: bool,
-    /// When another thread's own code began.
-    switched: Option<u64>,
-    hit: bool,
+    /// When another thread's own code began, and which.
+    switched: Option<(u64, Into)>,
+    /// Handlers that came into it: of the tick, and others.
+    ticks: u64,
+    interrupts: u64,
+    arguments: [u32; 4],
+    /// The rules of scenarios that it may fit.
+    rules: Vec<usize>,
+}
+
+impl Open {
+    const fn is_hit(&self) -> bool {
+        self.ticks + self.interrupts > 0
+    }
+}
+
+/// A thread's call that has just returned.
+#[derive(Clone, Copy, Debug)]
+struct Landed {
+    at: u64,
+    function: u32,
+    arguments: [u32; 4],
 }
 
 /// Calls of a function that have ended.
@@ -86,6 +107,13 @@ pub struct CallRecorder<'a, 'elf> {
     next: u32,
     /// The stack that has run last in thread mode.
     thread: Option<u64>,
+    /// Those that have run outside the kernel, and the last of them.
+    threads: HashSet<u64>,
+    ran: Option<u64>,
+    /// The last call that has returned to a thread.
+    landed: Option<Landed>,
+    /// Which calls are scenarios'.
+    matched: Matched<'a>,
     shares: Shares,
     /// Up to which cycle these have been counted, and whose the cycles since are.
     counted: u64,
@@ -107,6 +135,28 @@ impl<'a, 'elf> CallRecorder<'a, 'elf> {
         api: &'a Api,
         lines: Option<&'a Lines<'elf>>,
     ) -> Self {
+        Self::with_scenarios(machine, image, api, lines, Matched::default())
+    }
+
+    /// The same, keeping each call that has a scenario's span; `elf` is the image's file, for what
+    /// its debug information tells of the kernel's structures.
+    pub fn matching(
+        machine: &Machine,
+        image: &'a Image,
+        elf: &[u8],
+        api: &'a Api,
+        lines: Option<&'a Lines<'elf>>,
+    ) -> Self {
+        Self::with_scenarios(machine, image, api, lines, Matched::new(api.equal(), elf))
+    }
+
+    fn with_scenarios(
+        machine: &Machine,
+        image: &'a Image,
+        api: &'a Api,
+        lines: Option<&'a Lines<'elf>>,
+        matched: Matched<'a>,
+    ) -> Self {
         let symbols = image.symbols();
         let is_called = |name: &str| api.kind(name) == Some(Kind::Called);
         let entries = symbols.iter().map(|(address, _)| address & !1).filter(|address| {
@@ -126,6 +176,10 @@ impl<'a, 'elf> CallRecorder<'a, 'elf> {
             newest: None,
             next: 1,
             thread: None,
+            threads: HashSet::new(),
+            ran: None,
+            landed: None,
+            matched,
             shares: Shares::default(),
             counted: machine.cycles().0,
             owner: Owner::Application,
@@ -203,7 +257,7 @@ impl<'a, 'elf> CallRecorder<'a, 'elf> {
     }
 
     /// Ends the call that returns here, if one does.
-    fn end(&mut self, pc: u32, sp: u32, now: u64) {
+    fn end(&mut self, machine: &Machine, pc: u32, sp: u32, now: u64) {
         if !self.returns.contains_key(&pc) {
             return;
         }
@@ -211,13 +265,37 @@ impl<'a, 'elf> CallRecorder<'a, 'elf> {
         let Some(at) = self.open.iter().rposition(back) else { return };
         let open = self.open.remove(at);
         self.forget_return(pc);
+        if open.from == Origin::Thread {
+            let function = self.calls.function(open.node);
+            self.landed = Some(Landed { at: now, function, arguments: open.arguments });
+        }
         let (outcome, ended, hit) = match (open.left, open.switched) {
-            (true, Some(switched)) => (Outcome::Switched, switched, open.hit),
+            (true, Some((switched, _))) => (Outcome::Switched, switched, open.is_hit()),
             // Only the kernel's own threads ran.
             (true, None) => (Outcome::Returned, now, true),
-            (false, _) => (Outcome::Returned, now, open.hit),
+            (false, _) => (Outcome::Returned, now, open.is_hit()),
         };
+        if !open.left || open.switched.is_some() {
+            self.compare(&open, outcome, ended, Some(machine.register(Register::R(0))));
+        }
         self.note(&open, outcome, (!hit).then(|| ended - open.began));
+    }
+
+    /// Keeps a call that has a scenario's span.
+    fn compare(&mut self, open: &Open, outcome: Outcome, ended: u64, result: Option<u32>) {
+        if open.rules.is_empty() {
+            return;
+        }
+        let into = open.switched.map(|(_, into)| into);
+        let into_symbol = match into {
+            Some(Into::Call { function, .. }) => self.calls.functions().name(function),
+            _ => "",
+        };
+        let (ticks, interrupts) = (open.ticks, open.interrupts);
+        let timed = Timed { began: open.began, cycles: ended - open.began, ticks, interrupts };
+        let shown = self.api.shown(self.calls.name(open.node));
+        let end = End { outcome, result, into, into_symbol, timed };
+        self.matched.end(&open.rules, open.arguments, shown, end);
     }
 
     fn note(&mut self, open: &Open, outcome: Outcome, cycles: Option<u64>) {
@@ -252,9 +330,21 @@ impl<'a, 'elf> CallRecorder<'a, 'elf> {
             left.filter(|open| open.stack == before).for_each(|open| open.left = true);
             self.thread = stack;
         }
-        if owner != Owner::Kernel {
-            let waiting = self.open.iter_mut().filter(|open| open.left && open.switched.is_none());
-            waiting.filter(|open| open.stack != stack).for_each(|open| open.switched = Some(now));
+        let is_waiting = |open: &Open| open.left && open.switched.is_none() && open.stack != stack;
+        let is_new_here = self.ran != stack;
+        if owner != Owner::Kernel && (is_new_here || self.open.iter().any(is_waiting)) {
+            let into = match self.landed {
+                _ if owner == Owner::Idle => Into::Idle,
+                Some(Landed { at, function, arguments }) if at == now => {
+                    Into::Call { function, arguments }
+                }
+                _ if stack.is_some_and(|stack| !self.threads.contains(&stack)) => Into::New,
+                _ => Into::Elsewhere,
+            };
+            self.threads.extend(stack);
+            self.ran = stack;
+            let waiting = self.open.iter_mut().filter(|open| is_waiting(open));
+            waiting.for_each(|open| open.switched = Some((now, into)));
         }
     }
 
@@ -270,10 +360,19 @@ impl<'a, 'elf> CallRecorder<'a, 'elf> {
         }
         let return_address = link & !1;
         let same = |open: &Open| (open.return_address, open.sp) == (return_address, sp);
-        if self.open.iter().any(same) {
-            return;
+        if let Some(at) = self.open.iter().position(same) {
+            let is_over = self.open[at].left && self.open[at].stack != self.calls.stack_number();
+            if !is_over {
+                return;
+            }
+            // A thread that has ended left it behind, and another one has its stack.
+            let over = self.open.remove(at);
+            self.forget_return(return_address);
+            self.give_up(&over);
         }
         let in_handler = xpsr & 0x1FF != 0;
+        let arguments = [0, 1, 2, 3].map(|number| machine.register(Register::R(number)));
+        let rules = if in_handler { Vec::new() } else { self.rules(machine, node, arguments) };
         let (site, began) = self.newest.unwrap_or((return_address.wrapping_sub(4), now));
         *self.returns.entry(return_address).or_default() += 1;
         self.open.push(Open {
@@ -286,8 +385,32 @@ impl<'a, 'elf> CallRecorder<'a, 'elf> {
             stack: self.calls.stack_number(),
             left: false,
             switched: None,
-            hit: false,
+            ticks: 0,
+            interrupts: 0,
+            arguments,
+            rules,
         });
+    }
+
+    /// The scenarios that a thread's call may have the span of, which begins.
+    fn rules(&mut self, machine: &Machine, node: Node, arguments: [u32; 4]) -> Vec<usize> {
+        let stack = self.calls.stack_number();
+        let is_other =
+            |open: &&Open| open.from == Origin::Thread && open.left && open.stack != stack;
+        let other =
+            |open: &Open| Other { symbol: self.calls.name(open.node), object: open.arguments[0] };
+        let others: Vec<Other<'_>> = self.open.iter().filter(is_other).map(other).collect();
+        let function = self.calls.function(node);
+        self.matched.begin(machine, (function, self.calls.name(node)), arguments, &others)
+    }
+
+    /// Keeps a call that will never come back, if it has switched; whether it has.
+    fn give_up(&mut self, call: &Open) -> bool {
+        let Some((switched, _)) = call.switched else { return false };
+        self.compare(call, Outcome::Switched, switched, None);
+        let cycles = (!call.is_hit()).then(|| switched - call.began);
+        self.note(call, Outcome::Switched, cycles);
+        true
     }
 
     /// What the run came to.
@@ -298,10 +421,7 @@ impl<'a, 'elf> CallRecorder<'a, 'elf> {
         let mut open: BTreeMap<String, u64> = BTreeMap::new();
         // A call that has switched and never came back has been timed all the same.
         for call in std::mem::take(&mut self.open) {
-            if let Some(switched) = call.switched {
-                let cycles = (!call.hit).then(|| switched - call.began);
-                self.note(&call, Outcome::Switched, cycles);
-            } else {
+            if !self.give_up(&call) {
                 let name = self.calls.name(call.node);
                 *open.entry(self.api.shown(name).to_owned()).or_default() += 1;
             }
@@ -331,12 +451,16 @@ impl<'a, 'elf> CallRecorder<'a, 'elf> {
         }
         let total = |called: &Called| called.cycles.map_or(0, |cycles| cycles.total);
         called.sort_by_key(|one| (std::cmp::Reverse(total(one)), one.function.clone()));
+        let (never, inlined) = (self.never(&called, &open), self.inlined_calls(map));
+        let (equal, untold) = self.matched.finish();
         Paid {
-            never: self.never(&called, &open),
-            inlined: self.inlined_calls(map),
+            never,
+            inlined,
             open: open.into_iter().collect(),
             called,
             shares: self.shares,
+            equal,
+            untold,
         }
     }
 
@@ -398,7 +522,7 @@ impl Observer for CallRecorder<'_, '_> {
         let (pc, sp) = (machine.register(Register::Pc), machine.register(Register::R(13)));
         let now = machine.cycles().0;
         self.calls.before(machine)?;
-        self.end(pc, sp, now);
+        self.end(machine, pc, sp, now);
         if let Some(node) = self.calls.innermost() {
             let class = self.class(node);
             let owner = self.owner_at(pc, class);
@@ -434,7 +558,10 @@ impl Observer for CallRecorder<'_, '_> {
         let kernels = matches!(exception, SVCALL | PENDSV);
         if !kernels {
             let timed = self.open.iter_mut().filter(|open| open.switched.is_none());
-            timed.for_each(|open| open.hit = true);
+            timed.for_each(|open| match exception {
+                SYSTICK => open.ticks += 1,
+                _ => open.interrupts += 1,
+            });
         }
         // The entry belongs to what it leads to.
         self.owner = if kernels { Owner::Kernel } else { Owner::Interrupt };

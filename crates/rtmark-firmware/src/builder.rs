@@ -130,6 +130,9 @@ impl Builder {
         let images = kernel.manifest.images.iter();
         let large = images.filter(|image| kernel.manifest.no_room(image, ram).is_some());
         target.without.extend(large.cloned());
+        target
+            .without
+            .extend(kernel.manifest.without.get(&target.core).into_iter().flatten().cloned());
         self.build_goal(kernel, &target, switched, Goal::Scenarios)
     }
 

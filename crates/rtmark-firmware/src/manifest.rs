@@ -113,6 +113,9 @@ pub struct Manifest {
     /// Images that find room in so much RAM only, in bytes: on smaller socs they are not built.
     #[serde(default)]
     pub least_ram: BTreeMap<String, u32>,
+    /// Images that a core has nothing to run with, by core: they are not built for it.
+    #[serde(default)]
+    pub without: BTreeMap<String, Vec<String>>,
     /// What neither image nor build can tell of its settings.
     #[serde(default)]
     pub settings: Settings,

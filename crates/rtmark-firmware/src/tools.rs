@@ -46,9 +46,9 @@ pub fn rust_target(core: &str) -> Option<&'static str> {
         "cortex-m0" | "cortex-m0plus" => "thumbv6m-none-eabi",
         "cortex-m3" => "thumbv7m-none-eabi",
         "cortex-m4" => "thumbv7em-none-eabi",
-        "cortex-m4f" => "thumbv7em-none-eabihf",
+        "cortex-m4f" | "cortex-m7" => "thumbv7em-none-eabihf",
         "cortex-m33" => "thumbv8m.main-none-eabihf",
-        "rv32imac" => "riscv32imac-unknown-none-elf",
+        "rv32imac" | "hazard3" => "riscv32imac-unknown-none-elf",
         // No floating-point registers, as for C.
         "cortex-a72" => "aarch64-unknown-none-softfloat",
         // The same here.
@@ -59,7 +59,7 @@ pub fn rust_target(core: &str) -> Option<&'static str> {
 
 /// What compiles C for a core.
 pub(crate) fn c_tools(core: &str) -> Vec<Tool> {
-    if core.starts_with("rv32") {
+    if core.starts_with("rv32") || core == "hazard3" {
         vec![Tool::RiscvGcc, Tool::Picolibc]
     } else if core.starts_with("cortex-a") {
         vec![Tool::Aarch64Gcc]

@@ -27,16 +27,18 @@ mod formats;
 mod judge;
 mod lines;
 mod log;
+mod programs;
 mod published;
 mod row;
 mod series;
 mod spans;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, BufRead, Read as _};
 
 pub use lines::LONGEST_LINE;
 pub use log::{MOST_ROWS, MOST_WARNINGS, Warning};
+pub use programs::Program;
 pub use published::{OtherFigure, Published, published};
 pub use rtmark_model::Suite;
 use rtmark_model::{Answer, Catalogue, FlagKind, KernelId};
@@ -239,6 +241,16 @@ impl Reading {
     /// Whether it has none.
     pub fn is_empty(&self) -> bool {
         self.log.rows.is_empty()
+    }
+
+    /// The first version of a kernel that the log tells.
+    pub fn version(&self) -> Option<&str> {
+        self.log.sections.iter().find_map(|section| section.version.as_deref())
+    }
+
+    /// The suites that its rows are of.
+    pub fn suites(&self) -> BTreeSet<Suite> {
+        self.log.rows.iter().map(|row| row.suite).collect()
     }
 
     /// The rows as answers, in their order, each made when it is asked for: together they need several

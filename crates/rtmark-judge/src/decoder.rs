@@ -188,6 +188,13 @@ const WIDE_FLOAT: &[Excuse] = &[Excuse {
     why: "DDI 0403, A6: the other decoder has no floating point",
 }];
 
+/// The same with FPv5.
+const WIDE_FLOAT_V5: &[Excuse] = &[Excuse {
+    ours: true,
+    covers: |e| matches(e, 0xFF00_0E10, 0xFE00_0A00),
+    why: "DDI 0553, C2.3.6: the other decoder has no floating point",
+}];
+
 /// The same with the DSP extension.
 const WIDE_DSP: &[Excuse] = &[
     Excuse {
@@ -307,6 +314,7 @@ impl Comparison {
             (true, CoreKind::CortexM3) => &[WIDE, WIDE_V7, WIDE_WITHOUT_DSP],
             (true, CoreKind::CortexM4) => &[WIDE, WIDE_V7, WIDE_DSP],
             (true, CoreKind::CortexM4F) => &[WIDE, WIDE_V7, WIDE_DSP, WIDE_FLOAT],
+            (true, CoreKind::CortexM7) => &[WIDE, WIDE_V7, WIDE_DSP, WIDE_FLOAT, WIDE_FLOAT_V5],
             (true, CoreKind::CortexM33) => &[WIDE, WIDE_V8M, WIDE_DSP, WIDE_FLOAT],
             (true, CoreKind::Hazard3) => &[],
         };

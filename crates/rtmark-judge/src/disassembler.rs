@@ -90,6 +90,7 @@ pub fn compare(
     std::fs::write(&text, source)?;
     let (cpu, fpu) = match core {
         CoreKind::CortexM4F => ("cortex-m4", "fpv4-sp-d16"),
+        CoreKind::CortexM7 => ("cortex-m7", "fpv5-d16"),
         CoreKind::CortexM33 => ("cortex-m33", "fpv5-sp-d16"),
         other => (other.name(), "softvfp"),
     };
@@ -217,6 +218,15 @@ fn normal(text: &str, address: u32) -> String {
                 None => value.parse::<f32>().ok().map(f32::to_bits),
             };
             return format!("vmov.f32 {d} {bits:?}");
+        }
+        "vmov.f64" if operands.contains('#') => {
+            let (d, value) = operands.split_once(",#").unwrap_or_default();
+            // objdump's comment gives the number as a single one.
+            let bits = match comment.trim().split_once(' ') {
+                Some((bits, _)) => u32::from_str_radix(bits.trim_start_matches("0x"), 16).ok(),
+                None => value.parse::<f32>().ok().map(f32::to_bits),
+            };
+            return format!("vmov.f64 {d} {bits:?}");
         }
         _ => {}
     }

@@ -47,6 +47,9 @@ pub enum Suite {
     Chibios,
     /// RTOSBench; rows by title.
     Rtosbench,
+    /// No suite: calls of a kernel's functions, timed on the simulator; rows by function and by how
+    /// the calls went on.
+    Calls,
     /// Our own import form; rows by scenario.
     Rtmark,
     /// No suite: an article, a report, a vendor's page; rows in a few words.
@@ -73,6 +76,7 @@ impl Suite {
             Self::Cyclictest => "cyclictest",
             Self::Chibios => "chibios",
             Self::Rtosbench => "rtosbench",
+            Self::Calls => "calls",
             Self::Rtmark => "rtmark",
             Self::Published => "published",
         }

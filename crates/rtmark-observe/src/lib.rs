@@ -4,6 +4,7 @@
 //! - [`Map`], [`Functions`] and [`Lines`] tell an address in the program's own words: its
 //!   function by the symbols, its source line and the functions inlined there by the
 //!   debug information;
+//! - [`member_of`] says where a structure's member is, by the debug information;
 //! - [`Calls`] follows a run and knows at any moment which functions have called each
 //!   other, for each task and each handler apart;
 //! - [`Profile`] adds up by them where the cycles went;
@@ -42,6 +43,7 @@ mod exceptions;
 mod functions;
 mod held;
 mod lines;
+mod members;
 mod place;
 mod profile;
 mod role;
@@ -54,6 +56,7 @@ pub use exceptions::exception_name;
 pub use functions::Functions;
 pub use held::{Held, HeldBack};
 pub use lines::{Inlined, Lines};
+pub use members::{Member, member_of, offset_of};
 pub use place::Map;
 pub use profile::{Cost, FunctionCost, Profile, Report};
 pub use role::Role;

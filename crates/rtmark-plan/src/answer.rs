@@ -27,6 +27,9 @@ pub struct Document {
     pub soc: String,
     /// Cycles a second.
     pub clock_hz: u64,
+    /// Ticks a second, where a sweep has set them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tick_hz: Option<u64>,
     /// How much of each deadline must be left, in percent.
     pub slack_percent_wanted: f64,
     /// The kernels, in the order of the file.

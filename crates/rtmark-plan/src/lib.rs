@@ -15,6 +15,7 @@ mod model;
 mod recipes;
 pub mod search;
 mod set;
+mod sweep;
 mod system;
 mod term;
 mod text;
@@ -29,6 +30,7 @@ pub use costs::{Cost, Costs, Figure, Missing};
 pub use model::{Model, NoBound, Order, Timer};
 pub use recipes::Spans;
 pub use set::{Interrupt, Release, Section, Set, Task};
+pub use sweep::Sweep;
 pub use system::{
     Chip, EXAMPLE, Function, InterruptFile, LockFile, Priority, QueueFile, System, SystemError,
     TaskFile, Time, Work,

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use crate::answer::{Document, KernelPlan, RunPlan, TaskPlan};
+use crate::sweep::{Sweep, megahertz};
 use crate::term::Kind;
 
 /// Rows under a heading, in columns.
@@ -100,28 +101,9 @@ impl Document {
             Form::Text => writeln!(text, "{title}\n"),
             Form::Markdown => writeln!(text, "# {title}\n"),
         };
-        let mut columns = Columns::new(&[
-            "kernel",
-            "verdict",
-            "load %",
-            "breakdown %",
-            "clock %",
-            "slack",
-            "slack %",
-            "worst task",
-        ]);
+        let mut columns = Columns::new(&SUMMARY);
         for plan in &self.kernels {
-            let worst = plan.worst();
-            columns.row([
-                plan.kernel.clone(),
-                plan.verdict.name().to_owned(),
-                percent(Some(plan.utilisation_percent)),
-                percent(plan.breakdown_percent),
-                percent(plan.slowest_clock_percent),
-                worst.and_then(|task| task.slack).map_or_else(|| "-".to_owned(), grouped),
-                percent(worst.and_then(TaskPlan::slack_percent)),
-                worst.map(|task| task.name.clone()).unwrap_or_default(),
-            ]);
+            columns.row(plan.summary());
         }
         text.push_str(&columns.written(form));
         for plan in &self.kernels {
@@ -131,7 +113,55 @@ impl Document {
     }
 }
 
+/// What is said of a kernel in a line.
+const SUMMARY: [&str; 8] =
+    ["kernel", "verdict", "load %", "breakdown %", "clock %", "slack", "slack %", "worst task"];
+
+impl Sweep {
+    /// Renders it for people or pages.
+    pub fn text(&self, form: Form) -> String {
+        let mut text = String::new();
+        if let Some(first) = self.points.first() {
+            let title = format!("{} on {}, by clock and tick", first.file, first.soc);
+            let _ = match form {
+                Form::Text => writeln!(text, "{title}\n"),
+                Form::Markdown => writeln!(text, "# {title}\n"),
+            };
+        }
+        let heads: Vec<&str> = ["clock MHz", "tick Hz"].into_iter().chain(SUMMARY).collect();
+        let mut columns = Columns::new(&heads);
+        for (point, plan) in self.rows() {
+            let tick = point.tick_hz.map_or_else(|| "-".to_owned(), |hertz| hertz.to_string());
+            columns.row([megahertz(point.clock_hz), tick].into_iter().chain(plan.summary()));
+        }
+        text.push_str(&columns.written(form));
+        text.push('\n');
+        for sentence in self.sentences() {
+            let _ = match form {
+                Form::Text => writeln!(text, "{sentence}"),
+                Form::Markdown => writeln!(text, "- {sentence}"),
+            };
+        }
+        text
+    }
+}
+
 impl KernelPlan {
+    /// The cells of [`SUMMARY`].
+    fn summary(&self) -> [String; 8] {
+        let worst = self.worst();
+        [
+            self.kernel.clone(),
+            self.verdict.name().to_owned(),
+            percent(Some(self.utilisation_percent)),
+            percent(self.breakdown_percent),
+            percent(self.slowest_clock_percent),
+            worst.and_then(|task| task.slack).map_or_else(|| "-".to_owned(), grouped),
+            percent(worst.and_then(TaskPlan::slack_percent)),
+            worst.map(|task| task.name.clone()).unwrap_or_default(),
+        ]
+    }
+
     fn text(&self, form: Form) -> String {
         let mut text = String::new();
         let title = format!("{} {} ({}): {}", self.kernel, self.version, self.profile, self.order);

@@ -83,6 +83,7 @@ fn a_scenario_that_is_missing_leaves_the_bound_unknown() {
         file: "a|b\n.toml".into(),
         soc: "s".into(),
         clock_hz: 1,
+        tick_hz: None,
         slack_percent_wanted: 0.0,
         kernels: vec![plan],
     };

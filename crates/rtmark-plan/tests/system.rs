@@ -2,7 +2,7 @@
 
 use rtmark_plan::{Chip, EXAMPLE, Release, Set, System, SystemError, Time, Work};
 
-const CHIP: Chip = Chip { hertz: 168_000_000, ram: 128 * 1024 };
+const CHIP: Chip = Chip { hertz: 168_000_000, clock: 168_000_000, ram: 128 * 1024 };
 
 fn set(text: &str) -> Result<Set, SystemError> {
     System::from_toml("system.toml", text)?.set(CHIP, &mut |work| match work {

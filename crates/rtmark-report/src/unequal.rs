@@ -5,10 +5,22 @@ use rtmark_model::{SETTINGS, Setting, SettingInfo, Weight, Without, setting_info
 use crate::matrix::{Block, Column};
 use crate::notes::one_line;
 
+/// The fact of a series that names the functions whose calls its samples are.
+const CALLS: &str = "calls";
+
 /// What a note says of a column whose settings are not those of most others; none where they
 /// are. Only what somebody chose counts: what comes with a kernel or its language is the
 /// kernel.
 pub fn unequal(block: &Block<'_>, column: &Column<'_>) -> Option<String> {
+    let mut series = block.series_of(column);
+    if let Some(by_calls) = series.find(|series| series.facts.contains_key(CALLS)) {
+        let firmware = &by_calls.provenance.firmware;
+        let (image, sha256) = (one_line(&firmware.image), one_line(&firmware.elf_sha256));
+        return Some(format!(
+            "Of the image {image} (SHA-256 {sha256}), built as its author has built it, and timed from \
+             the instruction that calls: what loads arguments is not in it. docs/images.md"
+        ));
+    }
     let chosen = SETTINGS.iter().filter(|info| matches!(info.weight, Weight::Matters(_)));
     let differs = |info: &SettingInfo| {
         let own = value(block, column, info)?;

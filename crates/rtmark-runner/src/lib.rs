@@ -9,6 +9,9 @@
 //! `emulate` on QEMU, or [`boards`] on a board; `pair` makes samples of probe hits, [`clocked`] of what was
 //! printed.
 //!
+//! A [`Foreign`] image, which somebody else has built, becomes a kernel's column as well: its calls and
+//! its console are measured.
+//!
 //! This crate reads no arguments, prints nothing and never ends the process.
 
 #![expect(
@@ -18,6 +21,7 @@
 
 pub mod boards;
 pub mod clocked;
+mod column;
 mod described;
 mod emulate;
 mod explain;
@@ -41,6 +45,7 @@ pub mod socs;
 mod suite;
 
 pub use boards::{Bench, BoardFile, Rehearsal};
+pub use column::{Asked, Column, ColumnError, Foreign};
 pub use described::{FileError, FileKind, nearest};
 pub use emulate::{DEADLINE, emulate};
 pub use explain::{Explained, explain};

@@ -40,9 +40,14 @@ impl Described for SocFile {
         "generic-cortex-m3.toml",
         "generic-cortex-m4.toml",
         "generic-cortex-m4f.toml",
+        "generic-cortex-m7.toml",
         "generic-cortex-m33.toml",
+        "generic-hazard3.toml",
         "lm3s6965.toml",
         "rp2350.toml",
+        "stm32h743.toml",
+        "imxrt1062.toml",
+        "same70.toml",
     ];
 
     fn from_text(origin: &str, text: &str) -> Result<Self, FileError> {

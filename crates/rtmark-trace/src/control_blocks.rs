@@ -5,8 +5,8 @@
 
 use rtmark_sim::{Image, Machine};
 
-use crate::members::offset_of;
 use crate::tasks::State;
+use rtmark_observe::offset_of;
 
 /// The most threads that are followed.
 const MOST: usize = 256;

@@ -12,7 +12,6 @@
 //! machine, reads a file or prints.
 
 mod control_blocks;
-mod members;
 mod perfetto;
 mod polls;
 mod recorder;

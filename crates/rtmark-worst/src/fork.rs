@@ -44,6 +44,8 @@ impl From<&Stop> for Verdict {
     fn from(stop: &Stop) -> Self {
         match stop {
             Stop::Exit(status) if status.0 == 0 => Self::Fine,
+            // It has printed what it was to end with.
+            Stop::Output(_) => Self::Fine,
             Stop::Exit(status) => Self::Status(status.0),
             Stop::Fault(_) | Stop::Lockup(_) | Stop::Breakpoint(_) => Self::Fault,
             Stop::Asleep => Self::Asleep,

@@ -19,6 +19,11 @@ fn schema(name: &str) -> Value {
 
 /// Runs a plan, and returns its exit code and its document.
 fn plan(file: &Path, more: &[&str]) -> (i32, Value) {
+    answered("plan", file, more)
+}
+
+/// Runs a plan whose document is of a schema.
+fn answered(of: &str, file: &Path, more: &[&str]) -> (i32, Value) {
     let data = tempfile::tempdir().expect("a scratch folder");
     let store = data.path().join("store.sqlite");
     let output = Command::new(env!("CARGO_BIN_EXE_rtmark"))
@@ -33,7 +38,7 @@ fn plan(file: &Path, more: &[&str]) -> (i32, Value) {
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     let document = serde_json::from_slice(&output.stdout);
     let document = document.unwrap_or_else(|error| panic!("{error}: {said}"));
-    assert!(jsonschema::is_valid(&schema("plan"), &document), "{document:#}");
+    assert!(jsonschema::is_valid(&schema(of), &document), "{document:#}");
     (output.status.code().expect("a code"), document)
 }
 
@@ -85,6 +90,54 @@ fn too_little_slack_is_a_regression() {
     };
     assert_eq!(changed("slack_percent = 20.0", "slack_percent = 80.0"), (3, "tight".into()));
     assert_eq!(changed("deadline = \"1ms\"", "deadline = \"160us\""), (3, "misses".into()));
+}
+
+/// Each point of a sweep is the plan of a chip with that clock, and says as much as a plan alone.
+#[test]
+fn a_sweep_shows_from_which_clock_on_it_holds() {
+    let file = root().join("docs/plan/sensor.toml");
+    let (_, alone) = plan(&file, &[]);
+    let sweep = ["--sweep", "clock=16,25,26,48", "tick=1000,100"];
+    let (code, swept) = answered("plan-sweep", &file, &sweep);
+    assert_eq!(code, 0, "{swept:#}");
+    let points = swept["points"].as_array().expect("points");
+    let at = |point: &Value| (point["tick_hz"].as_u64(), point["clock_hz"].as_u64());
+    let wanted = [100, 1000]
+        .map(|tick| [16, 25, 26, 48].map(|clock| (Some(tick), Some(clock * 1_000_000))))
+        .concat();
+    assert_eq!(points.iter().map(at).collect::<Vec<_>>(), wanted);
+
+    let mut last = points[7].clone();
+    assert!(last.as_object_mut().expect("a plan").remove("tick_hz").is_some());
+    assert_eq!(last, alone, "the chip's own clock and the file's own tick");
+    // Work takes as many cycles, of which a slower clock has fewer.
+    let load = |point: &Value| {
+        let kernel = &point["kernels"][0];
+        kernel["utilisation_percent"].as_f64().expect("a load")
+    };
+    for point in &points[4..] {
+        let megahertz = point["clock_hz"].as_f64().expect("a clock") / 1e6;
+        assert!((load(point) * megahertz - 50.0 * 48.0).abs() < 1.0, "{point:#}");
+    }
+    // What is found by scaling all costs is found by going through the clocks.
+    let slowest = alone["kernels"][0]["slowest_clock_percent"].as_f64().expect("it holds") * 0.48;
+    assert!((25.0..26.0).contains(&slowest), "{slowest}");
+    let verdict = |point: &Value| point["kernels"][0]["verdict"].clone();
+    assert_eq!(
+        points[4..].iter().map(verdict).collect::<Vec<_>>(),
+        ["misses", "misses", "tight", "holds"]
+    );
+    // A period of 5 ms is no whole number of ticks of 10 ms.
+    assert!(points[..4].iter().all(|point| verdict(point) != "holds"), "{swept:#}");
+
+    let refused = Command::new(env!("CARGO_BIN_EXE_rtmark"))
+        .current_dir(root())
+        .args(["plan", "docs/plan/sensor.toml", "--sweep", "clock=96"])
+        .output()
+        .expect("rtmark runs");
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert_eq!(refused.status.code(), Some(2), "{said}");
+    assert!(said.contains("48000000 Hz of stm32c031"), "{said}");
 }
 
 /// A function of a firmware is measured on the soc, and one that is not there is named.

@@ -66,6 +66,8 @@ fn crates_use_only_what_lies_below_them() {
                 "rtmark-board",
                 "rtmark-qemu",
                 "rtmark-observe",
+                "rtmark-calls",
+                "rtmark-import",
                 "rtmark-firmware",
                 "rtmark-store",
             ],

@@ -246,12 +246,22 @@ macro_rules! __probe_at_exception {
 
 /// A function's symbol is the address plus the bit that marks Thumb code, hence the `- 1`.
 /// The relocation without that bit, `R_ARM_ABS32_NOI`, is unknown to LLVM's linker.
-#[cfg(not(feature = "clock"))]
+#[cfg(all(not(target_arch = "riscv32"), not(feature = "clock")))]
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __probe_at_entry {
     ($kind:literal, $name:literal, $function:literal) => {
         $crate::__record!($kind, concat!($function, " - 1"), $name,);
+    };
+}
+
+/// A function's symbol is its address.
+#[cfg(all(target_arch = "riscv32", not(feature = "clock")))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __probe_at_entry {
+    ($kind:literal, $name:literal, $function:literal) => {
+        $crate::__record!($kind, $function, $name,);
     };
 }
 
@@ -308,6 +318,37 @@ macro_rules! __probe_here {
             ::core::arch::asm!(
                 ::core::concat!(
                     "@\r",
+                    "773:\r",
+                    ".pushsection .rtmark, \"\", %progbits\r",
+                    ".balign 4\r",
+                    ".4byte 0x524D0000 + ",
+                    $kind,
+                    "\r",
+                    ".4byte 773b\r",
+                    ".asciz \"",
+                    $name,
+                    "\"\r",
+                    ".balign 4\r",
+                    ".popsection",
+                ),
+                options(nostack, preserves_flags)
+            );
+        }
+    }};
+}
+
+/// The same; a comment begins with another sign.
+#[cfg(all(target_arch = "riscv32", not(feature = "clock")))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __probe_here {
+    ($kind:literal, $name:literal) => {{
+        const _: () = $crate::private::check_name($name);
+        // SAFETY: a label and data for another section. Nothing executes.
+        unsafe {
+            ::core::arch::asm!(
+                ::core::concat!(
+                    "#\r",
                     "773:\r",
                     ".pushsection .rtmark, \"\", %progbits\r",
                     ".balign 4\r",
@@ -407,7 +448,11 @@ macro_rules! __call_clock {
     };
 }
 
-#[cfg(not(any(target_arch = "arm", all(target_os = "none", feature = "clock"))))]
+#[cfg(not(any(
+    target_arch = "arm",
+    target_arch = "riscv32",
+    all(target_os = "none", feature = "clock")
+)))]
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __probe_here {

@@ -35,7 +35,7 @@ pub const NAMES: [&str; 16] = [
 ];
 
 /// No memory and no device, here and there.
-const NOWHERE: u32 = 0x6000_0000;
+const NOWHERE: u32 = 0x6200_0000;
 const CCR: u32 = 0xE000_ED14;
 const SHPR1: u32 = 0xE000_ED18;
 const SHCSR: u32 = 0xE000_ED24;

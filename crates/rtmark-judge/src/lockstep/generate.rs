@@ -347,7 +347,7 @@ impl Generator {
     }
 
     /// Fills fields in until the pattern's rule is content.
-    fn filled(&mut self, pattern: &Pattern) -> u32 {
+    pub(super) fn filled(&mut self, pattern: &Pattern) -> u32 {
         loop {
             let bits = self.fill(pattern.text);
             if (pattern.rule)(bits) {

@@ -62,6 +62,11 @@ impl Shape {
         self.core == CoreKind::CortexM33
     }
 
+    /// Whether the program has numbers of double precision.
+    pub fn has_doubles(self) -> bool {
+        self.float && self.core.has_double_precision()
+    }
+
     /// What each word of a record is.
     pub fn record_names(self) -> Vec<String> {
         let mut names: Vec<String> = COMMON.iter().map(ToString::to_string).collect();

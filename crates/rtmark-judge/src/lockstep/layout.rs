@@ -74,6 +74,7 @@ impl Layout {
             CoreKind::CortexM0 | CoreKind::CortexM0Plus | CoreKind::Hazard3 => CORTEX_M0PLUS,
             CoreKind::CortexM3 => Self { machine: "mps2-an385", ..CORTEX_M4F },
             CoreKind::CortexM4 | CoreKind::CortexM4F => CORTEX_M4F,
+            CoreKind::CortexM7 => Self { machine: "mps2-an500", ..CORTEX_M4F },
             CoreKind::CortexM33 => CORTEX_M33,
         }
     }

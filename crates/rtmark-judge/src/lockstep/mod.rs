@@ -7,6 +7,7 @@
 //! instruction by instruction to show the one that did it.
 
 mod code;
+mod double;
 mod faults;
 mod generate;
 mod harness;

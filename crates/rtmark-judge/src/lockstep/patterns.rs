@@ -7,6 +7,7 @@
 //! pointer into the window, `i` anything. Combinations that the manual calls
 //! UNPREDICTABLE or undefined are refused by a rule.
 
+use super::double;
 use super::harness::Shape;
 
 /// Whether the bits, with everything filled in, may be executed.
@@ -19,7 +20,7 @@ pub struct Pattern {
     pub rule: Rule,
 }
 
-const fn any(_: u32) -> bool {
+pub const fn any(_: u32) -> bool {
     true
 }
 
@@ -49,7 +50,7 @@ const fn shifts(bits: u32) -> bool {
 }
 
 /// As many bits below the point as there are (DDI 0403, A7.7.228).
-const fn fraction_fits(bits: u32) -> bool {
+pub const fn fraction_fits(bits: u32) -> bool {
     bits >> 7 & 1 == 1 || (bits & 15) << 1 | bits >> 5 & 1 <= 16
 }
 
@@ -377,7 +378,7 @@ fn all(texts: &[&'static str]) -> Vec<Pattern> {
     texts.iter().map(|&text| Pattern { text, rule: any }).collect()
 }
 
-fn ruled(lines: &[(&'static str, Rule)]) -> Vec<Pattern> {
+pub fn ruled(lines: &[(&'static str, Rule)]) -> Vec<Pattern> {
     lines.iter().map(|&(text, rule)| Pattern { text, rule }).collect()
 }
 
@@ -403,10 +404,15 @@ impl Patterns {
         }
         if shape.is_v8m() {
             patterns.wide_ordered = all(ORDERED);
-            if shape.float {
-                patterns.float.extend(all(FLOAT_V5));
-                patterns.float_unconditional = all(FLOAT_UNCONDITIONAL);
-            }
+        }
+        if shape.float && (shape.is_v8m() || shape.has_doubles()) {
+            patterns.float.extend(all(FLOAT_V5));
+            patterns.float_unconditional = all(FLOAT_UNCONDITIONAL);
+        }
+        if shape.has_doubles() {
+            let (anywhere, unconditional) = double::patterns();
+            patterns.float.extend(anywhere);
+            patterns.float_unconditional.extend(unconditional);
         }
         patterns
     }

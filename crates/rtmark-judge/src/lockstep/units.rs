@@ -19,6 +19,9 @@ impl Generator {
         if self.shape.faults && self.random.chance(1, 4) {
             return self.fault_unit();
         }
+        if self.shape.has_doubles() && self.random.chance(1, 8) {
+            return self.double_unit();
+        }
         if self.shape.is_v8m() && self.random.chance(1, 12) {
             return self.v8m_unit();
         }

@@ -43,6 +43,7 @@ fn a_dense_sample_of_wide_encodings_agrees() {
         (CoreKind::CortexM3, 330),
         (CoreKind::CortexM4, 330),
         (CoreKind::CortexM4F, 330),
+        (CoreKind::CortexM7, 330),
         (CoreKind::CortexM33, 330),
     ];
     assert_eq!(samples.map(|(core, _)| core), CoreKind::CORTEX_M);

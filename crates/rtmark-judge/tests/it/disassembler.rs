@@ -37,6 +37,7 @@ fn a_dense_sample_of_wide_encodings_reads_the_same() {
         (CoreKind::CortexM3, 20, 25_000),
         (CoreKind::CortexM4, 20, 25_000),
         (CoreKind::CortexM4F, 40, 50_000),
+        (CoreKind::CortexM7, 40, 50_000),
         (CoreKind::CortexM33, 40, 50_000),
     ];
     assert_eq!(samples.map(|(core, ..)| core), CoreKind::CORTEX_M);

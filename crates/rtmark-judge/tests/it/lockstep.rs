@@ -50,6 +50,11 @@ fn cortex_m4f_runs_as_qemu_does() {
 }
 
 #[test]
+fn cortex_m7_runs_as_qemu_does() {
+    assert_in_lockstep(CoreKind::CortexM7, 4_000_000);
+}
+
+#[test]
 fn cortex_m33_runs_as_qemu_does() {
     assert_in_lockstep(CoreKind::CortexM33, 4_000_000);
 }

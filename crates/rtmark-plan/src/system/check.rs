@@ -19,8 +19,10 @@ const STACK: u64 = 512;
 /// What of a soc a system has to fit.
 #[derive(Clone, Copy, Debug)]
 pub struct Chip {
-    /// Cycles a second.
+    /// Cycles a second, by which work that is stated in units of time is made cycles.
     pub hertz: u64,
+    /// Cycles a second at which it runs: fewer, where a slower clock is asked about.
+    pub clock: u64,
     /// Bytes of its RAM.
     pub ram: u64,
 }
@@ -66,6 +68,14 @@ impl System {
         let system = Self { text: text.to_owned(), file: file.to_owned(), ..read };
         system.check()?;
         Ok(system)
+    }
+
+    /// The system with another tick, in ticks a second.
+    #[must_use]
+    pub fn with_tick(&self, hertz: u64) -> Self {
+        let span = self.tick.as_ref().map_or(0..0, Spanned::span);
+        let time = Time::Picoseconds(1_000_000_000_000 / hertz.max(1));
+        Self { tick: Some(Spanned::new(span, time)), ..self.clone() }
     }
 
     /// What a file says of its priorities: that they are to be found.
@@ -278,8 +288,8 @@ impl System {
             Ok(found)
         };
         let mut set = Set {
-            tick: self.some(self.tick.as_ref(), "tick", chip)?.unwrap_or(chip.hertz / 1000),
-            granule: chip.hertz.div_ceil(MICROSECONDS),
+            tick: self.some(self.tick.as_ref(), "tick", chip)?.unwrap_or(chip.clock / 1000),
+            granule: chip.clock.div_ceil(MICROSECONDS),
             locks: self.locks.iter().map(|lock| lock.get_ref().clone()).collect(),
             ..Set::default()
         };
@@ -299,7 +309,8 @@ impl System {
         for queue in &self.queue {
             self.messages(queue, &mut set)?;
         }
-        if set.utilisation() > 1000 {
+        // A clock that is too slow is an answer.
+        if set.utilisation() > 1000 && chip.clock == chip.hertz {
             let problem = format!(
                 "tasks and handlers ask for {:.1} % of the processor",
                 set.utilisation_exact() * 100.0
@@ -354,7 +365,7 @@ impl System {
     }
 
     fn positive(&self, at: &Spanned<Time>, key: &str, chip: Chip) -> Result<u64, SystemError> {
-        let cycles = at.get_ref().cycles(chip.hertz);
+        let cycles = at.get_ref().cycles(chip.clock);
         // Sums of these stay far below what a number holds.
         if cycles == 0 || cycles > 1 << 46 {
             let problem =
@@ -390,7 +401,7 @@ impl System {
         };
         let deadline = self.some(file.deadline.as_ref(), &of("deadline"), chip)?.unwrap_or(period);
         let zero = |time: &Option<Spanned<Time>>| {
-            time.as_ref().map_or(0, |time| time.get_ref().cycles(chip.hertz)).min(1 << 46)
+            time.as_ref().map_or(0, |time| time.get_ref().cycles(chip.clock)).min(1 << 46)
         };
         let lock_of = |name: &Spanned<String>| {
             set.locks.iter().position(|lock| lock == name.get_ref()).unwrap_or(0)
@@ -398,7 +409,8 @@ impl System {
         let mut sections = Vec::new();
         let mut outermost: u64 = 0;
         for lock in &file.lock {
-            let cycles = self.positive(&lock.length, &of("lock"), chip)?;
+            let own = Chip { clock: chip.hertz, ..chip };
+            let cycles = self.positive(&lock.length, &of("lock"), own)?;
             let outer = lock.inside.as_ref().and_then(|inside| {
                 file.lock.iter().find(|it| it.name.get_ref() == inside.get_ref())
             });
@@ -424,7 +436,7 @@ impl System {
                 "hold them for less, or say that they are nested, with `inside`",
             ));
         }
-        if deadline < work {
+        if deadline < work && chip.clock == chip.hertz {
             let problem = format!("{deadline} cycles are less than the {work} that a job executes");
             let at = file.deadline.as_ref().or(file.period.as_ref());
             let hint = "no kernel can meet that";

@@ -71,7 +71,7 @@ impl Bound {
     /// with. What data waits for is counted by the machine.
     pub fn of(soc: &Soc) -> Self {
         let words = match soc.core {
-            CoreKind::CortexM4F | CoreKind::CortexM33 => FLOAT_WORDS,
+            CoreKind::CortexM4F | CoreKind::CortexM7 | CoreKind::CortexM33 => FLOAT_WORDS,
             _ => WORDS,
         };
         let fetch = most_wait_states(soc);

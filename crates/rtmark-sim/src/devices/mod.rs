@@ -12,6 +12,7 @@
 mod console;
 mod counter;
 mod nrf_clock;
+mod polls;
 mod registers;
 mod sio;
 mod timer;
@@ -28,6 +29,7 @@ use crate::timing::LineMemories;
 
 pub use console::Console;
 use nrf_clock::NrfClock;
+use polls::Polls;
 use registers::Registers;
 use sio::Sio;
 use timer::RpChip;
@@ -63,6 +65,8 @@ pub struct Effects {
     pub scaled: [Option<u64>; CLOCKS],
     /// A memory answers in another time.
     pub memory_changed: bool,
+    /// Something was started that has no model.
+    pub without_model: bool,
     /// What becomes of flash memories, by their places in the soc file.
     pub flash: Vec<(usize, FlashEffect)>,
 }
@@ -198,6 +202,8 @@ pub struct Devices {
     core: Hertz,
     pub divisors: [u64; CLOCKS],
     pub unmodelled: BTreeMap<u32, Unmodelled>,
+    /// Registers that only keep what is written, and are read again and again.
+    polls: Polls,
     pub strictness: Strictness,
     /// The flash memories that stores reach, by their place in the soc file.
     pub open: Vec<usize>,
@@ -215,12 +221,13 @@ pub enum Strictness {
     Strict,
 }
 
-/// Accesses to one register without a model.
+/// Accesses to one register without a model: one that nothing is known of, or one that keeps what is
+/// written, while the program waits for it to change, or has started something by it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Unmodelled {
     /// Its address.
     pub address: u32,
-    /// How often it was read, as zero.
+    /// How often it was read: as zero, or as what was kept.
     pub reads: u64,
     /// How often it was written, to no effect.
     pub writes: u64,
@@ -297,6 +304,7 @@ impl Devices {
             waited: 0,
             divisors: [1; CLOCKS],
             unmodelled: BTreeMap::new(),
+            polls: Polls::default(),
             strictness: Strictness::default(),
             open: Vec::new(),
         }
@@ -348,6 +356,23 @@ impl Devices {
 
     pub fn pace(&self, at: usize) -> ClockRatio {
         ClockRatio { core: self.core, divisor: self.divisors[self.attached[at].clock as usize] }
+    }
+
+    /// Whether a program waits for a register to change that never does by itself, which it has just
+    /// read; `at` is its device's place.
+    pub fn is_polled(&mut self, at: usize, address: u32, value: u32, now: u64) -> bool {
+        match &self.attached[at].device {
+            Device::Registers(registers) if !registers.is_nonvolatile() => {
+                self.polls.read(address, value, now)
+            }
+            _ => false,
+        }
+    }
+
+    /// A register of a device was written: what others of it hold may be another value now.
+    pub fn written(&mut self, at: usize) {
+        let Attached { base, size, .. } = self.attached[at];
+        self.polls.forget(base, size);
     }
 
     pub fn note(&mut self, address: u32, direction: Direction) {

@@ -213,6 +213,7 @@ impl Registered for Registers {
         let changes = mask & register.writable & !register.clear_by_one;
         let cleared = value & mask & register.clear_by_one;
         self.written.insert(offset, (held & !changes | value & changes) & !cleared);
+        env.effects.without_model |= value & mask & register.starts != 0;
         for (act, on) in register.acts.iter().zip(acted_on) {
             self.act(act, *on, value & mask);
         }

@@ -14,7 +14,7 @@ use crate::engine::cursor::Cursor;
 use crate::engine::micro_op::Kind;
 use crate::exec::ExecContext;
 use crate::exec::partial::rest;
-use crate::isa::Slot;
+use crate::isa::{Op, Slot};
 use crate::memory::Place;
 use crate::state::stop::InternalError;
 use crate::state::{NOT_FETCHED, ProgramPoint, State, Trial};
@@ -75,6 +75,16 @@ impl State {
             let parts = if size == 4 && address & 1 != 0 { 2 } else { 1 };
             self.pipe = self.pipe.with_parts(parts);
         }
+    }
+
+    /// A load that is not aligned takes longer than others.
+    pub(crate) fn load_unaligned(&mut self) {
+        self.cycles += u64::from(self.rules.unaligned_load);
+    }
+
+    /// An operation in double precision takes longer for its operands.
+    pub(crate) fn take_operands_time(&mut self, op: Op, operands: [u64; 3]) {
+        self.cycles += u64::from((self.rules.double_extra)(op, operands));
     }
 
     /// The instruction stays in the execute stage for longer than usual.
@@ -204,6 +214,12 @@ impl State {
                     slot = slot.inside_it();
                 }
                 Comes::Instruction(classify(&slot, [half(0), half(2)]))
+            }
+            Classify::Dual(classify) => {
+                if pipe.is_in_it_block() {
+                    slot = slot.inside_it();
+                }
+                Comes::Dual(classify(&slot, [half(0), half(2)], pc))
             }
         }
     }

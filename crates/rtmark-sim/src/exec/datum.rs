@@ -52,6 +52,7 @@ macro_rules! datum {
                         return Err(machine.unaligned(address));
                     }
                     machine.pass_in_parts(address, $size);
+                    machine.load_unaligned();
                     let mut bytes = [0; $size];
                     for (offset, byte) in (0..).zip(bytes.iter_mut()) {
                         let read = machine.within(|machine, at| {

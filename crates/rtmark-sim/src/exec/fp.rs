@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use super::Executing;
 use crate::arch::armm::registers::{CONTROL_FPCA, CONTROL_SFPA};
 use crate::arch::armm::trap::{Done, Trap};
-use crate::arch::float::{Context, INEXACT, Rounding};
+use crate::arch::float::{Context, INEXACT, Rounding, Single};
 use crate::isa::{Group, Op, Slot};
 use crate::state::State;
 
@@ -22,6 +22,10 @@ impl State {
             Group::FloatMemory => self.fp_memory(s),
             Group::FloatTransfer => {
                 self.fp_transfer(s.op, s);
+                Ok(())
+            }
+            Group::Double | Group::DoubleMultiplyAdd | Group::DoubleDivide => {
+                self.double_arithmetic(s);
                 Ok(())
             }
             _ => {
@@ -116,7 +120,7 @@ impl State {
     pub(super) fn fp_at_once(&mut self, op: Op, s: &Slot) -> bool {
         let registers = &self.cpu.s;
         let (d, n, m) = (registers[at(s.d)], registers[at(s.n)], registers[at(s.m)]);
-        let context = Context::new(&mut self.cpu.fpscr);
+        let context = Context::<Single>::new(&mut self.cpu.fpscr);
         let result = match op {
             Op::Vadd => context.add_at_once(n, m),
             Op::Vsub => context.subtract_at_once(n, m),
@@ -130,8 +134,10 @@ impl State {
             Op::VmovI => Some(s.imm),
             Op::Vcmp | Op::Vcmpe | Op::VcmpZ | Op::VcmpeZ => {
                 let right = if matches!(op, Op::VcmpZ | Op::VcmpeZ) { 0 } else { m };
-                let Some(flags) = Context::compare_at_once(d, right) else { return false };
-                self.cpu.fpscr = self.cpu.fpscr & 0x0FFF_FFFF | flags;
+                let Some(flags) = Context::<Single>::compare_at_once(d, right) else {
+                    return false;
+                };
+                set_flags(&mut self.cpu.fpscr, flags);
                 return true;
             }
             _ => None,
@@ -145,7 +151,8 @@ impl State {
     pub(super) fn fp_arithmetic(&mut self, s: &Slot) {
         let registers = &self.cpu.s;
         let (d, n, m) = (registers[at(s.d)], registers[at(s.n)], registers[at(s.m)]);
-        let mut context = Context::new(&mut self.cpu.fpscr);
+        let selects_first = s.op == Op::Vsel && self.selects_first(s);
+        let mut context = Context::<Single>::new(&mut self.cpu.fpscr);
         let result = match s.op {
             Op::Vadd => context.add(n, m),
             Op::Vsub => context.subtract(n, m),
@@ -172,7 +179,7 @@ impl State {
                 let right = if matches!(s.op, Op::VcmpZ | Op::VcmpeZ) { 0 } else { m };
                 let strict = matches!(s.op, Op::Vcmpe | Op::VcmpeZ);
                 let flags = context.compare(d, right, strict);
-                self.cpu.fpscr = self.cpu.fpscr & 0x0FFF_FFFF | flags;
+                set_flags(&mut self.cpu.fpscr, flags);
                 return;
             }
             Op::VcvtFromInt => {
@@ -187,8 +194,11 @@ impl State {
             }
             Op::VcvtFixed => fixed(&mut context, s, d),
             Op::Vsel => {
-                let condition = (s.aux << 2 | (s.aux >> 1 ^ s.aux & 1) << 1) as u8;
-                if self.cpu.condition(condition) { n } else { m }
+                if selects_first {
+                    n
+                } else {
+                    m
+                }
             }
             Op::Vmaxnm => context.extremum(n, m, Ordering::Greater),
             Op::Vminnm => context.extremum(n, m, Ordering::Less),
@@ -203,15 +213,20 @@ impl State {
             Op::VcvtHalf => {
                 let top = s.aux & 1 == 1;
                 if s.aux & 2 == 0 {
-                    context.half_to_single(if top { m >> 16 } else { m } as u16)
+                    context.half_to_float(if top { m >> 16 } else { m } as u16)
                 } else {
-                    let half = u32::from(context.single_to_half(m));
+                    let half = u32::from(context.float_to_half(m));
                     if top { d & 0xFFFF | half << 16 } else { d & 0xFFFF_0000 | half }
                 }
             }
             _ => return,
         };
         self.cpu.s[at(s.d)] = result;
+    }
+
+    /// Whether VSEL's condition holds.
+    pub(super) fn selects_first(&self, s: &Slot) -> bool {
+        self.cpu.condition((s.aux << 2 | (s.aux >> 1 ^ s.aux & 1) << 1) as u8)
     }
 
     #[inline(always)]
@@ -259,7 +274,7 @@ impl State {
 }
 
 /// The rounding that an instruction names in the low bits of `aux`, if not the FPSCR's.
-const fn directed(aux: u32) -> Option<Rounding> {
+pub(super) const fn directed(aux: u32) -> Option<Rounding> {
     match aux & 7 {
         0 => Some(Rounding::Away),
         1 => Some(Rounding::Nearest),
@@ -270,7 +285,12 @@ const fn directed(aux: u32) -> Option<Rounding> {
     }
 }
 
-const fn at(register: u8) -> usize {
+/// Gives the FPSCR the flags of a comparison.
+pub(super) const fn set_flags(fpscr: &mut u32, flags: u32) {
+    *fpscr = *fpscr & 0x0FFF_FFFF | flags;
+}
+
+pub(super) const fn at(register: u8) -> usize {
     (register & 31) as usize
 }
 

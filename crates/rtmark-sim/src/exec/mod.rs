@@ -54,6 +54,7 @@ mod bit_band;
 mod calculate;
 mod context;
 mod datum;
+mod double;
 mod dsp;
 mod fp;
 mod memory;

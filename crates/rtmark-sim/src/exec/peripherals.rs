@@ -37,6 +37,9 @@ impl State {
         let (value, _) = self.with_device(at, now, |device, env| device.read(offset, env));
         self.look_at_device(at, now);
         match value {
+            Some(value) if self.devices.is_polled(at, address, value, now) => {
+                self.note_unmodelled(address, Direction::Read).map(|()| value)
+            }
             Some(value) => Ok(value),
             None => self.note_unmodelled(address, Direction::Read).map(|()| 0),
         }
@@ -72,9 +75,10 @@ impl State {
         };
         self.take_effect(&effects, now);
         self.look_at_device(at, now);
+        self.devices.written(at);
         match written {
-            Some(()) => Ok(()),
-            None => self.note_unmodelled(address, Direction::Write),
+            Some(()) if !effects.without_model => Ok(()),
+            _ => self.note_unmodelled(address, Direction::Write),
         }
     }
 

@@ -28,6 +28,9 @@ impl State {
             Group::Float
             | Group::FloatMultiplyAdd
             | Group::FloatDivide
+            | Group::Double
+            | Group::DoubleMultiplyAdd
+            | Group::DoubleDivide
             | Group::FloatTransfer
             | Group::FloatMemory
             | Group::FloatState => self.execute_fp(slot),

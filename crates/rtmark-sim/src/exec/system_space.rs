@@ -5,6 +5,7 @@
 //! fewer). The registers' values are [`System`]'s; what a write sets in motion (an exception that
 //! becomes pending, a clock that starts) happens here.
 
+use crate::arch::armm::caches::Wrote;
 use crate::arch::armm::itm::Writer;
 use crate::arch::armm::nvic::{
     DEBUG_MONITOR, FIRST_INTERRUPT, HARD_FAULT, MEM_MANAGE, NMI, PENDSV, SECURE_FAULT, SVCALL,
@@ -106,7 +107,10 @@ impl State {
             0xE000_EF34 if self.features.fp => system.fp.control,
             0xE000_EF38 if self.features.fp => system.fp.address,
             0xE000_EF3C if self.features.fp => system.fp.default_status,
-            _ => self.or_note(None, address)?,
+            _ => {
+                let value = system.caches.as_ref().and_then(|caches| caches.read(address));
+                self.or_note(value, address)?
+            }
         };
         Ok(value)
     }
@@ -215,7 +219,10 @@ impl State {
             0xE000_ED14 if self.features.v8m => {
                 system.configuration = value & CCR_V8M_WRITABLE | CCR_V8M_ONES;
             }
-            0xE000_ED14 if mainline => system.configuration = value & 0x31B,
+            0xE000_ED14 if mainline => {
+                system.write_configuration(value);
+                self.switch_caches();
+            }
             0xE000_ED18..=0xE000_ED23 => {
                 let first = 4 + (address - 0xE000_ED18) as u16;
                 self.set_priorities(first, value, size);
@@ -243,9 +250,20 @@ impl State {
             }
             0xE000_EF38 if self.features.fp => system.fp.address = value & !7,
             0xE000_EF3C if self.features.fp => system.fp.default_status = value & 0x07C0_0000,
-            _ => self.note_unmodelled(address, Direction::Write)?,
+            _ => self.write_caches(address, value)?,
         }
         self.attend_soon();
+        Ok(())
+    }
+
+    /// Writes to a register of the caches.
+    fn write_caches(&mut self, address: u32, value: u32) -> Done {
+        let caches = self.system.caches.as_mut();
+        match caches.map_or(Wrote::Nowhere, |caches| caches.write(address, value)) {
+            Wrote::Nowhere => self.note_unmodelled(address, Direction::Write)?,
+            Wrote::Kept => {}
+            Wrote::EmptyInstructions => self.empty_instruction_caches(),
+        }
         Ok(())
     }
 

@@ -177,8 +177,11 @@ impl Image {
             let value = symbol.st_value(endian);
             let address = if kind == STT_FUNC { value & !1 } else { value };
             self.symbols.by_name.insert(name.clone(), address);
+            // Constants that a linker script or assembler has made symbols are no addresses.
+            let is_constant = kind == STT_NOTYPE && symbol.st_shndx(endian) == object::elf::SHN_ABS;
             // Linker-made marks without a type would hide the function they point at.
-            if kind != STT_NOTYPE || !self.symbols.by_address.contains_key(&address) {
+            let hides = kind == STT_NOTYPE && self.symbols.by_address.contains_key(&address);
+            if !is_constant && !hides {
                 let size = symbol.st_size(endian);
                 self.symbols.by_address.insert(address, Symbol { name, size });
             }

@@ -287,6 +287,14 @@ impl Fields {
         (self.get(letter) << 1 | self.get(extension)) as u8
     }
 
+    /// A register of the operation's operands, of the precision that they have.
+    fn float(&self, letter: u8, extension: u8, precision: Precision) -> Option<u8> {
+        match precision {
+            Precision::Single => Some(self.single(letter, extension)),
+            Precision::Double => self.double(letter, extension),
+        }
+    }
+
     /// The first of the two single registers that a double one covers.
     fn double(&self, letter: u8, extension: u8) -> Option<u8> {
         let number = self.get(extension) << 4 | self.get(letter);
@@ -295,26 +303,30 @@ impl Fields {
 
     fn floating_point(&self, slot: &mut Slot) -> Option<()> {
         slot.aux = self.get(b'y');
+        let (result, operand) = Precision::of(slot);
         match self.line.form {
             Form::FpThree => {
-                slot.d = self.single(b'd', b'D');
-                slot.n = self.single(b'n', b'N');
-                slot.m = self.single(b'm', b'M');
+                slot.d = self.float(b'd', b'D', result)?;
+                slot.n = self.float(b'n', b'N', operand)?;
+                slot.m = self.float(b'm', b'M', operand)?;
             }
             Form::FpTwo | Form::FpConvert | Form::FpRounding(_) => {
-                slot.d = self.single(b'd', b'D');
-                slot.m = self.single(b'm', b'M');
+                slot.d = self.float(b'd', b'D', result)?;
+                slot.m = self.float(b'm', b'M', operand)?;
                 if let Form::FpRounding(kind) = self.line.form {
                     slot.aux += u32::from(kind) | self.get(b'j') << 3;
                 }
             }
-            Form::FpOne => slot.d = self.single(b'd', b'D'),
+            Form::FpOne => slot.d = self.float(b'd', b'D', result)?,
             Form::FpImmediate => {
-                slot.d = self.single(b'd', b'D');
-                slot.imm = expand_float(slot.imm);
+                slot.d = self.float(b'd', b'D', result)?;
+                slot.imm = match result {
+                    Precision::Single => expand_float(slot.imm),
+                    Precision::Double => expand_double(slot.imm),
+                };
             }
             Form::FpFixed => {
-                slot.d = self.single(b'd', b'D');
+                slot.d = self.float(b'd', b'D', result)?;
                 let width = if slot.aux & 1 == 1 { 32 } else { 16 };
                 slot.imm = u32::checked_sub(width, slot.imm << 1 | self.get(b'j'))?;
             }
@@ -387,6 +399,33 @@ const fn expand_immediate(imm12: u32) -> (u32, u32) {
 const fn expand_float(imm8: u32) -> u32 {
     let exponent = if imm8 & 0x40 == 0 { 0x4000_0000 } else { 0x3E00_0000 };
     (imm8 & 0x80) << 24 | exponent | (imm8 & 0x3F) << 19
+}
+
+/// The upper word of VFPExpandImm for double precision, whose lower one is zero.
+const fn expand_double(imm8: u32) -> u32 {
+    let exponent = if imm8 & 0x40 == 0 { 0x4000_0000 } else { 0x3FC0_0000 };
+    (imm8 & 0x80) << 24 | exponent | (imm8 & 0x3F) << 16
+}
+
+/// The precision of a register.
+#[derive(Clone, Copy)]
+pub(super) enum Precision {
+    Single,
+    Double,
+}
+
+impl Precision {
+    /// That of an operation's result and of its operands.
+    pub(super) const fn of(slot: &Slot) -> (Self, Self) {
+        match slot.op {
+            Op::VcvtToIntD | Op::VcvtDirectedD | Op::VcvtFromDouble => (Self::Single, Self::Double),
+            Op::VcvtFromIntD | Op::VcvtToDouble => (Self::Double, Self::Single),
+            Op::VcvtHalfD if slot.aux & 2 != 0 => (Self::Single, Self::Double),
+            Op::VcvtHalfD => (Self::Double, Self::Single),
+            op if op.is_double() => (Self::Double, Self::Double),
+            _ => (Self::Single, Self::Single),
+        }
+    }
 }
 
 fn conditional_branch(condition: u32) -> Op {

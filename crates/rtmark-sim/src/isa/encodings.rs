@@ -30,6 +30,8 @@ pub enum Isa {
     V8M,
     /// What FPv5 adds to FPv4-SP.
     Fp5,
+    /// Double precision, FPv5-D16.
+    Double,
 }
 
 impl Isa {
@@ -41,7 +43,8 @@ impl Isa {
             Self::Dsp => features.dsp,
             Self::Fp => features.fp,
             Self::V8M => features.v8m,
-            Self::Fp5 => features.v8m && features.fp,
+            Self::Fp5 => features.fp5,
+            Self::Double => features.double,
         }
     }
 }
@@ -551,6 +554,45 @@ table! { WIDE:
         "11101110_1_D_11_0110 dddd_101_0_01M0_mmmm" Vrint F::FpRounding(5);
         "11101110_1_D_11_0110 dddd_101_0_11M0_mmmm" Vrint F::FpRounding(4);
         "11101110_1_D_11_0111 dddd_101_0_01M0_mmmm" Vrint F::FpRounding(6);
+    }
+    Double {
+        // The same with D registers (DDI 0403, A6.4 to A6.7; DDI 0553, C2.3.6).
+        "11101110_0_D_00_nnnn dddd_101_1_N0M0_mmmm" VmlaD F::FpThree;
+        "11101110_0_D_00_nnnn dddd_101_1_N1M0_mmmm" VmlsD F::FpThree;
+        "11101110_0_D_01_nnnn dddd_101_1_N1M0_mmmm" VnmlaD F::FpThree;
+        "11101110_0_D_01_nnnn dddd_101_1_N0M0_mmmm" VnmlsD F::FpThree;
+        "11101110_0_D_10_nnnn dddd_101_1_N0M0_mmmm" VmulD F::FpThree;
+        "11101110_0_D_10_nnnn dddd_101_1_N1M0_mmmm" VnmulD F::FpThree;
+        "11101110_0_D_11_nnnn dddd_101_1_N0M0_mmmm" VaddD F::FpThree;
+        "11101110_0_D_11_nnnn dddd_101_1_N1M0_mmmm" VsubD F::FpThree;
+        "11101110_1_D_00_nnnn dddd_101_1_N0M0_mmmm" VdivD F::FpThree;
+        "11101110_1_D_01_nnnn dddd_101_1_N1M0_mmmm" VfnmaD F::FpThree;
+        "11101110_1_D_01_nnnn dddd_101_1_N0M0_mmmm" VfnmsD F::FpThree;
+        "11101110_1_D_10_nnnn dddd_101_1_N0M0_mmmm" VfmaD F::FpThree;
+        "11101110_1_D_10_nnnn dddd_101_1_N1M0_mmmm" VfmsD F::FpThree;
+        "11101110_1_D_11_iiii dddd_101_1_x0x0_iiii" VmovID F::FpImmediate;
+        "11101110_1_D_11_0000 dddd_101_1_01M0_mmmm" VmovRD F::FpTwo;
+        "11101110_1_D_11_0000 dddd_101_1_11M0_mmmm" VabsD F::FpTwo;
+        "11101110_1_D_11_0001 dddd_101_1_01M0_mmmm" VnegD F::FpTwo;
+        "11101110_1_D_11_0001 dddd_101_1_11M0_mmmm" VsqrtD F::FpTwo;
+        "11101110_1_D_11_001y dddd_101_1_y1M0_mmmm" VcvtHalfD F::FpConvert;
+        "11101110_1_D_11_0100 dddd_101_1_01M0_mmmm" VcmpD F::FpTwo;
+        "11101110_1_D_11_0100 dddd_101_1_11M0_mmmm" VcmpeD F::FpTwo;
+        "11101110_1_D_11_0101 dddd_101_1_01x0_xxxx" VcmpZD F::FpOne;
+        "11101110_1_D_11_0101 dddd_101_1_11x0_xxxx" VcmpeZD F::FpOne;
+        "11101110_1_D_11_1000 dddd_101_1_y1M0_mmmm" VcvtFromIntD F::FpConvert;
+        "11101110_1_D_11_110y dddd_101_1_y1M0_mmmm" VcvtToIntD F::FpConvert;
+        "11101110_1_D_11_1y1y dddd_101_1_y1j0_iiii" VcvtFixedD F::FpFixed;
+        "11111110_0_D_yy_nnnn dddd_101_1_N0M0_mmmm" VselD F::FpThree;
+        "11111110_1_D_00_nnnn dddd_101_1_N0M0_mmmm" VmaxnmD F::FpThree;
+        "11111110_1_D_00_nnnn dddd_101_1_N1M0_mmmm" VminnmD F::FpThree;
+        "11111110_1_D_11_10yy dddd_101_1_01M0_mmmm" VrintD F::FpRounding(0);
+        "11111110_1_D_11_11yy dddd_101_1_j1M0_mmmm" VcvtDirectedD F::FpRounding(0);
+        "11101110_1_D_11_0110 dddd_101_1_01M0_mmmm" VrintD F::FpRounding(5);
+        "11101110_1_D_11_0110 dddd_101_1_11M0_mmmm" VrintD F::FpRounding(4);
+        "11101110_1_D_11_0111 dddd_101_1_01M0_mmmm" VrintD F::FpRounding(6);
+        "11101110_1_D_11_0111 dddd_101_0_11M0_mmmm" VcvtToDouble F::FpTwo;
+        "11101110_1_D_11_0111 dddd_101_1_11M0_mmmm" VcvtFromDouble F::FpTwo;
     }
 }
 

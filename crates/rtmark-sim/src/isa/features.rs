@@ -11,8 +11,14 @@ pub struct Features {
     pub dsp: bool,
     /// Single-precision floating point.
     pub fp: bool,
+    /// What FPv5 adds to FPv4.
+    pub fp5: bool,
+    /// The Cortex-M7's caches and tightly coupled memories.
+    pub caches: bool,
+    /// Double precision.
+    pub double: bool,
     /// ARMv8-M with the Security Extension, in Secure state: stack limits, acquire and
-    /// release, other exception returns; with an FPU, FPv5.
+    /// release, other exception returns.
     pub v8m: bool,
 }
 
@@ -23,6 +29,9 @@ impl Features {
             mainline: core.is_mainline(),
             dsp: core.has_dsp(),
             fp: core.has_fpu(),
+            fp5: matches!(core, CoreKind::CortexM7 | CoreKind::CortexM33),
+            caches: matches!(core, CoreKind::CortexM7),
+            double: core.has_double_precision(),
             v8m: matches!(core, CoreKind::CortexM33),
         }
     }

@@ -154,6 +154,15 @@ operations! {
     }
     FloatMultiplyAdd { Vmla, Vmls, Vnmla, Vnmls, Vfma, Vfms, Vfnma, Vfnms, }
     FloatDivide { Vdiv, Vsqrt, }
+    /// Double precision: what its single-precision twin does, with pairs of S registers, the
+    /// number of the first of them, for D0 to D15.
+    Double {
+        VaddD, VsubD, VmulD, VnmulD, VabsD, VnegD, VmovRD, VmovID, VcmpD, VcmpeD, VcmpZD, VcmpeZD,
+        VcvtFromIntD, VcvtToIntD, VcvtFixedD, VcvtHalfD, VcvtToDouble, VcvtFromDouble,
+        VselD, VmaxnmD, VminnmD, VrintD, VcvtDirectedD,
+    }
+    DoubleMultiplyAdd { VmlaD, VmlsD, VnmlaD, VnmlsD, VfmaD, VfmsD, VfnmaD, VfnmsD, }
+    DoubleDivide { VdivD, VsqrtD, }
     FloatTransfer {
         VmovToCore, VmovFromCore, VmovPairToCore, VmovPairFromCore, Vmrs, Vmsr,
     }
@@ -173,6 +182,34 @@ impl Op {
             Group::Multiply => matches!(self, Self::Mul | Self::Muls | Self::Mla | Self::Mls),
             _ => false,
         }
+    }
+
+    /// The operation in single precision, for one in double precision: conversions between the two
+    /// have none.
+    #[must_use]
+    pub const fn in_single(self) -> Self {
+        macro_rules! twins {
+            ($($double:ident $single:ident)*) => {
+                match self {
+                    $(Self::$double => Self::$single,)*
+                    other => other,
+                }
+            };
+        }
+        twins! {
+            VaddD Vadd VsubD Vsub VmulD Vmul VnmulD Vnmul VabsD Vabs VnegD Vneg VmovRD VmovR
+            VmovID VmovI VcmpD Vcmp VcmpeD Vcmpe VcmpZD VcmpZ VcmpeZD VcmpeZ
+            VcvtFromIntD VcvtFromInt VcvtToIntD VcvtToInt VcvtFixedD VcvtFixed VcvtHalfD VcvtHalf
+            VselD Vsel VmaxnmD Vmaxnm VminnmD Vminnm VrintD Vrint VcvtDirectedD VcvtDirected
+            VmlaD Vmla VmlsD Vmls VnmlaD Vnmla VnmlsD Vnmls
+            VfmaD Vfma VfmsD Vfms VfnmaD Vfnma VfnmsD Vfnms
+            VdivD Vdiv VsqrtD Vsqrt
+        }
+    }
+
+    /// Whether the operation works on numbers of double precision.
+    pub const fn is_double(self) -> bool {
+        matches!(self.group(), Group::Double | Group::DoubleMultiplyAdd | Group::DoubleDivide)
     }
 
     /// Whether a single load or store writes its base back.

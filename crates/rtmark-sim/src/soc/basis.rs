@@ -58,14 +58,17 @@ impl CoreKind {
     pub const fn core_tier(self) -> Tier {
         match self {
             Self::CortexM0 | Self::CortexM0Plus => Tier::Documented,
-            Self::CortexM3 | Self::CortexM4 | Self::CortexM4F | Self::CortexM33 | Self::Hazard3 => {
-                Tier::Measured
-            }
+            Self::CortexM3
+            | Self::CortexM4
+            | Self::CortexM4F
+            | Self::CortexM7
+            | Self::CortexM33
+            | Self::Hazard3 => Tier::Measured,
         }
     }
 
     /// What the cycles of exceptions rest on: handlers of a Cortex-M3 were measured; the manuals
-    /// of the others state latencies (DDI 0432, 0484, 0439), but for the Cortex-M33's, of which
+    /// of the others state latencies (DDI 0432, 0484, 0439), but for the Cortex-M7's and M33's, of which
     /// only that of the entry is published. Those of a Hazard3 are its RTL's.
     pub const fn exceptions_tier(self) -> Tier {
         match self {
@@ -73,7 +76,7 @@ impl CoreKind {
             Self::CortexM0 | Self::CortexM0Plus | Self::CortexM4 | Self::CortexM4F => {
                 Tier::Documented
             }
-            Self::CortexM33 => Tier::Estimated,
+            Self::CortexM7 | Self::CortexM33 => Tier::Estimated,
         }
     }
 }

@@ -120,6 +120,8 @@ impl Soc {
         let (most_interrupts, priority_bits) = match self.core {
             CoreKind::CortexM0 | CoreKind::CortexM0Plus => (32, 2..=2),
             CoreKind::CortexM3 | CoreKind::CortexM4 | CoreKind::CortexM4F => (240, 2..=8),
+            // DDI 0489, 1.2: 3 to 8 bits.
+            CoreKind::CortexM7 => (240, 3..=8),
             // Chips may have 480; what this NVIC keeps in four words is enough for all known socs.
             CoreKind::CortexM33 => (240, 3..=8),
             // As RP2350 has it configured (datasheet, 3.8.8).

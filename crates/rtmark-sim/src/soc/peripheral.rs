@@ -180,6 +180,9 @@ pub struct Register {
     /// the same in every run: a generator of random numbers.
     #[serde(default)]
     pub random: u32,
+    /// The bits by which a program starts something that has no model, when it writes a one.
+    #[serde(default)]
+    pub starts: u32,
     /// What a write does to other registers.
     #[serde(default)]
     pub acts: Vec<Act>,

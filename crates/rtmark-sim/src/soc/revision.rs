@@ -33,6 +33,7 @@ impl Revision {
             CoreKind::CortexM0 | CoreKind::Hazard3 => (0, 0),
             CoreKind::CortexM0Plus | CoreKind::CortexM4 | CoreKind::CortexM4F => (0, 1),
             CoreKind::CortexM3 => (2, 1),
+            CoreKind::CortexM7 => (1, 2),
             CoreKind::CortexM33 => (1, 0),
         };
         Self { major: 0, patch: 0 }..=Self { major, patch }

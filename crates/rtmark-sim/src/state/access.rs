@@ -15,7 +15,7 @@ use crate::image::Image;
 use crate::isa::{Disassembly, is_wide};
 use crate::memory::Bus;
 use crate::soc::Soc;
-use crate::timing::LineMemory;
+use crate::timing::{LineMemory, Setting, Switch};
 
 impl State {
     #[inline(always)]
@@ -112,6 +112,7 @@ impl State {
         self.spent = Spent::default();
         self.update_protection();
         self.lines.for_each(LineMemory::reset);
+        self.switch_caches();
         self.devices.reset(&self.soc, &mut self.lines);
         self.update_lead();
         for (address, bytes) in &self.initial {
@@ -221,6 +222,33 @@ impl State {
         self.lines.for_each(LineMemory::empty);
         (self.line, self.line_mask) = (NO_LINE, u32::MAX);
         self.empty_slow_lines();
+    }
+
+    /// Has caches work as CCR says, where that is what switches them.
+    pub fn switch_caches(&mut self) {
+        if !self.features.caches {
+            return;
+        }
+        let switch = |on: bool| if on { Switch::On } else { Switch::Off };
+        let (instructions, data) = self.system.switched_caches();
+        for at in 0..self.soc.memories.len() {
+            // One cache before a memory is that of what is mostly read from it.
+            let shared = if self.bus.is_writable(at) { data } else { instructions };
+            let memory = &mut self.lines[at];
+            memory.set(Setting::SharedCache(switch(shared)));
+            memory.set(Setting::InstructionCache(switch(instructions)));
+            memory.set(Setting::DataCache(switch(data)));
+        }
+        (self.line, self.line_mask) = (NO_LINE, u32::MAX);
+    }
+
+    /// Empties what caches keep of code.
+    pub fn empty_instruction_caches(&mut self) {
+        self.lines.for_each(|memory| {
+            memory.set(Setting::EmptySharedCache);
+            memory.set(Setting::EmptyInstructionCache);
+        });
+        (self.line, self.line_mask) = (NO_LINE, u32::MAX);
     }
 
     /// See [`Machine::empty_caches_at`](crate::Machine::empty_caches_at).

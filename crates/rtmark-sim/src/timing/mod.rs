@@ -8,6 +8,7 @@
 
 mod classify;
 mod cores;
+mod dual;
 pub mod exceptions;
 mod flash;
 mod issue;
@@ -37,6 +38,8 @@ pub enum Classify {
     Pipeline(fn(&Slot, u16) -> Step),
     /// For one of what is issued when, given the instruction's own halfwords.
     Issue(fn(&Slot, [u16; 2]) -> Instruction),
+    /// For one of what is issued two at a time, given its halfwords and its address.
+    Dual(fn(&Slot, [u16; 2], u32) -> dual::Instruction),
 }
 
 /// What becomes of an instruction of several cycles into which an interrupt comes. Where the
@@ -73,6 +76,11 @@ pub struct Rules {
     pub divide: fn(dividend: u32, divisor: u32, signed: bool) -> u8,
     /// What a long multiply takes beyond its `cost`, by its operands.
     pub long_multiply: fn(op: Op, n: u32, m: u32) -> u8,
+    /// What arithmetic in double precision takes beyond its cycles, by its operands: the register
+    /// that is written, and the first and second one that is read.
+    pub double_extra: fn(op: Op, operands: [u64; 3]) -> u8,
+    /// What a load takes more whose address is not aligned, where no model has the buses in it.
+    pub unaligned_load: u8,
     /// Refilling the pipeline after a branch.
     pub refill: u8,
     /// What it takes more when the target was loaded from memory.
@@ -114,6 +122,7 @@ impl Rules {
             CoreKind::CortexM0Plus => &cores::CORTEX_M0PLUS,
             CoreKind::CortexM3 => &cores::CORTEX_M3,
             CoreKind::CortexM4 | CoreKind::CortexM4F => &cores::CORTEX_M4,
+            CoreKind::CortexM7 => &cores::CORTEX_M7,
             CoreKind::CortexM33 => &cores::CORTEX_M33,
         }
     }

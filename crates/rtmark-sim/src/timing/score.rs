@@ -61,7 +61,11 @@ impl CoreKind {
         match self {
             Self::CortexM3 => CORTEX_M3,
             Self::CortexM4 | Self::CortexM4F => CORTEX_M4,
-            Self::CortexM0 | Self::CortexM0Plus | Self::CortexM33 | Self::Hazard3 => &[],
+            Self::CortexM0
+            | Self::CortexM0Plus
+            | Self::CortexM7
+            | Self::CortexM33
+            | Self::Hazard3 => &[],
         }
     }
 }

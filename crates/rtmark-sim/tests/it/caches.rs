@@ -1,8 +1,18 @@
 //! Emptying the caches of memories at chosen moments.
 
-use rtmark_sim::{CoreKind, Watch};
+use rtmark_sim::{CoreKind, Cycles, Machine, Stop, Watch};
 
 use crate::support::*;
+
+/// IC and DC of a Cortex-M7's CCR, which are clear at reset.
+const CCR: u32 = 0xE000_ED14;
+const CACHES: u32 = 3 << 16;
+
+fn switch_on(core: CoreKind, machine: &mut Machine) {
+    if core == CoreKind::CortexM7 {
+        machine.store_word(CCR, 0x200 | CACHES).expect("CCR");
+    }
+}
 
 /// Lengths of the passes from mark to mark of a loop in slow flash with a cache.
 fn passes(core: CoreKind, emptied: bool) -> Vec<u64> {
@@ -13,6 +23,7 @@ fn passes(core: CoreKind, emptied: bool) -> Vec<u64> {
     let mut firmware = Firmware::new();
     firmware.mark("begin").nops(40).mark("end").op(&[0xE7D6]);
     let mut running = firmware.on_soc(&soc);
+    switch_on(core, &mut running.machine);
     if emptied {
         let watch = running.machine.watch(Watch::Execute(firmware.address("begin")));
         running.watch(Watch::Execute(firmware.address("begin")), "again");
@@ -45,4 +56,54 @@ fn a_pass_from_emptied_caches_is_like_the_first() {
         let like_the_first = |pass: &u64| pass.abs_diff(kept[0]) <= 6;
         assert!(emptied.iter().all(like_the_first), "{core}: {kept:?} {emptied:?}");
     }
+}
+
+/// Cycles of eight rounds over five lines of code in flash that takes so long to bring one, and of the
+/// same without waits; `before` is done to a Cortex-M7 whose caches have two ways of two lines or more.
+fn eight_rounds(lines: u16, waits: u8, before: impl Fn(&mut Machine)) -> u64 {
+    let mut soc = soc(CoreKind::CortexM7);
+    let timing = &mut soc.memories[0].timing;
+    (timing.wait_states, timing.line_bytes) = (waits, 32);
+    (timing.cache_lines, timing.cache_ways) = (lines, 2);
+    let mut machine = Machine::new(&soc);
+    machine.poke_word(0, STACK - 0x100).expect("flash");
+    machine.poke_word(4, 0x401).expect("flash");
+    // movs r7, #8; nops; subs r7, #1; bne back to behind the first; bkpt
+    let mut code = vec![0x2708, NOP];
+    code.resize(77, NOP);
+    let back = (0x402 - (0x400 + 2 * (code.len() as i32 + 1) + 4)) / 2;
+    code.extend([0x3F01, 0xD100 | back as u16 & 0xFF, 0xBE00]);
+    let bytes: Vec<u8> = code.iter().flat_map(|half: &u16| half.to_le_bytes()).collect();
+    machine.poke(0x400, &bytes).expect("flash");
+    machine.reset().expect("vectors");
+    before(&mut machine);
+    let stop = machine.run(Cycles(100_000));
+    assert!(matches!(stop, Stop::Breakpoint(_)), "{stop:?}");
+    machine.cycles().0
+}
+
+#[test]
+fn a_cortex_m7_fetches_from_caches_that_its_program_has_switched_on() {
+    const WAITS: u64 = 18;
+    let on = |machine: &mut Machine| switch_on(CoreKind::CortexM7, machine);
+    let free = eight_rounds(64, 0, |_| {});
+    let waited = |lines, before: &dyn Fn(&mut Machine)| {
+        (eight_rounds(lines, WAITS as u8, before) - free) / WAITS
+    };
+    // Off at reset: five lines in each of eight rounds.
+    assert_eq!(waited(64, &|_| {}), 8 * 5);
+    assert_eq!(waited(64, &on), 5);
+    // Two sets of two ways: of five lines those in the set of three never stay.
+    assert_eq!(waited(4, &on), 2 + 8 * 3);
+    // Emptied, which before there is anything in it changes nothing; and switched off again.
+    let emptied = |machine: &mut Machine| {
+        on(machine);
+        machine.store_word(0xE000_EF50, 0).expect("ICIALLU");
+    };
+    assert_eq!(waited(64, &emptied), 5);
+    let off = |machine: &mut Machine| {
+        on(machine);
+        machine.store_word(CCR, 0x200).expect("CCR");
+    };
+    assert_eq!(waited(64, &off), 8 * 5);
 }

@@ -17,8 +17,13 @@ const WINDOW: u64 = 100;
 const LATER: u64 = 200;
 const SEEDS: u64 = 2;
 
-const CORES: [CoreKind; 4] =
-    [CoreKind::CortexM3, CoreKind::CortexM4F, CoreKind::CortexM33, CoreKind::CortexM0Plus];
+const CORES: [CoreKind; 5] = [
+    CoreKind::CortexM3,
+    CoreKind::CortexM4F,
+    CoreKind::CortexM7,
+    CoreKind::CortexM33,
+    CoreKind::CortexM0Plus,
+];
 
 struct Nobody;
 
@@ -123,6 +128,11 @@ fn a_cortex_m4f_goes_on_wherever_it_is_cut() {
 #[test]
 fn a_cortex_m33_goes_on_wherever_it_is_cut() {
     cut_programs(CoreKind::CortexM33, 340);
+}
+
+#[test]
+fn a_cortex_m7_goes_on_wherever_it_is_cut() {
+    cut_programs(CoreKind::CortexM7, 380);
 }
 
 #[test]

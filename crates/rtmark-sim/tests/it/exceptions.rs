@@ -68,8 +68,9 @@ fn an_interrupt_waits_for_the_instruction_that_executes() {
         let mut trial = firmware.on(core);
         trial.run(100);
         let long = trial.cycle("long");
-        // The Cortex-M33 is taken to load in a cycle.
-        let length = if core == CoreKind::CortexM33 { 1 } else { 2 };
+        // Cortex-M7 and M33 are taken to load in a cycle.
+        let in_one = matches!(core, CoreKind::CortexM7 | CoreKind::CortexM33);
+        let length = if in_one { 1 } else { 2 };
         for at in long..long + length {
             let mut running = firmware.on(core);
             running.machine.pend_interrupt(0, Cycles(at));
@@ -406,7 +407,7 @@ fn basepri_of(core: CoreKind, first: u32, then: u32) -> u32 {
 fn basepri_max_compares_what_is_written() {
     // DDI 0403, B5.2.3: UInt(R[n]<7:0>) < UInt(BASEPRI<7:0>), before the bits are lost that the
     // soc has no priorities for: 1 becomes 0, which masks nothing. A CC2650 says so.
-    for core in [CoreKind::CortexM3, CoreKind::CortexM4F, CoreKind::CortexM33] {
+    for core in [CoreKind::CortexM3, CoreKind::CortexM4F, CoreKind::CortexM7, CoreKind::CortexM33] {
         assert_eq!(basepri_of(core, 0x80, 1), 0, "{core}");
         assert_eq!(basepri_of(core, 0x80, 0), 0x80, "{core}");
         assert_eq!(basepri_of(core, 0, 0x80), 0x80, "{core}");
@@ -422,7 +423,7 @@ fn basepri_max_compares_what_is_written() {
 fn returns_to_base_is_told_in_handlers_alone() {
     // DDI 0403, B3.2.4: whether another exception is active than the one that IPSR tells.
     const RETTOBASE: u32 = 1 << 11;
-    for core in [CoreKind::CortexM3, CoreKind::CortexM4F, CoreKind::CortexM33] {
+    for core in [CoreKind::CortexM3, CoreKind::CortexM4F, CoreKind::CortexM7, CoreKind::CortexM33] {
         let mut firmware = Firmware::new();
         firmware.load(4, ICSR).op(&[0xDF00]).mark("end").forever();
         // SVC's handler, which UDF interrupts: a HardFault, whose handler returns behind it.

@@ -151,7 +151,7 @@ fn steps_tell_what_is_no_plain_instruction() {
 /// register, which no trial may touch, nothing is done.
 #[test]
 fn parts_of_words_that_a_trial_has_stored_are_put_back() {
-    for core in [CoreKind::CortexM3, CoreKind::CortexM4F, CoreKind::CortexM33] {
+    for core in [CoreKind::CortexM3, CoreKind::CortexM4F, CoreKind::CortexM7, CoreKind::CortexM33] {
         let mut firmware = Firmware::new();
         // Port 0 of the ITM, which prints.
         firmware.set(6, RAM + 0x102).set(7, 0xE000_0000).op(&[0x2041]).enable(1 << INTERRUPT);

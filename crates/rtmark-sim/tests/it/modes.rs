@@ -273,7 +273,7 @@ fn conditions_are_looked_at_again_behind_msr() {
 
 #[test]
 fn conditions_are_looked_at_again_behind_vmrs() {
-    for core in [CoreKind::CortexM4F, CoreKind::CortexM33] {
+    for core in [CoreKind::CortexM4F, CoreKind::CortexM7, CoreKind::CortexM33] {
         // vmsr fpscr, r0; vmrsle apsr_nzcv, fpscr
         conditions_are_looked_at_again(core, &[0xEEF1, 0xFA10], &[0xEEE1, 0x0A10]);
     }

@@ -84,11 +84,29 @@ fn cores_tell_what_they_are() {
         0x1011_0021,
         0x1100_0011,
     ];
+    let m7: &[u32] = &[
+        0x0000_0030,
+        0x0000_0200,
+        0x0010_0000,
+        0,
+        0x0010_0030,
+        0,
+        0x0100_0000,
+        0,
+        0x0110_1110,
+        0x0211_2000,
+        0x2023_2231,
+        0x0111_1131,
+        0x0131_0132,
+        0x1011_0221,
+        0x1200_0011,
+    ];
     for (core, part, registers) in [
         (CoreKind::CortexM0, 0xC20, None),
         (CoreKind::CortexM0Plus, 0xC60, None),
         (CoreKind::CortexM3, 0xC23, Some(m3)),
         (CoreKind::CortexM4F, 0xC24, Some(m4f)),
+        (CoreKind::CortexM7, 0xC27, Some(m7)),
         (CoreKind::CortexM33, 0xD21, Some(m33)),
     ] {
         let cpuid = read(core, &[CPUID], |_| {})[0];

@@ -272,7 +272,7 @@ fn percent(part: u64, whole: u64) -> String {
 }
 
 fn text(ran: &Ran) -> String {
-    let Paid { called, open, inlined, never, shares } = &ran.paid;
+    let Paid { called, open, inlined, never, shares, .. } = &ran.paid;
     let mut text =
         format!("{}: {} in {} cycles; {}\n\n", ran.name, ran.kernel, ran.cycles, ran.message);
     match (called.as_slice(), inlined.as_slice()) {

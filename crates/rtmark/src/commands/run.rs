@@ -5,12 +5,16 @@ use std::time::Instant;
 
 use clap::{Args, ValueEnum};
 use rtmark_firmware::{Builder, DEFAULT_PROFILE, Tree, Variant, VariantError, chosen};
-use rtmark_model::{Answer, Basis, Catalogue, Failure, Key, Pattern};
+use rtmark_model::{Answer, Basis, Catalogue, Pattern};
 use rtmark_runner::socs::{self, SocFile};
-use rtmark_runner::{Event, Ledger, Placements, Plan, Platform, Selection, Suite, machines};
+use rtmark_runner::{
+    Asked, Event, Foreign, Ledger, Placements, Plan, Platform, Selection, Suite, machines,
+};
 use rtmark_store::{Fingerprint, RunWriter, Store, StoreError};
 use rtmark_units::Cycles;
 
+use super::columns::{self, Images};
+pub(super) use super::failures::show_failures;
 use crate::boards::{self, BoardFlags, Prints, Recorder};
 use crate::cli::Talk;
 use crate::config::Config;
@@ -26,6 +30,7 @@ use crate::trouble::Trouble;
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   rtmark run --kernel freertos --scenario 'queue.*' --soc stm32f405
+  rtmark run --image zephyr=lat.elf --image threadx=tm.elf --kernel freertos --soc stm32f405
   rtmark run --backend sim --clocked --soc stm32f405        what a board would run, simulated
   rtmark run --backend board --soc stm32c031 --port /dev/ttyACM0 \\
       --load 'probe-rs download --chip STM32C031C6Tx {elf} && probe-rs reset --chip STM32C031C6Tx'
@@ -55,6 +60,8 @@ pub struct Arguments {
     #[arg(long, value_enum, value_name = "PRINTS", num_args = 0..=1, require_equals = true,
           default_missing_value = "semihosting")]
     clocked: Option<Prints>,
+    #[command(flatten)]
+    images: Images,
     #[command(flatten)]
     variants: Variants,
     /// The form of the results
@@ -348,13 +355,18 @@ impl Arguments {
             return self.read_again(&recording, &catalogue, &config, talk);
         }
         let platforms = self.platforms(socs, basis)?;
+        let images = self.images(basis)?;
         let recorder = self.board.recorder()?;
         let placements = self.placements()?;
         let asked = |asked: Vec<Pattern>, configured: &[Pattern]| {
             if asked.is_empty() { configured.to_vec() } else { asked }
         };
+        // With images, kernels are those that the command line names.
+        let alone = !images.is_empty() && self.kernel.is_empty();
+        let kernels = if alone { Vec::new() } else { kernels };
+        let configured = if alone { &[][..] } else { &config.run.kernel };
         let selection = Selection {
-            kernels: asked(self.kernel, &config.run.kernel),
+            kernels: asked(self.kernel, configured),
             scenarios: asked(self.scenario, &config.run.scenario),
         };
         let variants = self.variants.resolve(&config.run.profile)?;
@@ -377,7 +389,16 @@ impl Arguments {
         let mut keeper = Keeper { fresh, recorder, ..Keeper::new(&store, run, talk) };
         let answers = suite.run(&plan, &mut keeper);
         keeper.progress.finish();
-        let answers = answers?;
+        let mut answers = answers?;
+        let of_images = Asked {
+            catalogue: &catalogue,
+            scenarios: &selection.scenarios,
+            max_cycles: suite.max_cycles,
+            rtmark: &suite.rtmark,
+            rtmark_sha256: suite.rtmark_sha256.as_deref(),
+        };
+        let keep = |answer: &Answer| keeper.run.record(answer, None);
+        answers.extend(columns::measure(&images, &platforms, &of_images, talk, keep)?);
         keeper.recorder.take().map_or(Ok(()), Recorder::finish)?;
         keeper.run.finish()?;
 
@@ -407,6 +428,17 @@ impl Arguments {
 }
 
 impl Arguments {
+    /// The images that become columns, which the simulator alone can measure.
+    fn images(&self, basis: Basis) -> Result<Vec<Foreign>, Trouble> {
+        let simulated = self.backend == Runs::Sim && self.clocked.is_none();
+        if self.images.any() && !(simulated && basis == Basis::Cycles) {
+            let message = "--image: calls of an image are timed in the simulator's cycles only";
+            let hint = "leave out --backend, --clocked and --basis";
+            return Err(Trouble::new(Exit::Usage, message, hint));
+        }
+        self.images.read()
+    }
+
     /// Where firmware is to run.
     fn platforms(&self, socs: &[String], basis: Basis) -> Result<Vec<Platform>, Trouble> {
         let refuse = |message: &str, hint: &str| Err(Trouble::new(Exit::Usage, message, hint));
@@ -532,55 +564,4 @@ pub fn render(format: Format, answers: &[Answer]) -> Result<String, Trouble> {
         Format::BenchmarkAction => rtmark_report::benchmark_action(answers),
         Format::Bencher => rtmark_report::bencher(answers),
     })
-}
-
-/// How many failures are told at length: the first ones tend to explain the others.
-const SHOWN_FAILURES: usize = 10;
-
-/// Says what went wrong, each thing once, and returns the code of the first
-/// cause: a mistake of rtmark's before a missing tool before a failed build before a failed run.
-pub(super) fn show_failures(answers: &[Answer]) -> Exit {
-    let mut shown: Vec<(Vec<&Key>, &Failure)> = Vec::new();
-    for answer in answers {
-        let Answer::Failed { key, failure } = answer else { continue };
-        match shown.iter_mut().find(|(_, known)| *known == failure) {
-            Some((keys, _)) => keys.push(key),
-            None => shown.push((vec![key], failure)),
-        }
-    }
-    let first = shown.iter().map(|(_, failure)| failure.kind).min();
-    let more = shown.len().saturating_sub(SHOWN_FAILURES);
-    for (keys, failure) in shown.into_iter().take(SHOWN_FAILURES) {
-        let mut message = format!("{}: {failure}", named(&keys));
-        if !failure.console.is_empty() {
-            message.push_str("\nit printed:\n");
-            message.push_str(&last_lines(&failure.console, 10));
-        }
-        Trouble::new(failure.kind.into(), message, failure.hint.clone()).show();
-    }
-    if more > 0 {
-        say(format!("and {}, with the results", output::count(more, "more failure")));
-    }
-    first.map_or(Exit::Fine, Exit::from)
-}
-
-/// The answers that share a failure: by name where they are few, else how many of what.
-fn named(keys: &[&Key]) -> String {
-    let full = |key: &&Key| format!("{} {} on {}", key.kernel, key.scenario, key.soc);
-    if keys.len() <= 3 {
-        return keys.iter().map(full).collect::<Vec<_>>().join(", ");
-    }
-    let each = |part: fn(&Key) -> &str| {
-        let mut words: Vec<&str> = keys.iter().map(|key| part(key)).collect();
-        words.sort_unstable();
-        words.dedup();
-        words.join(", ")
-    };
-    let count = output::count(keys.len(), "scenario");
-    format!("{} on {} ({count})", each(|key| key.kernel.as_str()), each(|key| &key.soc))
-}
-
-fn last_lines(text: &str, count: usize) -> String {
-    let lines: Vec<_> = text.lines().collect();
-    lines[lines.len().saturating_sub(count)..].join("\n")
 }

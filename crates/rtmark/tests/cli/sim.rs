@@ -411,7 +411,7 @@ fn statistics_are_shown() {
         [0x5FFF_F000, 1, 0]
     );
     let said = scratch.run_code(&code, &["--entry", "start"]);
-    assert!(said.stderr.contains("no model, read as zero: 0x5ffff000 read once"), "{said:#?}");
+    assert!(said.stderr.contains("no model: 0x5ffff000 read once"), "{said:#?}");
     let strict = scratch.run_code(&code, &["--entry", "start", "--strict"]);
     strict.refused(11, &["register without a model at pc 0x0800", "0x5ffff000", "--strict"]);
 }

@@ -82,6 +82,11 @@ fn the_worst_moment_is_told_and_can_be_opened() {
     assert_eq!(points, value("points"));
     let witness = &handler["witnesses"][0];
     assert_eq!(witness["cycles"], handler["max"]);
+    // What held it back adds up to the wait.
+    let held = witness["held"].as_array().expect("a list");
+    let sum: i64 = held.iter().map(|one| one[1].as_i64().expect("cycles")).sum();
+    assert_eq!(Some(sum), witness["cycles"].as_i64(), "{witness}");
+    assert!(held.iter().any(|one| one[0] == "PRIMASK"), "{witness}");
 
     // The snapshot is of that moment, and the command leads to the handler when it says.
     let resumed = fine(said(folder, &["sim", "--resume", "a.snapshot", "--format", "json"]));
@@ -227,6 +232,27 @@ fn a_program_that_stands_the_interrupt_has_no_race() {
     image(folder.path());
     let checked = fine(worst(folder.path(), &["--check"]));
     assert!(checked.stdout.contains("no race: the program ended well"), "{checked:#?}");
+}
+
+#[test]
+fn a_program_that_does_not_end_well_alone_is_told_so() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let folder = folder.path();
+    // A loop for ever, with a handler that returns at once.
+    let mut code = vec![0xBF00; 16];
+    code[0] = 0xE012;
+    let handler = (START + 0x24) | 1;
+    code.extend([handler as u16, (handler >> 16) as u16, 0x4770, 0xBF00]);
+    let mut endless = code.clone();
+    endless.extend([0xBF00, 0xE7FD]);
+    Elf { code: &endless, ..Elf::default() }.write(&folder.join("a.elf"));
+    let asked = ["--check", "--window", "100:200", "--max-cycles", "100000"];
+    worst(folder, &asked).refused(12, &["without the interrupt", "--until-output"]);
+    // movs r0, #0: semihosting's exit with a reason that is none of success's.
+    let mut bad = code;
+    bad.extend([0x2018, 0x2100, 0xBEAB, 0xE7FE]);
+    Elf { code: &bad, ..Elf::default() }.write(&folder.join("a.elf"));
+    worst(folder, &asked).refused(11, &["without the interrupt", "own check fails"]);
 }
 
 #[test]

@@ -69,6 +69,28 @@ const M4: Identity = Identity {
 const M4F: Identity =
     Identity { auxiliary_control: 0x307, float: [0x1011_0021, 0x1100_0011, 0], ..M4 };
 
+/// DDI 0489, 3.2 and 8.3, with double precision; as of r1p2.
+const M7: Identity = Identity {
+    cpuid: 0x411F_C272,
+    auxiliary_control: 0x1FFF_FC04,
+    features: [
+        0x0000_0030,
+        0x0000_0200,
+        0x0010_0000,
+        0,
+        0x0010_0030,
+        0,
+        0x0100_0000,
+        0,
+        0x0110_1110,
+        0x0211_2000,
+        0x2023_2231,
+        0x0111_1131,
+        0x0131_0132,
+    ],
+    float: [0x1011_0221, 0x1200_0011, 0x40],
+};
+
 /// The Cortex-M33 manual (100230), B1.2, with DSP, FPU and Security Extension.
 const M33: Identity = Identity {
     cpuid: 0x411F_D210,
@@ -101,6 +123,7 @@ impl Identity {
             CoreKind::CortexM3 => M3,
             CoreKind::CortexM4 => M4,
             CoreKind::CortexM4F => M4F,
+            CoreKind::CortexM7 => M7,
             CoreKind::CortexM33 => M33,
         };
         let auxiliary_control = match soc.generation() {

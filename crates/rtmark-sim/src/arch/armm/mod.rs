@@ -4,6 +4,7 @@
 //! DDI 0403, DDI 0553). What a change of one sets in motion is the business of
 //! [`crate::exec`] and [`crate::exceptions`].
 
+pub mod caches;
 pub mod dwt;
 pub mod identity;
 pub mod itm;

@@ -4,6 +4,7 @@
 //! for ARMv6-M, which has fewer). What a register write sets in motion (an
 //! exception that becomes pending, a clock that starts) is told to the machine.
 
+use crate::arch::armm::caches::{CCR_BP, CCR_DC, CCR_IC, Caches};
 use crate::arch::armm::dwt::Dwt;
 use crate::arch::armm::identity::Identity;
 use crate::arch::armm::itm::Itm;
@@ -161,6 +162,8 @@ pub struct System {
     pub secure_fault_status: u32,
     /// CPACR.
     pub coprocessor_access: u32,
+    /// The Cortex-M7's caches.
+    pub caches: Option<Caches>,
     pub interrupts: u16,
 }
 
@@ -170,6 +173,8 @@ impl System {
             CCR_V8M_ONES
         } else if soc.generation() == Generation::EarlyCortexM3 {
             0
+        } else if features.caches {
+            CCR_STKALIGN | CCR_BP
         } else if features.mainline {
             CCR_STKALIGN
         } else {
@@ -198,8 +203,25 @@ impl System {
             auxiliary_control: 0,
             secure_fault_status: 0,
             coprocessor_access: 0,
+            caches: features.caches.then(|| Caches::of(soc)),
             interrupts: soc.interrupts,
         }
+    }
+
+    /// Writes CCR of a core of ARMv7-M.
+    pub fn write_configuration(&mut self, value: u32) {
+        self.configuration = match &self.caches {
+            Some(caches) => {
+                let switches = if caches.exist() { CCR_DC | CCR_IC } else { 0 };
+                value & (0x31B | switches) | CCR_BP
+            }
+            None => value & 0x31B,
+        };
+    }
+
+    /// Whether the instruction cache and the data cache work.
+    pub const fn switched_caches(&self) -> (bool, bool) {
+        (self.configuration & CCR_IC != 0, self.configuration & CCR_DC != 0)
     }
 
     pub const fn allows_unaligned(&self) -> bool {

@@ -2,11 +2,11 @@
 
 use std::cmp::Ordering;
 
-use super::{Context, INVALID, Number};
+use super::{Context, Format, INVALID, Number};
 
-impl Context<'_> {
+impl<F: Format> Context<'_, F> {
     /// FPCompare: the N, Z, C and V bits as the FPSCR holds them.
-    pub fn compare(&mut self, x: u32, y: u32, quiet_nan_is_invalid: bool) -> u32 {
+    pub fn compare(&mut self, x: F::Bits, y: F::Bits, quiet_nan_is_invalid: bool) -> u32 {
         if let Some(flags) = Self::compare_at_once(x, y) {
             return flags;
         }
@@ -17,8 +17,7 @@ impl Context<'_> {
         };
         if let (None, None) = (nan(a), nan(b)) {
             // Zeros are equal, whatever their sign.
-            let (x, y) = (a.value() + 0.0, b.value() + 0.0);
-            return match x.total_cmp(&y) {
+            return match place::<F>(a).cmp(&place::<F>(b)) {
                 Ordering::Equal => 0b0110 << 28,
                 Ordering::Less => 0b1000 << 28,
                 Ordering::Greater => 0b0010 << 28,
@@ -32,11 +31,11 @@ impl Context<'_> {
 
     /// Compares plain numbers; `None` where either is none.
     #[inline(always)]
-    pub fn compare_at_once(x: u32, y: u32) -> Option<u32> {
-        if !is_plain(x) || !is_plain(y) {
+    pub fn compare_at_once(x: F::Bits, y: F::Bits) -> Option<u32> {
+        if !is_plain::<F>(x) || !is_plain::<F>(y) {
             return None;
         }
-        Some(match f32::from_bits(x).partial_cmp(&f32::from_bits(y)) {
+        Some(match F::to_host(x).partial_cmp(&F::to_host(y)) {
             Some(Ordering::Less) => 0b1000 << 28,
             Some(Ordering::Greater) => 0b0010 << 28,
             // Neither is a NaN.
@@ -45,7 +44,7 @@ impl Context<'_> {
     }
 
     /// FPMaxNum and FPMinNum: a quiet NaN gives way to a number.
-    pub fn extremum(&mut self, x: u32, y: u32, which: Ordering) -> u32 {
+    pub fn extremum(&mut self, x: F::Bits, y: F::Bits, which: Ordering) -> F::Bits {
         let (a, b) = (self.unpack(x), self.unpack(y));
         let quiet = |number| matches!(number, Number::Nan { signalling: false, .. });
         let (a, b) = match (quiet(a), quiet(b)) {
@@ -57,13 +56,21 @@ impl Context<'_> {
             return nan;
         }
         // Zeros compare by their sign here: the larger one is positive.
-        let order = a.value().total_cmp(&b.value());
-        if order == which { a.bits() } else { b.bits() }
+        let by_sign = |number: Number| (place::<F>(number), !number.negative::<F>());
+        let order = by_sign(a).cmp(&by_sign(b));
+        F::narrow(if order == which { a.bits::<F>() } else { b.bits::<F>() })
     }
 }
 
+/// The place of a number, which is none of NaNs, among all. Zeros have the same.
+const fn place<F: Format>(number: Number) -> i64 {
+    let magnitude = (number.bits::<F>() & !(1 << (F::WIDTH - 1))) as i64;
+    if number.negative::<F>() { -magnitude } else { magnitude }
+}
+
 /// Whether a number is neither infinite, nor none, nor may be flushed to zero.
-const fn is_plain(bits: u32) -> bool {
-    let exponent = bits >> 23 & 0xFF;
-    (exponent != 0 && exponent != 0xFF) || bits << 1 == 0
+#[inline(always)]
+fn is_plain<F: Format>(bits: F::Bits) -> bool {
+    let magnitude = F::wide(bits) & !(1 << (F::WIDTH - 1));
+    magnitude == 0 || F::is_normal(bits, 1)
 }

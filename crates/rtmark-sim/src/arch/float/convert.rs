@@ -1,16 +1,18 @@
 //! Conversions between floating-point numbers, integers and fixed-point numbers.
 
-use super::{Context, INEXACT, INVALID, Number, signed};
+use super::{Context, Double, Format, INEXACT, INVALID, Number, Single, signed};
 
-impl Context<'_> {
+impl<F: Format> Context<'_, F> {
     /// FPRoundInt: to an integer that stays a floating-point number. `exactness`: what
     /// to raise when the number was no integer.
-    pub fn round_to_integer(&mut self, x: u32, exactness: u32) -> u32 {
+    pub fn round_to_integer(&mut self, x: F::Bits, exactness: u32) -> F::Bits {
         let number = self.unpack(x);
         if let Some(nan) = self.nan_of(&[number]) {
             return nan;
         }
-        let Number::Finite { negative, mantissa, exponent } = number else { return number.bits() };
+        let Number::Finite { negative, mantissa, exponent } = number else {
+            return F::narrow(number.bits::<F>());
+        };
         if exponent >= 0 {
             return x;
         }
@@ -25,11 +27,11 @@ impl Context<'_> {
             self.raise(exactness);
         }
         let whole = whole + u128::from(up);
-        if whole == 0 { signed(negative, 0) } else { self.round(negative, whole, 0) }
+        if whole == 0 { Self::signed(negative, 0) } else { self.round(negative, whole, 0) }
     }
 
     /// FPToFixed: to an integer of `bits` bits with `fraction` of them below the point.
-    pub fn float_to_fixed(&mut self, x: u32, bits: u32, fraction: u32, unsigned: bool) -> u32 {
+    pub fn float_to_fixed(&mut self, x: F::Bits, bits: u32, fraction: u32, unsigned: bool) -> u32 {
         let (low, high) = if unsigned {
             (0, (1i128 << bits) - 1)
         } else {
@@ -47,7 +49,7 @@ impl Context<'_> {
             }
         };
         let (whole, inexact) = if exponent >= 0 {
-            (magnitude << exponent.min(100), false)
+            (magnitude << exponent.min(70), false)
         } else {
             let drop = exponent.unsigned_abs().min(100);
             let whole = magnitude >> drop;
@@ -66,11 +68,56 @@ impl Context<'_> {
     }
 
     /// FixedToFP: from a 32-bit integer, already extended, with `fraction` bits below the point.
-    pub fn fixed_to_float(&mut self, value: i64, fraction: u32) -> u32 {
+    pub fn fixed_to_float(&mut self, value: i64, fraction: u32) -> F::Bits {
         if value == 0 {
-            return 0;
+            return F::narrow(0);
         }
         self.round(value < 0, value.unsigned_abs().into(), -(fraction as i32))
+    }
+}
+
+impl Context<'_, Single> {
+    /// FPSingleToDouble: always exact.
+    pub fn to_double(&mut self, x: u32) -> u64 {
+        let number = self.unpack(x);
+        let mut double = self.with_format::<Double>();
+        match number {
+            Number::Nan { bits, .. } => {
+                // The sign and the fraction's highest bits stay.
+                let bits = signed::<Double>(
+                    bits >> 31 == 1,
+                    Double::INFINITY | (bits & Single::FRACTION_MASK) << 29,
+                );
+                let nan = Number::Nan { bits, signalling: bits & Double::QUIET == 0 };
+                double.nan_of(&[nan]).unwrap_or(bits)
+            }
+            Number::Infinite { negative } => signed::<Double>(negative, Double::INFINITY),
+            Number::Zero { negative } => signed::<Double>(negative, 0),
+            Number::Finite { negative, mantissa, exponent } => {
+                double.round(negative, mantissa.into(), exponent)
+            }
+        }
+    }
+}
+
+impl Context<'_, Double> {
+    /// FPDoubleToSingle.
+    pub fn to_single(&mut self, x: u64) -> u32 {
+        let number = self.unpack(x);
+        let mut single = self.with_format::<Single>();
+        match number {
+            Number::Nan { bits, signalling } => {
+                let fraction = bits >> 29 & Single::FRACTION_MASK;
+                let bits =
+                    signed::<Single>(bits >> 63 == 1, Single::INFINITY | Single::QUIET | fraction);
+                single.nan_of(&[Number::Nan { bits, signalling }]).unwrap_or(bits as u32)
+            }
+            Number::Infinite { negative } => signed::<Single>(negative, Single::INFINITY) as u32,
+            Number::Zero { negative } => signed::<Single>(negative, 0) as u32,
+            Number::Finite { negative, mantissa, exponent } => {
+                single.round(negative, mantissa.into(), exponent)
+            }
+        }
     }
 }
 
@@ -81,7 +128,7 @@ mod tests {
     #[test]
     fn conversions_saturate_and_say_so() {
         let mut fpscr = 0;
-        let mut context = Context::new(&mut fpscr);
+        let mut context = Context::<Single>::new(&mut fpscr);
         assert_eq!(context.float_to_fixed(3e9f32.to_bits(), 32, 0, false), 0x7FFF_FFFF);
         assert_eq!(context.float_to_fixed((-1f32).to_bits(), 32, 0, true), 0);
         assert_eq!(context.float_to_fixed(2.5f32.to_bits(), 32, 0, false), 2);

@@ -1,42 +1,43 @@
-//! Conversions between half and single precision (DDI 0403, A2.5.10).
+//! Conversions between half precision and the others (DDI 0403, A2.5.10).
 
-use super::{
-    Context, DEFAULT_NAN, INEXACT, INFINITY, INVALID, Number, OVERFLOW, UNDERFLOW, signed,
-};
+use super::{Context, Format, INEXACT, INVALID, Number, OVERFLOW, UNDERFLOW, signed};
 
-impl Context<'_> {
-    /// FPHalfToSingle. Half precision has its own alternative format (FPSCR.AHP).
-    pub fn half_to_single(&mut self, half: u16) -> u32 {
+impl<F: Format> Context<'_, F> {
+    /// FPHalfToSingle, FPHalfToDouble. Half precision has its own alternative format (FPSCR.AHP).
+    pub fn half_to_float(&mut self, half: u16) -> F::Bits {
         let negative = half >> 15 == 1;
-        let fraction = u32::from(half & 0x3FF);
-        let exponent = i32::from(half >> 10 & 0x1F);
+        let fraction = u64::from(half & 0x3FF);
+        let exponent = u64::from(half >> 10 & 0x1F);
         let alternative = *self.fpscr >> 26 & 1 == 1;
+        let moved = fraction << (F::FRACTION - 10);
         match exponent {
-            0 if fraction == 0 => signed(negative, 0),
+            0 if fraction == 0 => Self::signed(negative, 0),
             0 => self.round(negative, fraction.into(), -24),
-            31 if !alternative && fraction == 0 => signed(negative, INFINITY),
+            31 if !alternative && fraction == 0 => Self::signed(negative, F::INFINITY),
             31 if !alternative => {
-                let bits = signed(negative, INFINITY | fraction << 13);
+                let bits = signed::<F>(negative, F::INFINITY | moved);
                 let number = Number::Nan { bits, signalling: fraction & 0x200 == 0 };
-                self.nan_of(&[number]).unwrap_or(DEFAULT_NAN)
+                self.nan_of(&[number]).unwrap_or(F::narrow(F::DEFAULT_NAN))
             }
-            _ => signed(negative, ((exponent + 112) as u32) << 23 | fraction << 13),
+            // The bias of a half is 15.
+            _ => Self::signed(negative, (exponent + F::EXPONENTS / 2 - 15) << F::FRACTION | moved),
         }
     }
 
-    /// FPSingleToHalf.
-    pub fn single_to_half(&mut self, x: u32) -> u16 {
+    /// FPSingleToHalf, FPDoubleToHalf.
+    pub fn float_to_half(&mut self, x: F::Bits) -> u16 {
         let alternative = *self.fpscr >> 26 & 1 == 1;
         let number = self.unpack(x);
-        let sign = (x >> 16 & 0x8000) as u16;
+        let sign = (F::wide(x) >> (F::WIDTH - 16) & 0x8000) as u16;
         let (negative, magnitude, exponent) = match number {
             Number::Nan { .. } if alternative => {
                 self.raise(INVALID);
                 return sign;
             }
             Number::Nan { bits, .. } => {
-                let quiet = self.nan_of(&[number]).unwrap_or(bits);
-                return (quiet >> 16 & 0x8000) as u16 | 0x7E00 | (quiet >> 13 & 0x1FF) as u16;
+                let quiet = self.nan_of(&[number]).map_or(bits, F::wide);
+                let sign = (quiet >> (F::WIDTH - 16) & 0x8000) as u16;
+                return sign | 0x7E00 | (quiet >> (F::FRACTION - 10) & 0x1FF) as u16;
             }
             Number::Infinite { .. } if alternative => {
                 self.raise(INVALID);
@@ -83,16 +84,17 @@ impl Context<'_> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Single;
     use super::*;
 
     #[test]
     fn halves_survive_the_way_there_and_back() {
         for half in 0..=0xFFFFu16 {
             let mut fpscr = 0;
-            let mut context = Context::new(&mut fpscr);
-            let single = context.half_to_single(half);
+            let mut context = Context::<Single>::new(&mut fpscr);
+            let single = context.half_to_float(half);
             if !f32::from_bits(single).is_nan() {
-                assert_eq!(context.single_to_half(single), half);
+                assert_eq!(context.float_to_half(single), half);
             }
         }
     }

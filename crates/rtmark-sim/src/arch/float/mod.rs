@@ -1,4 +1,5 @@
-//! Single-precision arithmetic as FPv4-SP and FPv5-SP do it (DDI 0403, A2.5; DDI 0553, E1).
+//! Arithmetic as FPv4-SP and FPv5 do it, in single and double precision (DDI 0403, A2.5; DDI 0553,
+//! E1).
 //!
 //! Operands are unpacked, the exact result (or one with a sticky bit for all that
 //! is lost below it) is formed in wide integers, and one routine rounds it. So
@@ -8,7 +9,12 @@
 
 mod compare;
 mod convert;
+mod format;
 mod half;
+
+pub use self::format::{Double, Format, Single};
+
+use std::marker::PhantomData;
 
 /// Cumulative exception flags of the FPSCR.
 pub const INVALID: u32 = 1;
@@ -18,11 +24,8 @@ const UNDERFLOW: u32 = 1 << 3;
 pub const INEXACT: u32 = 1 << 4;
 const INPUT_DENORMAL: u32 = 1 << 7;
 
-const DEFAULT_NAN: u32 = 0x7FC0_0000;
-const QUIET: u32 = 0x0040_0000;
-const INFINITY: u32 = 0x7F80_0000;
-/// The scale below any finite number's last bit that alignment keeps exactly.
-const GUARD_BITS: u32 = 64;
+/// Where sums align the highest bit of what they add: two above are left for a carry.
+const SUM_BITS: u32 = 126;
 
 /// How results are rounded: the FPSCR's four ways, and to the nearest with ties away
 /// from zero, which only instructions name.
@@ -47,56 +50,51 @@ impl Rounding {
     }
 }
 
-/// The floating-point status register as arithmetic sees it.
-pub struct Context<'a> {
+/// The floating-point status register as arithmetic on numbers of one format sees it.
+pub struct Context<'a, F = Single> {
     pub fpscr: &'a mut u32,
     pub rounding: Rounding,
+    format: PhantomData<F>,
 }
 
 /// A number taken apart; finite ones are `mantissa * 2^exponent`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Number {
-    Nan { bits: u32, signalling: bool },
+    Nan { bits: u64, signalling: bool },
     Infinite { negative: bool },
     Zero { negative: bool },
-    Finite { negative: bool, mantissa: u32, exponent: i32 },
+    Finite { negative: bool, mantissa: u64, exponent: i32 },
 }
 
 impl Number {
-    const fn negative(self) -> bool {
+    const fn negative<F: Format>(self) -> bool {
         match self {
-            Self::Nan { bits, .. } => bits >> 31 == 1,
+            Self::Nan { bits, .. } => bits >> (F::WIDTH - 1) == 1,
             Self::Infinite { negative }
             | Self::Zero { negative }
             | Self::Finite { negative, .. } => negative,
         }
     }
-}
 
-impl Number {
     /// The encoding, with what was flushed to zero as zero.
-    const fn bits(self) -> u32 {
+    const fn bits<F: Format>(self) -> u64 {
         match self {
             Self::Nan { bits, .. } => bits,
-            Self::Infinite { negative } => signed(negative, INFINITY),
-            Self::Zero { negative } => signed(negative, 0),
-            Self::Finite { negative, mantissa, .. } if mantissa >> 23 == 0 => {
-                signed(negative, mantissa)
+            Self::Infinite { negative } => signed::<F>(negative, F::INFINITY),
+            Self::Zero { negative } => signed::<F>(negative, 0),
+            Self::Finite { negative, mantissa, .. } if mantissa >> F::FRACTION == 0 => {
+                signed::<F>(negative, mantissa)
             }
             Self::Finite { negative, mantissa, exponent } => {
-                signed(negative, ((exponent + 150) as u32) << 23 | (mantissa & 0x7F_FFFF))
+                let biased = (exponent - F::SMALLEST + 1) as u64;
+                signed::<F>(negative, biased << F::FRACTION | mantissa & F::FRACTION_MASK)
             }
         }
     }
-
-    /// Its value as a number of the host, to compare.
-    const fn value(self) -> f32 {
-        f32::from_bits(self.bits())
-    }
 }
 
-const fn signed(negative: bool, magnitude: u32) -> u32 {
-    (negative as u32) << 31 | magnitude
+const fn signed<F: Format>(negative: bool, magnitude: u64) -> u64 {
+    (negative as u64) << (F::WIDTH - 1) | magnitude
 }
 
 /// Shifts right, leaving a trace of what falls off in the last bit.
@@ -108,7 +106,13 @@ const fn jam(value: u128, amount: u32) -> u128 {
     }
 }
 
-impl<'a> Context<'a> {
+/// A magnitude that is not zero with its highest bit just below `bits`, and its exponent.
+const fn aligned(magnitude: u128, exponent: i32, bits: u32) -> (u128, i32) {
+    let shift = magnitude.leading_zeros() - (128 - bits);
+    (magnitude << shift, exponent - shift as i32)
+}
+
+impl<'a, F: Format> Context<'a, F> {
     pub fn new(fpscr: &'a mut u32) -> Self {
         let rounding = match *fpscr >> 22 & 3 {
             0 => Rounding::Nearest,
@@ -116,7 +120,12 @@ impl<'a> Context<'a> {
             2 => Rounding::Down,
             _ => Rounding::Zero,
         };
-        Self { fpscr, rounding }
+        Self { fpscr, rounding, format: PhantomData }
+    }
+
+    /// The same status for numbers of another format.
+    fn with_format<G: Format>(&mut self) -> Context<'_, G> {
+        Context { fpscr: self.fpscr, rounding: self.rounding, format: PhantomData }
     }
 
     fn raise(&mut self, flags: u32) {
@@ -137,76 +146,69 @@ impl<'a> Context<'a> {
     #[inline(always)]
     fn by_host<const N: usize>(
         &self,
-        operands: [u32; N],
-        operation: impl FnOnce([f32; N]) -> f32,
-    ) -> Option<u32> {
-        let exponent = |bits: u32| bits >> 23 & 0xFF;
+        operands: [F::Bits; N],
+        operation: impl FnOnce([F::Host; N]) -> F::Host,
+    ) -> Option<F::Bits> {
         let flagged = *self.fpscr & INEXACT != 0 && self.rounding == Rounding::Nearest;
-        if !flagged || !operands.iter().all(|&bits| (1..=254).contains(&exponent(bits))) {
+        if !flagged || !operands.iter().all(|&bits| F::is_normal(bits, 1)) {
             return None;
         }
-        let result = operation(operands.map(f32::from_bits)).to_bits();
-        (2..=254).contains(&exponent(result)).then_some(result)
+        let result = F::from_host(operation(operands.map(F::to_host)));
+        F::is_normal(result, 2).then_some(result)
     }
 
     #[inline(always)]
-    pub fn add_at_once(&self, x: u32, y: u32) -> Option<u32> {
+    pub fn add_at_once(&self, x: F::Bits, y: F::Bits) -> Option<F::Bits> {
         self.by_host([x, y], |[x, y]| x + y)
     }
 
     #[inline(always)]
-    pub fn subtract_at_once(&self, x: u32, y: u32) -> Option<u32> {
+    pub fn subtract_at_once(&self, x: F::Bits, y: F::Bits) -> Option<F::Bits> {
         self.by_host([x, y], |[x, y]| x - y)
     }
 
     #[inline(always)]
-    pub fn multiply_at_once(&self, x: u32, y: u32) -> Option<u32> {
+    pub fn multiply_at_once(&self, x: F::Bits, y: F::Bits) -> Option<F::Bits> {
         self.by_host([x, y], |[x, y]| x * y)
     }
 
     #[inline(always)]
-    pub fn divide_at_once(&self, x: u32, y: u32) -> Option<u32> {
+    pub fn divide_at_once(&self, x: F::Bits, y: F::Bits) -> Option<F::Bits> {
         self.by_host([x, y], |[x, y]| x / y)
     }
 
-    /// In twice the width the product is exact. What the sum loses there does not matter unless
-    /// that leaves it right in the middle of two numbers.
-    #[inline(always)]
-    pub fn multiply_add_at_once(&self, addend: u32, x: u32, y: u32) -> Option<u32> {
-        const MIDDLE: u64 = 1 << 28;
-        self.by_host([addend, x, y], |[a, x, y]| {
-            let sum = f64::from(x) * f64::from(y) + f64::from(a);
-            if sum.to_bits() % (2 * MIDDLE) == MIDDLE { f32::NAN } else { sum as f32 }
-        })
-    }
-
-    fn unpack(&mut self, bits: u32) -> Number {
-        let negative = bits >> 31 == 1;
-        let fraction = bits & 0x7F_FFFF;
-        match bits >> 23 & 0xFF {
+    fn unpack(&mut self, bits: F::Bits) -> Number {
+        let bits = F::wide(bits);
+        let negative = bits >> (F::WIDTH - 1) == 1;
+        let fraction = bits & F::FRACTION_MASK;
+        match bits >> F::FRACTION & F::EXPONENTS {
             0 if fraction == 0 => Number::Zero { negative },
             0 if self.flushes() => {
                 self.raise(INPUT_DENORMAL);
                 Number::Zero { negative }
             }
-            0 => Number::Finite { negative, mantissa: fraction, exponent: -149 },
-            0xFF if fraction == 0 => Number::Infinite { negative },
-            0xFF => Number::Nan { bits, signalling: bits & QUIET == 0 },
-            biased => Number::Finite {
+            0 => Number::Finite { negative, mantissa: fraction, exponent: F::SMALLEST },
+            biased if biased != F::EXPONENTS => Number::Finite {
                 negative,
-                mantissa: fraction | 0x80_0000,
-                exponent: biased as i32 - 150,
+                mantissa: fraction | 1 << F::FRACTION,
+                exponent: biased as i32 - 1 + F::SMALLEST,
             },
+            _ if fraction == 0 => Number::Infinite { negative },
+            _ => Number::Nan { bits, signalling: bits & F::QUIET == 0 },
         }
     }
 
-    fn invalid(&mut self) -> u32 {
+    fn invalid(&mut self) -> F::Bits {
         self.raise(INVALID);
-        DEFAULT_NAN
+        F::narrow(F::DEFAULT_NAN)
+    }
+
+    fn signed(negative: bool, magnitude: u64) -> F::Bits {
+        F::narrow(signed::<F>(negative, magnitude))
     }
 
     /// FPProcessNaNs: the first signalling one, else the first quiet one.
-    fn nan_of(&mut self, operands: &[Number]) -> Option<u32> {
+    fn nan_of(&mut self, operands: &[Number]) -> Option<F::Bits> {
         let nans = || {
             operands.iter().filter_map(|number| match *number {
                 Number::Nan { bits, signalling } => Some((bits, signalling)),
@@ -217,7 +219,7 @@ impl<'a> Context<'a> {
         if signalling {
             self.raise(INVALID);
         }
-        Some(if self.default_nan() { DEFAULT_NAN } else { bits | QUIET })
+        Some(F::narrow(if self.default_nan() { F::DEFAULT_NAN } else { bits | F::QUIET }))
     }
 
     /// Whether a magnitude with this remainder below its last bit is rounded up.
@@ -231,64 +233,65 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Rounds `magnitude * 2^exponent` (not zero) to a single.
-    fn round(&mut self, negative: bool, magnitude: u128, exponent: i32) -> u32 {
+    /// Rounds `magnitude * 2^exponent` (not zero) to a number of the format.
+    fn round(&mut self, negative: bool, magnitude: u128, exponent: i32) -> F::Bits {
         let bits = 128 - magnitude.leading_zeros() as i32;
-        let tiny = exponent + bits - 1 < -126;
+        let fraction = F::FRACTION as i32;
+        let tiny = exponent + bits - 1 < F::SMALLEST + fraction;
         if tiny && self.flushes() {
             self.raise(UNDERFLOW);
-            return signed(negative, 0);
+            return Self::signed(negative, 0);
         }
         // The exponent of the last bit kept.
-        let last = (exponent + bits - 24).max(-149);
+        let last = (exponent + bits - 1 - fraction).max(F::SMALLEST);
         let drop = last - exponent;
         let (mut kept, inexact) = if drop <= 0 {
-            ((magnitude << -drop) as u32, false)
+            ((magnitude << -drop) as u64, false)
         } else if drop > 127 {
-            (u32::from(self.rounds_up(negative, false, 1, 2)), true)
+            (u64::from(self.rounds_up(negative, false, 1, 2)), true)
         } else {
-            let kept = (magnitude >> drop) as u32;
+            let kept = (magnitude >> drop) as u64;
             let remainder = magnitude & ((1 << drop) - 1);
             let up = self.rounds_up(negative, kept & 1 == 1, remainder, 1 << (drop - 1));
-            (kept + u32::from(up), remainder != 0)
+            (kept + u64::from(up), remainder != 0)
         };
         let mut last = last;
-        if kept == 1 << 24 {
-            (kept, last) = (1 << 23, last + 1);
+        if kept == 2 << F::FRACTION {
+            (kept, last) = (1 << F::FRACTION, last + 1);
         }
         if inexact {
             self.raise(INEXACT | if tiny { UNDERFLOW } else { 0 });
         }
-        if kept >> 23 == 0 {
-            return signed(negative, kept);
+        if kept >> F::FRACTION == 0 {
+            return Self::signed(negative, kept);
         }
-        let biased = last + 150;
-        if biased >= 0xFF {
+        let biased = (last - F::SMALLEST + 1) as u64;
+        if biased >= F::EXPONENTS {
             self.raise(OVERFLOW | INEXACT);
             let to_infinity = self.rounding.overflows_to_infinity(negative);
-            return signed(negative, if to_infinity { INFINITY } else { INFINITY - 1 });
+            let largest = if to_infinity { F::INFINITY } else { F::INFINITY - 1 };
+            return Self::signed(negative, largest);
         }
-        signed(negative, (biased as u32) << 23 | (kept & 0x7F_FFFF))
+        Self::signed(negative, biased << F::FRACTION | kept & F::FRACTION_MASK)
     }
 
     /// The sign of an exact zero that a sum of opposite signs gives.
-    fn zero_sum(&self) -> u32 {
-        signed(self.rounding == Rounding::Down, 0)
+    fn zero_sum(&self) -> F::Bits {
+        Self::signed(self.rounding == Rounding::Down, 0)
     }
 
     /// Adds two non-zero magnitudes with their signs and exponents, and rounds.
-    fn sum(&mut self, x: (bool, u128, i32), y: (bool, u128, i32)) -> u32 {
-        let (high, low) = if x.2 >= y.2 { (x, y) } else { (y, x) };
-        let gap = (high.2 - low.2) as u32;
-        // Align to the larger exponent with guard bits; the smaller number leaves
-        // a sticky bit unless it is exact.
-        let large = high.1 << GUARD_BITS;
-        let small = if gap <= GUARD_BITS {
-            low.1 << (GUARD_BITS - gap)
-        } else {
-            jam(low.1, gap - GUARD_BITS)
+    fn sum(&mut self, x: (bool, u128, i32), y: (bool, u128, i32)) -> F::Bits {
+        let align = |(negative, magnitude, exponent)| {
+            let (magnitude, exponent) = aligned(magnitude, exponent, SUM_BITS);
+            (negative, magnitude, exponent)
         };
-        let exponent = high.2 - GUARD_BITS as i32;
+        let (x, y) = (align(x), align(y));
+        let (high, low) = if x.2 >= y.2 { (x, y) } else { (y, x) };
+        // The smaller number leaves a sticky bit unless it is exact. Products have 106 bits at
+        // most, so that it is wherever the highest bits may cancel.
+        let small = jam(low.1, (high.2 - low.2) as u32);
+        let (large, exponent) = (high.1, high.2);
         if high.0 == low.0 {
             self.round(high.0, large + small, exponent)
         } else if large == small {
@@ -300,7 +303,7 @@ impl<'a> Context<'a> {
         }
     }
 
-    pub fn add(&mut self, x: u32, y: u32) -> u32 {
+    pub fn add(&mut self, x: F::Bits, y: F::Bits) -> F::Bits {
         if let Some(sum) = self.add_at_once(x, y) {
             return sum;
         }
@@ -311,12 +314,14 @@ impl<'a> Context<'a> {
         self.add_numbers(a, b)
     }
 
-    fn add_numbers(&mut self, a: Number, b: Number) -> u32 {
+    fn add_numbers(&mut self, a: Number, b: Number) -> F::Bits {
         use Number::{Finite, Infinite, Zero};
         match (a, b) {
             (Infinite { negative: x }, Infinite { negative: y }) if x != y => self.invalid(),
-            (Infinite { negative }, _) | (_, Infinite { negative }) => signed(negative, INFINITY),
-            (Zero { negative: x }, Zero { negative: y }) if x == y => signed(x, 0),
+            (Infinite { negative }, _) | (_, Infinite { negative }) => {
+                Self::signed(negative, F::INFINITY)
+            }
+            (Zero { negative: x }, Zero { negative: y }) if x == y => Self::signed(x, 0),
             (Zero { .. }, Zero { .. }) => self.zero_sum(),
             (Zero { .. }, Finite { negative, mantissa, exponent })
             | (Finite { negative, mantissa, exponent }, Zero { .. }) => {
@@ -327,11 +332,11 @@ impl<'a> Context<'a> {
                 Finite { negative: n2, mantissa: m2, exponent: e2 },
             ) => self.sum((n1, m1.into(), e1), (n2, m2.into(), e2)),
             // NaNs have been dealt with.
-            _ => DEFAULT_NAN,
+            _ => F::narrow(F::DEFAULT_NAN),
         }
     }
 
-    pub fn subtract(&mut self, x: u32, y: u32) -> u32 {
+    pub fn subtract(&mut self, x: F::Bits, y: F::Bits) -> F::Bits {
         if let Some(difference) = self.subtract_at_once(x, y) {
             return difference;
         }
@@ -350,7 +355,7 @@ impl<'a> Context<'a> {
         self.add_numbers(a, b)
     }
 
-    pub fn multiply(&mut self, x: u32, y: u32) -> u32 {
+    pub fn multiply(&mut self, x: F::Bits, y: F::Bits) -> F::Bits {
         use Number::{Finite, Infinite, Zero};
         if let Some(product) = self.multiply_at_once(x, y) {
             return product;
@@ -359,25 +364,22 @@ impl<'a> Context<'a> {
         if let Some(nan) = self.nan_of(&[a, b]) {
             return nan;
         }
-        let negative = a.negative() != b.negative();
+        let negative = a.negative::<F>() != b.negative::<F>();
         match (a, b) {
             (Infinite { .. }, Zero { .. }) | (Zero { .. }, Infinite { .. }) => self.invalid(),
-            (Infinite { .. }, _) | (_, Infinite { .. }) => signed(negative, INFINITY),
+            (Infinite { .. }, _) | (_, Infinite { .. }) => Self::signed(negative, F::INFINITY),
             (
                 Finite { mantissa: m1, exponent: e1, .. },
                 Finite { mantissa: m2, exponent: e2, .. },
             ) => self.round(negative, u128::from(m1) * u128::from(m2), e1 + e2),
-            _ => signed(negative, 0),
+            _ => Self::signed(negative, 0),
         }
     }
 
     /// `addend + x * y`, rounded once.
-    pub fn multiply_add(&mut self, addend: u32, x: u32, y: u32) -> u32 {
+    pub fn multiply_add(&mut self, addend: F::Bits, x: F::Bits, y: F::Bits) -> F::Bits {
         use Number::{Finite, Infinite, Nan, Zero};
-        if let Some(sum) = self.multiply_add_at_once(addend, x, y) {
-            return sum;
-        }
-        if let Some(sum) = self.by_host([addend, x, y], |[a, x, y]| x.mul_add(y, a)) {
+        if let Some(sum) = self.by_host([addend, x, y], |[a, x, y]| F::multiply_add(a, x, y)) {
             return sum;
         }
         let (c, a, b) = (self.unpack(addend), self.unpack(x), self.unpack(y));
@@ -392,7 +394,7 @@ impl<'a> Context<'a> {
         if impossible {
             return self.invalid();
         }
-        let negative = a.negative() != b.negative();
+        let negative = a.negative::<F>() != b.negative::<F>();
         match (c, a, b) {
             (Infinite { negative: sign }, Infinite { .. }, _)
             | (Infinite { negative: sign }, _, Infinite { .. })
@@ -400,8 +402,10 @@ impl<'a> Context<'a> {
             {
                 self.invalid()
             }
-            (Infinite { negative: sign }, _, _) => signed(sign, INFINITY),
-            (_, Infinite { .. }, _) | (_, _, Infinite { .. }) => signed(negative, INFINITY),
+            (Infinite { negative: sign }, _, _) => Self::signed(sign, F::INFINITY),
+            (_, Infinite { .. }, _) | (_, _, Infinite { .. }) => {
+                Self::signed(negative, F::INFINITY)
+            }
             (
                 c,
                 Finite { mantissa: m1, exponent: e1, .. },
@@ -415,16 +419,16 @@ impl<'a> Context<'a> {
                     _ => self.round(product.0, product.1, product.2),
                 }
             }
-            (Zero { negative: sign }, _, _) if sign == negative => signed(sign, 0),
+            (Zero { negative: sign }, _, _) if sign == negative => Self::signed(sign, 0),
             (Zero { .. }, _, _) => self.zero_sum(),
             (Finite { negative, mantissa, exponent }, _, _) => {
                 self.round(negative, mantissa.into(), exponent)
             }
-            (Nan { .. }, _, _) => DEFAULT_NAN,
+            (Nan { .. }, _, _) => F::narrow(F::DEFAULT_NAN),
         }
     }
 
-    pub fn divide(&mut self, x: u32, y: u32) -> u32 {
+    pub fn divide(&mut self, x: F::Bits, y: F::Bits) -> F::Bits {
         use Number::{Finite, Infinite, Zero};
         if let Some(quotient) = self.divide_at_once(x, y) {
             return quotient;
@@ -433,30 +437,30 @@ impl<'a> Context<'a> {
         if let Some(nan) = self.nan_of(&[a, b]) {
             return nan;
         }
-        let negative = a.negative() != b.negative();
+        let negative = a.negative::<F>() != b.negative::<F>();
         match (a, b) {
             (Infinite { .. }, Infinite { .. }) | (Zero { .. }, Zero { .. }) => self.invalid(),
-            (Infinite { .. }, _) => signed(negative, INFINITY),
-            (Zero { .. }, _) | (_, Infinite { .. }) => signed(negative, 0),
+            (Infinite { .. }, _) => Self::signed(negative, F::INFINITY),
+            (Zero { .. }, _) | (_, Infinite { .. }) => Self::signed(negative, 0),
             (_, Zero { .. }) => {
                 self.raise(DIVIDE_BY_ZERO);
-                signed(negative, INFINITY)
+                Self::signed(negative, F::INFINITY)
             }
             (
                 Finite { mantissa: m1, exponent: e1, .. },
                 Finite { mantissa: m2, exponent: e2, .. },
             ) => {
-                let (dividend, divisor) = (u128::from(m1) << GUARD_BITS, u128::from(m2));
+                let ((dividend, e1), divisor) = (aligned(m1.into(), e1, 127), u128::from(m2));
                 let sticky = u128::from(dividend % divisor != 0);
                 let quotient = (dividend / divisor) << 1 | sticky;
-                self.round(negative, quotient, e1 - e2 - GUARD_BITS as i32 - 1)
+                self.round(negative, quotient, e1 - e2 - 1)
             }
-            _ => DEFAULT_NAN,
+            _ => F::narrow(F::DEFAULT_NAN),
         }
     }
 
-    pub fn square_root(&mut self, x: u32) -> u32 {
-        if let Some(root) = self.by_host([x], |[x]| x.sqrt()) {
+    pub fn square_root(&mut self, x: F::Bits) -> F::Bits {
+        if let Some(root) = self.by_host([x], |[x]| F::square_root(x)) {
             return root;
         }
         let a = self.unpack(x);
@@ -464,24 +468,40 @@ impl<'a> Context<'a> {
             return nan;
         }
         match a {
-            Number::Zero { negative } => signed(negative, 0),
-            Number::Infinite { negative: false } => INFINITY,
+            Number::Zero { negative } => Self::signed(negative, 0),
+            Number::Infinite { negative: false } => F::narrow(F::INFINITY),
             Number::Finite { negative: false, mantissa, exponent } => {
+                let (wide, exponent) = aligned(mantissa.into(), exponent, 126);
                 let odd = exponent.rem_euclid(2);
-                let wide = u128::from(mantissa) << (GUARD_BITS as i32 + odd);
+                let wide = wide << odd;
                 let root = wide.isqrt();
                 let sticky = u128::from(root * root != wide);
-                let half = (exponent - odd - GUARD_BITS as i32) / 2;
-                self.round(false, root << 1 | sticky, half - 1)
+                self.round(false, root << 1 | sticky, (exponent - odd) / 2 - 1)
             }
             _ => self.invalid(),
         }
     }
 }
 
+impl Context<'_, Single> {
+    /// In twice the width the product is exact. What the sum loses there does not matter unless
+    /// that leaves it right in the middle of two numbers.
+    #[inline(always)]
+    pub fn multiply_add_at_once(&self, addend: u32, x: u32, y: u32) -> Option<u32> {
+        const MIDDLE: u64 = 1 << 28;
+        self.by_host([addend, x, y], |[a, x, y]| {
+            let sum = f64::from(x) * f64::from(y) + f64::from(a);
+            if sum.to_bits() % (2 * MIDDLE) == MIDDLE { f32::NAN } else { sum as f32 }
+        })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const INFINITY: u32 = Single::INFINITY as u32;
+    const DEFAULT_NAN: u32 = Single::DEFAULT_NAN as u32;
 
     /// Numbers from every corner: zeros, denormals, ones, huge ones, infinities.
     fn corners() -> Vec<u32> {
@@ -532,19 +552,20 @@ mod tests {
                 let mut status = [fpscr; 6];
                 let [a, b, c, d, e, f] = &mut status;
                 let results = [
-                    Context::new(a).add(x, y),
-                    Context::new(b).subtract(x, y),
-                    Context::new(c).multiply(x, y),
-                    Context::new(d).divide(x, y),
-                    Context::new(e).multiply_add(z, x, y),
-                    Context::new(f).square_root(x),
+                    Context::<Single>::new(a).add(x, y),
+                    Context::<Single>::new(b).subtract(x, y),
+                    Context::<Single>::new(c).multiply(x, y),
+                    Context::<Single>::new(d).divide(x, y),
+                    Context::<Single>::new(e).multiply_add(z, x, y),
+                    Context::<Single>::new(f).square_root(x),
                 ];
                 (results, status.map(|fpscr| fpscr | INEXACT))
             };
             assert_eq!(all(INEXACT), all(0), "{x:#010x} {y:#010x} {z:#010x}");
             let mut flagged = INEXACT;
-            by_host +=
-                u32::from(Context::new(&mut flagged).by_host([x, y], |[x, y]| x + y).is_some());
+            by_host += u32::from(
+                Context::<Single>::new(&mut flagged).by_host([x, y], |[x, y]| x + y).is_some(),
+            );
         }
         assert!(by_host > 100_000);
     }
@@ -555,7 +576,7 @@ mod tests {
             for &y in &corners() {
                 let (a, b) = (f32::from_bits(x), f32::from_bits(y));
                 let mut fpscr = 0;
-                let mut context = Context::new(&mut fpscr);
+                let mut context = Context::<Single>::new(&mut fpscr);
                 let got = [
                     context.add(x, y),
                     context.subtract(x, y),
@@ -585,7 +606,7 @@ mod tests {
     fn directed_rounding_encloses_the_exact_result() {
         let third = |mode: u32| {
             let mut fpscr = mode << 22;
-            let result = Context::new(&mut fpscr).divide(1f32.to_bits(), 3f32.to_bits());
+            let result = Context::<Single>::new(&mut fpscr).divide(1f32.to_bits(), 3f32.to_bits());
             (result, fpscr & INEXACT)
         };
         assert_eq!(third(1).0, third(2).0 + 1);

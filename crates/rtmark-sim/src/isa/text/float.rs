@@ -1,42 +1,64 @@
 //! Floating-point instructions as text.
 
 use super::{Form, Op, Text, half, register};
+use crate::isa::decode::Precision;
 
 impl Text<'_> {
     pub(super) fn float(&self, op: Op, name: String) -> (String, String) {
         let s = &self.slot;
-        let (d, n, m) = (format!("s{}", s.d), format!("s{}", s.n), format!("s{}", s.m));
         let aux = s.aux;
+        let register = |number: u8, precision: Precision| match precision {
+            Precision::Single => format!("s{number}"),
+            Precision::Double => format!("d{}", number / 2),
+        };
+        let (result, operand) = Precision::of(s);
+        let (d, n, m) = (register(s.d, result), register(s.n, operand), register(s.m, operand));
+        let f = if op.is_double() { "f64" } else { "f32" };
+        let op = op.in_single();
         match self.fields.line.form {
             Form::FpThree if op == Op::Vsel => {
                 let condition = ["eq", "vs", "ge", "gt"][(aux & 3) as usize];
-                (format!("vsel{condition}.f32"), format!("{d}, {n}, {m}"))
+                (format!("vsel{condition}.{f}"), format!("{d}, {n}, {m}"))
             }
             Form::FpRounding(_) => {
                 let way = ["a", "n", "p", "m", "z", "r", "x", ""][(aux & 7) as usize];
                 let sign = if aux & 8 == 8 { 's' } else { 'u' };
                 let name = match op {
-                    Op::Vrint => format!("vrint{way}.f32"),
-                    _ => format!("vcvt{way}.{sign}32.f32"),
+                    Op::Vrint => format!("vrint{way}.{f}"),
+                    _ => format!("vcvt{way}.{sign}32.{f}"),
                 };
                 (name, format!("{d}, {m}"))
             }
-            Form::FpThree => (name + ".f32", format!("{d}, {n}, {m}")),
-            Form::FpTwo => (name + ".f32", format!("{d}, {m}")),
-            Form::FpOne => (name + ".f32", format!("{d}, #0.0")),
-            Form::FpImmediate => (name + ".f32", format!("{d}, #{:?}", f32::from_bits(s.imm))),
+            Form::FpThree => (format!("{name}.{f}"), format!("{d}, {n}, {m}")),
+            Form::FpTwo if op == Op::VcvtToDouble => {
+                ("vcvt.f64.f32".to_owned(), format!("{d}, {m}"))
+            }
+            Form::FpTwo if op == Op::VcvtFromDouble => {
+                ("vcvt.f32.f64".to_owned(), format!("{d}, {m}"))
+            }
+            Form::FpTwo => (format!("{name}.{f}"), format!("{d}, {m}")),
+            Form::FpOne => (format!("{name}.{f}"), format!("{d}, #0.0")),
+            Form::FpImmediate => {
+                let value = match result {
+                    Precision::Single => f32::from_bits(s.imm),
+                    // A constant of eight bits is the same in either.
+                    Precision::Double => f64::from_bits(u64::from(s.imm) << 32) as f32,
+                };
+                (format!("{name}.{f}"), format!("{d}, #{value:?}"))
+            }
             Form::FpConvert => {
                 let name = match op {
                     Op::VcvtFromInt => {
-                        format!("vcvt.f32.{}32", if aux & 1 == 1 { 's' } else { 'u' })
+                        format!("vcvt.{f}.{}32", if aux & 1 == 1 { 's' } else { 'u' })
                     }
                     Op::VcvtToInt => format!(
-                        "vcvt{}.{}32.f32",
+                        "vcvt{}.{}32.{f}",
                         if aux & 1 == 1 { "" } else { "r" },
                         if aux & 2 == 2 { 's' } else { 'u' }
                     ),
                     _ => {
-                        let types = if aux & 2 == 2 { "f16.f32" } else { "f32.f16" };
+                        let types =
+                            if aux & 2 == 2 { format!("f16.{f}") } else { format!("{f}.f16") };
                         format!("{name}{}.{types}", half(aux))
                     }
                 };
@@ -46,9 +68,9 @@ impl Text<'_> {
                 let sign = if aux & 2 == 2 { 'u' } else { 's' };
                 let width = if aux & 1 == 1 { 32 } else { 16 };
                 let types = if aux & 4 == 4 {
-                    format!("{sign}{width}.f32")
+                    format!("{sign}{width}.{f}")
                 } else {
-                    format!("f32.{sign}{width}")
+                    format!("{f}.{sign}{width}")
                 };
                 (format!("{name}.{types}"), format!("{d}, {d}, #{}", s.imm))
             }

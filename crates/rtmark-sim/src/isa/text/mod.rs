@@ -103,6 +103,7 @@ fn same_mnemonic(op: Op, mnemonic: &str) -> bool {
 
 /// An operation's name without the suffixes that tell operands apart.
 fn base_name(op: Op) -> String {
+    let op = op.in_single();
     let name = op.name();
     let suffixes: &[&str] = match op.group() {
         Group::Immediate | Group::Register | Group::Shifted => &["I", "R", "X"],
@@ -289,6 +290,9 @@ impl Text<'_> {
                 Group::Float
                     | Group::FloatMultiplyAdd
                     | Group::FloatDivide
+                    | Group::Double
+                    | Group::DoubleMultiplyAdd
+                    | Group::DoubleDivide
                     | Group::FloatTransfer
                     | Group::FloatMemory
             ) =>

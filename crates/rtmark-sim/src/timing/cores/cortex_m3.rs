@@ -15,6 +15,8 @@ pub const RULES: Rules = Rules {
     cost: |_| 0,
     skip: 0,
     divide,
+    double_extra: |_, _| 0,
+    unaligned_load: 0,
     long_multiply,
     refill: 0,
     refill_loaded: 0,

@@ -67,6 +67,8 @@ pub const RULES: Rules = Rules {
     skip: 0,
     // Two cycles and these. Nobody has told a figure: taken to be the Cortex-M3's divider.
     divide: cortex_m3::divide,
+    double_extra: |_, _| 0,
+    unaligned_load: 0,
     long_multiply: |_, _, _| 0,
     refill: 0,
     refill_loaded: 0,

@@ -19,6 +19,7 @@ pub use self::pipe_state::{PipeState, seen_from};
 
 use self::map::Map;
 use self::pipe_state::NUMBER_SHIFT;
+use super::dual::{self, Dual};
 use super::issue::{Instruction, Issue};
 use super::pipeline::{Bus, Condition, Far, Pipeline, Reads, Setup, Stalled, Step, Unit, has};
 use super::{Classify, Rules};
@@ -77,6 +78,7 @@ enum Model {
     /// Its pipeline, in its chip.
     Pipeline(Setup),
     Issue,
+    Dual,
 }
 
 /// A numbered state of either.
@@ -84,6 +86,7 @@ enum Model {
 enum State {
     Pipeline(Box<NumberedPipeline>),
     Issue(Issue),
+    Dual(Box<Dual>),
 }
 
 /// What the instruction at an address means for a pipeline.
@@ -100,6 +103,7 @@ pub struct Incoming {
 pub enum Comes {
     Step(Incoming),
     Instruction(Instruction),
+    Dual(dual::Instruction),
 }
 
 /// The numbered states.
@@ -193,6 +197,7 @@ impl PipelineMemo {
     pub fn new(rules: &Rules, setup: Setup) -> Self {
         Self::of(match rules.classify {
             Some(Classify::Issue(_)) => Model::Issue,
+            Some(Classify::Dual(_)) => Model::Dual,
             _ => Model::Pipeline(setup),
         })
     }
@@ -396,6 +401,7 @@ impl PipelineMemo {
                 pipeline.drain()
             }
             State::Issue(issue) => Ok(issue.rest()),
+            State::Dual(dual) => Ok(dual.rest()),
         })
     }
 
@@ -413,7 +419,7 @@ impl PipelineMemo {
                 pipeline.data_phase()
             }
             // Nobody has told: taken to be the cycle behind that of its issue.
-            State::Issue(_) => Ok(1),
+            State::Issue(_) | State::Dual(_) => Ok(1),
         })
     }
 
@@ -422,6 +428,7 @@ impl PipelineMemo {
         match self.tables().state(pipe) {
             State::Pipeline(_) => 0,
             State::Issue(issue) => issue.rest_of_first().into(),
+            State::Dual(dual) => dual.rest_of_first().into(),
         }
     }
 }
@@ -475,6 +482,7 @@ impl Tables {
                     State::Pipeline(Box::new(NumberedPipeline { next, taken: None }))
                 }
                 Model::Issue => State::Issue(Issue::default()),
+                Model::Dual => State::Dual(Box::default()),
             });
         }
         tables
@@ -515,7 +523,7 @@ impl Tables {
                 pipeline_state.for_each(change);
                 self.numbered(pipe, State::Pipeline(pipeline_state))
             }
-            State::Issue(_) => pipe,
+            State::Issue(_) | State::Dual(_) => pipe,
         }
     }
 
@@ -530,6 +538,11 @@ impl Tables {
                 let mut issue = issue.clone();
                 let cost = issue.issue(instruction, pipe.condition(), pipe.is_taken());
                 (State::Issue(issue), cost)
+            }
+            (State::Dual(dual), Comes::Dual(instruction)) => {
+                let mut dual = dual.clone();
+                let cost = dual.issue(instruction, pipe.condition(), pipe.is_taken());
+                (State::Dual(dual), cost)
             }
             // A core has one model only.
             (state, _) => (state.clone(), 1),

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use rtmark_firmware::{Kernel, Variant};
 use rtmark_model::{Answer, Basis, Pattern, Series};
-use rtmark_plan::{Chip, Costs, KernelPlan, Model, Set, Spans, System, Work, search};
+use rtmark_plan::{Chip, Costs, KernelPlan, Model, Set, Spans, System, Timer, Work, search};
 use rtmark_runner::socs::SocFile;
 use rtmark_runner::{Placements, Plan, Platform, Suite, Unit};
 use rtmark_sim::MemoryKind;
@@ -48,24 +48,41 @@ struct Candidate<'a> {
 /// What scenarios brought, by kernel and scenario.
 type Figures = BTreeMap<(String, String), Result<Spans, String>>;
 
+/// The kernels of a system with what they cost, in cycles at the soc's own clock.
+pub struct Measured<'a> {
+    candidates: Vec<Candidate<'a>>,
+    figures: Figures,
+}
+
 impl Bench<'_> {
-    /// Answers for each kernel.
-    pub fn plans(&self) -> Result<Vec<KernelPlan>, Trouble> {
+    /// The soc's own clock, in cycles a second.
+    pub fn hertz(&self) -> u64 {
+        self.soc.soc.clock.0.into()
+    }
+
+    /// Measures what the kernels cost.
+    pub fn measured(&self) -> Result<Measured<'_>, Trouble> {
         let candidates = self.candidates()?;
         // Which scenarios there are to be depends on no execution time.
-        let shape = self.set(&mut |_| Ok(1))?;
+        let shape = self.set(self.hertz(), &mut |_| Ok(1))?;
         let figures = self.measure(&candidates, &shape)?;
+        Ok(Measured { candidates, figures })
+    }
+
+    /// Answers for each kernel at a clock, in cycles a second.
+    pub fn plans(&self, measured: &Measured<'_>, clock: u64) -> Result<Vec<KernelPlan>, Trouble> {
+        let Measured { candidates, figures } = measured;
         let mut plans = Vec::new();
-        for candidate in &candidates {
+        for candidate in candidates {
             let name = candidate.kernel.manifest.id.as_str();
             let mut spans = |scenario: &str| {
                 let found = figures.get(&(name.to_owned(), scenario.to_owned())).cloned();
                 found.unwrap_or_else(|| Err(format!("there is no scenario {scenario}")))
             };
-            let mut set = self.set(&mut |work| match work {
+            let mut set = self.set(clock, &mut |work| match work {
                 Work::Scenario(id) => spans(id).map(|spans| spans.worst),
                 Work::Function(wanted) => function::longest(self.soc, self.folder, wanted),
-                Work::Time(time) => Ok(time.cycles(self.soc.soc.clock.0.into())),
+                Work::Time(time) => Ok(time.cycles(self.hertz())),
             })?;
             let costs = candidate.model.measured(&set, &mut spans);
             if self.system.assigns() {
@@ -87,11 +104,15 @@ impl Bench<'_> {
         Ok(plans)
     }
 
-    fn set(&self, work: &mut dyn FnMut(&Work) -> Result<u64, String>) -> Result<Set, Trouble> {
+    fn set(
+        &self,
+        clock: u64,
+        work: &mut dyn FnMut(&Work) -> Result<u64, String>,
+    ) -> Result<Set, Trouble> {
         let memories = self.soc.soc.memories.iter();
         let ram = memories.filter(|memory| memory.kind == MemoryKind::Ram);
         let ram = ram.map(|memory| u64::from(memory.size)).sum();
-        let chip = Chip { hertz: self.soc.soc.clock.0.into(), ram };
+        let chip = Chip { hertz: self.hertz(), clock, ram };
         Ok(self.system.set(chip, work)?)
     }
 
@@ -112,7 +133,7 @@ impl Bench<'_> {
                 let known = Model::KERNELS.join(", ");
                 refuse(format!("analysis knows no model of {name}; it has those of {known}"))
             })?;
-            let variant = self.variant(kernel)?;
+            let variant = self.variant(kernel, &model)?;
             if let Err(reason) = variant.of(&kernel.manifest, self.soc.soc.core.name()) {
                 return Err(refuse(format!("{name}: {reason}")).into());
             }
@@ -136,12 +157,13 @@ impl Bench<'_> {
         Ok(candidates)
     }
 
-    /// The profile, with the tick that the file wants where the kernel has one.
-    fn variant(&self, kernel: &Kernel) -> Result<Variant, Trouble> {
+    /// The profile, with the tick that the file wants where the kernel releases tasks by one.
+    fn variant(&self, kernel: &Kernel, model: &Model) -> Result<Variant, Trouble> {
         let profile = self.system.profile.as_deref().unwrap_or(rtmark_firmware::DEFAULT_PROFILE);
         let variant: Variant = profile.parse()?;
         let Some(tick) = &self.system.tick else { return Ok(variant) };
-        if !kernel.manifest.switches.contains_key("tick_hz") {
+        let has_tick = kernel.manifest.switches.contains_key("tick_hz");
+        if !has_tick || model.timer == Timer::Alarm {
             return Ok(variant);
         }
         let hertz = u64::from(self.soc.soc.clock.0);

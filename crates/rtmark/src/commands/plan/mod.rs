@@ -3,12 +3,13 @@
 mod function;
 mod measured;
 mod run;
+mod sweep;
 
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use rtmark_model::Pattern;
-use rtmark_plan::{Document, Form, SCHEMA_VERSION, System, SystemError, TaskRun, Verdict};
+use rtmark_plan::{Document, Form, SCHEMA_VERSION, Sweep, System, SystemError, TaskRun, Verdict};
 use rtmark_runner::socs;
 use rtmark_taskset::Effort;
 
@@ -19,6 +20,7 @@ use crate::output::{self, GENERATOR};
 use crate::shelf::StoreFlag;
 use crate::sources::Sources;
 use crate::trouble::Trouble;
+use sweep::Swept;
 
 /// Say whether tasks meet their deadlines with what each kernel costs, and what is left
 ///
@@ -30,9 +32,11 @@ use crate::trouble::Trouble;
   rtmark plan --init > system.toml         an example of every key
   rtmark plan system.toml
   rtmark plan system.toml --kernel freertos --format md
+  rtmark plan system.toml --sweep clock=24..48 tick=100..10000
   rtmark plan system.toml --run            and what the kernel's own binary does with the set
 
-The exit code is 3 when a deadline cannot be guaranteed, or less is left than the file demands.
+The exit code is 3 when a deadline cannot be guaranteed, or less is left than the file demands; of a
+sweep, when that is so everywhere.
 Exit codes: see `rtmark help exit-codes`.")]
 pub struct Arguments {
     /// The system's file
@@ -47,6 +51,11 @@ pub struct Arguments {
     /// The form of the result
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
+    /// Answer for several clocks (in MHz, up to the soc's own) and ticks (in Hz): clock=24..168
+    /// tick=100..10000, or values with commas between them. Costs are taken to be as many cycles as
+    /// at the soc's own clock, wait states included
+    #[arg(long, value_name = "KEY=VALUES", num_args = 1.., conflicts_with = "run")]
+    sweep: Vec<Swept>,
     /// Run the set on each kernel's own binary as well, and compare the longest responses found
     /// with bounds made of what that very image costs
     #[arg(long)]
@@ -113,16 +122,11 @@ impl Arguments {
             }),
             talk,
         };
-        let kernels = bench.plans()?;
-        let document = Document {
-            schema_version: SCHEMA_VERSION,
-            generator: GENERATOR.to_owned(),
-            file: path.display().to_string(),
-            soc: soc.soc.name.clone(),
-            clock_hz: soc.soc.clock.0.into(),
-            slack_percent_wanted: wanted_slack(&system),
-            kernels,
-        };
+        if !self.sweep.is_empty() {
+            return answer_sweep(path, &bench, &self.sweep, self.format);
+        }
+        let at = Point { hertz: bench.hertz(), tick_hz: None };
+        let document = document(path, &bench, &bench.measured()?, at)?;
         let text = match self.format {
             Format::Table => document.text(Form::Text),
             Format::Md => document.text(Form::Markdown),
@@ -139,6 +143,76 @@ impl Arguments {
         let all_hold = document.kernels.iter().all(|plan| plan.verdict == Verdict::Holds);
         Ok(if all_hold { Exit::Fine } else { Exit::Regression })
     }
+}
+
+/// Answers for every clock and tick.
+fn answer_sweep(
+    path: &Path,
+    bench: &measured::Bench<'_>,
+    wanted: &[Swept],
+    format: Format,
+) -> Result<Exit, Trouble> {
+    let own = bench.hertz();
+    let mut clocks = vec![own];
+    let mut ticks = vec![None];
+    for swept in wanted {
+        match swept {
+            Swept::Clocks(values) => clocks.clone_from(values),
+            Swept::Ticks(values) => ticks = values.iter().copied().map(Some).collect(),
+        }
+    }
+    if let Some(fast) = clocks.iter().find(|clock| **clock > own) {
+        let message = format!("{fast} Hz is more than the {own} Hz of {}", bench.soc.soc.name);
+        let hint = "sweep slower clocks, or name a soc file with a faster one";
+        return Err(Trouble::new(Exit::Usage, message, hint));
+    }
+    let mut points = Vec::new();
+    for tick in ticks {
+        let system = match tick {
+            Some(hertz) => bench.system.with_tick(hertz),
+            None => bench.system.clone(),
+        };
+        let bench = measured::Bench { system: &system, ..*bench };
+        let measured = bench.measured()?;
+        for &hertz in &clocks {
+            points.push(document(path, &bench, &measured, Point { hertz, tick_hz: tick })?);
+        }
+    }
+    let sweep = Sweep { schema_version: SCHEMA_VERSION, generator: GENERATOR.to_owned(), points };
+    let text = match format {
+        Format::Table => sweep.text(Form::Text),
+        Format::Md => sweep.text(Form::Markdown),
+        Format::Json => output::json(&sweep)?,
+    };
+    output::data(&text)?;
+    Ok(if sweep.holds_somewhere() { Exit::Fine } else { Exit::Regression })
+}
+
+/// Where a plan is made.
+#[derive(Clone, Copy)]
+struct Point {
+    /// Cycles a second.
+    hertz: u64,
+    /// Ticks a second, where they are not the file's.
+    tick_hz: Option<u64>,
+}
+
+fn document(
+    path: &Path,
+    bench: &measured::Bench<'_>,
+    measured: &measured::Measured<'_>,
+    at: Point,
+) -> Result<Document, Trouble> {
+    Ok(Document {
+        schema_version: SCHEMA_VERSION,
+        generator: GENERATOR.to_owned(),
+        file: path.display().to_string(),
+        soc: bench.soc.soc.name.clone(),
+        clock_hz: at.hertz,
+        tick_hz: at.tick_hz,
+        slack_percent_wanted: wanted_slack(bench.system),
+        kernels: bench.plans(measured, at.hertz)?,
+    })
 }
 
 fn wanted_slack(system: &System) -> f64 {
@@ -170,6 +244,7 @@ mod tests {
     #[test]
     fn the_published_schemas_are_current() {
         crate::schema::check("plan", &rtmark_plan::Document::json_schema());
+        crate::schema::check("plan-sweep", &rtmark_plan::Sweep::json_schema());
         crate::schema::check("plan-system", &rtmark_plan::System::json_schema());
     }
 }

@@ -385,7 +385,7 @@ impl Arguments {
             instructions: instructions.0,
             nanoseconds: cycles.at(soc.clock).0,
             exceptions: machine.exceptions_taken(),
-            unmodelled: machine.unmodelled().map(Unmodelled::from).collect(),
+            unmodelled: machine.unmodelled().map(|one| Unmodelled::of(one, &soc)).collect(),
             registers: outcome::registers(machine),
             dumps: dumped.collect(),
             console: visible(&console),
@@ -423,6 +423,7 @@ impl Arguments {
             }
             let waits_for = match &end {
                 End::Other(Ending::Limit) => outcome.waits_for(),
+                End::Other(Ending::Asleep) => outcome.started(),
                 _ => None,
             };
             match waits_for.as_deref().or_else(|| ending::hint(&end)) {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use rtmark_sim::{Machine, Register};
+use rtmark_sim::{Machine, Peripheral, Register, Soc};
 use serde::{Serialize, Serializer};
 
 use super::values::NAMED;
@@ -69,21 +69,44 @@ pub struct Outcome<'a> {
 pub struct Unmodelled {
     /// The register's address.
     pub address: u32,
-    /// How often it was read, as zero.
+    /// The block that it is in and its name there, or its offset; without where the soc file has no
+    /// block there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub register: Option<String>,
+    /// How often it was read: as zero, or as what was written where that is kept.
     pub reads: u64,
     /// How often it was written, to no effect.
     pub writes: u64,
 }
 
-impl From<rtmark_sim::Unmodelled> for Unmodelled {
-    fn from(of: rtmark_sim::Unmodelled) -> Self {
-        Self { address: of.address, reads: of.reads, writes: of.writes }
-    }
-}
-
 impl Unmodelled {
+    /// Those of a run on a soc.
+    pub fn of(of: rtmark_sim::Unmodelled, soc: &Soc) -> Self {
+        let rtmark_sim::Unmodelled { address, reads, writes } = of;
+        let holds = |block: &&Peripheral| {
+            address.checked_sub(block.base).is_some_and(|offset| offset < block.extent())
+        };
+        let register = soc.peripherals.iter().find(holds).map(|block| {
+            let offset = address - block.base;
+            let named = block.registers.iter().find(|register| register.offset == offset);
+            match named {
+                Some(register) => format!("{}.{}", block.name, register.name),
+                None => format!("{}+{offset:#x}", block.name),
+            }
+        });
+        Self { address, register, reads, writes }
+    }
+
+    /// Its address, and its name where that is known.
+    fn place(&self) -> String {
+        match &self.register {
+            Some(register) => format!("{register} ({:#010x})", self.address),
+            None => format!("{:#010x}", self.address),
+        }
+    }
+
     fn text(&self) -> String {
-        let mut text = format!("{:#010x}", self.address);
+        let mut text = self.place();
         for (times, verb) in [(self.reads, "read"), (self.writes, "written")] {
             match times {
                 0 => {}
@@ -163,7 +186,7 @@ impl Dumped {
 impl Outcome<'_> {
     /// Which registers the program has used that have no model, in a line.
     pub fn without_model(&self) -> String {
-        let mut text = String::from("no model, read as zero: ");
+        let mut text = String::from("no model: ");
         // What was read most comes first: the program may have waited for it.
         let mut busiest: Vec<_> = self.unmodelled.iter().collect();
         busiest.sort_by_key(|register| std::cmp::Reverse(register.reads));
@@ -181,13 +204,23 @@ impl Outcome<'_> {
     pub fn waits_for(&self) -> Option<String> {
         let busiest = self.unmodelled.iter().max_by_key(|register| register.reads)?;
         (busiest.reads >= MANY_READS).then(|| {
-            let Unmodelled { address, reads, .. } = busiest;
+            let (place, reads) = (busiest.place(), busiest.reads);
             format!(
-                "it may be waiting for {address:#010x}, which has no model and was read {reads} \
+                "it may be waiting for {place}, which has no model and was read {reads} \
                  times: give the soc file a [[peripheral]] there (docs/socs.md), or allow more \
                  with --max-cycles"
             )
         })
+    }
+
+    /// The register without a model by which the program has started what might have woken it.
+    pub fn started(&self) -> Option<String> {
+        let started = self.unmodelled.iter().find(|register| register.writes > 0)?;
+        let place = started.place();
+        Some(format!(
+            "it may be waiting for what it has started by {place}, which has no model: give the soc \
+             file a [[peripheral]] that does it (docs/socs.md)"
+        ))
     }
 
     /// What `--stats` shows.

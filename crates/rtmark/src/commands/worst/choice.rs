@@ -71,6 +71,7 @@ impl Choice {
                 elf: elf.clone(),
                 image: image.clone(),
                 may_call: 0,
+                until_output: None,
             };
             return Ok(socs.into_iter().map(subject).collect());
         }

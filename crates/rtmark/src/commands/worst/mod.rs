@@ -96,6 +96,10 @@ pub struct Arguments {
     /// semaphore that a task waits for; the program ends by semihosting.
     #[arg(long, conflicts_with_all = ["follow", "explain"])]
     check: bool,
+    /// With --check: a text behind which a program that never ends by itself has ended well
+    #[arg(long, value_name = "TEXT", requires = "check", conflicts_with = "state",
+          value_parser = clap::builder::NonEmptyStringValueParser::new())]
+    until_output: Option<String>,
     /// Cycles of the run to search, instead of the scenario's spans
     #[arg(long, value_name = "FROM:TO", value_parser = window)]
     window: Option<Window>,
@@ -253,6 +257,10 @@ impl Arguments {
         all: &mut All,
     ) -> Result<(), Trouble> {
         let budget = self.max_cycles.unwrap_or(10 * u64::from(subject.soc.soc.clock.0));
+        let subject = &Subject { until_output: self.until_output.clone(), ..subject.clone() };
+        if self.check {
+            subject.ends_well_alone(budget)?;
+        }
         let path = subject.path(&self.wish(budget))?;
         let findings = self.search(subject, &path, cancelled, talk)?;
         let share = self.partition.unwrap_or(Share::WHOLE);

@@ -81,6 +81,7 @@ impl Part {
             image,
             sha256: sha256(&self.elf),
             may_call: self.may_call,
+            until_output: None,
         })
     }
 

@@ -161,8 +161,8 @@ pub struct Told {
     /// The functions that have called each other up to there, the outermost first: the task's
     /// own, or an exception in brackets.
     pub stack: Vec<String>,
-    /// What held it back and for how many cycles; instructions and entries that had to end are
-    /// the rest.
+    /// What held it back and for how many cycles, instructions and entries that had to end last;
+    /// together all cycles from the moment to where it was served.
     pub held: Vec<(String, u64)>,
     /// With --second: the other interrupt in this case.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -200,6 +200,9 @@ pub struct Stretch {
     /// When that was.
     pub began: u64,
 }
+
+/// What else an interrupt waits for.
+const HAD_TO_END: &str = "instructions and entries that had to end";
 
 /// What held an interrupt back, in words.
 pub fn held_by(held: Held) -> String {
@@ -299,7 +302,12 @@ impl<'a> Words<'a> {
 
     fn told(&self, path: &Path, case: Case, witness: &Witness) -> Told {
         let held = witness.holders().into_iter();
-        let held = held.filter_map(|(held, cycles)| Some((held_by(held?), cycles))).collect();
+        // What had begun comes last, the interrupt's own entry with it.
+        let (by, begun): (Vec<_>, Vec<_>) = held.partition(|(held, _)| held.is_some());
+        let named = |(held, cycles): (Option<Held>, u64)| {
+            (held.map_or_else(|| HAD_TO_END.to_owned(), held_by), cycles)
+        };
+        let held = by.into_iter().chain(begun).map(named).collect();
         Told {
             cycles: witness.cycles,
             point: witness.point,

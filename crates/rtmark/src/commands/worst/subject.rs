@@ -7,7 +7,7 @@ use rtmark_runner::socs::SocFile;
 use rtmark_runner::{Edge, Platform};
 use rtmark_sim::{Image, InternalError, Machine, Stop, Watch};
 use rtmark_units::Cycles;
-use rtmark_worst::{Path, PathError, Question, Reach, Second, Window, spans};
+use rtmark_worst::{Path, PathError, Question, Reach, Second, Verdict, Window, spans};
 
 use crate::commands;
 use crate::exit::Exit;
@@ -43,6 +43,8 @@ pub struct Subject {
     pub sha256: String,
     /// The priority of an interrupt that may call the kernel, the most urgent such.
     pub may_call: u8,
+    /// What it prints when it has ended, if it does not end by itself.
+    pub until_output: Option<String>,
 }
 
 /// What is asked of each subject.
@@ -107,6 +109,9 @@ impl Subject {
         machine.load(&self.image).map_err(|error| {
             unfit(self, Exit::Usage, error, "link it for this soc, or choose another with --soc")
         })?;
+        if let Some(text) = &self.until_output {
+            machine.stop_at_output(text.as_bytes());
+        }
         let Some(scenario) = &self.scenario else { return Ok(machine) };
         select(&mut machine, &self.image, records, scenario).map_err(|error| match error {
             SelectError::NoScenario { .. } | SelectError::NoWord => {
@@ -118,6 +123,34 @@ impl Subject {
             }
         })?;
         Ok(machine)
+    }
+
+    /// Runs it without any interrupt, and refuses one that does not come to its end, or is not
+    /// content with it: what an interrupt does to it could not be told from that.
+    pub fn ends_well_alone(&self, budget: u64) -> Result<(), Trouble> {
+        let run = spans(&self.machine(&self.records()?)?, &[], &[], Cycles(budget));
+        if let Stop::Internal(error) = &run.stop {
+            return Err(self.mistaken(error));
+        }
+        let verdict = Verdict::from(&run.stop);
+        let (exit, hint) = match verdict {
+            Verdict::Fine => return Ok(()),
+            Verdict::Unfinished | Verdict::Asleep => (
+                Exit::OutOfBudget,
+                "--check looks at how a program ends: give a text that it prints by then with \
+                 --until-output, let it end by semihosting SYS_EXIT, or allow more with --max-cycles",
+            ),
+            Verdict::Status(_) | Verdict::Fault | Verdict::Other => (
+                Exit::Faulted,
+                "`rtmark sim` shows the same run: --check needs a program that is content by itself",
+            ),
+        };
+        let problem = format!(
+            "without the interrupt {}, after {} cycles: no moment was searched",
+            verdict.text(),
+            run.cycles
+        );
+        Err(unfit(self, exit, problem, hint))
     }
 
     /// The way through it.
@@ -277,6 +310,7 @@ impl Subject {
                 image,
                 sha256: built.sha256.clone(),
                 may_call: unit.kernel.manifest.most_urgent_caller(&soc.soc),
+                until_output: None,
             });
         }
         Ok(subjects)

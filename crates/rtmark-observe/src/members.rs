@@ -1,13 +1,30 @@
 //! Where the members of a C structure lie, by debug information.
 
-use addr2line::gimli::{self, Dwarf, EndianSlice, LittleEndian, SectionId};
+use addr2line::gimli::{self, Dwarf, EndianSlice, LittleEndian, SectionId, UnitOffset};
 use object::{Object as _, ObjectSection as _};
 
 type Slice<'a> = EndianSlice<'a, LittleEndian>;
+type Unit<'a> = gimli::Unit<Slice<'a>>;
+type Entry<'a> = gimli::DebuggingInformationEntry<Slice<'a>>;
+
+/// Where a member of a structure is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Member {
+    /// Its offset from the structure's beginning, in bytes.
+    pub offset: u32,
+    /// How many bytes it has; `None` where its type does not say it, as an array's.
+    pub size: Option<u32>,
+}
 
 /// The offset of a member of a structure, in bytes; `None` where the debug information does not
 /// tell. The first structure of the name that has such a member counts.
 pub fn offset_of(elf: &[u8], structure: &str, member: &str) -> Option<u32> {
+    member_of(elf, structure, member).map(|member| member.offset)
+}
+
+/// Where a member of a structure is; `None` where the debug information does not tell. The first
+/// structure of the name that has such a member counts.
+pub fn member_of(elf: &[u8], structure: &str, member: &str) -> Option<Member> {
     let file = object::File::parse(elf).ok()?;
     let load = |id: SectionId| {
         let section = file.section_by_name(id.name());
@@ -18,8 +35,8 @@ pub fn offset_of(elf: &[u8], structure: &str, member: &str) -> Option<u32> {
     let mut headers = dwarf.units();
     while let Ok(Some(header)) = headers.next() {
         let Ok(unit) = dwarf.unit(header) else { continue };
-        if let Some(offset) = in_unit(&dwarf, &unit, structure, member) {
-            return Some(offset);
+        if let Some(found) = in_unit(&dwarf, &unit, structure, member) {
+            return Some(found);
         }
     }
     None
@@ -27,11 +44,11 @@ pub fn offset_of(elf: &[u8], structure: &str, member: &str) -> Option<u32> {
 
 fn in_unit(
     dwarf: &Dwarf<Slice<'_>>,
-    unit: &gimli::Unit<Slice<'_>>,
+    unit: &Unit<'_>,
     structure: &str,
     member: &str,
-) -> Option<u32> {
-    let is_called = |entry: &gimli::DebuggingInformationEntry<Slice<'_>>, name: &str| {
+) -> Option<Member> {
+    let is_called = |entry: &Entry<'_>, name: &str| {
         let value = entry.attr_value(gimli::DW_AT_name);
         value
             .and_then(|value| dwarf.attr_string(unit, value).ok())
@@ -50,10 +67,34 @@ fn in_unit(
                 if within.is_some_and(|outer| depth == outer + 1) && is_called(entry, member) =>
             {
                 let offset = entry.attr_value(gimli::DW_AT_data_member_location)?;
-                return u32::try_from(offset.udata_value()?).ok();
+                let offset = u32::try_from(offset.udata_value()?).ok()?;
+                return Some(Member { offset, size: type_of(entry).and_then(|at| size(unit, at)) });
             }
             _ => {}
         }
+    }
+    None
+}
+
+/// The type of a variable, a member or another type.
+fn type_of(entry: &Entry<'_>) -> Option<UnitOffset> {
+    match entry.attr_value(gimli::DW_AT_type)? {
+        gimli::AttributeValue::UnitRef(at) => Some(at),
+        _ => None,
+    }
+}
+
+/// The most names and qualifiers that one type has before it says its size.
+const LONGEST_CHAIN: usize = 16;
+
+/// How many bytes a type has.
+fn size(unit: &Unit<'_>, mut at: UnitOffset) -> Option<u32> {
+    for _ in 0..LONGEST_CHAIN {
+        let entry = unit.entry(at).ok()?;
+        if let Some(size) = entry.attr_value(gimli::DW_AT_byte_size) {
+            return u32::try_from(size.udata_value()?).ok();
+        }
+        at = type_of(&entry)?;
     }
     None
 }

@@ -1,0 +1,299 @@
+//! What must hold of a call for it to be a scenario's: `r1 = 0`, `waiting(k_sem_take) = 0`.
+
+use rtmark_model::Pattern;
+use serde::Deserialize;
+
+/// When a value is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Known {
+    /// At any time, once the call has begun.
+    Always,
+    /// Only when it begins.
+    AtEntry,
+    /// Only when it has returned, or another thread goes on.
+    AtEnd,
+}
+
+/// Where a member of a structure is, and what points to the structure.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Path {
+    /// Structures and members: their offsets add up, and the last one's size counts.
+    pub members: Vec<(String, String)>,
+    /// The argument that points to the first of them.
+    pub argument: usize,
+}
+
+/// What is compared.
+#[derive(Clone, Debug)]
+pub enum Value {
+    Number(u32),
+    /// An argument in a register, by its number.
+    Argument(usize),
+    /// An argument on the stack, by its number there.
+    Stacked(u32),
+    /// What the call has returned.
+    Result,
+    /// An argument of the call that the other thread comes back from.
+    Into(usize),
+    Member(Path),
+    /// How many threads wait in functions of these names that were given the same first argument.
+    Waiting(Pattern),
+    /// How many other threads are in functions of these names.
+    Within(Pattern),
+    And(Box<Value>, Box<Value>),
+    Remainder(Box<Value>, Box<Value>),
+}
+
+/// How the two are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Relation {
+    Equal,
+    Unequal,
+    Below,
+    Above,
+}
+
+/// A condition.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(try_from = "String")]
+pub struct Condition {
+    pub left: Value,
+    pub relation: Relation,
+    pub right: Value,
+}
+
+impl Value {
+    fn parse(text: &str) -> Result<Self, String> {
+        let register = |text: &str| {
+            let number = text.strip_prefix('r')?.parse().ok()?;
+            (number < 4).then_some(number)
+        };
+        let within = |name: &str| text.strip_prefix(name)?.strip_prefix('(')?.strip_suffix(')');
+        let pattern = |text: &str| text.parse::<Pattern>().map_err(|error| error.to_string());
+        if let Some(number) = register(text) {
+            return Ok(Self::Argument(number));
+        }
+        if let Some(number) = text.strip_prefix("into.").and_then(register) {
+            return Ok(Self::Into(number));
+        }
+        if let Some(number) = text.strip_prefix("stack[").and_then(|rest| rest.strip_suffix(']')) {
+            let number = number.parse().map_err(|_| format!("`{text}` has no number"))?;
+            return Ok(Self::Stacked(number));
+        }
+        if text == "result" {
+            return Ok(Self::Result);
+        }
+        if let Some(functions) = within("waiting") {
+            return Ok(Self::Waiting(pattern(functions)?));
+        }
+        if let Some(functions) = within("within") {
+            return Ok(Self::Within(pattern(functions)?));
+        }
+        if let Some((path, rest)) = text.split_once('(') {
+            let argument = rest.strip_suffix(')').and_then(register);
+            let argument = argument.ok_or_else(|| format!("`{text}` names no argument"))?;
+            let member = |part: &str| {
+                let (structure, member) = part.split_once('.')?;
+                Some((structure.to_owned(), member.to_owned()))
+            };
+            let members: Option<Vec<_>> = path.split('+').map(member).collect();
+            let members = members.ok_or_else(|| format!("`{path}` is no member of a structure"))?;
+            return Ok(Self::Member(Path { members, argument }));
+        }
+        number(text).map(Self::Number).ok_or_else(|| {
+            format!(
+                "`{text}` is neither a number nor r0 to r3, stack[n], result, into.r0, \
+                 Structure.member(r0), waiting(name) or within(name)"
+            )
+        })
+    }
+
+    /// When it is known.
+    fn known(&self) -> Known {
+        match self {
+            Self::Number(_) | Self::Argument(_) => Known::Always,
+            Self::Stacked(_) | Self::Member(_) | Self::Waiting(_) | Self::Within(_) => {
+                Known::AtEntry
+            }
+            Self::Result | Self::Into(_) => Known::AtEnd,
+            Self::And(left, right) | Self::Remainder(left, right) => {
+                left.known().max(right.known())
+            }
+        }
+    }
+
+    /// The members that it looks at.
+    fn paths(&self) -> Vec<&Path> {
+        match self {
+            Self::Member(path) => vec![path],
+            Self::And(left, right) | Self::Remainder(left, right) => {
+                [left.paths(), right.paths()].concat()
+            }
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// A whole number of 32 bits, perhaps negative or hexadecimal.
+fn number(text: &str) -> Option<u32> {
+    if let Some(digits) = text.strip_prefix("0x") {
+        return u32::from_str_radix(digits, 16).ok();
+    }
+    let value: i64 = text.parse().ok()?;
+    i32::try_from(value).map(i32::cast_unsigned).or_else(|_| u32::try_from(value)).ok()
+}
+
+impl TryFrom<String> for Condition {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        let words: Vec<&str> = text.split_whitespace().collect();
+        let (left, relation, right) = match words.as_slice() {
+            [left, relation, right] => (Value::parse(left)?, relation, right),
+            [first, operator, second, relation, right] => {
+                let (first, second) = (Value::parse(first)?, Value::parse(second)?);
+                let left = match *operator {
+                    "&" => Value::And(first.into(), second.into()),
+                    "%" => Value::Remainder(first.into(), second.into()),
+                    other => return Err(format!("`{other}` in `{text}` is neither & nor %")),
+                };
+                (left, relation, right)
+            }
+            _ => return Err(format!("`{text}` is not `value = value`, with spaces between")),
+        };
+        let relation = match *relation {
+            "=" => Relation::Equal,
+            "!=" => Relation::Unequal,
+            "<" => Relation::Below,
+            ">" => Relation::Above,
+            other => return Err(format!("`{other}` in `{text}` is none of = != < >")),
+        };
+        let right = Value::parse(right)?;
+        let condition = Self { left, relation, right };
+        if condition.known() == Known::AtEnd && condition.is_known_at_entry_only() {
+            return Err(format!("`{text}` mixes what is known at the beginning with the end"));
+        }
+        Ok(condition)
+    }
+}
+
+impl Condition {
+    /// When it can be told.
+    pub fn known(&self) -> Known {
+        self.left.known().max(self.right.known())
+    }
+
+    /// Whether a part of it is known at the beginning alone.
+    fn is_known_at_entry_only(&self) -> bool {
+        fn has(value: &Value) -> bool {
+            match value {
+                Value::And(left, right) | Value::Remainder(left, right) => has(left) || has(right),
+                other => other.known() == Known::AtEntry,
+            }
+        }
+        has(&self.left) || has(&self.right)
+    }
+
+    /// The members that it looks at.
+    pub fn paths(&self) -> Vec<&Path> {
+        [self.left.paths(), self.right.paths()].concat()
+    }
+
+    /// Whether it looks at what the call itself is given or gives.
+    pub fn is_about_values(&self) -> bool {
+        fn is(value: &Value) -> bool {
+            match value {
+                Value::Number(_) | Value::Within(_) | Value::Into(_) => false,
+                Value::And(left, right) | Value::Remainder(left, right) => is(left) || is(right),
+                _ => true,
+            }
+        }
+        is(&self.left) || is(&self.right)
+    }
+
+    /// Whether it holds, by what its values are; `None` where one is not known.
+    pub fn holds(&self, of: &mut impl FnMut(&Value) -> Option<u32>) -> Option<bool> {
+        let (left, right) = (evaluate(&self.left, of)?, evaluate(&self.right, of)?);
+        Some(match self.relation {
+            Relation::Equal => left == right,
+            Relation::Unequal => left != right,
+            Relation::Below => left < right,
+            Relation::Above => left > right,
+        })
+    }
+}
+
+fn evaluate(value: &Value, of: &mut impl FnMut(&Value) -> Option<u32>) -> Option<u32> {
+    match value {
+        Value::Number(number) => Some(*number),
+        Value::And(left, right) => Some(evaluate(left, of)? & evaluate(right, of)?),
+        Value::Remainder(left, right) => evaluate(left, of)?.checked_rem(evaluate(right, of)?),
+        other => of(other),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn condition(text: &str) -> Result<Condition, String> {
+        Condition::try_from(text.to_owned())
+    }
+
+    #[test]
+    fn a_condition_is_told_by_its_values() {
+        let holds = |text: &str| {
+            let mut of = |value: &Value| match value {
+                Value::Argument(number) => Some(*number as u32 * 4 + 2),
+                Value::Result => Some(0xFFFF_FFF0),
+                Value::Stacked(7) => Some(70),
+                _ => None,
+            };
+            condition(text).expect("good").holds(&mut of)
+        };
+        assert_eq!(holds("r0 = 2"), Some(true));
+        assert_eq!(holds("r1 % 4 = 0"), Some(false));
+        assert_eq!(holds("result = -16"), Some(true));
+        assert_eq!(holds("result & r1 != 0"), Some(false));
+        assert_eq!(holds("stack[7] > 0x45"), Some(true));
+        assert_eq!(holds("stack[7] < 70"), Some(false));
+        assert_eq!(holds("r0 % 0 = 0"), None);
+        assert_eq!(holds("into.r3 = 0"), None);
+    }
+
+    #[test]
+    fn when_it_can_be_told_is_known() {
+        for (text, known) in [
+            ("r1 = 0", Known::Always),
+            ("waiting(k_sem_take) = 0", Known::AtEntry),
+            ("k_msgq.msg_size(r0) = 16", Known::AtEntry),
+            ("result & r1 != 0", Known::AtEnd),
+            ("into.r3 = 1", Known::AtEnd),
+        ] {
+            assert_eq!(condition(text).expect("good").known(), known, "{text}");
+        }
+        let path = &condition("Queue.u+Data.count(r2) = 1").expect("good");
+        let parts = |path: &Path| (path.argument, path.members.len());
+        assert_eq!(path.paths().into_iter().map(parts).collect::<Vec<_>>(), [(2, 2)]);
+    }
+
+    #[test]
+    fn what_is_none_is_refused() {
+        for text in [
+            "",
+            "r1",
+            "r1=0",
+            "r4 = 0",
+            "r1 == 0",
+            "r1 | r2 = 0",
+            "waiting([) = 0",
+            "k_sem(r0) = 0",
+            "k_sem.count(r9) = 0",
+            "stack[x] = 0",
+            "99999999999 = r0",
+            "result & waiting(a) = 0",
+        ] {
+            assert!(condition(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,252 @@
+//! Answers of a column: series by calls, rows by calls and by what was printed.
+
+use std::collections::BTreeMap;
+
+use rtmark_calls::{Api, Called, EqualCalls, Origin, Outcome};
+use rtmark_import::{ImportError, Options, Reading, Told};
+use rtmark_model::{
+    Answer, Backend, Basis, Counted, Disturbance, Exact, Expected, Failure, FailureKind, Firmware,
+    Key, LONGEST_ID, LogSource, Near, Overhead, Percentile, Provenance, Readings, Samples,
+    ScenarioId, Series, Span, Suite, Summarised, Unpaired, visible,
+};
+
+use super::{Asked, Column, Foreign};
+use crate::platform::Platform;
+use crate::socs::SocFile;
+
+/// What stands where other columns name the build settings they were made with.
+const PROFILE: &str = "image";
+
+/// What all answers of an image on a soc share.
+#[derive(Clone, Debug)]
+pub(super) struct Source<'a> {
+    pub foreign: &'a Foreign,
+    pub soc: &'a SocFile,
+    /// As the image prints it.
+    pub version: String,
+    /// Its kernel, by the names of its functions.
+    pub kernel: Option<&'a str>,
+}
+
+impl Source<'_> {
+    fn key(&self, scenario: ScenarioId, backend: Backend) -> Key {
+        Key {
+            soc: self.soc.soc.name.clone(),
+            kernel: self.foreign.name.clone(),
+            version: self.version.clone(),
+            profile: PROFILE.to_owned(),
+            scenario,
+            backend,
+        }
+    }
+
+    fn provenance(&self, asked: &Asked<'_>) -> Provenance {
+        let platform = Platform::Sim(Box::new(self.soc.clone()), Basis::Cycles);
+        let Foreign { path, image, sha256, .. } = self.foreign;
+        let file = path.rsplit(['/', '\\']).next().unwrap_or(path);
+        Provenance {
+            rtmark: asked.rtmark.to_owned(),
+            rtmark_sha256: asked.rtmark_sha256.map(str::to_owned),
+            timing_model: Some(rtmark_sim::TIMING_MODEL.to_owned()),
+            timing_basis: platform.timing_basis(),
+            soc_sha256: self.soc.sha256.clone(),
+            core: self.soc.soc.core.name().to_owned(),
+            firmware: Firmware {
+                image: file.to_owned(),
+                elf_sha256: sha256.clone(),
+                layout: 0,
+                flash_bytes: image.flash_bytes(),
+                ram_bytes: image.ram_bytes(),
+            },
+            ..Provenance::default()
+        }
+    }
+
+    fn series(&self, key: Key, span: Span, readings: Readings, provenance: Provenance) -> Series {
+        let mut facts = BTreeMap::new();
+        if let Some(kernel) = self.kernel {
+            facts.insert("kernel".to_owned(), kernel.to_owned());
+        }
+        Series {
+            key,
+            basis: Basis::Cycles,
+            span,
+            clock: self.soc.soc.clock,
+            readings,
+            executed: None,
+            unpaired: Unpaired::default(),
+            facts,
+            flags: Vec::new(),
+            emptied: None,
+            placements: Vec::new(),
+            masked: None,
+            held: None,
+            no_multiple: None,
+            provenance,
+        }
+    }
+
+    /// What went wrong with the image as a whole.
+    pub fn failed(&self, kind: FailureKind, message: String, hint: &str, console: &[u8]) -> Answer {
+        let tail = console.get(console.len().saturating_sub(4096)..).unwrap_or_default();
+        let failure = Failure { kind, message, hint: hint.to_owned(), console: visible(tail) };
+        Answer::Failed { key: self.key(id("image.run"), Backend::Log), failure }
+    }
+
+    /// Calls that have a scenario's span, as samples of it.
+    pub fn scenarios(&self, all: &[EqualCalls], asked: &Asked<'_>) -> Vec<Answer> {
+        let mut found: Vec<(usize, Answer)> = Vec::new();
+        for EqualCalls { scenario, functions, calls } in all {
+            let Some(scenario) = asked.catalogue.get(scenario).filter(|one| asked.wants(one))
+            else {
+                continue;
+            };
+            let mut samples = Samples::new();
+            for call in calls {
+                // A kernel's own exceptions are not among these.
+                let hit = Disturbance { tick: call.ticks > 0, interrupt: call.interrupts > 0 };
+                samples.push(call.cycles, hit);
+            }
+            let key = self.key(scenario.id.clone(), Backend::Sim);
+            let readings = Readings::Exact(Exact(samples));
+            let mut series =
+                self.series(key, scenario.span.clone(), readings, self.provenance(asked));
+            series.facts.insert("calls".to_owned(), functions.join(", "));
+            series.no_multiple.clone_from(&scenario.no_multiple);
+            let position = asked.catalogue.position(&scenario.id);
+            found.push((position, Answer::Measured(Box::new(series))));
+        }
+        found.sort_by_key(|(position, _)| *position);
+        found.into_iter().map(|(_, answer)| answer).collect()
+    }
+
+    /// All calls by function and by how they went on, in a part of their own.
+    pub fn near(&self, called: &[Called], api: &Api) -> Vec<Answer> {
+        let row = |called: &Called| {
+            let cycles = called.cycles?;
+            let (how, to) = match called.outcome {
+                Outcome::Returned => ("returns", "the instruction behind it"),
+                Outcome::Switched => {
+                    ("switches", "the first instruction of another thread outside the kernel")
+                }
+            };
+            let near = api.near(&called.symbol, called.outcome);
+            let near = near.filter(|_| called.from == Origin::Thread);
+            let (from, handler) = match called.from {
+                Origin::Thread => ("", ""),
+                Origin::Interrupt => (", from a handler", ".interrupt"),
+            };
+            let name = format!("{} {how}{from}", called.function);
+            let count = called.calls - called.hit;
+            let summary = Summarised {
+                count: Some(count),
+                min: Some(cycles.min as f64),
+                mean: Some(cycles.total as f64 / count.max(1) as f64),
+                max: Some(cycles.max as f64),
+                percentiles: vec![Percentile { per_cent: 50.0, value: cycles.median as f64 }],
+                ..Summarised::default()
+            };
+            let span = Span {
+                from: format!("the instruction that calls {}", called.function),
+                to: to.to_owned(),
+                counted: Counted::All,
+                switches: u32::from(called.outcome == Outcome::Switched),
+                overhead: Overhead::None,
+                ticks: Expected::Exactly(0),
+                interrupts: Expected::Exactly(0),
+            };
+            let log = LogSource {
+                file: self.foreign.path.clone(),
+                line: 0,
+                suite: Suite::Calls,
+                row: name,
+                near: near.map(|(scenario, differs)| Near {
+                    scenario: scenario.clone(),
+                    differs: differs.to_owned(),
+                }),
+            };
+            let scenario = id(&format!("calls.{}.{how}{handler}", called.function));
+            let provenance = Provenance {
+                core: self.soc.soc.core.name().to_owned(),
+                soc_sha256: self.soc.sha256.clone(),
+                timing_model: Some(rtmark_sim::TIMING_MODEL.to_owned()),
+                log: Some(log),
+                ..Provenance::default()
+            };
+            let key = self.key(scenario, Backend::Log);
+            let readings = Readings::Summarised(summary);
+            Some(Answer::Measured(Box::new(self.series(key, span, readings, provenance))))
+        };
+        called.iter().filter_map(row).collect()
+    }
+
+    /// What it has printed, read as the log of a suite.
+    ///
+    /// # Errors
+    /// When it looks like a document of ours and is none.
+    pub fn read(&self, console: &[u8], asked: &Asked<'_>) -> Result<Reading, ImportError> {
+        let soc = &self.soc.soc;
+        let told = Told {
+            soc: Some(soc.name.clone()),
+            core: Some(soc.core.name().to_owned()),
+            clock: None,
+            fallback_clock: Some(soc.clock),
+            kernel: Some(self.foreign.name.clone()),
+            version: None,
+            profile: Some(PROFILE.to_owned()),
+        };
+        let options = Options { format: None, told, rtmark: asked.rtmark.to_owned() };
+        rtmark_import::read(console, &self.foreign.path, &options)
+    }
+
+    /// A row that has a scenario's span, in that scenario's place, where no calls are there. What
+    /// reading the clock takes is in it or was taken off, and its span says which.
+    fn promoted(&self, series: &Series, asked: &Asked<'_>, known: &[Answer]) -> Option<Answer> {
+        let log = series.provenance.log.as_ref()?;
+        let (scenario, equal) = asked.catalogue.equal_to(log.suite, &log.row)?;
+        let key = self.key(scenario.id.clone(), Backend::Sim);
+        let is_sound = series.flags.is_empty() && equal.times.get() == 1;
+        let is_new = known.iter().all(|answer| *answer.key() != key);
+        let fits = is_sound && is_new && series.basis == Basis::Cycles && asked.wants(scenario);
+        fits.then(|| Answer::Measured(Box::new(Series { key, ..series.clone() })))
+    }
+
+    /// Adds the rows that it has printed, under the column's name, and what is odd about them.
+    pub fn rows(&self, reading: &Reading, asked: &Asked<'_>, column: &mut Column) {
+        let mut promoted = Vec::new();
+        for mut answer in reading.answers(asked.catalogue) {
+            let key = match &mut answer {
+                Answer::Measured(series) => &mut series.key,
+                Answer::NotApplicable { key, .. } | Answer::Failed { key, .. } => key,
+            };
+            key.kernel = self.foreign.name.clone();
+            key.version.clone_from(&self.version);
+            key.soc.clone_from(&self.soc.soc.name);
+            if let Answer::Measured(series) = &mut answer {
+                let own = self.provenance(asked);
+                let provenance = &mut series.provenance;
+                provenance.timing_model = own.timing_model;
+                provenance.timing_basis = own.timing_basis;
+                provenance.soc_sha256 = own.soc_sha256;
+                provenance.firmware = own.firmware;
+                promoted.extend(self.promoted(series, asked, &column.answers));
+            }
+            column.answers.push(answer);
+        }
+        column.answers.splice(0..0, promoted);
+        let name = &self.foreign.name;
+        for warning in reading.warnings().iter().take(8) {
+            column.notes.push(format!("{name}: line {}: {}", warning.line, warning.message));
+        }
+    }
+}
+
+/// A name with everything replaced that no scenario's has.
+fn id(text: &str) -> ScenarioId {
+    let plain = |c: char| match c.to_ascii_lowercase() {
+        c if c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '_' | '-' | '.') => c,
+        _ => '_',
+    };
+    let name: String = text.chars().take(LONGEST_ID).map(plain).collect();
+    name.trim_end_matches('.').replace("..", ".").parse().unwrap_or_else(|_| id("calls.other"))
+}

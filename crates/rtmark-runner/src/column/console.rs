@@ -1,0 +1,80 @@
+//! What an image prints, until it has ended.
+
+use rtmark_import::Program;
+use rtmark_sim::{Image, Machine};
+use rtmark_units::Cycles;
+
+use crate::run::{Ending, Session};
+
+/// More text than any suite prints, in bytes.
+const LONGEST: usize = 64 << 20;
+
+/// Cycles for which a program may go on printing the line that says it has ended.
+const REST_OF_LINE: u64 = 10_000_000;
+
+/// What a run at full speed brought.
+#[derive(Debug)]
+pub(super) struct Printed {
+    pub console: Vec<u8>,
+    pub ending: Ending,
+    /// The ending in words.
+    pub told: String,
+    /// How long it was.
+    pub ran: Cycles,
+    /// Whether the program has said that it had ended, and how.
+    pub said: Option<Said>,
+}
+
+/// How a benchmark program says that it has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Said {
+    Well,
+    Failed,
+}
+
+/// Runs an image until it ends, its program says so, or so many cycles have passed.
+pub(super) fn run(
+    mut machine: Machine,
+    image: &Image,
+    program: Option<&Program>,
+    limit: Cycles,
+    advanced: &mut impl FnMut(Cycles, Cycles),
+) -> Printed {
+    let mut texts = Vec::new();
+    for (all, said) in program
+        .into_iter()
+        .flat_map(|program| [(&program.ends, Said::Well), (&program.fails, Said::Failed)])
+    {
+        for text in all {
+            texts.push((machine.stop_at_output(text.as_bytes()), said));
+        }
+    }
+    let mut session = Session::with(machine, image);
+    let mut console = Vec::new();
+    let keep = |machine: &mut Machine, console: &mut Vec<u8>| {
+        let printed = machine.take_console();
+        if console.len() < LONGEST {
+            console.extend(printed);
+        }
+    };
+    let ending = session.run(limit, |machine| {
+        keep(machine, &mut console);
+        advanced(machine.cycles(), limit);
+    });
+    let ran = session.machine.cycles();
+    let said = match ending {
+        Ending::Output(text) => {
+            texts.iter().find(|(number, _)| *number == text).map(|(_, said)| *said)
+        }
+        _ => None,
+    };
+    let told = session.tell(&ending);
+    // The line goes on behind the text, perhaps with the figure.
+    let last = ran.saturating_add(Cycles(REST_OF_LINE));
+    let mut at = ran;
+    while said.is_some() && at < last && !console.ends_with(b"\n") {
+        at = at.saturating_add(Cycles(REST_OF_LINE / 100));
+        session.run(at, |machine| keep(machine, &mut console));
+    }
+    Printed { console, ending, told, ran, said }
+}

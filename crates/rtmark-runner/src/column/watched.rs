@@ -1,0 +1,293 @@
+//! The observed run of an image, and what a column is made of.
+
+use rtmark_calls::{Api, CallRecorder, Paid, Untold};
+use rtmark_firmware::{probes, select};
+use rtmark_import::Program;
+use rtmark_model::{Answer, FailureKind, Scenario, ScenarioId};
+use rtmark_observe::Lines;
+use rtmark_sim::Machine;
+use rtmark_units::Cycles;
+
+use super::answers::Source;
+use super::console::{self, Printed, Said};
+use super::{Asked, Column, Foreign};
+use crate::mistake;
+use crate::run::{Ending, Session};
+use crate::socs::SocFile;
+
+/// Seconds of its clock after which a benchmark program is stopped.
+const SECONDS: u64 = 60;
+
+/// What an observed run brought.
+struct Watched {
+    paid: Paid,
+    ending: Ending,
+    told: String,
+}
+
+impl Foreign {
+    /// An image that does not run on a soc at all.
+    pub(super) fn refused(&self, soc: &SocFile, problem: &str) -> Column {
+        let source = Source { foreign: self, soc, version: self.short(), kernel: None };
+        let message = format!("{}: {problem}", self.path);
+        let hint = "it is linked for another chip: choose that one with --soc, or link it again";
+        let failed = source.failed(FailureKind::Load, message, hint, &[]);
+        Column { answers: vec![failed], notes: Vec::new() }
+    }
+
+    /// What stands for a version where nothing tells it.
+    pub(super) fn short(&self) -> String {
+        format!("image {}", self.sha256.get(..8).unwrap_or_default())
+    }
+
+    fn api<'a>(&self, known: &'a [Api]) -> Option<&'a Api> {
+        Api::recognised(known, self.image.symbols())
+    }
+
+    /// Runs it with everything told to a recorder of calls.
+    fn watch(
+        &self,
+        machine: Machine,
+        api: &Api,
+        limit: Cycles,
+        advanced: &mut impl FnMut(Cycles, Cycles),
+    ) -> Watched {
+        let lines = Lines::new(&self.elf);
+        let mut recorder =
+            CallRecorder::matching(&machine, &self.image, &self.elf, api, lines.as_ref());
+        let mut session = Session::with(machine, &self.image);
+        let ending = session.run_observed(limit, &mut recorder, |machine| {
+            machine.take_console();
+            advanced(machine.cycles(), limit);
+        });
+        let told = match &ending {
+            Ending::Internal(error) => mistake::told(error, &self.image, &self.elf),
+            other => session.tell(other),
+        };
+        Watched { paid: recorder.finish(&session.machine), ending, told }
+    }
+
+    /// Why no calls are timed, where none are.
+    fn no_calls(&self, known: &[Api]) -> String {
+        let names: Vec<&str> = known.iter().map(|api| api.name.as_str()).collect();
+        if self.image.symbols().names().next().is_none() {
+            return format!(
+                "{}: {} has no symbols, so no call of its kernel can be told: give the file as the \
+                 linker wrote it, before it was stripped",
+                self.name, self.path
+            );
+        }
+        format!(
+            "{}: {} has no symbol of {}: only what it prints was read",
+            self.name,
+            self.path,
+            names.join(", ")
+        )
+    }
+
+    /// An image of anybody's: what it prints, and what it calls.
+    pub(super) fn program(
+        &self,
+        soc: &SocFile,
+        machine: &Machine,
+        program: Option<&Program>,
+        asked: &Asked<'_>,
+        advanced: &mut impl FnMut(Cycles, Cycles),
+    ) -> Column {
+        let second = Cycles(soc.soc.clock.0.into());
+        let whole = program.map_or(second, |_| Cycles(second.0.saturating_mul(SECONDS)));
+        let limit = asked.max_cycles.unwrap_or(whole);
+        let printed = console::run(machine.clone(), &self.image, program, limit, advanced);
+        let mut column = Column::default();
+        let source = Source { foreign: self, soc, version: self.short(), kernel: None };
+        if let Ending::Internal(error) = &printed.ending {
+            let told = mistake::told(error, &self.image, &self.elf);
+            let failed = source.failed(FailureKind::Internal, told, &mistake::hint(), &[]);
+            column.answers.push(failed);
+            return column;
+        }
+        let reading = source.read(&printed.console, asked);
+        let version = reading.as_ref().ok().and_then(|reading| reading.version());
+        let source =
+            Source { version: version.map_or_else(|| self.short(), str::to_owned), ..source };
+        let known = Api::builtin().unwrap_or_default();
+        match self.api(&known) {
+            None => column.notes.push(self.no_calls(&known)),
+            Some(api) => {
+                let until = printed.ran.min(asked.max_cycles.unwrap_or(second));
+                let watched = self.watch(machine.clone(), api, until, advanced);
+                let source = Source { kernel: Some(&api.name), ..source.clone() };
+                self.calls(&source, &watched, api, asked, &mut column);
+                if until < printed.ran {
+                    column.notes.push(format!(
+                        "{}: calls are those of the first {until}, of {} that it ran; \
+                         --max-cycles allows more",
+                        self.name, printed.ran
+                    ));
+                }
+            }
+        }
+        match reading {
+            Ok(reading) => source.rows(&reading, asked, &mut column),
+            Err(error) => column.notes.push(format!("{}: its console: {error}", self.name)),
+        }
+        column.answers.extend(self.cut_short(&source, program, &printed, &column));
+        column
+    }
+
+    /// Adds what the calls of a run came to.
+    fn calls(
+        &self,
+        source: &Source<'_>,
+        watched: &Watched,
+        api: &Api,
+        asked: &Asked<'_>,
+        column: &mut Column,
+    ) {
+        let Watched { paid, ending, told } = watched;
+        if let Ending::Internal(_) = ending {
+            let failed = source.failed(FailureKind::Internal, told.clone(), &mistake::hint(), &[]);
+            column.answers.push(failed);
+            return;
+        }
+        column.answers.extend(source.scenarios(&paid.equal, asked));
+        column.answers.extend(source.near(&paid.called, api));
+        column.notes.extend(self.untold(&paid.untold));
+        if paid.called.is_empty() && !paid.inlined.is_empty() {
+            column.notes.push(format!(
+                "{}: the compiler has inlined every function of {} that it uses: no call can be timed",
+                self.name, api.name
+            ));
+        }
+    }
+
+    /// Which scenarios could not be told from other calls, and why.
+    fn untold(&self, untold: &Untold) -> Option<String> {
+        let list = |names: &mut dyn Iterator<Item = &str>| names.collect::<Vec<_>>().join(", ");
+        let members = list(&mut untold.members.iter().map(String::as_str));
+        let specialised = list(&mut untold.specialised.iter().map(String::as_str));
+        let scenarios = list(&mut untold.scenarios.iter().map(ScenarioId::as_str));
+        let mut why = Vec::new();
+        if !members.is_empty() {
+            why.push(format!("its debug information does not describe {members}"));
+        }
+        if !specialised.is_empty() {
+            why.push(format!("the compiler has changed what {specialised} is given"));
+        }
+        let why = why.join(", and ");
+        let name = &self.name;
+        (!scenarios.is_empty())
+            .then(|| format!("{name}: {why}: not told from other calls are {scenarios}"))
+    }
+
+    /// What is to be said where a run did not come to its end.
+    fn cut_short(
+        &self,
+        source: &Source<'_>,
+        program: Option<&Program>,
+        printed: &Printed,
+        column: &Column,
+    ) -> Option<Answer> {
+        let Printed { ending, told, console, said, .. } = printed;
+        let rows = column.answers.iter().filter_map(Answer::series).count();
+        let until = format!("what it had brought until then is kept: {rows} series");
+        let fault = matches!(
+            ending,
+            Ending::Fault(_) | Ending::Lockup(_) | Ending::Breakpoint(_) | Ending::Reset
+        );
+        let failed = |kind, message: String, hint: &str| {
+            Some(source.failed(kind, format!("{message}; {until}"), hint, console))
+        };
+        let again =
+            format!("`rtmark sim {} --soc {}` shows the same run", self.path, source.soc.soc.name);
+        match (program, said) {
+            (_, Some(Said::Well)) => None,
+            (Some(program), Some(Said::Failed)) => {
+                let message = format!("{} says that it failed", program.name);
+                failed(FailureKind::Check, message, &again)
+            }
+            _ if fault => failed(FailureKind::Fault, told.clone(), &again),
+            (Some(program), _) => {
+                let message = format!(
+                    "{} has not said that it ended (`{}`): {told}",
+                    program.name,
+                    program.ends.join("`, `")
+                );
+                let hint = format!("if it needs longer, allow more with --max-cycles; {again}");
+                failed(FailureKind::Budget, message, &hint)
+            }
+            (None, _) if rows == 0 => {
+                let message = format!("nothing of it could be measured: {told}");
+                failed(FailureKind::Budget, message, &again)
+            }
+            (None, _) => None,
+        }
+    }
+
+    /// An image of rtmark's own: each of its scenarios in a run by itself, by its calls.
+    pub(super) fn own(
+        &self,
+        soc: &SocFile,
+        machine: &Machine,
+        asked: &Asked<'_>,
+        advanced: &mut impl FnMut(Cycles, Cycles),
+    ) -> Column {
+        let mut column = Column::default();
+        let known = Api::builtin().unwrap_or_default();
+        let Some(api) = self.api(&known) else {
+            column.notes.push(self.no_calls(&known));
+            return column;
+        };
+        let source = Source { foreign: self, soc, version: self.short(), kernel: Some(&api.name) };
+        let held = probes::scenarios(&self.records);
+        let held = held.filter_map(|id| asked.catalogue.get(id)).filter(|one| asked.wants(one));
+        let mut without = Vec::new();
+        let mut untold = Untold::default();
+        for scenario in held {
+            let mut machine = machine.clone();
+            if let Err(error) = select(&mut machine, &self.image, &self.records, &scenario.id) {
+                let hint = "build the firmware again with this rtmark";
+                let failed = source.failed(FailureKind::Build, error.to_string(), hint, &[]);
+                column.answers.push(failed);
+                continue;
+            }
+            let watched = self.watch(machine, api, budget(scenario, soc, asked), advanced);
+            if !matches!(watched.ending, Ending::Exit(_)) {
+                let message = format!("{}: {}", scenario.id, watched.told);
+                let hint = "if it needs longer, allow more with --max-cycles";
+                column.answers.push(source.failed(FailureKind::Budget, message, hint, &[]));
+                continue;
+            }
+            let Untold { members, specialised, scenarios } = watched.paid.untold;
+            if scenarios.contains(&scenario.id) {
+                untold.members.extend(members);
+                untold.specialised.extend(specialised);
+                untold.scenarios.insert(scenario.id.clone());
+                continue;
+            }
+            let mut equal = watched.paid.equal;
+            equal.retain(|calls| calls.scenario == scenario.id);
+            if equal.is_empty() {
+                without.push(scenario.id.as_str());
+            }
+            column.answers.extend(source.scenarios(&equal, asked));
+        }
+        column.notes.extend(self.untold(&untold));
+        if !without.is_empty() {
+            column.notes.push(format!(
+                "{}: no call of {} has the span of {}",
+                self.name,
+                api.name,
+                without.join(", ")
+            ));
+        }
+        column
+    }
+}
+
+/// Cycles after which a scenario is given up.
+fn budget(scenario: &Scenario, soc: &SocFile, asked: &Asked<'_>) -> Cycles {
+    let clock = u64::from(soc.soc.clock.0);
+    let usual = Cycles(scenario.budget_ms.saturating_mul(clock) / 1000);
+    asked.max_cycles.unwrap_or(usual)
+}

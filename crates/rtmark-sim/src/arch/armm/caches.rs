@@ -1,0 +1,156 @@
+//! The Cortex-M7's registers for caches and tightly coupled memories (DDI 0489, 3.3 and 5; DDI 0403,
+//! B4.8).
+//!
+//! Caches here are of lines and not of what these hold: whatever is cleaned or invalidated, loads
+//! read what was stored last. So of all operations only that which empties the instruction cache
+//! has an effect, which is on time.
+
+use crate::soc::Soc;
+
+/// CCR bits: the data and the instruction cache work, and branches are foreseen.
+pub const CCR_DC: u32 = 1 << 16;
+pub const CCR_IC: u32 = 1 << 17;
+pub const CCR_BP: u32 = 1 << 18;
+
+const LINE_BYTES: u32 = 32;
+
+/// What a write comes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wrote {
+    /// There is no such register.
+    Nowhere,
+    /// Nothing but what is kept.
+    Kept,
+    /// The instruction cache is to be emptied.
+    EmptyInstructions,
+}
+
+/// The registers that are kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Caches {
+    /// Bytes of either cache; 0 where there is none.
+    bytes: u32,
+    /// CSSELR.
+    selected: u32,
+    /// ITCMCR, DTCMCR, AHBPCR, CACR and AHBSCR.
+    control: [u32; 5],
+}
+
+/// The bits of those that a program can write.
+const WRITABLE: [u32; 5] = [0x7, 0x7, 0x1, 0x7, 0xFFFF];
+
+impl Caches {
+    /// Those of a soc: memories at the addresses of the tightly coupled ones are these, and caches
+    /// are as large as that before its first cached memory.
+    pub fn of(soc: &Soc) -> Self {
+        let covers = |address: u32| {
+            soc.memories.iter().find(|memory| memory.range().contains(&u64::from(address)))
+        };
+        // SZ: 3 for 4 KiB, one more for twice as much (DDI 0489, 3.3.6).
+        let enabled = |address: u32| {
+            covers(address).map_or(0, |memory| (memory.size.max(1024).ilog2() - 9) << 3 | 1)
+        };
+        let lines = soc.memories.iter().map(|memory| {
+            let timing = &memory.timing;
+            u32::from(timing.cache_lines.max(timing.instruction_lines.into()))
+        });
+        Self {
+            bytes: lines.max().unwrap_or(0) * LINE_BYTES,
+            selected: 0,
+            control: [enabled(0), enabled(0x2000_0000), 0, 0, 0],
+        }
+    }
+
+    /// Whether there are caches.
+    pub const fn exist(&self) -> bool {
+        self.bytes > 0
+    }
+
+    /// The register at an address, if it is one of these.
+    pub fn read(&self, address: u32) -> Option<u32> {
+        Some(match address {
+            // CLIDR: one level, of separate caches.
+            0xE000_ED78 if self.exist() => 0x0900_0003,
+            0xE000_ED78 => 0,
+            // CTR.
+            0xE000_ED7C => 0x8303_C003,
+            0xE000_ED80 => self.size(),
+            0xE000_ED84 => self.selected,
+            0xE000_EF90..=0xE000_EFA0 => self.control[((address - 0xE000_EF90) / 4) as usize],
+            // ABFSR: no bus fault was imprecise.
+            0xE000_EFA8 => 0,
+            // Operations read as zero.
+            0xE000_EF50..=0xE000_EF78 => 0,
+            _ => return None,
+        })
+    }
+
+    /// CCSIDR: two ways of instructions, four of data, in lines of eight words.
+    const fn size(&self) -> u32 {
+        if self.bytes == 0 {
+            return 0;
+        }
+        let ways = if self.selected & 1 == 1 { 2 } else { 4 };
+        let sets = self.bytes / LINE_BYTES / ways;
+        0xF000_0000 | (sets - 1) << 13 | (ways - 1) << 3 | 1
+    }
+
+    /// Writes to the register at an address.
+    pub fn write(&mut self, address: u32, value: u32) -> Wrote {
+        match address {
+            0xE000_ED84 => self.selected = value & 0xF,
+            // ICIALLU.
+            0xE000_EF50 => return Wrote::EmptyInstructions,
+            0xE000_EF58..=0xE000_EF78 => {}
+            0xE000_EF90..=0xE000_EFA0 => {
+                let at = ((address - 0xE000_EF90) / 4) as usize;
+                self.control[at] = self.control[at] & !WRITABLE[at] | value & WRITABLE[at];
+            }
+            0xE000_EFA8 => {}
+            _ => return Wrote::Nowhere,
+        }
+        Wrote::Kept
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn caches(timing: &str) -> Caches {
+        let text = format!(
+            "name = 'x'\ndescription = 'd'\ncore = 'cortex-m7'\nclock_hz = 1000\ninterrupts = 32\n\
+             priority_bits = 4\n[[memory]]\nname = 'FLASH'\nkind = 'flash'\nbase = 0\n\
+             size = 0x10000\n{timing}\n[[memory]]\nname = 'RAM'\nkind = 'ram'\n\
+             base = 0x20000000\nsize = 0x20000"
+        );
+        Caches::of(&Soc::from_toml(&text).expect("valid"))
+    }
+
+    #[test]
+    fn sizes_are_those_of_the_manual() {
+        let timing =
+            "timing = { wait_states = 4, line_bytes = 32, cache_lines = 512, cache_ways = 2 }";
+        let mut caches = caches(timing);
+        // DDI 0489, table 3-7: 16 KiB of data and of instructions.
+        assert_eq!(caches.read(0xE000_ED80), Some(0xF00F_E019));
+        assert_eq!(caches.write(0xE000_ED84, 1), Wrote::Kept);
+        assert_eq!(caches.read(0xE000_ED80), Some(0xF01F_E009));
+        assert_eq!(caches.read(0xE000_ED78), Some(0x0900_0003));
+        // 64 and 128 KiB.
+        assert_eq!(caches.read(0xE000_EF90), Some(7 << 3 | 1));
+        assert_eq!(caches.read(0xE000_EF94), Some(8 << 3 | 1));
+        assert_eq!(caches.write(0xE000_EF90, 0), Wrote::Kept);
+        assert_eq!(caches.read(0xE000_EF90), Some(7 << 3));
+        assert_eq!(caches.write(0xE000_EF50, 0), Wrote::EmptyInstructions);
+        assert_eq!(caches.write(0xE000_EFFC, 0), Wrote::Nowhere);
+    }
+
+    #[test]
+    fn without_caches_the_registers_say_so() {
+        let caches = caches("");
+        assert!(!caches.exist());
+        assert_eq!(caches.read(0xE000_ED78), Some(0));
+        assert_eq!(caches.read(0xE000_ED80), Some(0));
+    }
+}

@@ -1,0 +1,64 @@
+//! Registers that a program reads again and again, and that never change by themselves.
+
+use std::collections::BTreeMap;
+
+/// Reads in a row of one value from which on a program waits for another one.
+const POLLED: u32 = 1_000;
+/// The most cycles between two of them.
+const APART: u64 = 2_000;
+/// The most registers that are looked at.
+const MOST: usize = 64;
+
+/// What a register was last read as.
+#[derive(Clone, Copy, Debug)]
+struct Poll {
+    value: u32,
+    times: u32,
+    cycle: u64,
+}
+
+/// Such registers by their addresses.
+#[derive(Clone, Debug, Default)]
+pub struct Polls(BTreeMap<u32, Poll>);
+
+impl Polls {
+    /// Whether the program waits for this register, which it has just read.
+    pub fn read(&mut self, address: u32, value: u32, now: u64) -> bool {
+        if self.0.len() >= MOST && !self.0.contains_key(&address) {
+            self.0.clear();
+        }
+        let poll = self.0.entry(address).or_insert(Poll { value, times: 0, cycle: now });
+        let goes_on = poll.value == value && now.saturating_sub(poll.cycle) <= APART;
+        let times = if goes_on { poll.times.saturating_add(1) } else { 1 };
+        *poll = Poll { value, times, cycle: now };
+        times > POLLED
+    }
+
+    /// Something was written to so many bytes from an address on.
+    pub fn forget(&mut self, base: u32, size: u32) {
+        if !self.0.is_empty() {
+            self.0.retain(|address, _| address.wrapping_sub(base) >= size);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_loop_is_one_that_waits() {
+        let mut polls = Polls::default();
+        let mut read = |address, value, now| polls.read(address, value, now);
+        assert!((0..1_000).all(|turn| !read(0x4000_0000, 7, 10 * turn)));
+        assert!(read(0x4000_0000, 7, 10_000) && read(0x4000_0000, 7, 10_010));
+        // Another value, another time, another register.
+        assert!(!read(0x4000_0000, 8, 10_020));
+        assert!((0..3_000).all(|turn| !read(0x4000_0004, 0, 3_000 * turn)));
+        let mut polls = Polls::default();
+        assert!((0..3_000_u64).all(|turn| {
+            polls.forget(0x4000_0000, if turn % 500 == 0 { 0x1000 } else { 0 });
+            !polls.read(0x4000_0008, 0, turn)
+        }));
+    }
+}

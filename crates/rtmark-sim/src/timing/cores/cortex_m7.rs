@@ -1,0 +1,554 @@
+//! Cortex-M7: instructions are issued in their order, two in a cycle where they fit together, to
+//! an early and a late adder.
+//!
+//! Arm publishes no instruction timings for it (DDI 0489 has none). These rules were measured on an
+//! STM32H743 (r1p1) by others: jnk0le/random, "pipeline cycle test", `doc/cortex_m7.md`. Each is a
+//! section of loops in `tests/it/timing/cortex-m7.txt`, and stands here where it is made of:
+//!
+//! | rule | here |
+//! |---|---|
+//! | two of a pair, and what does not go together | `Dual::pairs_with`, [`calculation`], [`classify`] |
+//! | ADD, SUB, MOV, shifts, REV, RBIT in the early adder | [`calculation`], [`bits`], `Dual::occupy` |
+//! | addresses and shifted operands are needed a cycle earlier | [`address`], [`calculation`], [`bits`] |
+//! | MOVW and MOVT of a register pair | [`half`] |
+//! | products: latency 2, sums of them 1 | [`multiplication`] |
+//! | loads: 1, bytes and halfwords 2; two to words of different banks | [`load`], [`bank`] |
+//! | stores take any result of the same cycle; parts of words are merged in four cycles | [`store`] |
+//! | several registers: two a cycle | [`list`], [`classify`] |
+//! | an unaligned load: 3 cycles more | `Rules::unaligned_load` |
+//! | branches: foreseen, or 8 cycles lost, 6 behind flags that are three cycles old | [`branch`], `Dual::foresee` |
+//! | skipped in an IT block: as if executed | `Dual::issue` |
+//! | floating point: latencies, VDIV, VSQRT, double precision by its operands | [`float`], [`double_extra`] |
+//! | VMOV between core and floating-point registers | [`transfer`] |
+//!
+//! What nobody has told:
+//!
+//! - what branches are foreseen to do: a conditional one to lead back and not to lead forward, all
+//!   others (returns and calls by a register among them) to lead where they lead, as a branch
+//!   target buffer does that has seen them before; TBB, TBH and a loaded program counter but for
+//!   POP and LDM are taken never to be foreseen;
+//! - two loads by different base registers are taken to meet in one bank, since which ones they
+//!   meet in depends on addresses;
+//! - that code is aligned or compressed is taken never to matter, so that the target of a branch
+//!   goes together with it whenever it fits;
+//! - integer divisions take as long as in the Cortex-M3, VSQRT in double precision as long as VDIV;
+//!   exclusives, special registers and barriers 2 cycles, ISB what a wrong prediction loses;
+//! - an unaligned load is counted as the older one, an unaligned STM as an aligned one;
+//! - 12 cycles from an interrupt to its handler, as published for it; what else there is to
+//!   exceptions is the Cortex-M4's. An exception that comes between two instructions that go
+//!   together waits for the end of the older.
+
+use super::{cortex_m3, cortex_m4};
+use crate::isa::{Group, Op, Slot};
+use crate::timing::dual::{Alu, Bank, Float, Foreseen, Half, Instruction, Leads, Place, uses};
+use crate::timing::{Classify, Rules};
+
+pub const RULES: Rules = Rules {
+    classify: Some(Classify::Dual(classify)),
+    cost: |_| 0,
+    skip: 0,
+    divide: cortex_m3::divide,
+    long_multiply: |_, _, _| 0,
+    double_extra,
+    unaligned_load: 3,
+    refill: 0,
+    refill_loaded: 0,
+    entry: 12,
+    late_arrival: 6,
+    exit: 10,
+    tail_chain: 6,
+    fp_frame: 17,
+    interruptible: cortex_m4::interruptible,
+    longest: 33,
+};
+
+const fn bit(register: u8) -> u16 {
+    1 << (register & 15) & 0x7FFF
+}
+
+const fn single(register: u8) -> u32 {
+    1 << (register & 31)
+}
+
+const fn double(register: u8) -> u32 {
+    single(register) | single(register.wrapping_add(1))
+}
+
+/// One cycle, in either place of a pair.
+const PLAIN: Instruction = Instruction {
+    cycles: 1,
+    place: Place::Either,
+    uses: 0,
+    alu: Alu::Late,
+    early: 0,
+    late: 0,
+    factors: 0,
+    addend: 0,
+    stored: 0,
+    writes: 0,
+    base: 0,
+    latency: 0,
+    stiff: false,
+    word: false,
+    sets_flags: false,
+    reads_flags: false,
+    merges: false,
+    leads: Leads::On,
+    bank: None,
+    half: Half::None,
+    float: None,
+};
+
+/// So many cycles, and nothing beside it.
+const fn alone(cycles: u8) -> Instruction {
+    Instruction { cycles, place: Place::Alone, ..PLAIN }
+}
+
+/// Describes an instruction of these halfwords at an address. In an IT block it is what it is
+/// there.
+pub fn classify(slot: &Slot, halves: [u16; 2], pc: u32) -> Instruction {
+    let op = slot.op;
+    let (d, n, m, a) = (bit(slot.d), bit(slot.n), bit(slot.m), bit(slot.a));
+    match op.group() {
+        Group::Immediate | Group::Register | Group::Shifted | Group::Shift => {
+            calculation(slot, halves)
+        }
+        Group::Bits => bits(slot),
+        Group::Multiply | Group::Dsp => multiplication(slot),
+        Group::Divide => Instruction { late: n | m, writes: d, ..alone(2) },
+        Group::Load => load(slot),
+        Group::LoadPc => {
+            let base = if matches!(op, Op::LdrPcPre | Op::LdrPcPost) { n } else { 0 };
+            let leads = Leads::Unforeseen;
+            Instruction {
+                uses: uses::LOAD,
+                early: address(slot),
+                base,
+                writes: base,
+                leads,
+                ..PLAIN
+            }
+        }
+        Group::StoreImmediate | Group::Store => store(slot),
+        Group::Ordered if op == Op::Lda => Instruction { early: n, writes: d, ..alone(2) },
+        Group::Ordered => Instruction { early: n, ..alone(2) },
+        Group::Dual => {
+            let base = if op != Op::LdrdLit && slot.aux != 0 { n } else { 0 };
+            let loads = op != Op::Strd;
+            let (loaded, stored) = if loads { (d | a, 0) } else { (0, d | a) };
+            let (early, writes) = (address(slot), loaded | base);
+            Instruction { early, stored, writes, base, word: loads, ..alone(1) }
+        }
+        Group::List => list(slot),
+        Group::Exclusive if op == Op::Clrex => PLAIN,
+        Group::Exclusive => Instruction { early: n, writes: d, ..alone(2) },
+        Group::Branch => branch(slot, pc),
+        Group::Call => Instruction { writes: bit(14), leads: Leads::Away, ..jump(0) },
+        Group::BranchRegister => {
+            let writes = if op == Op::BlxR { bit(14) } else { 0 };
+            let reads = if matches!(op, Op::Bx | Op::BlxR) { n } else { m };
+            Instruction { writes, leads: Leads::Away, ..jump(reads) }
+        }
+        Group::Security if matches!(op, Op::Bxns | Op::Blxns) => {
+            Instruction { leads: Leads::Away, ..jump(n) }
+        }
+        Group::BranchTable => Instruction { early: n | m, leads: Leads::Unforeseen, ..alone(2) },
+        Group::Barrier if op == Op::Isb => alone(8),
+        Group::Barrier => alone(2),
+        Group::SpecialRegister if op == Op::Mrs => Instruction { writes: d, ..alone(2) },
+        Group::SpecialRegister => Instruction { late: n, sets_flags: true, ..alone(2) },
+        Group::Hint => PLAIN,
+        Group::ChangeState | Group::Wait | Group::Raise => alone(1),
+        _ => float(slot),
+    }
+}
+
+const fn jump(reads: u16) -> Instruction {
+    Instruction { uses: uses::BRANCH, late: reads, ..PLAIN }
+}
+
+/// A branch that names its target: foreseen to be taken if it leads back.
+fn branch(slot: &Slot, pc: u32) -> Instruction {
+    let foreseen = if slot.imm <= pc { Foreseen::Taken } else { Foreseen::NotTaken };
+    match slot.op {
+        Op::B => Instruction { leads: Leads::Away, ..jump(0) },
+        Op::Cbz | Op::Cbnz => Instruction { leads: Leads::Perhaps(foreseen), ..jump(bit(slot.n)) },
+        _ => Instruction { leads: Leads::Perhaps(foreseen), ..jump(0) },
+    }
+}
+
+const fn address(slot: &Slot) -> u16 {
+    let index = match slot.op {
+        Op::LdrR | Op::LdrbR | Op::LdrhR | Op::LdrsbR | Op::LdrshR | Op::LdrPcR => bit(slot.m),
+        Op::StrR | Op::StrbR | Op::StrhR => bit(slot.m),
+        op if op.is_literal() => return 0,
+        _ => 0,
+    };
+    bit(slot.n) | index
+}
+
+/// The word that is loaded, where the encoding tells in relation to others.
+const fn bank(slot: &Slot) -> Bank {
+    match slot.op {
+        op if op.is_literal() => Some((15, slot.imm & 4 != 0)),
+        Op::LdrI | Op::LdrbI | Op::LdrhI | Op::LdrsbI | Op::LdrshI | Op::Vldr => {
+            Some((slot.n, slot.imm & 4 != 0))
+        }
+        Op::LdrPre | Op::LdrbPre | Op::LdrhPre | Op::LdrsbPre | Op::LdrshPre => {
+            Some((slot.n, slot.imm & 4 != 0))
+        }
+        Op::LdrPost | Op::LdrbPost | Op::LdrhPost | Op::LdrsbPost | Op::LdrshPost => {
+            Some((slot.n, false))
+        }
+        _ => None,
+    }
+}
+
+fn load(slot: &Slot) -> Instruction {
+    let base = if slot.op.moves_base() { bit(slot.n) } else { 0 };
+    let name = slot.op.name();
+    let is_part = ["Ldrb", "Ldrh", "Ldrs"].iter().any(|part| name.starts_with(part));
+    Instruction {
+        uses: uses::LOAD,
+        early: address(slot),
+        writes: bit(slot.d) | base,
+        base,
+        latency: u8::from(is_part),
+        word: !is_part,
+        bank: bank(slot),
+        ..PLAIN
+    }
+}
+
+fn store(slot: &Slot) -> Instruction {
+    let base = if slot.op.moves_base() { bit(slot.n) } else { 0 };
+    let name = slot.op.name();
+    Instruction {
+        uses: uses::STORE,
+        early: address(slot),
+        stored: bit(slot.d),
+        writes: base,
+        base,
+        merges: name.starts_with("Strb") || name.starts_with("Strh"),
+        ..PLAIN
+    }
+}
+
+/// Whether a wide instruction's constant is a byte that is shifted, rather than a byte, a pattern
+/// of bytes or twelve bits as they are (DDI 0403, A5.3.2).
+const fn is_shifted_constant(slot: &Slot, halves: [u16; 2]) -> bool {
+    let [first, second] = halves;
+    slot.size() == 4 && first & 0xFA00 == 0xF000 && (first & 0x400 != 0 || second & 0x4000 != 0)
+}
+
+/// MOVW, whose sixteen bits stand as they are (DDI 0403, A7.7.76).
+const fn half(slot: &Slot, halves: [u16; 2]) -> Half {
+    match slot.op {
+        Op::MovI if slot.size() == 4 && halves[0] & 0xFBF0 == 0xF240 => Half::Lower(slot.d),
+        Op::Movt => Half::Upper(slot.d),
+        _ => Half::None,
+    }
+}
+
+fn calculation(slot: &Slot, halves: [u16; 2]) -> Instruction {
+    let op = slot.op;
+    let (d, n, m) = (bit(slot.d), bit(slot.n), bit(slot.m));
+    let name = op.name();
+    let is = |stems: &[&str]| stems.iter().any(|stem| name.starts_with(stem));
+    let (moves, compares) = (is(&["Mov"]), is(&["Tst", "Teq", "Cmp", "Cmn"]));
+    let immediate = op.group() == Group::Immediate;
+    let shift = op.group() == Group::Shift;
+    // LSL and its kin by a constant are MOV with a shift. RRX, which is one, takes the carry.
+    let shifts = shift || op.group() == Group::Shifted && moves;
+    let rotates_carry = op.group() == Group::Shifted && slot.aux >> 8 == 4;
+    let shifts_operand = op.group() == Group::Shifted && !moves;
+    let shifts_constant = immediate && is_shifted_constant(slot, halves);
+    let first = if moves || is(&["Mvn"]) { 0 } else { n };
+    let second = if immediate { 0 } else { m };
+    let (early, late) = if shifts_operand { (second, first) } else { (0, first | second) };
+    let alu = match () {
+        () if shifts_operand || shifts_constant || rotates_carry => Alu::Late,
+        () if shifts => Alu::EarlyIfReady,
+        () if is(&["Add", "Sub", "Mov"]) => Alu::EarlyIfOlder,
+        () => Alu::Late,
+    };
+    Instruction {
+        uses: if shifts_operand || shifts_constant { uses::SHIFTED } else { 0 },
+        alu,
+        early,
+        late,
+        writes: if compares { 0 } else { d },
+        sets_flags: op.sets_flags(),
+        reads_flags: is(&["Adc", "Sbc"]) || rotates_carry,
+        half: half(slot, halves),
+        ..PLAIN
+    }
+}
+
+/// Bit fields, extensions, reversals, saturation: the older of a pair.
+fn bits(slot: &Slot) -> Instruction {
+    let (d, n, m) = (bit(slot.d), bit(slot.n), bit(slot.m));
+    let plain =
+        Instruction { place: Place::Older, uses: uses::BITS, stiff: true, writes: d, ..PLAIN };
+    let extracts = uses::BITS | uses::EXTRACTS;
+    match slot.op {
+        Op::Movt => Instruction { late: d, writes: d, half: half(slot, [0; 2]), ..PLAIN },
+        Op::Bfc => Instruction { uses: extracts, late: d, ..plain },
+        Op::Bfi => Instruction { uses: extracts, early: n, late: d, ..plain },
+        Op::Sbfx | Op::Ubfx => Instruction { uses: extracts, alu: Alu::Early, late: n, ..plain },
+        Op::Rbit | Op::Rev | Op::Rev16 | Op::Revsh => {
+            Instruction { uses: extracts, alu: Alu::Early, late: m, ..plain }
+        }
+        Op::Sxtab | Op::Sxtah | Op::Uxtab | Op::Uxtah => {
+            Instruction { uses: extracts, early: m, late: n, ..plain }
+        }
+        Op::Ssat | Op::Usat => Instruction { early: n, ..plain },
+        _ => Instruction { late: m, ..plain },
+    }
+}
+
+/// Products, sums of them, and what else works on parts of words.
+fn multiplication(slot: &Slot) -> Instruction {
+    let (d, n, m, a) = (bit(slot.d), bit(slot.n), bit(slot.m), bit(slot.a));
+    let product = |writes: u16, addend: u16| Instruction {
+        uses: uses::MULTIPLIER,
+        factors: n | m,
+        addend,
+        writes,
+        latency: 1,
+        ..PLAIN
+    };
+    let parts =
+        Instruction { place: Place::Older, uses: uses::BITS, stiff: true, writes: d, ..PLAIN };
+    let extracts = uses::BITS | uses::EXTRACTS;
+    match slot.op {
+        Op::Muls => Instruction { sets_flags: true, ..product(d, 0) },
+        Op::Umull | Op::Smull => product(d | a, 0),
+        Op::Umlal | Op::Smlal | Op::Smlalxy | Op::Smlald | Op::Smlsld | Op::Umaal => {
+            product(d | a, d | a)
+        }
+        Op::Mla | Op::Mls | Op::Smlaxy | Op::Smlawy | Op::Smlad | Op::Smlsd => product(d, a),
+        Op::Smmla | Op::Smmls | Op::Usada8 => product(d, a),
+        Op::Mul | Op::Smulxy | Op::Smulwy | Op::Smuad | Op::Smusd | Op::Smmul | Op::Usad8 => {
+            product(d, 0)
+        }
+        Op::Sxtab16 | Op::Uxtab16 | Op::Pkhbt => {
+            Instruction { uses: extracts, early: m, late: n, ..parts }
+        }
+        Op::Pkhtb => Instruction { uses: extracts, early: m | n, ..parts },
+        Op::Sxtb16 | Op::Uxtb16 => Instruction { late: m, ..parts },
+        Op::Ssat16 | Op::Usat16 => Instruction { late: n, ..parts },
+        Op::Sel => Instruction { late: n | m, reads_flags: true, ..parts },
+        _ => Instruction { late: n | m, ..parts },
+    }
+}
+
+fn list(slot: &Slot) -> Instruction {
+    let named = slot.imm as u16;
+    let loads = matches!(slot.op, Op::Ldm | Op::Ldmdb | Op::Pop);
+    let stack = matches!(slot.op, Op::Push | Op::Pop);
+    let pointer = bit(if stack { 13 } else { slot.n });
+    let base = if stack || slot.aux == 1 { pointer } else { 0 };
+    let jumps = loads && named >> 15 == 1;
+    let (loaded, stored) = if loads { (named & 0x7FFF, 0) } else { (0, named & 0x7FFF) };
+    Instruction {
+        early: pointer,
+        stored,
+        writes: loaded | base,
+        base,
+        word: loads,
+        leads: if jumps { Leads::Away } else { Leads::On },
+        ..alone(named.count_ones().div_ceil(2).max(1) as u8)
+    }
+}
+
+/// What an operation in double precision takes beyond its cycles, by its operands: the tables'
+/// rows for numbers of one exponent and of several, denormal ones and zeros.
+pub fn double_extra(op: Op, operands: [u64; 3]) -> u8 {
+    let exponent = |bits: u64| bits >> 52 & 0x7FF;
+    let [d, n, m] = operands;
+    let is_sum = op.group() == Group::DoubleMultiplyAdd;
+    let used: &[u64] = if is_sum { &[n, m, d] } else { &[n, m] };
+    let has_zero = used[..2].iter().any(|&bits| bits << 1 == 0);
+    let has_denormal = used.iter().any(|&bits| exponent(bits) == 0 && bits << 1 != 0);
+    let differ = used.iter().any(|&bits| exponent(bits) != exponent(n));
+    match op {
+        Op::VaddD | Op::VsubD if has_zero || has_denormal => 2,
+        Op::VaddD | Op::VsubD => differ.into(),
+        Op::VmulD | Op::VnmulD => (!has_zero).into(),
+        Op::VdivD if has_zero => 0,
+        Op::VsqrtD if m << 1 == 0 => 0,
+        Op::VdivD | Op::VsqrtD => 28,
+        _ if is_sum && has_zero => 0,
+        _ if is_sum && has_denormal => 4,
+        _ if is_sum && differ => 2,
+        _ if is_sum => 1,
+        _ => 0,
+    }
+}
+
+/// The floating-point unit.
+fn float(slot: &Slot) -> Instruction {
+    let op = slot.op;
+    let arithmetic = Instruction { uses: uses::FLOAT, ..PLAIN };
+    let with =
+        |float: Float, instruction: Instruction| Instruction { float: Some(float), ..instruction };
+    match op.group() {
+        Group::FloatMultiplyAdd => {
+            // VMLA rounds its product first, a stage longer.
+            let fused = matches!(op, Op::Vfma | Op::Vfms | Op::Vfnma | Op::Vfnms);
+            let latency = if fused { 5 } else { 6 };
+            let [operands, d] = [single(slot.n) | single(slot.m), single(slot.d)];
+            with(
+                Float {
+                    operands,
+                    addend: d,
+                    writes: d,
+                    latency,
+                    addend_latency: 3,
+                    holds: 1,
+                    ..Float::default()
+                },
+                Instruction { uses: uses::FLOAT | uses::FLOAT_SUM, ..PLAIN },
+            )
+        }
+        Group::FloatDivide => {
+            let cycles = if op == Op::Vdiv { 16 } else { 14 };
+            let operands =
+                if op == Op::Vdiv { single(slot.n) | single(slot.m) } else { single(slot.m) };
+            let (writes, latency) = (single(slot.d), cycles);
+            with(
+                Float {
+                    operands,
+                    writes,
+                    latency,
+                    addend_latency: cycles,
+                    holds: cycles,
+                    ..Float::default()
+                },
+                Instruction { cycles, place: Place::Older, ..arithmetic },
+            )
+        }
+        Group::Float => single_precision(slot, arithmetic),
+        Group::Double | Group::DoubleMultiplyAdd | Group::DoubleDivide => double_precision(slot),
+        Group::FloatTransfer => transfer(slot),
+        Group::FloatMemory => memory(slot),
+        _ => alone(1),
+    }
+}
+
+fn single_precision(slot: &Slot, arithmetic: Instruction) -> Instruction {
+    let (d, n, m) = (single(slot.d), single(slot.n), single(slot.m));
+    let operands = match slot.op {
+        Op::Vadd | Op::Vsub | Op::Vmul | Op::Vnmul => n | m,
+        Op::Vsel | Op::Vmaxnm | Op::Vminnm => n | m,
+        Op::Vcmp | Op::Vcmpe => d | m,
+        Op::VcmpZ | Op::VcmpeZ | Op::VcvtFixed => d,
+        Op::VmovI => 0,
+        _ => m,
+    };
+    let compares = matches!(slot.op, Op::Vcmp | Op::Vcmpe | Op::VcmpZ | Op::VcmpeZ);
+    let float = Float {
+        operands,
+        writes: if compares { 0 } else { d },
+        latency: 3,
+        addend_latency: 3,
+        holds: 1,
+        waits_for_sums: matches!(slot.op, Op::Vadd | Op::Vsub | Op::VmovI),
+        ..Float::default()
+    };
+    let uses = match slot.op {
+        Op::VmovI => uses::FLOAT_CONSTANT | uses::FLOAT_MOVE,
+        Op::VmovR => uses::FLOAT_MOVE,
+        _ => arithmetic.uses,
+    };
+    let reads_flags = slot.op == Op::Vsel;
+    Instruction { uses, reads_flags, float: Some(float), ..arithmetic }
+}
+
+/// Double precision: the older of a pair. What it takes by its operands is added when it executes.
+fn double_precision(slot: &Slot) -> Instruction {
+    let op = slot.op;
+    let (d, n, m) = (double(slot.d), double(slot.n), double(slot.m));
+    let sums = op.group() == Group::DoubleMultiplyAdd;
+    let (operands, writes) = match op {
+        Op::VcmpD | Op::VcmpeD => (d | m, 0),
+        Op::VcmpZD | Op::VcmpeZD => (d, 0),
+        Op::VmovID => (0, d),
+        Op::VcvtFixedD => (d, d),
+        Op::VcvtFromIntD | Op::VcvtToDouble => (single(slot.m), d),
+        Op::VcvtToIntD | Op::VcvtDirectedD | Op::VcvtFromDouble => (m, single(slot.d)),
+        Op::VabsD | Op::VnegD | Op::VmovRD | Op::VsqrtD | Op::VrintD | Op::VcvtHalfD => (m, d),
+        _ => (n | m, d),
+    };
+    let cycles = match op.group() {
+        Group::DoubleMultiplyAdd => 5,
+        Group::DoubleDivide => 2,
+        _ if matches!(op, Op::VmulD | Op::VnmulD) => 4,
+        _ => 1,
+    };
+    // Three cycles behind the last one of its own.
+    let latency = cycles + 2;
+    let float = Float {
+        operands,
+        addend: if sums { d } else { 0 },
+        writes,
+        latency,
+        addend_latency: latency,
+        holds: cycles,
+        ..Float::default()
+    };
+    let uses = if sums { uses::FLOAT | uses::FLOAT_MOVE } else { uses::FLOAT };
+    Instruction { cycles, place: Place::Older, uses, float: Some(float), ..PLAIN }
+}
+
+fn memory(slot: &Slot) -> Instruction {
+    let words = (slot.aux & 0xFF) as u8;
+    let named = (0..words).fold(0, |named, at| named | single(slot.d.wrapping_add(at)));
+    let stores = matches!(slot.op, Op::Vstr | Op::Vstm);
+    let is_list = matches!(slot.op, Op::Vldm | Op::Vstm);
+    let float = if stores {
+        Float { stored: named, ..Float::default() }
+    } else {
+        Float { writes: named, latency: 1, addend_latency: 3, ..Float::default() }
+    };
+    // Pairs and lists wait for sums of products, which single words only do not go together with.
+    let waits_for_sums = is_list || words != 1;
+    let early = if slot.op == Op::VldrLit { 0 } else { bit(slot.n) };
+    let base = if is_list && slot.m == 1 { bit(slot.n) } else { 0 };
+    let whole = if waits_for_sums { alone(words.div_ceil(2).max(1)) } else { PLAIN };
+    Instruction {
+        uses: uses::FLOAT_MOVE | if stores { uses::STORE } else { uses::LOAD },
+        early,
+        base,
+        writes: base,
+        bank: bank(slot),
+        float: Some(Float { waits_for_sums, ..float }),
+        ..whole
+    }
+}
+
+/// Moves between core and floating-point registers.
+fn transfer(slot: &Slot) -> Instruction {
+    let (core, other) = (bit(slot.d), bit(slot.a));
+    let moves = Instruction { uses: uses::FLOAT_MOVE, ..PLAIN };
+    let from_core =
+        |writes: u32| Float { writes, latency: 3, addend_latency: 3, ..Float::default() };
+    let to_core = |to_core: u32| Float { to_core, ..Float::default() };
+    let (float, rest) = match slot.op {
+        Op::VmovToCore => (to_core(single(slot.n)), Instruction { writes: core, ..moves }),
+        Op::VmovFromCore => (from_core(single(slot.n)), Instruction { late: core, ..moves }),
+        Op::VmovPairToCore => {
+            (to_core(double(slot.m)), Instruction { writes: core | other, ..alone(1) })
+        }
+        Op::VmovPairFromCore => {
+            (from_core(double(slot.m)), Instruction { late: core | other, ..alone(1) })
+        }
+        Op::Vmrs if slot.d == 15 => {
+            (Float::default(), Instruction { sets_flags: true, ..alone(1) })
+        }
+        Op::Vmrs => (Float::default(), Instruction { writes: core, ..alone(1) }),
+        _ => (Float::default(), Instruction { late: core, ..alone(1) }),
+    };
+    Instruction { float: Some(float), ..rest }
+}

@@ -1,0 +1,108 @@
+//! `--image NAME=FILE` of `rtmark run`: columns from images that somebody else has built.
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::path::Path;
+use std::time::Duration;
+
+use clap::Args;
+use indicatif::{ProgressBar, ProgressStyle};
+use rtmark_model::{Answer, Basis};
+use rtmark_runner::{Asked, ColumnError, Foreign, Platform};
+use rtmark_units::Cycles;
+
+use crate::cli::Talk;
+use crate::exit::Exit;
+use crate::output::say;
+use crate::trouble::Trouble;
+
+/// The images that become columns.
+#[derive(Debug, Args)]
+pub struct Images {
+    /// Images that somebody else has built, as columns beside the kernels': an ELF file each, with
+    /// the name of its column, as in zephyr=lat.elf; needs --soc, and brings kernels only where
+    /// --kernel names some (docs/images.md)
+    #[arg(long, value_name = "NAME=FILE", num_args = 1.., requires = "soc")]
+    image: Vec<OsString>,
+}
+
+impl Images {
+    /// Whether any is given.
+    pub fn any(&self) -> bool {
+        !self.image.is_empty()
+    }
+
+    /// Reads them.
+    pub fn read(&self) -> Result<Vec<Foreign>, Trouble> {
+        let mut names = BTreeSet::new();
+        let read = |given: &OsString| {
+            let text = given.to_string_lossy();
+            let refuse =
+                |message: String, hint: &str| Err(Trouble::new(Exit::Usage, message, hint));
+            let Some((name, path)) = text.split_once('=') else {
+                let message = format!("--image {text}: it has no name");
+                return refuse(message, "name the column before the file, as in zephyr=lat.elf");
+            };
+            if !names.insert(name.to_owned()) {
+                let message = format!("--image: two columns are called {name}");
+                return refuse(message, "give each image a name of its own");
+            }
+            Foreign::read(name, Path::new(path)).map_err(|error| {
+                let hint = match &error {
+                    ColumnError::Name(_) => {
+                        "the name stands before the equals sign, as in zephyr=lat.elf"
+                    }
+                    ColumnError::File { .. } => "check the path behind the equals sign",
+                    ColumnError::Image { .. } => "give the ELF file as the linker wrote it",
+                };
+                Trouble::new(Exit::Usage, error, hint)
+            })
+        };
+        self.image.iter().map(read).collect()
+    }
+}
+
+/// Runs each image on each soc; `keep` is given the answers as they come.
+pub fn measure<E>(
+    images: &[Foreign],
+    platforms: &[Platform],
+    asked: &Asked<'_>,
+    talk: Talk,
+    mut keep: impl FnMut(&Answer) -> Result<(), E>,
+) -> Result<Vec<Answer>, E> {
+    let mut answers = Vec::new();
+    let sims = platforms.iter().filter_map(|platform| match platform {
+        Platform::Sim(file, Basis::Cycles) => Some(file),
+        _ => None,
+    });
+    for soc in sims {
+        for image in images {
+            let bar = bar(talk, image, &soc.soc.name);
+            let column = image.measure(soc, asked, |Cycles(now), Cycles(limit)| {
+                bar.set_length(limit);
+                bar.set_position(now.min(limit));
+            });
+            bar.finish_and_clear();
+            for answer in &column.answers {
+                keep(answer)?;
+            }
+            if !talk.quiet {
+                column.notes.iter().for_each(say);
+            }
+            answers.extend(column.answers);
+        }
+    }
+    Ok(answers)
+}
+
+fn bar(talk: Talk, image: &Foreign, soc: &str) -> ProgressBar {
+    if talk.quiet {
+        return ProgressBar::hidden();
+    }
+    let template = "{spinner} {bar:24} {percent:>3} %  {msg}  about {eta} left";
+    let style = ProgressStyle::with_template(template);
+    let bar = ProgressBar::new(0).with_message(format!("{} on {soc}", image.name));
+    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+    bar.enable_steady_tick(Duration::from_millis(120));
+    bar
+}

@@ -1,0 +1,263 @@
+//! `rtmark run --image`: columns from images that somebody else has built.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+fn scratch() -> PathBuf {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("images");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    folder
+}
+
+fn rtmark(arguments: &[&str]) -> Output {
+    let store = tempfile::tempdir().expect("a folder");
+    Command::new(env!("CARGO_BIN_EXE_rtmark"))
+        .args(arguments)
+        .env("RTMARK_STORE", store.path().join("store.sqlite"))
+        .env("RTMARK_BUILD", scratch().join("build"))
+        .env("XDG_CONFIG_HOME", store.path())
+        .output()
+        .expect("rtmark runs")
+}
+
+fn answers(output: &Output) -> Vec<Value> {
+    let document: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    document["answers"].as_array().expect("answers").clone()
+}
+
+/// What it says, with each run of blanks as one.
+fn said(output: &Output) -> String {
+    let text = String::from_utf8_lossy(&output.stderr);
+    let words: Vec<&str> = text.split_whitespace().filter(|word| *word != "│").collect();
+    words.join(" ")
+}
+
+/// A program with functions of Zephyr's names, built with these options.
+fn guest(name: &str, options: &[&str]) -> String {
+    let guests = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../firmware/guests");
+    let image = scratch().join(format!("{name}.elf"));
+    let output = Command::new("arm-none-eabi-gcc")
+        .args(["-mcpu=cortex-m3", "-mthumb", "-O1", "-g", "-Wall", "-Werror", "-nostdlib"])
+        .args(["-ffreestanding", "-fno-tree-loop-distribute-patterns", "-fno-ipa-sra", "-T"])
+        .args([guests.join("mps2/mps2.ld"), guests.join("columns/zephyr.c")])
+        .args(options)
+        .arg("-o")
+        .arg(&image)
+        .output()
+        .expect("the compiler starts");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    image.display().to_string()
+}
+
+/// Where the build of FreeRTOS has put an image.
+fn built(image: &str) -> String {
+    let mut folders = vec![scratch().join("build/builds")];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).expect("a folder").flatten() {
+            let path = entry.path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.ends_with(format!("freertos/{image}.elf")) {
+                return path.display().to_string();
+            }
+        }
+    }
+    panic!("no {image}.elf was built");
+}
+
+/// First, least, typical and largest sample of each scenario of a column.
+fn figures(answers: &[Value], column: &str) -> Vec<(String, [u64; 4])> {
+    let of_column = answers.iter().filter(|answer| answer["key"]["kernel"] == column);
+    let figures = |answer: &Value| {
+        let statistics = answer.get("statistics")?;
+        let steady = &statistics["steady"];
+        let all = [&statistics["first"], &steady["min"], &steady["p50"], &steady["max"]];
+        let name = answer["key"]["scenario"].as_str()?.to_owned();
+        Some((name, all.map(|figure| figure.as_u64().expect("cycles"))))
+    };
+    of_column.filter_map(figures).collect()
+}
+
+#[test]
+fn our_own_images_give_by_their_calls_what_their_probes_give() {
+    // Optimised as a whole, functions are given what nobody but the compiler knows.
+    let choice = ["run", "-k", "freertos", "--soc", "stm32f405", "--profile", "product+lto=off"];
+    let more = ["--placements", "1", "--format", "json", "-s", "semaphore.*", "queue.*", "mutex.*"];
+    let first = rtmark(&[&choice[..], &more[..5], &["semaphore.give.immediate"]].concat());
+    assert!(first.status.success(), "{}", said(&first));
+    let images = ["semaphore", "queue", "mutex"].map(|image| format!("{image}={}", built(image)));
+    let images: Vec<&str> = images.iter().map(String::as_str).collect();
+    let output = rtmark(&[&choice[..], &["--image"], &images, &more].concat());
+    assert!(output.status.success(), "{}", said(&output));
+    let answers = answers(&output);
+    let native = figures(&answers, "freertos");
+    let mut compared = 0;
+    for column in ["semaphore", "queue", "mutex"] {
+        for (scenario, by_calls) in figures(&answers, column) {
+            let (_, by_probes) =
+                native.iter().find(|(name, _)| *name == scenario).expect("the same scenarios");
+            // Only what loads the arguments is not in the calls.
+            for (call, span) in by_calls.iter().zip(by_probes) {
+                assert!(
+                    (1..=16).contains(&(span - call)),
+                    "{scenario}: {by_calls:?} {by_probes:?}"
+                );
+            }
+            compared += 1;
+        }
+    }
+    assert_eq!(compared, 29, "of semaphores, queues and mutexes");
+}
+
+fn columns(images: &[(&str, &str)], more: &[&str]) -> Output {
+    let mut arguments = vec!["run".to_owned(), "--soc".into(), "mps2-an385".into()];
+    for (name, image) in images {
+        arguments.push("--image".into());
+        arguments.push(format!("{name}={image}"));
+    }
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    rtmark(&[&arguments, more].concat())
+}
+
+fn of<'a>(answers: &'a [Value], scenario: &str) -> Vec<&'a Value> {
+    answers.iter().filter(|answer| answer["key"]["scenario"] == scenario).collect()
+}
+
+#[test]
+fn a_benchmark_program_becomes_a_column() {
+    let image = guest("whole", &[]);
+    let output = columns(&[("zephyr", &image)], &["--format", "json"]);
+    assert!(output.status.success(), "{}", said(&output));
+    let answers = answers(&output);
+    // By calls, where they have the span: ten of them, whose first is one of the equal ones.
+    for scenario in ["semaphore.give.immediate", "semaphore.take.immediate", "mutex.lock.recursive"]
+    {
+        let found = of(&answers, scenario);
+        let [answer] = found.as_slice() else { panic!("{scenario}: {found:?}") };
+        assert_eq!(answer["key"]["backend"], "sim", "{scenario}");
+        assert_eq!(answer["key"]["kernel"], "zephyr", "{scenario}");
+        assert_eq!(answer["key"]["version"], "3.7.99-guest", "{scenario}");
+        let count = if scenario == "mutex.lock.recursive" { 9 } else { 10 };
+        assert_eq!(answer["statistics"]["count"], count, "{scenario}");
+        assert_eq!(answer["provenance"]["firmware"]["image"], "whole.elf");
+        assert_eq!(answer["provenance"]["firmware"]["elf_sha256"].as_str().map(str::len), Some(64));
+    }
+    let typical = |scenario: &str| {
+        let found = of(&answers, scenario);
+        found[0]["statistics"]["steady"]["p50"].as_u64().expect("a figure")
+    };
+    assert_eq!(of(&answers, "mutex.lock.immediate")[0]["statistics"]["count"], 1);
+    assert!(typical("semaphore.take.immediate") > typical("semaphore.give.immediate"));
+    // What it prints is read as a log; a row whose span no call has stands in the table, too.
+    let printed = of(&answers, "zephyr-latency-measure.semaphore.give.immediate.kernel");
+    assert_eq!(printed[0]["key"]["backend"], "log");
+    let yielded = of(&answers, "thread.yield");
+    assert_eq!(yielded[0]["key"]["backend"], "sim");
+    assert_eq!(yielded[0]["span"]["overhead"], "included");
+    assert_eq!(yielded[0]["readings"]["summarised"]["mean"], 300.0);
+    // What is only near says what differs.
+    let near = of(&answers, "calls.k_malloc.returns");
+    assert_eq!(near[0]["provenance"]["log"]["near"]["scenario"], "heap.malloc.16b");
+    assert_eq!(near[0]["readings"]["summarised"]["count"], 10.0);
+    let near = of(&answers, "zephyr-latency-measure.fifo.put.immediate.kernel");
+    assert_eq!(near[0]["provenance"]["log"]["near"]["scenario"], "queue.send.immediate");
+}
+
+#[test]
+fn a_table_has_a_part_for_what_is_only_near() {
+    let (one, two) = (guest("whole", &[]), guest("plain", &["-DPLAIN"]));
+    let output = columns(&[("one", &one), ("two", &two)], &[]);
+    assert!(output.status.success(), "{}", said(&output));
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let give = text.lines().find(|line| line.contains("semaphore.give.immediate")).expect("a row");
+    assert!(give.split_whitespace().count() >= 3, "{give}");
+    for part in
+        ["timed from the instruction that calls", "k_malloc returns", "like heap.malloc.16b, but"]
+    {
+        assert!(text.contains(part), "{part}:\n{text}");
+    }
+}
+
+#[test]
+fn half_a_suite_is_told_with_what_was_measured() {
+    let short = ["--max-cycles", "3000000", "--format", "json"];
+    for (name, option, code, told) in [
+        ("half", "-DHALF", 12, "latency_measure has not said that it ended"),
+        ("fault", "-DFAULT", 11, "fault"),
+    ] {
+        let image = guest(name, &[option]);
+        let output = columns(&[("zephyr", &image)], &short);
+        let shown = said(&output);
+        assert_eq!(output.status.code(), Some(code), "{name}: {shown}");
+        assert!(shown.contains(told) && shown.contains("is kept"), "{name}: {shown}");
+        let answers = answers(&output);
+        assert_eq!(of(&answers, "semaphore.give.immediate").len(), 1, "{name}");
+        assert_eq!(of(&answers, "image.run")[0]["answer"], "failed", "{name}");
+    }
+}
+
+#[test]
+fn an_application_has_rows_by_calls_alone() {
+    let image = guest("plain", &["-DPLAIN"]);
+    let output = columns(&[("mine", &image)], &["--max-cycles", "100000", "--format", "json"]);
+    assert!(output.status.success(), "{}", said(&output));
+    let answers = answers(&output);
+    assert_eq!(of(&answers, "semaphore.take.poll_empty")[0]["statistics"]["count"], 10);
+    assert!(of(&answers, "thread.yield").is_empty());
+    assert!(of(&answers, "image.run").is_empty());
+}
+
+#[test]
+fn without_debug_information_nothing_is_guessed() {
+    let image = guest("undebugged", &["-DPLAIN", "-g0"]);
+    let output = columns(&[("mine", &image)], &["--max-cycles", "100000", "--format", "json"]);
+    assert!(output.status.success(), "{}", said(&output));
+    let shown = said(&output);
+    assert!(shown.contains("k_mutex.lock_count"), "{shown}");
+    let answers = answers(&output);
+    assert_eq!(of(&answers, "semaphore.give.immediate").len(), 1);
+    assert!(of(&answers, "mutex.lock.immediate").is_empty());
+    assert!(of(&answers, "mutex.lock.recursive").is_empty());
+}
+
+#[test]
+fn what_cannot_be_a_column_is_told() {
+    let image = guest("plain", &["-DPLAIN"]);
+    let text = scratch().join("text.elf");
+    std::fs::write(&text, "no image").expect("written");
+    let named = |name: &str| format!("{name}={image}");
+    let (good, upper) = (named("mine"), named("Mine"));
+    let (missing, wrong) = ("mine=/no/such.elf", format!("mine={}", text.display()));
+    for (arguments, code, told) in [
+        (vec!["--image", &image, "--soc", "mps2-an385"], 2, "it has no name"),
+        (vec!["--image", &upper, "--soc", "mps2-an385"], 2, "lower-case"),
+        (vec!["--image", missing, "--soc", "mps2-an385"], 2, "/no/such.elf"),
+        (vec!["--image", &wrong, "--soc", "mps2-an385"], 2, "text.elf"),
+        (vec!["--image", &good, &good, "--soc", "mps2-an385"], 2, "two columns"),
+        (vec!["--image", &good], 2, "--soc"),
+        (
+            vec!["--image", &good, "--soc", "mps2-an385", "--basis", "instructions"],
+            2,
+            "cycles only",
+        ),
+        (vec!["--image", &good, "--soc", "rp2040"], 2, "another chip"),
+    ] {
+        let output = rtmark(&[&["run"], &arguments[..]].concat());
+        let shown = said(&output);
+        assert!(shown.contains(told), "{arguments:?}: {shown}");
+        assert_eq!(output.status.code(), Some(code), "{arguments:?}: {shown}");
+    }
+    let stripped = scratch().join("stripped.elf");
+    let status = Command::new("arm-none-eabi-objcopy")
+        .arg("--strip-all")
+        .args([Path::new(&image), &stripped])
+        .status();
+    assert!(status.expect("objcopy starts").success());
+    let stripped = stripped.display().to_string();
+    let output = columns(&[("mine", &stripped)], &["--max-cycles", "100000"]);
+    let shown = said(&output);
+    assert!(shown.contains("has no symbols"), "{shown}");
+    assert_eq!(output.status.code(), Some(12), "{shown}");
+}
