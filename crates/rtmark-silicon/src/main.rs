@@ -9,7 +9,9 @@
 //!
 //! `--ablate` leaves out each rule of the pipeline model in turn and shows what changes;
 //! `--missed TEXT` lists the windows that the model misses and whose chip, setting, half or
-//! test contain the text. The measurements are not part of the project; without them it says so
+//! test contain the text; `rtl` scores the Hazard3 alone against traces of its RTL, and with a text
+//! lists the programs that differ and whose name contains it. The measurements are not part of the
+//! project; without them it says so
 //! and ends.
 
 mod ablation;
@@ -35,7 +37,7 @@ use crate::test::Half;
 
 type Failure = Box<dyn Error + Send + Sync>;
 
-const HELP: &str = "usage: rtmark-silicon [--ablate | --missed TEXT] [FOLDER]";
+const HELP: &str = "usage: rtmark-silicon [--ablate | --missed TEXT | rtl [TEXT]] [FOLDER]";
 
 /// What is asked for.
 enum Request {
@@ -152,7 +154,8 @@ fn main() -> Result<(), Failure> {
             write!(out, "{}", ablation::tell(&chips)?)?;
             out.flush()?;
             drop(out);
-            return exceptions::tell(&folder, None);
+            exceptions::tell(&folder, None)?;
+            return rtl::tell(&folder, None);
         }
         Request::Ablation => write!(out, "{}", ablation::tell(&chips)?)?,
         Request::Missed(text) => {

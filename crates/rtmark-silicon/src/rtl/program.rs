@@ -27,8 +27,6 @@ pub struct Program {
     pub id: String,
     /// Its bytes, in hexadecimal.
     pub img: String,
-    /// Where its last recorded instruction lies.
-    pub end: u32,
     #[serde(default)]
     pub data: bool,
     /// `x1` to `x31` at reset.
@@ -42,6 +40,10 @@ pub struct Program {
     pub path: Vec<u32>,
     pub runs: Vec<Run>,
 }
+
+/// A trap: cycle, kind (0 exception, 1 interrupt, 2 return), code, number of the next instruction,
+/// return offset.
+pub type Trap = (u64, u8, u8, usize, i64);
 
 /// What the RTL did with one setting of wait states.
 #[derive(Debug, Deserialize)]
@@ -59,8 +61,7 @@ pub struct Run {
     /// Cycles of 64 at a time.
     pub w: Option<Vec<u64>>,
     pub path: Option<Vec<u32>>,
-    /// Cycle, kind, code, number of the next instruction, return offset.
-    pub traps: Option<Vec<(u64, u8, u8, usize, i64)>>,
+    pub traps: Option<Vec<Trap>>,
     /// Instructions that raise exceptions, by number and code.
     #[serde(default)]
     pub exc: Vec<(usize, u8)>,

@@ -3,9 +3,10 @@
 use rtmark_sim::riscv::{Drive, Follow, Hazard3, Input, PortWaits, Trapped};
 use rtmark_sim::{Cycles, FaultPolicy, Register, Soc};
 
-use super::program::{Meta, Program, Run, bytes};
+use super::program::{Meta, Program, Run, Trap, bytes};
 
 /// How far a run agrees.
+#[expect(clippy::struct_excessive_bools, reason = "each tells of something else")]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Agreement {
     pub instructions: u64,
@@ -30,8 +31,7 @@ pub struct Trace {
     /// Place and cycle of each instruction.
     pub left: Vec<(u32, u64)>,
     writes: crc32fast::Hasher,
-    /// Cycle, kind, code, number of the next instruction, return offset.
-    pub traps: Vec<(u64, u8, u8, usize, i64)>,
+    pub traps: Vec<Trap>,
 }
 
 impl Follow for Trace {
@@ -142,13 +142,10 @@ pub fn agreement(meta: &Meta, program: &Program, run: &Run) -> Option<Agreement>
         }
         None => sums(&trace, run),
     };
-    let entries = |traps: &[(u64, u8, u8, usize, i64)]| {
-        traps.iter().filter(|trap| trap.1 == 1).copied().collect::<Vec<_>>()
-    };
+    let entries =
+        |traps: &[Trap]| traps.iter().filter(|trap| trap.1 == 1).copied().collect::<Vec<_>>();
     let (own, rtl) = (entries(&trace.traps), entries(rtl_traps));
-    let same = |(own, rtl): &(&(u64, u8, u8, usize, i64), &(u64, u8, u8, usize, i64))| {
-        (own.0, own.2, own.3) == (rtl.0, rtl.2, rtl.3)
-    };
+    let same = |(own, rtl): &(&Trap, &Trap)| (own.0, own.2, own.3) == (rtl.0, rtl.2, rtl.3);
     // Only some kinds have their traps recorded.
     let traps_equal = !records_traps
         || trace.traps.len() == rtl_traps.len()
