@@ -148,10 +148,13 @@ impl Hazard3 {
     }
 
     /// Masked intervals are looked for on Cortex-M only.
-    pub(crate) const fn watch_masks(&self) {}
+    pub(crate) fn watch_masks(&mut self) {
+        self.state.watches.masking.on = true;
+    }
 
+    /// That of the program's own doing: what a trap masks by itself belongs to its handler.
     pub(crate) const fn longest_masked(&self) -> Option<MaskedInterval> {
-        None
+        self.state.watches.masking.settled
     }
 
     /// What holds interrupts back now.

@@ -16,7 +16,8 @@ use crate::image::Image;
 use crate::soc::Soc;
 use crate::state::stop::{FaultKind, FaultPolicy, FaultReport, Stop};
 use crate::state::{
-    Besides, Counts, FileCalls, Hit, LoadError, NoMemory, Register, Watch, WatchId, Watches,
+    Besides, Blocker, Counts, FileCalls, Hit, LoadError, MaskSite, NoMemory, Register, Watch,
+    WatchId, Watches,
 };
 
 /// The exception numbers of a Cortex-M that watches, observers and reports use, given to what plays
@@ -37,7 +38,7 @@ const SP: u8 = 2;
 #[derive(Clone, Debug)]
 pub struct State {
     pub core: Core,
-    watches: Watches,
+    pub watches: Watches,
     /// Addresses that are watched, in ascending order.
     watched: Vec<u32>,
     /// Addresses at which runs stop, in ascending order.
@@ -356,6 +357,14 @@ impl State {
         self.asleep += u64::from(asleep);
         if let Some(trap) = trap {
             self.notice_trap(trap, cycle);
+        }
+        if let Passed::Instruction(address) = passed
+            && self.watches.masking.is_on()
+            && self.handlers.is_empty()
+        {
+            let mask = (!self.core.hart.csr.takes_interrupts()).then_some(Blocker::MachineMask);
+            let site = MaskSite { address, link: self.core.hart.get(RA) };
+            self.watches.masking.look(mask, cycle + 1, self.asleep, site);
         }
     }
 

@@ -5,7 +5,7 @@ use std::ops::Range;
 use toml::de::{DeTable, DeValue};
 
 use super::peripheral::{ActHow, Control, Peripheral, PeripheralClock, PeripheralKind, Register};
-use super::{CoreKind, MemoryKind, Revision, Soc};
+use super::{CoreKind, MemoryKind, MemoryTiming, Revision, Soc};
 
 /// Where chips may have registers of their own: units on that bus behind those of Arm's
 /// (DDI 0403, B3.2.1), such as STM32's DBGMCU, and the vendor's region (B3.1).
@@ -247,6 +247,17 @@ impl Soc {
                 return refuse(
                     &path("size"),
                     format!("memory {name}: size {:#x} is over 256 MiB", memory.size),
+                );
+            }
+            let waits = memory.timing.wait_states;
+            let plain = MemoryTiming { wait_states: waits, ..MemoryTiming::default() };
+            if self.core == CoreKind::Hazard3 && memory.timing != plain {
+                return refuse(
+                    &path("timing"),
+                    format!(
+                        "memory {name}: beside a Hazard3 lines, caches and prefetch have no model \
+                         yet; give wait_states alone"
+                    ),
                 );
             }
             let line = memory.timing.line_bytes;

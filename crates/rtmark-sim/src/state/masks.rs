@@ -85,7 +85,21 @@ impl Masking {
         self.settled = self.longest;
     }
 
-    pub fn close(&mut self, open: OpenMask, now: u64, slept: u64, cleared: MaskSite) {
+    /// Notes whether interrupts are masked behind an instruction, by what, and the cycles slept so far.
+    pub fn look(&mut self, mask: Option<Blocker>, now: u64, slept: u64, site: MaskSite) {
+        match (mask, self.open) {
+            (Some(mask), None) => {
+                self.open = Some(OpenMask { mask, began: now, slept, set: site });
+            }
+            (None, Some(open)) => {
+                self.open = None;
+                self.close(open, now, slept, site);
+            }
+            _ => {}
+        }
+    }
+
+    fn close(&mut self, open: OpenMask, now: u64, slept: u64, cleared: MaskSite) {
         let interval = MaskedInterval {
             mask: open.mask,
             began: Cycles(open.began),
@@ -119,18 +133,8 @@ impl State {
     #[inline]
     pub(crate) fn look_at_masks(&mut self) {
         if let Some(site) = self.watches.masking.written.take() {
-            let (now, slept) = (self.cycles, self.spent.sleep);
-            match (self.mask(), self.watches.masking.open) {
-                (Some(mask), None) => {
-                    self.watches.masking.open =
-                        Some(OpenMask { mask, began: now, slept, set: site });
-                }
-                (None, Some(open)) => {
-                    self.watches.masking.open = None;
-                    self.watches.masking.close(open, now, slept, site);
-                }
-                _ => {}
-            }
+            let mask = self.mask();
+            self.watches.masking.look(mask, self.cycles, self.spent.sleep, site);
         }
     }
 }

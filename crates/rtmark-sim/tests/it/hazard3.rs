@@ -6,7 +6,7 @@
 
 use rtmark_sim::riscv::{Drive, Follow, Hazard3, Input, PortWaits, Trapped};
 use rtmark_sim::{
-    Cycles, FaultKind, FaultPolicy, Image, LoadError, Machine, Register, Soc, Stop, Watch,
+    Blocker, Cycles, FaultKind, FaultPolicy, Image, LoadError, Machine, Register, Soc, Stop, Watch,
 };
 
 const BASE: u32 = 0x8000_0000;
@@ -458,6 +458,36 @@ fn the_face_of_all_machines_has_it() {
 }
 
 #[test]
+fn what_the_program_masks_is_timed() {
+    const CSRRSI: u32 = 6;
+    const CSRRCI: u32 = 7;
+    const MIE: u32 = 8;
+    let (mask, unmask) = (csr(CSRRCI, MSTATUS, 0, MIE), csr(CSRRSI, MSTATUS, 0, MIE));
+    // Two instructions under a mask, then four, then one.
+    let mut words = vec![unmask, NOP];
+    for length in [2, 4, 1] {
+        words.push(mask);
+        words.extend(vec![NOP; length]);
+        words.push(unmask);
+    }
+    let end = BASE + 4 * words.len() as u32;
+    words.push(0x0000_006F);
+    let mut machine = Machine::new(&soc());
+    machine.poke(BASE, &Code::words(&words).0).expect("it fits");
+    machine.reset().expect("it begins");
+    machine.watch(Watch::Execute(BASE + 4));
+    machine.watch(Watch::Execute(end));
+    machine.watch_masks();
+    machine.run(Cycles(200));
+    let longest = machine.longest_masked().expect("masked");
+    let (set, cleared) = (BASE + 4 * 6, BASE + 4 * 11);
+    assert_eq!((longest.set.address, longest.cleared.address), (set, cleared));
+    assert_eq!(longest.mask, Blocker::MachineMask);
+    // A cycle each, and one for the instruction that ends it.
+    assert_eq!(longest.length(), Cycles(5));
+}
+
+#[test]
 fn an_image_for_another_core_is_refused() {
     let mut file = b"\x7fELF\x01\x01\x01".to_vec();
     file.resize(16, 0);
@@ -472,4 +502,21 @@ fn an_image_for_another_core_is_refused() {
     let error = Machine::new(&Soc::from_toml(arm).expect("a soc")).load(&image).expect_err("Arm");
     assert!(matches!(error, LoadError::OtherCore { .. }), "{error}");
     Machine::new(&soc()).load(&image).expect("its own");
+}
+
+/// What would be left out of account is refused.
+#[test]
+fn a_memory_that_has_no_model_beside_it_is_refused() {
+    let text = include_str!("../../../../socs/generic-hazard3.toml");
+    let with = |timing: &str| {
+        let base = "base = 0x8000_0000\nsize = 0x10_0000\n";
+        assert!(text.contains(base));
+        Soc::from_toml(&text.replace(base, &format!("{base}timing = {{ {timing} }}\n")))
+    };
+    assert!(with("wait_states = 2").is_ok());
+    for timing in ["line_bytes = 8", "prefetch = true", "cache_lines = 64", "instruction_lines = 2"]
+    {
+        let refusal = with(timing).expect_err(timing).to_string();
+        assert!(refusal.contains("memory FLASH: beside a Hazard3"), "{timing}: {refusal}");
+    }
 }
