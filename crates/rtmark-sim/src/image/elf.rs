@@ -164,11 +164,13 @@ impl Image {
         for symbol in table.iter() {
             let kind = symbol.st_type();
             let name = symbol.name(endian, table.strings()).map_err(damaged)?;
-            // `$t`, `$d` and their like mark code and data for disassemblers.
+            // `$t`, `$d` and their like mark code and data for disassemblers; `.L0` and others are
+            // a compiler's labels, which files for RISC-V keep.
             let wanted = matches!(kind, STT_FUNC | STT_OBJECT | STT_NOTYPE)
                 && symbol.st_shndx(endian) != object::elf::SHN_UNDEF
                 && !name.is_empty()
-                && !name.starts_with(b"$");
+                && !name.starts_with(b"$")
+                && !name.starts_with(b".L");
             if !wanted {
                 continue;
             }

@@ -10,6 +10,7 @@ use rtmark_sim::{ImageFormat, Machine, Register};
 use rtmark_units::{Cycles, Hertz};
 
 use crate::cli::Talk;
+use crate::commands;
 use crate::exit::Exit;
 use crate::output::{self, say};
 use crate::trouble::Trouble;
@@ -305,6 +306,7 @@ impl Arguments {
             }
         };
         if let Some(address) = &self.gdb {
+            commands::wants_cortex_m("the server for GDB", session.machine.soc())?;
             let machine = session.machine;
             let (machine, stopped) = gdb::serve(address, machine, Cycles(limit), &mut print)?;
             (session, end) = (Session::with(machine, &image), stopped.map(Ending::from));

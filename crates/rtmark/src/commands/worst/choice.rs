@@ -10,6 +10,7 @@ use rtmark_sim::Image;
 
 use super::subject::{Subject, What};
 use crate::cli::Talk;
+use crate::commands;
 use crate::config::Config;
 use crate::exit::Exit;
 use crate::output::say;
@@ -54,6 +55,7 @@ impl Choice {
             names => names.iter().map(|name| socs::find(name)).collect(),
         };
         let socs = socs?;
+        socs.iter().try_for_each(|soc| commands::wants_cortex_m("`rtmark worst`", &soc.soc))?;
         if let Some(path) = &self.image {
             let refuse = |problem: String, hint: &str| {
                 Trouble::new(Exit::Usage, format!("{}: {problem}", path.display()), hint)
