@@ -305,40 +305,28 @@ macro_rules! __record {
     };
 }
 
-/// Numeric labels may be defined any number of times: `773b` is the last one. No option
-/// tells the compiler that this touches no memory; that is the barrier.
-#[cfg(all(target_arch = "arm", not(feature = "clock")))]
+/// An empty comment of the assembler's, on a line of its own.
+#[cfg(target_arch = "arm")]
 #[doc(hidden)]
 #[macro_export]
-macro_rules! __probe_here {
-    ($kind:literal, $name:literal) => {{
-        const _: () = $crate::private::check_name($name);
-        // SAFETY: a label and data for another section. Nothing executes.
-        unsafe {
-            ::core::arch::asm!(
-                ::core::concat!(
-                    "@\r",
-                    "773:\r",
-                    ".pushsection .rtmark, \"\", %progbits\r",
-                    ".balign 4\r",
-                    ".4byte 0x524D0000 + ",
-                    $kind,
-                    "\r",
-                    ".4byte 773b\r",
-                    ".asciz \"",
-                    $name,
-                    "\"\r",
-                    ".balign 4\r",
-                    ".popsection",
-                ),
-                options(nostack, preserves_flags)
-            );
-        }
-    }};
+macro_rules! __empty_comment {
+    () => {
+        "@\r"
+    };
 }
 
-/// The same; a comment begins with another sign.
-#[cfg(all(target_arch = "riscv32", not(feature = "clock")))]
+#[cfg(target_arch = "riscv32")]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __empty_comment {
+    () => {
+        "#\r"
+    };
+}
+
+/// Numeric labels may be defined any number of times: `773b` is the last one. No option
+/// tells the compiler that this touches no memory; that is the barrier.
+#[cfg(all(any(target_arch = "arm", target_arch = "riscv32"), not(feature = "clock")))]
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __probe_here {
@@ -348,7 +336,7 @@ macro_rules! __probe_here {
         unsafe {
             ::core::arch::asm!(
                 ::core::concat!(
-                    "#\r",
+                    $crate::__empty_comment!(),
                     "773:\r",
                     ".pushsection .rtmark, \"\", %progbits\r",
                     ".balign 4\r",
