@@ -299,7 +299,8 @@ fn no_register_ends_the_simulator() {
         let text = std::fs::read_to_string(entry.expect("readable").path()).expect("readable");
         let soc = Soc::from_toml(&text).expect("good");
         let places: Vec<_> = soc.peripherals.iter().map(|p| (p.base, p.extent())).collect();
-        if places.is_empty() {
+        // Other cores reach devices by ways of their own.
+        if places.is_empty() || !soc.core.is_cortex_m() {
             continue;
         }
         let mut machine = Machine::new(&soc);
