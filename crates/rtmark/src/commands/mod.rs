@@ -52,8 +52,7 @@ fn wants_cortex_m(what: &str, soc: &Soc) -> Result<(), Trouble> {
     }
     let message =
         format!("{what} knows Cortex-M alone so far, and {} has a {}", soc.name, soc.core);
-    let hint =
-        "`run`, `sim`, `why`, `trace` and `calls` know this core; name another soc for the rest";
+    let hint = "`run` and `sim` know this core; name another soc for the rest";
     Err(Trouble::new(Exit::Usage, message, hint))
 }
 

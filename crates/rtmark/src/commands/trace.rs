@@ -70,7 +70,7 @@ const LAST_PENDED: u16 = 16 + 63;
 
 impl Arguments {
     pub fn run(self, talk: Talk) -> Result<Exit, Trouble> {
-        let subjects = self.choice.subjects(talk)?;
+        let subjects = self.choice.subjects("`rtmark trace`", talk)?;
         let [subject] = subjects.as_slice() else {
             let message = format!("{} runs were asked for", subjects.len());
             let hint = "a timeline shows one run: name one kernel, scenario and soc";
