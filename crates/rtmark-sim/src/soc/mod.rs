@@ -68,6 +68,7 @@ impl CoreKind {
         Self::CortexM3,
         Self::CortexM4,
         Self::CortexM4F,
+        Self::CortexM7,
         Self::CortexM33,
     ];
 
