@@ -8,11 +8,11 @@
 mod basis;
 mod bus_matrix;
 mod check;
+mod core_kind;
 mod peripheral;
 mod revision;
 
 pub use self::check::VENDORS;
-use std::fmt;
 use std::ops::Range;
 
 use rtmark_units::Hertz;
@@ -20,165 +20,12 @@ use serde::Deserialize;
 
 pub use basis::{Tier, TimingBasis};
 pub use bus_matrix::BusMatrix;
+pub use core_kind::CoreKind;
 pub use peripheral::{
     Act, ActHow, Control, Erase, Follow, FollowHow, Peripheral, PeripheralClock, PeripheralKind,
     Program, Register, Scale,
 };
 pub use revision::{Generation, Revision};
-
-/// The cores that the simulator models.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum CoreKind {
-    /// Arm Cortex-M0 (ARMv6-M).
-    CortexM0,
-    /// Arm Cortex-M0+ (ARMv6-M).
-    CortexM0Plus,
-    /// Arm Cortex-M3 (ARMv7-M).
-    CortexM3,
-    /// Arm Cortex-M4 without FPU (ARMv7E-M).
-    CortexM4,
-    /// Arm Cortex-M4 with FPU (ARMv7E-M, FPv4-SP).
-    CortexM4F,
-    /// Arm Cortex-M7 with FPU (ARMv7E-M, FPv5 with double precision).
-    CortexM7,
-    /// Arm Cortex-M33 with DSP, FPU and Security Extension, in Secure state for ever
-    /// (ARMv8-M Mainline, FPv5-SP).
-    CortexM33,
-    /// Hazard3, the RISC-V core of RP2350, as it is configured there.
-    Hazard3,
-}
-
-impl CoreKind {
-    /// Every core there is, in the order in which lists show them.
-    pub const ALL: &[Self] = &[
-        Self::CortexM0,
-        Self::CortexM0Plus,
-        Self::CortexM3,
-        Self::CortexM4,
-        Self::CortexM4F,
-        Self::CortexM7,
-        Self::CortexM33,
-        Self::Hazard3,
-    ];
-
-    /// Arm's cores for microcontrollers.
-    pub const CORTEX_M: &[Self] = &[
-        Self::CortexM0,
-        Self::CortexM0Plus,
-        Self::CortexM3,
-        Self::CortexM4,
-        Self::CortexM4F,
-        Self::CortexM7,
-        Self::CortexM33,
-    ];
-
-    /// The name used in soc files and on the command line.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::CortexM0 => "cortex-m0",
-            Self::CortexM0Plus => "cortex-m0plus",
-            Self::CortexM3 => "cortex-m3",
-            Self::CortexM4 => "cortex-m4",
-            Self::CortexM4F => "cortex-m4f",
-            Self::CortexM7 => "cortex-m7",
-            Self::CortexM33 => "cortex-m33",
-            Self::Hazard3 => "hazard3",
-        }
-    }
-
-    /// The core's architecture, as its manual names it.
-    pub const fn architecture(self) -> &'static str {
-        match self {
-            Self::CortexM0 | Self::CortexM0Plus => "ARMv6-M",
-            Self::CortexM3 => "ARMv7-M",
-            Self::CortexM4 => "ARMv7E-M",
-            Self::CortexM4F => "ARMv7E-M with FPv4-SP",
-            Self::CortexM7 => "ARMv7E-M with FPv5-D16",
-            Self::CortexM33 => "ARMv8-M Mainline with DSP and FPv5-SP",
-            Self::Hazard3 => {
-                "RV32IMAC with Zba, Zbb, Zbs, Zbkb, Zcb, Zcmp, Zicsr, Zifencei, Xh3bextm, Xh3irq, Xh3pmpm and Xh3power, machine and user mode"
-            }
-        }
-    }
-
-    /// Whether the core is of the mainline: ARMv7-M or ARMv8-M Mainline, not ARMv6-M.
-    pub const fn is_mainline(self) -> bool {
-        !matches!(self, Self::CortexM0 | Self::CortexM0Plus | Self::Hazard3)
-    }
-
-    /// Whether the core is one of Arm's for microcontrollers.
-    pub const fn is_cortex_m(self) -> bool {
-        !matches!(self, Self::Hazard3)
-    }
-
-    /// Whether the core has the DSP extension.
-    pub const fn has_dsp(self) -> bool {
-        matches!(self, Self::CortexM4 | Self::CortexM4F | Self::CortexM7 | Self::CortexM33)
-    }
-
-    /// Whether the core has a floating-point unit.
-    pub const fn has_fpu(self) -> bool {
-        matches!(self, Self::CortexM4F | Self::CortexM7 | Self::CortexM33)
-    }
-
-    /// Whether its floating-point unit has double precision.
-    pub const fn has_double_precision(self) -> bool {
-        matches!(self, Self::CortexM7)
-    }
-
-    /// Whether the core can be had with bit-banding.
-    pub const fn may_have_bit_bands(self) -> bool {
-        matches!(self, Self::CortexM3 | Self::CortexM4 | Self::CortexM4F)
-    }
-
-    /// What the core's timing model rests on.
-    pub const fn timing_basis(self) -> &'static str {
-        match self {
-            Self::CortexM0 => {
-                "documented: cycle table of the Cortex-M0 manual (DDI 0432), not scored on silicon"
-            }
-            Self::CortexM0Plus => {
-                "documented: cycle table of the Cortex-M0+ manual (DDI 0484), not yet scored on silicon"
-            }
-            Self::CortexM3 => "measured: a model of its pipeline, scored on silicon",
-            Self::CortexM4 | Self::CortexM4F => {
-                "measured: a model of its pipeline, scored on silicon; floating point after the manual (DDI 0439)"
-            }
-            Self::CortexM7 => {
-                "measured: by rules, since no cycle table is published; what others measured on an STM32H743 and an STM32H730, each rule with loops that show it; what branches are foreseen to do, divisions and exceptions estimated; beside a published interrupt latency of 12 cycles"
-            }
-            Self::CortexM33 => {
-                "measured: by rules, since no cycle table is published; what others measured on an RP2350, each rule with loops that show it; divisions and exceptions estimated; beside published interrupt latency (12 of 12 cycles), CoreMark/MHz (0.837 of a Cortex-M4's cycles for 0.846) and FreeRTOS on an RP2350 (a yield in 158 for 160)"
-            }
-            Self::Hazard3 => {
-                "measured: every cycle of 11,760 runs of its RTL at the revision that RP2350 reports, with wait states and interrupts, is the model's"
-            }
-        }
-    }
-
-    fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|core| core.name() == name)
-    }
-}
-
-impl fmt::Display for CoreKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-impl<'de> Deserialize<'de> for CoreKind {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let name = String::deserialize(deserializer)?;
-        Self::from_name(&name).ok_or_else(|| {
-            let known: Vec<_> = Self::ALL.iter().map(|core| core.name()).collect();
-            serde::de::Error::custom(format!(
-                "unknown core `{name}`, expected one of {}",
-                known.join(", ")
-            ))
-        })
-    }
-}
 
 /// What a memory is made of, which decides whether stores reach it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
