@@ -74,7 +74,7 @@ pub use devices::{Strictness, Unmodelled};
 pub use host::Host;
 pub use image::{Architecture, Image, ImageError, ImageFormat, Location, Segment, Symbols};
 pub use isa::{Disassembly, check as isa_check};
-pub use machine::{Machine, Observer};
+pub use machine::{Machine, NoUart, Observer};
 pub use rtmark_units::{Cycles, Hertz, Instructions};
 pub use soc::Register as PeripheralRegister;
 pub use soc::{

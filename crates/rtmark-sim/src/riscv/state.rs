@@ -126,14 +126,12 @@ impl State {
             bus.program(*address, bytes);
         }
         let console = std::mem::take(&mut self.core.system.console);
-        let unmodelled = std::mem::take(&mut self.core.system.devices.unmodelled);
-        let strictness = self.core.system.devices.strictness;
-        let refusal = self.core.refusal;
-        self.core = Core::new(System::new(&self.soc), begin, begin);
-        self.core.refusal = refusal;
+        let core = Core::new(System::new(&self.soc), begin, begin);
+        let before = std::mem::replace(&mut self.core, core);
+        self.core.refusal = before.refusal;
         let system = &mut self.core.system;
         (system.bus, system.console, system.ports) = (bus, console, ports);
-        (system.devices.unmodelled, system.devices.strictness) = (unmodelled, strictness);
+        system.devices.take_over(before.system.devices);
         self.ended = None;
         self.handlers.clear();
         (self.asleep, self.was_asleep) = (0, false);

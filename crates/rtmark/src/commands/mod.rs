@@ -36,6 +36,7 @@ pub mod show;
 pub mod sim;
 pub mod study;
 pub mod trace;
+pub mod uart_in;
 pub mod validate;
 pub mod why;
 pub mod worst;

@@ -11,6 +11,7 @@ use rtmark_units::{Cycles, Hertz};
 
 use crate::cli::Talk;
 use crate::commands;
+use crate::commands::uart_in::UartIn;
 use crate::exit::Exit;
 use crate::output::{self, say};
 use crate::trouble::Trouble;
@@ -200,7 +201,7 @@ pub struct Arguments {
     /// Keep the moment at which the run ends in a file, for --resume
     ///
     /// It holds the image and the soc, too, and is all that another computer needs.
-    #[arg(long, value_name = "FILE", conflicts_with = "gdb")]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["gdb", "uart_in"])]
     snapshot: Option<PathBuf>,
     /// Keep this cycle instead, and run on
     #[arg(long, value_name = "CYCLE", requires = "snapshot",
@@ -211,7 +212,7 @@ pub struct Arguments {
     /// The machine runs there again at full speed, and its state is compared.
     #[arg(long, value_name = "FILE", conflicts_with_all = [
           "image", "soc", "base", "vectors", "entry", "set", "irq", "strict", "deliver_faults",
-          "select", "snapshot"])]
+          "select", "snapshot", "uart_in"])]
     resume: Option<PathBuf>,
     /// Let the program use the files of this folder by semihosting
     ///
@@ -219,6 +220,8 @@ pub struct Arguments {
     /// Without it every file is refused.
     #[arg(long, value_name = "FOLDER", conflicts_with_all = ["gdb", "snapshot", "resume"])]
     semihosting_dir: Option<PathBuf>,
+    #[command(flatten)]
+    uart_in: UartIn,
     /// For images of rtmark's own: the scenario to run
     #[arg(long, value_name = "SCENARIO")]
     select: Option<ScenarioId>,
@@ -277,6 +280,10 @@ impl Arguments {
             })?;
         if let Some(folder) = &mut folder {
             session = session.with_host(folder);
+        }
+        let line = self.uart_in.read()?;
+        if let Some(line) = &line {
+            line.connect(&mut session.machine)?;
         }
         let begins = session.machine.cycles().0;
         let seconds = self.lasts.unwrap_or(Duration::from_secs(SECONDS));
@@ -343,6 +350,7 @@ impl Arguments {
         let gathered = self.finish(observers, &image, &bytes)?;
         let profile = &gathered.profile;
 
+        let unread = line.as_ref().and_then(|line| line.unread(&mut session.machine));
         let machine = &session.machine;
         let end = match ended {
             Ending::Breakpoint(Machine::RETURN_ADDRESS) if entry.is_some() => End::Returned,
@@ -416,6 +424,9 @@ impl Arguments {
                 say(format!("{cycles}, {instructions}, {time} at {}", soc.clock));
                 if !outcome.unmodelled.is_empty() {
                     say(outcome.without_model());
+                }
+                if let Some(unread) = unread {
+                    say(unread);
                 }
                 if let (Some(bytes), None) = (logged, &self.defmt) {
                     say(format!(

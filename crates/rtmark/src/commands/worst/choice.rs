@@ -11,6 +11,7 @@ use rtmark_sim::Image;
 use super::subject::{Subject, What};
 use crate::cli::Talk;
 use crate::commands;
+use crate::commands::uart_in::UartIn;
 use crate::config::Config;
 use crate::exit::Exit;
 use crate::output::say;
@@ -44,6 +45,8 @@ pub struct Choice {
     #[arg(long, default_value = DEFAULT_PROFILE)]
     profile: Variant,
     #[command(flatten)]
+    pub uart_in: UartIn,
+    #[command(flatten)]
     sources: Sources,
 }
 
@@ -55,6 +58,7 @@ impl Choice {
             names => names.iter().map(|name| socs::find(name)).collect(),
         };
         let socs = socs?;
+        let line = self.uart_in.read()?;
         socs.iter().try_for_each(|soc| commands::wants_cortex_m(command, &soc.soc))?;
         if let Some(path) = &self.image {
             let refuse = |problem: String, hint: &str| {
@@ -74,6 +78,7 @@ impl Choice {
                 image: image.clone(),
                 may_call: 0,
                 until_output: None,
+                line: line.clone(),
             };
             return Ok(socs.into_iter().map(subject).collect());
         }
@@ -100,7 +105,7 @@ impl Choice {
             if found.is_empty() && what == What::Load && !talk.quiet {
                 say(format!("{} has no mixed load", unit.kernel.manifest.id));
             }
-            subjects.extend(found);
+            subjects.extend(found.into_iter().map(|it| Subject { line: line.clone(), ..it }));
         }
         if subjects.is_empty() {
             let (message, hint) = match what {
