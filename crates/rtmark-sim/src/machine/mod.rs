@@ -9,6 +9,7 @@
 
 mod debugger;
 mod observer;
+mod roles;
 mod trial;
 
 pub use self::observer::Observer;

@@ -13,7 +13,7 @@ pub mod port;
 
 pub use demand::{Access, Demand, Flow};
 pub use fetch::Parcel;
-pub use memo::Memo;
+pub use memo::{Led, Memo};
 pub use pipeline::{Around, Pipeline, Sleep};
 
 /// What is behind the ports.
