@@ -224,7 +224,10 @@ impl Core {
         self.number = Some(number);
         let current = self.fetch();
         let demand = &current.prepared.demand;
-        let passed = self.memo.pass(number, demand, &self.system);
+        if !self.system.is_steady(demand) {
+            return None;
+        }
+        let passed = self.memo.pass(number, demand, &mut self.system);
         let passed = passed.filter(|_| current.prepared.exception.is_none());
         // Code that is fetched ahead is known, too.
         self.system.bus.code_writes.cover(demand.pc);
@@ -257,6 +260,7 @@ impl Core {
     /// Lets a cycle pass.
     pub fn pass(&mut self, follow: &mut impl Follow) -> Passed {
         self.stand();
+        self.system.now = self.cycle;
         self.see_lines();
         let current = self.current.unwrap_or_else(|| self.fetch());
         self.current = Some(current);
@@ -277,7 +281,7 @@ impl Core {
         };
         let asleep = self.pipeline.is_asleep();
         let before = asleep.then_some(self.pipeline);
-        let happened = self.pipeline.pass(&current.prepared.demand, &around, &self.system);
+        let happened = self.pipeline.pass(&current.prepared.demand, &around, &mut self.system);
         self.still = before == Some(self.pipeline);
         let counts = happened.retires && self.hart.csr.counts_retired();
         let passed = self.settle(&current, happened, wanted, follow);
@@ -334,7 +338,8 @@ impl Core {
             self.coming = Some(Coming { exception, pc });
         } else {
             let forced = self.hart.csr.controller.forced();
-            let done = exec::commit(&mut self.hart, &mut self.system, op, &self.lines, cycle);
+            let done =
+                exec::commit(&mut self.hart, &mut self.system, op, &self.lines, cycle, prepared);
             self.note_forced(self.hart.csr.controller.forced() & !forced);
             if let Some(number) = done.served {
                 self.served = Some(number);

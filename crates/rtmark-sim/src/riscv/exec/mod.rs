@@ -167,7 +167,8 @@ impl Exception {
 /// What an access asks of the data port.
 fn access(hart: &Hart, system: &System, it: &Instruction) -> (Access, Option<Exception>) {
     let address = address(hart, it);
-    let waits = || system.data_waits(address);
+    let writes = matches!(it.op, Op::Store(_) | Op::StoreConditional);
+    let waits = || system.data_waits(address, writes);
     let fault = |writes, cause| {
         let answers = system.answers(address, writes);
         let failure = exception(cause, Reason::Ordinary, Some(address));
@@ -271,13 +272,17 @@ pub fn commit(
     op: &MicroOp,
     lines: &Lines,
     cycle: u64,
+    prepared: &Prepared,
 ) -> Done {
     let it = &op.does;
     let (a, b) = (hart.get(it.rs1), hart.get(it.rs2));
     let next = || hart.pc.wrapping_add(u32::from(it.size));
     let (mut unblocks, mut served) = (false, None);
-    let waits = if it.op.is_access() { system.data_waits(address(hart, it)) } else { 0 };
+    let waits = prepared.demand.access.waits();
     let at = cycle + 1 + u64::from(waits);
+    if it.op.is_access() {
+        system.was_accessed(address(hart, it), at);
+    }
     let result = match it.op {
         Op::Alu(operation, Second::Register) => Some(alu::alu(operation, a, b)),
         Op::Alu(operation, Second::Immediate) => Some(alu::alu(operation, a, it.imm as u32)),
@@ -296,7 +301,7 @@ pub fn commit(
             None
         }
         Op::LoadReserved | Op::StoreConditional | Op::Atomic(_) => {
-            Some(exclusive(hart, system, it, cycle))
+            Some(exclusive(hart, system, it, at))
         }
         Op::Unblock => {
             unblocks = true;
@@ -339,9 +344,8 @@ fn change_csr(
 }
 
 /// LR, SC and the atomic operations.
-fn exclusive(hart: &mut Hart, system: &mut System, it: &Instruction, cycle: u64) -> u32 {
+fn exclusive(hart: &mut Hart, system: &mut System, it: &Instruction, at: u64) -> u32 {
     let (address, b) = (hart.get(it.rs1), hart.get(it.rs2));
-    let at = cycle + 1 + u64::from(system.data_waits(address));
     let word = Some(address & !3);
     let reservation = &mut hart.reservation;
     match it.op {
