@@ -77,6 +77,8 @@ impl CortexM {
             Register::Basepri | Register::Faultmask => self.state.features.mainline,
             Register::S(number) => self.state.features.fp && number < 32,
             Register::Fpscr => self.state.features.fp,
+            Register::Argument(number) => number < 4,
+            Register::Csr(_) => false,
             _ => true,
         }
     }

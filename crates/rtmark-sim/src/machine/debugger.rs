@@ -69,6 +69,12 @@ impl Machine {
         on!(&self.core, core => core.has_register(register))
     }
 
+    /// Every register that a debugger shows of the core, by name: the integer registers and the
+    /// program counter first.
+    pub fn named_registers(&self) -> Vec<(&'static str, Register)> {
+        on!(&self.core, core => core.named_registers())
+    }
+
     /// The instruction at an address in assembly language, or `None` where there is no
     /// memory. The one at the program counter has the condition that an IT block
     /// around it gives.

@@ -10,6 +10,7 @@
 mod debugger;
 mod line;
 mod observer;
+mod roles;
 mod trial;
 
 pub use self::line::NoUart;

@@ -10,7 +10,6 @@ use rtmark_sim::{ImageFormat, Machine, Register};
 use rtmark_units::{Cycles, Hertz};
 
 use crate::cli::Talk;
-use crate::commands;
 use crate::commands::uart_in::UartIn;
 use crate::exit::Exit;
 use crate::output::{self, say};
@@ -313,7 +312,6 @@ impl Arguments {
             }
         };
         if let Some(address) = &self.gdb {
-            commands::wants_cortex_m("the server for GDB", session.machine.soc())?;
             let machine = session.machine;
             let (machine, stopped) = gdb::serve(address, machine, Cycles(limit), &mut print)?;
             (session, end) = (Session::with(machine, &image), stopped.map(Ending::from));
@@ -366,9 +364,12 @@ impl Arguments {
         };
         let message = match &end {
             End::Returned => {
-                let r0 = machine.register(Register::R(0));
+                let result = Register::Argument(0).by(machine.convention());
+                let name = machine.named_registers().into_iter().find(|(_, it)| *it == result);
+                let name = name.map_or("result", |(name, _)| name);
+                let value = machine.register(result);
                 let from = session.place(entry.unwrap_or_default());
-                format!("returned from {from}: r0 = {r0:#010x} ({r0})")
+                format!("returned from {from}: {name} = {value:#010x} ({value})")
             }
             End::Until => format!("stopped before {}", session.here()),
             End::UntilOutput => session.tell(&Ending::Output(0)),

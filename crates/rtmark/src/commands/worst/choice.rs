@@ -10,7 +10,6 @@ use rtmark_sim::Image;
 
 use super::subject::{Subject, What};
 use crate::cli::Talk;
-use crate::commands;
 use crate::commands::uart_in::UartIn;
 use crate::config::Config;
 use crate::exit::Exit;
@@ -51,15 +50,14 @@ pub struct Choice {
 }
 
 impl Choice {
-    /// What was chosen for a command, built where it has to be.
-    pub fn subjects(&self, command: &str, talk: Talk) -> Result<Vec<Subject>, Trouble> {
+    /// What was chosen, built where it has to be.
+    pub fn subjects(&self, talk: Talk) -> Result<Vec<Subject>, Trouble> {
         let socs: Result<Vec<_>, _> = match self.soc.as_slice() {
             [] => socs::suite(),
             names => names.iter().map(|name| socs::find(name)).collect(),
         };
         let socs = socs?;
         let line = self.uart_in.read()?;
-        socs.iter().try_for_each(|soc| commands::wants_cortex_m(command, &soc.soc))?;
         if let Some(path) = &self.image {
             let refuse = |problem: String, hint: &str| {
                 Trouble::new(Exit::Usage, format!("{}: {problem}", path.display()), hint)

@@ -216,7 +216,7 @@ pub fn found_of(part: &Part, path: &FilePath) -> Result<Found, Trouble> {
 
 impl Arguments {
     pub fn run(self, talk: Talk) -> Result<Exit, Trouble> {
-        let subjects = self.choice.subjects("`rtmark worst`", talk)?;
+        let subjects = self.choice.subjects(talk)?;
         let one_only = self.state.is_some() || self.snapshot.is_some();
         if one_only && subjects.len() != 1 {
             let message = format!("{} searches were asked for", subjects.len());
