@@ -32,6 +32,7 @@ pub const PARTS: [Part; 5] = [
             "docs/plan.md",
             "docs/calls.md",
             "docs/trace.md",
+            "docs/site.md",
             "docs/ci.md",
             "docs/bundle.md",
         ],

@@ -118,6 +118,10 @@ impl Page {
         let body = body
             .replace("<table>", "<div class=\"scroll\" tabindex=\"0\"><table>")
             .replace("</table>", "</table></div>");
+        // The pages' policy lets no style stand in their markup.
+        let body = ["left", "right", "center"].into_iter().fold(body, |body, side| {
+            body.replace(&format!(" style=\"text-align: {side}\""), &format!(" class=\"{side}\""))
+        });
         self.whole(pages, at, &PreEscaped(body)).into_string()
     }
 
@@ -242,6 +246,12 @@ mod tests {
             html.contains("id=\"what-is-it\"") && html.contains("id=\"what-is-it-1\""),
             "{html}"
         );
+    }
+
+    #[test]
+    fn columns_are_aligned_without_styles() {
+        let html = page("docs/a.md", "# A\n\n| a | b |\n|---|---:|\n| 1 | 2 |\n");
+        assert!(html.contains("<td class=\"right\">2</td>") && !html.contains(" style="), "{html}");
     }
 
     #[test]

@@ -24,7 +24,7 @@ const registers = (all, look) => {
 const code = (rows, pc) => {
   let last = "";
   const lines = rows.flatMap((row) => {
-    const place = [row.function?.replace(/\+0x[0-9a-f]+$/, ""), row.line].filter(Boolean).join("  ");
+    const place = [row.line, row.function?.replace(/\+0x[0-9a-f]+$/, "")].filter(Boolean).join("  ");
     const cell = made("td", "place", place);
     cell.colSpan = 4;
     const head = place && place !== last ? [made("tr", "", cell)] : [];

@@ -187,14 +187,14 @@ fn answer(session: &Session, path: &Path, found: &Findings) -> Option<Found> {
 /// What holds an interrupt back, in words.
 fn holder(held: Option<Held>) -> String {
     match held {
-        None => "the instruction under way, and the entry".to_owned(),
+        None => "the instruction under way and the entry".to_owned(),
         Some(Held::Primask) => "PRIMASK".to_owned(),
         Some(Held::Faultmask) => "FAULTMASK".to_owned(),
         Some(Held::Basepri) => "BASEPRI".to_owned(),
         Some(Held::Priority(exception)) => {
             format!("the handler of {}", exception_name(exception))
         }
-        Some(Held::Disabled) => "not enabled".to_owned(),
+        Some(Held::Disabled) => "its being disabled".to_owned(),
         Some(Held::Instruction) => "one instruction that does not give way".to_owned(),
     }
 }

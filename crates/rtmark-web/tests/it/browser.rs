@@ -61,6 +61,7 @@ fn a_browser_shows_the_same_cycles_and_the_same_moments() {
         .replace("LOOP", &json!(interrupted()).to_string());
     std::fs::write(folder.path().join("checks.html"), page).expect("writable");
     offer(folder.path());
+    darken(folder.path());
     let (port, posted) = serve(folder.path());
     let home = tempfile::tempdir().expect("a scratch folder");
     let _browser = Browser(
@@ -98,7 +99,7 @@ fn a_browser_shows_the_same_cycles_and_the_same_moments() {
     }
     let worst = &told["worst"];
     let cycles = |name: &str| worst[name].as_u64().expect("a cycle");
-    let text = format!("At worst {} cycles", cycles("entered") - cycles("point"));
+    let text = format!("Priority 0: at worst {} cycles", cycles("entered") - cycles("point"));
     assert!(worst["text"].as_str().is_some_and(|found| found.starts_with(&text)), "{worst}");
 }
 
@@ -111,6 +112,18 @@ fn offer(folder: &std::path::Path) {
     std::fs::write(&list, text.to_string()).expect("writable");
     std::fs::create_dir_all(folder.join("images/stm32f405")).expect("writable");
     std::fs::write(folder.join("images/stm32f405/loop.elf"), interrupted()).expect("writable");
+}
+
+/// Another page beside the first one, which is dark whatever the browser prefers.
+fn darken(folder: &std::path::Path) {
+    for (from, to, what, instead) in [
+        ("index.html", "dark.html", "site.css", "dark.css"),
+        ("site.css", "dark.css", "(prefers-color-scheme:dark)", "all"),
+    ] {
+        let text = std::fs::read_to_string(folder.join(from)).expect("a file");
+        assert!(text.contains(what), "{from} has no {what}");
+        std::fs::write(folder.join(to), text.replace(what, instead)).expect("writable");
+    }
 }
 
 /// The registers that a page shows are those of a moment here, and so is the instruction.
