@@ -529,7 +529,8 @@ impl Observer for CallRecorder<'_, '_> {
             self.count(now, owner);
             self.inlined_newest = (owner != class.owner).then_some(pc);
             if machine.exception() == 0 {
-                self.follow_threads(owner, now);
+                // Where a function is inlined, the thread goes on in its own frame all the same.
+                self.follow_threads(class.owner, now);
             }
             // What was inlined calls on the kernel's behalf.
             let is_kernels = self.newest.is_some_and(|(from, _)| self.inlined.contains(from));
