@@ -83,7 +83,7 @@ const events = (begun) => ({
     clock = event.clock;
     get("memories").replaceChildren(new Option("a memory", ""), ...event.memories.map(([name, base]) => new Option(`${name} at ${hex(base)}`, base)));
     get("about").textContent = `${event.soc}: ${event.core} at ${clock / 1e6} MHz, timing model ${event.timing_model}${event.lines ? "" : ", an image without debug information"}.`;
-    worst.offer(event.interrupts);
+    worst.offer(event.interrupts, event.priority_bits);
   },
   console: ({ text }) => print(text),
   progress: (event) => {

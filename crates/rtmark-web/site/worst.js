@@ -19,8 +19,13 @@ const ended = () => {
   busy(false);
 };
 
-/** Offers the interrupts of a chip that has been loaded. */
-export const offer = (interrupts) => {
+/** Offers the interrupts of a chip that has been loaded, and priorities of so many bits, 16 at most. */
+export const offer = (interrupts, bits) => {
+  const kept = get("priority").value;
+  const levels = Array.from({ length: 1 << Math.min(bits, 4) }, (_, level) => level << (8 - Math.min(bits, 4)));
+  const names = levels.map((level) => `0x${level.toString(16).padStart(2, "0")}`);
+  get("priority").replaceChildren(new Option("its own", ""), ...names.map((name) => new Option(name, name)));
+  if (names.includes(kept)) get("priority").value = kept;
   const chosen = get("irq").value;
   get("irq").replaceChildren(...interrupts.map(([number, name]) => new Option(name, number)));
   if (interrupts.some(([number]) => String(number) === chosen)) get("irq").value = chosen;
@@ -66,9 +71,8 @@ export const begin = (opened, see, go) => {
     event.preventDefault();
     ended();
     const [from, to, interrupt] = [parsed(get("from").value), parsed(get("to").value), Number(get("irq").value)];
-    const own = get("priority").value.trim();
-    const priority = own === "" ? null : parsed(own);
-    if (!(from < to) || (own !== "" && !(priority < 256))) return say("Cycles are numbers, the first one less than the last; a priority is at most 255.");
+    const priority = get("priority").value === "" ? null : Number(get("priority").value);
+    if (!(from < to)) return say("Cycles are numbers, the first one less than the last.");
     busy(true);
     say("Searches.");
     get("worst-progress").value = 0;

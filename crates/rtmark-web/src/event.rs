@@ -23,6 +23,8 @@ pub enum Event<'a> {
         lines: bool,
         /// The memories: name, base, bytes.
         memories: Vec<(&'a str, u32, u32)>,
+        /// Bits of priority that an interrupt has, in the upper part of its register.
+        priority_bits: u8,
         /// Interrupts with a handler: number, and what it is called.
         interrupts: Vec<(u16, String)>,
     },

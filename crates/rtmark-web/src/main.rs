@@ -107,6 +107,7 @@ fn tell_loaded(session: &Session) -> io::Result<()> {
             .iter()
             .map(|of| (of.name.as_str(), memory(of).0, memory(of).1))
             .collect(),
+        priority_bits: soc.priority_bits,
         interrupts: session.interrupts(),
     })
 }

@@ -101,8 +101,8 @@ impl Arguments {
             title: &self.title,
             run: Some(&facts),
             others: &others,
-            worst: &read(&self.worst, "worst", |text| rtmark_report::worst(text))?,
-            why: &read(&self.why, "why", |text| rtmark_report::why(text))?,
+            worst: &read(&self.worst, "worst", rtmark_report::worst)?,
+            why: &read(&self.why, "why", rtmark_report::why)?,
             histories: &histories,
             runs: &runs,
             ..Report::of(&answers, &catalogue)
