@@ -109,6 +109,14 @@ impl Hazard3 {
         stop
     }
 
+    /// Nothing: what it keeps is bounded by a table of its own.
+    pub(crate) const fn limit_code(&self, _steps: usize, _states: usize) {}
+
+    /// None: see there.
+    pub(crate) const fn evictions(&self) -> u64 {
+        0
+    }
+
     /// Nothing: there is no table of states that could be wrong.
     pub(crate) const fn sabotage(&self, _address: u32) {}
 
