@@ -532,10 +532,9 @@ impl Observer for CallRecorder<'_, '_> {
                 // Where a function is inlined, the thread goes on in its own frame all the same.
                 self.follow_threads(class.owner, now);
             }
-            // What was inlined calls on the kernel's behalf.
-            let is_kernels = self.newest.is_some_and(|(from, _)| self.inlined.contains(from));
-            let is_call = class.is_call && !is_kernels;
-            if is_call && pc != self.next && self.entries.contains(&pc) {
+            // Also from what was inlined: a wrapper, such as those of Zephyr's system calls, is no more
+            // than the call.
+            if class.is_call && pc != self.next && self.entries.contains(&pc) {
                 self.begin(machine, node, now);
             }
         }
