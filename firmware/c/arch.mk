@@ -15,7 +15,7 @@ HASH := \#
 RV32_GCC := riscv64-unknown-elf-gcc -march=rv32imac -misa-spec=2.2 -mabi=ilp32 --specs=picolibc.specs
 RV32_FOLDERS := $(patsubst -L%,%,$(filter -L%,$(shell $(RV32_GCC) -$(HASH)$(HASH)$(HASH) -x c /dev/null 2>&1 | grep collect2)))
 CORE_FLAGS_hazard3 := -march=rv32imac_zba_zbb_zbs_zbkb_zicsr_zifencei -mabi=ilp32 -mcmodel=medany \
-                      --specs=picolibc.specs -DRTMARK_CORE_HAS_FPU=0
+                      --specs=picolibc.specs -DRTMARK_CORE_HAS_FPU=0 -include $(SHARED)/hazard3.h
 LIBRARIES := -nodefaultlibs -Wl,--start-group $(firstword $(wildcard $(addsuffix /libc.a,$(RV32_FOLDERS)))) \
              $(shell $(RV32_GCC) -print-libgcc-file-name) -Wl,--end-group
 endif
