@@ -53,7 +53,7 @@ const show = (found, see, go) => {
   const chance = found.chance === null ? "" : ` A thousand measurements at random would meet the worst one with ${percent(found.chance, 1)} probability.`;
   const missing = found.missing ? ` At ${grouped(found.missing)} moments the handler did not come in time.` : "";
   get("worst-text").replaceChildren(
-    `Priority ${found.priority}: at worst ${grouped(found.worst)} cycles, at best ${grouped(found.least)}, in the middle ${grouped(found.median)}, of ${grouped(found.points)} moments.${missing} The worst one: interrupt ${found.interrupt} pends in cycle `,
+    `Priority 0x${found.priority.toString(16).padStart(2, "0")}: at worst ${grouped(found.worst)} cycles, at best ${grouped(found.least)}, in the middle ${grouped(found.median)}, of ${grouped(found.points)} moments.${missing} The worst one: interrupt ${found.interrupt} pends in cycle `,
     link(grouped(found.point), () => see(found, found.point)),
     `${found.interrupted ? `, in ${found.interrupted}` : ""}. Until its handler begins: ${held || "nothing holds it back"}.${chance}`);
   fill(get("spots"), found.spots.map((spot) => [grouped(spot.cycles), link(grouped(spot.point), () => see(found, spot.point)), spot.function ?? hex(spot.address), spot.line]), [2, 3]);

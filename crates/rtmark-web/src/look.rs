@@ -1,6 +1,5 @@
 //! What there is at a moment: registers, the code around it, memory, the console.
 
-use rtmark_observe::exception_name;
 use rtmark_sim::{AccessKind, Blocker, Machine, Register};
 use serde::Serialize;
 
@@ -65,11 +64,10 @@ pub fn moment(session: &Session, address: Option<u32>, bytes: Option<u32>) -> Mo
     let machine = session.machine();
     let pc = machine.register(Register::Pc);
     let place = session.map().place(pc);
-    let stack = if machine.soc().core.is_cortex_m() { Register::R(13) } else { Register::R(2) };
-    let memory = address.unwrap_or_else(|| machine.register(stack)) & !0xF;
+    let memory = address.unwrap_or_else(|| machine.register(Register::Sp)) & !0xF;
     let length = bytes.unwrap_or(MEMORY).min(MOST_MEMORY) as usize;
     let (cycles, instructions) = session.counts();
-    let exception = (machine.register(Register::Xpsr) & 0x1FF) as u16;
+    let exception = machine.exception();
     let access = machine.next_access().map(|access| {
         let kind = if access.kind == AccessKind::Read { "read" } else { "write" };
         (access.address, access.bytes, kind)
@@ -83,7 +81,7 @@ pub fn moment(session: &Session, address: Option<u32>, bytes: Option<u32>) -> Mo
         function: symbol(session, pc).or(place.function),
         line: place.line.map(|line| line.to_string()),
         inlined: place.inlined,
-        handler: (exception != 0).then(|| exception_name(exception)),
+        handler: (exception != 0).then(|| machine.soc().core.exception_name(exception)),
         mask: machine.mask().map(mask),
         asleep: machine.is_asleep(),
         access,

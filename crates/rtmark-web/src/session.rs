@@ -182,21 +182,17 @@ impl Session {
         self.console.take_new()
     }
 
-    /// Interrupts with a handler, and what they are called; none of a core without a vector table
-    /// that tells.
+    /// Interrupts with a handler as things stand, and what they are called; none where the program
+    /// says only later where that is.
     pub fn interrupts(&self) -> Vec<(u16, String)> {
         let machine = &self.present.machine;
-        if !machine.soc().core.is_cortex_m() {
-            return Vec::new();
-        }
         let names = ExceptionNames::new(machine, self.program.image.symbols());
-        let table = machine.vector_table().wrapping_add(64);
-        let bytes = machine.peek(table, usize::from(machine.soc().interrupts) * 4);
-        let vectors = bytes.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word));
-        (0..)
-            .zip(vectors)
-            .filter(|(_, vector)| vector & 1 == 1 && machine.peek(vector & !1, 2).len() == 2)
-            .map(|(interrupt, _): (u16, u32)| (interrupt, names.name(interrupt + 16)))
+        (0..machine.soc().interrupts)
+            .filter(|interrupt| {
+                let handler = machine.handler_of(*interrupt);
+                handler.is_ok_and(|handler| machine.peek(handler, 2).len() == 2)
+            })
+            .map(|interrupt| (interrupt, names.name(interrupt + 16)))
             .collect()
     }
 

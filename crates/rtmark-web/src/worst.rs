@@ -5,8 +5,7 @@ use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use rtmark_observe::exception_name;
-use rtmark_sim::Machine;
+use rtmark_sim::{CoreKind, Machine};
 use rtmark_worst::{
     Aspect, Case, Control, Findings, Held, Path, PathError, Question, Reach, SLICES, Share, Window,
     search,
@@ -78,11 +77,6 @@ pub fn worst(
     let Some(start) = session.history().beginning().map(|copy| copy.machine.clone()) else {
         return Ok(Err("the run has no beginning".to_owned()));
     };
-    if !start.soc().core.is_cortex_m() {
-        return Ok(Err(
-            "the search knows how interrupts reach a Cortex-M, and no other core".into()
-        ));
-    }
     let path = match path(&start, interrupt, priority, Window { from, to }) {
         Ok(path) => path,
         Err(error) => return Ok(Err(error.to_string())),
@@ -160,6 +154,7 @@ fn answer(session: &Session, path: &Path, found: &Findings) -> Option<Found> {
         }
     });
     let holders = witness.iter().flat_map(rtmark_worst::Witness::holders);
+    let core = session.soc().core;
     Some(Found {
         interrupt: question.interrupt,
         priority: question.priority,
@@ -179,20 +174,21 @@ fn answer(session: &Session, path: &Path, found: &Findings) -> Option<Found> {
             .as_ref()
             .and_then(rtmark_worst::Witness::interrupted)
             .map(|address| map.place(address).to_string()),
-        holders: holders.map(|(held, cycles)| (holder(held), cycles)).collect(),
+        holders: holders.map(|(held, cycles)| (holder(held, core), cycles)).collect(),
         spots: spots.collect(),
     })
 }
 
 /// What holds an interrupt back, in words.
-fn holder(held: Option<Held>) -> String {
+fn holder(held: Option<Held>, core: CoreKind) -> String {
     match held {
         None => "the instruction under way and the entry".to_owned(),
         Some(Held::Primask) => "PRIMASK".to_owned(),
         Some(Held::Faultmask) => "FAULTMASK".to_owned(),
         Some(Held::Basepri) => "BASEPRI".to_owned(),
+        Some(Held::Mstatus) => "MSTATUS.MIE".to_owned(),
         Some(Held::Priority(exception)) => {
-            format!("the handler of {}", exception_name(exception))
+            format!("the handler of {}", core.exception_name(exception))
         }
         Some(Held::Disabled) => "its being disabled".to_owned(),
         Some(Held::Instruction) => "one instruction that does not give way".to_owned(),

@@ -99,7 +99,7 @@ fn a_browser_shows_the_same_cycles_and_the_same_moments() {
     }
     let worst = &told["worst"];
     let cycles = |name: &str| worst[name].as_u64().expect("a cycle");
-    let text = format!("Priority 0: at worst {} cycles", cycles("entered") - cycles("point"));
+    let text = format!("Priority 0x00: at worst {} cycles", cycles("entered") - cycles("point"));
     assert!(worst["text"].as_str().is_some_and(|found| found.starts_with(&text)), "{worst}");
 }
 
