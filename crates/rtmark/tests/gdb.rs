@@ -226,11 +226,11 @@ fn a_risc_v_core_has_its_own_registers() {
     let words = [
         "Breakpoint 1, 0x8000000c",
         "Breakpoint 1, 0x8000000c",
-        "$1 = 3",
+        "$1 = 4",
         "$2 = 0x80000010",
-        "0x80100000:\t0x00000003",
+        "0x80100000:\t0x00000004",
         "$3 = 0x8000000c",
-        "$4 = 0x0",
+        "$4 = 0x1800",
         "$5 = 18",
         "exited normally",
     ];
