@@ -14,6 +14,8 @@
 
 #include <stdint.h>
 
+#include "rtmark_soc.h"
+
 /* Enables some of interrupts 0 to 15, and external interrupts in general. */
 static inline void hazard3_enable(uint32_t interrupts)
 {

@@ -372,4 +372,41 @@ mod tests {
         assert_eq!(handlers.len(), 1);
         assert_eq!(stacks.0.times(handlers[0]), 1);
     }
+
+    #[test]
+    fn a_risc_v_core_has_the_same_stacks() {
+        let soc = include_str!("../../../socs/generic-hazard3.toml");
+        let mut machine = Machine::new(&Soc::from_toml(soc).expect("a soc"));
+        let code: [(u32, &[u32]); 4] = [
+            // lui sp, 0x80101; la t0, 0x300; csrw mtvec, t0; jal 0x100; ecall; j .
+            (
+                0,
+                &[
+                    0x8010_1137,
+                    0x0000_0297,
+                    0x2FC2_8293,
+                    0x3052_9073,
+                    0x0F00_00EF,
+                    0x0000_0073,
+                    0x0000_006F,
+                ],
+            ),
+            // j 0x200 (a tail call); ret
+            (0x100, &[0x1000_006F]),
+            (0x200, &[0x0000_8067]),
+            // The handler: csrr t0, mepc; addi t0, t0, 4; csrw mepc, t0; mret
+            (0x300, &[0x3410_22F3 | 5 << 7, 0x0042_8293, 0x3412_9073, 0x3020_0073]),
+        ];
+        for (offset, words) in code {
+            let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+            machine.poke(0x8000_0000 + offset, &bytes).expect("flash");
+        }
+        let symbols = Symbols::default();
+        let mut stacks = Stacks(Calls::new(&symbols), Vec::new());
+        assert_eq!(machine.run_observed(Cycles(40), &mut stacks), Stop::Limit);
+        let mut short: Vec<_> = stacks.1.iter().map(|stack| stack.replace("0x80000", "")).collect();
+        short.dedup();
+        let task = ["[000]", "[000] [100]", "[000] [200]", "[000]", "[ECALL] [300]", "[000]"];
+        assert_eq!(short, task);
+    }
 }

@@ -463,6 +463,11 @@ impl Core {
         self.system.code(address).map(decode)
     }
 
+    /// Whether the instruction at an address accesses a CSR.
+    pub fn is_csr_access(&self, address: u32) -> bool {
+        self.instruction_at(address).is_some_and(|it| matches!(it.op, Op::Csr(..)))
+    }
+
     /// Where the instruction at an address leads that names its target.
     pub fn target_at(&self, address: u32) -> Option<u32> {
         let it = self.instruction_at(address)?;

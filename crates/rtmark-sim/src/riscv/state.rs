@@ -495,6 +495,9 @@ impl State {
         let Trap::Cause(cause, reason) = exception.kind else { return Stop::Breakpoint(pc) };
         let kind = match (cause, reason) {
             (Cause::Breakpoint, _) => return Stop::Breakpoint(pc),
+            (Cause::IllegalInstruction, _) if self.core.is_csr_access(pc) => {
+                FaultKind::ControlRegister
+            }
             (Cause::IllegalInstruction, _) => FaultKind::UndefinedInstruction,
             (Cause::InstructionFault, Reason::Protection) => FaultKind::InstructionProtection,
             (Cause::InstructionFault, Reason::Ordinary) => FaultKind::InstructionAccess,

@@ -41,13 +41,13 @@ pub enum Access {
 
 impl Access {
     /// Wait states of its data phase.
-    pub const fn waits(&self) -> u8 {
+    pub const fn waits(self) -> u8 {
         match self {
             Self::Load(waits, _)
             | Self::Store(waits, _)
             | Self::LoadReserved(waits, _)
             | Self::StoreConditional(Some((waits, _)))
-            | Self::Atomic(waits) => *waits,
+            | Self::Atomic(waits) => waits,
             Self::None | Self::StoreConditional(None) => 0,
         }
     }
