@@ -334,7 +334,9 @@ fn by_lines(
     log: &mut Log,
 ) -> io::Result<u64> {
     let mut readers = formats::readers(format);
-    readers.iter_mut().for_each(|reader| reader.named(name));
+    for reader in &mut readers {
+        reader.named(name);
+    }
     let mut lines = Lines::new(reader);
     let mut count = 0;
     while let Some(line) = lines.next_line()? {
