@@ -49,6 +49,8 @@ pub struct Bus {
     ranges: Vec<Range>,
     /// The range that code was last fetched from.
     code_range: Range,
+    /// Whether any memory is flash.
+    has_flash: bool,
     /// Addresses of RAM that hold decoded code and have been written since.
     pub code_writes: CodeWrites,
 }
@@ -85,13 +87,15 @@ pub const RAM_AT_RESET: u8 = 0xA5;
 
 impl Bus {
     pub fn new(soc: &Soc) -> Self {
-        let vectors = soc.vector_base();
         // One that waits is asked about each access.
         let is_quick =
             |memory: &Memory| memory.kind == MemoryKind::Ram && memory.timing.wait_states == 0;
+        // Without flash there is one for code, which programs use less than the other.
+        let has_flash = soc.memories.iter().any(|memory| memory.kind == MemoryKind::Flash);
+        let vectors = soc.vector_base();
         let has_code = |memory: &Memory| {
             let bases = std::iter::once(memory.base).chain(memory.aliases.iter().copied());
-            bases.into_iter().any(|base| vectors.wrapping_sub(base) < memory.size)
+            !has_flash && bases.into_iter().any(|base| vectors.wrapping_sub(base) < memory.size)
         };
         let mut memories = soc.memories.iter();
         let ram_memory = memories
@@ -106,6 +110,7 @@ impl Bus {
             contents: Vec::new(),
             ranges: Vec::new(),
             code_range: Range { base: 0, size: 0, memory: 0 },
+            has_flash,
             code_writes: CodeWrites::default(),
         };
         for (at, memory) in soc.memories.iter().enumerate() {
@@ -167,6 +172,8 @@ impl Bus {
         let offset = address.wrapping_sub(base);
         let bytes = match self.contents.get(memory)? {
             Contents::Shared(bytes) => bytes.as_slice(),
+            // Beside flash, code in RAM has its data read as any other.
+            Contents::Own(_) if self.has_flash => return None,
             Contents::Own(_) if memory == self.ram_memory => &self.ram,
             Contents::Own(bytes) => bytes,
         };
