@@ -20,6 +20,10 @@ pub enum Blocker {
     Disabled,
     /// MSTATUS.MIE of a RISC-V core is clear.
     MachineMask,
+    /// CPSR.I of a Cortex-R is set.
+    StatusMask,
+    /// The priority mask of an interrupt controller beside a Cortex-R.
+    PriorityMask,
 }
 
 impl Blocker {

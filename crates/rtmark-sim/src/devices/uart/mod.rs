@@ -4,11 +4,13 @@
 //! A byte is on the console as soon as it is written, while the firmware waits as
 //! long as the baud rate that it has set demands. Receivers are always empty.
 
+mod cadence;
 mod cmsdk;
 mod nrf;
 mod pl011;
 mod stm32;
 
+pub use cadence::Cadence;
 pub use cmsdk::Cmsdk;
 pub use nrf::NrfUarte;
 pub use pl011::Pl011;
