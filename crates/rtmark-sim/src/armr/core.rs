@@ -21,7 +21,9 @@ pub enum Passed {
     Instruction { pc: u32, issued: u64 },
     /// It was one that asks the host for something.
     HostCall { pc: u32, issued: u64 },
-    /// An exception has been entered: by the number of the interrupt, if it was one.
+    /// An instruction has called the supervisor, whose handler comes next.
+    Call { pc: u32, issued: u64 },
+    /// Another exception has been entered: by the number of the interrupt, if it was one.
     Trap(Exception, Option<u16>),
     /// Time has passed.
     Slept,
@@ -271,9 +273,10 @@ impl Core {
             return Passed::Refused(exception);
         }
         self.instructions += u64::from(works);
+        let pc = self.arch.cpu.pc;
         self.arch.enter(exception, size);
         self.pipeline.raise(issued);
-        Passed::Trap(exception, None)
+        if works { Passed::Call { pc, issued } } else { Passed::Trap(exception, None) }
     }
 
     /// Goes on at an address, as after a jump there; its lowest bit says the set.

@@ -47,7 +47,11 @@ impl Observed for CortexR5 {
         let pc = self.state.core.arch.cpu.pc;
         let decoded = self.state.core.instruction_at(pc);
         let passed = match self.state.pass(self.limit.0) {
-            Ok(Passed::Instruction { issued, .. } | Passed::HostCall { issued, .. }) => issued,
+            Ok(
+                Passed::Instruction { issued, .. }
+                | Passed::HostCall { issued, .. }
+                | Passed::Call { issued, .. },
+            ) => issued,
             Ok(_) => return (None, Ok(())),
             Err(stop) => return (None, Err(stop)),
         };
@@ -174,7 +178,7 @@ impl CortexR5 {
     pub(crate) fn step(&mut self, until: Cycles) -> Result<(), Stop> {
         while self.state.core.cycle() < until.0 {
             let passed = self.state.pass(until.0)?;
-            if matches!(passed, Passed::Instruction { .. } | Passed::HostCall { .. }) {
+            if is_instruction(passed) {
                 return Ok(());
             }
         }
@@ -215,10 +219,8 @@ impl CortexR5 {
         if self.state.core.cycle() >= until.0 {
             return Err(Stop::Limit);
         }
-        Ok(match self.pass(until)? {
-            Passed::Instruction { .. } | Passed::HostCall { .. } => Advance::Instruction,
-            _ => Advance::Other,
-        })
+        let passed = self.pass(until)?;
+        Ok(if is_instruction(passed) { Advance::Instruction } else { Advance::Other })
     }
 
     pub(crate) fn advance_open(&mut self, until: Cycles) -> Result<Advance, Stop> {
@@ -303,6 +305,11 @@ impl CortexR5 {
     pub(crate) const fn try_entry_within(&self, _interrupt: u16, _at: Cycles) -> Option<Tried> {
         None
     }
+}
+
+/// Whether a step has executed an instruction.
+const fn is_instruction(passed: Passed) -> bool {
+    matches!(passed, Passed::Instruction { .. } | Passed::HostCall { .. } | Passed::Call { .. })
 }
 
 /// What an instruction will access, by what registers hold.

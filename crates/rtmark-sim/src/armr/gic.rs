@@ -121,7 +121,8 @@ impl Gic {
 
     pub fn is_enabled(&self, id: u16) -> bool {
         let (word, bit) = bit(id);
-        let shared = id < FIRST_SHARED || self.targets.get(id as usize).is_some_and(|it| it & 1 == 1);
+        let shared =
+            id < FIRST_SHARED || self.targets.get(id as usize).is_some_and(|it| it & 1 == 1);
         word < WORDS && self.enabled[word] & bit != 0 && self.distributes && self.signals && shared
     }
 
@@ -180,11 +181,6 @@ impl Gic {
     pub fn signalled(&self) -> Option<u16> {
         let id = self.highest().filter(|_| self.signals)?;
         self.lets_through(self.priority(id)).then_some(id)
-    }
-
-    /// Whether an interrupt has been acknowledged and not ended.
-    pub fn is_running(&self, id: u16) -> bool {
-        self.running.contains(&id)
     }
 
     fn acknowledge(&mut self) -> u32 {

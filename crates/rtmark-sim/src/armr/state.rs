@@ -245,17 +245,6 @@ impl State {
         }
     }
 
-    pub const fn has_register(&self, register: Register) -> bool {
-        matches!(
-            register,
-            Register::R(0..15)
-                | Register::Pc
-                | Register::Xpsr
-                | Register::S(0..32)
-                | Register::Fpscr
-        )
-    }
-
     /// Makes an interrupt of a peripheral pending at a cycle, as an edge does.
     pub fn pend_interrupt(&mut self, interrupt: u16, at: Cycles) {
         if interrupt < self.soc.interrupts {
@@ -319,7 +308,14 @@ impl State {
             Passed::Instruction { pc, issued } | Passed::HostCall { pc, issued } => {
                 self.notice_instruction(pc, issued);
             }
-            Passed::Trap(exception, interrupt) => self.notice_trap(exception, interrupt),
+            Passed::Call { pc, issued } => {
+                self.notice_instruction(pc, issued);
+                self.notice_trap(number::CALL);
+            }
+            Passed::Trap(_, Some(interrupt)) => {
+                self.notice_trap(number::FIRST_EXTERNAL + interrupt);
+            }
+            Passed::Trap(_, None) => self.notice_trap(number::FAULT),
             Passed::Slept => self.asleep += self.core.cycle() - before,
             Passed::Refused(exception) => {
                 let stop = self.refusal(exception);
@@ -381,12 +377,7 @@ impl State {
         }
     }
 
-    fn notice_trap(&mut self, exception: Exception, interrupt: Option<u16>) {
-        let entered = match (exception, interrupt) {
-            (_, Some(interrupt)) => number::FIRST_EXTERNAL + interrupt,
-            (Exception::Call(_), _) => number::CALL,
-            _ => number::FAULT,
-        };
+    fn notice_trap(&mut self, entered: u16) {
         self.watches.enter(entered);
         // A kernel that never returns from a handler must not fill the host's memory.
         if self.handlers.len() >= 64 {
@@ -458,6 +449,17 @@ impl State {
 /// What a Cortex-R5 has not, as far as all machines are asked for it.
 #[expect(clippy::unused_self, reason = "all cores answer to the same methods")]
 impl State {
+    pub const fn has_register(&self, register: Register) -> bool {
+        matches!(
+            register,
+            Register::R(0..15)
+                | Register::Pc
+                | Register::Xpsr
+                | Register::S(0..32)
+                | Register::Fpscr
+        )
+    }
+
     /// There is no ITM.
     pub const fn take_stimulus(&self, _port: u8) -> Vec<u8> {
         Vec::new()

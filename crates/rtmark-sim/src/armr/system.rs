@@ -131,7 +131,8 @@ impl System {
         self.touched = true;
         let offset = (address - self.devices.attached[at].base) & !3;
         let value = value << bits & mask;
-        let written = self.with_device(at, cycle, |device, env| device.write(offset, value, mask, env));
+        let written =
+            self.with_device(at, cycle, |device, env| device.write(offset, value, mask, env));
         if written.is_none() {
             self.devices.note(address, Direction::Write);
         }
@@ -165,7 +166,9 @@ impl System {
         let changed = attached.outputs ^ outputs;
         attached.outputs = outputs;
         attached.due = due.filter(|due| *due > now);
-        for (output, irq) in attached.irq.iter().enumerate().filter(|(at, _)| changed >> at & 1 == 1) {
+        for (output, irq) in
+            attached.irq.iter().enumerate().filter(|(at, _)| changed >> at & 1 == 1)
+        {
             let high = outputs >> output & 1 == 1;
             if let Some(gic) = &mut self.gic {
                 gic.drive(irq + FIRST_SHARED, high);

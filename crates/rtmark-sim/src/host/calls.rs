@@ -52,7 +52,9 @@ impl Around<'_> {
         let per_second = u64::from(self.clock.0).max(1);
         let value = match operation {
             // SYS_OPEN: only the console's special name.
-            0x01 if argument(self, 0).is_some_and(|name| self.text(name) == b":tt") => CONSOLE_HANDLE,
+            0x01 if argument(self, 0).is_some_and(|name| self.text(name) == b":tt") => {
+                CONSOLE_HANDLE
+            }
             // SYS_CLOSE, SYS_ISERROR
             0x02 | 0x08 => 0,
             // SYS_WRITEC

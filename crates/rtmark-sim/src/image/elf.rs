@@ -145,7 +145,8 @@ impl Image {
         image.read_segments(header, endian, bytes, &mut budget)?;
         image.read_sections(header, endian, bytes, &mut budget)?;
         if architecture == Architecture::Arm {
-            image.architecture = image.section(".ARM.attributes").and_then(profile).or(image.architecture);
+            image.architecture =
+                image.section(".ARM.attributes").and_then(profile).or(image.architecture);
         }
         if image.segments.iter().all(|segment| segment.bytes.is_empty()) {
             return Err(ImageError::Empty);

@@ -34,10 +34,9 @@ pub mod sctlr {
 
 /// ACTLR: a set bit switches a unit off.
 pub mod actlr {
-    /// Dual issue of cases A, B1, B2 and C.
+    /// Dual issue of cases A, B1 and C; nothing is known of what B2 (bit 30) pairs.
     pub const DIADI: u32 = 1 << 28;
     pub const DIB1DI: u32 = 1 << 29;
-    pub const DIB2DI: u32 = 1 << 30;
     pub const DICDI: u32 = 1 << 31;
     /// End-of-loop prediction, branch history, return stack.
     pub const DEOLP: u32 = 1 << 21;
@@ -75,6 +74,8 @@ impl Place {
 /// What a write does to caches and predictors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Maintenance {
+    /// Nothing.
+    Nothing,
     /// Every line of the instruction cache, or that of an address, is gone.
     Instructions(Option<u32>),
     /// Every line of the data cache, that of an address, or of a set and way, is gone.
@@ -201,7 +202,8 @@ impl Control {
             (0, 0, 0, 4) => u32::from(self.protection.regions()) << 8,
             (0, 0, ..) => {
                 // What is not named answers with the main identity register.
-                let found = IDENTITY.iter().find(|(line_m, line_2, _)| (m, opc2) == (*line_m, *line_2));
+                let found =
+                    IDENTITY.iter().find(|(line_m, line_2, _)| (m, opc2) == (*line_m, *line_2));
                 found.or_else(|| IDENTITY.first().filter(|_| m == 0))?.2
             }
             // 32 KiB, 4 ways, lines of 8 words (DDI 0460, 4.3.19).
@@ -218,9 +220,9 @@ impl Control {
             (0, 5, 1, 1) => self.auxiliary_faults[1],
             (0, 6, 0, 0) => self.data_address,
             (0, 6, 0, 2) => self.code_address,
-            (0, 6, 1, 0) => self.protection.selected()?.base,
-            (0, 6, 1, 2) => self.protection.selected()?.size,
-            (0, 6, 1, 4) => self.protection.selected()?.access,
+            (0, 6, 1, 0) => self.protection.selected().base,
+            (0, 6, 1, 2) => self.protection.selected().size,
+            (0, 6, 1, 4) => self.protection.selected().access,
             (0, 6, 2, 0) => self.protection.number,
             (0, 9, 1, 0 | 1) => self.tcm[opc2 as usize],
             (0, 9, 2, 0) => 0,
@@ -242,22 +244,25 @@ impl Control {
         value: u32,
         privileged: bool,
         now: Now,
-    ) -> Option<Option<Maintenance>> {
+    ) -> Option<Maintenance> {
         let Place { coprocessor, opc1, n, m, opc2 } = place;
         if coprocessor != 15 {
             return None;
         }
         if n == 9 && matches!(m, 12..=14) && opc1 == 0 {
             let allowed = privileged || self.counters.allows_users() && m != 14;
-            return allowed.then(|| self.counters.write(m, opc2, value, now)).flatten().map(|()| None);
+            return allowed
+                .then(|| self.counters.write(m, opc2, value, now))
+                .flatten()
+                .map(|()| Maintenance::Nothing);
         }
         match (opc1, n, m, opc2) {
             (0, 13, 0, 2) => {
                 self.thread[1] = value;
-                return Some(None);
+                return Some(Maintenance::Nothing);
             }
-            (0, 7, 5, 4) => return Some(Some(Maintenance::Flush)),
-            (0, 7, 10, 4 | 5) => return Some(Some(Maintenance::Synchronize)),
+            (0, 7, 5, 4) => return Some(Maintenance::Flush),
+            (0, 7, 10, 4 | 5) => return Some(Maintenance::Synchronize),
             _ if !privileged => return None,
             _ => {}
         }
@@ -278,7 +283,7 @@ impl Control {
             (0, 6, 1, 2) => self.protection.write(|region| region.size = value & 0xFF3F),
             (0, 6, 1, 4) => self.protection.write(|region| region.access = value & 0x173F),
             (0, 6, 2, 0) => self.protection.number = value & 0xF,
-            (0, 7, ..) | (0, 15, 5, 0) => return self.maintain(place, value),
+            (0, 7, ..) | (0, 15, 5, 0) => return maintain(place, value),
             (0, 9, 1, 0 | 1) => self.tcm[opc2 as usize] = value,
             (0, 11, 0, 0) => self.kept[0] = value,
             (0, 13, 0, 1) => self.thread[0] = value,
@@ -289,24 +294,7 @@ impl Control {
             (0, 15, 1..=3 | 14, _) => {}
             _ => return None,
         }
-        Some(None)
-    }
-
-    /// DDI 0460, 4.3.22 (c7) and 4.3.47 (c15: invalidate all of the data cache).
-    const fn maintain(&self, place: Place, value: u32) -> Option<Option<Maintenance>> {
-        use Maintenance as M;
-        Some(match (place.n, place.m, place.opc2) {
-            // Of the address that waits for interrupts in older architectures nothing comes.
-            (7, 0, 4) | (7, 13, 1) => None,
-            (7, 1 | 5, 0) => Some(M::Instructions(None)),
-            (7, 5, 1) => Some(M::Instructions(Some(value))),
-            (7, 1 | 5, 6 | 7) => Some(M::Predictors),
-            (7, 6, 1) | (7, 14, 1) => Some(M::Data(Some(value))),
-            (7, 6 | 14, 2) => Some(M::DataSetWay(value)),
-            (7, 10 | 11, 1 | 2) => Some(M::Clean),
-            (15, 5, 0) => Some(M::Data(None)),
-            _ => return None,
-        })
+        Some(Maintenance::Nothing)
     }
 
     /// Notes why data were refused.
@@ -320,4 +308,21 @@ impl Control {
         self.code_fault = status & 0xF | (status >> 4 & 1) << 10;
         self.code_address = address;
     }
+}
+
+/// DDI 0460, 4.3.22 (c7) and 4.3.47 (c15: invalidate all of the data cache).
+const fn maintain(place: Place, value: u32) -> Option<Maintenance> {
+    use Maintenance as M;
+    Some(match (place.n, place.m, place.opc2) {
+        // Of the address that waits for interrupts in older architectures nothing comes here.
+        (7, 0, 4) | (7, 13, 1) => M::Nothing,
+        (7, 1 | 5, 0) => M::Instructions(None),
+        (7, 5, 1) => M::Instructions(Some(value)),
+        (7, 1 | 5, 6 | 7) => M::Predictors,
+        (7, 6 | 14, 1) => M::Data(Some(value)),
+        (7, 6 | 14, 2) => M::DataSetWay(value),
+        (7, 10 | 11, 1 | 2) => M::Clean,
+        (15, 5, 0) => M::Data(None),
+        _ => return None,
+    })
 }

@@ -176,8 +176,8 @@ impl Protection {
     }
 
     /// The region that RGNR names.
-    pub fn selected(&self) -> Option<Region> {
-        Some(self.regions.get(self.number as usize).copied().unwrap_or_default())
+    pub fn selected(&self) -> Region {
+        self.regions.get(self.number as usize).copied().unwrap_or_default()
     }
 
     pub fn write(&mut self, change: impl FnOnce(&mut Region)) {
@@ -224,7 +224,7 @@ impl Protection {
     fn draw(&mut self) {
         let ends = self.regions.iter().flat_map(Region::boundaries);
         let mut starts: Vec<u64> = DEFAULT.iter().map(|line| line.0.into()).chain(ends).collect();
-        starts.retain(|start| *start <= u64::from(u32::MAX));
+        starts.retain(|start| u32::try_from(*start).is_ok());
         starts.sort_unstable();
         starts.dedup();
         let lasts = starts.iter().skip(1).map(|next| (*next - 1) as u32).chain([u32::MAX]);

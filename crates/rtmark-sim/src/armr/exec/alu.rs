@@ -157,10 +157,10 @@ impl Arch {
             M::SmulXy => self.cpu.set(it.d, self.halves_product(it) as u32),
             M::SmlaXy => self.set_wrapped(it.d, self.halves_product(it) + accumulator),
             M::SmulWy => {
-                self.cpu.set(it.d, (i64::from(n as i32) * half(m, variant) >> 16) as u32);
+                self.cpu.set(it.d, ((i64::from(n as i32) * half(m, variant)) >> 16) as u32);
             }
             M::SmlaWy => {
-                let product = i64::from(n as i32) * half(m, variant) >> 16;
+                let product = (i64::from(n as i32) * half(m, variant)) >> 16;
                 self.set_wrapped(it.d, product + accumulator);
             }
             M::SmlalXy => {

@@ -112,7 +112,7 @@ impl Arch {
         self.words(start, words, writes, cycle, done)?;
         if !writes {
             for (at, word) in words.iter().enumerate() {
-                self.cpu.s[first + at & 31] = *word;
+                self.cpu.s[(first + at) & 31] = *word;
             }
         }
         if matches!(op, Op::Vldm | Op::Vstm) && it.m == 1 {
@@ -174,7 +174,8 @@ impl Arch {
             Op::VcmpD | Op::VcmpeD | Op::VcmpZD | Op::VcmpeZD => {
                 let with_zero = matches!(op, Op::VcmpZD | Op::VcmpeZD);
                 let right = if with_zero { 0 } else { self.cpu.double(it.m) };
-                let (left, strict) = (self.cpu.double(it.d), matches!(op, Op::VcmpeD | Op::VcmpeZD));
+                let (left, strict) =
+                    (self.cpu.double(it.d), matches!(op, Op::VcmpeD | Op::VcmpeZD));
                 let mut context = Context::<Double>::new(&mut self.cpu.fpscr);
                 let flags = context.compare(left, right, strict);
                 self.cpu.fpscr = self.cpu.fpscr & 0x0FFF_FFFF | flags;
@@ -214,8 +215,7 @@ impl Arch {
             Op::VmlaD | Op::VmlsD | Op::VnmlaD | Op::VnmlsD => {
                 let product = context.multiply(n, m);
                 let negates = matches!(op, Op::VmlsD | Op::VnmlaD);
-                let start =
-                    if matches!(op, Op::VnmlaD | Op::VnmlsD) { d ^ SIGN_DOUBLE } else { d };
+                let start = if matches!(op, Op::VnmlaD | Op::VnmlsD) { d ^ SIGN_DOUBLE } else { d };
                 context.add(start, if negates { product ^ SIGN_DOUBLE } else { product })
             }
             Op::VdivD => context.divide(n, m),

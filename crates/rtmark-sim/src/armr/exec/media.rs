@@ -85,10 +85,13 @@ impl Arch {
     pub(super) fn saturate(&mut self, it: &Instruction, sign: Sign) {
         let (kind, amount) = (it.shift.kind.into(), it.shift.amount.into());
         let value = i64::from(shift(self.cpu.get(it.n), kind, amount, false).0 as i32);
-        self.set_saturated(it.d, match sign {
-            Sign::Signed => saturate_signed(value, it.imm),
-            Sign::Unsigned => saturate_unsigned(value, it.imm),
-        });
+        self.set_saturated(
+            it.d,
+            match sign {
+                Sign::Signed => saturate_signed(value, it.imm),
+                Sign::Unsigned => saturate_unsigned(value, it.imm),
+            },
+        );
     }
 
     pub(super) fn saturate_halves(&mut self, it: &Instruction, sign: Sign) {
@@ -115,10 +118,14 @@ impl Arch {
         let (operand, _) = shift(self.cpu.get(it.m), kind, amount, false);
         let n = self.cpu.get(it.n);
         let bottom_first = it.aux == 0;
-        self.cpu.set(it.d, match bottom_first {
-            true => operand & 0xFFFF_0000 | n & 0xFFFF,
-            false => n & 0xFFFF_0000 | operand & 0xFFFF,
-        });
+        self.cpu.set(
+            it.d,
+            if bottom_first {
+                operand & 0xFFFF_0000 | n & 0xFFFF
+            } else {
+                n & 0xFFFF_0000 | operand & 0xFFFF
+            },
+        );
     }
 
     pub(super) fn differences(&mut self, it: &Instruction) {

@@ -375,8 +375,7 @@ impl Arch {
         done: &mut Done,
     ) -> Result<()> {
         let address = self.cpu.get(it.n).wrapping_add(it.imm);
-        let access =
-            Access { alignment: Alignment::Own, ..Access::load(address, size.bytes()) };
+        let access = Access { alignment: Alignment::Own, ..Access::load(address, size.bytes()) };
         self.check(access, done)?;
         let low = self.read(address, size.bytes().min(4), cycle)?;
         if size == Exclusive::Double {
@@ -396,8 +395,7 @@ impl Arch {
         done: &mut Done,
     ) -> Result<()> {
         let address = self.cpu.get(it.n).wrapping_add(it.imm);
-        let access =
-            Access { alignment: Alignment::Own, ..Access::store(address, size.bytes()) };
+        let access = Access { alignment: Alignment::Own, ..Access::store(address, size.bytes()) };
         let passes = self.cpu.exclusive == Some(address);
         self.check(access, done)?;
         if passes {

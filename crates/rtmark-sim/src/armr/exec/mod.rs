@@ -27,13 +27,22 @@ pub struct Arch {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exception {
     /// No instruction, or one that may not be used now; floating point that is switched off.
-    Undefined { float: bool },
+    Undefined {
+        float: bool,
+    },
     /// SVC, with its number.
     Call(u32),
     /// BKPT.
     Breakpoint,
-    Code { address: u32, why: Denied },
-    Data { address: u32, why: Denied, writes: bool },
+    Code {
+        address: u32,
+        why: Denied,
+    },
+    Data {
+        address: u32,
+        why: Denied,
+        writes: bool,
+    },
     /// IRQ and FIQ.
     Interrupt,
     FastInterrupt,
@@ -174,9 +183,7 @@ impl Arch {
         let (pc, thumb) = (self.cpu.pc, self.cpu.is_thumb());
         // DDI 0406, table B1-7: what the link register holds.
         let (mode, offset, vector) = match exception {
-            Exception::Undefined { .. } => {
-                (Mode::Undefined, if thumb { 2 } else { 4 }, 0x04)
-            }
+            Exception::Undefined { .. } => (Mode::Undefined, if thumb { 2 } else { 4 }, 0x04),
             Exception::Call(_) => (Mode::Supervisor, u32::from(size), 0x08),
             Exception::Breakpoint | Exception::Code { .. } => (Mode::Abort, 4, 0x0C),
             Exception::Data { .. } => (Mode::Abort, 8, 0x10),

@@ -76,7 +76,7 @@ impl Arch {
                 let value = self.cpu.get(it.d);
                 let place = Place::of(it.imm);
                 let written = self.control.write(place, value, privileged, now);
-                done.maintenance = written.ok_or(UNDEFINED)?;
+                done.maintenance = Some(written.ok_or(UNDEFINED)?);
                 // WFI of older architectures.
                 done.sleeps = (place.n, place.m, place.opc2) == (7, 0, 4);
             }

@@ -4,8 +4,8 @@
 use super::a32::{CONDITIONAL, UNCONDITIONAL};
 use super::encoding::{Encoding, Form};
 use super::op::{
-    Address, Alu, Bank, Fit, Flags, Index, Instruction, Multiply, Offset, Op, Order, Rights, Second,
-    Shift, Sign, WriteBack,
+    Address, Alu, Bank, Fit, Flags, Index, Instruction, Multiply, Offset, Op, Order, Rights,
+    Second, Shift, Sign, WriteBack,
 };
 use super::t32::{NARROW, WIDE};
 use crate::isa as thumb;
@@ -233,11 +233,8 @@ impl Fields {
                 second(it, Second::ByRegister);
             }
             Form::Same => {
-                (it.m, it.n) = if matches!(it.op, Op::Multiply(..)) {
-                    (it.d, it.n)
-                } else {
-                    (it.m, it.d)
-                };
+                (it.m, it.n) =
+                    if matches!(it.op, Op::Multiply(..)) { (it.d, it.n) } else { (it.m, it.d) };
                 if self.line.field(b'i', self.bits).is_some() {
                     immediate(it, Second::Immediate);
                 }
@@ -406,12 +403,12 @@ impl Fields {
                     _ => Op::ReturnFrom(order, back),
                 };
             }
-            _ => return self.control_form(it),
+            _ => self.control_form(it),
         }
         Some(())
     }
 
-    fn control_form(&self, it: &mut Instruction) -> Option<()> {
+    fn control_form(&self, it: &mut Instruction) {
         let pc = self.pc();
         match self.line.form {
             Form::Branch24 => {
@@ -435,8 +432,7 @@ impl Fields {
                 let (j, imm) = (self.get(b'j'), it.imm);
                 let sign = imm >> 21 & 1;
                 let bit = |which: u32| (!(j >> which ^ sign)) & 1;
-                let offset =
-                    sign << 23 | bit(1) << 22 | bit(0) << 21 | imm & 0x1F_FFFF;
+                let offset = sign << 23 | bit(1) << 22 | bit(0) << 21 | imm & 0x1F_FFFF;
                 let offset = sign_extend(offset, 24) << 1;
                 it.imm = if self.line.form == Form::ExchangeT4 {
                     it.a = 1;
@@ -472,7 +468,6 @@ impl Fields {
             Form::HighMove => {}
             _ => {}
         }
-        Some(())
     }
 
     fn plain(&self, it: &mut Instruction) -> Option<()> {
@@ -578,4 +573,3 @@ const fn lists(it: &mut Instruction, order: Order, back: WriteBack, bank: Bank) 
         other => other,
     };
 }
-

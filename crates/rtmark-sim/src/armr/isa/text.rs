@@ -2,14 +2,13 @@
 
 use super::decode::{Set, decode, find, float_bits};
 use super::op::{
-    Address, Barrier, Bits, Exclusive, Fit, Index, Instruction, Multiply, Offset, Op,
-    Rights, Second, Sign, Status, WriteBack,
+    Address, Barrier, Bits, Exclusive, Fit, Index, Instruction, Multiply, Offset, Op, Rights,
+    Second, Sign, Status, WriteBack,
 };
 use crate::soc::CoreKind;
 
-const CONDITIONS: [&str; 16] = [
-    "eq", "ne", "cs", "cc", "mi", "pl", "vs", "vc", "hi", "ls", "ge", "lt", "gt", "le", "", "",
-];
+const CONDITIONS: [&str; 16] =
+    ["eq", "ne", "cs", "cc", "mi", "pl", "vs", "vc", "hi", "ls", "ge", "lt", "gt", "le", "", ""];
 const REGISTERS: [&str; 16] = [
     "r0", "r1", "r2", "r3", "r4", "r5", "r6", "r7", "r8", "r9", "r10", "r11", "r12", "sp", "lr",
     "pc",
@@ -34,7 +33,7 @@ pub fn disassemble(
     }
     let condition = CONDITIONS[block.unwrap_or(it.condition) as usize & 15];
     if let Some(bits) = float_bits(set, bits) {
-        return float(&it, bits, condition);
+        return Some(float(&it, bits, condition));
     }
     let (line, ..) = find(set, bits)?;
     let s = if it.sets_flags(block.is_some()) { "s" } else { "" };
@@ -74,9 +73,7 @@ fn multiply_name(it: &Instruction, name: &str) -> String {
         Op::Multiply(Multiply::SmulXy | Multiply::SmlaXy | Multiply::SmlalXy, _) => {
             name.replace("xy", &format!("{}{}", half(1), half(0)))
         }
-        Op::Multiply(Multiply::SmulWy | Multiply::SmlaWy, _) => {
-            name.replace('y', half(0))
-        }
+        Op::Multiply(Multiply::SmulWy | Multiply::SmlaWy, _) => name.replace('y', half(0)),
         Op::Multiply(
             Multiply::Smuad
             | Multiply::Smusd
@@ -86,9 +83,7 @@ fn multiply_name(it: &Instruction, name: &str) -> String {
             | Multiply::Smlsld,
             _,
         ) if it.imm & 1 == 1 => format!("{name}x"),
-        Op::Multiply(Multiply::Smmul | Multiply::Smmla | Multiply::Smmls, _)
-            if it.imm & 1 == 1 =>
-        {
+        Op::Multiply(Multiply::Smmul | Multiply::Smmla | Multiply::Smmls, _) if it.imm & 1 == 1 => {
             format!("{name}r")
         }
         _ => name.to_owned(),
@@ -126,7 +121,9 @@ fn second_text(it: &Instruction, second: Second) -> String {
     match second {
         Second::Immediate | Second::ImmediateCarry => format!("#{}", it.imm as i32),
         Second::Shifted => format!("{}{}", r(it.m), shift_text(it)),
-        Second::ByRegister => format!("{}, {} {}", r(it.m), SHIFTS[it.shift.kind as usize & 3], r(it.a)),
+        Second::ByRegister => {
+            format!("{}, {} {}", r(it.m), SHIFTS[it.shift.kind as usize & 3], r(it.a))
+        }
     }
 }
 
@@ -199,7 +196,11 @@ fn operands(it: &Instruction, set: Set) -> String {
         },
         Op::Extend(..) => {
             let rotation = if it.imm == 0 { String::new() } else { format!(", ror #{}", it.imm) };
-            if it.n == 15 { format!("{d}, {m}{rotation}") } else { format!("{d}, {n}, {m}{rotation}") }
+            if it.n == 15 {
+                format!("{d}, {m}{rotation}")
+            } else {
+                format!("{d}, {n}, {m}{rotation}")
+            }
         }
         Op::Saturate(_) => format!("{d}, #{}, {n}{}", it.imm, shift_text(it)),
         Op::Saturate16(_) => format!("{d}, #{}, {n}", it.imm),
@@ -267,7 +268,12 @@ fn other_operands(it: &Instruction) -> String {
             format!("{number}, {opc1}, {d}, cr{}, cr{}, {{{opc2}}}", field(8), field(4))
         }
         Op::ReadCoprocessorPair | Op::WriteCoprocessorPair => {
-            format!("{}, {}, {d}, {a}, cr{}", it.imm >> 16 & 15, it.imm >> 12 & 15, it.imm >> 4 & 15)
+            format!(
+                "{}, {}, {d}, {a}, cr{}",
+                it.imm >> 16 & 15,
+                it.imm >> 12 & 15,
+                it.imm >> 4 & 15
+            )
         }
         _ => String::new(),
     }
@@ -291,7 +297,7 @@ fn multiply_operands(it: &Instruction, multiply: Multiply) -> String {
 }
 
 /// As the other decoder writes it; the condition follows the name, before a type.
-fn float(it: &Instruction, bits: u32, condition: &str) -> Option<(String, String)> {
+fn float(it: &Instruction, bits: u32, condition: &str) -> (String, String) {
     let (first, second) = ((bits >> 16) as u16, bits as u16);
     // A core with all that this one has.
     let text = crate::isa::Disassembly::of(CoreKind::CortexM7, 0, first, second, None);
@@ -307,12 +313,14 @@ fn float(it: &Instruction, bits: u32, condition: &str) -> Option<(String, String
                 _ => "fpexc",
             };
             match it.op {
-                Op::Float(crate::isa::Op::Vmrs) => ("vmrs".to_owned(), format!("{}, {unit}", r(it.d))),
+                Op::Float(crate::isa::Op::Vmrs) => {
+                    ("vmrs".to_owned(), format!("{}, {unit}", r(it.d)))
+                }
                 _ => ("vmsr".to_owned(), format!("{unit}, {}", r(it.d))),
             }
         }
     };
     let (name, kind) = mnemonic.split_once('.').map_or((mnemonic.as_str(), ""), |it| it);
     let dot = if kind.is_empty() { "" } else { "." };
-    Some((format!("{name}{condition}{dot}{kind}"), operands))
+    (format!("{name}{condition}{dot}{kind}"), operands)
 }

@@ -6,7 +6,7 @@
 
 use crate::armr::isa::op::{
     Address, Alu, Bank, Bits, Exclusive, Fit, Index, Instruction, Multiply, Offset, Op, Second,
-    Width, WriteBack,
+    WriteBack,
 };
 use crate::isa::{Group, Op as FloatOp};
 
@@ -81,11 +81,17 @@ pub enum Class {
 pub enum Flow {
     On,
     /// To an address that it names; whether it links.
-    Direct { links: bool },
+    Direct {
+        links: bool,
+    },
     /// To what a register holds; the return stack foresees it where it does not link.
-    Register { links: bool },
+    Register {
+        links: bool,
+    },
     /// To what a load brings, with what the load itself takes more.
-    Loaded { returns: bool },
+    Loaded {
+        returns: bool,
+    },
     /// Nothing foresees it.
     Unforeseen,
 }
@@ -95,9 +101,13 @@ pub enum Flow {
 pub enum Moves {
     Nothing,
     /// One register; `slow` where the address takes two cycles more.
-    One { slow: bool },
+    One {
+        slow: bool,
+    },
     /// Registers in a row.
-    Many { slow: bool },
+    Many {
+        slow: bool,
+    },
 }
 
 /// What an instruction asks of the pipeline.
@@ -151,10 +161,11 @@ impl Divides {
         let (n, m) = (dividend.leading_zeros() as i32, divisor.leading_zeros() as i32);
         let steps = (m - n + 1) / 2;
         let steps = if m < n { 0 } else { steps as u64 };
-        steps + match self {
-            Self::Unsigned => 3,
-            Self::Signed => 4,
-        }
+        steps
+            + match self {
+                Self::Unsigned => 3,
+                Self::Signed => 4,
+            }
     }
 }
 
@@ -205,9 +216,7 @@ pub fn demand(it: &Instruction) -> Demand {
         },
         Op::Bits(bits) => bit_field(it, bits),
         // As additions with a shift (an estimate; GCC has the plain ones so).
-        Op::Extend(..) => {
-            Demand { early: of(it.m), normal: of(it.n), writes: of(it.d), ..ALU }
-        }
+        Op::Extend(..) => Demand { early: of(it.m), normal: of(it.n), writes: of(it.d), ..ALU },
         // An estimate, by analogy with the sum of differences and with LLVM's Cortex-R52.
         Op::Saturate(_) | Op::Saturate16(_) => {
             Demand { early: of(it.n), writes: of(it.d), latency: 2, ..ALU }
@@ -221,11 +230,7 @@ pub fn demand(it: &Instruction) -> Demand {
             let latency = if fit == Fit::Saturating { 2 } else { 1 };
             Demand { normal: of(it.n) | of(it.m), writes: of(it.d), latency, ..ALU }
         }
-        Op::Select => Demand {
-            normal: of(it.n) | of(it.m) | 1 << FLAGS,
-            writes: of(it.d),
-            ..ALU
-        },
+        Op::Select => Demand { normal: of(it.n) | of(it.m) | 1 << FLAGS, writes: of(it.d), ..ALU },
         Op::Pack => Demand { early: of(it.m), normal: of(it.n), writes: of(it.d), ..ALU },
         // DDI 0363, 14.6, table 14-7.
         Op::Differences => Demand {
@@ -257,9 +262,7 @@ pub fn demand(it: &Instruction) -> Demand {
         demand.sets_flags_late = matches!(it.op, Op::Multiply(..));
     }
     let reads_carry = match it.op {
-        Op::Data(alu, ..) => {
-            matches!(alu, Alu::Adc | Alu::Sbc | Alu::Rsc) || it.shift.kind == 4
-        }
+        Op::Data(alu, ..) => matches!(alu, Alu::Adc | Alu::Sbc | Alu::Rsc) || it.shift.kind == 4,
         _ => false,
     };
     // A branch is foreseen, and does not wait for its condition.
@@ -326,9 +329,7 @@ fn multiplication(it: &Instruction, multiply: Multiply) -> Demand {
         M::Mla | M::Mls | M::Smmla | M::Smmls => {
             Demand { late: of(it.a), accumulated: of(it.a), ..base(long) }
         }
-        M::Umull | M::Smull => {
-            Demand { writes: pair, by: Source::Accumulator64, ..base(long) }
-        }
+        M::Umull | M::Smull => Demand { writes: pair, by: Source::Accumulator64, ..base(long) },
         M::Umlal | M::Smlal | M::Umaal | M::SmlalXy => Demand {
             late: pair,
             accumulated: pair,
@@ -419,7 +420,7 @@ fn access(it: &Instruction) -> Demand {
             ..memory(list_class(it.imm), Moves::Many { slow: false })
         },
         // Table 14-20.
-        Op::Swap(Width::Word | Width::Byte) | Op::Swap(_) => Demand {
+        Op::Swap(_) => Demand {
             cycles: 2,
             late: of(it.m),
             writes: of(it.d),
@@ -492,9 +493,7 @@ fn control(it: &Instruction) -> Demand {
         Op::ClearExclusive => alone,
         Op::ReadStatus(_) => Demand { normal: 1 << FLAGS, writes: of(it.d), ..alone },
         // Flags alone are a data operation's result (an estimate).
-        Op::WriteStatus(_) if it.a == 8 => {
-            Demand { normal: of(it.n), writes: 1 << FLAGS, ..alone }
-        }
+        Op::WriteStatus(_) if it.a == 8 => Demand { normal: of(it.n), writes: 1 << FLAGS, ..alone },
         Op::SubtractReturn => Demand { flow: Flow::Unforeseen, normal: of(14), ..alone },
         Op::ReadCoprocessor => {
             let writes = if it.d == 15 { 1 << FLAGS } else { of(it.d) };
@@ -537,9 +536,7 @@ fn float(it: &Instruction, op: FloatOp) -> Demand {
         O::VmovR => Demand { normal: m, writes: d, ..of_class(Class::FloatMove) },
         O::Vabs | O::Vneg => Demand { early: m, writes: d, ..of_class(Class::FloatSimple) },
         O::VmovI => Demand { writes: d, ..of_class(Class::FloatSimple) },
-        O::Vcmp | O::Vcmpe => {
-            Demand { early: d | m, writes: 0, ..of_class(Class::FloatSimple) }
-        }
+        O::Vcmp | O::Vcmpe => Demand { early: d | m, writes: 0, ..of_class(Class::FloatSimple) },
         O::VcmpZ | O::VcmpeZ => Demand { early: d, ..of_class(Class::FloatSimple) },
         O::VaddD | O::VsubD | O::VmulD | O::VnmulD => wide(3, 9, n | m, d),
         O::VmlaD | O::VmlsD | O::VnmlaD | O::VnmlsD => {

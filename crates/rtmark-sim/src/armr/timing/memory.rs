@@ -118,7 +118,8 @@ impl MemoryTimes {
     /// A burst of four times 64 bits that is asked for in a cycle.
     fn burst(&mut self, address: u32, asked: u64, latency: Latency) -> Fill {
         let first = (asked + latency.first).max(self.bus);
-        let fill = Fill { line: address & !(LINE - 1), first, wanted: address / 8, beat: latency.beat };
+        let fill =
+            Fill { line: address & !(LINE - 1), first, wanted: address / 8, beat: latency.beat };
         self.bus = fill.end() + latency.beat;
         fill
     }
@@ -179,7 +180,8 @@ impl MemoryTimes {
             }
             if traffic.writes {
                 let begins = now + waits.stalls;
-                waits.stalls += self.write(from, to, traffic.kind, policy, switches, begins, latency);
+                waits.stalls +=
+                    self.write(from, to, traffic.kind, policy, switches, begins, latency);
             }
         }
         self.waited += waits.late.iter().max().copied().unwrap_or(0).max(waits.stalls);
@@ -226,7 +228,14 @@ impl MemoryTimes {
 
     /// A read that is not cached: one at a time (32 of them in a row take 32 times as long as one
     /// on an AM263x: TI's memory access benchmark).
-    fn read_bus(&mut self, from: u32, to: u32, kind: Kind, now: u64, latency: Latency) -> (u64, u64) {
+    fn read_bus(
+        &mut self,
+        from: u32,
+        to: u32,
+        kind: Kind,
+        now: u64,
+        latency: Latency,
+    ) -> (u64, u64) {
         let ordered = !matches!(kind, Kind::Normal(_));
         let stores = if ordered { self.stores[STORES - 1] } else { 0 };
         let begins = now.max(self.uncached).max(stores);

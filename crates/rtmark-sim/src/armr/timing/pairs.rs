@@ -11,27 +11,70 @@ use crate::armr::control::actlr;
 const PAIRS: &[(Class, &[Class])] = &[
     (
         Class::Move,
-        &[Class::Move, Class::Alu, Class::AluByRegister, Class::FloatMove, Class::FloatSimple, Class::FloatSum, Class::FloatMultiplyAdd, Class::FloatDivide],
+        &[
+            Class::Move,
+            Class::Alu,
+            Class::AluByRegister,
+            Class::FloatMove,
+            Class::FloatSimple,
+            Class::FloatSum,
+            Class::FloatMultiplyAdd,
+            Class::FloatDivide,
+        ],
     ),
     (
         Class::Alu,
-        &[Class::FloatMove, Class::FloatSimple, Class::FloatSum, Class::FloatMultiplyAdd, Class::FloatDivide],
+        &[
+            Class::FloatMove,
+            Class::FloatSimple,
+            Class::FloatSum,
+            Class::FloatMultiplyAdd,
+            Class::FloatDivide,
+        ],
     ),
     (
         Class::AluByRegister,
-        &[Class::FloatMove, Class::FloatSimple, Class::FloatSum, Class::FloatMultiplyAdd, Class::FloatDivide],
+        &[
+            Class::FloatMove,
+            Class::FloatSimple,
+            Class::FloatSum,
+            Class::FloatMultiplyAdd,
+            Class::FloatDivide,
+        ],
     ),
     (
         Class::Multiply,
-        &[Class::FloatMove, Class::FloatSimple, Class::FloatSum, Class::FloatMultiplyAdd, Class::FloatDivide],
+        &[
+            Class::FloatMove,
+            Class::FloatSimple,
+            Class::FloatSum,
+            Class::FloatMultiplyAdd,
+            Class::FloatDivide,
+        ],
     ),
     (
         Class::Access,
-        &[Class::Move, Class::Alu, Class::FloatMove, Class::FloatSum, Class::FloatMultiplyAdd, Class::FloatDivide],
+        &[
+            Class::Move,
+            Class::Alu,
+            Class::FloatMove,
+            Class::FloatSum,
+            Class::FloatMultiplyAdd,
+            Class::FloatDivide,
+        ],
     ),
     (
         Class::FloatMove,
-        &[Class::Move, Class::Alu, Class::AluByRegister, Class::FloatMove, Class::FloatSimple, Class::FloatSum, Class::FloatMultiplyAdd, Class::FloatDivide],
+        &[
+            Class::Move,
+            Class::Alu,
+            Class::AluByRegister,
+            Class::FloatMove,
+            Class::FloatSimple,
+            Class::FloatSum,
+            Class::FloatMultiplyAdd,
+            Class::FloatDivide,
+        ],
     ),
     (
         Class::FloatSimple,
@@ -39,15 +82,36 @@ const PAIRS: &[(Class, &[Class])] = &[
     ),
     (
         Class::FloatSum,
-        &[Class::Move, Class::Alu, Class::AluByRegister, Class::FloatMove, Class::FloatSum, Class::FloatMultiplyAdd],
+        &[
+            Class::Move,
+            Class::Alu,
+            Class::AluByRegister,
+            Class::FloatMove,
+            Class::FloatSum,
+            Class::FloatMultiplyAdd,
+        ],
     ),
     (
         Class::FloatMultiplyAdd,
-        &[Class::Move, Class::Alu, Class::AluByRegister, Class::FloatMove, Class::FloatSum, Class::FloatMultiplyAdd],
+        &[
+            Class::Move,
+            Class::Alu,
+            Class::AluByRegister,
+            Class::FloatMove,
+            Class::FloatSum,
+            Class::FloatMultiplyAdd,
+        ],
     ),
     (
         Class::FloatDivide,
-        &[Class::Move, Class::Alu, Class::AluByRegister, Class::FloatMove, Class::FloatSum, Class::FloatMultiplyAdd],
+        &[
+            Class::Move,
+            Class::Alu,
+            Class::AluByRegister,
+            Class::FloatMove,
+            Class::FloatSum,
+            Class::FloatMultiplyAdd,
+        ],
     ),
     (
         Class::FloatLoad,

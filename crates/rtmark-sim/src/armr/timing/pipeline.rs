@@ -4,7 +4,7 @@
 //! what it [did](Pipeline::finish).
 
 use super::cache::Replacement;
-use super::demand::{Class, COUNT, Demand, FLAGS, Flow, Moves, Registers, Source};
+use super::demand::{COUNT, Class, Demand, FLAGS, Flow, Moves, Registers, Source};
 use super::memory::{MemoryTimes, Switches, Waits};
 use super::pairs::may_pair;
 use super::predictor::Predictor;
@@ -97,10 +97,8 @@ impl Pipeline {
     /// Takes over what control registers say.
     pub fn configure(&mut self, control: &Control) {
         let is = |bit| control.sctlr & bit != 0;
-        let replacement =
-            if is(sctlr::RR) { Replacement::RoundRobin } else { Replacement::Random };
-        self.switches =
-            Switches { instructions: is(sctlr::I), data: is(sctlr::C), replacement };
+        let replacement = if is(sctlr::RR) { Replacement::RoundRobin } else { Replacement::Random };
+        self.switches = Switches { instructions: is(sctlr::I), data: is(sctlr::C), replacement };
         self.actlr = control.actlr;
         self.memory.refetch();
     }
@@ -257,7 +255,9 @@ impl Pipeline {
     fn results(&mut self, demand: &Demand, done: &Done, issue: u64, cycles: u64, waits: &Waits) {
         let loads = demand.moves != Moves::Nothing && done.traffic.is_some_and(|it| it.reads);
         let extra = match demand.moves {
-            Moves::One { .. } => cycles - u64::from(demand.cycles) + waits.late[0].max(waits.late[1]),
+            Moves::One { .. } => {
+                cycles - u64::from(demand.cycles) + waits.late[0].max(waits.late[1])
+            }
             _ => 0,
         };
         // Where a condition fails, operations are as if their result were the old one (14.1.2).
@@ -293,7 +293,7 @@ impl Pipeline {
             let late = waits.late.get(line).copied().unwrap_or(0);
             let latency = u64::from(demand.latency)
                 + 2 * u64::from(slow)
-                + (word as u64 + half) / 2
+                + ((word as u64 + half) >> 1)
                 + late;
             self.result(at, issue + latency, Source::Load);
         }
@@ -361,7 +361,7 @@ impl Pipeline {
             Maintenance::Data(Some(address)) => self.memory.data.forget(address),
             Maintenance::DataSetWay(value) => self.memory.data.forget_set_way(value),
             Maintenance::Predictors => self.predictor.clear(),
-            Maintenance::Clean => {}
+            Maintenance::Nothing | Maintenance::Clean => {}
             Maintenance::Synchronize => self.next = self.next.max(self.memory.drained()),
             Maintenance::Flush => {
                 self.next = self.next.max(issue + UNFORESEEN);

@@ -82,7 +82,7 @@ impl Predictor {
             if is {
                 entry.rounds = entry.rounds.saturating_add(1);
             } else {
-                let short = entry.rounds <= LONGEST_LOOP - 1;
+                let short = entry.rounds < LONGEST_LOOP;
                 entry.usual = if short { entry.rounds } else { 0 };
                 entry.rounds = 0;
             }
