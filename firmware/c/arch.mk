@@ -6,8 +6,10 @@
 RISCV_CORES := rv32imac hazard3
 IS_RISCV := $(filter $(RISCV_CORES),$(RTMARK_CORE))
 
+# MTIME and MTIMECMP, where a core-local interruptor has them.
+CLINT := -DRTMARK_MTIME=0x0200BFF8u -DRTMARK_MTIMECMP=0x02004000u
 CORE_FLAGS_rv32imac := -march=rv32imac -misa-spec=2.2 -mabi=ilp32 -mcmodel=medany \
-                       --specs=picolibc.specs -DRTMARK_CORE_HAS_FPU=0
+                       --specs=picolibc.specs -DRTMARK_CORE_HAS_FPU=0 $(CLINT)
 # As RP2350 has it, as far as this compiler knows the extensions. Of libraries there are those for RV32IMAC,
 # which it does not look for by itself: they are named.
 ifeq ($(RTMARK_CORE),hazard3)
@@ -15,7 +17,8 @@ HASH := \#
 RV32_GCC := riscv64-unknown-elf-gcc -march=rv32imac -misa-spec=2.2 -mabi=ilp32 --specs=picolibc.specs
 RV32_FOLDERS := $(patsubst -L%,%,$(filter -L%,$(shell $(RV32_GCC) -$(HASH)$(HASH)$(HASH) -x c /dev/null 2>&1 | grep collect2)))
 CORE_FLAGS_hazard3 := -march=rv32imac_zba_zbb_zbs_zbkb_zicsr_zifencei -mabi=ilp32 -mcmodel=medany \
-                      --specs=picolibc.specs -DRTMARK_CORE_HAS_FPU=0
+                      --specs=picolibc.specs -DRTMARK_CORE_HAS_FPU=0 -include $(SHARED)/hazard3.h \
+                      $(if $(shell grep RTMARK_MTIME $(RTMARK_GEN)/rtmark_soc.h),,$(CLINT))
 LIBRARIES := -nodefaultlibs -Wl,--start-group $(firstword $(wildcard $(addsuffix /libc.a,$(RV32_FOLDERS)))) \
              $(shell $(RV32_GCC) -print-libgcc-file-name) -Wl,--end-group
 endif

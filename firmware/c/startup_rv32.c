@@ -34,10 +34,17 @@ __asm__(
     "   j    rv32_unexpected_trap\n"
     ".popsection\n");
 
+#ifdef RTMARK_SOC_INIT
+#define WRITE_REGISTER(address, value) *(volatile uint32_t *)(address) = (value)
+#else
+#define RTMARK_SOC_INIT(write)
+#endif
+
 void rv32_start(void)
 {
     const uint32_t *from = firmware_data_load;
 
+    RTMARK_SOC_INIT(WRITE_REGISTER);
     for (uint32_t *to = firmware_data_start; to < firmware_data_end;) {
         *to++ = *from++;
     }

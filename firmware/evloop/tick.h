@@ -9,9 +9,9 @@
 
 #if defined(__riscv)
 
-/* The core-local interruptor of QEMU's virt counts at the soc's clock. */
-#define TICK_MTIME ((volatile uint32_t *)0x0200BFF8u)
-#define TICK_MTIMECMP ((volatile uint32_t *)0x02004000u)
+/* The core's own timer counts at the soc's clock. */
+#define TICK_MTIME ((volatile uint32_t *)RTMARK_MTIME)
+#define TICK_MTIMECMP ((volatile uint32_t *)RTMARK_MTIMECMP)
 
 /* Nothing else is enabled, so every trap is the tick. */
 #define TICK_HANDLER __attribute__((interrupt("machine"), aligned(4))) void rv32_trap_handler(void)

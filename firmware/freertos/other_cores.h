@@ -5,9 +5,9 @@
 
 #if defined( __riscv )
 
-/* The core-local interruptor of QEMU's virt. */
-#define configMTIME_BASE_ADDRESS 0x0200BFF8
-#define configMTIMECMP_BASE_ADDRESS 0x02004000
+/* The core's own timer, which counts at the soc's clock. */
+#define configMTIME_BASE_ADDRESS RTMARK_MTIME
+#define configMTIMECMP_BASE_ADDRESS RTMARK_MTIMECMP
 
 #elif defined( __aarch64__ )
 

@@ -7,18 +7,24 @@
 //! say something about this computer only; the ratios are what to look at.
 
 use std::error::Error;
-use std::io::{Read as _, Write as _};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use comfy_table::{CellAlignment, Table, presets};
 use rtmark_firmware::probes::{self, SECTION};
 use rtmark_firmware::{Builder, Switched, Tree, select_in_elf};
 use rtmark_sim::{Cycles, Image, Machine, Soc, Stop};
-use wait4::Wait4;
 
+mod bare;
+mod curves;
+mod generate;
+mod process;
 mod worst;
+
+use curves::Programs;
+use process::{RUN, emulate, measure, simulate};
 
 /// How often images are run in turn, and short ones, of which QEMU's start is a large part.
 const ROUNDS: usize = 5;
@@ -34,6 +40,9 @@ const BUDGET: Cycles = Cycles(10_000_000_000);
 
 const STM32C031: &str = include_str!("../../../socs/stm32c031.toml");
 const STM32F405: &str = include_str!("../../../socs/stm32f405.toml");
+
+/// The machine of QEMU's that runs images for chips.
+const MACHINE: &str = "netduinoplus2";
 
 /// Programs for the bench alone, in a firmware tree of their own.
 const PROGRAMS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/firmware");
@@ -97,9 +106,6 @@ fn loads(folder: &Path) -> Result<Vec<Load>, Box<dyn Error>> {
     Ok(loads)
 }
 
-/// The argument with which the program runs one image instead: the file, the soc file.
-const RUN: &str = "--run";
-
 /// Runs one image to its end, and prints how many instructions it executed.
 fn run_one(elf: &Path, soc: &Path) -> Result<(), Box<dyn Error>> {
     let soc = Soc::from_toml(&std::fs::read_to_string(soc)?)?;
@@ -112,57 +118,6 @@ fn run_one(elf: &Path, soc: &Path) -> Result<(), Box<dyn Error>> {
     }
     writeln!(std::io::stdout(), "{}", machine.instructions().0)?;
     Ok(())
-}
-
-/// What one run took.
-struct Run {
-    /// Processor time.
-    seconds: f64,
-    /// The most memory it had.
-    bytes: u64,
-    output: String,
-}
-
-/// Runs a command to its end.
-fn measure(command: &mut Command) -> Result<Run, Box<dyn Error>> {
-    let program = command.get_program().to_owned();
-    let mut child = command
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .map_err(|error| format!("{}: {error}", program.display()))?;
-    let mut output = String::new();
-    if let Some(mut pipe) = child.stdout.take() {
-        pipe.read_to_string(&mut output)?;
-    }
-    let used = child.wait4()?;
-    let seconds = (used.rusage.utime + used.rusage.stime).as_secs_f64();
-    if !used.status.success() {
-        return Err(format!("{command:?}: {}", used.status).into());
-    }
-    Ok(Run { seconds, bytes: used.rusage.maxrss, output })
-}
-
-/// One run here, with the instructions that were executed.
-fn simulate(load: &Load) -> Result<(Run, u64), Box<dyn Error>> {
-    let program = std::env::current_exe()?;
-    let run = measure(Command::new(program).arg(RUN).arg(&load.path).arg(&load.soc_path))?;
-    let instructions = run.output.trim().parse()?;
-    Ok((run, instructions))
-}
-
-/// Processor seconds of one run on QEMU.
-fn emulate(elf: &Path, mode: &[&str]) -> Result<f64, Box<dyn Error>> {
-    let mut command = Command::new("timeout");
-    command
-        .args(["-s", "KILL", "300", "qemu-system-arm", "-M", "netduinoplus2", "-nographic"])
-        .args(["-monitor", "none", "-serial", "none"])
-        .args(["-semihosting-config", "enable=on,target=native"])
-        .args(mode)
-        .arg("-kernel")
-        .arg(elf);
-    Ok(measure(&mut command)?.seconds)
 }
 
 /// A program that only ends, by which to know what QEMU takes to start and end.
@@ -218,17 +173,55 @@ fn clone(load: &Load, ram: Option<u32>) -> Result<Duration, Box<dyn Error>> {
     })
 }
 
+/// The parts of the bench, by their names: all of them if none is named.
+const SECTIONS: [&str; 5] = ["images", "code", "programs", "events", "worst"];
+/// The argument with which another program of this kind runs beside this one.
+const BESIDE: &str = "--beside";
+
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<_> = std::env::args_os().skip(1).collect();
-    match arguments.as_slice() {
-        [] => bench(),
-        [run, elf, soc] if run == RUN => run_one(Path::new(elf), Path::new(soc)),
-        _ => Err("rtmark-bench takes no arguments".into()),
+    if let [run, elf, soc] = arguments.as_slice()
+        && run == RUN
+    {
+        return run_one(Path::new(elf), Path::new(soc));
     }
+    let (mut sections, mut before) = (Vec::new(), None);
+    let mut arguments = arguments.iter();
+    while let Some(argument) = arguments.next() {
+        if argument == BESIDE {
+            before = Some(PathBuf::from(arguments.next().ok_or("--beside names a program")?));
+        } else if let Some(section) = SECTIONS.iter().find(|section| argument == *section) {
+            sections.push(*section);
+        } else {
+            let known = SECTIONS.join(", ");
+            return Err(format!("{}: name any of {known}", argument.display()).into());
+        }
+    }
+    let wants = |section| sections.is_empty() || sections.contains(&section);
+    let programs = Programs::new(before)?;
+    let folder = tempfile::tempdir()?;
+    let (folder, mut out) = (folder.path(), std::io::stdout());
+    if wants("images") {
+        bench()?;
+    }
+    if wants("code") {
+        curves::code(&mut out, folder, &programs)?;
+    }
+    if wants("programs") {
+        curves::kinds(&mut out, folder, &programs)?;
+    }
+    if wants("events") {
+        curves::events(&mut out, folder, &programs)?;
+    }
+    if wants("worst") {
+        curves::windows(&mut out, folder)?;
+    }
+    Ok(())
 }
 
 fn bench() -> Result<(), Box<dyn Error>> {
     let folder = tempfile::tempdir()?;
+    let own = std::env::current_exe()?;
     let mut say = std::io::stderr().lock();
     writeln!(say, "building")?;
     let loads = loads(folder.path())?;
@@ -237,7 +230,7 @@ fn bench() -> Result<(), Box<dyn Error>> {
     let mut starts = [f64::INFINITY; QEMU_MODES.len()];
     for ((_, arguments), start) in QEMU_MODES.iter().zip(&mut starts) {
         for _ in 0..SHORT_ROUNDS {
-            *start = start.min(emulate(&empty, arguments)?);
+            *start = start.min(emulate(MACHINE, &empty, arguments)?);
         }
     }
 
@@ -255,7 +248,7 @@ fn bench() -> Result<(), Box<dyn Error>> {
         let (mut instructions, mut bytes) = (0, 0);
         let mut rounds = 0..SHORT_ROUNDS;
         while let Some(round) = rounds.next() {
-            let (run, executed) = simulate(load)?;
+            let (run, executed) = simulate(&own, &load.path, &load.soc_path)?;
             ours = ours.min(run.seconds);
             bytes = bytes.max(run.bytes);
             instructions = executed;
@@ -265,7 +258,7 @@ fn bench() -> Result<(), Box<dyn Error>> {
             for ((mode, arguments), best) in QEMU_MODES.iter().zip(&mut theirs) {
                 let often = instructions < SHORT || *mode != "-singlestep";
                 if often || round < SLOW_ROUNDS {
-                    *best = best.min(emulate(&load.path, arguments)?);
+                    *best = best.min(emulate(MACHINE, &load.path, arguments)?);
                 }
             }
         }
@@ -304,7 +297,7 @@ fn bench() -> Result<(), Box<dyn Error>> {
         }
     }
     for load in loads.iter().filter(|load| load.name.contains("two_tasks")) {
-        let (points, tries) = worst::points_per_second(&load.soc, &load.elf)?;
+        let (points, tries) = worst::points_per_second(&load.soc, &load.elf, worst::CYCLES)?;
         writeln!(
             out,
             "worst case, {}: {points:.0} moments a second on one core, {tries:.0} entries",

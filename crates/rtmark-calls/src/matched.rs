@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use rtmark_model::ScenarioId;
 use rtmark_observe::{Member, member_of};
-use rtmark_sim::{Machine, Register};
+use rtmark_sim::{Convention, Machine};
 
 use crate::api::{is_part, is_specialised, plain};
 use crate::condition::{Condition, Known, Path, Value};
@@ -176,8 +176,9 @@ impl<'a> Matched<'a> {
         match value {
             Value::Argument(number) => arguments.get(*number).copied(),
             Value::Stacked(number) => {
-                let sp = machine.register(Register::R(13));
-                word(machine, sp.wrapping_add(number.wrapping_mul(4)), 4)
+                // The rules count them from the first behind those of Arm's four registers.
+                let number = u8::try_from(*number).ok()?.checked_add(Convention::ARM.arguments)?;
+                machine.argument(number)
             }
             Value::Member(path) => self.member(machine, path, *arguments.get(path.argument)?),
             Value::Waiting(pattern) => {

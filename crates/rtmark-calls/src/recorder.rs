@@ -18,8 +18,6 @@ use crate::paid::{Called, Cycles, InlinedCall, Origin, Outcome, Paid, Shares, Si
 const SVCALL: u16 = 11;
 const PENDSV: u16 = 14;
 const SYSTICK: u16 = 15;
-/// ICI in xPSR: which of its registers an interrupted instruction goes on with (DDI 0403, B1.4.2).
-const CONTINUED: u32 = 0x0600_FC00;
 
 /// Whose code a place in the tree of calls is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,6 +91,8 @@ pub struct CallRecorder<'a, 'elf> {
     image: &'a Image,
     lines: Option<&'a Lines<'elf>>,
     calls: Calls<'a>,
+    /// What stacks begin with that belong to the kernel's own exceptions.
+    kernels_roots: [String; 2],
     /// The first instructions of functions that applications call.
     entries: BTreeSet<u32>,
     /// By node.
@@ -168,6 +168,8 @@ impl<'a, 'elf> CallRecorder<'a, 'elf> {
             image,
             lines,
             calls: Calls::new(symbols),
+            kernels_roots: [SVCALL, PENDSV]
+                .map(|exception| format!("[{}]", machine.soc().core.exception_name(exception))),
             entries: entries.collect(),
             classes: Vec::new(),
             open: Vec::new(),
@@ -230,7 +232,7 @@ impl<'a, 'elf> CallRecorder<'a, 'elf> {
         let is_handler = root.starts_with('[') && !root.starts_with("[0x");
         let own = if is_handler { Owner::Interrupt } else { Owner::Application };
         let inherited = match parent {
-            None if matches!(root, "[PendSV]" | "[SVCall]") => Owner::Kernel,
+            None if self.kernels_roots.iter().any(|its| its == root) => Owner::Kernel,
             None => own,
             Some(parent) => {
                 let owner = self.classes[parent.number()].owner;
@@ -276,7 +278,7 @@ impl<'a, 'elf> CallRecorder<'a, 'elf> {
             (false, _) => (Outcome::Returned, now, open.is_hit()),
         };
         if !open.left || open.switched.is_some() {
-            self.compare(&open, outcome, ended, Some(machine.register(Register::R(0))));
+            self.compare(&open, outcome, ended, Some(machine.register(Register::Argument(0))));
         }
         self.note(&open, outcome, (!hit).then(|| ended - open.began));
     }
@@ -349,16 +351,14 @@ impl<'a, 'elf> CallRecorder<'a, 'elf> {
     }
 
     fn begin(&mut self, machine: &Machine, node: Node, now: u64) {
-        let link = machine.register(Register::R(14));
-        let sp = machine.register(Register::R(13));
+        let link = machine.register(Register::Link);
+        let sp = machine.register(Register::Sp);
         // What a handler returns by is no address; and a function's first instruction that goes on
         // behind an interrupt, such as PUSH, has begun before.
-        let xpsr = machine.register(Register::Xpsr);
-        let goes_on = self.newest.is_none() && xpsr & CONTINUED != 0;
-        if link & 1 == 0 || link >= 0xF000_0000 || goes_on {
+        let goes_on = self.newest.is_none() && machine.goes_on();
+        let Some(return_address) = machine.returns_from_call(link).filter(|_| !goes_on) else {
             return;
-        }
-        let return_address = link & !1;
+        };
         let same = |open: &Open| (open.return_address, open.sp) == (return_address, sp);
         if let Some(at) = self.open.iter().position(same) {
             let is_over = self.open[at].left && self.open[at].stack != self.calls.stack_number();
@@ -370,8 +370,8 @@ impl<'a, 'elf> CallRecorder<'a, 'elf> {
             self.forget_return(return_address);
             self.give_up(&over);
         }
-        let in_handler = xpsr & 0x1FF != 0;
-        let arguments = [0, 1, 2, 3].map(|number| machine.register(Register::R(number)));
+        let in_handler = machine.exception() != 0;
+        let arguments = [0, 1, 2, 3].map(|number| machine.register(Register::Argument(number)));
         let rules = if in_handler { Vec::new() } else { self.rules(machine, node, arguments) };
         let (site, began) = self.newest.unwrap_or((return_address.wrapping_sub(4), now));
         *self.returns.entry(return_address).or_default() += 1;
@@ -519,7 +519,7 @@ impl<'a, 'elf> CallRecorder<'a, 'elf> {
 
 impl Observer for CallRecorder<'_, '_> {
     fn before(&mut self, machine: &Machine) -> ControlFlow<()> {
-        let (pc, sp) = (machine.register(Register::Pc), machine.register(Register::R(13)));
+        let (pc, sp) = (machine.register(Register::Pc), machine.register(Register::Sp));
         let now = machine.cycles().0;
         self.calls.before(machine)?;
         self.end(machine, pc, sp, now);
@@ -528,13 +528,13 @@ impl Observer for CallRecorder<'_, '_> {
             let owner = self.owner_at(pc, class);
             self.count(now, owner);
             self.inlined_newest = (owner != class.owner).then_some(pc);
-            if machine.register(Register::Xpsr) & 0x1FF == 0 {
-                self.follow_threads(owner, now);
+            if machine.exception() == 0 {
+                // Where a function is inlined, the thread goes on in its own frame all the same.
+                self.follow_threads(class.owner, now);
             }
-            // What was inlined calls on the kernel's behalf.
-            let is_kernels = self.newest.is_some_and(|(from, _)| self.inlined.contains(from));
-            let is_call = class.is_call && !is_kernels;
-            if is_call && pc != self.next && self.entries.contains(&pc) {
+            // Also from what was inlined: a wrapper, such as those of Zephyr's system calls, is no more
+            // than the call.
+            if class.is_call && pc != self.next && self.entries.contains(&pc) {
                 self.begin(machine, node, now);
             }
         }

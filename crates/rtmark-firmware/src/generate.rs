@@ -58,13 +58,17 @@ fn header(target: &Target) -> String {
             writes(&console.start)
         )
     });
+    let mtime = target.mtime.map_or_else(String::new, |at| {
+        let compare = at + 8;
+        format!("#define RTMARK_MTIME {at:#010x}u\n#define RTMARK_MTIMECMP {compare:#010x}u\n")
+    });
     format!(
         "/* Generated from the soc file of {}. */\n\
          #ifndef RTMARK_SOC_H\n#define RTMARK_SOC_H\n\n\
          #define RTMARK_CLOCK_HZ {}u\n\
          #define RTMARK_INTERRUPTS {}\n\
          #define RTMARK_PRIORITY_BITS {}\n\
-         #define RTMARK_SOC_INIT(write) {}\n{counter}{console}\n#endif\n",
+         #define RTMARK_SOC_INIT(write) {}\n{counter}{console}{mtime}\n#endif\n",
         target.name,
         target.clock.0,
         target.interrupts,

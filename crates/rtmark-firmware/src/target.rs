@@ -1,6 +1,6 @@
 //! What a build must know of where its firmware will run.
 
-use rtmark_sim::{CoreKind, Hertz, MemoryKind, Soc};
+use rtmark_sim::{CoreKind, Hertz, MemoryKind, Peripheral, PeripheralKind, Soc};
 
 /// A stretch of memory that firmware is linked to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -110,6 +110,9 @@ pub struct Target {
     pub probes: Probes,
     /// What images print by; semihosting without.
     pub console: Option<Console>,
+    /// Where a RISC-V core has MTIME, with MTIMECMP behind it, if not where a core-local interruptor
+    /// has them.
+    pub mtime: Option<u32>,
     /// Images that are not built, because nothing there could run them.
     pub without: Vec<String>,
 }
@@ -172,9 +175,17 @@ impl From<&Soc> for Target {
             init: soc.init.iter().map(|write| (write.address, write.value)).collect(),
             probes: Probes::Addresses,
             console: None,
+            mtime: mtime(soc),
             without: Vec::new(),
         }
     }
+}
+
+/// Where the SIO of RP2350 has MTIME, with MTIMECMP behind it (datasheet, 3.1.8).
+fn mtime(soc: &Soc) -> Option<u32> {
+    let is_sio = |peripheral: &&Peripheral| peripheral.kind == PeripheralKind::Rp2350RiscvTimer;
+    let sio = soc.peripherals.iter().find(is_sio)?;
+    Some((sio.base & !0xFFF) + 0x1B0)
 }
 
 fn timer(soc: &Soc) -> Option<Timer> {

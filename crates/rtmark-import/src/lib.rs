@@ -305,7 +305,7 @@ pub fn read(
         document.read(&text, &mut log);
         text.lines().count() as u64
     } else {
-        by_lines(reader, options.format, &mut log)?
+        by_lines(reader, name, options.format, &mut log)?
     };
     log.rows.sort_by_key(|row| row.section);
     log.rows.shrink_to_fit();
@@ -327,8 +327,16 @@ fn left_over(line: &Line, log: &mut Log) {
     }
 }
 
-fn by_lines(reader: impl BufRead, format: Option<Format>, log: &mut Log) -> io::Result<u64> {
+fn by_lines(
+    reader: impl BufRead,
+    name: &str,
+    format: Option<Format>,
+    log: &mut Log,
+) -> io::Result<u64> {
     let mut readers = formats::readers(format);
+    for reader in &mut readers {
+        reader.named(name);
+    }
     let mut lines = Lines::new(reader);
     let mut count = 0;
     while let Some(line) = lines.next_line()? {

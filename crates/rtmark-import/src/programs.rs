@@ -22,6 +22,9 @@ pub struct Program {
     /// What it prints when it has ended otherwise.
     #[serde(default)]
     pub fails: Vec<String>,
+    /// What it is to be sent before it begins.
+    #[serde(default)]
+    pub sent: String,
 }
 
 #[derive(Deserialize)]
@@ -62,6 +65,8 @@ mod tests {
             (Suite::ZephyrLatencyMeasure, "latency_measure")
         );
         assert!(named(&["main", "int_to_thread"]).is_none());
+        let riot = named(&["test_utils_interactive_sync", "sched_run"]).expect("known");
+        assert_eq!((riot.suite, riot.sent.as_str()), (Suite::Riot, "s\n"));
         let found = named(&["tm_initialize", "tm_thread_create", "tm_main"]).expect("known");
         assert_eq!(found.suite, Suite::ThreadMetric);
     }

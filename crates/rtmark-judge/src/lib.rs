@@ -2,10 +2,11 @@
 //!
 //! [`decoder`] compares with an independent decoder which encodings are instructions, and
 //! [`disassembler`] their text with GNU objdump's. [`lockstep`] runs random programs here and on QEMU and
-//! compares registers, flags and memory. Nothing here is part of what users run.
+//! compares registers, flags and memory; [`riscv`] does the same for a Hazard3. Nothing here is part of what users run.
 
 pub mod decoder;
 pub mod disassembler;
 pub mod lockstep;
 pub mod qemu;
 pub mod random;
+pub mod riscv;

@@ -7,6 +7,7 @@ use std::time::Instant;
 use clap::{Parser, Subcommand};
 use rtmark_judge::decoder::Comparison;
 use rtmark_judge::lockstep::{self, Plan};
+use rtmark_judge::riscv;
 use rtmark_sim::CoreKind;
 
 /// Compares the simulator with judges that know nothing of it.
@@ -36,6 +37,15 @@ enum Judge {
         /// How often each program's code is passed
         #[arg(long, default_value_t = 8)]
         passes: u32,
+    },
+    /// The same for a Hazard3 and QEMU's RV32
+    RiscV {
+        /// Random instructions to execute at least
+        #[arg(long, default_value_t = 10_000_000)]
+        instructions: u64,
+        /// The first program's seed; the others follow it
+        #[arg(long, default_value_t = 1)]
+        seed: u64,
     },
     /// Which encodings are instructions, here and by an independent decoder
     Decoder {
@@ -82,6 +92,19 @@ fn run(judge: &Judge) -> Result<(), Box<dyn std::error::Error>> {
             writeln!(
                 out,
                 "{core}: {} instructions of {} programs from seed {seed} on in lockstep with QEMU: \
+                 {} words of state at {} checkpoints agree ({:.1?})",
+                score.instructions,
+                score.programs,
+                score.words,
+                score.checkpoints,
+                start.elapsed()
+            )?;
+        }
+        Judge::RiscV { instructions, seed } => {
+            let score = riscv::run(instructions, seed, |_| {})?;
+            writeln!(
+                out,
+                "hazard3: {} instructions of {} programs from seed {seed} on in lockstep with QEMU: \
                  {} words of state at {} checkpoints agree ({:.1?})",
                 score.instructions,
                 score.programs,

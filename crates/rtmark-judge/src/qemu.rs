@@ -5,8 +5,33 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// The program that is run.
-const PROGRAM: &str = "qemu-system-arm";
+/// Which of QEMU's programs is run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Emulator {
+    /// For Arm.
+    Arm,
+    /// For RISC-V of 32 bits.
+    RiscV,
+}
+
+impl Emulator {
+    /// The program.
+    pub const fn program(self) -> &'static str {
+        match self {
+            Self::Arm => "qemu-system-arm",
+            Self::RiscV => "qemu-system-riscv32",
+        }
+    }
+
+    /// The package of Debian's that has it.
+    pub const fn package(self) -> &'static str {
+        match self {
+            Self::Arm => "qemu-system-arm",
+            Self::RiscV => "qemu-system-misc",
+        }
+    }
+}
+
 /// Set to 1 to go without QEMU, knowing that nothing is compared.
 pub const WITHOUT: &str = "RTMARK_WITHOUT_QEMU";
 
@@ -16,15 +41,15 @@ pub const WITHOUT: &str = "RTMARK_WITHOUT_QEMU";
 pub enum QemuError {
     /// It is not installed.
     #[error(
-        "{PROGRAM} is missing: install it (Debian: apt install qemu-system-arm), \
-         or set {WITHOUT}=1 to go without this comparison"
+        "{} is missing: install it (Debian: apt install {}), \
+         or set {WITHOUT}=1 to go without this comparison", .0.program(), .0.package()
     )]
-    Missing,
+    Missing(Emulator),
     /// It did not start or its output could not be read.
-    #[error("{PROGRAM} could not be run: {0}")]
+    #[error("QEMU could not be run: {0}")]
     Run(#[from] std::io::Error),
     /// It was killed when its time was up.
-    #[error("{PROGRAM} did not end within {0:?}")]
+    #[error("QEMU did not end within {0:?}")]
     Deadline(Duration),
 }
 
@@ -64,7 +89,7 @@ fn drain(
 }
 
 impl Qemu {
-    /// Starts a raw image on a machine, which has it where its vectors are read from.
+    /// Starts a raw image on a machine of Arm's, which has it where its vectors are read from.
     ///
     /// # Errors
     /// When QEMU is not installed or cannot be started.
@@ -74,11 +99,25 @@ impl Qemu {
         vectors: u32,
         extra: &[&str],
     ) -> Result<Self, QemuError> {
+        Self::start_on(Emulator::Arm, machine, image, vectors, extra)
+    }
+
+    /// Starts a raw image, which lies at an address, on a machine of one of QEMU's programs.
+    ///
+    /// # Errors
+    /// When QEMU is not installed or cannot be started.
+    pub fn start_on(
+        emulator: Emulator,
+        machine: &str,
+        image: &Path,
+        address: u32,
+        extra: &[&str],
+    ) -> Result<Self, QemuError> {
         // Not by -kernel, which puts raw images at address 0 whatever the machine. In
         // an option's value a comma stands twice.
         let path = image.to_string_lossy().replace(',', ",,");
-        let loader = format!("loader,file={path},addr={vectors:#x},force-raw=on");
-        let mut child = Command::new(PROGRAM)
+        let loader = format!("loader,file={path},addr={address:#x},force-raw=on");
+        let mut child = Command::new(emulator.program())
             .args(["-M", machine, "-display", "none", "-serial", "none", "-monitor", "none"])
             .args(["-semihosting-config", "enable=on,target=native"])
             .args(["-device", &loader])
@@ -88,7 +127,7 @@ impl Qemu {
             .stderr(Stdio::piped())
             .spawn()
             .map_err(|error| match error.kind() {
-                std::io::ErrorKind::NotFound => QemuError::Missing,
+                std::io::ErrorKind::NotFound => QemuError::Missing(emulator),
                 _ => QemuError::Run(error),
             })?;
         let missing = || std::io::Error::other("a pipe is missing");

@@ -19,6 +19,8 @@ pub enum MaskRegister {
     Basepri,
     /// All interrupts and all faults but NMI.
     Faultmask,
+    /// All interrupts of a RISC-V core, by its field MIE.
+    Mstatus,
 }
 
 impl fmt::Display for MaskRegister {
@@ -27,6 +29,7 @@ impl fmt::Display for MaskRegister {
             Self::Primask => "PRIMASK",
             Self::Basepri => "BASEPRI",
             Self::Faultmask => "FAULTMASK",
+            Self::Mstatus => "MSTATUS.MIE",
         })
     }
 }

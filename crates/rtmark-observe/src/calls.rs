@@ -1,6 +1,6 @@
 //! Who has called whom, at any moment of a run.
 //!
-//! Stacks follow BL and BLX; a function is left when the program is back behind its
+//! Stacks follow calls; a function is left when the program is back behind its
 //! call with the stack as it was, so tail calls and jumps out of several functions are
 //! understood. A handler is a root of its own. What it interrupted goes on when the
 //! program counter and the stack pointer are again as the frame has them, so that each
@@ -9,7 +9,7 @@
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 
-use rtmark_sim::{Instruction, Machine, Observer, Register, Symbols};
+use rtmark_sim::{Instruction, Interrupted, Machine, Observer, Register, Symbols};
 
 use crate::exceptions::ExceptionNames;
 use crate::functions::Functions;
@@ -67,7 +67,8 @@ const MOST_SUSPENDED: usize = 1024;
 #[derive(Debug)]
 pub struct Calls<'a> {
     functions: Functions<'a>,
-    names: ExceptionNames,
+    /// What exceptions are called, as soon as one was entered.
+    names: Option<ExceptionNames>,
     branches: Vec<Branch>,
     roots: HashMap<u32, Node>,
     /// What executes; none right after a return from an exception.
@@ -86,7 +87,7 @@ impl<'a> Calls<'a> {
     pub fn new(symbols: &'a Symbols) -> Self {
         Self {
             functions: Functions::new(symbols),
-            names: ExceptionNames::default(),
+            names: None,
             branches: Vec::new(),
             roots: HashMap::new(),
             current: Some(Stack::default()),
@@ -150,8 +151,8 @@ impl<'a> Calls<'a> {
     }
 
     /// What exceptions are called, as far as any was entered.
-    pub(crate) fn exception_names(&self) -> &ExceptionNames {
-        &self.names
+    pub(crate) fn exception_names(&self) -> Option<&ExceptionNames> {
+        self.names.as_ref()
     }
 
     /// The functions seen so far.
@@ -248,35 +249,9 @@ impl<'a> Calls<'a> {
     }
 }
 
-/// What the newest exception has interrupted, as its frame says.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Interrupted {
-    /// Where, and with which stack pointer, the program goes on.
-    pub pc: u32,
-    pub sp: u32,
-    /// The frame's lowest address, and on which stack it is.
-    pub frame: u32,
-    pub on_process_stack: bool,
-}
-
-/// Of a machine that is about to execute a handler's first instruction.
-pub(crate) fn interrupted(machine: &Machine) -> Interrupted {
-    let exc_return = machine.register(Register::R(14));
-    let on_process_stack = exc_return & 4 != 0;
-    let frame = machine.register(if on_process_stack { Register::Psp } else { Register::Msp });
-    let word = |offset: u32| {
-        let bytes = machine.peek(frame.wrapping_add(offset), 4);
-        bytes.try_into().map_or(0, u32::from_le_bytes)
-    };
-    let size = if exc_return & 0x10 == 0 { 0x68 } else { 0x20 };
-    let padding = word(0x1C) >> 7 & 4;
-    let sp = frame.wrapping_add(size) | padding;
-    Interrupted { pc: word(0x18) & !1, sp, frame, on_process_stack }
-}
-
 impl Observer for Calls<'_> {
     fn before(&mut self, machine: &Machine) -> ControlFlow<()> {
-        let (pc, sp) = (machine.register(Register::Pc), machine.register(Register::R(13)));
+        let (pc, sp) = (machine.register(Register::Pc), machine.register(Register::Sp));
         let continues = pc == self.next && self.current.is_some() && self.called.is_none();
         // Without a jump it may fall through into another function.
         if !continues
@@ -290,13 +265,13 @@ impl Observer for Calls<'_> {
     fn executed(&mut self, machine: &Machine, instruction: &Instruction) {
         self.next = instruction.address.wrapping_add(u32::from(instruction.size));
         if instruction.is_call && machine.register(Register::Pc) != self.next {
-            self.called = Some((self.next, machine.register(Register::R(13))));
+            self.called = Some((self.next, machine.register(Register::Sp)));
         }
     }
 
     fn entered(&mut self, machine: &Machine, exception: u16) {
         if let Some(mut stack) = self.current.take() {
-            let Interrupted { pc, sp, .. } = interrupted(machine);
+            let Interrupted { pc, sp, .. } = machine.interrupted();
             if self.suspended.len() == MOST_SUSPENDED {
                 self.suspended.remove(0);
             }
@@ -310,8 +285,10 @@ impl Observer for Calls<'_> {
             }
             self.suspended.push(Suspended { pc, sp, stack });
         }
-        self.names.look(machine, self.functions.symbols());
-        let root = self.functions.number(&format!("[{}]", self.names.name(exception)));
+        let symbols = self.functions.symbols();
+        let names = self.names.get_or_insert_with(|| ExceptionNames::new(machine, symbols));
+        names.look(machine, symbols);
+        let root = self.functions.number(&format!("[{}]", names.name(exception)));
         let node = self.node(None, root);
         self.call(node);
         // The handler itself is a function called from the exception.
@@ -394,5 +371,42 @@ mod tests {
             stacks.0.nodes().filter(|n| stacks.0.name(*n) == "[SVCall]").collect();
         assert_eq!(handlers.len(), 1);
         assert_eq!(stacks.0.times(handlers[0]), 1);
+    }
+
+    #[test]
+    fn a_risc_v_core_has_the_same_stacks() {
+        let soc = include_str!("../../../socs/generic-hazard3.toml");
+        let mut machine = Machine::new(&Soc::from_toml(soc).expect("a soc"));
+        let code: [(u32, &[u32]); 4] = [
+            // lui sp, 0x80101; la t0, 0x300; csrw mtvec, t0; jal 0x100; ecall; j .
+            (
+                0,
+                &[
+                    0x8010_1137,
+                    0x0000_0297,
+                    0x2FC2_8293,
+                    0x3052_9073,
+                    0x0F00_00EF,
+                    0x0000_0073,
+                    0x0000_006F,
+                ],
+            ),
+            // j 0x200 (a tail call); ret
+            (0x100, &[0x1000_006F]),
+            (0x200, &[0x0000_8067]),
+            // The handler: csrr t0, mepc; addi t0, t0, 4; csrw mepc, t0; mret
+            (0x300, &[0x3410_22F3 | 5 << 7, 0x0042_8293, 0x3412_9073, 0x3020_0073]),
+        ];
+        for (offset, words) in code {
+            let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+            machine.poke(0x8000_0000 + offset, &bytes).expect("flash");
+        }
+        let symbols = Symbols::default();
+        let mut stacks = Stacks(Calls::new(&symbols), Vec::new());
+        assert_eq!(machine.run_observed(Cycles(40), &mut stacks), Stop::Limit);
+        let mut short: Vec<_> = stacks.1.iter().map(|stack| stack.replace("0x80000", "")).collect();
+        short.dedup();
+        let task = ["[000]", "[000] [100]", "[000] [200]", "[000]", "[ECALL] [300]", "[000]"];
+        assert_eq!(short, task);
     }
 }

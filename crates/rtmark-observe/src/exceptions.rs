@@ -1,54 +1,36 @@
-//! What exceptions are called (DDI 0403, B1.5.2), and interrupts by their handlers' symbols.
+//! What exceptions are called, and interrupts by their handlers' symbols.
 
 use std::collections::{BTreeMap, HashMap};
 
-use rtmark_sim::{Machine, Symbols};
-
-/// An exception by its number: the architecture's name, or the interrupt's number.
-pub fn exception_name(exception: u16) -> String {
-    let name = match exception {
-        2 => "NMI",
-        3 => "HardFault",
-        4 => "MemManage",
-        5 => "BusFault",
-        6 => "UsageFault",
-        7 => "SecureFault",
-        11 => "SVCall",
-        12 => "DebugMonitor",
-        14 => "PendSV",
-        15 => "SysTick",
-        16.. => return format!("IRQ {}", exception - 16),
-        _ => return format!("exception {exception}"),
-    };
-    name.to_owned()
-}
+use rtmark_sim::{CoreKind, Machine, Symbols};
 
 /// Interrupts by what their handlers are called, as `IRQ 43 TIM8_BRK_TIM12`: by the symbols of CMSIS
 /// (`TIM8_BRK_TIM12_IRQHandler`), or of Rust's peripheral access crates (`TIM8_BRK_TIM12`).
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct ExceptionNames {
-    /// Where the vector table stands of which they are.
+    core: CoreKind,
+    /// Where the table of handlers stands of which they are.
     table: Option<u32>,
     names: BTreeMap<u16, String>,
 }
 
 impl ExceptionNames {
-    /// By the vector table that a machine has now.
+    /// By the table of handlers that a machine has now, if its core has one.
     pub fn new(machine: &Machine, symbols: &Symbols) -> Self {
-        let mut names = Self::default();
+        let mut names = Self { core: machine.soc().core, table: None, names: BTreeMap::new() };
         names.look(machine, symbols);
         names
     }
 
-    /// Looks again, if the machine has another vector table than last time.
+    /// Looks again, if the machine has another table than last time.
     pub fn look(&mut self, machine: &Machine, symbols: &Symbols) {
-        let table = machine.vector_table();
-        if self.table == Some(table) {
+        let table = machine.handler_table();
+        if self.table == table {
             return;
         }
-        self.table = Some(table);
+        self.table = table;
         let count = usize::from(machine.soc().interrupts);
-        let bytes = machine.peek(table.wrapping_add(64), count * 4);
+        let bytes = table.map_or_else(Vec::new, |table| machine.peek(table, count * 4));
         let word = |bytes: &[u8]| bytes.try_into().map_or(0, u32::from_le_bytes) & !1;
         let handlers: Vec<u32> = bytes.chunks_exact(4).map(word).collect();
         let mut times: HashMap<u32, u32> = HashMap::new();
@@ -64,9 +46,9 @@ impl ExceptionNames {
         self.names = (16..).zip(&handlers).filter_map(named).collect();
     }
 
-    /// An exception as [`exception_name`] has it, with what its handler is called.
+    /// An exception as [`CoreKind::exception_name`] has it, with what its handler is called.
     pub fn name(&self, exception: u16) -> String {
-        let number = exception_name(exception);
+        let number = self.core.exception_name(exception);
         match self.names.get(&exception) {
             Some(name) => format!("{number} {name}"),
             None => number,
@@ -97,6 +79,18 @@ mod tests {
         {
             assert_eq!(plain(none), None, "{none}");
         }
-        assert_eq!(ExceptionNames::default().name(59), "IRQ 43");
+    }
+
+    #[test]
+    fn every_core_names_its_own_exceptions() {
+        let name = |core: CoreKind, exception| {
+            let names = ExceptionNames { core, table: None, names: BTreeMap::new() };
+            names.name(exception)
+        };
+        assert_eq!(name(CoreKind::CortexM4, 59), "IRQ 43");
+        assert_eq!(name(CoreKind::CortexM4, 15), "SysTick");
+        assert_eq!(name(CoreKind::Hazard3, 15), "timer interrupt");
+        assert_eq!(name(CoreKind::Hazard3, 11), "ECALL");
+        assert_eq!(name(CoreKind::Hazard3, 59), "IRQ 43");
     }
 }

@@ -10,10 +10,9 @@ use std::collections::HashMap;
 use std::ops::ControlFlow;
 
 use rtmark_model::HeldInterval;
-use rtmark_sim::{Blocker, Image, Instruction, Machine, Observer, Register};
+use rtmark_sim::{Blocker, CoreKind, Image, Instruction, Machine, Observer, Register};
 
 use crate::calls::{Calls, Node};
-use crate::exceptions::ExceptionNames;
 use crate::place::Map;
 
 /// Which interrupt is held back.
@@ -49,6 +48,7 @@ struct Site {
 #[derive(Debug)]
 pub struct HeldBack<'a> {
     held: Held,
+    core: CoreKind,
     calls: Calls<'a>,
     open: Option<Open>,
     /// By where they begin and end; an instruction by itself has its address twice.
@@ -64,6 +64,7 @@ impl<'a> HeldBack<'a> {
     pub fn new(machine: &Machine, image: &'a Image, held: Held) -> Self {
         Self {
             held,
+            core: machine.soc().core,
             calls: Calls::new(image.symbols()),
             open: None,
             sites: HashMap::new(),
@@ -141,10 +142,7 @@ impl<'a> HeldBack<'a> {
                 by: if site.by.is_empty() {
                     vec!["one instruction".to_owned()]
                 } else {
-                    site.by
-                        .iter()
-                        .map(|holder| name(*holder, self.calls.exception_names()))
-                        .collect()
+                    site.by.iter().map(|holder| self.name(*holder)).collect()
                 },
                 from: place,
                 to: map.place(to),
@@ -152,15 +150,16 @@ impl<'a> HeldBack<'a> {
         };
         sites.into_iter().map(interval).collect()
     }
-}
 
-fn name(blocker: Blocker, names: &ExceptionNames) -> String {
-    match blocker {
-        Blocker::Primask => "PRIMASK".to_owned(),
-        Blocker::Basepri => "BASEPRI".to_owned(),
-        Blocker::Faultmask => "FAULTMASK".to_owned(),
-        Blocker::Active(exception) | Blocker::Pending(exception) => names.name(exception),
-        other => format!("{other:?}"),
+    fn name(&self, blocker: Blocker) -> String {
+        match blocker {
+            Blocker::Active(exception) | Blocker::Pending(exception) => {
+                let names = self.calls.exception_names();
+                let unnamed = || self.core.exception_name(exception);
+                names.map_or_else(unnamed, |names| names.name(exception))
+            }
+            mask => mask.name().to_owned(),
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! What observers make of a run.
 //!
-//! - [`exception_name`] says what an exception is called, [`ExceptionNames`] also by its handler's symbol;
+//! - [`ExceptionNames`] says what an exception is called, also by its handler's symbol;
 //! - [`Map`], [`Functions`] and [`Lines`] tell an address in the program's own words: its
 //!   function by the symbols, its source line and the functions inlined there by the
 //!   debug information;
@@ -52,7 +52,7 @@ mod stacks;
 pub use attribution::{Attribution, Part, Share, SpanCost};
 pub use calls::{Calls, Node};
 pub use difference::{Difference, Inclusive, Row};
-pub use exceptions::{ExceptionNames, exception_name};
+pub use exceptions::ExceptionNames;
 pub use functions::Functions;
 pub use held::{Held, HeldBack};
 pub use lines::{Inlined, Lines};

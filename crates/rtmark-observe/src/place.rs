@@ -67,6 +67,7 @@ impl<'a, 'elf> Map<'a, 'elf> {
             by: match interval.mask {
                 Blocker::Faultmask => MaskRegister::Faultmask,
                 Blocker::Basepri => MaskRegister::Basepri,
+                Blocker::MachineMask => MaskRegister::Mstatus,
                 _ => MaskRegister::Primask,
             },
             began: interval.began.0,

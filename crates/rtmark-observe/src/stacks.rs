@@ -8,13 +8,11 @@
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
-use rtmark_sim::{AccessKind, Machine, Observer, Register, Symbols};
+use rtmark_sim::{AccessKind, CoreKind, Machine, Observer, Register, Symbols, ThreadStack};
 use rtmark_units::Bytes;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::calls::interrupted;
-use crate::exceptions::exception_name;
 use crate::functions::Functions;
 
 /// The most that a task or an interrupt has used.
@@ -52,7 +50,7 @@ struct Thread {
     name: u32,
     /// The name is that of the code which switched stacks: the next function's is better.
     is_named: bool,
-    on_process_stack: bool,
+    stack: ThreadStack,
     high: u32,
     low: u32,
     /// Where the stack pointer was last.
@@ -73,6 +71,28 @@ const SAVED: u32 = 256;
 /// A stack pointer that moves further in one instruction, in bytes, is on another stack.
 const JUMP: u32 = 2048;
 
+/// A handler that is active.
+#[derive(Clone, Copy, Debug)]
+struct Handler {
+    exception: u16,
+    /// Whose stack it began on.
+    stack: ThreadStack,
+    /// Where the stack that it is on began.
+    base: u32,
+    /// Where its stack pointer was last, and the thread on whose stack that still is, where one
+    /// stack pointer serves both.
+    sp: u32,
+    thread: Option<usize>,
+}
+
+impl Handler {
+    /// Whether the stack pointer has gone from this handler's stack to a task's, where software
+    /// moves the only one that there is.
+    fn moves_away(&self, sp: u32) -> bool {
+        self.stack == ThreadStack::Only && sp.abs_diff(self.sp) > SAVED
+    }
+}
+
 /// Follows a run from its beginning.
 #[derive(Debug)]
 pub struct Stacks<'a> {
@@ -80,16 +100,21 @@ pub struct Stacks<'a> {
     threads: Vec<Thread>,
     suspended: Vec<Suspended>,
     current: Option<usize>,
-    /// Handlers that are active, the innermost last, each with the main stack pointer before.
-    nested: Vec<(u16, u32)>,
+    /// Handlers that are active, the innermost last.
+    nested: Vec<Handler>,
+    core: CoreKind,
+    /// The stack pointer before the newest instruction.
+    newest: u32,
     /// The most by exception.
     handlers: BTreeMap<u16, u32>,
 }
 
 impl<'a> Stacks<'a> {
     /// Wants a machine that has just been reset.
-    pub fn new(symbols: &'a Symbols) -> Self {
+    pub fn new(machine: &Machine, symbols: &'a Symbols) -> Self {
         Self {
+            core: machine.soc().core,
+            newest: machine.register(Register::Sp),
             functions: Functions::new(symbols),
             threads: Vec::new(),
             suspended: Vec::new(),
@@ -101,43 +126,78 @@ impl<'a> Stacks<'a> {
 
     /// What was used: tasks in the order of their appearance, then interrupts by number.
     pub fn uses(&self) -> Vec<StackUse> {
-        let task = |thread: &Thread| StackUse {
+        let task = |(at, thread): (usize, &Thread)| StackUse {
             name: self.functions.name(thread.name).to_owned(),
-            kind: if thread.on_process_stack { StackKind::Task } else { StackKind::Main },
+            kind: self.kind(at),
             bytes: Bytes((thread.high - thread.low).into()),
             lowest: Some(thread.low),
         };
         let handler = |(exception, bytes): (&u16, &u32)| StackUse {
-            name: exception_name(*exception),
+            name: self.core.exception_name(*exception),
             kind: StackKind::Interrupt,
             bytes: Bytes((*bytes).into()),
             lowest: None,
         };
-        self.threads.iter().map(task).chain(self.handlers.iter().map(handler)).collect()
+        self.threads.iter().enumerate().map(task).chain(self.handlers.iter().map(handler)).collect()
+    }
+
+    /// Whose stack a thread has. Where hardware tells nothing, the first one is the main one.
+    fn kind(&self, thread: usize) -> StackKind {
+        match self.threads[thread].stack {
+            ThreadStack::Only if thread == 0 => StackKind::Main,
+            ThreadStack::Main => StackKind::Main,
+            ThreadStack::Process | ThreadStack::Only => StackKind::Task,
+        }
     }
 
     /// The thread that executes at a place: one that was interrupted there, or a new one.
-    fn resume(&mut self, pc: u32, sp: u32, on_process_stack: bool, is_named: bool) -> usize {
+    fn resume(&mut self, pc: u32, sp: u32, stack: ThreadStack, is_named: bool) -> usize {
         let fits = |suspended: &Suspended| (suspended.pc, suspended.sp) == (pc, sp);
         if let Some(at) = self.suspended.iter().rposition(fits) {
             return self.suspended.remove(at).thread;
         }
         let name = self.functions.at(pc);
-        self.threads.push(Thread { name, is_named, on_process_stack, high: sp, low: sp, sp });
+        self.threads.push(Thread { name, is_named, stack, high: sp, low: sp, sp });
         self.threads.len() - 1
     }
 
-    fn handler_uses(&mut self, sp: u32) {
-        if let Some(&(exception, base)) = self.nested.last() {
-            let most = self.handlers.entry(exception).or_default();
-            *most = (*most).max(base.saturating_sub(sp));
+    /// Whether the stack pointer has just been moved elsewhere, where software has only one to move:
+    /// it may be on its way, as an address that is put together in it.
+    fn is_on_its_way(&mut self, machine: &Machine, sp: u32) -> bool {
+        let before = std::mem::replace(&mut self.newest, sp);
+        if machine.thread_stack() != ThreadStack::Only {
+            return false;
         }
+        let is_memory = machine.peek(sp.wrapping_sub(4), 4).len() == 4;
+        !is_memory || sp.abs_diff(before) > SAVED
+    }
+
+    fn handler_uses(&mut self, sp: u32) {
+        let Some(handler) = self.nested.last_mut() else { return };
+        if let Some(thread) = handler.thread {
+            if sp.abs_diff(handler.sp) <= SAVED {
+                handler.sp = sp;
+                let thread = &mut self.threads[thread];
+                thread.low = thread.low.min(sp);
+                return;
+            }
+            // The handler goes on on a stack of its own.
+            (handler.thread, handler.base, handler.sp) = (None, sp, sp);
+        }
+        // Or to the stack of whom it returns to.
+        if handler.moves_away(sp) {
+            return;
+        }
+        handler.sp = sp;
+        let most = self.handlers.entry(handler.exception).or_default();
+        *most = (*most).max(handler.base.saturating_sub(sp));
     }
 
     /// What a handler stores right below a task's stack is the task's.
     fn saves(&mut self, address: u32) {
         let below = |thread: &&mut Thread| {
-            thread.on_process_stack && thread.low.wrapping_sub(address).wrapping_sub(1) < SAVED
+            thread.stack == ThreadStack::Process
+                && thread.low.wrapping_sub(address).wrapping_sub(1) < SAVED
         };
         if let Some(thread) = self.threads.iter_mut().find(below) {
             thread.low = address;
@@ -147,8 +207,11 @@ impl<'a> Stacks<'a> {
 
 impl Observer for Stacks<'_> {
     fn before(&mut self, machine: &Machine) -> ControlFlow<()> {
-        let (pc, sp) = (machine.register(Register::Pc), machine.register(Register::R(13)));
-        if machine.register(Register::Xpsr) & 0x1FF != 0 {
+        let (pc, sp) = (machine.register(Register::Pc), machine.register(Register::Sp));
+        if self.is_on_its_way(machine, sp) {
+            return ControlFlow::Continue(());
+        }
+        if machine.exception() != 0 {
             self.handler_uses(sp);
             let access = machine.next_access().filter(|access| access.kind == AccessKind::Write);
             if let Some(access) = access.filter(|access| access.address.abs_diff(sp) > SAVED) {
@@ -156,8 +219,8 @@ impl Observer for Stacks<'_> {
             }
             return ControlFlow::Continue(());
         }
-        let on_process_stack = machine.register(Register::Control) & 2 != 0;
-        let same = |thread: &usize| self.threads[*thread].on_process_stack == on_process_stack;
+        let stack = machine.thread_stack();
+        let same = |thread: &usize| self.threads[*thread].stack == stack;
         let at = match self.current {
             // A program that switches by hand, without exceptions.
             Some(thread) if same(&thread) && self.threads[thread].sp.abs_diff(sp) > JUMP => {
@@ -165,12 +228,12 @@ impl Observer for Stacks<'_> {
                     (thread.low.saturating_sub(SAVED)..=thread.high).contains(&sp)
                 };
                 let known = self.threads.iter().position(holds);
-                known.unwrap_or_else(|| self.resume(pc, sp, on_process_stack, false))
+                known.unwrap_or_else(|| self.resume(pc, sp, stack, false))
             }
             Some(thread) if same(&thread) => thread,
             // Thread code has switched stacks by itself: a task is begun without an exception.
-            Some(_) => self.resume(pc, sp, on_process_stack, false),
-            None => self.resume(pc, sp, on_process_stack, true),
+            Some(_) => self.resume(pc, sp, stack, false),
+            None => self.resume(pc, sp, stack, true),
         };
         self.current = Some(at);
         let function = self.functions.at(pc);
@@ -183,19 +246,25 @@ impl Observer for Stacks<'_> {
     }
 
     fn entered(&mut self, machine: &Machine, exception: u16) {
-        let left = interrupted(machine);
-        if let Some(thread) = self.current.take() {
+        let left = machine.interrupted();
+        let current = self.current.take();
+        if let Some(thread) = current {
             self.suspended.push(Suspended { pc: left.pc, sp: left.sp, thread });
             // On the main stack the frame is what the interrupt adds.
-            if left.on_process_stack {
+            if left.stack == ThreadStack::Process {
                 let thread = &mut self.threads[thread];
                 thread.low = thread.low.min(left.frame);
             }
         }
-        let main = machine.register(Register::Msp);
-        let base = if left.on_process_stack { main } else { left.sp };
-        self.nested.push((exception, base));
-        self.handler_uses(main);
+        let sp = machine.handler_sp();
+        let base = if left.stack == ThreadStack::Process { sp } else { left.sp };
+        let on_thread = current.filter(|thread| {
+            left.stack == ThreadStack::Only && self.kind(*thread) == StackKind::Task
+        });
+        let stack = left.stack;
+        self.newest = sp;
+        self.nested.push(Handler { exception, stack, base, sp, thread: on_thread });
+        self.handler_uses(sp);
     }
 
     fn returned(&mut self, _machine: &Machine, _exception: u16) {

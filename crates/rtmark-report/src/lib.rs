@@ -27,6 +27,7 @@ mod sections;
 mod sheet;
 mod table;
 mod unequal;
+mod why;
 mod worst;
 
 use std::cell::RefCell;
@@ -45,6 +46,7 @@ pub use metrics::{bencher, benchmark_action};
 pub use report::{OtherRun, Report, RunFacts};
 pub use sections::{History, HistoryPoint};
 pub use table::{lines, table};
+pub use why::{Spent, WhyError, why};
 pub use worst::{Worst, WorstError, worst};
 
 /// Renders answers as a JSON document, whose schema the repository publishes as

@@ -10,6 +10,7 @@ use crate::markdown::{Cells, Part, code, escaped, fitted, tables};
 use crate::matrix::{Block, blocks_by_profile};
 use crate::sections::{History, cold, environment, held, histories, made, settings, worst_cases};
 use crate::sheet::Sheet;
+use crate::why::Spent;
 use crate::worst::Worst;
 
 /// What the report says about the run that it shows.
@@ -44,6 +45,8 @@ pub struct Report<'a> {
     pub others: &'a [Answer],
     /// What searches for worst cases have found.
     pub worst: &'a [Worst],
+    /// What typical samples were spent on.
+    pub why: &'a [Spent],
     /// The figures over runs.
     pub histories: &'a [History],
     /// Other runs that one page shows, too, to be chosen and compared.
@@ -70,6 +73,7 @@ impl<'a> Report<'a> {
             catalogue,
             others: &[],
             worst: &[],
+            why: &[],
             histories: &[],
             runs: &[],
         }

@@ -33,7 +33,7 @@ pub fn stacks(
     let mut session = Session::new(soc, &probed.image).map_err(|error| load(error.to_string()))?;
     select(&mut session.machine, &probed.image, &probed.records, &scenario.id)
         .map_err(|error| load(error.to_string()))?;
-    let mut stacks = Stacks::new(probed.image.symbols());
+    let mut stacks = Stacks::new(&session.machine, probed.image.symbols());
     let ending = session.run_observed(budget, &mut stacks, |machine| {
         machine.take_console();
     });
@@ -77,7 +77,7 @@ pub struct ObjectCost {
 fn memory_of(soc: &Soc, built: &BuiltImage) -> Result<[i64; 3], String> {
     let image = Image::from_elf(&built.elf).map_err(|error| error.to_string())?;
     let mut session = Session::new(soc, &image).map_err(|error| error.to_string())?;
-    let mut stacks = Stacks::new(image.symbols());
+    let mut stacks = Stacks::new(&session.machine, image.symbols());
     let mut console = Vec::new();
     let ending =
         session.run_observed(Cycles(u64::from(soc.clock.0) / 10), &mut stacks, |machine| {

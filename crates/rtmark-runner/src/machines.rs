@@ -80,6 +80,7 @@ fn own_target(machine: &Machine) -> Target {
         init: Vec::new(),
         probes: Probes::Addresses,
         console: None,
+        mtime: None,
         without: Vec::new(),
     }
 }

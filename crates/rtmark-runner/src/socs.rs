@@ -46,6 +46,7 @@ impl Described for SocFile {
         "zynqmp-r5.toml",
         "lm3s6965.toml",
         "rp2350.toml",
+        "rp2350-riscv.toml",
         "stm32h743.toml",
         "imxrt1062.toml",
         "same70.toml",

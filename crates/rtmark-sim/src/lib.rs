@@ -75,7 +75,7 @@ pub use devices::{Strictness, Unmodelled};
 pub use host::Host;
 pub use image::{Architecture, Image, ImageError, ImageFormat, Location, Segment, Symbols};
 pub use isa::{Disassembly, check as isa_check};
-pub use machine::{Machine, Observer};
+pub use machine::{Machine, NoUart, Observer};
 pub use rtmark_units::{Cycles, Hertz, Instructions};
 pub use soc::Register as PeripheralRegister;
 pub use soc::{
@@ -87,7 +87,7 @@ pub use state::stop::{
     ExitStatus, FaultKind, FaultPolicy, FaultReport, InternalError, Stop, Transfer,
 };
 pub use state::{
-    Besides, Blocker, FileCalls, Hit, LoadError, MaskSite, MaskedInterval, NoMemory, Register,
-    Watch, WatchId,
+    Besides, Blocker, Convention, FileCalls, Hit, Interrupted, LoadError, MaskSite, MaskedInterval,
+    NoMemory, Register, ThreadStack, Watch, WatchId,
 };
 pub use timing::{Rule, Score, TIMING_MODEL};

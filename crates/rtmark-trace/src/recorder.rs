@@ -61,7 +61,7 @@ impl<'a, 'elf> Recorder<'a, 'elf> {
             by_address.entry(probe.address).or_default().push(probe);
         }
         let now = machine.cycles().0;
-        let handled = (machine.register(Register::Xpsr) & 0x1FF) as u16;
+        let handled = machine.exception();
         let mut recorder = Self {
             image,
             tasks,
@@ -124,14 +124,8 @@ impl<'a, 'elf> Recorder<'a, 'elf> {
             return;
         }
         if let Some((holder, since, from)) = self.mask.take() {
-            let name = match holder {
-                Blocker::Primask => "PRIMASK",
-                Blocker::Faultmask => "FAULTMASK",
-                Blocker::Basepri => "BASEPRI",
-                _ => "masked",
-            };
             let about = vec![("from", self.function(from)), ("to", self.function(pc))];
-            self.slice(MASKED, "mask", 1, Slice { about, ..slice(name, since, now) });
+            self.slice(MASKED, "mask", 1, Slice { about, ..slice(holder.name(), since, now) });
             self.dirty = true;
         }
         self.mask = mask.map(|holder| (holder, now, pc));

@@ -1,14 +1,15 @@
 "use strict";
-// Runs the program, whose system is this file: its input is a request, its output lines of events.
-// It has no files, no network and no other way out.
+// Runs the program, whose system is this file: its input is requests, its output lines of events.
+// It has no files, no network and no other way out. The program serves what is in its input and comes
+// back; its session stays, and its main function is called again for each request.
 const DONE = 0, BAD_FILE = 8, NO_SUCH_CALL = 52;
 
 class Ended extends Error {}
 
 /** The calls that the program may make of its system. */
-const system = (input, output) => {
+const system = (output) => {
   let memory = null;
-  let at = 0;
+  let input = new Uint8Array();
   const view = () => new DataView(memory.buffer);
   const pieces = (list, count) => {
     const found = [];
@@ -37,13 +38,14 @@ const system = (input, output) => {
       new Uint8Array(memory.buffer, to, length).fill(7);
       return DONE;
     },
+    sched_yield: () => DONE,
     fd_read: (file, list, count, told) => {
       if (file !== 0) return BAD_FILE;
       let length = 0;
       for (const piece of pieces(list, count)) {
-        const part = input.subarray(at, at + piece.length);
+        const part = input.subarray(0, piece.length);
         piece.set(part);
-        at += part.length;
+        input = input.subarray(part.length);
         length += part.length;
       }
       view().setUint32(told, length, true);
@@ -68,7 +70,7 @@ const system = (input, output) => {
     fd_prestat_get: () => BAD_FILE,
     proc_exit: () => { throw new Ended(); },
   };
-  return { calls, begin: (made) => { memory = made; } };
+  return { calls, begin: (made) => { memory = made; }, give: (bytes) => { input = bytes; } };
 };
 
 /** Events from the pieces of output in which they come. */
@@ -82,9 +84,12 @@ const lines = (tell) => {
   };
 };
 
-const request = ({ soc, image, cycles }) => {
+const line = (request) => new TextEncoder().encode(`${JSON.stringify(request)}\n`);
+
+/** The first request, with the files that follow it. */
+const opening = ({ soc, image, most, pend }) => {
   const text = new TextEncoder().encode(soc);
-  const head = new TextEncoder().encode(`soc=${text.length} image=${image.length} cycles=${cycles}\n`);
+  const head = line({ ask: "open", soc: text.length, image: image.length, most, pend });
   const whole = new Uint8Array(head.length + text.length + image.length);
   whole.set(head);
   whole.set(text, head.length);
@@ -92,25 +97,33 @@ const request = ({ soc, image, cycles }) => {
   return whole;
 };
 
+let machine = null;
+let said = "";
+
+const start = async (program) => {
+  const tell = lines((event) => postMessage(event));
+  const { calls, begin, give } = system((file, bytes) => {
+    if (file === 1) tell(bytes);
+    else said += new TextDecoder().decode(bytes);
+  });
+  const imports = {};
+  for (const { name } of WebAssembly.Module.imports(program)) imports[name] = calls[name] || (() => NO_SUCH_CALL);
+  const { exports } = await WebAssembly.instantiate(program, { wasi_snapshot_preview1: imports });
+  begin(exports.memory);
+  return { exports, give };
+};
+
 onmessage = async ({ data }) => {
   try {
-    const module = await WebAssembly.compile(data.program);
-    const line = lines((event) => postMessage(event));
-    let said = "";
-    const { calls, begin } = system(request(data), (file, bytes) => {
-      if (file === 1) line(bytes);
-      else said += new TextDecoder().decode(bytes);
-    });
-    const imports = {};
-    for (const { name } of WebAssembly.Module.imports(module)) imports[name] = calls[name] || (() => NO_SUCH_CALL);
-    const program = await WebAssembly.instantiate(module, { wasi_snapshot_preview1: imports });
-    begin(program.exports.memory);
-    try {
-      program.exports._start();
-    } catch (error) {
-      if (!(error instanceof Ended)) postMessage({ event: "broken", text: `${error.message}. ${said}` });
+    if (data.program) {
+      machine = await start(data.program);
+      machine.give(opening(data));
+      machine.exports._start();
+    } else {
+      machine.give(line(data));
+      machine.exports.__main_void();
     }
   } catch (error) {
-    postMessage({ event: "broken", text: error.message });
+    if (!(error instanceof Ended)) postMessage({ event: "broken", text: `${error.message}. ${said}` });
   }
 };

@@ -1,81 +1,129 @@
-//! Runs one firmware image in the simulator and tells what happens, an event a line.
+//! Runs one firmware image in the simulator, looks at any moment of the run, and tells what there is.
 //!
-//! It is a plain program with arguments on stdin and events on stdout, so that the same sources are
-//! compiled for a browser (WASI, in a worker) and for the computer where tests compare the two. It
-//! opens no file and no connection.
+//! It is a plain program with requests on stdin and events on stdout, both lines of JSON ([`request`],
+//! [`event`]), so that the same sources are compiled for a browser (WASI, in a worker) and for the
+//! computer where tests compare the two. It opens no file and no connection.
 //!
-//! On stdin come a line `soc=LENGTH image=LENGTH cycles=MOST`, the soc file, and the image.
+//! What is on stdin is served to its end. The session stays where `main` has left it: a browser, which
+//! cannot wait for input, calls `main` again for each request.
 
+mod console;
+mod event;
+mod history;
+mod look;
 mod request;
 mod session;
+mod survey;
+mod touched;
+mod worst;
 
-use std::io::{self, Read, Write};
-use std::time::{Duration, Instant};
+use std::cell::RefCell;
+use std::io::{self, Read};
 
-use request::Request;
-use serde::Serialize;
-use session::{Ended, Session};
+use event::{Event, tell};
+use request::{Ask, Request, paced};
+use session::{Session, Went};
 
-/// How often it is told how far a run has come.
-const PACE: Duration = Duration::from_millis(80);
-/// How many cycles are run before anybody knows how fast that is.
-const FIRST_SLICE: u64 = 200_000;
-
-/// What happens.
-#[derive(Debug, Serialize)]
-#[serde(tag = "event", rename_all = "lowercase")]
-enum Event<'a> {
-    /// The image is loaded.
-    Loaded { soc: &'a str, core: String, clock: u32, timing_model: &'a str },
-    /// The program has printed.
-    Console { text: String },
-    /// How far it has come.
-    Progress { cycles: u64, instructions: u64 },
-    /// It has ended.
-    Ended { how: Ended, text: String, cycles: u64, instructions: u64 },
-    /// Soc file or image cannot be used.
-    Refused { text: String },
-}
-
-fn tell(event: &Event<'_>) -> io::Result<()> {
-    let mut to = io::stdout().lock();
-    serde_json::to_writer(&mut to, event)?;
-    to.write_all(b"\n")?;
-    to.flush()
+thread_local! {
+    static SESSION: RefCell<Option<Session>> = const { RefCell::new(None) };
 }
 
 fn main() -> io::Result<()> {
     let mut bytes = Vec::new();
     io::stdin().lock().read_to_end(&mut bytes)?;
-    let begun = Request::read(&bytes)
-        .and_then(|request| Ok((Session::begin(request.soc, request.image)?, request.cycles)));
-    match begun {
-        Ok((session, most)) => follow(session, most),
-        Err(text) => tell(&Event::Refused { text }),
+    SESSION.with_borrow_mut(|session| {
+        let mut rest = bytes.as_slice();
+        while let Some((request, behind)) = Request::read(rest) {
+            rest = behind;
+            let served = match request {
+                Ok(request) => serve(session, &request)?,
+                Err(text) => Err(text),
+            };
+            if let Err(text) = served {
+                tell(&Event::Refused { text })?;
+            }
+        }
+        Ok(())
+    })
+}
+
+/// Does what is asked. The inner error says why it cannot be done.
+fn serve(kept: &mut Option<Session>, request: &Request<'_>) -> io::Result<Result<(), String>> {
+    if let Ask::Open { most, pend, .. } = request.ask {
+        *kept = None;
+        let session = match Session::begin(request.soc, request.image, most, pend) {
+            Ok(session) => session,
+            Err(text) => return Ok(Err(text)),
+        };
+        let session = kept.insert(session);
+        tell_loaded(session)?;
+        return tell_moment(session, None, None).map(Ok);
+    }
+    let Some(session) = kept else {
+        return Ok(Err("no image is loaded yet".to_owned()));
+    };
+    match request.ask {
+        Ask::Open { .. } => {}
+        Ask::Go { cycle, pace } => {
+            let went = session.go(cycle, paced(pace));
+            tell_console(session)?;
+            match went {
+                Went::HalfWay => {
+                    let (cycles, instructions) = session.counts();
+                    let reached = session.reached();
+                    tell(&Event::Progress { cycles, instructions, reached })?;
+                }
+                Went::There => tell_moment(session, None, None)?,
+            }
+        }
+        Ask::Step { by } => {
+            session.step(by);
+            tell_console(session)?;
+            tell_moment(session, None, None)?;
+        }
+        Ask::Look { address, bytes } => tell_moment(session, address, bytes)?,
+        Ask::Survey { from, to, pace } => return survey::survey(session, [from, to], paced(pace)),
+        Ask::Worst { interrupt, priority, from, to } => {
+            return worst::worst(session, interrupt, priority, [from, to]);
+        }
+    }
+    Ok(Ok(()))
+}
+
+fn tell_loaded(session: &Session) -> io::Result<()> {
+    let soc = session.soc();
+    let memory = |memory: &'_ rtmark_sim::Memory| {
+        let range = memory.range();
+        (range.start as u32, (range.end - range.start) as u32)
+    };
+    tell(&Event::Loaded {
+        soc: &soc.name,
+        core: &soc.core.to_string(),
+        clock: soc.clock.0,
+        timing_model: rtmark_sim::TIMING_MODEL,
+        lines: session.lines().is_some(),
+        memories: soc
+            .memories
+            .iter()
+            .map(|of| (of.name.as_str(), memory(of).0, memory(of).1))
+            .collect(),
+        priority_bits: soc.priority_bits,
+        interrupts: session.interrupts(),
+    })
+}
+
+fn tell_console(session: &mut Session) -> io::Result<()> {
+    match session.take_new() {
+        text if text.is_empty() => Ok(()),
+        text => tell(&Event::Console { text }),
     }
 }
 
-/// Runs on in slices that take about as long as the pace, until the end.
-fn follow(mut session: Session, most: u64) -> io::Result<()> {
-    let soc = session.soc().clone();
-    let (core, clock) = (soc.core.to_string(), soc.clock.0);
-    let timing_model = rtmark_sim::TIMING_MODEL;
-    tell(&Event::Loaded { soc: &soc.name, core, clock, timing_model })?;
-    let mut slice = FIRST_SLICE;
-    loop {
-        let began = Instant::now();
-        let ended = session.advance(slice, most);
-        let printed = session.console();
-        if !printed.is_empty() {
-            tell(&Event::Console { text: printed })?;
-        }
+/// Tells the moment, and before it how the run has ended, if it has here.
+fn tell_moment(session: &Session, address: Option<u32>, bytes: Option<u32>) -> io::Result<()> {
+    if let Some((how, text)) = session.ended() {
         let (cycles, instructions) = session.counts();
-        if let Some((how, text)) = ended {
-            return tell(&Event::Ended { how, text, cycles, instructions });
-        }
-        tell(&Event::Progress { cycles, instructions })?;
-        let took = began.elapsed().max(Duration::from_micros(100));
-        let ratio = (PACE.as_secs_f64() / took.as_secs_f64()).clamp(0.25, 4.0);
-        slice = ((slice as f64 * ratio) as u64).max(1000);
+        tell(&Event::Ended { how, text, cycles, instructions })?;
     }
+    tell(&Event::Moment(Box::new(look::moment(session, address, bytes))))
 }

@@ -1,38 +1,94 @@
-//! What is to be run: soc file, image, and how long.
+//! What is asked of a session: lines of JSON, the first of which brings a soc file and an image.
 
-/// The parts of stdin.
+use std::time::Duration;
+
+use serde::Deserialize;
+
+/// The most cycles that one survey or one search is about.
+pub const MOST_CYCLES: u64 = 20_000_000;
+
+/// An interrupt that becomes pending from outside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Pend {
+    /// The external interrupt.
+    pub interrupt: u16,
+    /// Its priority, as the register holds it.
+    pub priority: u8,
+    /// The cycle since reset.
+    pub at: u64,
+}
+
+/// What is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(tag = "ask", rename_all = "lowercase", deny_unknown_fields)]
+pub enum Ask {
+    /// To load an image into a chip. The soc file and the image follow the line, with these lengths.
+    Open {
+        soc: usize,
+        image: usize,
+        /// Cycles since reset after which the run ends in any case.
+        most: u64,
+        pend: Option<Pend>,
+    },
+    /// To go to the first boundary between instructions at a cycle or after it, forwards or backwards.
+    Go {
+        cycle: u64,
+        /// Milliseconds after which an answer is given also half-way.
+        pace: Option<u64>,
+    },
+    /// To execute so many instructions, or to go back by them.
+    Step { by: i64 },
+    /// To tell the moment, with so many bytes of memory.
+    Look { address: Option<u32>, bytes: Option<u32> },
+    /// Where the cycles between two moments go, what ran when, and which peripherals were used.
+    Survey { from: u64, to: u64, pace: Option<u64> },
+    /// The worst moment for an interrupt among some cycles.
+    Worst { interrupt: u16, priority: Option<u8>, from: u64, to: u64 },
+}
+
+/// A request with what follows its line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request<'a> {
+    pub ask: Ask,
     pub soc: &'a str,
     pub image: &'a [u8],
-    /// Cycles after which the run ends in any case.
-    pub cycles: u64,
 }
 
 impl<'a> Request<'a> {
-    /// Reads the line and the parts behind it.
-    pub fn read(bytes: &'a [u8]) -> Result<Self, String> {
-        const FORM: &str = "the request is no line `soc=LENGTH image=LENGTH cycles=MOST` with both \
-                            files behind it";
-        let refuse = || FORM.to_owned();
-        let end = bytes.iter().position(|byte| *byte == b'\n').ok_or_else(refuse)?;
-        let (line, rest) = (&bytes[..end], &bytes[end + 1..]);
-        let line = std::str::from_utf8(line).map_err(|_| refuse())?;
-        let mut numbers =
-            ["soc=", "image=", "cycles="].iter().zip(line.split(' ')).map(|(name, word)| {
-                word.strip_prefix(name).and_then(|number| number.parse::<u64>().ok())
-            });
-        let mut next = || numbers.next().flatten().ok_or_else(refuse);
-        let (soc, image, cycles) = (next()?, next()?, next()?);
-        let soc = usize::try_from(soc).map_err(|_| refuse())?;
-        let image = usize::try_from(image).map_err(|_| refuse())?;
-        let (soc, rest) = rest.split_at_checked(soc).ok_or_else(refuse)?;
-        if rest.len() != image {
-            return Err(refuse());
+    /// Reads the request that the bytes begin with. Answers it and the bytes behind it; `None` where
+    /// there is none.
+    pub fn read(bytes: &'a [u8]) -> Option<(Result<Self, String>, &'a [u8])> {
+        let bytes = bytes.trim_ascii_start();
+        if bytes.is_empty() {
+            return None;
         }
-        let soc = std::str::from_utf8(soc).map_err(|_| "the soc file is no text".to_owned())?;
-        Ok(Self { soc, image: rest, cycles })
+        let end = bytes.iter().position(|byte| *byte == b'\n').unwrap_or(bytes.len());
+        let (line, rest) = (&bytes[..end], bytes.get(end + 1..).unwrap_or_default());
+        let refuse = |why: String| (Err(format!("not a request: {why}")), rest);
+        let ask = match serde_json::from_slice::<Ask>(line) {
+            Ok(ask) => ask,
+            Err(error) => return Some(refuse(error.to_string())),
+        };
+        let Ask::Open { soc, image, .. } = ask else {
+            return Some((Ok(Self { ask, soc: "", image: &[] }), rest));
+        };
+        let cut = rest
+            .split_at_checked(soc)
+            .and_then(|(soc, rest)| Some((soc, rest.split_at_checked(image)?)));
+        let Some((soc, (image, rest))) = cut else {
+            return Some((Err("not a request: its files are missing".to_owned()), &[]));
+        };
+        Some(match std::str::from_utf8(soc) {
+            Ok(soc) => (Ok(Self { ask, soc, image }), rest),
+            Err(_) => (Err("the soc file is no text".to_owned()), rest),
+        })
     }
+}
+
+/// A pace as time.
+pub fn paced(milliseconds: Option<u64>) -> Option<Duration> {
+    milliseconds.map(Duration::from_millis)
 }
 
 #[cfg(test)]
@@ -40,24 +96,31 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_request_has_its_parts() {
-        let read = Request::read(b"soc=3 image=2 cycles=9\na\nb\xff\n").expect("read");
-        assert_eq!((read.soc, read.image, read.cycles), ("a\nb", &b"\xff\n"[..], 9));
+    fn a_request_has_its_parts_and_leaves_the_next() {
+        let bytes = b"{\"ask\":\"open\",\"soc\":3,\"image\":2,\"most\":9}\na\nb\xff\n{\"ask\":\"step\",\"by\":-1}";
+        let (read, rest) = Request::read(bytes).expect("one");
+        let read = read.expect("well-formed");
+        assert_eq!((read.soc, read.image), ("a\nb", &b"\xff\n"[..]));
+        assert!(matches!(read.ask, Ask::Open { most: 9, pend: None, .. }));
+        let (read, rest) = Request::read(rest).expect("another");
+        assert_eq!(read.expect("well-formed").ask, Ask::Step { by: -1 });
+        assert_eq!(Request::read(rest), None);
     }
 
     #[test]
     fn other_input_is_refused() {
         for bytes in [
-            &b""[..],
-            b"\n",
-            b"soc=3 image=2\nabcde",
-            b"soc=9 image=2 cycles=1\nabcde",
-            b"soc=3 image=3 cycles=1\nabcde",
-            b"soc=18446744073709551615 image=1 cycles=1\na",
-            b"soc=-1 image=1 cycles=1\na",
+            &b"soc=3"[..],
+            b"{\"ask\":\"open\",\"soc\":3,\"image\":2,\"most\":9}\nabcd",
+            b"{\"ask\":\"open\",\"soc\":18446744073709551615,\"image\":1,\"most\":1}\na",
+            b"{\"ask\":\"open\",\"soc\":-1,\"image\":1,\"most\":1}\na",
+            b"{\"ask\":\"open\",\"soc\":1,\"image\":0,\"most\":1}\n\xff",
+            b"{\"ask\":\"step\",\"by\":1,\"and\":2}",
+            b"{\"ask\":\"fly\"}",
             b"\xff\n",
         ] {
-            assert!(Request::read(bytes).is_err(), "{bytes:?}");
+            let (read, _) = Request::read(bytes).expect("something");
+            assert!(read.is_err(), "{bytes:?}");
         }
     }
 }

@@ -1,7 +1,22 @@
-//! A run of one image, in slices.
+//! A run of one image, at a moment that can be moved forwards and backwards.
 
+use std::time::{Duration, Instant};
+
+use rtmark_observe::{ExceptionNames, Lines, Map};
 use rtmark_sim::{Cycles, ExitStatus, Image, Machine, Soc, Stop};
 use serde::Serialize;
+
+use crate::console::Console;
+use crate::history::{History, Present};
+use crate::request::Pend;
+use crate::survey::Survey;
+
+/// How many cycles are run before anybody knows how fast that is.
+const FIRST_SLICE: u64 = 200_000;
+/// The most instructions that are executed one by one.
+const MOST_STEPS: i64 = 100_000;
+/// How often a program may reset itself.
+const MOST_RESETS: u32 = 1000;
 
 /// How a run has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -19,68 +34,288 @@ pub enum Ended {
     Internal,
 }
 
+/// How far a way has been gone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Went {
+    There,
+    HalfWay,
+}
+
+/// Whether the present moment is the run's end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Standing {
+    Within,
+    AtEnd,
+}
+
+/// The end of a run.
+#[derive(Debug)]
+struct End {
+    how: Ended,
+    text: String,
+    present: Present,
+}
+
+/// An image as it was given.
+#[derive(Clone, Copy, Debug)]
+pub struct Program {
+    pub bytes: &'static [u8],
+    pub image: &'static Image,
+    pub lines: Option<&'static Lines<'static>>,
+}
+
 /// A machine that runs an image.
 #[derive(Debug)]
 pub struct Session {
-    machine: Machine,
+    program: Program,
+    present: Present,
+    history: History,
+    console: Console,
+    /// Cycles since reset after which the run ends in any case.
+    most: u64,
+    /// The furthest moment.
+    reached: u64,
+    /// Where the run ends, and how. The furthest moment is it then.
+    end: Option<End>,
+    standing: Standing,
+    resets: u32,
+    /// Cycles that take about as long as the pace.
+    slice: u64,
+    pub survey: Option<Survey>,
 }
 
 impl Session {
     /// Loads an image into a chip. A raw binary belongs where the chip's vectors are.
-    pub fn begin(soc: &str, image: &[u8]) -> Result<Self, String> {
+    ///
+    /// What observers borrow of the image lives as long as the program, which serves one.
+    pub fn begin(soc: &str, image: &[u8], most: u64, pend: Option<Pend>) -> Result<Self, String> {
         let soc = Soc::from_toml(soc).map_err(|error| format!("the soc file: {error}"))?;
-        let image = Image::from_bytes(image, soc.vector_base())
+        let bytes: &'static [u8] = Box::leak(image.into());
+        let image = Image::from_bytes(bytes, soc.vector_base())
             .map_err(|error| format!("the image: {error}; ELF, UF2, Intel HEX and raw are read"))?;
         let mut machine = Machine::new(&soc);
         machine.load(&image).map_err(|error| {
             format!("the image does not fit {}: {error}; choose the chip that it is for", soc.name)
         })?;
-        Ok(Self { machine })
+        if let Some(pend) = pend {
+            if !machine.arm_interrupt(pend.interrupt, pend.priority) {
+                return Err(format!("{} has no interrupt {}", soc.name, pend.interrupt));
+            }
+            machine.pend_interrupt(pend.interrupt, Cycles(pend.at));
+        }
+        let lines = Lines::new(bytes).map(|lines| &*Box::leak(Box::new(lines)));
+        let program = Program { bytes, image: Box::leak(Box::new(image)), lines };
+        let present = Present { machine, printed: 0 };
+        Ok(Self {
+            program,
+            history: History::new(present.clone()),
+            present,
+            console: Console::default(),
+            most,
+            reached: 0,
+            end: None,
+            standing: Standing::Within,
+            resets: 0,
+            slice: FIRST_SLICE,
+            survey: None,
+        })
     }
 
     /// The chip.
     pub fn soc(&self) -> &Soc {
-        self.machine.soc()
+        self.present.machine.soc()
     }
 
-    /// Runs on for so many cycles, and no further than `most` since reset. Says how the run has
-    /// ended, if it has.
-    pub fn advance(&mut self, cycles: u64, most: u64) -> Option<(Ended, String)> {
-        let until = self.machine.cycles().0.saturating_add(cycles).min(most);
-        let stop = self.machine.run(Cycles(until));
-        let told = |how, text: &str| Some((how, text.to_owned()));
-        match stop {
-            Stop::Limit if self.machine.cycles().0 < most => None,
-            Stop::Limit => told(Ended::Limit, "it still ran when its time was over"),
-            Stop::Exit(ExitStatus(0)) => told(Ended::Exit, "the program ended itself"),
-            Stop::Exit(ExitStatus(status)) => {
-                Some((Ended::Exit, format!("the program ended itself with status {status}")))
-            }
-            Stop::Fault(report) => Some((Ended::Fault, report.to_string())),
-            Stop::Lockup(report) => Some((Ended::Fault, format!("the core has stopped: {report}"))),
-            Stop::Breakpoint(address) => {
-                Some((Ended::Fault, format!("a breakpoint instruction at {address:#010x}")))
-            }
-            Stop::Asleep => told(Ended::Asleep, "it sleeps, and nothing can wake it"),
-            Stop::ResetRequested => match self.machine.reset() {
-                Ok(()) => None,
-                Err(error) => Some((Ended::Fault, error.to_string())),
-            },
-            Stop::HostCall | Stop::Observer => None,
-            Stop::Internal(error) => Some((Ended::Internal, error.to_string())),
-            other => {
-                Some((Ended::Internal, format!("it stopped for a reason of no name: {other:?}")))
-            }
-        }
+    /// The machine at the present moment.
+    pub fn machine(&self) -> &Machine {
+        &self.present.machine
     }
 
-    /// What the program has printed since this was asked last.
-    pub fn console(&mut self) -> String {
-        String::from_utf8_lossy(&self.machine.take_console()).into_owned()
+    /// The image.
+    pub fn program(&self) -> Program {
+        self.program
+    }
+
+    /// Its debug information.
+    pub fn lines(&self) -> Option<&'static Lines<'static>> {
+        self.program.lines
+    }
+
+    /// What tells addresses in the program's own words.
+    pub fn map(&self) -> Map<'static, 'static> {
+        Map::new(self.program.image, self.program.lines)
+    }
+
+    /// What was, since reset.
+    pub fn history(&self) -> &History {
+        &self.history
+    }
+
+    /// The furthest cycle that the run has reached.
+    pub fn reached(&self) -> u64 {
+        self.reached
+    }
+
+    /// How often the program has reset itself.
+    pub fn resets(&self) -> u32 {
+        self.resets
+    }
+
+    /// How the run has ended, if the present moment is its end.
+    pub fn ended(&self) -> Option<(Ended, &str)> {
+        let end = self.end.as_ref().filter(|_| self.standing == Standing::AtEnd);
+        end.map(|end| (end.how, end.text.as_str()))
     }
 
     /// Cycles and instructions since reset.
     pub fn counts(&self) -> (u64, u64) {
-        (self.machine.cycles().0, self.machine.instructions().0)
+        (self.present.machine.cycles().0, self.present.machine.instructions().0)
+    }
+
+    /// What the program has printed by now.
+    pub fn printed(&self) -> String {
+        self.console.until(self.present.printed)
+    }
+
+    /// What it has printed for the first time since this was asked last.
+    pub fn take_new(&mut self) -> String {
+        self.console.take_new()
+    }
+
+    /// Interrupts with a handler as things stand, and what they are called; none where the program
+    /// says only later where that is.
+    pub fn interrupts(&self) -> Vec<(u16, String)> {
+        let machine = &self.present.machine;
+        let names = ExceptionNames::new(machine, self.program.image.symbols());
+        (0..machine.soc().interrupts)
+            .filter(|interrupt| {
+                let handler = machine.handler_of(*interrupt);
+                handler.is_ok_and(|handler| machine.peek(handler, 2).len() == 2)
+            })
+            .map(|interrupt| (interrupt, names.name(interrupt + 16)))
+            .collect()
+    }
+
+    /// Goes to the first boundary at a cycle or after it; no further than the run's end. With a pace
+    /// it may come back half-way.
+    pub fn go(&mut self, cycle: u64, pace: Option<Duration>) -> Went {
+        let cycle = cycle.min(self.most);
+        let now = self.present.machine.cycles().0;
+        if let Some(end) = self.end.as_ref().filter(|_| cycle >= self.reached) {
+            (self.present, self.standing) = (end.present.clone(), Standing::AtEnd);
+            return Went::There;
+        }
+        let newest = self.history.before(cycle);
+        let nearer = newest.filter(|copy| cycle < now || copy.machine.cycles().0 > now);
+        if let Some(nearer) = nearer {
+            (self.present, self.standing) = (nearer.clone(), Standing::Within);
+        }
+        let began = Instant::now();
+        loop {
+            let now = self.present.machine.cycles().0;
+            if self.ended().is_some() || (now >= cycle && cycle < self.most) {
+                return Went::There;
+            }
+            if pace.is_some_and(|pace| began.elapsed() >= pace) {
+                return Went::HalfWay;
+            }
+            let until = cycle.min(now.saturating_add(self.slice));
+            let before = Instant::now();
+            let stop = self.present.machine.run(Cycles(until));
+            self.came(stop);
+            if pace.is_some() && until < cycle {
+                // A quarter of the pace, so that it is kept.
+                let wanted = pace.unwrap_or_default().as_secs_f64() / 4.0;
+                let took = before.elapsed().as_secs_f64().max(1e-4);
+                let ratio = (wanted / took).clamp(0.25, 4.0);
+                self.slice = ((self.slice as f64 * ratio) as u64).max(1000);
+            }
+        }
+    }
+
+    /// Executes so many instructions, or goes back by them.
+    pub fn step(&mut self, by: i64) {
+        let by = by.clamp(-MOST_STEPS, MOST_STEPS);
+        if by < 0 {
+            let (now, count) = self.counts();
+            let wanted = count.saturating_sub(by.unsigned_abs());
+            if let Some(there) = self.history.at(wanted, now) {
+                (self.present, self.standing) = (there, Standing::Within);
+            }
+            return;
+        }
+        for _ in 0..by {
+            if self.ended().is_some() {
+                return;
+            }
+            let stop = self.present.machine.step(Cycles(self.most)).err();
+            // A moment is told once the next instruction has reached the execute stage, as a run does.
+            self.present.machine.settle();
+            self.came(stop.unwrap_or(Stop::Limit));
+        }
+    }
+
+    /// The machine has run on and stopped.
+    fn came(&mut self, stop: Stop) {
+        let text = self.present.machine.take_console();
+        self.console.printed(self.present.printed, &text);
+        self.present.printed += text.len();
+        let now = self.present.machine.cycles().0;
+        self.reached = self.reached.max(now);
+        match ending(stop, now >= self.most) {
+            None => self.history.keep(&self.present),
+            Some(Ending::Ended(how, text)) => self.end_here(how, text),
+            Some(Ending::Reset) => self.reset(),
+        }
+    }
+
+    fn end_here(&mut self, how: Ended, text: String) {
+        self.reached = self.present.machine.cycles().0;
+        self.end = Some(End { how, text, present: self.present.clone() });
+        self.standing = Standing::AtEnd;
+    }
+
+    /// The program resets the chip: time and history begin anew.
+    fn reset(&mut self) {
+        self.resets += 1;
+        let reset = self.present.machine.reset();
+        self.history = History::new(self.present.clone());
+        self.reached = self.present.machine.cycles().0;
+        match reset {
+            Ok(()) if self.resets >= MOST_RESETS => {
+                self.end_here(Ended::Limit, format!("it has reset itself {MOST_RESETS} times"));
+            }
+            Ok(()) => {}
+            Err(error) => self.end_here(Ended::Fault, error.to_string()),
+        }
+    }
+}
+
+/// What a stop means for a run.
+enum Ending {
+    Reset,
+    Ended(Ended, String),
+}
+
+fn ending(stop: Stop, is_over: bool) -> Option<Ending> {
+    let told = |how, text: String| Some(Ending::Ended(how, text));
+    match stop {
+        Stop::Limit if is_over => {
+            told(Ended::Limit, "it still ran when its time was over".to_owned())
+        }
+        Stop::Limit | Stop::HostCall | Stop::Observer => None,
+        Stop::Exit(ExitStatus(0)) => told(Ended::Exit, "the program ended itself".to_owned()),
+        Stop::Exit(ExitStatus(status)) => {
+            told(Ended::Exit, format!("the program ended itself with status {status}"))
+        }
+        Stop::Fault(report) => told(Ended::Fault, report.to_string()),
+        Stop::Lockup(report) => told(Ended::Fault, format!("the core has stopped: {report}")),
+        Stop::Breakpoint(address) => {
+            told(Ended::Fault, format!("a breakpoint instruction at {address:#010x}"))
+        }
+        Stop::Asleep => told(Ended::Asleep, "it sleeps, and nothing can wake it".to_owned()),
+        Stop::ResetRequested => Some(Ending::Reset),
+        Stop::Internal(error) => told(Ended::Internal, error.to_string()),
+        other => told(Ended::Internal, format!("it stopped for a reason of no name: {other:?}")),
     }
 }

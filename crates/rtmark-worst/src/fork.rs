@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use rtmark_sim::{Cycles, Machine, Observer, Register, Stop, WatchId};
+use rtmark_sim::{Cycles, Interrupted, Machine, Observer, Register, Stop, WatchId};
 use serde::{Deserialize, Serialize};
 
 use crate::held::Held;
@@ -102,39 +102,27 @@ impl Outcome {
 /// What is looked for in an observed run.
 struct Eye<'a> {
     path: &'a Path,
-    exception: u32,
+    exception: u16,
     /// The cycle in which the interrupt becomes pending.
     at: u64,
     /// The handler's first instruction was executed. One that gives way to another interrupt
     /// has not been, and comes again.
     entered: bool,
-    /// Where the interrupted code goes on, once the handler has come up: pc, sp, exception.
-    back: Option<(u32, u32, u32)>,
+    /// Where the interrupted code goes on, once the handler has come up.
+    back: Option<Interrupted>,
     outcome: Outcome,
     woken_seen: bool,
     ended_seen: bool,
 }
 
-/// The frame that an exception has just left: where it returns to, with which stack
-/// pointer, into which exception's handler.
-fn frame(machine: &Machine) -> Option<(u32, u32, u32)> {
-    let exc_return = machine.register(Register::R(14));
-    let process = exc_return & 0xC == 0xC;
-    let sp = machine.register(if process { Register::Psp } else { Register::Msp });
-    let word = |at| machine.peek(sp + at, 4).try_into().map(u32::from_le_bytes).ok();
-    let (pc, psr) = (word(24)?, word(28)?);
-    let size = if exc_return & 0x10 == 0 { 8 * 4 + 18 * 4 } else { 8 * 4 };
-    Some((pc & !1, sp + size + (psr >> 9 & 1) * 4, psr & 0x1FF))
-}
-
 impl Observer for Eye<'_> {
     fn before(&mut self, machine: &Machine) -> ControlFlow<()> {
-        let handled = machine.register(Register::Xpsr) & 0x1FF;
+        let handled = machine.exception();
         self.entered = self.entered || self.path.served(machine, self.at).is_some();
         if !self.entered {
             let begins = handled == self.exception && machine.cycles().0 >= self.at;
             if begins && self.back.is_none() {
-                self.back = frame(machine);
+                self.back = Some(machine.interrupted());
             }
             return ControlFlow::Continue(());
         }
@@ -144,8 +132,9 @@ impl Observer for Eye<'_> {
         }
         let pc = machine.register(Register::Pc);
         if self.outcome.resumed.is_none()
-            && self.back.is_some_and(|(to, sp, exception)| {
-                pc == to && handled == exception && sp == machine.register(Register::R(13))
+            && self.back.is_some_and(|back| {
+                let Interrupted { pc: to, sp, exception, .. } = back;
+                pc == to && handled == exception && sp == machine.register(Register::Sp)
             })
         {
             self.outcome.resumed = Some(machine.cycles().0);
@@ -182,7 +171,7 @@ pub fn follow(path: &Path, machine: &Machine, at: u64) -> Outcome {
     }
     let mut eye = Eye {
         path,
-        exception: u32::from(path.question().interrupt) + 16,
+        exception: path.question().interrupt + 16,
         at,
         entered: false,
         back: None,

@@ -19,6 +19,8 @@ pub enum Held {
     Faultmask,
     /// BASEPRI.
     Basepri,
+    /// MSTATUS.MIE of a RISC-V core.
+    Mstatus,
     /// The handler of this exception, of the same priority or a more urgent one.
     Priority(u16),
     /// The interrupt was not enabled.
@@ -33,6 +35,7 @@ impl From<Blocker> for Held {
             Blocker::Primask => Self::Primask,
             Blocker::Faultmask => Self::Faultmask,
             Blocker::Basepri => Self::Basepri,
+            Blocker::MachineMask => Self::Mstatus,
             Blocker::Active(exception) | Blocker::Pending(exception) => Self::Priority(exception),
             _ => Self::Disabled,
         }

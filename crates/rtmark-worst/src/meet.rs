@@ -1,6 +1,6 @@
 //! Two interrupts in one copy of the machine: when each is served, and how they met.
 
-use rtmark_sim::{Cycles, Machine, Register, Stop};
+use rtmark_sim::{Cycles, Machine, Stop, Watch};
 use serde::{Deserialize, Serialize};
 
 use crate::fork::Unserved;
@@ -67,8 +67,7 @@ pub struct Known {
 
 /// Whether the last step entered an interrupt's handler; `taken` counts entries before it.
 pub fn enters(machine: &Machine, line: &Line, taken: u64) -> bool {
-    let handled = machine.register(Register::Xpsr) & 0x1FF;
-    machine.exceptions_taken() > taken && handled == u32::from(line.exception())
+    machine.exceptions_taken() > taken && machine.exception() == line.exception()
 }
 
 /// Makes the later interrupt pending in a cycle, in a copy of a machine in which the earlier
@@ -107,7 +106,10 @@ pub fn meet(
         }
         for hit in copy.take_hits() {
             for which in [0, 1] {
-                if entered[which] && hit.watch == lines[which].handler_watch {
+                // A handler may take the other interrupt over without an entry.
+                let told = matches!(lines[which].watch, Watch::Handle(_));
+                let begun = entered[which] || told && hit.cycle.0 >= pended[which];
+                if begun && hit.watch == lines[which].handler_watch {
                     served[which] = served[which].or(Some(hit.cycle.0));
                 }
             }

@@ -75,6 +75,8 @@ pub(crate) struct Line {
     pub interrupt: u16,
     /// Its handler's first instruction.
     pub handler: u32,
+    /// What is watched for it.
+    pub watch: Watch,
     pub handler_watch: WatchId,
     pub return_watch: WatchId,
 }
@@ -169,16 +171,14 @@ pub struct Piece {
 impl Line {
     /// Watches an interrupt, whose vector is looked up in a machine that has come `there`.
     fn find(start: &mut Machine, there: &Machine, interrupt: u16) -> Result<Self, PathError> {
-        let address = there.vector_table().wrapping_add((16 + u32::from(interrupt)) * 4);
-        let bytes = there.peek(address, 4);
-        let vector = bytes.try_into().map_or(u32::MAX, u32::from_le_bytes);
-        if vector & 1 == 0 || start.peek(vector & !1, 2).len() < 2 {
-            return Err(PathError::NoHandler { interrupt, address, vector });
-        }
+        let none = |(address, vector)| PathError::NoHandler { interrupt, address, vector };
+        let handler = there.handler_of(interrupt).map_err(none)?;
+        let watch = there.handler_watch(interrupt).map_err(none)?;
         Ok(Self {
             interrupt,
-            handler: vector & !1,
-            handler_watch: start.watch(Watch::Execute(vector & !1)),
+            handler,
+            watch,
+            handler_watch: start.watch(watch),
             return_watch: start.watch(Watch::Return(16 + interrupt)),
         })
     }
@@ -221,7 +221,7 @@ impl Path {
             Some(second) => Some(Line::find(&mut start, &there, second.interrupt)?),
             None => None,
         };
-        if let Some(second) = second.filter(|second| second.handler == line.handler) {
+        if let Some(second) = second.filter(|second| second.watch == line.watch) {
             return Err(PathError::Same(line.interrupt, second.interrupt));
         }
         let woken_watch = question.woken.map(|address| start.watch(Watch::Execute(address)));

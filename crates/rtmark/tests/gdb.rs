@@ -12,6 +12,31 @@ const COUNTING: [u16; 14] = [
     0x0026, 0x0002,
 ];
 
+/// The same on RISC-V: li a0, 0; lui a1, 0x80100; loop: addi a0, a0, 1; sw a0, 0(a1); li t0, 20;
+/// bne a0, t0, loop; lui a1, 0x20; li a0, 0x18; addi a1, a1, 0x26; nop; and a call of the host.
+const COUNTING_RISC_V: [u32; 13] = [
+    0x0000_0513,
+    0x8010_05B7,
+    0x0015_0513,
+    0x00A5_A023,
+    0x0140_0293,
+    0xFE55_1AE3,
+    0x0002_05B7,
+    0x0180_0513,
+    0x0265_8593,
+    0x0000_0013,
+    0x01F0_1013,
+    0x0010_0073,
+    0x4070_5013,
+];
+
+fn image_risc_v(folder: &Path) -> String {
+    let bytes: Vec<_> = COUNTING_RISC_V.iter().flat_map(|word| word.to_le_bytes()).collect();
+    let path = folder.join("counting.bin");
+    std::fs::write(&path, bytes).expect("writable");
+    path.display().to_string()
+}
+
 fn image(folder: &Path) -> String {
     let mut bytes = [0x2000_0400_u32, 0x0800_0009].map(u32::to_le_bytes).concat();
     bytes.extend(COUNTING.iter().flat_map(|half| half.to_le_bytes()));
@@ -22,8 +47,9 @@ fn image(folder: &Path) -> String {
 
 /// `rtmark` waiting for a debugger, what else it says, and where it listens.
 fn serve(image: &str, soc: &str) -> (Child, Lines<BufReader<ChildStderr>>, String) {
+    let base = if soc.ends_with("hazard3") { "0x80000000" } else { "0x08000000" };
     let mut rtmark = Command::new(env!("CARGO_BIN_EXE_rtmark"))
-        .args(["sim", image, "--soc", soc, "--base=0x08000000", "--gdb", ":0"])
+        .args(["sim", image, "--soc", soc, "--base", base, "--gdb", ":0"])
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
         .spawn()
@@ -47,10 +73,15 @@ fn debug(soc: &str, commands: &[&str]) -> Option<(String, String, i32)> {
         return None;
     }
     let folder = tempfile::tempdir().expect("a scratch folder");
-    let (mut rtmark, lines, address) = serve(&image(folder.path()), soc);
+    let (image, architecture) = match soc {
+        "generic-hazard3" => (image_risc_v(folder.path()), "riscv:rv32"),
+        _ => (image(folder.path()), "arm"),
+    };
+    let (mut rtmark, lines, address) = serve(&image, soc);
+    let architecture = format!("set architecture {architecture}");
     let remote = format!("target remote {address}");
     let mut gdb = Command::new("gdb-multiarch");
-    gdb.args(["-q", "-nx", "-batch", "-ex", "set architecture arm", "-ex", "set confirm off"]);
+    gdb.args(["-q", "-nx", "-batch", "-ex", &architecture, "-ex", "set confirm off"]);
     for command in std::iter::once(&remote.as_str()).chain(commands) {
         gdb.args(["-ex", command]);
     }
@@ -170,6 +201,41 @@ fn the_fpu_and_system_registers_are_there() {
     ];
     let Some((text, ..)) = debug("stm32f405", &commands) else { return };
     assert_in_order(&text, &["$1 = 1.5", "$2 = 1.9375", "$3 = 64", "= 536871936", "0x1000000"]);
+}
+
+#[test]
+fn a_risc_v_core_has_its_own_registers() {
+    let commands = [
+        "break *0x8000000c",
+        "continue",
+        "ignore 1 2",
+        "continue",
+        "print $a0",
+        "stepi",
+        "print/x $pc",
+        "x/xw 0x80100000",
+        "reverse-stepi",
+        "print/x $pc",
+        "print/x $mstatus",
+        "set var $a0 = 18",
+        "print $x10",
+        "delete",
+        "continue",
+    ];
+    let Some((text, _, code)) = debug("generic-hazard3", &commands) else { return };
+    let words = [
+        "Breakpoint 1, 0x8000000c",
+        "Breakpoint 1, 0x8000000c",
+        "$1 = 4",
+        "$2 = 0x80000010",
+        "0x80100000:\t0x00000004",
+        "$3 = 0x8000000c",
+        "$4 = 0x1800",
+        "$5 = 18",
+        "exited normally",
+    ];
+    assert_in_order(&text, &words);
+    assert_eq!(code, 0, "{text}");
 }
 
 /// Without GDB, in its protocol: a program that runs is stopped by one byte.

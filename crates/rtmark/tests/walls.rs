@@ -37,6 +37,7 @@ fn crates_use_only_what_lies_below_them() {
     let allowed: &[(&str, &[&str])] = &[
         ("rtmark-units", &[]),
         ("rtmark-embed", &[]),
+        ("rtmark-book", &[]),
         ("rtmark-files", &[]),
         ("rtmark-sources", &[]),
         ("rtmark-sim", &["rtmark-units"]),
@@ -51,7 +52,10 @@ fn crates_use_only_what_lies_below_them() {
         ("rtmark-plan", &[]),
         ("rtmark-taskset", &["rtmark-units", "rtmark-sim", "rtmark-firmware", "rtmark-plan"]),
         ("rtmark-worst", &["rtmark-sim"]),
-        ("rtmark-web", &["rtmark-sim"]),
+        (
+            "rtmark-web",
+            &["rtmark-model", "rtmark-sim", "rtmark-observe", "rtmark-trace", "rtmark-worst"],
+        ),
         ("rtmark-trace", &["rtmark-units", "rtmark-model", "rtmark-sim", "rtmark-observe"]),
         ("rtmark-calls", &["rtmark-model", "rtmark-sim", "rtmark-observe"]),
         ("rtmark-study", &["rtmark-files", "rtmark-model", "rtmark-sim", "rtmark-observe"]),

@@ -34,6 +34,9 @@ pub enum Took {
 
 /// Reads one family of logs.
 pub trait Reader {
+    /// Is told the log's name, such as that of its file, before its lines.
+    fn named(&mut self, _name: &str) {}
+
     /// Looks at a line.
     fn line(&mut self, line: &Line, log: &mut Log) -> Took;
 

@@ -12,6 +12,7 @@ use crate::row::{Number, Row};
 form! {
     BANNER = r"This is RIOT! \(Version:\s*([^)]*)\)";
     NAME = r"\b(?:tests[/_])?bench[_/]((?:mutex|msg|sched|thread|ptrace|xtimer|ztimer|timers|runtime|nimble|spi|uart|gpio|sys|periph)\w*)";
+    FILE = r"(?:^|[/_])((?:mutex|msg|sched|thread|runtime)_[a-z_]+)(?:\.\w+)?$";
     RESULT = r#"^\{\s*"result"\s*:\s*(\d+)\s*(?:,\s*"ticks"\s*:\s*(\d+)\s*)?\}$"#;
     OLD_RESULT = r"^Test complete\. n=(\d+)$";
     CALLS = r"^(\S.*?):\s+(\d+)us\s+---\s+(\d*\.?\d+)us per call\s+---\s+(\d+) calls per sec";
@@ -31,6 +32,13 @@ pub struct Riot {
 }
 
 impl Reader for Riot {
+    /// The tests do not print their names; their files have them: `tests_mutex_pingpong.elf`.
+    fn named(&mut self, name: &str) {
+        let name = name.rsplit('/').next().unwrap_or(name);
+        self.name =
+            FILE.find(name.strip_prefix("tests_").unwrap_or(name)).map(|it| it.at(1).to_owned());
+    }
+
     fn line(&mut self, line: &Line, log: &mut Log) -> Took {
         // RIOT's terminal puts this in front of what the board says.
         let text = line.text().trim_start_matches("# ");

@@ -103,3 +103,24 @@ fn every_form_is_read() {
     assert!(logs.len() >= 20, "{logs:?}");
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
+
+/// RIOT's benchmarks do not print their names.
+#[test]
+fn a_file_has_the_name_of_the_benchmark() {
+    let log =
+        b"main(): This is RIOT! (Version: 2026.07)\n{ \"result\" : 309811, \"ticks\" : 580 }\n";
+    let catalogue = Catalogue::builtin().expect("good");
+    for (file, row) in [
+        ("logs/tests_mutex_pingpong.elf", "mutex_pingpong"),
+        ("bench_thread_yield_pingpong.log", "thread_yield_pingpong"),
+        ("thread_flags_pingpong", "thread_flags_pingpong"),
+        ("unheard_of.log", "bench"),
+    ] {
+        let found = import(&log[..], file, &catalogue, &Options::default()).expect("read");
+        let log = found.answers.first().and_then(|answer| match answer {
+            Answer::Measured(series) => series.provenance.log.as_ref(),
+            _ => None,
+        });
+        assert_eq!(log.map(|log| log.row.as_str()), Some(row), "{file}");
+    }
+}

@@ -1,7 +1,7 @@
 //! Random programs on the simulator and on QEMU.
 
 use rtmark_judge::lockstep::{self, Plan};
-use rtmark_judge::qemu;
+use rtmark_judge::{qemu, riscv};
 use rtmark_sim::CoreKind;
 
 /// Instructions that each test executes, unless `RTMARK_LOCKSTEP_INSTRUCTIONS` says otherwise.
@@ -57,4 +57,20 @@ fn cortex_m7_runs_as_qemu_does() {
 #[test]
 fn cortex_m33_runs_as_qemu_does() {
     assert_in_lockstep(CoreKind::CortexM33, 4_000_000);
+}
+
+#[test]
+fn hazard3_runs_as_qemu_does() {
+    if qemu::is_unwanted() {
+        return;
+    }
+    let least = instructions(500_000);
+    match riscv::run(least, 1, |_| {}) {
+        Ok(score) => {
+            assert!(score.instructions >= least, "{score:?}");
+            // All registers but x0 at each of them.
+            assert!(score.words > 31 * score.checkpoints, "{score:?}");
+        }
+        Err(error) => panic!("{error}"),
+    }
 }

@@ -7,3 +7,4 @@ mod decoder;
 mod disassembler;
 mod lockstep;
 mod protection;
+mod riscv_text;

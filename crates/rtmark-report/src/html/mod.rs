@@ -12,6 +12,7 @@ mod operations;
 mod overview;
 mod scenario;
 mod sheets;
+mod spent;
 mod text;
 mod view;
 

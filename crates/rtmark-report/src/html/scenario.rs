@@ -7,6 +7,7 @@ use rtmark_model::{Backend, Basis, DEFAULT_PROFILE, Samples, ScenarioId, Series,
 
 use super::draw::chart;
 use super::operations::{by_group, kernels_of};
+use super::spent::spent;
 use super::text::{breakable, command, short_hash, swatch};
 use super::view::View;
 use crate::groups::Group;
@@ -23,7 +24,7 @@ pub fn groups<'a>(view: &View<'a>) -> Vec<(&'static str, Vec<&'a ScenarioId>)> {
 
 /// One scenario.
 pub fn scenario<'a>(
-    report: &Report<'_>,
+    report: &Report<'a>,
     view: &View<'a>,
     scenario: &'a ScenarioId,
     looks: &Looks,
@@ -46,6 +47,7 @@ pub fn scenario<'a>(
                 (figures(view, scenario, looks))
             }
             (told(view, scenario))
+            (spent(report, view, scenario, looks))
             @if let Some(distribution) = &distribution {
                 div.charts { (chart(distribution, looks)) }
                 (marks())

@@ -115,3 +115,44 @@ fn a_report_of_nothing_measured_is_one_all_the_same() {
     assert!(report.html().expect("rendered").contains("Environment"));
     assert!(report.markdown().starts_with("## What real-time kernels cost"));
 }
+
+#[test]
+fn a_bar_for_each_kernel_says_what_its_sample_was_spent_on() {
+    let fixture = Fixture::new();
+    let html = fixture.report().html().expect("rendered");
+    let (_, bars) = html.split_once("<table class=\"spent\">").expect("bars");
+    let (bars, _) = bars.split_once("</table>").expect("their end");
+    // Of the floor's 50 cycles 30 are the thread's, of freertos' 100 80: shares of the longest bar.
+    for piece in [
+        "class=\"w0\" x=\"0.00%\" width=\"30.00%\"",
+        "class=\"w5\" x=\"30.00%\" width=\"12.00%\"",
+        "class=\"w0\" x=\"0.00%\" width=\"80.00%\"",
+        "class=\"w10\" x=\"92.00%\" width=\"8.00%\"",
+    ] {
+        assert!(bars.contains(piece), "{piece} in {bars}");
+    }
+    assert!(bars.contains("exception entry 12") && bars.contains("other 8"), "{bars}");
+    assert!(!bars.contains("<script") && !bars.contains("<img"), "{bars}");
+    assert_eq!(
+        bars.matches("in the placement").count(),
+        1,
+        "only freertos' is another one: {bars}"
+    );
+    // Bars of other timing rules stand beside no figure.
+    let mut answers = fixture.report().answers.to_vec();
+    for answer in &mut answers {
+        if let Answer::Measured(series) = answer {
+            series.provenance.timing_model = Some("3".into());
+        }
+    }
+    let html = Report { answers: &answers, ..fixture.report() }.html().expect("rendered");
+    assert!(!html.contains("class=\"spent\""));
+}
+
+#[test]
+fn other_forms_of_what_cycles_were_spent_on_are_refused() {
+    let refused = |text: &str| rtmark_report::why(text).expect_err(text).to_string();
+    assert!(refused("{}").contains("schema_version"));
+    assert!(refused("{\"schema_version\": 2}").contains("form 2"));
+    assert!(refused("{\"schema_version\": 1}").contains("`rtmark why --format json`"));
+}

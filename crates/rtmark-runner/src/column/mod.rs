@@ -135,6 +135,10 @@ impl Foreign {
         }
         let names: std::collections::BTreeSet<String> = self.image.symbols().names().collect();
         let program = Program::recognised(|name| names.contains(name));
+        if let Some(program) = &program {
+            // On a soc without a UART it waits for ever, which is told of it then.
+            let _ = machine.connect_uart(None, program.sent.as_bytes());
+        }
         self.program(soc, &machine, program.as_ref(), asked, &mut advanced)
     }
 }

@@ -69,7 +69,7 @@ impl Observed for CortexR5 {
             taken: self.state.taken(),
             left: self.state.left(),
             handler: self.state.handler(),
-            cycles: self.state.core.cycle(),
+            idle: self.state.besides().asleep.0,
         }
     }
 }
@@ -104,6 +104,14 @@ impl CortexR5 {
 
     pub(crate) const fn reason(&self, stop: Stop) -> Stop {
         stop
+    }
+
+    /// Nothing: what it keeps of code has places of its own.
+    pub(crate) const fn limit_code(&self, _steps: usize, _states: usize) {}
+
+    /// None: see there.
+    pub(crate) const fn evictions(&self) -> u64 {
+        0
     }
 
     /// Nothing: there is no table of states that could be wrong.

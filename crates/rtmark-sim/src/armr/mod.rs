@@ -13,7 +13,7 @@
 //! | `timing` | what issues when: operands, pairs, branches, caches, the bus | what instructions do |
 //! | `core` | both together, instruction by instruction | how runs end |
 //! | `state` | images, watches, stops, faults, calls of the host | |
-//! | `machine`, `debug` | the public face; what debuggers, observers and searches ask | |
+//! | `machine`, `debug`, `roles` | the public face; what debuggers, observers and searches ask | |
 
 mod control;
 mod core;
@@ -23,6 +23,7 @@ mod exec;
 mod gic;
 mod isa;
 mod machine;
+mod roles;
 mod state;
 mod system;
 mod timing;

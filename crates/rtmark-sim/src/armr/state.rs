@@ -14,8 +14,8 @@ use crate::image::Image;
 use crate::soc::Soc;
 use crate::state::stop::{FaultKind, FaultPolicy, FaultReport, Stop};
 use crate::state::{
-    Besides, Blocker, Counts, FileCalls, Hit, LoadError, MaskSite, NoMemory, Register, Watch,
-    WatchId, Watches,
+    Besides, Blocker, Convention, Counts, FileCalls, Hit, LoadError, MaskSite, NoMemory, Register,
+    Watch, WatchId, Watches,
 };
 
 /// The exception numbers of a Cortex-M that watches, observers and reports use, given to what plays
@@ -106,14 +106,12 @@ impl State {
             bus.program(*address, bytes);
         }
         let console = std::mem::take(&mut system.console);
-        let unmodelled = std::mem::take(&mut system.devices.unmodelled);
-        let strictness = system.devices.strictness;
-        let refusal = self.core.refusal;
-        self.core = Core::new(&self.soc, self.begin);
-        self.core.refusal = refusal;
+        let core = Core::new(&self.soc, self.begin);
+        let before = std::mem::replace(&mut self.core, core);
+        self.core.refusal = before.refusal;
         let system = &mut self.core.arch.system;
         (system.bus, system.console) = (bus, console);
-        (system.devices.unmodelled, system.devices.strictness) = (unmodelled, strictness);
+        system.devices.take_over(before.arch.system.devices);
         self.ended = None;
         self.handlers.clear();
         self.asleep = 0;
@@ -215,7 +213,7 @@ impl State {
     /// See [`Machine::register`](crate::Machine::register).
     pub fn register(&self, register: Register) -> u32 {
         let cpu = &self.core.arch.cpu;
-        match register {
+        match register.by(Convention::ARM) {
             Register::R(number @ 0..15) => cpu.get(number),
             Register::R(_) | Register::Pc => cpu.pc,
             Register::Xpsr => cpu.cpsr(),
@@ -229,7 +227,7 @@ impl State {
 
     pub fn set_register(&mut self, register: Register, value: u32) {
         let cpu = &mut self.core.arch.cpu;
-        match register {
+        match register.by(Convention::ARM) {
             Register::R(number @ 0..15) => cpu.set(number, value),
             Register::R(_) | Register::Pc => {
                 let thumb = u32::from(cpu.is_thumb());
@@ -275,6 +273,11 @@ impl State {
     /// The number of the exception whose handler executes, 0 outside of handlers.
     pub fn handler(&self) -> u16 {
         self.handlers.last().copied().unwrap_or(0)
+    }
+
+    /// The number of the exception whose handler the newest one has interrupted, 0 if none.
+    pub fn handler_before(&self) -> u16 {
+        self.handlers.iter().rev().nth(1).copied().unwrap_or(0)
     }
 
     /// Whether the handler of an exception has been entered and not left.
@@ -451,7 +454,7 @@ impl State {
 impl State {
     pub const fn has_register(&self, register: Register) -> bool {
         matches!(
-            register,
+            register.by(Convention::ARM),
             Register::R(0..15)
                 | Register::Pc
                 | Register::Xpsr

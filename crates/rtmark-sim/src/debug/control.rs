@@ -53,6 +53,17 @@ impl CortexM {
         self.state.failed.as_deref()
     }
 
+    /// See [`Machine::limit_code`](crate::Machine::limit_code).
+    pub fn limit_code(&mut self, steps: usize, states: usize) {
+        self.code.limit(steps);
+        self.state.memo.limit(states);
+    }
+
+    /// See [`Machine::evictions`](crate::Machine::evictions).
+    pub const fn evictions(&self) -> u64 {
+        self.code.evictions
+    }
+
     /// See [`Machine::sabotage`](crate::Machine::sabotage).
     pub fn sabotage(&mut self, address: u32) {
         self.state.memo.sabotage(address);
@@ -77,6 +88,8 @@ impl CortexM {
             Register::Basepri | Register::Faultmask => self.state.features.mainline,
             Register::S(number) => self.state.features.fp && number < 32,
             Register::Fpscr => self.state.features.fp,
+            Register::Argument(number) => number < 4,
+            Register::Csr(_) => false,
             _ => true,
         }
     }

@@ -4,6 +4,7 @@ mod bound;
 mod control;
 mod masking;
 mod observe;
+mod roles;
 mod trial;
 
 pub use self::bound::{Bound, Taken};

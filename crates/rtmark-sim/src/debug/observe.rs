@@ -62,8 +62,8 @@ pub struct Marks {
     pub left: u64,
     /// The number of the exception whose handler executes.
     pub handler: u16,
-    /// Cycles since reset.
-    pub cycles: u64,
+    /// A count that goes on while the core sleeps.
+    pub idle: u64,
 }
 
 /// An instruction of a Cortex-M that is about to execute.
@@ -137,7 +137,7 @@ impl Observed for CortexM {
             taken: self.state.watches.taken,
             left: self.state.watches.left,
             handler: self.state.cpu.ipsr,
-            cycles: self.state.cycles,
+            idle: self.state.cycles,
         }
     }
 }

@@ -8,11 +8,12 @@
 //! beyond their registers is in [`Env`].
 //!
 //! Bytes that a UART sends reach the console when they are written; the time that
-//! sending takes is what the firmware waits. Nothing is ever received.
+//! sending takes is what the firmware waits. It receives what was put on its line.
 mod console;
 mod counter;
 mod nrf_clock;
 mod polls;
+mod receiver;
 mod registers;
 mod sio;
 mod timer;
@@ -30,6 +31,7 @@ use crate::timing::LineMemories;
 pub use console::Console;
 use nrf_clock::NrfClock;
 use polls::Polls;
+use receiver::Receiver;
 use registers::Registers;
 use sio::Sio;
 use timer::RpChip;
@@ -153,6 +155,11 @@ trait Registered {
     }
 }
 
+/// What has a line on which bytes arrive.
+trait Receives {
+    fn receiver(&mut self) -> &mut Receiver;
+}
+
 /// A device at its place.
 #[derive(Clone, Debug)]
 pub struct Attached {
@@ -172,6 +179,17 @@ pub struct Attached {
 }
 
 impl Attached {
+    /// The receiving side of a UART.
+    fn receiver(&mut self) -> Option<&mut Receiver> {
+        match &mut self.device {
+            Device::Pl011(uart) => Some(uart.receiver()),
+            Device::CmsdkUart(uart) => Some(uart.receiver()),
+            Device::Stm32Usart(uart) => Some(uart.receiver()),
+            Device::NrfUarte(uart) => Some(uart.receiver()),
+            _ => None,
+        }
+    }
+
     /// Reads the register at an offset, or `None` where there is no model of it.
     pub fn read(&mut self, offset: u32, env: &mut Env<'_>) -> Option<u32> {
         each!(&mut self.device, it => it.read(offset, env))
@@ -319,13 +337,37 @@ impl Devices {
     /// Puts every device into the state after a reset, and with it the memories that
     /// registers control.
     pub fn reset(&mut self, soc: &Soc, memories: &mut LineMemories) {
-        let unmodelled = std::mem::take(&mut self.unmodelled);
-        *self = Self { strictness: self.strictness, unmodelled, ..Self::new(soc) };
+        let before = std::mem::replace(self, Self::new(soc));
+        self.take_over(before);
         for attached in &self.attached {
             if let Device::Registers(registers) = &attached.device {
                 registers.control_memories(memories);
             }
         }
+    }
+
+    /// Takes over from the devices of the same soc what a reset leaves alone.
+    pub fn take_over(&mut self, mut before: Self) {
+        for (attached, before) in self.attached.iter_mut().zip(&mut before.attached) {
+            if let (Some(receiver), Some(before)) = (attached.receiver(), before.receiver()) {
+                receiver.connect(before.left());
+            }
+        }
+        (self.unmodelled, self.strictness) = (before.unmodelled, before.strictness);
+    }
+
+    /// Puts bytes on the lines of the UARTs at these addresses.
+    pub fn connect(&mut self, bases: &[u32], bytes: &[u8]) {
+        let uarts = self.attached.iter_mut().filter(|attached| bases.contains(&attached.base));
+        for receiver in uarts.filter_map(Attached::receiver) {
+            receiver.connect(bytes);
+        }
+    }
+
+    /// How many bytes no UART has read of those that were put on the line at an address.
+    pub fn unread(&mut self, base: u32) -> Option<usize> {
+        let attached = self.attached.iter_mut().find(|attached| attached.base == base)?;
+        attached.receiver().map(|receiver| receiver.left().len())
     }
 
     /// Whether so many bytes from an address on lie in one block of nonvolatile registers.

@@ -6,8 +6,8 @@
 //! instruction, where the schedule says how far it has come, and another block begins behind it.
 //! A block whose passes have been profiled is translated once more, along the path that they took.
 
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use crate::arch::PAGE_BYTES;
 use crate::engine::code_cache::ItOutcome;
@@ -66,21 +66,32 @@ pub struct Schedule {
     pub plans: FetchPlans,
 }
 
-/// The schedule of a block that the pipeline enters in one state.
+/// The schedule of a block that the pipeline enters in one state. Schedules of a block are a tree,
+/// along which the bits of a hash lead: of blocks behind calls and returns there may be hundreds.
 #[derive(Debug)]
 struct ScheduleNode {
     /// How the pipeline stands before the first instruction enters.
     pipe: PipeState,
-    schedule: Schedule,
-    next: OnceLock<Box<ScheduleNode>>,
+    schedule: Arc<Schedule>,
+    next: [OnceLock<Box<ScheduleNode>>; WAYS],
+}
+
+/// Branches of each node of that tree.
+const WAYS: usize = 4;
+
+/// The bits that lead to a state's schedule, the lowest first.
+const fn way_to(pipe: PipeState) -> u32 {
+    pipe.bits().wrapping_mul(0x9E37_79B9).rotate_right(16)
 }
 
 /// Instructions up to the first one whose successor is not known beforehand, or as far as is
 /// prepared. Behind a branch that is followed comes its target.
 #[derive(Debug)]
 pub struct Block {
+    /// Where it begins.
+    pub address: u32,
     /// The schedule by the table of costs.
-    pub outline: Schedule,
+    pub outline: Arc<Schedule>,
     /// ITSTATE before each slot up to the last one of an IT block.
     its: Box<[u8]>,
     /// How it is conditional from its beginning on.
@@ -93,10 +104,12 @@ pub struct Block {
     pub far_pages: Box<[u32]>,
     /// The schedules through a pipeline, by its state at the block's beginning.
     schedules: OnceLock<Box<ScheduleNode>>,
+    /// Steps that are kept of it: its own, of schedules and of fetch plans.
+    kept: AtomicUsize,
     /// Passes that have ended, as far as they are counted.
     profiled: AtomicU32,
     /// The block formed once more, by what has been seen of its branches.
-    retranslated: OnceLock<Box<Block>>,
+    retranslated: OnceLock<Arc<Block>>,
 }
 
 /// Passes through a block that are looked at before it is formed once more.
@@ -145,8 +158,10 @@ impl Block {
         }
         link(&mut steps);
         let far_pages = far_pages(address, &steps);
-        let (outline, its) = (Schedule::new(steps), its.into());
+        let kept = steps.len();
+        let (outline, its) = (Arc::new(Schedule::new(steps)), its.into());
         Self {
+            address,
             far_pages,
             outline,
             first_reach,
@@ -154,6 +169,7 @@ impl Block {
             its,
             it_outcome,
             schedules: OnceLock::new(),
+            kept: AtomicUsize::new(kept),
             profiled: AtomicU32::new(0),
             retranslated: OnceLock::new(),
         }
@@ -161,14 +177,36 @@ impl Block {
 
     /// The block as it has been translated last.
     #[inline(always)]
-    pub fn latest(&self) -> &Self {
-        self.retranslated.get().map_or(self, Box::as_ref)
+    pub fn latest(self: &Arc<Self>) -> &Arc<Self> {
+        self.retranslated.get().unwrap_or(self)
+    }
+
+    /// Steps that are kept of it.
+    pub fn kept(&self) -> usize {
+        self.kept.load(Ordering::Relaxed)
+    }
+
+    /// Counts further steps that are kept of it; answers how many these are.
+    pub fn keep_more(&self, steps: usize) -> usize {
+        self.kept.fetch_add(steps, Ordering::Relaxed);
+        steps
+    }
+
+    /// The first address of each page that it reaches into.
+    pub fn pages(&self) -> impl Iterator<Item = u32> {
+        std::iter::once(page_of(self.address)).chain(self.far_pages.iter().copied())
+    }
+
+    /// Whether one of its instructions begins at an address.
+    pub fn executes_from(&self, address: u32) -> bool {
+        let mut steps = self.outline.steps.iter();
+        steps.any(|step| step.is_instruction() && step.address(self.address) == address)
     }
 
     /// Has a retranslation executed in its place from now on.
-    pub fn replace(&self, retranslated: Self) {
+    pub fn replace(&self, retranslated: Self) -> &Arc<Self> {
         retranslated.profiled.store(PROFILED, Ordering::Relaxed);
-        self.retranslated.get_or_init(|| Box::new(retranslated));
+        self.retranslated.get_or_init(|| Arc::new(retranslated))
     }
 
     /// Whether passes through it are still profiled.
@@ -199,28 +237,32 @@ impl Block {
 
     /// The schedule through a pipeline that stands like this, if it is known.
     #[inline(always)]
-    pub fn schedule(&self, pipe: PipeState) -> Option<&Schedule> {
+    pub fn schedule(&self, pipe: PipeState) -> Option<&Arc<Schedule>> {
         let mut node = self.schedules.get()?;
+        let mut way = way_to(pipe);
         while node.pipe != pipe {
-            node = node.next.get()?;
+            node = node.next[way as usize % WAYS].get()?;
+            way = way.rotate_right(WAYS.trailing_zeros());
         }
         Some(&node.schedule)
     }
 
     /// Keeps a schedule. Clones of a machine share blocks: at the same time another thread may
     /// keep one, of this state or of another.
-    pub fn keep(&self, pipe: PipeState, steps: Vec<ScheduledOp>) -> &Schedule {
+    pub fn keep(&self, pipe: PipeState, steps: Vec<ScheduledOp>) -> &Arc<Schedule> {
         let mut steps = Some(steps);
         let mut schedules = &self.schedules;
+        let mut way = way_to(pipe);
         loop {
             let node = schedules.get_or_init(|| {
-                let schedule = Schedule::new(steps.take().unwrap_or_default());
-                Box::new(ScheduleNode { pipe, schedule, next: OnceLock::new() })
+                let schedule = Arc::new(Schedule::new(steps.take().unwrap_or_default()));
+                Box::new(ScheduleNode { pipe, schedule, next: Default::default() })
             });
             if node.pipe == pipe {
                 return &node.schedule;
             }
-            schedules = &node.next;
+            schedules = &node.next[way as usize % WAYS];
+            way = way.rotate_right(WAYS.trailing_zeros());
         }
     }
 }
@@ -253,10 +295,13 @@ fn begin_with(steps: &[ScheduledOp]) -> OpFn {
     }
 }
 
+const fn page_of(address: u32) -> u32 {
+    address & !(PAGE_BYTES - 1)
+}
+
 fn far_pages(address: u32, steps: &[ScheduledOp]) -> Box<[u32]> {
-    let page_of = |address: u32| address & !(PAGE_BYTES - 1);
     let mut pages: Vec<u32> = Vec::new();
-    for step in steps.iter().filter(|step| !matches!(step.begin.kind, Kind::Line | Kind::Foresee)) {
+    for step in steps.iter().filter(|step| step.is_instruction()) {
         let first = step.address(address);
         for at in [first, first.wrapping_add(u32::from(step.slot.size()) - 2)] {
             if page_of(at) != page_of(address) && !pages.contains(&page_of(at)) {
@@ -285,6 +330,11 @@ pub const NOTHING: &ScheduledOp = &ScheduledOp::alone(Slot::undefined(2));
 impl ScheduledOp {
     const fn new(MicroOp { slot, kind }: MicroOp, begin: Begin) -> Self {
         Self { slot, next: end, begin: Begin { kind, ..begin } }
+    }
+
+    /// Whether it executes an instruction, or passes over one.
+    const fn is_instruction(&self) -> bool {
+        !matches!(self.begin.kind, Kind::Line | Kind::Foresee)
     }
 
     /// What it does.

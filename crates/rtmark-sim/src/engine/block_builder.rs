@@ -7,7 +7,6 @@
 
 use std::sync::atomic::Ordering;
 
-use crate::arch::PAGE_BYTES;
 use crate::arch::armm::registers::after_it;
 use crate::engine::block::Block;
 use crate::engine::code_cache::{ItOutcome, Page};
@@ -58,15 +57,16 @@ impl Window<Page> {
         Some(slots)
     }
 
-    /// The block at an address, which may stand behind an IT. It has so many slots at most.
+    /// The block at an address, which may stand behind an IT. It has so many slots at most, and
+    /// goes on behind so many branches of which nobody knows where they mostly lead.
     pub fn block(
         &mut self,
         state: &mut State,
         address: u32,
         it_outcome: Option<ItOutcome>,
-        most: usize,
+        Extent { slots: most, unsure: most_unsure }: Extent,
     ) -> Option<Block> {
-        let reach = Reach { block: address, only_page: self.is_own() };
+        let reach = Reach { block: address };
         let mut slots: Vec<MicroOp> = Vec::with_capacity(most);
         let (mut at, mut reached) = (address, address);
         let (base, line_bytes) = (self.base, self.line_bytes);
@@ -95,6 +95,7 @@ impl Window<Page> {
         };
         let mut next = address;
         let mut returns = Vec::new();
+        let mut unsure = 0;
         let (mut its, skip) = (Vec::new(), state.rules.skip);
         if let Some(ItOutcome { it, holds }) = it_outcome {
             let group = self.it_block(state, address, it, reach)?;
@@ -106,11 +107,15 @@ impl Window<Page> {
         }
         while !has_ended(&slots)
             && slots.len() < most
+            && unsure < most_unsure
             && reach.covers(next)
             && let Some(slot) = self.slot(state, next)
             && slot.op != Op::Stop
             && !state.predecoded.decoder.stands_alone(&slot)
         {
+            if slot.op == Op::It || slot.op.group() == Group::Branch && slot.op != Op::B {
+                unsure += usize::from(self.taken(next).unsigned_abs() < SURE);
+            }
             if slot.op != Op::It {
                 let followed = self.followed(state, next, &slot, reach, &mut returns);
                 next = push(&mut slots, followed.unwrap_or(MicroOp::plain(slot)));
@@ -183,6 +188,19 @@ impl Window<Page> {
     }
 }
 
+/// How long a block may become.
+#[derive(Clone, Copy, Debug)]
+pub struct Extent {
+    /// Instructions.
+    pub slots: usize,
+    /// Branches and ITs that have led one way about as often as the other. Behind each of them
+    /// half of the passes have left: what is prepared there is mostly prepared in vain.
+    pub unsure: usize,
+}
+
+/// How much more often a branch leads one way than the other of which that is sure.
+const SURE: u8 = 12;
+
 /// Whether the last instruction of some slots leaves nothing to be executed behind it.
 fn has_ended(slots: &[MicroOp]) -> bool {
     slots.iter().rfind(|micro| micro.kind != Kind::Foresee).is_some_and(MicroOp::ends_block)
@@ -192,18 +210,12 @@ fn has_ended(slots: &[MicroOp]) -> bool {
 #[derive(Clone, Copy)]
 struct Reach {
     block: u32,
-    /// Code that may be written over is forgotten a page at a time.
-    only_page: bool,
 }
 
 impl Reach {
     const fn covers(self, address: u32) -> bool {
-        if self.only_page {
-            (address ^ self.block) & !(PAGE_BYTES - 1) == 0
-        } else {
-            let distance = address.wrapping_sub(self.block) as i32;
-            -FAR < distance && distance < FAR
-        }
+        let distance = address.wrapping_sub(self.block) as i32;
+        -FAR < distance && distance < FAR
     }
 }
 

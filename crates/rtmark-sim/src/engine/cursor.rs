@@ -183,10 +183,9 @@ impl<'a> Cursor<'a> {
         is_branch.then(|| (self.address(), target))
     }
 
-    /// Whether the pass has ended with the fetch of a jump's target, which has not entered the
-    /// pipeline.
-    pub fn has_fetched_target(&self) -> bool {
-        self.current.begin.kind == Kind::Line && self.from.pipe.awaits_target()
+    /// Whether the pass has ended with a fetch, whose instruction has not entered the pipeline.
+    pub fn has_fetched(&self) -> bool {
+        self.current.begin.kind == Kind::Line
     }
 
     /// The jumps up to that slot by their addresses, and what they have done, where that slot

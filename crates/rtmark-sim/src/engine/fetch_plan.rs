@@ -66,12 +66,25 @@ pub struct SharedCounts {
     numbers: Arc<AtomicU64>,
     /// Steps of plans.
     steps: Arc<AtomicUsize>,
+    /// Steps of blocks and all that is scheduled of them.
+    kept: Arc<AtomicUsize>,
 }
 
 impl SharedCounts {
     /// Begins to count steps anew, when all code is forgotten.
     pub fn forget_steps(&mut self) {
         self.steps = Arc::default();
+        self.kept = Arc::default();
+    }
+
+    /// Counts steps that a block keeps.
+    pub fn keep(&self, steps: usize) {
+        self.kept.fetch_add(steps, Ordering::Relaxed);
+    }
+
+    /// Steps that blocks keep.
+    pub fn kept(&self) -> usize {
+        self.kept.load(Ordering::Relaxed)
     }
 
     fn is_full(&self) -> bool {
@@ -171,7 +184,9 @@ impl State {
     fn literal(&self, slot: &Slot) -> Option<(u32, u32)> {
         let whole = slot.op == Op::LdrLit || slot.op == Op::VldrLit && slot.aux & 0xFF == 1;
         let (bytes, place) = self.bus.near_code(slot.imm).filter(|_| whole)?;
-        let near = self.lines.is_near(place.memory) && !self.slow.is_at(place);
+        let near = self.lines.is_near(place.memory)
+            && !self.slow.is_at(place)
+            && !self.bus.is_writable(place.memory);
         near.then_some((u32::from_le_bytes(bytes), place.offset))
     }
 }
@@ -234,6 +249,7 @@ impl CortexM {
         let mut steps = self.convert_its(from.pc, block, &plan);
         link(&mut steps);
         self.code.counts.count(steps.len());
+        self.code.counts.keep(block.keep_more(steps.len()));
         Some(schedule.plans.keep(FetchPlan {
             fetch_state: memory.fetch_state(),
             line: self.state.line,

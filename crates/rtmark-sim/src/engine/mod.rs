@@ -14,6 +14,7 @@ mod block_builder;
 pub mod code_cache;
 pub mod cursor;
 pub mod dispatch;
+mod entries;
 pub mod events;
 mod fetch;
 pub mod fetch_plan;

@@ -6,6 +6,8 @@
 //! and when the pipeline runs empty or begins anew. A model without buses is told conditions
 //! and jumps alone. Other cores pass by.
 
+use std::sync::Arc;
+
 use rtmark_units::Cycles;
 
 use crate::arch::armm::registers::is_ici;
@@ -107,7 +109,7 @@ impl State {
         &mut self,
         block: &'a Block,
         from: ProgramPoint,
-    ) -> Option<&'a Schedule> {
+    ) -> Option<&'a Arc<Schedule>> {
         let classify = self.rules.classify?;
         let fetches_targets = self.rules.fetches_targets();
         let mut steps = block.outline.steps.to_vec();

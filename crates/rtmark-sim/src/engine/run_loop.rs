@@ -9,18 +9,37 @@
 //!
 //! The loop knows no instruction and no architecture's exceptions.
 
+use std::sync::Arc;
+
 use rtmark_units::Cycles;
 
-use crate::arch::PAGE_BYTES;
 use crate::arch::armm::registers::after_it;
 use crate::arch::armm::trap::Trap;
 use crate::engine::CortexM;
 use crate::engine::block::{Block, Schedule};
-use crate::engine::code_cache::{Flash, Page};
+use crate::engine::code_cache::ItOutcome;
 use crate::engine::cursor::Cursor;
+use crate::engine::entries::{Entries, Entry};
 use crate::exec::{Ending, Flow};
 use crate::state::stop::Stop;
 use crate::state::{NOT_FETCHED, ProgramPoint};
+
+/// Whether any block has been executed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Went {
+    On,
+    /// There is none to be executed.
+    Nowhere,
+}
+
+/// What has been found of a block.
+enum LookedUp {
+    Found(Entry),
+    /// There is none that may be executed.
+    Nothing,
+    /// No more states of the pipeline can be numbered.
+    Full,
+}
 
 impl CortexM {
     /// Runs until the cycle count reaches `until` or something else ends the run.
@@ -48,99 +67,76 @@ impl CortexM {
     fn run_on(&mut self, until: Cycles) -> Stop {
         self.state.limit = until.0;
         self.state.deadline = 0;
-        self.code.follow(&mut self.state);
-        // Held apart from the machine, so that slots can be borrowed while it changes.
-        let mut flash = self.code.flash(self.state.cpu.pc);
-        loop {
+        // Held apart from the machine, so that what they tell can be borrowed while it changes.
+        let mut entries = std::mem::take(&mut self.code.entries);
+        let stop = loop {
             if self.state.cycles >= self.state.deadline
                 && let Some(stop) = self.state.attend()
             {
-                return stop;
+                break stop;
             }
-            self.code.follow(&mut self.state);
-            if self.code.has_forgotten(&flash) {
-                flash = self.code.flash(self.state.cpu.pc);
-            }
-            let pc = self.state.cpu.pc;
-            let own;
-            let mut page = flash.page(pc);
-            if page.is_none() {
-                own = self.code.own_page(pc);
-                page = own.as_ref().map(|(page, base)| (page.as_ref(), *base));
-            }
-            let step = match page {
-                _ if !self.state.may_execute_page(pc) => self.state.step_slowly(),
-                Some((page, base)) if let Some(block) = page.block(pc.wrapping_sub(base)) => {
-                    if !self.state.may_execute_block(block) {
-                        self.state.step_slowly()
-                    } else if self.state.rules.classify.is_some() {
-                        self.run_in_pages::<true>(&flash, page, base)
-                    } else {
-                        self.run_in_pages::<false>(&flash, page, base)
-                    }
-                }
-                _ if self.code.make_block(&mut self.state, pc) => {
-                    flash = self.code.flash(pc);
-                    Ok(())
-                }
-                _ => self.state.step_slowly(),
+            self.code.follow(&mut self.state, &mut entries);
+            let went = if self.state.rules.classify.is_some() {
+                self.run_in_blocks::<true>(&mut entries)
+            } else {
+                self.run_in_blocks::<false>(&mut entries)
+            };
+            let step = match went {
+                Ok(Went::On) => Ok(()),
+                Ok(Went::Nowhere) => self.state.step_slowly(),
+                Err(stop) => Err(stop),
             };
             if let Err(stop) = step {
-                return stop;
+                break stop;
             }
-        }
+        };
+        self.code.entries = entries;
+        stop
     }
 
-    /// Executes from one page, and if that is of flash from those to which it leads, until the
-    /// program leaves them or something else is due.
+    /// Executes blocks of one memory, until the program leaves it or something else is due.
     #[inline(always)]
-    fn run_in_pages<'a, const PIPELINED: bool>(
+    fn run_in_blocks<const PIPELINED: bool>(
         &mut self,
-        flash: &'a Flash,
-        mut page: &'a Page,
-        mut base: u32,
-    ) -> Result<(), Stop> {
-        if let Some(place) = self.state.bus.code_place(self.state.cpu.pc) {
-            self.state.lines.approach(place.memory);
-        }
-        // From RAM nothing leads on to flash, which is another memory to fetch from.
-        let is_in_flash = flash.page(self.state.cpu.pc).is_some();
-        let mut at = Cursor::from(self.state.progress());
-        // ITSTATE before the next block.
-        let mut it = 0;
-        while at.from.cycles < self.state.deadline {
-            let pc = at.from.pc;
-            if pc.wrapping_sub(base) >= PAGE_BYTES {
-                let Some(next) = flash.page(pc).filter(|_| is_in_flash) else { break };
-                if !self.state.may_execute_page(pc) {
-                    break;
+        entries: &mut Entries,
+    ) -> Result<Went, Stop> {
+        let mut point = self.state.progress();
+        let Some(place) = self.state.bus.code_place(point.pc) else { return Ok(Went::Nowhere) };
+        self.state.lines.approach(place.memory);
+        let mut went = Went::Nowhere;
+        // ITSTATE before the next block, and whether the one before has ended with a fetch.
+        let (mut it, mut has_fetched) = (0, false);
+        // From one memory nothing leads on to another one, which fetches otherwise.
+        while point.cycles < self.state.deadline && self.state.bus.is_near_code(point.pc) {
+            let key = Entries::key::<PIPELINED>(point);
+            let own;
+            let entry = match entries.get(key) {
+                Some(entry) if it == 0 && !self.state.protected => entry,
+                _ => {
+                    self.code.make_room(entries);
+                    match self.look_up::<PIPELINED>(point, it) {
+                        LookedUp::Found(entry) => own = entry,
+                        LookedUp::Nothing => break,
+                        LookedUp::Full => {
+                            self.state.set_progress(point);
+                            self.suspend(it);
+                            self.state.renew_pace();
+                            return Ok(Went::On);
+                        }
+                    }
+                    if it == 0 && !self.state.protected && !own.block.is_profiled() {
+                        entries.add(key, own.clone());
+                    }
+                    &own
                 }
-                (page, base) = next;
-            }
-            let offset = pc.wrapping_sub(base);
-            let block =
-                if it == 0 { page.block(offset) } else { self.it_block(page, offset, pc, it) };
-            let Some(block) = block else { break };
-            if !self.state.may_execute_block(block) {
-                break;
-            }
-            let schedule = if PIPELINED {
-                let known = block.schedule(at.from.pipe);
-                let Some(schedule) = known.or_else(|| self.state.make_schedule(block, at.from))
-                else {
-                    self.state.set_progress(at.from);
-                    self.suspend(it);
-                    self.state.renew_pace();
-                    return Ok(());
-                };
-                schedule
-            } else {
-                &block.outline
             };
-            let plan = if PIPELINED && self.has_fetched_elsewhere(block, at.from) {
+            went = Went::On;
+            let Entry { block, schedule, .. } = entry;
+            let mut at = Cursor::from(point);
+            let plan = if PIPELINED && self.has_fetched_elsewhere(entry, point) {
                 None
             } else {
-                self.fetch_plan(block, schedule, at.from)
+                self.fetch_plan(block, schedule, point)
             };
             let (schedule, ending) = if let Some(plan) = plan
                 && at.from.cycles + u64::from(plan.schedule.last) < self.state.deadline
@@ -150,17 +146,20 @@ impl CortexM {
                 self.state.settle_memory(&mut at);
                 (&plan.schedule, ending)
             } else {
-                let Some(ending) = self.pass_through::<PIPELINED>(block, schedule, &mut at) else {
+                let Some(ending) = self.pass_through::<PIPELINED>(entry, &mut at) else {
+                    point = at.from;
                     break;
                 };
-                (schedule, ending)
+                (&**schedule, ending)
             };
             let flow = match ending {
                 Ending::Next => Flow::Next,
                 Ending::Jump => Flow::Jump,
-                Ending::Trap(trap) => return self.end_pass(block, schedule, &at, trap),
+                Ending::Trap(trap) => {
+                    return self.end_pass(block, schedule, &at, trap).map(|()| Went::On);
+                }
             };
-            if block.is_profiled() {
+            if entry.is_profiled {
                 self.profile_exit(block, &at, flow);
             }
             let unforeseen = PIPELINED && self.state.learn_at_exit(&at, flow);
@@ -169,31 +168,70 @@ impl CortexM {
             if unforeseen {
                 at.from.pipe = at.from.pipe.unforeseen();
             }
+            has_fetched = at.has_fetched();
+            let mut stays = true;
             if flow == Flow::Jump {
                 at.from.pc = at.target;
                 at.from.pipe = at.from.pipe.taken();
-            } else if block.has_it() {
+            } else if entry.has_it {
                 it = block.it_before(at.place() + 1);
-                if it != 0 && !at.is_behind_it() {
-                    break;
-                }
+                stays = it == 0 || at.is_behind_it();
+            }
+            point = at.from;
+            if !stays {
+                break;
             }
         }
-        self.state.set_progress(at.from);
+        self.state.set_progress(point);
         self.suspend(it);
-        if PIPELINED && at.has_fetched_target() {
+        if PIPELINED && has_fetched && point.pipe.awaits_target() {
             // Whether an exception comes before it is a question of when its fetch began.
             self.state.enter_under(self.state.condition_of_next());
             self.state.stay();
         }
-        Ok(())
+        Ok(went)
+    }
+
+    /// The schedule of a block from a state of the pipeline, made now.
+    fn make_schedule<'a>(
+        &mut self,
+        block: &'a Block,
+        from: ProgramPoint,
+    ) -> Option<&'a Arc<Schedule>> {
+        let schedule = self.state.make_schedule(block, from)?;
+        self.code.counts.keep(block.keep_more(schedule.steps.len()));
+        Some(schedule)
+    }
+
+    /// The block that is to be executed next, behind an IT if ITSTATE is not zero, and its
+    /// schedule.
+    #[inline(never)]
+    fn look_up<const PIPELINED: bool>(&mut self, from: ProgramPoint, it: u8) -> LookedUp {
+        let it_outcome =
+            (it != 0).then(|| ItOutcome { it, holds: self.state.cpu.condition_of(it) });
+        if !self.state.may_execute_page(from.pc) {
+            return LookedUp::Nothing;
+        }
+        let Some(block) = self.code.block(&mut self.state, from.pc, it_outcome) else {
+            return LookedUp::Nothing;
+        };
+        if !self.state.may_execute_block(&block) {
+            return LookedUp::Nothing;
+        }
+        let schedule = if PIPELINED {
+            let known = block.schedule(from.pipe);
+            known.or_else(|| self.make_schedule(&block, from)).cloned()
+        } else {
+            Some(Arc::clone(&block.outline))
+        };
+        schedule.map_or(LookedUp::Full, |schedule| LookedUp::Found(Entry::new(block, schedule)))
     }
 
     /// Whether the next instruction, the first of a block, has entered the pipeline and was
     /// fetched from another line than the latest.
     #[inline(always)]
-    fn has_fetched_elsewhere(&self, block: &Block, from: ProgramPoint) -> bool {
-        let end = from.pc.wrapping_add(block.first_reach);
+    fn has_fetched_elsewhere(&self, entry: &Entry, from: ProgramPoint) -> bool {
+        let end = from.pc.wrapping_add(entry.first_reach);
         from.pipe.has_entered()
             && self.state.fetched == from.pc
             && self.state.is_elsewhere(from.pc, end)
@@ -204,14 +242,14 @@ impl CortexM {
     #[inline(always)]
     fn pass_through<'a, const PIPELINED: bool>(
         &mut self,
-        block: &Block,
-        schedule: &'a Schedule,
+        entry: &'a Entry,
         at: &mut Cursor<'a>,
     ) -> Option<Ending> {
+        let Entry { block, schedule, .. } = entry;
         let pc = at.from.pc;
         // Without a pipeline an instruction executes when it enters.
         let until_first = if PIPELINED { u64::from(schedule.first) } else { 0 };
-        let end = pc.wrapping_add(block.first_reach);
+        let end = pc.wrapping_add(entry.first_reach);
         // The target of a jump is fetched while the pipeline is refilled.
         let is_target = PIPELINED && at.from.pipe.is_taken() && self.state.rules.fetches_targets();
         let is_fetched = !self.state.is_elsewhere(pc, end)
@@ -274,19 +312,8 @@ impl CortexM {
             self.code.note(address, seen);
         }
         if block.count_profiled() {
-            self.code.retranslate(&mut self.state, at.from.pc, block.it_outcome);
+            self.code.retranslate(&mut self.state, block);
         }
-    }
-
-    /// The block behind an IT, as its condition holds or not.
-    #[inline(always)]
-    fn it_block<'a>(&mut self, page: &'a Page, offset: u32, pc: u32, it: u8) -> Option<&'a Block> {
-        let holds = self.state.cpu.condition_of(it);
-        let known = page.it_block(offset, holds);
-        if known.is_some() || !self.code.make_it_blocks(&mut self.state, pc, it) {
-            return known;
-        }
-        page.it_block(offset, holds)
     }
 
     /// Stops where an instruction of an IT block may be next, which has to be looked at then.

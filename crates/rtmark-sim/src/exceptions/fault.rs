@@ -295,6 +295,8 @@ impl State {
             FaultKind::Vector
             | FaultKind::SupervisorCall
             | FaultKind::Breakpoint
+            // Of RISC-V cores alone.
+            | FaultKind::ControlRegister
             | FaultKind::Unmodelled => (HARD_FAULT, 0),
         };
         self.system.fault_status |= status;

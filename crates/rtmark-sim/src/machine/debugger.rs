@@ -55,6 +55,19 @@ impl Machine {
         on!(&mut self.core, core => core.sabotage(address));
     }
 
+    /// Keeps no more than so many steps of prepared code and so many states of the pipeline, for
+    /// tests: what is kept changes speed and nothing else.
+    #[doc(hidden)]
+    pub fn limit_code(&mut self, steps: usize, states: usize) {
+        on!(&mut self.core, core => core.limit_code(steps, states));
+    }
+
+    /// How often prepared code has been forgotten for want of room, for tests.
+    #[doc(hidden)]
+    pub fn evictions(&self) -> u64 {
+        on!(&self.core, core => core.evictions())
+    }
+
     /// Stores a word as privileged code would, in no time: also to the core's own
     /// registers and to devices.
     ///
@@ -67,6 +80,12 @@ impl Machine {
     /// Whether the core has a register.
     pub fn has_register(&self, register: Register) -> bool {
         on!(&self.core, core => core.has_register(register))
+    }
+
+    /// Every register that a debugger shows of the core, by name: the integer registers and the
+    /// program counter first.
+    pub fn named_registers(&self) -> Vec<(&'static str, Register)> {
+        on!(&self.core, core => core.named_registers())
     }
 
     /// The instruction at an address in assembly language, or `None` where there is no

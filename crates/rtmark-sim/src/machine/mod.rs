@@ -8,9 +8,12 @@
 //! which consists of a state and an engine.
 
 mod debugger;
+mod line;
 mod observer;
+mod roles;
 mod trial;
 
+pub use self::line::NoUart;
 pub use self::observer::Observer;
 
 use rtmark_units::{Cycles, Instructions};

@@ -102,7 +102,7 @@ impl Machine {
             let Some(reached) = reached else {
                 let now = core!().marks();
                 self.tell_exceptions(before, now, observer);
-                if now.taken == before.taken && now.cycles > before.cycles {
+                if now.taken == before.taken && now.idle > before.idle {
                     observer.slept(self);
                 }
                 continue;

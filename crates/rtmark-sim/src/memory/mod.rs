@@ -8,7 +8,7 @@ pub mod pages;
 
 use std::sync::Arc;
 
-use crate::soc::{MemoryKind, Soc};
+use crate::soc::{Memory, MemoryKind, Soc};
 
 /// The contents of one memory.
 #[derive(Clone, Debug)]
@@ -85,11 +85,18 @@ pub const RAM_AT_RESET: u8 = 0xA5;
 
 impl Bus {
     pub fn new(soc: &Soc) -> Self {
-        let ram_memory = soc
-            .memories
-            .iter()
-            // One that waits is asked about each access.
-            .position(|memory| memory.kind == MemoryKind::Ram && memory.timing.wait_states == 0)
+        let vectors = soc.vector_base();
+        // One that waits is asked about each access.
+        let is_quick =
+            |memory: &Memory| memory.kind == MemoryKind::Ram && memory.timing.wait_states == 0;
+        let has_code = |memory: &Memory| {
+            let bases = std::iter::once(memory.base).chain(memory.aliases.iter().copied());
+            bases.into_iter().any(|base| vectors.wrapping_sub(base) < memory.size)
+        };
+        let mut memories = soc.memories.iter();
+        let ram_memory = memories
+            .position(|memory| is_quick(memory) && !has_code(memory))
+            .or_else(|| soc.memories.iter().position(is_quick))
             .unwrap_or(usize::MAX);
         let mut bus = Self {
             ram: Vec::new(),
@@ -124,6 +131,20 @@ impl Bus {
         bus
     }
 
+    /// One that is never asked, in the place of one that is elsewhere.
+    pub const fn hollow() -> Self {
+        Self {
+            ram: Vec::new(),
+            ram_base: 0,
+            ram_memory: usize::MAX,
+            main_ram: usize::MAX,
+            contents: Vec::new(),
+            ranges: Vec::new(),
+            code_range: Range { base: 0, size: 0, memory: 0 },
+            code_writes: CodeWrites { low: 0, high: 0, dirty: false },
+        }
+    }
+
     /// Where the RAM begins that programs use most, 0 if there is none.
     pub const fn main_ram_base(&self) -> u32 {
         self.ram_base
@@ -139,6 +160,12 @@ impl Bus {
         self.change_code_range(address)
     }
 
+    /// Whether code at an address comes from the same memory as the latest.
+    #[inline(always)]
+    pub const fn is_near_code(&self, address: u32) -> bool {
+        address.wrapping_sub(self.code_range.base) < self.code_range.size
+    }
+
     #[inline(never)]
     fn change_code_range(&mut self, address: u32) -> Option<Place> {
         self.code_range =
@@ -146,13 +173,17 @@ impl Bus {
         self.place(address)
     }
 
-    /// Reads `N` bytes from the flash that code was last fetched from, or `None` if they
+    /// Reads `N` bytes from the memory that code was last fetched from, or `None` if they
     /// are not all there.
     #[inline(always)]
     pub fn near_code<const N: usize>(&self, address: u32) -> Option<([u8; N], Place)> {
         let Range { base, memory, .. } = self.code_range;
         let offset = address.wrapping_sub(base);
-        let Contents::Shared(bytes) = self.contents.get(memory)? else { return None };
+        let bytes = match self.contents.get(memory)? {
+            Contents::Shared(bytes) => bytes.as_slice(),
+            Contents::Own(_) if memory == self.ram_memory => &self.ram,
+            Contents::Own(bytes) => bytes,
+        };
         let (from, to) = (offset as usize, (offset as usize).checked_add(N)?);
         Some((bytes.get(from..to)?.try_into().ok()?, Place { memory, offset }))
     }

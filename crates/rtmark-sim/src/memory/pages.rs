@@ -1,7 +1,7 @@
 //! Ranges of addresses that code may run from, with what is known of each page of them.
 //!
 //! Code in flash cannot change while it runs: what is known of it is shared by every clone of a
-//! machine. Code in RAM is each machine's own, and forgotten a page at a time.
+//! machine. Code in RAM is each machine's own, and forgotten where it is written over.
 
 use std::sync::{Arc, OnceLock};
 
@@ -25,7 +25,7 @@ pub type SharedPages<P> = Arc<[OnceLock<Box<P>>]>;
 #[derive(Debug)]
 pub enum Pages<P> {
     Shared(SharedPages<P>),
-    Own(Vec<Option<Arc<P>>>),
+    Own(Vec<Option<Box<P>>>),
 }
 
 impl<P: CodePage> Pages<P> {
@@ -77,11 +77,6 @@ fn boxed<P: CodePage>() -> Box<P> {
     Box::new(P::empty())
 }
 
-#[inline(never)]
-fn shared<P: CodePage>() -> Arc<P> {
-    Arc::new(P::empty())
-}
-
 impl<P: CodePage> Window<P> {
     fn new(base: u32, memory: &Memory, waits: Waits) -> Self {
         let line_shift = memory.timing.line_bytes.trailing_zeros();
@@ -130,12 +125,37 @@ impl<P: CodePage> Window<P> {
         (page as usize, (address % PAGE_BYTES / 2) as usize)
     }
 
+    /// The page of an address, if anything is known of it.
+    pub fn known_page(&self, address: u32) -> Option<&P> {
+        let (at, _) = self.place(address);
+        match &self.pages {
+            Pages::Shared(pages) => pages.get(at)?.get().map(Box::as_ref),
+            Pages::Own(pages) => pages.get(at)?.as_deref(),
+        }
+    }
+
+    /// The page of an address in RAM, if anything is known of it.
+    pub fn own_page(&mut self, address: u32) -> Option<&mut P> {
+        let (at, _) = self.place(address);
+        match &mut self.pages {
+            Pages::Shared(_) => None,
+            Pages::Own(pages) => pages.get_mut(at)?.as_deref_mut(),
+        }
+    }
+
     /// The page of an address, made now if need be.
     pub fn page(&mut self, address: u32) -> &P {
         let (at, _) = self.place(address);
         match &mut self.pages {
             Pages::Shared(pages) => pages[at].get_or_init(boxed),
-            Pages::Own(pages) => pages[at].get_or_insert_with(shared),
+            Pages::Own(pages) => pages[at].get_or_insert_with(boxed),
+        }
+    }
+
+    /// Forgets the pages that are this machine's own.
+    pub fn forget_own(&mut self) {
+        if self.is_own() {
+            self.forget();
         }
     }
 

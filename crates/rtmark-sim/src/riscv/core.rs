@@ -5,11 +5,12 @@ use super::decoded::Decoded;
 use super::exec::{self, Exception, Prepared, Trap};
 use super::hart::Hart;
 use super::inputs::Inputs;
-use super::isa::op::Width;
+use super::isa::op::{CsrWrite, Width};
 use super::isa::{Instruction, MicroOp, Op, decode, micro_op};
 use super::system::System;
 use super::timing::pipeline::{Event, Happened};
-use super::timing::{Around, Flow, Memo, Pipeline};
+use super::timing::{Around, Flow, Led, Memo, Pipeline};
+use super::trial::Trial;
 
 /// What a trap was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -100,8 +101,8 @@ pub struct Core {
     /// As of the last cycle that passed on its own; older where `number` says how it stands.
     pipeline: Pipeline,
     number: Option<u32>,
-    memo: Memo,
-    decoded: Decoded,
+    pub(super) memo: Memo,
+    pub(super) decoded: Decoded,
     /// The cycle that passes next, counted from the reset.
     pub cycle: u64,
     pub instructions: u64,
@@ -120,8 +121,11 @@ pub struct Core {
     external_taken: Option<u16>,
     /// The instruction that has left was a call of the host.
     calls: bool,
+    /// It has read the number of this external interrupt in MEINEXT.
+    served: Option<u16>,
     pub refusal: Refusal,
     refused: Option<Exception>,
+    pub(super) trial: Trial,
 }
 
 impl Core {
@@ -145,8 +149,10 @@ impl Core {
             still: false,
             external_taken: None,
             calls: false,
+            served: None,
             refusal: Refusal::default(),
             refused: None,
+            trial: Trial::default(),
         }
     }
 
@@ -155,14 +161,17 @@ impl Core {
         self.lines_hold_until = 0;
     }
 
-    fn see_lines(&mut self) {
+    /// Looks at the interrupt inputs of the cycle that passes next.
+    pub fn see_lines(&mut self) {
         if self.cycle < self.lines_hold_until {
             return;
         }
         let timer = self.system.timer.as_mut();
         let outputs = timer.map_or((false, false), |timer| timer.outputs(self.cycle));
         self.system.pass_devices(self.cycle);
+        let before = self.lines;
         self.lines = self.inputs.look(self.cycle, outputs, self.system.outputs);
+        self.still &= self.lines == before;
         let next = self.cycle + 1;
         self.lines_hold_until = if self.inputs.is_changing(&self.lines) {
             next
@@ -192,9 +201,9 @@ impl Core {
         }
     }
 
-    /// Lets a whole instruction pass as it has before, if nothing can come between, no later than
-    /// `until`; `None` where that is not so, and nothing has happened.
-    pub fn leap(&mut self, until: u64, follow: &mut impl Follow) -> Option<Passed> {
+    /// How a whole instruction will pass, if it has before and nothing can come between, up to
+    /// `until`.
+    fn foresee(&mut self, until: u64) -> Option<(Current, Led)> {
         if !self.is_between() || self.cycle >= self.lines_hold_until {
             return None;
         }
@@ -215,16 +224,30 @@ impl Core {
         self.number = Some(number);
         let current = self.fetch();
         let demand = &current.prepared.demand;
-        let passed = self.memo.pass(number, demand, &self.system);
+        if !self.system.is_steady(demand) {
+            return None;
+        }
+        let passed = self.memo.pass(number, demand, &mut self.system);
         let passed = passed.filter(|_| current.prepared.exception.is_none());
         // Code that is fetched ahead is known, too.
         self.system.bus.code_writes.cover(demand.pc);
         self.system.bus.code_writes.cover(demand.pc.saturating_add(16));
         let led = passed?;
         let end = self.cycle + u64::from(led.cycles);
-        if end > until.min(self.lines_hold_until) {
-            return None;
-        }
+        (end <= until.min(self.lines_hold_until)).then_some((current, led))
+    }
+
+    /// The cycle of the boundary behind the next instruction, if that is as simple as can be.
+    pub fn next_boundary(&mut self) -> Option<u64> {
+        let (_, led) = self.foresee(u64::MAX)?;
+        Some(self.cycle + u64::from(led.cycles))
+    }
+
+    /// Lets a whole instruction pass as it has before, if nothing can come between, no later than
+    /// `until`; `None` where that is not so, and nothing has happened.
+    pub fn leap(&mut self, until: u64, follow: &mut impl Follow) -> Option<Passed> {
+        let (current, led) = self.foresee(until)?;
+        let end = self.cycle + u64::from(led.cycles);
         self.number = Some(led.to);
         self.cycle = end - 1;
         let counts = self.hart.csr.counts_retired();
@@ -237,6 +260,7 @@ impl Core {
     /// Lets a cycle pass.
     pub fn pass(&mut self, follow: &mut impl Follow) -> Passed {
         self.stand();
+        self.system.now = self.cycle;
         self.see_lines();
         let current = self.current.unwrap_or_else(|| self.fetch());
         self.current = Some(current);
@@ -257,7 +281,7 @@ impl Core {
         };
         let asleep = self.pipeline.is_asleep();
         let before = asleep.then_some(self.pipeline);
-        let happened = self.pipeline.pass(&current.prepared.demand, &around, &self.system);
+        let happened = self.pipeline.pass(&current.prepared.demand, &around, &mut self.system);
         self.still = before == Some(self.pipeline);
         let counts = happened.retires && self.hart.csr.counts_retired();
         let passed = self.settle(&current, happened, wanted, follow);
@@ -302,6 +326,9 @@ impl Core {
     fn leave(&mut self, current: &Current, follow: &mut impl Follow) -> Passed {
         let Current { whole, op, prepared } = current;
         let (pc, cycle) = (self.hart.pc, self.cycle);
+        if self.trial.ends_before(&op.does) {
+            return Passed::Refused;
+        }
         self.current = None;
         if let Some(exception) = prepared.exception {
             if self.refusal.refuses(&exception) {
@@ -310,7 +337,15 @@ impl Core {
             }
             self.coming = Some(Coming { exception, pc });
         } else {
-            let done = exec::commit(&mut self.hart, &mut self.system, op, &self.lines, cycle);
+            let forced = self.hart.csr.controller.forced();
+            let done =
+                exec::commit(&mut self.hart, &mut self.system, op, &self.lines, cycle, prepared);
+            self.note_forced(self.hart.csr.controller.forced() & !forced);
+            if let Some(number) = done.served {
+                self.served = Some(number);
+                self.inputs.served(number);
+                self.look_again();
+            }
             if let Some((register, value)) = done.written {
                 follow.wrote(register, value, done.ends);
             }
@@ -339,7 +374,18 @@ impl Core {
         Passed::Instruction(pc)
     }
 
+    /// External interrupts have been raised by the program: pending from the next cycle on.
+    fn note_forced(&mut self, mut rising: u64) {
+        while rising != 0 {
+            self.inputs.forced(rising.trailing_zeros() as u16, self.cycle + 1);
+            rising &= rising - 1;
+        }
+    }
+
     fn trap_to(&mut self, pc: u32) {
+        if self.trial == Trial::Going {
+            self.trial = Trial::Trapped;
+        }
         self.hart.pc = pc;
         self.hart.reservation.open = false;
         self.current = None;
@@ -387,14 +433,39 @@ impl Core {
         self.external_taken
     }
 
+    /// Whether the newest trap was an external interrupt's.
+    pub fn entered_external(&self) -> bool {
+        self.hart.csr.is_in_external()
+    }
+
+    /// The external interrupt whose number has been read in MEINEXT; once.
+    pub const fn take_served(&mut self) -> Option<u16> {
+        self.served.take()
+    }
+
     /// Whether the instruction that has left was a call of the host; once.
     pub const fn take_call(&mut self) -> bool {
         std::mem::replace(&mut self.calls, false)
     }
 
+    /// Whether the next instruction shows the program what is pending.
+    pub fn shows_pending(&self) -> bool {
+        self.instruction_at(self.hart.pc).is_some_and(|it| exec::shows_pending(&it))
+    }
+
+    /// The external interrupt that would be taken before another one that becomes pending now.
+    pub fn taken_before(&self, interrupt: u16) -> Option<u16> {
+        self.hart.csr.controller.taken_before(interrupt, self.lines.external)
+    }
+
     /// The instruction at an address, where there is memory.
     pub fn instruction_at(&self, address: u32) -> Option<Instruction> {
         self.system.code(address).map(decode)
+    }
+
+    /// Whether the instruction at an address accesses a CSR.
+    pub fn is_csr_access(&self, address: u32) -> bool {
+        self.instruction_at(address).is_some_and(|it| matches!(it.op, Op::Csr(..)))
     }
 
     /// Where the instruction at an address leads that names its target.
@@ -426,6 +497,19 @@ impl Core {
     /// Whether the next instruction has not begun.
     pub const fn is_between(&self) -> bool {
         self.current.is_none() && self.step == 0 && self.coming.is_none()
+    }
+
+    /// The value of a CSR, without the effects of reading it.
+    pub fn csr(&self, number: u16) -> u32 {
+        self.hart.csr.read(number, 0, &self.lines, self.cycle)
+    }
+
+    /// Sets a CSR as a debugger would.
+    pub fn set_csr(&mut self, number: u16, value: u32) {
+        let lines = self.lines;
+        self.hart.csr.write(number, (CsrWrite::Write, value), value, &lines, self.cycle);
+        self.look_again();
+        self.prepare_again();
     }
 
     /// Registers have changed: what is about to execute is looked at again.

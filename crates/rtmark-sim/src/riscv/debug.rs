@@ -7,19 +7,20 @@ use super::core::Passed;
 use super::isa::{disassemble, op::Op};
 use super::machine::Hazard3;
 use super::state::number;
-use crate::debug::{Access, AccessKind, Advance, Instruction, Marks, Observed, RETURN, Tried};
+use crate::debug::{Access, AccessKind, Advance, Instruction, Marks, Observed, RETURN};
 use crate::image::Image;
 use crate::isa::Disassembly;
 use crate::state::stop::{InternalError, Stop};
 use crate::state::{Blocker, LoadError, MaskedInterval, NoMemory, Register};
 
-/// Cycles from an external input rising to the first instruction of its handler leaving stage X,
-/// where nothing is in the way: entered in the same cycle, and two cycles on (RTL traces).
-const LEAST_LATENCY: u64 = 2;
-/// More than any instruction and entry take together without wait states, in cycles.
-const LONGEST_ENTRY: u64 = 1000;
+/// Cycles from an external input rising to its handler beginning, at least. By a trap it takes two: it
+/// is entered in the same cycle, and its first instruction leaves stage X two cycles on (RTL traces).
+/// But another handler may read its number in MEINEXT in the very cycle.
+const LEAST_LATENCY: u64 = 0;
 /// `ra`, and what a called function finds there.
 const RA: u8 = 1;
+/// The other link register, which calls of millicode use (RISC-V unprivileged specification, 2.5.1).
+const ALTERNATE: u8 = 5;
 
 /// The next instruction is about to execute.
 pub struct Reached;
@@ -51,7 +52,8 @@ impl Observed for Hazard3 {
         let told = self.state.core.instruction_at(pc).map(|it| Instruction {
             address: pc,
             size: it.size,
-            is_call: matches!(it.op, Op::Jump | Op::JumpRegister) && it.rd == RA,
+            is_call: matches!(it.op, Op::Jump | Op::JumpRegister)
+                && matches!(it.rd, RA | ALTERNATE),
             began,
         });
         loop {
@@ -70,7 +72,7 @@ impl Observed for Hazard3 {
             taken: self.state.taken(),
             left: self.state.left(),
             handler: self.state.handler(),
-            cycles: self.state.core.cycle,
+            idle: self.state.besides().asleep.0,
         }
     }
 }
@@ -105,6 +107,14 @@ impl Hazard3 {
 
     pub(crate) const fn reason(&self, stop: Stop) -> Stop {
         stop
+    }
+
+    /// Nothing: what it keeps is bounded by a table of its own.
+    pub(crate) const fn limit_code(&self, _steps: usize, _states: usize) {}
+
+    /// None: see there.
+    pub(crate) const fn evictions(&self) -> u64 {
+        0
     }
 
     /// Nothing: there is no table of states that could be wrong.
@@ -224,7 +234,7 @@ impl Hazard3 {
     }
 
     pub(crate) fn settle(&mut self) {
-        self.state.core.look_again();
+        self.state.core.see_lines();
     }
 
     /// See [`Machine::holds_back`](crate::Machine::holds_back).
@@ -233,16 +243,21 @@ impl Hazard3 {
         if !csr.is_armed(interrupt) {
             return Some(Blocker::Disabled);
         }
-        self.holds_back_priority(csr.controller.priority(interrupt) << 4)
+        let held = self.holds_back_priority(csr.controller.priority(interrupt) << 4);
+        let first = || self.state.core.taken_before(interrupt);
+        held.or_else(|| Some(Blocker::Pending(number::FIRST_EXTERNAL + first()?)))
     }
 
-    /// Whether the core sleeps; programs that read what is pending are not looked for.
+    /// Whether the core sleeps, or the next instruction reads what is pending, or sleeps unless
+    /// something is.
     pub(crate) fn sees_pending(&self) -> bool {
-        self.is_asleep()
+        self.is_asleep() || self.state.core.shows_pending()
     }
 
-    pub(crate) const fn looks_until(&self) -> Option<Cycles> {
-        None
+    /// See [`Machine::looks_until`](crate::Machine::looks_until): no longer than it executes.
+    pub(crate) fn looks_until(&self) -> Option<Cycles> {
+        let looks = !self.is_asleep() && self.state.core.shows_pending();
+        looks.then(|| self.state.cycles())
     }
 
     pub(crate) fn is_asleep(&self) -> bool {
@@ -265,37 +280,7 @@ impl Hazard3 {
         LEAST_LATENCY
     }
 
-    /// See [`Machine::try_entry`](crate::Machine::try_entry): tried on a copy.
-    pub(crate) fn try_entry(&mut self, interrupt: u16) -> Tried {
-        self.try_entry_early(interrupt, self.state.cycles())
-    }
-
     pub(crate) const fn next_entry(&self) -> Cycles {
         Cycles(self.state.core.cycle)
-    }
-
-    pub(crate) fn try_entry_early(&mut self, interrupt: u16, at: Cycles) -> Tried {
-        let mut copy = self.clone();
-        copy.state.pend_interrupt(interrupt, at);
-        let wanted = number::FIRST_EXTERNAL.saturating_add(interrupt);
-        let (taken, end) = (copy.state.taken(), Cycles(at.0.saturating_add(LONGEST_ENTRY)));
-        loop {
-            match copy.cycle(end) {
-                Ok(Passed::Instruction(_)) if copy.state.taken() > taken => {
-                    let ours = copy.state.handler() == wanted;
-                    // It has left in the cycle before.
-                    let left = Cycles(copy.state.core.cycle - 1);
-                    return if ours { Tried::Entered(left) } else { Tried::Unclear };
-                }
-                Ok(_) if copy.state.core.cycle < end.0 => {}
-                _ => return Tried::Unclear,
-            }
-        }
-    }
-
-    /// `None`: instructions that an interrupt abandons begin anew, which [`Hazard3::try_entry`]
-    /// has in it.
-    pub(crate) const fn try_entry_within(&self, _interrupt: u16, _at: Cycles) -> Option<Tried> {
-        None
     }
 }

@@ -16,6 +16,11 @@ impl Default for Decoded {
 }
 
 impl Decoded {
+    /// One that is never asked, in the place of one that is elsewhere.
+    pub const fn hollow() -> Self {
+        Self(Vec::new())
+    }
+
     /// The instruction that stands at an address.
     #[inline]
     pub fn get(&mut self, address: u32, bits: u32) -> Instruction {

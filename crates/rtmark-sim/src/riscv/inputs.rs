@@ -22,6 +22,9 @@ pub enum Drive {
     Low,
     /// High up to the cycle in which the core enters the interrupt.
     UntilTaken,
+    /// High until the interrupt is served, as by a device that its handler quiets: until the program
+    /// reads its number in MEINEXT, or returns from a handler that was entered for it.
+    UntilServed,
 }
 
 /// The inputs as they are driven from outside, without devices.
@@ -32,6 +35,8 @@ pub struct Inputs {
     external: u64,
     /// What falls once it is taken.
     falling: Vec<Input>,
+    /// The external inputs that fall once they are served.
+    served_by: u64,
     /// What has risen, with the cycles, the newest first.
     risen: Vec<(u64, Input)>,
     /// What changes later, the earliest first.
@@ -39,6 +44,9 @@ pub struct Inputs {
     /// The two inputs that are registered before the core sees them, as it sees them in this cycle
     /// (RTL traces: one cycle later than external ones).
     seen: (bool, bool),
+    /// The same as the core sees it in the cycle that was looked at last, and that cycle.
+    registered: (bool, bool),
+    looked: Option<u64>,
     /// The outputs of timer and software interrupt and of peripherals, as of the last look.
     devices: (bool, bool, u64),
 }
@@ -76,11 +84,19 @@ impl Inputs {
             if drive == Drive::UntilTaken {
                 self.falling.push(input);
             }
+            if let Input::External(number @ 0..64) = input {
+                let served = u64::from(drive == Drive::UntilServed);
+                self.served_by = self.served_by & !(1 << number) | served << number;
+            }
         }
         self.note_devices(cycle, (timer, software), devices);
-        let (seen_timer, seen_software) = self.seen;
+        // Looking twice in a cycle shows the same.
+        if self.looked != Some(cycle) {
+            (self.looked, self.registered) = (Some(cycle), self.seen);
+        }
         self.seen = (self.timer || timer, self.software || software);
-        Lines { software: seen_software, timer: seen_timer, external: self.external | devices }
+        let (timer, software) = self.registered;
+        Lines { software, timer, external: self.external | devices }
     }
 
     /// Notes which outputs of devices have risen.
@@ -98,6 +114,21 @@ impl Inputs {
             rising &= rising - 1;
         }
         self.devices = (timer, software, devices);
+    }
+
+    /// Notes that the program has raised an external interrupt by the controller's own registers.
+    pub fn forced(&mut self, number: u16, cycle: u64) {
+        self.risen.insert(0, (cycle, Input::External(number)));
+    }
+
+    /// An external interrupt has been served; answers whether its input falls by that.
+    pub fn served(&mut self, number: u16) -> bool {
+        let falls = number < 64 && self.served_by >> number & 1 == 1;
+        if falls {
+            self.served_by &= !(1 << number);
+            self.set(Input::External(number), false);
+        }
+        falls
     }
 
     /// What has risen since this was last asked, the oldest first, one at a time.

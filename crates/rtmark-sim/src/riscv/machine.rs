@@ -32,13 +32,15 @@ pub struct Hazard3 {
     pub(crate) state: State,
     /// Until when it is observed.
     pub(super) limit: Cycles,
+    /// The boundary behind a place, by its cycle, instructions and traps.
+    pub(super) boundary: Option<((u64, u64, u64), u64)>,
 }
 
 impl Hazard3 {
     /// A machine with empty memories. It begins at the first memory's first address, or where the
     /// soc file says that vectors are; its trap vector is there, too.
     pub fn new(soc: &Soc) -> Self {
-        Self { state: State::new(soc), limit: Cycles(0) }
+        Self { state: State::new(soc), limit: Cycles(0), boundary: None }
     }
 
     /// Has every fetch, load and store wait so long, besides what memories ask for.

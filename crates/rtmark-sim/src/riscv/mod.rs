@@ -12,7 +12,7 @@
 //! | `exec` | what each operation is about to do, and does | cycles besides those it is told |
 //! | `core` | both together, cycle by cycle | how runs end |
 //! | `semihosting`, `state` | calls of the host; images, watches, stops, faults | |
-//! | `machine`, `debug` | the public face; what debuggers, observers and searches ask | |
+//! | `machine`, `debug`, `roles`, `trial` | the public face; what debuggers, observers and searches ask | |
 
 mod core;
 mod csr;
@@ -23,13 +23,16 @@ mod hart;
 mod inputs;
 mod isa;
 mod machine;
+mod roles;
 mod semihosting;
 mod state;
 mod system;
 mod timer;
 mod timing;
+mod trial;
 
 pub use self::core::{Follow, Nobody, Trapped};
 pub use inputs::{Drive, Input};
 pub use machine::Hazard3;
+pub use state::named_registers;
 pub use system::PortWaits;

@@ -15,8 +15,8 @@ use crate::image::Image;
 use crate::soc::Soc;
 use crate::state::stop::{FaultKind, FaultPolicy, FaultReport, Stop};
 use crate::state::{
-    Besides, Blocker, Counts, FileCalls, Hit, LoadError, MaskSite, NoMemory, Register, Watch,
-    WatchId, Watches,
+    Besides, Blocker, Convention, Counts, FileCalls, Hit, LoadError, MaskSite, NoMemory, Register,
+    Watch, WatchId, Watches,
 };
 
 /// The exception numbers of a Cortex-M that watches, observers and reports use, given to what plays
@@ -31,7 +31,31 @@ pub mod number {
 }
 
 const RA: u8 = 1;
-const SP: u8 = 2;
+
+/// The CSRs that debuggers show, by their names (RISC-V privileged specification, 2.2).
+const CSRS: [(&str, u16); 7] = [
+    ("mstatus", 0x300),
+    ("mie", 0x304),
+    ("mtvec", 0x305),
+    ("mscratch", 0x340),
+    ("mepc", 0x341),
+    ("mcause", 0x342),
+    ("mip", 0x344),
+];
+
+/// The integer registers by what the calling convention calls them (RISC-V ELF psABI).
+const INTEGERS: [&str; 32] = [
+    "zero", "ra", "sp", "gp", "tp", "t0", "t1", "t2", "fp", "s1", "a0", "a1", "a2", "a3", "a4",
+    "a5", "a6", "a7", "s2", "s3", "s4", "s5", "s6", "s7", "s8", "s9", "s10", "s11", "t3", "t4",
+    "t5", "t6",
+];
+
+/// The registers that debuggers show: integers, the program counter, CSRs.
+pub fn named_registers() -> impl Iterator<Item = (&'static str, Register)> {
+    let integers = INTEGERS.into_iter().zip((0..).map(Register::R));
+    let csrs = CSRS.map(|(name, number)| (name, Register::Csr(number)));
+    integers.chain([("pc", Register::Pc)]).chain(csrs)
+}
 
 /// The machine's state.
 #[derive(Clone, Debug)]
@@ -45,7 +69,9 @@ pub struct State {
     /// What ended the run for good.
     ended: Option<Stop>,
     /// The handlers that execute, the innermost last.
-    handlers: Vec<u16>,
+    handlers: Vec<Handler>,
+    /// The exception whose handler has been entered and has executed nothing yet.
+    entered: Option<u16>,
     asleep: u64,
     was_asleep: bool,
     initial: Vec<(u32, Vec<u8>)>,
@@ -59,6 +85,14 @@ const fn number_of(input: Input) -> u16 {
         Input::Timer => number::TIMER,
         Input::External(line) => number::FIRST_EXTERNAL.saturating_add(line),
     }
+}
+
+/// A handler that executes.
+#[derive(Clone, Copy, Debug)]
+struct Handler {
+    exception: u16,
+    /// The program has read the interrupt's number since it was entered.
+    is_named: bool,
 }
 
 /// Notes what a cycle's trap was.
@@ -83,6 +117,7 @@ impl State {
             stops: Vec::new(),
             ended: None,
             handlers: Vec::new(),
+            entered: None,
             asleep: 0,
             was_asleep: false,
             initial: Vec::new(),
@@ -125,16 +160,15 @@ impl State {
             bus.program(*address, bytes);
         }
         let console = std::mem::take(&mut self.core.system.console);
-        let unmodelled = std::mem::take(&mut self.core.system.devices.unmodelled);
-        let strictness = self.core.system.devices.strictness;
-        let refusal = self.core.refusal;
-        self.core = Core::new(System::new(&self.soc), begin, begin);
-        self.core.refusal = refusal;
+        let core = Core::new(System::new(&self.soc), begin, begin);
+        let before = std::mem::replace(&mut self.core, core);
+        self.core.refusal = before.refusal;
         let system = &mut self.core.system;
         (system.bus, system.console, system.ports) = (bus, console, ports);
-        (system.devices.unmodelled, system.devices.strictness) = (unmodelled, strictness);
+        system.devices.take_over(before.system.devices);
         self.ended = None;
         self.handlers.clear();
+        self.entered = None;
         (self.asleep, self.was_asleep) = (0, false);
         Ok(())
     }
@@ -215,30 +249,30 @@ impl State {
 
     /// See [`Machine::register`](crate::Machine::register): `R(0)` to `R(31)` are `x0` to `x31`.
     pub fn register(&self, register: Register) -> u32 {
-        match register {
+        match register.by(Convention::RISC_V) {
             Register::R(number) => self.core.hart.get(number),
             Register::Pc => self.core.hart.pc,
-            Register::Msp | Register::Psp => self.core.hart.get(SP),
+            Register::Csr(number) => self.core.csr(number),
             _ => 0,
         }
     }
 
     pub fn set_register(&mut self, register: Register, value: u32) {
-        match register {
+        match register.by(Convention::RISC_V) {
             Register::R(number) => self.core.hart.set(number, value),
             Register::Pc => {
                 self.core.go_to(value & !1);
                 self.ended = None;
             }
-            Register::Msp | Register::Psp => self.core.hart.set(SP, value),
+            Register::Csr(number) => self.core.set_csr(number, value),
             _ => {}
         }
         self.core.prepare_again();
     }
 
-    /// Makes an external interrupt pending at a cycle; its input stays high until it is taken.
+    /// Makes an external interrupt pending at a cycle; its input stays high until it is served.
     pub fn pend_interrupt(&mut self, interrupt: u16, at: Cycles) {
-        self.drive(Input::External(interrupt), Drive::UntilTaken, at);
+        self.drive(Input::External(interrupt), Drive::UntilServed, at);
     }
 
     /// Drives an interrupt input from a cycle on.
@@ -269,12 +303,17 @@ impl State {
 
     /// The number of the exception whose handler executes, 0 outside of handlers.
     pub fn handler(&self) -> u16 {
-        self.handlers.last().copied().unwrap_or(0)
+        self.handlers.last().map_or(0, |handler| handler.exception)
+    }
+
+    /// The number of the exception whose handler the newest one has interrupted, 0 if none.
+    pub fn handler_before(&self) -> u16 {
+        self.handlers.iter().rev().nth(1).map_or(0, |handler| handler.exception)
     }
 
     /// Whether the handler of an exception has been entered and not left.
     pub fn is_handling(&self, exception: u16) -> bool {
-        self.handlers.contains(&exception)
+        self.handlers.iter().any(|handler| handler.exception == exception)
     }
 
     fn counts(&self, cycle: u64) -> Counts {
@@ -338,6 +377,14 @@ impl State {
             counts.instructions -= 1;
             self.watches.reach(pc, counts);
         }
+        if let Passed::Instruction(_) = passed {
+            if let Some(entered) = self.entered.take() {
+                self.note_handled(entered, cycle);
+            }
+            if let Some(interrupt) = self.core.take_served() {
+                self.notice_served(interrupt, cycle);
+            }
+        }
         while let Some((at, input)) = self.core.inputs.take_risen() {
             let happened = Watch::Pend(number_of(input));
             if self.watches.want(happened) {
@@ -370,12 +417,12 @@ impl State {
     fn notice_trap(&mut self, trap: Trapped, cycle: u64) {
         let entered = match trap {
             Trapped::Return => {
-                let Some(handler) = self.handlers.pop() else { return };
-                self.watches.left += 1;
-                if self.watches.want(Watch::Return(handler)) {
-                    let counts = self.counts(cycle);
-                    self.watches.note(Watch::Return(handler), counts);
+                let Some(Handler { exception, .. }) = self.handlers.pop() else { return };
+                let external = exception.checked_sub(number::FIRST_EXTERNAL);
+                if external.is_some_and(|interrupt| self.core.inputs.served(interrupt)) {
+                    self.core.look_again();
                 }
+                self.note_return(exception, cycle);
                 return;
             }
             Trapped::Exception(code) => {
@@ -388,12 +435,57 @@ impl State {
                 number::FIRST_EXTERNAL + self.core.external_taken().unwrap_or(0)
             }
         };
-        self.watches.enter(entered);
+        self.entered = Some(entered);
+        self.enter(entered);
+    }
+
+    fn note_return(&mut self, exception: u16, cycle: u64) {
+        self.watches.left += 1;
+        if self.watches.want(Watch::Return(exception)) {
+            let counts = self.counts(cycle);
+            self.watches.note(Watch::Return(exception), counts);
+        }
+    }
+
+    /// The program has read the number of an external interrupt in MEINEXT. One for which no trap
+    /// was taken is handled from here on, as if entered from the handler before it.
+    fn notice_served(&mut self, interrupt: u16, cycle: u64) {
+        let exception = number::FIRST_EXTERNAL + interrupt;
+        match self.handlers.last_mut() {
+            Some(handler) if handler.exception == exception && !handler.is_named => {
+                handler.is_named = true;
+                return;
+            }
+            Some(handler) if handler.exception >= number::FIRST_EXTERNAL => {
+                let before = handler.exception;
+                self.handlers.pop();
+                self.note_return(before, cycle);
+                self.enter(exception);
+                if let Some(handler) = self.handlers.last_mut() {
+                    handler.is_named = true;
+                }
+            }
+            _ => {}
+        }
+        self.note_handled(exception, cycle);
+    }
+
+    /// Notes that an exception's handler begins with the instruction that has just executed.
+    fn note_handled(&mut self, exception: u16, cycle: u64) {
+        if self.watches.want(Watch::Handle(exception)) {
+            let mut counts = self.counts(cycle);
+            counts.instructions -= 1;
+            self.watches.note(Watch::Handle(exception), counts);
+        }
+    }
+
+    fn enter(&mut self, exception: u16) {
+        self.watches.enter(exception);
         // A kernel that never returns from a handler must not fill the host's memory.
         if self.handlers.len() >= 64 {
             self.handlers.remove(0);
         }
-        self.handlers.push(entered);
+        self.handlers.push(Handler { exception, is_named: false });
     }
 
     /// What a run ends with where the instruction at the program counter fails.
@@ -402,6 +494,9 @@ impl State {
         let Trap::Cause(cause, reason) = exception.kind else { return Stop::Breakpoint(pc) };
         let kind = match (cause, reason) {
             (Cause::Breakpoint, _) => return Stop::Breakpoint(pc),
+            (Cause::IllegalInstruction, _) if self.core.is_csr_access(pc) => {
+                FaultKind::ControlRegister
+            }
             (Cause::IllegalInstruction, _) => FaultKind::UndefinedInstruction,
             (Cause::InstructionFault, Reason::Protection) => FaultKind::InstructionProtection,
             (Cause::InstructionFault, Reason::Ordinary) => FaultKind::InstructionAccess,
@@ -413,7 +508,7 @@ impl State {
             kind,
             pc,
             lr: self.core.hart.get(RA),
-            sp: self.core.hart.get(SP),
+            sp: self.register(Register::Sp),
             address: exception.address,
             handler: self.handler(),
             cycle: Cycles(cycle),
@@ -447,7 +542,12 @@ impl State {
 #[expect(clippy::unused_self, reason = "all cores answer to the same methods")]
 impl State {
     pub fn has_register(&self, register: Register) -> bool {
-        matches!(register, Register::R(0..32) | Register::Pc)
+        match register.by(Convention::RISC_V) {
+            Register::R(number) => number < 32,
+            Register::Pc => true,
+            Register::Csr(number) => CSRS.iter().any(|(_, known)| *known == number),
+            _ => false,
+        }
     }
 
     /// There are no caches to empty.

@@ -2,10 +2,10 @@
 
 use super::isa::op::Width;
 use super::timer::Timer;
-use super::timing::{Memory, Parcel};
+use super::timing::{Demand, Flow, Memory, Parcel};
 use crate::devices::{Attached, Console, Devices, Direction, Effects, Env};
-use crate::memory::Bus;
-use crate::soc::{MemoryTiming, Soc};
+use crate::memory::{Bus, Place};
+use crate::soc::Soc;
 use crate::timing::{LineMemories, LineMemory};
 
 /// Wait states of the two ports, beyond those of the memories.
@@ -16,6 +16,9 @@ pub struct PortWaits {
     /// Of every load and store.
     pub data: u8,
 }
+
+/// Bytes behind an instruction that are fetched while it passes, at most.
+const AHEAD: u32 = 16;
 
 /// What is behind the ports.
 #[derive(Clone, Debug)]
@@ -28,8 +31,14 @@ pub struct System {
     pub outputs: u64,
     /// A register outside of the core has been read or written.
     touched: bool,
-    /// What devices would control if memories had caches here, which they have not.
+    /// The caches of memories that have one, which devices may control.
     paths: LineMemories,
+    /// Whether a memory has one, in the order of the soc file.
+    cached: Vec<bool>,
+    /// Until when such a memory is busy with a transfer.
+    busy_until: u64,
+    /// The cycle that passes.
+    pub now: u64,
     pub ports: PortWaits,
     /// Wait states of each memory, in the order of the soc file.
     waits: Vec<u8>,
@@ -37,7 +46,7 @@ pub struct System {
 
 impl System {
     pub fn new(soc: &Soc) -> Self {
-        let paths = soc.memories.iter().map(|_| LineMemory::new(MemoryTiming::default()));
+        let paths = soc.memories.iter().map(|memory| LineMemory::new(memory.timing));
         Self {
             bus: Bus::new(soc),
             timer: Timer::of(soc),
@@ -46,21 +55,65 @@ impl System {
             outputs: 0,
             touched: false,
             paths: LineMemories::new(paths.collect()),
+            cached: soc.memories.iter().map(|memory| memory.timing.cache_lines > 0).collect(),
+            busy_until: 0,
+            now: 0,
             ports: PortWaits::default(),
             waits: soc.memories.iter().map(|memory| memory.timing.wait_states).collect(),
         }
     }
 
+    /// The memory with a cache that an address lies in, and where.
+    fn cached_place(&self, address: u32) -> Option<Place> {
+        self.bus.place(address).filter(|place| self.cached[place.memory])
+    }
+
+    /// Wait states of a transfer that begins in the next cycle. One of a memory with a cache waits
+    /// for the one before it: both ports lead there by one.
     fn memory_waits(&self, address: u32) -> u8 {
         if self.waits.iter().all(|waits| *waits == 0) {
             return 0;
         }
-        self.bus.place(address).map_or(0, |place| self.waits[place.memory])
+        let Some(place) = self.bus.place(address) else { return 0 };
+        if !self.cached[place.memory] {
+            return self.waits[place.memory];
+        }
+        let busy = self.busy_until.saturating_sub(self.now + 1);
+        let own = self.paths[place.memory].read_would_wait(place.offset);
+        u8::try_from(busy + own).unwrap_or(u8::MAX)
     }
 
     /// Wait states of a load or store.
-    pub fn data_waits(&self, address: u32) -> u8 {
-        self.ports.data + self.memory_waits(address)
+    pub fn data_waits(&self, address: u32, writes: bool) -> u8 {
+        let waits = self.ports.data.saturating_add(self.memory_waits(address));
+        if self.bus.place(address).is_some() {
+            return waits;
+        }
+        let device = self.devices.find(address).map(|at| &self.devices.attached[at]);
+        let extra = device.map_or(0, |device| device.extra_cycles[usize::from(writes)]);
+        waits.saturating_add(u8::try_from(extra).unwrap_or(0))
+    }
+
+    /// A load or store has got its data phase, which ends in a cycle: what it leaves in a cache.
+    pub fn was_accessed(&mut self, address: u32, ends: u64) {
+        if let Some(place) = self.cached_place(address) {
+            self.paths[place.memory].read(place.offset);
+            self.busy_until = self.busy_until.max(ends);
+        }
+    }
+
+    /// Whether fetches around an instruction always wait the same, so that its passage can be
+    /// remembered.
+    pub fn is_steady(&self, demand: &Demand) -> bool {
+        if self.cached.iter().all(|cached| !cached) {
+            return true;
+        }
+        let target = match demand.flow {
+            Flow::Jump(target) | Flow::Branch { target, .. } => target,
+            Flow::Next | Flow::Refetch => demand.pc,
+        };
+        let around = [demand.pc, demand.pc.saturating_add(AHEAD), target];
+        around.into_iter().all(|address| self.cached_place(address).is_none())
     }
 
     /// Whether a load or store there is answered without an error.
@@ -223,8 +276,13 @@ impl System {
 }
 
 impl Memory for System {
-    fn fetch_waits(&self, address: u32) -> u8 {
-        self.ports.instruction + self.memory_waits(address)
+    fn fetch_waits(&mut self, address: u32) -> u8 {
+        let waits = self.memory_waits(address);
+        if let Some(place) = self.cached_place(address) {
+            self.paths[place.memory].read(place.offset);
+            self.busy_until = self.now + 1 + u64::from(waits) + 1;
+        }
+        self.ports.instruction.saturating_add(waits)
     }
 
     fn parcels(&self, address: u32) -> [Parcel; 2] {

@@ -3,6 +3,8 @@
 //! Sources: the RISC-V privileged specification, 3.2.1; where the registers lie, RP2350 datasheet,
 //! 3.1.8 and 3.1.11 (SIO), and the SiFive FU540-C000 manual, 9 (CLINT).
 
+use std::ops::Range;
+
 use crate::soc::{PeripheralKind, Soc};
 
 /// Where the registers lie.
@@ -32,6 +34,7 @@ impl Layout {
             (Self::Clint, 0xBFF8) => Register::Time,
             (Self::Clint, 0xBFFC) => Register::TimeHigh,
             (Self::Sio, 0x1A0) => Register::SetOrClear,
+            (Self::Sio, 0x1A4) => Register::Control,
             (Self::Sio, 0x1B0) => Register::Time,
             (Self::Sio, 0x1B4) => Register::TimeHigh,
             (Self::Sio, 0x1B8) => Register::Compare,
@@ -47,6 +50,9 @@ enum Register {
     Software,
     /// RISCV_SOFTIRQ: bit 0 sets, bit 8 clears.
     SetOrClear,
+    /// MTIME_CTRL, as far as it says what is counted: with FULLSPEED (bit 1) each cycle, else ticks
+    /// of a microsecond.
+    Control,
     Time,
     TimeHigh,
     Compare,
@@ -64,8 +70,12 @@ struct Store {
 /// The timer.
 #[derive(Clone, Debug)]
 pub struct Timer {
-    pub base: u32,
+    /// What offsets of registers are counted from, and where those that it has lie.
+    base: u32,
+    addresses: Range<u32>,
     layout: Layout,
+    /// Core cycles to a microsecond.
+    microsecond: u64,
     /// Core cycles to a tick.
     divisor: u64,
     /// What is added to the ticks since reset.
@@ -76,10 +86,15 @@ pub struct Timer {
 }
 
 impl Timer {
-    pub fn new(base: u32, layout: Layout, divisor: u64) -> Self {
-        let divisor = divisor.max(1);
-        let compare = u64::MAX;
-        Self { base, layout, divisor, ahead: 0, compare, software: false, coming: None }
+    pub fn new(addresses: Range<u32>, layout: Layout, microsecond: u64) -> Self {
+        let microsecond = microsecond.max(1);
+        // A SIO's offsets are those of all of it.
+        let (base, divisor) = match layout {
+            Layout::Clint => (addresses.start, 1),
+            Layout::Sio => (addresses.start & !(layout.extent() - 1), microsecond),
+        };
+        let (ahead, compare, software, coming) = (0, u64::MAX, false, None);
+        Self { base, addresses, layout, microsecond, divisor, ahead, compare, software, coming }
     }
 
     /// The timer that a soc has, if it has one.
@@ -90,14 +105,15 @@ impl Timer {
                 PeripheralKind::Rp2350RiscvTimer => Layout::Sio,
                 _ => return None,
             };
-            Some(Self::new(peripheral.base, layout, 1))
+            let size = peripheral.size.unwrap_or(layout.extent());
+            let addresses = peripheral.base..peripheral.base.saturating_add(size);
+            Some(Self::new(addresses, layout, u64::from(soc.clock.0) / 1_000_000))
         })
     }
 
     /// The offset of an address, if it is the timer's.
     pub fn offset(&self, address: u32) -> Option<u32> {
-        let offset = address.wrapping_sub(self.base);
-        (offset < self.layout.extent()).then_some(offset)
+        self.addresses.contains(&address).then(|| address - self.base)
     }
 
     const fn time(&self, cycle: u64) -> u64 {
@@ -109,6 +125,8 @@ impl Timer {
         self.settle(cycle);
         Some(match self.layout.register(offset)? {
             Register::Software | Register::SetOrClear => u32::from(self.software),
+            // EN, and counting goes on in debuggers.
+            Register::Control => 0b1101 | u32::from(self.divisor == 1) << 1,
             Register::Time => self.time(cycle) as u32,
             Register::TimeHigh => (self.time(cycle) >> 32) as u32,
             Register::Compare => self.compare as u32,
@@ -138,6 +156,11 @@ impl Timer {
             Some(Register::Software) => self.software = value & 1 != 0,
             Some(Register::SetOrClear) => {
                 self.software = (self.software || value & 1 != 0) && value & 0x100 == 0;
+            }
+            Some(Register::Control) => {
+                let time = self.time(after + 1);
+                self.divisor = if value & 2 == 0 { self.microsecond } else { 1 };
+                self.ahead = time.wrapping_sub((after + 1) / self.divisor);
             }
             Some(Register::Time) => self.ahead = low(self.time(after + 1)).wrapping_sub(ticks),
             Some(Register::TimeHigh) => self.ahead = high(self.time(after + 1)).wrapping_sub(ticks),

@@ -253,12 +253,15 @@ impl Soc {
             }
             let waits = memory.timing.wait_states;
             let plain = MemoryTiming { wait_states: waits, ..MemoryTiming::default() };
-            if self.core == CoreKind::Hazard3 && memory.timing != plain {
+            let MemoryTiming { line_bytes, cache_lines, cache_ways, .. } = memory.timing;
+            let cached = MemoryTiming { line_bytes, cache_lines, cache_ways, ..plain };
+            let known = if cache_lines > 0 { cached } else { plain };
+            if self.core == CoreKind::Hazard3 && memory.timing != known {
                 return refuse(
                     &path("timing"),
                     format!(
-                        "memory {name}: beside a Hazard3 lines, caches and prefetch have no model \
-                         yet; give wait_states alone"
+                        "memory {name}: beside a Hazard3 buffers and prefetch have no model yet; give \
+                         wait_states, and a cache for all by cache_lines if there is one"
                     ),
                 );
             }

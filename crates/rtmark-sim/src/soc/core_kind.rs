@@ -114,6 +114,34 @@ impl CoreKind {
         matches!(self, Self::CortexM3 | Self::CortexM4 | Self::CortexM4F)
     }
 
+    /// What the exception with a number is called on this core: as its architecture has it (DDI 0403,
+    /// B1.5.2; RISC-V privileged specification, 3.1.15), or an external interrupt by its own number.
+    ///
+    /// Numbers are the Cortex-M's; what plays the same part on another core has the same one.
+    pub fn exception_name(self, exception: u16) -> String {
+        let name = match (self, exception) {
+            (_, 16..) => return format!("IRQ {}", exception - 16),
+            (Self::CortexR5, 3) => "abort or undefined instruction",
+            (Self::CortexR5, 11) => "SVC",
+            (Self::Hazard3, 3) => "exception",
+            (Self::Hazard3, 11) => "ECALL",
+            (Self::Hazard3, 14) => "software interrupt",
+            (Self::Hazard3, 15) => "timer interrupt",
+            (_, 2) => "NMI",
+            (_, 3) => "HardFault",
+            (_, 4) => "MemManage",
+            (_, 5) => "BusFault",
+            (_, 6) => "UsageFault",
+            (_, 7) => "SecureFault",
+            (_, 11) => "SVCall",
+            (_, 12) => "DebugMonitor",
+            (_, 14) => "PendSV",
+            (_, 15) => "SysTick",
+            _ => return format!("exception {exception}"),
+        };
+        name.to_owned()
+    }
+
     /// What the core's timing model rests on.
     pub const fn timing_basis(self) -> &'static str {
         match self {

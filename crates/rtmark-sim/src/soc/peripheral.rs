@@ -16,25 +16,25 @@ pub enum PeripheralKind {
     /// reset, power and flash controllers, pins. Other words of the block keep what is
     /// written. No interrupts.
     Registers,
-    /// Arm PrimeCell UART (DDI 0183), sending only. `irq`: the combined interrupt.
+    /// Arm PrimeCell UART (DDI 0183). `irq`: the combined interrupt.
     Pl011,
-    /// UART of Arm's CMSDK (DDI 0479, 4.3), sending only. `irq`: receive, transmit,
+    /// UART of Arm's CMSDK (DDI 0479, 4.3). `irq`: receive, transmit,
     /// overrun, combined.
     CmsdkUart,
     /// Timer of Arm's CMSDK (DDI 0479, 4.1). `irq`: the timer.
     CmsdkTimer,
     /// Dual timer of Arm's CMSDK (DDI 0479, 4.2). `irq`: the combined one, timer 1, timer 2.
     CmsdkDualTimer,
-    /// USART of STM32F1, F2, F4 and L1 (RM0090, chapter 30), sending only. `irq`: the USART.
+    /// USART of STM32F1, F2, F4 and L1 (RM0090, chapter 30). `irq`: the USART.
     Stm32UsartV1,
     /// USART of the later families: C0, F0, F3, F7, G0, G4, H7, L0, L4, WB (RM0394,
-    /// chapter 38), sending only. `irq`: the USART.
+    /// chapter 38). `irq`: the USART.
     Stm32UsartV2,
     /// General-purpose, basic or advanced timer of STM32, counting up (RM0090, chapters
     /// 17 to 20). `irq`: update; capture and compare. With one number, both.
     Stm32Timer,
     /// UARTE and UART of nRF51 and nRF52 at one address (nRF52840 PS, 6.33 and 6.34),
-    /// sending only. `irq`: the UART.
+    /// the former sending only. `irq`: the UART.
     NrfUarte,
     /// TIMER of nRF51 and nRF52 as a timer or counter of tasks (nRF52840 PS, 6.30).
     NrfTimer,
@@ -143,6 +143,18 @@ pub struct Peripheral {
 }
 
 impl PeripheralKind {
+    /// Whether it is a UART, which bytes can arrive at.
+    pub const fn receives(self) -> bool {
+        matches!(
+            self,
+            Self::Pl011
+                | Self::CmsdkUart
+                | Self::Stm32UsartV1
+                | Self::Stm32UsartV2
+                | Self::NrfUarte
+        )
+    }
+
     /// Whether it belongs to the core beside it, which drives it itself.
     pub const fn is_of_the_core(self) -> bool {
         matches!(self, Self::RiscvClint | Self::Rp2350RiscvTimer | Self::Pl390)

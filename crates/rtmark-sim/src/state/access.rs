@@ -4,8 +4,8 @@ use rtmark_units::{Cycles, Instructions};
 
 use super::stop::FaultPolicy;
 use super::{
-    Besides, Counts, Devices, FileCalls, Hit, LoadError, NO_LINE, NOT_FETCHED, NoMemory,
-    ProgramPoint, Register, Sleep, State, Watch, WatchId,
+    Besides, Convention, Counts, Devices, FileCalls, Hit, LoadError, NO_LINE, NOT_FETCHED,
+    NoMemory, ProgramPoint, Register, Sleep, State, Watch, WatchId,
 };
 use crate::arch::armm::dwt::Spent;
 use crate::arch::armm::nvic::{FIRST_INTERRUPT, Masks};
@@ -279,7 +279,7 @@ impl State {
     /// See [`Machine::register`](crate::Machine::register).
     pub fn register(&self, register: Register) -> u32 {
         let cpu = &self.cpu;
-        match register {
+        match register.by(Convention::ARM) {
             Register::R(number) => cpu.get(number),
             Register::Pc => cpu.pc,
             Register::Xpsr => cpu.xpsr(),
@@ -291,13 +291,14 @@ impl State {
             Register::Control => cpu.control,
             Register::S(number) => cpu.s[usize::from(number & 31)],
             Register::Fpscr => cpu.fpscr,
+            _ => 0,
         }
     }
 
     /// See [`Machine::set_register`](crate::Machine::set_register).
     pub fn set_register(&mut self, register: Register, value: u32) {
         let cpu = &mut self.cpu;
-        match register {
+        match register.by(Convention::ARM) {
             Register::R(number) => cpu.set_any(number, value),
             Register::Pc => {
                 cpu.pc = value & !1;
@@ -315,6 +316,7 @@ impl State {
             Register::Control => cpu.switch(|cpu| cpu.control = value & 7),
             Register::S(number) => cpu.s[usize::from(number & 31)] = value,
             Register::Fpscr => cpu.fpscr = value,
+            _ => {}
         }
         self.attend_soon();
     }

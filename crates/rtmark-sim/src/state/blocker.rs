@@ -27,6 +27,21 @@ pub enum Blocker {
 }
 
 impl Blocker {
+    /// What a mask is called; the others by what they are.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Primask => "PRIMASK",
+            Self::Faultmask => "FAULTMASK",
+            Self::Basepri => "BASEPRI",
+            Self::MachineMask => "MSTATUS.MIE",
+            Self::StatusMask => "CPSR.I",
+            Self::PriorityMask => "the interrupt controller's priority mask",
+            Self::Active(_) => "a handler",
+            Self::Pending(_) => "a more urgent exception",
+            Self::Disabled => "not being enabled",
+        }
+    }
+
     /// The strongest mask, if one is set.
     pub fn of(masks: Masks) -> Option<Self> {
         match masks {

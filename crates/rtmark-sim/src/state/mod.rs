@@ -33,7 +33,9 @@ pub use self::masks::{MaskSite, MaskedInterval};
 pub use self::predecode::{Decoder, Predecoded};
 use self::rtt::Rtt;
 use self::stop::{FaultPolicy, InternalError};
-pub use self::types::{FileCalls, LoadError, NoMemory, Register};
+pub use self::types::{
+    Convention, FileCalls, Interrupted, LoadError, NoMemory, Register, ThreadStack,
+};
 pub use self::watches::{Besides, Counts, Hit, Watch, WatchId, Watches};
 
 /// The state of a machine.

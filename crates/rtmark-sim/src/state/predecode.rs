@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 
 use crate::isa::{Features, Op, Slot, decode, is_wide};
 use crate::memory::Bus;
-use crate::memory::pages::{CodePage, PAGE_HALFWORDS, Pages, Window};
+use crate::memory::pages::{CodePage, PAGE_HALFWORDS, Window};
 use crate::soc::Soc;
 use crate::timing::Rules;
 
@@ -83,8 +83,40 @@ impl CodePage for SlotPage {
     }
 }
 
-/// A page of code in RAM: of which window it is, and which of its pages.
-pub type OwnPage = (usize, usize);
+/// Code in RAM that has been written over since the engine asked last.
+#[derive(Debug, Default)]
+pub struct Overwritten {
+    /// Of which not all is known: any of it may have been.
+    pub any: bool,
+    /// Halfwords by their addresses.
+    pub halfwords: Vec<u32>,
+}
+
+/// Halfwords that are told one by one.
+const TOLD: usize = 64;
+
+impl Overwritten {
+    /// Whether there is none.
+    #[inline(always)]
+    pub const fn is_empty(&self) -> bool {
+        !self.any && self.halfwords.is_empty()
+    }
+
+    fn add(&mut self, halfword: u32) {
+        if self.any || self.halfwords.contains(&halfword) {
+            return;
+        }
+        self.halfwords.push(halfword);
+        if self.halfwords.len() > TOLD {
+            self.add_all();
+        }
+    }
+
+    fn add_all(&mut self) {
+        self.any = true;
+        self.halfwords.clear();
+    }
+}
 
 /// The instructions of all memories, as far as they have been decoded.
 #[derive(Debug)]
@@ -95,8 +127,7 @@ pub struct Predecoded {
     beneath_watches: BTreeMap<u32, Slot>,
     /// How often everything has been forgotten.
     epoch: u32,
-    /// Pages in RAM that have been forgotten since the engine asked last.
-    forgotten: Vec<OwnPage>,
+    pub overwritten: Overwritten,
 }
 
 impl Clone for Predecoded {
@@ -107,7 +138,7 @@ impl Clone for Predecoded {
             decoder: self.decoder.clone(),
             beneath_watches: self.beneath_watches.clone(),
             epoch: self.epoch,
-            forgotten: Vec::new(),
+            overwritten: Overwritten::default(),
         }
     }
 }
@@ -119,7 +150,7 @@ impl Predecoded {
             decoder,
             beneath_watches: BTreeMap::new(),
             epoch: 0,
-            forgotten: Vec::new(),
+            overwritten: Overwritten::default(),
         }
     }
 
@@ -152,25 +183,18 @@ impl Predecoded {
         })
     }
 
-    /// Forgets what a store of up to a word at `address` may have changed; answers
-    /// whether anything had to be forgotten.
+    /// Forgets what a store of up to a word at `address` may have changed, which is nothing but
+    /// the instructions that have a byte of it, and those in front of it, which may have looked at
+    /// what they are followed by; answers whether anything had to be forgotten.
     pub fn forget(&mut self, address: u32) -> bool {
         let mut forgot = false;
-        for halfword in 0..5 {
-            let halfword = (address & !1).wrapping_sub(2).wrapping_add(halfword);
-            for (number, window) in self.windows.iter_mut().enumerate() {
-                if !window.covers(halfword) {
-                    continue;
-                }
-                let (at, within) = window.place(halfword);
-                if let Pages::Own(pages) = &mut window.pages
-                    && let Some(known) = pages.get_mut(at)
-                    && known.as_ref().is_some_and(|page| page.slots[within].get().is_some())
-                {
-                    *known = None;
-                    if !self.forgotten.contains(&(number, at)) {
-                        self.forgotten.push((number, at));
-                    }
+        for before in [4, 2, 0, u32::MAX - 1] {
+            let halfword = (address & !1).wrapping_sub(before);
+            for window in self.windows.iter_mut().filter(|window| window.covers(halfword)) {
+                let (_, within) = window.place(halfword);
+                let page = window.own_page(halfword);
+                if page.and_then(|page| page.slots[within].take()).is_some() {
+                    self.overwritten.add(halfword);
                     forgot = true;
                 }
             }
@@ -184,21 +208,14 @@ impl Predecoded {
     /// Forgets the code in RAM, after a reset.
     pub fn forget_own(&mut self) {
         self.beneath_watches.clear();
-        for (number, window) in self.windows.iter_mut().enumerate() {
-            if let Pages::Own(pages) = &mut window.pages {
-                for (at, page) in pages.iter_mut().enumerate() {
-                    if page.take().is_some() && !self.forgotten.contains(&(number, at)) {
-                        self.forgotten.push((number, at));
-                    }
-                }
-            }
-        }
+        self.windows.iter_mut().for_each(Window::forget_own);
+        self.overwritten.add_all();
     }
 
     /// Forgets everything, after flash has been programmed or watches have changed.
     pub fn forget_all(&mut self) {
         self.epoch = self.epoch.wrapping_add(1);
-        self.forgotten.clear();
+        self.overwritten = Overwritten::default();
         self.beneath_watches.clear();
         self.windows.iter_mut().for_each(Window::forget);
     }
@@ -207,11 +224,5 @@ impl Predecoded {
     #[inline(always)]
     pub const fn epoch(&self) -> u32 {
         self.epoch
-    }
-
-    /// Pages in RAM that have been forgotten since this was last asked.
-    #[inline(always)]
-    pub fn take_forgotten(&mut self) -> Vec<OwnPage> {
-        std::mem::take(&mut self.forgotten)
     }
 }

@@ -39,6 +39,9 @@ pub enum FaultKind {
     DataProtection,
     /// A load or store at an address that is not aligned as it must be.
     Unaligned,
+    /// A control and status register that a RISC-V core lacks, or that the privilege, or its being
+    /// read-only, forbids.
+    ControlRegister,
     /// A division by zero, with the trap for it enabled.
     DivideByZero,
     /// A stack pointer was to go below its limit (MSPLIM or PSPLIM of ARMv8-M).
@@ -96,6 +99,9 @@ impl FaultKind {
             Self::DataAccess => "load or store where nothing answers",
             Self::DataProtection => "load or store that the MPU forbids",
             Self::Unaligned => "unaligned load or store",
+            Self::ControlRegister => {
+                "access to a control and status register that the core lacks or does not allow here"
+            }
             Self::DivideByZero => "division by zero",
             Self::StackLimit => "stack pointer below its limit (MSPLIM or PSPLIM)",
             Self::NonSecure => "branch to Non-secure state, where there is nothing",

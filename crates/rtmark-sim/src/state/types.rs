@@ -56,8 +56,16 @@ pub struct NoMemory(pub u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Register {
-    /// R0 to R14, by number; 13 is the current stack pointer.
+    /// R0 to R14 of an Arm core, by number; 13 is the current stack pointer. `x0` to `x31` of a
+    /// RISC-V core.
     R(u8),
+    /// The stack pointer, whatever its number.
+    Sp,
+    /// Where a call returns to, whatever its number.
+    Link,
+    /// One of the registers that a call passes its first arguments in, counted from 0. The first
+    /// has the result, too.
+    Argument(u8),
     /// The address of the next instruction.
     Pc,
     /// Flags, Thumb bit, ITSTATE and exception number.
@@ -78,6 +86,70 @@ pub enum Register {
     S(u8),
     /// FPSCR.
     Fpscr,
+    /// A control and status register of a RISC-V core, by its number (RISC-V privileged
+    /// specification, 2.2).
+    Csr(u16),
+}
+
+/// Which registers a core's calling convention gives a part to: what observers ask for by role
+/// ([`Register::Sp`], [`Register::Link`], [`Register::Argument`]).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Convention {
+    /// The number of the stack pointer.
+    pub sp: u8,
+    /// The number of the register with a call's return address.
+    pub link: u8,
+    /// The number of the first argument's register; the others follow it.
+    pub first_argument: u8,
+    /// How many arguments go by registers. Further ones are on the stack, a word each.
+    pub arguments: u8,
+}
+
+impl Convention {
+    /// Procedure Call Standard for the Arm Architecture (AAPCS32), 6.1.1.
+    pub const ARM: Self = Self { sp: 13, link: 14, first_argument: 0, arguments: 4 };
+    /// RISC-V ELF psABI, "Integer Register Convention".
+    pub const RISC_V: Self = Self { sp: 2, link: 1, first_argument: 10, arguments: 8 };
+}
+
+impl Register {
+    /// The register that has this part in a calling convention; others as they are.
+    #[must_use]
+    pub const fn by(self, convention: Convention) -> Self {
+        match self {
+            Self::Sp => Self::R(convention.sp),
+            Self::Link => Self::R(convention.link),
+            Self::Argument(number) => Self::R(convention.first_argument.saturating_add(number)),
+            other => other,
+        }
+    }
+}
+
+/// Which stack code outside of handlers is on, as far as the hardware tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ThreadStack {
+    /// The handlers' own: a program without tasks, or the start of one with them.
+    Main,
+    /// One apart from the handlers', by a stack pointer of its own.
+    Process,
+    /// The core has one stack pointer, which kernels and handlers set as they like.
+    Only,
+}
+
+/// What a handler has interrupted, as hardware has saved it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Interrupted {
+    /// Where it goes on, if the handler changes nothing of that.
+    pub pc: u32,
+    /// The stack pointer with which it goes on.
+    pub sp: u32,
+    /// The lowest address that hardware has saved anything to; `sp` where it saves nothing in
+    /// memory.
+    pub frame: u32,
+    /// Whose stack that is.
+    pub stack: ThreadStack,
+    /// The exception whose handler was interrupted, 0 outside of handlers.
+    pub exception: u16,
 }
 
 /// Who answers calls about files.

@@ -18,6 +18,10 @@ pub enum Watch {
     Pend(u16),
     /// The first instruction after the return from this exception is about to execute.
     Return(u16),
+    /// The first instruction of the handler of the exception with this number is about to execute,
+    /// on cores where exceptions share their handlers' code: see
+    /// [`Machine::handler_watch`](crate::Machine::handler_watch).
+    Handle(u16),
     /// The core falls asleep, by WFI, WFE or at a handler's end.
     Sleep,
 }

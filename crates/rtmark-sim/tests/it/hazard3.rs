@@ -361,8 +361,8 @@ fn faults_end_a_run_with_their_place_and_reason() {
     assert_eq!(fault(&[NOP, 0xFFFF_FFFF]), (FaultKind::UndefinedInstruction, 4, None));
     assert_eq!(fault(&[NOP, 0]), (FaultKind::UndefinedInstruction, 4, None));
     // A CSR that there is not, and one that cannot be written.
-    assert_eq!(fault(&[csr(CSRRS, 0x180, A1, 0)]), (FaultKind::UndefinedInstruction, 0, None));
-    assert_eq!(fault(&[csr(CSRRW, 0xF11, 0, A1)]), (FaultKind::UndefinedInstruction, 0, None));
+    assert_eq!(fault(&[csr(CSRRS, 0x180, A1, 0)]), (FaultKind::ControlRegister, 0, None));
+    assert_eq!(fault(&[csr(CSRRW, 0xF11, 0, A1)]), (FaultKind::ControlRegister, 0, None));
     let nowhere = Some(0x10);
     assert_eq!(fault(&[lw(A1, 0) | 0x10 << 20]), (FaultKind::DataAccess, 0, nowhere));
     assert_eq!(fault(&[addi(A0, A0, 2), lw(A1, A0)]), (FaultKind::Unaligned, 4, Some(RAM + 2)));
@@ -427,7 +427,7 @@ fn user_mode_is_kept_from_machine_registers_and_unprotected_memory() {
     ];
     match end(&words) {
         Stop::Fault(report) => {
-            assert_eq!((report.kind, report.pc), (FaultKind::UndefinedInstruction, BASE + 36));
+            assert_eq!((report.kind, report.pc), (FaultKind::ControlRegister, BASE + 36));
         }
         stop => panic!("{stop:?}"),
     }
@@ -504,6 +504,36 @@ fn an_image_for_another_core_is_refused() {
     Machine::new(&soc()).load(&image).expect("its own");
 }
 
+/// A memory with a cache for both ports: what has been fetched once waits no more, and a load of
+/// what is near it neither.
+#[test]
+fn a_cache_makes_the_first_pass_wait_alone() {
+    const WAITS: u64 = 20;
+    let text = include_str!("../../../../socs/generic-hazard3.toml");
+    let base = "base = 0x8000_0000\nsize = 0x10_0000\n";
+    let cache = format!(
+        "timing = {{ wait_states = {WAITS}, line_bytes = 8, cache_lines = 64, cache_ways = 2 }}\n"
+    );
+    let cached = Soc::from_toml(&text.replace(base, &(base.to_owned() + &cache))).expect("a soc");
+    // Three passes: auipc a0, 0; lw a1, 0(a0); nop; nop; nop; j back
+    let words = [0x0000_0517, lw(A1, A0), NOP, NOP, NOP, 0xFEDF_F06F];
+    let pass = words.len() as u64;
+    let spent = |soc: &Soc| {
+        let mut machine = Machine::new(soc);
+        machine.poke(BASE, &Code::words(&words).0).expect("it fits");
+        machine.reset().expect("it begins");
+        machine.watch(Watch::Execute(BASE));
+        machine.run(Cycles(1_000));
+        let hits: Vec<u64> = machine.take_hits().iter().map(|hit| hit.cycle.0).collect();
+        assert!(hits.len() > 3 && machine.instructions().0 > 3 * pass);
+        [hits[1] - hits[0], hits[2] - hits[1], hits[3] - hits[2]]
+    };
+    let (plain, cached) = (spent(&soc()), spent(&cached));
+    assert_eq!(cached[1..], plain[1..], "warm");
+    // Three lines of the code, the first of which has been there before the first instruction.
+    assert!(cached[0] >= plain[0] + 2 * WAITS, "{cached:?} {plain:?}");
+}
+
 /// What would be left out of account is refused.
 #[test]
 fn a_memory_that_has_no_model_beside_it_is_refused() {
@@ -514,8 +544,8 @@ fn a_memory_that_has_no_model_beside_it_is_refused() {
         Soc::from_toml(&text.replace(base, &format!("{base}timing = {{ {timing} }}\n")))
     };
     assert!(with("wait_states = 2").is_ok());
-    for timing in ["line_bytes = 8", "prefetch = true", "cache_lines = 64", "instruction_lines = 2"]
-    {
+    assert!(with("wait_states = 2, line_bytes = 8, cache_lines = 64, cache_ways = 2").is_ok());
+    for timing in ["line_bytes = 8", "prefetch = true", "instruction_lines = 2"] {
         let refusal = with(timing).expect_err(timing).to_string();
         assert!(refusal.contains("memory FLASH: beside a Hazard3"), "{timing}: {refusal}");
     }

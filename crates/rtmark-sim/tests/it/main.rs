@@ -22,6 +22,7 @@ mod modes;
 mod mpu;
 mod observe;
 mod pipeline_bounds;
+mod rewriting;
 mod robustness;
 mod rom;
 mod sleep;

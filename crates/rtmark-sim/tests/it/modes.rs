@@ -170,6 +170,8 @@ fn assert_same(one: &Machine, other: &Machine, what: &str) {
 struct Executed {
     instructions: u64,
     exceptions: u64,
+    /// How often prepared code has been forgotten for want of room.
+    evictions: u64,
     programs: u32,
     /// Those that had not ended when they were left.
     alive: u32,
@@ -211,11 +213,16 @@ fn compare_one(
         let mut random = Random::new(seed);
         // One that shares the code that has been prepared already, or one that does not.
         let mut other = if seed.is_multiple_of(2) { first.clone() } else { fresh() };
+        if seed.is_multiple_of(3) {
+            // One that forgets prepared code all the time.
+            other.limit_code(400, 0);
+        }
         for (limit, stop, plain) in &plainly {
             let what = format!("{what} {mode:?} until {limit}");
             assert_eq!(*stop, mode.run(&mut other, *limit, &mut random), "{what}");
             assert_same(plain, &other, &what);
         }
+        executed.evictions += other.evictions();
     }
     executed.instructions += plain.instructions().0;
     executed.exceptions += plain.exceptions_taken();
@@ -236,6 +243,7 @@ fn long_programs_do_the_same_in_every_mode() {
     let executed = compare(100..105, MANY, &[20_000, 80_000]);
     assert!(executed.instructions > 4_000_000, "too few instructions to tell: {executed:?}");
     assert!(executed.exceptions > 20_000, "too few exceptions to tell: {executed:?}");
+    assert!(executed.evictions > 1_000, "too little has been forgotten: {executed:?}");
     assert!(executed.alive * 10 > executed.programs * 9, "too many have ended: {executed:?}");
 }
 

@@ -1,16 +1,17 @@
-//! The site in a real browser: the same cycles as here, nothing executed that came as text, and no
-//! request to anybody else.
+//! The site in a real browser: the same cycles and the same moments as here, every control does what it
+//! says, nothing executed that came as text, and no request to anybody else.
 
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::image::{PRINTED, faults, prints, works};
-use crate::native::{events, soc};
+use crate::image::{PRINTED, faults, interrupted, prints, works};
+use crate::native::{ended, moment, soc};
 use crate::server::{BELOW, serve};
 
-/// What is done in the page: each image is chosen as a file, run, and what the page then shows is sent.
+/// What is done in the page: images are chosen as files and run, each control is used, and what the page
+/// then shows is sent.
 const CHECKS: &str = include_str!("checks.html");
 
 struct Browser(Child);
@@ -47,7 +48,7 @@ fn site() -> Option<tempfile::TempDir> {
 
 #[test]
 #[expect(clippy::print_stderr, reason = "a test that is passed over says so")]
-fn a_browser_counts_the_same_cycles() {
+fn a_browser_shows_the_same_cycles_and_the_same_moments() {
     let Some((chromium, folder)) = chromium().and_then(|name| Some((name, site()?))) else {
         eprintln!("passed over: no Chromium or no wasm32-wasip1; scripts/setup test installs both");
         return;
@@ -55,8 +56,12 @@ fn a_browser_counts_the_same_cycles() {
     let images = [("stm32c031", prints()), ("stm32f405", works()), ("stm32c031", faults())];
     let cases: Vec<Value> =
         images.iter().map(|(chip, image)| json!({"chip": chip, "image": image})).collect();
-    let page = CHECKS.replace("CASES", &Value::Array(cases).to_string());
+    let page = CHECKS
+        .replace("CASES", &Value::Array(cases).to_string())
+        .replace("LOOP", &json!(interrupted()).to_string());
     std::fs::write(folder.path().join("checks.html"), page).expect("writable");
+    offer(folder.path());
+    darken(folder.path());
     let (port, posted) = serve(folder.path());
     let home = tempfile::tempdir().expect("a scratch folder");
     let _browser = Browser(
@@ -69,7 +74,7 @@ fn a_browser_counts_the_same_cycles() {
             .spawn()
             .expect("the browser runs"),
     );
-    let told = posted.recv_timeout(Duration::from_mins(2)).expect("the page came to its end");
+    let told = posted.recv_timeout(Duration::from_mins(5)).expect("the page came to its end");
     let told: Value = serde_json::from_str(&told).expect("JSON");
     assert_eq!(told["problems"], json!([]), "{told}");
     for program in ["jumps", "calls"] {
@@ -77,13 +82,61 @@ fn a_browser_counts_the_same_cycles() {
         assert_eq!(shown.len(), images.len(), "{told}");
         for ((chip, image), shown) in images.iter().zip(shown) {
             let clock = if *chip == "stm32c031" { 48_000_000 } else { 168_000_000 };
-            let here = events(&soc(chip), image, clock);
-            let last = here.last().expect("an end");
-            assert_eq!(shown["cycles"], last["cycles"], "{program} on {chip}: {told}");
-            assert_eq!(shown["instructions"], last["instructions"], "{program} on {chip}: {told}");
-            let text = last["text"].as_str().expect("a text");
+            let here = ended(&soc(chip), image, clock);
+            assert_eq!(shown["cycles"], here["cycles"], "{program} on {chip}: {told}");
+            assert_eq!(shown["instructions"], here["instructions"], "{program} on {chip}: {told}");
+            let text = here["text"].as_str().expect("a text");
             assert!(shown["state"].as_str().is_some_and(|state| state.contains(text)), "{told}");
         }
         assert_eq!(shown[0]["console"], PRINTED);
     }
+    let moments = told["moments"].as_array().expect("a list");
+    assert_eq!(moments.len(), 5, "{told}");
+    for shown in moments {
+        assert_eq!(shown["aria"], 1, "{shown}");
+        let cycle = shown["cycle"].as_u64().expect("a cycle");
+        assert_same(shown, &moment(&soc("stm32f405"), &interrupted(), cycle));
+    }
+    let worst = &told["worst"];
+    let cycles = |name: &str| worst[name].as_u64().expect("a cycle");
+    let text = format!("Priority 0x00: at worst {} cycles", cycles("entered") - cycles("point"));
+    assert!(worst["text"].as_str().is_some_and(|found| found.starts_with(&text)), "{worst}");
+}
+
+/// Puts an image among those of the suite.
+fn offer(folder: &std::path::Path) {
+    let list = folder.join("site.json");
+    let text = std::fs::read_to_string(&list).expect("a list");
+    let mut text: Value = serde_json::from_str(&text).expect("JSON");
+    text["images"] = json!({"stm32f405": ["loop"]});
+    std::fs::write(&list, text.to_string()).expect("writable");
+    std::fs::create_dir_all(folder.join("images/stm32f405")).expect("writable");
+    std::fs::write(folder.join("images/stm32f405/loop.elf"), interrupted()).expect("writable");
+}
+
+/// Another page beside the first one, which is dark whatever the browser prefers.
+fn darken(folder: &std::path::Path) {
+    for (from, to, what, instead) in [
+        ("index.html", "dark.html", "site.css", "dark.css"),
+        ("site.css", "dark.css", "(prefers-color-scheme:dark)", "all"),
+    ] {
+        let text = std::fs::read_to_string(folder.join(from)).expect("a file");
+        assert!(text.contains(what), "{from} has no {what}");
+        std::fs::write(folder.join(to), text.replace(what, instead)).expect("writable");
+    }
+}
+
+/// The registers that a page shows are those of a moment here, and so is the instruction.
+fn assert_same(shown: &Value, here: &Value) {
+    assert_eq!(shown["cycle"], here["cycles"]);
+    let registers = here["registers"].as_array().expect("a list");
+    assert!(registers.len() > 16, "{here}");
+    for register in registers {
+        let name = register[0].as_str().expect("a name");
+        assert_eq!(shown["registers"][name], register[1], "{name}: {shown}");
+    }
+    let code = here["code"].as_array().expect("a list");
+    let row = code.iter().find(|row| row["address"] == here["pc"]).expect("the instruction");
+    let text = row["text"].as_str().expect("a text");
+    assert!(shown["code"].as_str().is_some_and(|shown| shown.contains(text)), "{shown}");
 }

@@ -40,3 +40,38 @@ pub fn works() -> Vec<u8> {
 pub fn faults() -> Vec<u8> {
     raw(&[0x2000, 0x4700], &[])
 }
+
+/// A loop that SysTick interrupts every 1000 cycles, whose handler reads SysTick's register and counts
+/// down for a while; interrupt 3 has a handler that returns at once.
+pub fn interrupted() -> Vec<u8> {
+    const VECTORS: u32 = 20;
+    const BASE: u32 = 0x0800_0000;
+    let code: [u16; 18] = [
+        0x4808, // ldr r0, systick
+        0x4909, // ldr r1, reload
+        0x6041, // str r1, [r0, #4]
+        0x2107, // movs r1, #7
+        0x6001, // str r1, [r0]
+        0x3201, // loop: adds r2, #1
+        0x4053, // eors r3, r2
+        0x4353, // muls r3, r2
+        0xE7FB, // b loop
+        0x4804, // tick: ldr r0, systick
+        0x6801, // ldr r1, [r0]
+        0x2014, // movs r0, #20
+        0x3801, // subs r0, #1
+        0xD1FD, // bne
+        0x4770, // bx lr
+        0x4770, // device: bx lr
+        0xBF00, // nop
+        0xBF00, // nop
+    ];
+    let at = |instruction: u32| (BASE + VECTORS * 4 + instruction * 2) | 1;
+    let mut vectors = [0_u32; VECTORS as usize];
+    (vectors[0], vectors[1]) = (0x2000_1000, at(0));
+    (vectors[15], vectors[19]) = (at(9), at(15));
+    let mut bytes = vectors.map(u32::to_le_bytes).concat();
+    bytes.extend(code.iter().flat_map(|opcode| opcode.to_le_bytes()));
+    bytes.extend([0xE000_E010_u32, 999].map(u32::to_le_bytes).concat());
+    bytes
+}

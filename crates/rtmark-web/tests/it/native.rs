@@ -3,9 +3,9 @@
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::image::{PRINTED, faults, prints, works};
+use crate::image::{PRINTED, faults, interrupted, prints, works};
 
 /// A chip's file.
 pub fn soc(name: &str) -> String {
@@ -13,53 +13,186 @@ pub fn soc(name: &str) -> String {
     std::fs::read_to_string(path).expect("a soc file")
 }
 
-/// The events of a run, without those that tell how far it has come.
-pub fn events(soc: &str, image: &[u8], cycles: u64) -> Vec<Value> {
+/// The request that opens an image, with its files.
+fn opening(soc: &str, image: &[u8], cycles: u64, pend: &Value) -> Vec<u8> {
+    let ask = json!({"ask": "open", "soc": soc.len(), "image": image.len(), "most": cycles, "pend": pend});
+    let mut bytes = format!("{ask}\n").into_bytes();
+    bytes.extend(soc.as_bytes());
+    bytes.extend(image);
+    bytes
+}
+
+/// The events of requests.
+fn told(bytes: &[u8]) -> Vec<Value> {
     let mut program = Command::new(env!("CARGO_BIN_EXE_rtmark-web"))
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
         .expect("started");
-    let mut to = program.stdin.take().expect("piped");
-    writeln!(to, "soc={} image={} cycles={cycles}", soc.len(), image.len()).expect("written");
-    to.write_all(soc.as_bytes()).expect("written");
-    to.write_all(image).expect("written");
-    drop(to);
+    program.stdin.take().expect("piped").write_all(bytes).expect("written");
     let output = program.wait_with_output().expect("it ends");
     assert!(output.status.success(), "{output:?}");
     let text = String::from_utf8(output.stdout).expect("text");
-    let event = |line: &str| serde_json::from_str::<Value>(line).expect("JSON");
-    text.lines().map(event).filter(|event| event["event"] != "progress").collect()
+    text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
+}
+
+/// The events of what is asked of an image.
+pub fn asked(soc: &str, image: &[u8], cycles: u64, asks: &[Value]) -> Vec<Value> {
+    let mut bytes = opening(soc, image, cycles, &Value::Null);
+    bytes.extend(asks.iter().flat_map(|ask| format!("{ask}\n").into_bytes()));
+    told(&bytes)
+}
+
+/// The events of a kind.
+pub fn only<'a>(events: &'a [Value], kind: &str) -> Vec<&'a Value> {
+    events.iter().filter(|event| event["event"] == kind).collect()
+}
+
+/// How a run ends that nobody looks at on the way.
+pub fn ended(soc: &str, image: &[u8], cycles: u64) -> Value {
+    let events = asked(soc, image, cycles, &[json!({"ask": "go", "cycle": cycles})]);
+    only(&events, "ended").last().copied().expect("an end").clone()
+}
+
+/// What was at a cycle, in a run that goes straight there.
+pub fn moment(soc: &str, image: &[u8], cycle: u64) -> Value {
+    let events = asked(soc, image, 1 << 40, &[json!({"ask": "go", "cycle": cycle})]);
+    only(&events, "moment").last().copied().expect("a moment").clone()
 }
 
 #[test]
 fn a_run_is_told_from_its_beginning_to_its_end() {
-    let told = events(&soc("stm32c031"), &prints(), 1_000_000);
+    let go = json!({"ask": "go", "cycle": 1_000_000});
+    let told = asked(&soc("stm32c031"), &prints(), 1_000_000, &[go]);
     assert_eq!(told[0]["event"], "loaded");
     assert_eq!(told[0]["clock"], 48_000_000);
-    assert_eq!(told[1]["text"], PRINTED);
-    assert_eq!((&told[2]["event"], &told[2]["how"]), (&"ended".into(), &"exit".into()));
+    assert_eq!(only(&told, "console")[0]["text"], PRINTED);
+    let end = only(&told, "ended")[0];
+    assert_eq!(end["how"], "exit");
     // Six instructions, of which the last has not come to its end.
-    assert!(told[2]["instructions"].as_u64().is_some_and(|count| (5..=6).contains(&count)));
+    assert!(end["instructions"].as_u64().is_some_and(|count| (5..=6).contains(&count)));
+    let moment = told.last().expect("a moment");
+    assert_eq!(moment["console"], PRINTED);
 }
 
 #[test]
 fn what_never_ends_stops_at_its_limit_and_what_is_wrong_is_told() {
-    let told = events(&soc("stm32f405"), &works(), 3_000_017);
-    let last = told.last().expect("an end");
-    assert_eq!(last["how"], "limit");
-    let cycles = last["cycles"].as_u64().expect("a count");
-    assert!((3_000_017..3_000_100).contains(&cycles), "{last}");
-    let told = events(&soc("stm32c031"), &faults(), 1_000_000);
-    assert_eq!(told.last().expect("an end")["how"], "fault", "{told:?}");
+    let end = ended(&soc("stm32f405"), &works(), 3_000_017);
+    assert_eq!(end["how"], "limit");
+    let cycles = end["cycles"].as_u64().expect("a count");
+    assert!((3_000_017..3_000_100).contains(&cycles), "{end}");
+    assert_eq!(ended(&soc("stm32c031"), &faults(), 1_000_000)["how"], "fault");
     for (soc, image, part) in [
         (soc("stm32c031"), vec![], "the image"),
         (soc("stm32c031"), b"\x7fELF nothing".to_vec(), "the image"),
         (soc("stm32c031"), vec![0xff; 64], "does not fit stm32c031"),
         ("name = 3".to_owned(), prints(), "the soc file"),
     ] {
-        let told = events(&soc, &image, 1000);
+        let told = asked(&soc, &image, 1000, &[json!({"ask": "step", "by": 1})]);
         assert_eq!(told[0]["event"], "refused", "{told:?}");
         assert!(told[0]["text"].as_str().is_some_and(|text| text.contains(part)), "{told:?}");
+        assert!(told[1]["text"].as_str().is_some_and(|text| text.contains("no image")), "{told:?}");
     }
+    let told = told(b"nothing\n{\"ask\":\"fly\"}\n");
+    assert_eq!(only(&told, "refused").len(), 2, "{told:?}");
+}
+
+/// What differs between moments of one run that are reached in different ways.
+fn without_reached(moment: &Value) -> Value {
+    let mut moment = moment.clone();
+    moment["reached"] = Value::Null;
+    moment
+}
+
+#[test]
+fn a_moment_is_the_same_whichever_way_it_is_reached() {
+    // A core whose instructions follow one another, one with a pipeline, one that issues two at once.
+    for chip in ["stm32c031", "stm32f405", "stm32h743"] {
+        let soc = soc(chip);
+        let image = interrupted();
+        // Forwards over copies, back to the beginning, into the middle, step by step.
+        let asks = [
+            json!({"ask": "go", "cycle": 5_000_000}),
+            json!({"ask": "go", "cycle": 1_234_567}),
+            json!({"ask": "go", "cycle": 3_999_999}),
+            json!({"ask": "go", "cycle": 0}),
+            json!({"ask": "go", "cycle": 777}),
+            json!({"ask": "step", "by": 5}),
+            json!({"ask": "step", "by": -5}),
+            json!({"ask": "step", "by": -40}),
+            json!({"ask": "step", "by": 40}),
+            json!({"ask": "go", "cycle": 4_500_001}),
+            json!({"ask": "step", "by": -3}),
+            json!({"ask": "step", "by": 3}),
+        ];
+        let events = asked(&soc, &image, 1 << 40, &asks);
+        let moments: Vec<_> =
+            only(&events, "moment").into_iter().skip(1).map(without_reached).collect();
+        assert_eq!(moments.len(), asks.len(), "{chip}");
+        for (ask, told) in asks.iter().zip(&moments) {
+            if let Some(cycle) = ask["cycle"].as_u64() {
+                assert_eq!(*told, without_reached(&moment(&soc, &image, cycle)), "{chip}: {ask}");
+            }
+        }
+        assert_ne!(moments[4]["registers"], moments[5]["registers"]);
+        assert_eq!(moments[4], moments[6], "{chip}: five on and five back");
+        assert_eq!(moments[6], moments[8], "{chip}: forty back and forty on");
+        assert_eq!(moments[9], moments[11], "{chip}: three back and three on");
+    }
+}
+
+#[test]
+fn a_survey_tells_where_the_cycles_go_and_what_was_used() {
+    let asks = [
+        json!({"ask": "go", "cycle": 200_000}),
+        json!({"ask": "survey", "from": 50_000, "to": 150_000}),
+        json!({"ask": "survey", "from": 50_000, "to": 50_000}),
+        json!({"ask": "survey", "from": 0, "to": 20_000_001}),
+    ];
+    let events = asked(&soc("stm32f405"), &interrupted(), 1 << 40, &asks);
+    let found = only(&events, "surveyed")[0];
+    let cycles = found["cycles"].as_u64().expect("a count");
+    assert!((99_900..100_200).contains(&cycles), "{cycles}");
+    let sum = |list: &Value| -> u64 {
+        list.as_array().expect("a list").iter().filter_map(|each| each[1].as_u64()).sum()
+    };
+    assert_eq!(sum(&found["folded"]), cycles);
+    let handlers = &found["lanes"].as_array().expect("a list")[0];
+    assert_eq!(handlers["category"], "handler");
+    // SysTick every 1000 cycles, of which the first may have begun before.
+    let times = handlers["of"].as_u64().expect("a count");
+    assert!((99..=101).contains(&times), "{times}");
+    let used = found["used"].as_array().expect("a list");
+    assert!(
+        used.iter().any(|used| used["name"] == "SysTick" && used["reads"] == times),
+        "{used:?}"
+    );
+    assert_eq!(only(&events, "refused").len(), 1, "what is empty is refused: {events:?}");
+}
+
+#[test]
+fn the_worst_moment_is_found_and_can_be_gone_to() {
+    let asks = [
+        json!({"ask": "worst", "interrupt": 3, "priority": null, "from": 1000, "to": 21_000}),
+        json!({"ask": "worst", "interrupt": 200, "priority": null, "from": 1000, "to": 2000}),
+        json!({"ask": "worst", "interrupt": 3, "priority": null, "from": 1000, "to": 1000}),
+        json!({"ask": "worst", "interrupt": 3, "priority": 77, "from": 1000, "to": 90_000_000}),
+    ];
+    let soc = soc("stm32f405");
+    let events = asked(&soc, &interrupted(), 1 << 40, &asks);
+    assert_eq!(only(&events, "refused").len(), 3, "{events:?}");
+    let found = only(&events, "found")[0];
+    let number = |name: &str| found[name].as_u64().expect("a count");
+    // SysTick's handler, of the same priority, has to end first.
+    assert!(number("worst") > number("least") + 10, "{found}");
+    assert!(found["holders"].to_string().contains("SysTick"), "{found}");
+    // The same in a run in which the interrupt really comes: its handler begins so much later.
+    let (point, worst) = (number("point"), number("worst"));
+    let pend = json!({"interrupt": 3, "priority": number("priority"), "at": point});
+    let mut bytes = opening(&soc, &interrupted(), 1 << 40, &pend);
+    bytes.extend(format!("{}\n", json!({"ask": "go", "cycle": point + worst})).into_bytes());
+    let events = told(&bytes);
+    let moment = only(&events, "moment")[1];
+    assert_eq!(moment["cycles"], point + worst, "{moment}");
+    assert_eq!(moment["handler"], "IRQ 3", "{moment}");
 }

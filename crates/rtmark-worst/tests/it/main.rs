@@ -3,6 +3,7 @@
 #[path = "../../../rtmark-sim/tests/it/support/mod.rs"]
 mod support;
 
+mod hazard3;
 mod looks;
 mod pairs;
 mod programs;

@@ -123,7 +123,7 @@ impl Arguments {
             Trouble::new(Exit::Internal, error.to_string(), "report this as a defect")
         })?;
         let own = self.api.as_deref().map(|api| named(api, &known)).transpose()?;
-        let subjects = self.choice.subjects("`rtmark calls`", talk)?;
+        let subjects = self.choice.subjects(talk)?;
         let runs: Result<Vec<Ran>, Trouble> = subjects
             .iter()
             .map(|subject| self.observe(subject, own.as_ref(), &known, talk))

@@ -11,7 +11,6 @@ use serde::Serialize;
 
 use super::run::{show_failures, simulated, suite};
 use crate::cli::Talk;
-use crate::commands;
 use crate::config::Config;
 use crate::exit::Exit;
 use crate::output::{self, GENERATOR};
@@ -139,11 +138,6 @@ impl Arguments {
     pub fn run(self, talk: Talk) -> Result<Exit, Trouble> {
         let Found { tree, kernels, catalogue } = self.sources.find(&Config::load()?)?;
         let socs = simulated(&self.soc)?;
-        for platform in &socs {
-            if let Platform::Sim(file, _) = platform {
-                commands::wants_cortex_m("`rtmark footprint`, which watches stacks,", &file.soc)?;
-            }
-        }
         let selection = Selection { kernels: self.kernel, scenarios: self.scenario };
         let plan = Plan::new(
             &catalogue,

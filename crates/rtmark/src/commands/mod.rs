@@ -1,7 +1,7 @@
 //! One file for each command: its arguments and what it does.
 
 use rtmark_runner::mistake;
-use rtmark_sim::{Image, InternalError, Soc};
+use rtmark_sim::{Image, InternalError};
 
 use crate::exit::Exit;
 use crate::trouble::Trouble;
@@ -36,6 +36,7 @@ pub mod show;
 pub mod sim;
 pub mod study;
 pub mod trace;
+pub mod uart_in;
 pub mod validate;
 pub mod why;
 pub mod worst;
@@ -45,30 +46,10 @@ fn mistaken(error: &InternalError, image: &Image, elf: &[u8]) -> Trouble {
     Trouble::new(Exit::Internal, mistake::told(error, image, elf), mistake::hint())
 }
 
-/// Refuses what is known of Cortex-M only on another core.
-fn wants_cortex_m(what: &str, soc: &Soc) -> Result<(), Trouble> {
-    if soc.core.is_cortex_m() {
-        return Ok(());
-    }
-    let message =
-        format!("{what} knows Cortex-M alone so far, and {} has a {}", soc.name, soc.core);
-    let hint = "`run` and `sim` know this core; name another soc for the rest";
-    Err(Trouble::new(Exit::Usage, message, hint))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use rtmark_sim::Cycles;
-
-    #[test]
-    fn what_a_core_has_no_model_for_is_refused_by_name() {
-        let soc = |name: &str| rtmark_runner::socs::find(name).expect("there").soc;
-        assert!(wants_cortex_m("`rtmark worst`", &soc("stm32f405")).is_ok());
-        let refusal = wants_cortex_m("`rtmark worst`", &soc("generic-hazard3")).expect_err("none");
-        let said = refusal.to_string();
-        assert!(said.contains("`rtmark worst`") && said.contains("hazard3"), "{said}");
-    }
 
     #[test]
     fn a_mistake_is_shown_with_its_place_state_and_what_to_send() {

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use rtmark_compare::{Measure, RunLabel, history};
 use rtmark_model::{Answer, Key, Series};
-use rtmark_report::{History, HistoryPoint, OtherRun, Report, RunFacts, Worst};
+use rtmark_report::{History, HistoryPoint, OtherRun, Report, RunFacts};
 use rtmark_store::{Kind, RunInfo, Store, StoreError};
 
 use crate::cli::Talk;
@@ -30,6 +30,8 @@ use crate::trouble::Trouble;
   rtmark report --format md                  for a pull request: as much as a comment holds
   rtmark worst -k freertos -s 'queue.*' --soc stm32f405 --format json > worst.json
   rtmark report --worst worst.json -o report.html    with worst cases and their witnesses
+  rtmark why floor freertos -s queue.send --format json > why.json
+  rtmark report --why why.json -o report.html        with bars of what the cycles were spent on
 
 Figures that others have published, and those that `rtmark import` has kept, stand beside ours
 where spans and cores are equal; others are named with what keeps them from being compared.
@@ -52,6 +54,9 @@ pub struct Arguments {
     /// Results of `rtmark worst --format json` to show with it
     #[arg(long, value_name = "FILE", num_args = 1..)]
     worst: Vec<PathBuf>,
+    /// Results of `rtmark why --format json`: what typical samples were spent on, as bars
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    why: Vec<PathBuf>,
     /// How many runs the history goes back to; 0 for none
     #[arg(long, value_name = "RUNS", default_value_t = 20)]
     history: usize,
@@ -96,7 +101,8 @@ impl Arguments {
             title: &self.title,
             run: Some(&facts),
             others: &others,
-            worst: &worst_cases(&self.worst)?,
+            worst: &read(&self.worst, "worst", rtmark_report::worst)?,
+            why: &read(&self.why, "why", rtmark_report::why)?,
             histories: &histories,
             runs: &runs,
             ..Report::of(&answers, &catalogue)
@@ -168,15 +174,21 @@ fn facts(run: &RunInfo) -> RunFacts {
     }
 }
 
-fn worst_cases(paths: &[PathBuf]) -> Result<Vec<Worst>, Trouble> {
+/// What a command has written into files by `--format json`.
+fn read<T, L: IntoIterator<Item = T>, E: std::fmt::Display>(
+    paths: &[PathBuf],
+    command: &str,
+    parse: impl Fn(&str) -> Result<L, E>,
+) -> Result<Vec<T>, Trouble> {
     let mut all = Vec::new();
     for path in paths {
         let refuse = |problem: &dyn std::fmt::Display| {
             let message = format!("{}: {problem}", path.display());
-            Trouble::new(Exit::Usage, message, "make it by `rtmark worst --format json > FILE`")
+            let hint = format!("make it by `rtmark {command} --format json > FILE`");
+            Trouble::new(Exit::Usage, message, hint)
         };
         let text = fs::read_to_string(path).map_err(|error| refuse(&error))?;
-        all.extend(rtmark_report::worst(&text).map_err(|error| refuse(&error))?);
+        all.extend(parse(&text).map_err(|error| refuse(&error))?);
     }
     Ok(all)
 }

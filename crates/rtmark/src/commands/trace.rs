@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use clap::Args;
 use rtmark_firmware::probes::{Kind, Record};
-use rtmark_observe::{ExceptionNames, Lines, exception_name};
+use rtmark_observe::{ExceptionNames, Lines};
 use rtmark_sim::{Cycles, Machine, Stop, Watch};
 use rtmark_trace::{Mark, Recorder, Slice, SpanProbe, Tasks, Timeline};
 use rtmark_worst::{Aspect, Control, Findings, Latencies, Reach, Share, Window, search};
@@ -70,7 +70,7 @@ const LAST_PENDED: u16 = 16 + 63;
 
 impl Arguments {
     pub fn run(self, talk: Talk) -> Result<Exit, Trouble> {
-        let subjects = self.choice.subjects("`rtmark trace`", talk)?;
+        let subjects = self.choice.subjects(talk)?;
         let [subject] = subjects.as_slice() else {
             let message = format!("{} runs were asked for", subjects.len());
             let hint = "a timeline shows one run: name one kernel, scenario and soc";
@@ -205,7 +205,8 @@ fn record(subject: &Subject, records: &[Record], mut machine: Machine, window: W
     let mut timeline = recorder.finish(to);
     for hit in machine.take_hits() {
         if let Some((_, exception)) = pended.iter().find(|(watch, _)| *watch == hit.watch) {
-            let name = format!("{} becomes pending", exception_name(*exception));
+            let name =
+                format!("{} becomes pending", subject.soc.soc.core.exception_name(*exception));
             let mark = Mark { name, at: hit.cycle.0 };
             timeline.track("pending", "pend", 3).marks.push(mark);
         }

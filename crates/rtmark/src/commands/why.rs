@@ -12,7 +12,6 @@ use serde::Serialize;
 
 use super::run::{show_failures, suite};
 use crate::cli::Talk;
-use crate::commands;
 use crate::config::Config;
 use crate::exit::Exit;
 use crate::output::{self, GENERATOR, say};
@@ -143,7 +142,6 @@ impl Arguments {
                 Some(name) => socs::find(name)?,
                 None => first_soc()?,
             };
-            commands::wants_cortex_m("`rtmark why`", &soc.soc)?;
             let (kernels_asked, scenarios) = (vec![exact(kernel)?], vec![exact(scenario)?]);
             let selection = Selection { kernels: kernels_asked, scenarios };
             plans.push(Plan::new(

@@ -91,6 +91,34 @@ fn a_run_ends_by_what_is_printed_or_when_its_time_is_up() {
     assert!(nothing.code == 2 && nothing.stderr.contains("give a text"), "{nothing:#?}");
 }
 
+/// Prints on USART2 what it receives there, a line at most.
+const ECHO: &[u16] = &[
+    0x2440, 0x0624, 0x2044, 0x0200, 0x1824, // r4 = 0x4000_4400
+    0x2010, 0x60E0, 0x200D, 0x6020, // BRR = 16; CR1 = UE, TE, RE
+    0x69E0, 0x0980, 0xD3FC, // wait for RXNE
+    0x6A61, 0x62A1, 0x290A, 0xD1F8, // RDR to TDR, until a line ends
+    0x2018, 0x4901, 0xBEAB, 0xE7FE, 0x0026, 0x0002,
+];
+
+#[test]
+fn a_program_receives_what_it_is_sent() {
+    let scratch = Scratch::new();
+    std::fs::write(scratch.path("line.txt"), "status\nmore\n").expect("written");
+    let file = scratch.path("line.txt").display().to_string();
+    let echoed = scratch.run_code(ECHO, &["--uart-in", &file]);
+    assert_eq!((echoed.code, echoed.stdout.as_str()), (0, "status\n"), "{echoed:#?}");
+    assert!(echoed.stderr.contains("5 of the 12 bytes of --uart-in were not read"), "{echoed:#?}");
+    let named = scratch.run_code(ECHO, &["--uart-in", &format!("USART2={file}"), "-q"]);
+    assert_eq!((named.code, named.stdout.as_str()), (0, "status\n"), "{named:#?}");
+    // On another line it never comes.
+    let other = format!("USART1={file}");
+    let other = scratch.run_code(ECHO, &["--uart-in", &other, "--max-cycles", "50000"]);
+    assert_eq!((other.code, other.stdout.as_str()), (12, ""), "{other:#?}");
+    let wrong = scratch.run_code(ECHO, &["--uart-in", &format!("UART9={file}")]);
+    wrong.refused(2, &["UART9", "USART1", "USART2"]);
+    scratch.run_code(ECHO, &["--uart-in", "nothing.txt"]).refused(2, &["nothing.txt"]);
+}
+
 #[test]
 fn programs_that_do_not_end_well() {
     let scratch = Scratch::new();

@@ -1,10 +1,13 @@
 //! The UART of Arm's Cortex-M System Design Kit (DDI 0479, 4.3).
 
+use crate::devices::receiver::Receiver;
 use crate::devices::transmitter::Transmitter;
-use crate::devices::{ClockRatio, Env, Registered};
+use crate::devices::{ClockRatio, Env, Receives, Registered};
 
 const CTRL_TX_ENABLE: u32 = 1;
+const CTRL_RX_ENABLE: u32 = 1 << 1;
 const CTRL_TX_INTERRUPT: u32 = 1 << 2;
+const CTRL_RX_INTERRUPT: u32 = 1 << 3;
 /// Start, eight data bits, stop.
 const FRAME_BITS: u64 = 10;
 /// The registers from 0xFD0 on that tell what it is (DDI 0479, table 4-5).
@@ -16,6 +19,9 @@ pub struct Cmsdk {
     control: u32,
     baud_divisor: u32,
     transmitter: Transmitter,
+    receiver: Receiver,
+    /// A byte has arrived since the flag was cleared.
+    rx_interrupt: bool,
     /// The buffer has become empty since the flag was cleared.
     tx_interrupt: bool,
     /// When the buffer, which is full, will be empty.
@@ -26,10 +32,16 @@ impl Registered for Cmsdk {
     fn read(&mut self, offset: u32, env: &mut Env<'_>) -> Option<u32> {
         self.settle(env.now, env.pace);
         Some(match offset {
-            0x000 => 0,
-            0x004 => u32::from(self.transmitter.held(env.now) > 1),
+            0x000 => {
+                let frame = self.frame(env.pace);
+                self.receiver.take(env.now, frame).into()
+            }
+            0x004 => {
+                u32::from(self.transmitter.held(env.now) > 1)
+                    | u32::from(self.receiver.is_full()) << 1
+            }
             0x008 => self.control,
-            0x00C => u32::from(self.tx_interrupt),
+            0x00C => u32::from(self.tx_interrupt) | u32::from(self.rx_interrupt) << 1,
             0x010 => self.baud_divisor,
             0xFD0..=0xFFC => IDENTITY[((offset - 0xFD0) / 4) as usize],
             _ => return None,
@@ -42,15 +54,24 @@ impl Registered for Cmsdk {
             0x000 => {
                 if self.control & CTRL_TX_ENABLE != 0 {
                     env.console.push(value as u8);
-                    let bit = u64::from(self.baud_divisor) * env.pace.divisor;
-                    self.transmitter.send(env.now, FRAME_BITS * bit);
+                    self.transmitter.send(env.now, self.frame(env.pace));
                     self.empties_at = Some(self.transmitter.down_to(1).max(env.now + 1));
                 }
             }
             // Overruns are never flagged.
             0x004 => {}
-            0x008 => self.control = value & 0x7F,
-            0x00C => self.tx_interrupt &= value & 1 == 0,
+            0x008 => {
+                self.control = value & 0x7F;
+                if self.control & CTRL_RX_ENABLE == 0 {
+                    self.receiver.ignore();
+                } else {
+                    self.receiver.listen(env.now, self.frame(env.pace));
+                }
+            }
+            0x00C => {
+                self.tx_interrupt &= value & 1 == 0;
+                self.rx_interrupt &= value & 2 == 0;
+            }
             0x010 => self.baud_divisor = value & 0xF_FFFF,
             _ => return None,
         }
@@ -59,7 +80,9 @@ impl Registered for Cmsdk {
 
     /// Receive, transmit, overrun, combined.
     fn outputs(&self, _: u64) -> u32 {
-        if self.tx_interrupt && self.control & CTRL_TX_INTERRUPT != 0 { 0b1010 } else { 0 }
+        let transmit = self.tx_interrupt && self.control & CTRL_TX_INTERRUPT != 0;
+        let receive = self.rx_interrupt && self.control & CTRL_RX_INTERRUPT != 0;
+        (if transmit { 0b1010 } else { 0 }) | (if receive { 0b1001 } else { 0 })
     }
 
     fn settle(&mut self, now: u64, _: ClockRatio) {
@@ -67,9 +90,27 @@ impl Registered for Cmsdk {
             self.empties_at = None;
             self.tx_interrupt = self.control & CTRL_TX_INTERRUPT != 0;
         }
+        if self.receiver.settle(now) {
+            self.rx_interrupt = self.control & CTRL_RX_INTERRUPT != 0;
+        }
     }
 
     fn due(&self, _: ClockRatio) -> Option<u64> {
-        self.empties_at.filter(|_| self.control & CTRL_TX_INTERRUPT != 0)
+        let empties = self.empties_at.filter(|_| self.control & CTRL_TX_INTERRUPT != 0);
+        let arrives = self.receiver.due().filter(|_| self.control & CTRL_RX_INTERRUPT != 0);
+        [empties, arrives].into_iter().flatten().min()
+    }
+}
+
+impl Cmsdk {
+    /// Cycles that a byte takes.
+    const fn frame(&self, pace: ClockRatio) -> u64 {
+        FRAME_BITS * self.baud_divisor as u64 * pace.divisor
+    }
+}
+
+impl Receives for Cmsdk {
+    fn receiver(&mut self) -> &mut Receiver {
+        &mut self.receiver
     }
 }

@@ -1,8 +1,9 @@
-//! UARTs: what they send reaches the console.
+//! UARTs: what they send reaches the console, what they receive is put on their line before a run.
 //!
-//! Each kind is its registers around a [`Transmitter`](super::transmitter::Transmitter).
-//! A byte is on the console as soon as it is written, while the firmware waits as
-//! long as the baud rate that it has set demands. Receivers are always empty.
+//! Each kind is its registers around a [`Transmitter`](super::transmitter::Transmitter) and a
+//! [`Receiver`](super::receiver::Receiver). A byte is on the console as soon as it is written, while
+//! the firmware waits as long as the baud rate that it has set demands. UARTE receives nothing: its
+//! way into memory has no model.
 
 mod cadence;
 mod cmsdk;

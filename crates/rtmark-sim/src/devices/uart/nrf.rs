@@ -1,10 +1,12 @@
 //! UARTE and UART of nRF51 and nRF52, which share an address (nRF52840 PS, 6.33
 //! and 6.34). UARTE fetches what it sends from RAM by itself.
 
+use crate::devices::receiver::Receiver;
 use crate::devices::transmitter::Transmitter;
-use crate::devices::{ClockRatio, Env, Registered};
+use crate::devices::{ClockRatio, Env, Receives, Registered};
 
 /// Events by their number: register 0x100 + 4 n, bit n of INTEN.
+const RX_READY: u32 = 2;
 const RX_DONE: u32 = 4;
 const TX_DATA_READY: u32 = 7;
 const TX_DONE: u32 = 8;
@@ -12,7 +14,8 @@ const RX_TIMEOUT: u32 = 17;
 const RX_STARTED: u32 = 19;
 const TX_STARTED: u32 = 20;
 const TX_STOPPED: u32 = 22;
-/// ENABLE of UARTE; that of UART is 4.
+/// ENABLE of UART and of UARTE.
+const ENABLE: u32 = 4;
 const ENABLE_DMA: u32 = 8;
 /// BAUDRATE is this part of 16 MHz.
 const BAUD_UNIT: u64 = 16_000_000;
@@ -34,6 +37,7 @@ pub struct NrfUarte {
     configuration: u32,
     receives: bool,
     transmitter: Transmitter,
+    receiver: Receiver,
     /// When what is being sent will have left.
     sent_at: Option<u64>,
 }
@@ -51,6 +55,7 @@ impl Default for NrfUarte {
             configuration: 0,
             receives: false,
             transmitter: Transmitter::default(),
+            receiver: Receiver::default(),
             sent_at: None,
         }
     }
@@ -94,9 +99,13 @@ impl NrfUarte {
             0x000 => {
                 self.receives = true;
                 self.raise(RX_STARTED);
+                if self.enable == ENABLE {
+                    self.receiver.listen(env.now, self.frame(env.pace));
+                }
             }
             0x004 if self.receives => {
                 self.receives = false;
+                self.receiver.ignore();
                 self.buffers[0][2] = 0;
                 self.raise(RX_DONE);
                 self.raise(RX_TIMEOUT);
@@ -118,8 +127,12 @@ impl Registered for NrfUarte {
             0x100..=0x158 => self.events >> ((offset - 0x100) / 4) & 1,
             0x200 => self.shorts,
             0x300 | 0x304 | 0x308 => self.interrupts,
-            // No errors, nothing received.
-            0x480 | 0x518 => 0,
+            // No errors.
+            0x480 => 0,
+            0x518 => {
+                let frame = self.frame(env.pace);
+                self.receiver.take(env.now, frame).into()
+            }
             0x500 => self.enable,
             0x508..=0x514 => self.pins[((offset - 0x508) / 4) as usize],
             0x524 => self.baud,
@@ -166,6 +179,9 @@ impl Registered for NrfUarte {
     }
 
     fn settle(&mut self, now: u64, _: ClockRatio) {
+        if self.receiver.settle(now) {
+            self.raise(RX_READY);
+        }
         if self.sent_at.is_some_and(|at| at <= now) {
             self.sent_at = None;
             self.raise(TX_DATA_READY);
@@ -177,6 +193,14 @@ impl Registered for NrfUarte {
 
     fn due(&self, _: ClockRatio) -> Option<u64> {
         let interesting = 1 << TX_DATA_READY | 1 << TX_DONE;
-        self.sent_at.filter(|_| self.interrupts & interesting != 0)
+        let sent = self.sent_at.filter(|_| self.interrupts & interesting != 0);
+        let arrives = self.receiver.due().filter(|_| self.interrupts & 1 << RX_READY != 0);
+        [sent, arrives].into_iter().flatten().min()
+    }
+}
+
+impl Receives for NrfUarte {
+    fn receiver(&mut self) -> &mut Receiver {
+        &mut self.receiver
     }
 }

@@ -1,7 +1,8 @@
 //! Arm PrimeCell UART PL011 (DDI 0183; in RP2040, datasheet 4.2).
 
+use crate::devices::receiver::Receiver;
 use crate::devices::transmitter::Transmitter;
-use crate::devices::{ClockRatio, Env, Registered};
+use crate::devices::{ClockRatio, Env, Receives, Registered};
 
 const LINE_PARITY: u32 = 1 << 1;
 const LINE_TWO_STOP_BITS: u32 = 1 << 3;
@@ -10,7 +11,14 @@ const FLAG_BUSY: u32 = 1 << 3;
 const FLAG_RX_EMPTY: u32 = 1 << 4;
 const FLAG_TX_FULL: u32 = 1 << 5;
 const FLAG_TX_EMPTY: u32 = 1 << 7;
+const INTERRUPT_RX: u32 = 1 << 4;
 const INTERRUPT_TX: u32 = 1 << 5;
+const INTERRUPT_RX_TIMEOUT: u32 = 1 << 6;
+const CONTROL_ENABLE: u32 = 1;
+const CONTROL_RX: u32 = 1 << 9;
+/// A byte in the receive FIFO below its trigger level is told of when nothing has followed for so
+/// many bits (DDI 0183, 2.8.1).
+const TIMEOUT_BITS: u64 = 32;
 /// UARTPeriphID and UARTPCellID (DDI 0183, 3.3.15 and 3.3.16), revision r1p5.
 const IDENTITY: [u32; 8] = [0x11, 0x10, 0x34, 0, 0x0D, 0xF0, 0x05, 0xB1];
 
@@ -18,6 +26,7 @@ const IDENTITY: [u32; 8] = [0x11, 0x10, 0x34, 0, 0x0D, 0xF0, 0x05, 0xB1];
 pub struct Pl011 {
     fifo: u64,
     transmitter: Transmitter,
+    receiver: Receiver,
     integer_divisor: u32,
     fractional_divisor: u32,
     line_control: u32,
@@ -29,6 +38,8 @@ pub struct Pl011 {
     low_power: u32,
     /// When the transmit FIFO will have sunk to its trigger level.
     sinks_at: Option<u64>,
+    /// When the byte in the receive FIFO will have been there for too long.
+    times_out_at: Option<u64>,
 }
 
 impl Pl011 {
@@ -37,6 +48,7 @@ impl Pl011 {
         Self {
             fifo: fifo.max(1).into(),
             transmitter: Transmitter::default(),
+            receiver: Receiver::default(),
             integer_divisor: 0,
             fractional_divisor: 0,
             line_control: 0,
@@ -47,6 +59,7 @@ impl Pl011 {
             dma: 0,
             low_power: 0,
             sinks_at: None,
+            times_out_at: None,
         }
     }
 
@@ -71,18 +84,39 @@ impl Pl011 {
         }
     }
 
-    /// Cycles that a byte takes: sixteen cycles of the divided clock to a bit.
+    /// Cycles that a byte takes.
     const fn frame(&self, pace: ClockRatio) -> u64 {
         let data = 5 + (self.line_control >> 5 & 3);
         let parity = (self.line_control & LINE_PARITY != 0) as u32;
         let stop = 1 + (self.line_control & LINE_TWO_STOP_BITS != 0) as u32;
+        self.bits(pace, (1 + data + parity + stop) as u64)
+    }
+
+    /// Cycles that so many bits take: sixteen cycles of the divided clock to one.
+    const fn bits(&self, pace: ClockRatio, bits: u64) -> u64 {
         let sixty_fourths = (self.integer_divisor * 64 + self.fractional_divisor) as u64;
-        (1 + data + parity + stop) as u64 * sixty_fourths / 4 * pace.divisor
+        bits * sixty_fourths / 4 * pace.divisor
+    }
+
+    /// Listens as long as the program has switched the receiver on.
+    fn listen(&mut self, env: &Env<'_>) {
+        if self.control & CONTROL_ENABLE != 0 && self.control & CONTROL_RX != 0 {
+            self.receiver.listen(env.now, self.frame(env.pace));
+        } else {
+            self.receiver.ignore();
+        }
+    }
+
+    fn receive(&mut self, env: &Env<'_>) -> u32 {
+        let frame = self.frame(env.pace);
+        self.times_out_at = None;
+        self.raw &= !(INTERRUPT_RX | INTERRUPT_RX_TIMEOUT);
+        self.receiver.take(env.now, frame).into()
     }
 
     fn flags(&self, now: u64) -> u32 {
         let held = self.transmitter.held(now);
-        let mut flags = FLAG_RX_EMPTY;
+        let mut flags = if self.receiver.is_full() { 0 } else { FLAG_RX_EMPTY };
         if !self.transmitter.is_idle(now) {
             flags |= FLAG_BUSY;
         }
@@ -100,7 +134,8 @@ impl Registered for Pl011 {
     fn read(&mut self, offset: u32, env: &mut Env<'_>) -> Option<u32> {
         self.settle(env.now, env.pace);
         Some(match offset {
-            0x000 | 0x004 => 0,
+            0x000 => self.receive(env),
+            0x004 => 0,
             0x018 => self.flags(env.now),
             0x020 => self.low_power,
             0x024 => self.integer_divisor,
@@ -132,7 +167,10 @@ impl Registered for Pl011 {
             0x024 => self.integer_divisor = value & 0xFFFF,
             0x028 => self.fractional_divisor = value & 0x3F,
             0x02C => self.line_control = value & 0xFF,
-            0x030 => self.control = value & 0xFF87,
+            0x030 => {
+                self.control = value & 0xFF87;
+                self.listen(env);
+            }
             0x034 => self.fifo_levels = value & 0x3F,
             0x038 => self.mask = value & 0x7FF,
             0x044 => self.raw &= !value,
@@ -146,14 +184,37 @@ impl Registered for Pl011 {
         u32::from(self.raw & self.mask != 0)
     }
 
-    fn settle(&mut self, now: u64, _: ClockRatio) {
+    fn settle(&mut self, now: u64, pace: ClockRatio) {
         if self.sinks_at.is_some_and(|at| at <= now) {
             self.sinks_at = None;
             self.raw |= INTERRUPT_TX;
         }
+        let arrives_at = self.receiver.due();
+        if self.receiver.settle(now) {
+            // One byte is below any trigger level of the FIFO.
+            if self.has_fifo() {
+                self.times_out_at = arrives_at.map(|at| at + self.bits(pace, TIMEOUT_BITS));
+            } else {
+                self.raw |= INTERRUPT_RX;
+            }
+        }
+        if self.times_out_at.is_some_and(|at| at <= now) {
+            self.times_out_at = None;
+            self.raw |= INTERRUPT_RX_TIMEOUT;
+        }
     }
 
     fn due(&self, _: ClockRatio) -> Option<u64> {
-        self.sinks_at.filter(|_| self.mask & INTERRUPT_TX != 0)
+        let sinks = self.sinks_at.filter(|_| self.mask & INTERRUPT_TX != 0);
+        let receives = self.mask & (INTERRUPT_RX | INTERRUPT_RX_TIMEOUT) != 0;
+        let arrives = self.receiver.due().filter(|_| receives);
+        let times_out = self.times_out_at.filter(|_| receives);
+        [sinks, arrives, times_out].into_iter().flatten().min()
+    }
+}
+
+impl Receives for Pl011 {
+    fn receiver(&mut self) -> &mut Receiver {
+        &mut self.receiver
     }
 }

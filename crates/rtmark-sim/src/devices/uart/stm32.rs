@@ -1,8 +1,9 @@
 //! The USART of STM32, in its two register layouts: that of F1, F2, F4 and L1
 //! (RM0090, 30.6) and that of the later families (RM0394, 38.8).
 
+use crate::devices::receiver::Receiver;
 use crate::devices::transmitter::Transmitter;
-use crate::devices::{ClockRatio, Env, Registered};
+use crate::devices::{ClockRatio, Env, Receives, Registered};
 
 /// Which registers are where.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,6 +13,7 @@ pub enum Layout {
 }
 
 /// CR1: the same bits in both layouts.
+const RX_FILLED_INTERRUPT: u32 = 1 << 5;
 const TX_COMPLETE_INTERRUPT: u32 = 1 << 6;
 const TX_EMPTY_INTERRUPT: u32 = 1 << 7;
 const TX_ENABLE: u32 = 1 << 3;
@@ -22,12 +24,15 @@ const OVERSAMPLING_8: u32 = 1 << 15;
 const SEVEN_BITS: u32 = 1 << 28;
 const FIFO_ENABLE: u32 = 1 << 29;
 /// SR and ISR: the same bits in both layouts.
+const RX_FILLED: u32 = 1 << 5;
 const TX_COMPLETE: u32 = 1 << 6;
 const TX_EMPTY: u32 = 1 << 7;
 /// ISR of the second layout.
 const TX_ACKNOWLEDGED: u32 = 1 << 21;
 const RX_ACKNOWLEDGED: u32 = 1 << 22;
 const TX_FIFO_EMPTY: u32 = 1 << 23;
+/// RQR of the second layout: what has been received is dropped.
+const FLUSH_RECEIVED: u32 = 1 << 3;
 
 #[derive(Clone, Debug)]
 pub struct Stm32 {
@@ -38,6 +43,7 @@ pub struct Stm32 {
     receiver_timeout: u32,
     prescaler: u32,
     transmitter: Transmitter,
+    receiver: Receiver,
     /// Software has cleared TC since the last byte.
     complete_cleared: bool,
 }
@@ -92,6 +98,7 @@ impl Stm32 {
             receiver_timeout: 0,
             prescaler: 0,
             transmitter: Transmitter::default(),
+            receiver: Receiver::default(),
             complete_cleared: false,
         }
     }
@@ -102,12 +109,22 @@ impl Stm32 {
         if fifo { 8 } else { 1 }
     }
 
-    const fn sends(&self) -> bool {
+    /// Whether it is switched on, and with it its transmitter or receiver.
+    const fn is_on(&self, half: u32) -> bool {
         let enable = match self.layout {
             Layout::V1 => 1 << 13,
             Layout::V2 => 1,
         };
-        self.control[0] & enable != 0 && self.control[0] & TX_ENABLE != 0
+        self.control[0] & enable != 0 && self.control[0] & half != 0
+    }
+
+    /// Listens as long as the program has switched the receiver on.
+    fn listen(&mut self, env: &Env<'_>) {
+        if self.is_on(RX_ENABLE) {
+            self.receiver.listen(env.now, self.frame(env.pace));
+        } else {
+            self.receiver.ignore();
+        }
     }
 
     /// Core cycles that a byte takes.
@@ -134,7 +151,7 @@ impl Stm32 {
     }
 
     fn status(&self, now: u64) -> u32 {
-        let mut status = 0;
+        let mut status = if self.receiver.is_full() { RX_FILLED } else { 0 };
         if self.transmitter.held(now) <= self.room() {
             status |= TX_EMPTY;
         }
@@ -159,22 +176,28 @@ impl Stm32 {
 
 impl Registered for Stm32 {
     fn read(&mut self, offset: u32, env: &mut Env<'_>) -> Option<u32> {
+        self.settle(env.now, env.pace);
         Some(match name(self.layout, offset)? {
             Name::Status => self.status(env.now),
+            Name::Data => {
+                let frame = self.frame(env.pace);
+                self.receiver.take(env.now, frame).into()
+            }
             Name::Control(at) => self.control[at],
             Name::Baud => self.baud,
             Name::GuardTime => self.guard_time,
             Name::ReceiverTimeout => self.receiver_timeout,
             Name::Prescaler => self.prescaler,
-            Name::Data | Name::SendData | Name::ClearStatus | Name::Request => 0,
+            Name::SendData | Name::ClearStatus | Name::Request => 0,
         })
     }
 
     fn write(&mut self, offset: u32, value: u32, mask: u32, env: &mut Env<'_>) -> Option<()> {
+        self.settle(env.now, env.pace);
         match name(self.layout, offset)? {
             Name::Data if self.layout == Layout::V2 => {}
             Name::Data | Name::SendData => {
-                if self.sends() {
+                if self.is_on(TX_ENABLE) {
                     env.console.push(value as u8);
                     self.transmitter.send(env.now, self.frame(env.pace));
                     self.complete_cleared = false;
@@ -190,11 +213,16 @@ impl Registered for Stm32 {
                 self.control[at] = self.control[at] & !mask | value;
                 // Enabling the transmitter sends an idle frame, after which TC is set.
                 self.complete_cleared &= !starts;
+                self.listen(env);
             }
             Name::Baud => self.baud = value & 0xFFFF,
             Name::GuardTime => self.guard_time = value & 0xFFFF,
             Name::ReceiverTimeout => self.receiver_timeout = value,
             Name::Prescaler => self.prescaler = value & 15,
+            Name::Request if value & FLUSH_RECEIVED != 0 => {
+                let frame = self.frame(env.pace);
+                self.receiver.take(env.now, frame);
+            }
             Name::Status | Name::Request => {}
         }
         Some(())
@@ -202,8 +230,12 @@ impl Registered for Stm32 {
 
     fn outputs(&self, now: u64) -> u32 {
         let status = self.status(now);
-        let interrupts = self.control[0] & (TX_COMPLETE_INTERRUPT | TX_EMPTY_INTERRUPT);
-        u32::from(status & interrupts != 0)
+        let interrupts = RX_FILLED_INTERRUPT | TX_COMPLETE_INTERRUPT | TX_EMPTY_INTERRUPT;
+        u32::from(status & self.control[0] & interrupts != 0)
+    }
+
+    fn settle(&mut self, now: u64, _: ClockRatio) {
+        self.receiver.settle(now);
     }
 
     fn due(&self, _: ClockRatio) -> Option<u64> {
@@ -212,9 +244,13 @@ impl Registered for Stm32 {
             (control & TX_EMPTY_INTERRUPT != 0).then(|| self.transmitter.down_to(self.room()));
         let complete = (control & TX_COMPLETE_INTERRUPT != 0 && !self.complete_cleared)
             .then(|| self.transmitter.down_to(0));
-        match (empty, complete) {
-            (Some(empty), Some(complete)) => Some(empty.min(complete)),
-            (empty, complete) => empty.or(complete),
-        }
+        let filled = self.receiver.due().filter(|_| control & RX_FILLED_INTERRUPT != 0);
+        [empty, complete, filled].into_iter().flatten().min()
+    }
+}
+
+impl Receives for Stm32 {
+    fn receiver(&mut self) -> &mut Receiver {
+        &mut self.receiver
     }
 }

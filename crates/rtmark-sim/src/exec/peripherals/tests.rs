@@ -8,11 +8,18 @@ use crate::{Machine, Unmodelled};
 macro_rules! machine {
     ($soc:literal) => {
         Rig(Machine::new(
-            &Soc::from_toml(include_str!(concat!("../../../../../socs/", $soc, ".toml")))
-                .expect("good"),
+            &Soc::from_toml(include_str!(concat!(
+                env!("CARGO_MANIFEST_DIR"),
+                "/../../socs/",
+                $soc,
+                ".toml"
+            )))
+            .expect("good"),
         ))
     };
 }
+
+mod uarts;
 
 /// A machine whose program is this test.
 struct Rig(Machine);

@@ -157,13 +157,26 @@ impl Controller {
         }
     }
 
-    /// MEINEXT has been read: a forced interrupt that it names is taken as handled.
-    pub fn was_read(&mut self, number: u16, lines: u64) {
-        if number == MEINEXT
-            && let Some((next, _)) = self.next(lines)
-        {
-            self.forced &= !(1 << next);
+    /// MEINEXT has been read: a forced interrupt that it names is taken as handled. Answers which
+    /// one it names.
+    pub fn was_read(&mut self, number: u16, lines: u64) -> Option<u16> {
+        if number != MEINEXT {
+            return None;
         }
+        let (next, _) = self.next(lines)?;
+        self.forced &= !(1 << next);
+        Some(next)
+    }
+
+    /// The interrupts that the program has raised itself.
+    pub const fn forced(&self) -> u64 {
+        self.forced
+    }
+
+    /// The enabled, pending interrupt that would be taken before another one that becomes pending.
+    pub fn taken_before(&self, interrupt: u16, lines: u64) -> Option<u16> {
+        let with = lines | 1 << interrupt.min(63);
+        self.taken(with).filter(|first| *first != interrupt)
     }
 
     /// Writes a register; `index` is what the instruction has as its operand.

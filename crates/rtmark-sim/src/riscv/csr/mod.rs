@@ -242,9 +242,10 @@ impl Csrs {
         }
     }
 
-    /// What reading a register changes.
-    pub fn was_read(&mut self, number: u16, lines: &Lines) {
-        self.controller.was_read(number, lines.external);
+    /// What reading a register changes; answers the external interrupt that the program has taken
+    /// over by it.
+    pub fn was_read(&mut self, number: u16, lines: &Lines) -> Option<u16> {
+        self.controller.was_read(number, lines.external)
     }
 
     /// Writes a register in a cycle; what it holds is `value` from the next cycle on.
@@ -308,6 +309,16 @@ impl Csrs {
             MSLEEP => self.msleep = value & 7,
             _ => {}
         }
+    }
+
+    /// Whether MCAUSE says that the newest trap was an external interrupt's.
+    pub const fn is_in_external(&self) -> bool {
+        self.mcause == 1 << 31 | Interrupt::External as u32
+    }
+
+    /// Whether reading a register tells what is pending.
+    pub const fn tells_pending(number: u16) -> bool {
+        matches!(number, MIP | irq::MEIPA | irq::MEINEXT | irq::MEICONTEXT)
     }
 
     /// Enables an external interrupt at a priority, as a debugger would.

@@ -6,7 +6,7 @@
 pub mod alu;
 
 use super::csr::pmp::Purpose;
-use super::csr::{Cause, Lines, Privilege};
+use super::csr::{Cause, Csrs, Lines, Privilege};
 use super::hart::Hart;
 use super::isa::op::{CsrWrite, Second, Width};
 use super::isa::{Instruction, MicroOp, Op, listed, micro_op};
@@ -58,6 +58,16 @@ fn address(hart: &Hart, it: &Instruction) -> u32 {
     match it.op {
         Op::LoadReserved | Op::StoreConditional | Op::Atomic(_) => hart.get(it.rs1),
         _ => hart.get(it.rs1).wrapping_add(it.imm as u32),
+    }
+}
+
+/// Whether an instruction shows the program what is pending: it reads a register that tells, or
+/// sleeps unless something is.
+pub const fn shows_pending(it: &Instruction) -> bool {
+    match it.op {
+        Op::Csr(..) => Csrs::tells_pending(it.imm as u16),
+        Op::WaitForInterrupt | Op::Block => true,
+        _ => false,
     }
 }
 
@@ -157,7 +167,8 @@ impl Exception {
 /// What an access asks of the data port.
 fn access(hart: &Hart, system: &System, it: &Instruction) -> (Access, Option<Exception>) {
     let address = address(hart, it);
-    let waits = || system.data_waits(address);
+    let writes = matches!(it.op, Op::Store(_) | Op::StoreConditional);
+    let waits = || system.data_waits(address, writes);
     let fault = |writes, cause| {
         let answers = system.answers(address, writes);
         let failure = exception(cause, Reason::Ordinary, Some(address));
@@ -249,6 +260,8 @@ pub struct Done {
     pub ends: u64,
     /// Another core is unblocked.
     pub unblocks: bool,
+    /// The external interrupt whose number was read in MEINEXT.
+    pub served: Option<u16>,
 }
 
 /// Does what a micro-operation does that leaves stage X in a cycle without an exception. The
@@ -259,13 +272,17 @@ pub fn commit(
     op: &MicroOp,
     lines: &Lines,
     cycle: u64,
+    prepared: &Prepared,
 ) -> Done {
     let it = &op.does;
     let (a, b) = (hart.get(it.rs1), hart.get(it.rs2));
     let next = || hart.pc.wrapping_add(u32::from(it.size));
-    let mut unblocks = false;
-    let waits = if it.op.is_access() { system.data_waits(address(hart, it)) } else { 0 };
+    let (mut unblocks, mut served) = (false, None);
+    let waits = prepared.demand.access.waits();
     let at = cycle + 1 + u64::from(waits);
+    if it.op.is_access() {
+        system.was_accessed(address(hart, it), at);
+    }
     let result = match it.op {
         Op::Alu(operation, Second::Register) => Some(alu::alu(operation, a, b)),
         Op::Alu(operation, Second::Immediate) => Some(alu::alu(operation, a, it.imm as u32)),
@@ -273,14 +290,18 @@ pub fn commit(
         Op::AddUpperToPc => Some(hart.pc.wrapping_add(it.imm as u32)),
         Op::Jump | Op::JumpRegister => Some(next()),
         Op::Divide(operation) => Some(alu::divide(operation, a, b)),
-        Op::Csr(how, _) => change_csr(hart, it, how, lines, cycle),
+        Op::Csr(how, _) => {
+            let old;
+            (old, served) = change_csr(hart, it, how, lines, cycle);
+            old
+        }
         Op::Load(width) => Some(system.load(address(hart, it), width, at).unwrap_or(0)),
         Op::Store(width) => {
             let _nowhere = system.store(address(hart, it), width, b, at);
             None
         }
         Op::LoadReserved | Op::StoreConditional | Op::Atomic(_) => {
-            Some(exclusive(hart, system, it, cycle))
+            Some(exclusive(hart, system, it, at))
         }
         Op::Unblock => {
             unblocks = true;
@@ -296,7 +317,7 @@ pub fn commit(
         Op::Load(_) | Op::LoadReserved | Op::StoreConditional => waits,
         _ => 0,
     };
-    Done { written, ends: cycle + 1 + u64::from(waits), unblocks }
+    Done { written, ends: cycle + 1 + u64::from(waits), unblocks, served }
 }
 
 fn change_csr(
@@ -305,7 +326,7 @@ fn change_csr(
     how: CsrWrite,
     lines: &Lines,
     cycle: u64,
-) -> Option<u32> {
+) -> (Option<u32>, Option<u16>) {
     let (number, operand) = (it.imm as u16, it.csr_operand(hart.get(it.rs1)));
     let old = hart.csr.read(number, operand, lines, cycle);
     let new = match how {
@@ -317,16 +338,14 @@ fn change_csr(
         hart.csr.write(number, (how, operand), new, lines, cycle);
     }
     if !it.reads_csr() {
-        return None;
+        return (None, None);
     }
-    hart.csr.was_read(number, lines);
-    Some(old)
+    (Some(old), hart.csr.was_read(number, lines))
 }
 
 /// LR, SC and the atomic operations.
-fn exclusive(hart: &mut Hart, system: &mut System, it: &Instruction, cycle: u64) -> u32 {
+fn exclusive(hart: &mut Hart, system: &mut System, it: &Instruction, at: u64) -> u32 {
     let (address, b) = (hart.get(it.rs1), hart.get(it.rs2));
-    let at = cycle + 1 + u64::from(system.data_waits(address));
     let word = Some(address & !3);
     let reservation = &mut hart.reservation;
     match it.op {

@@ -39,6 +39,20 @@ pub enum Access {
     Atomic(u8),
 }
 
+impl Access {
+    /// Wait states of its data phase.
+    pub const fn waits(self) -> u8 {
+        match self {
+            Self::Load(waits, _)
+            | Self::Store(waits, _)
+            | Self::LoadReserved(waits, _)
+            | Self::StoreConditional(Some((waits, _)))
+            | Self::Atomic(waits) => waits,
+            Self::None | Self::StoreConditional(None) => 0,
+        }
+    }
+}
+
 /// How memory answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Answer {

@@ -219,7 +219,7 @@ impl Supply {
     }
 
     /// Lets a cycle pass.
-    pub fn pass(&mut self, decoding: Consumption, memory: &impl Memory) {
+    pub fn pass(&mut self, decoding: Consumption, memory: &mut impl Memory) {
         let before = *self;
         let jump = decoding.jump.filter(|_| before.takes_jumps());
         let arrived = before.port.ends();
@@ -232,7 +232,7 @@ impl Supply {
         let requests = before.started && (before.held || jump.is_some() || before.may_request());
         let from = jump.map_or(before.next, |jump| jump.target & !3);
         let accepted = requests && before.port.is_ready();
-        self.port = before.port.next(requests.then(|| memory.fetch_waits(from)));
+        self.port = before.port.next(accepted.then(|| memory.fetch_waits(from)));
         self.started = true;
         self.held = requests && !accepted;
         self.outstanding += u8::from(requests && !before.held);

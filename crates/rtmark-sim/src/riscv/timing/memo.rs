@@ -83,6 +83,11 @@ fn variant(x: &Demand) -> Option<u32> {
 }
 
 impl Memo {
+    /// One that is never asked, in the place of one that is elsewhere.
+    pub const fn hollow() -> Self {
+        Self { states: Vec::new(), numbers: BTreeMap::new(), passages: Vec::new() }
+    }
+
     /// Forgets everything: memory has changed.
     pub fn forget(&mut self) {
         if !self.states.is_empty() {
@@ -112,7 +117,7 @@ impl Memo {
     }
 
     /// What an instruction leads to from a state, if no trap comes; `None` where that is not kept.
-    pub fn pass(&mut self, from: u32, x: &Demand, memory: &impl Memory) -> Option<Led> {
+    pub fn pass(&mut self, from: u32, x: &Demand, memory: &mut impl Memory) -> Option<Led> {
         let variant = variant(x)?;
         let place = x.pc as usize / 2 % PLACES;
         let same = |known: &&Passage| {

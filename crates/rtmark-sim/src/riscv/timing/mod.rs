@@ -13,13 +13,13 @@ pub mod port;
 
 pub use demand::{Access, Demand, Flow};
 pub use fetch::Parcel;
-pub use memo::Memo;
+pub use memo::{Led, Memo};
 pub use pipeline::{Around, Pipeline, Sleep};
 
 /// What is behind the ports.
 pub trait Memory {
-    /// Wait states of an instruction fetch.
-    fn fetch_waits(&self, address: u32) -> u8;
+    /// Wait states of an instruction fetch whose address the memory takes in this cycle.
+    fn fetch_waits(&mut self, address: u32) -> u8;
     /// The two halfwords of the word at an address.
     fn parcels(&self, address: u32) -> [Parcel; 2];
 }

@@ -340,7 +340,7 @@ impl Pipeline {
     }
 
     /// Lets a cycle pass with an instruction in stage X, or on its way there.
-    pub fn pass(&mut self, x: &Demand, around: &Around, memory: &impl Memory) -> Happened {
+    pub fn pass(&mut self, x: &Demand, around: &Around, memory: &mut impl Memory) -> Happened {
         let before = *self;
         let halfwords = x.size / 2;
         let available = before.supply.has(halfwords);

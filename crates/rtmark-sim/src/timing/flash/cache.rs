@@ -307,6 +307,13 @@ impl SetCache {
         self.lines.fill(NO_LINE);
     }
 
+    /// Whether the line is there.
+    pub fn contains(&self, line: u32) -> bool {
+        let sets = self.lines.len() / self.ways;
+        let first = line as usize % sets * self.ways;
+        self.lines[first..first + self.ways].contains(&line)
+    }
+
     /// Whether the line is there; it is from now on.
     pub fn find_or_keep(&mut self, line: u32) -> bool {
         let sets = self.lines.len() / self.ways;

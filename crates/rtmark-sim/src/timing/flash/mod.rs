@@ -379,6 +379,14 @@ impl LineMemory {
         if self.keeps_data || self.uses_shared { None } else { Some(self.wait_states) }
     }
 
+    /// The cycles that a read of data at `offset` would wait in a memory with one cache for both.
+    pub fn read_would_wait(&self, offset: u32) -> u64 {
+        let line = offset >> self.line_shift;
+        let kept = self.buffered == line
+            || self.uses_shared && self.shared.as_ref().is_some_and(|it| it.contains(line));
+        if kept { 0 } else { self.wait_states }
+    }
+
     /// Reads data at `offset`: the cycles that the core waits for it.
     pub fn read(&mut self, offset: u32) -> u64 {
         if self.is_immediate() {

@@ -27,8 +27,6 @@ use super::{Classify, Rules};
 /// States that are numbered before all are forgotten, which bounds the memory that they
 /// take. So no number has its highest bit set.
 const STATES: usize = 1 << (31 - NUMBER_SHIFT);
-/// Steps of schedules that are kept with them, likewise.
-const STEPS: usize = 1 << 20;
 /// Single steps that are remembered: blocks overlap, and instructions come alone too.
 const RECENT: usize = 1 << 13;
 /// The first of them, so that copies of a machine that soon end stay small.
@@ -111,7 +109,8 @@ pub enum Comes {
 struct Tables {
     states: Vec<State>,
     numbers: Map<State, u32>,
-    steps: usize,
+    /// How many are numbered before the tables are full.
+    most: usize,
 }
 
 /// States by their numbers, which a machine and its clones share as they share the code
@@ -120,6 +119,8 @@ struct Tables {
 pub struct PipelineMemo {
     model: Model,
     tables: Arc<Mutex<Tables>>,
+    /// How many states are numbered at most.
+    most: usize,
     /// Single steps in code that no program changes, by address and word. Clones share them, too,
     /// until one of them is given other code.
     known: Arc<Mutex<Map<u64, Entered>>>,
@@ -164,6 +165,7 @@ impl Clone for PipelineMemo {
         Self {
             model: self.model,
             tables: Arc::clone(&self.tables),
+            most: self.most,
             known: Arc::clone(&self.known),
             recent: Vec::new(),
             remembered: 0,
@@ -206,6 +208,7 @@ impl PipelineMemo {
         Self {
             model,
             tables: Arc::new(Mutex::new(Tables::new(model))),
+            most: STATES / 2,
             known: Arc::default(),
             recent: Vec::new(),
             remembered: 0,
@@ -229,7 +232,13 @@ impl PipelineMemo {
 
     #[cfg(test)]
     pub fn fill(&self) {
-        self.tables().steps = STEPS;
+        self.tables().most = 0;
+    }
+
+    /// Numbers so many states at most, for tests of what becomes of that. A block needs some 200.
+    pub fn limit(&mut self, states: usize) {
+        self.most = states.clamp(256, STATES / 2);
+        self.tables().most = self.most;
     }
 
     /// Forgets single steps, after code has changed.
@@ -242,7 +251,9 @@ impl PipelineMemo {
     /// Forgets all states but the one of a word: answers its new word.
     pub fn renew(&mut self, pipe: PipeState) -> PipeState {
         let state = self.tables().state(pipe).clone();
-        *self = Self { sabotaged: self.sabotaged, ..Self::of(self.model) };
+        let most = self.most;
+        *self = Self { sabotaged: self.sabotaged, most, ..Self::of(self.model) };
+        self.tables().most = most;
         self.tables().numbered(pipe, state)
     }
 
@@ -471,7 +482,7 @@ impl Pipeline {
 
 impl Tables {
     fn new(model: Model) -> Self {
-        let mut tables = Self { states: Vec::new(), numbers: Map::default(), steps: 0 };
+        let mut tables = Self { states: Vec::new(), numbers: Map::default(), most: STATES / 2 };
         for buffers in [false, true] {
             tables.add(match model {
                 Model::Pipeline(setup) => {
@@ -486,7 +497,7 @@ impl Tables {
     }
 
     fn are_full(&self) -> bool {
-        self.states.len() >= STATES / 2 || self.steps >= STEPS
+        self.states.len() >= self.most
     }
 
     fn state(&self, pipe: PipeState) -> &State {
@@ -544,7 +555,6 @@ impl Tables {
             // A core has one model only.
             (state, _) => (state.clone(), 1),
         };
-        self.steps += 1;
         Ok(Entered { pipe: PipeState::numbered(self.number(state)), cost })
     }
 }
@@ -591,8 +601,10 @@ impl NumberedPipeline {
             if jumps { target } else { behind },
             if jumps && !returns { target } else { behind },
         );
+        pipeline.settle();
         if let Some(other) = &mut other {
             other.leave_from(target, target);
+            other.settle();
         }
         Ok((Self { next: pipeline, taken: other }, cost))
     }

@@ -59,7 +59,7 @@ impl PipeState {
     }
 
     /// All of it, as a key.
-    pub(super) const fn bits(self) -> u32 {
+    pub const fn bits(self) -> u32 {
         self.0
     }
 

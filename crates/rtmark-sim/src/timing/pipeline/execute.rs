@@ -13,7 +13,7 @@ pub(super) struct InFlight {
     /// Cycles that it has been there.
     pub cycle: u8,
     /// It leaves at the clock's edge.
-    done: bool,
+    pub done: bool,
     /// Registers that it will write, of which no address can be made yet.
     pub pending: u16,
     /// Those of them that are written at the clock's edge.

@@ -79,7 +79,7 @@ impl FetchToDecode {
 
 /// Where fetching goes on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-enum Plan {
+pub(super) enum Plan {
     #[default]
     Stopped,
     Sequential(u32),
@@ -97,7 +97,7 @@ enum Plan {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Prefetch {
     pub to_decode: FetchToDecode,
-    plan: Plan,
+    pub plan: Plan,
 }
 
 impl Prefetch {

@@ -35,6 +35,7 @@ mod lines;
 mod overlap;
 mod ports;
 mod rule;
+mod settle;
 mod setup;
 mod stalled;
 mod step;

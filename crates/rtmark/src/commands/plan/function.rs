@@ -32,11 +32,10 @@ pub fn longest(soc: &SocFile, folder: &Path, wanted: &Function) -> Result<u64, S
             break;
         }
         let began = machine.cycles();
-        let (back, stack) =
-            (machine.register(Register::R(14)) & !1, machine.register(Register::R(13)));
+        let (back, stack) = (machine.register(Register::Link) & !1, machine.register(Register::Sp));
         // A call within the call returns to another depth of the stack.
         let mut returned = reaches(&mut machine, back, limit);
-        while returned && machine.register(Register::R(13)) < stack {
+        while returned && machine.register(Register::Sp) < stack {
             returned = passes(&mut machine, limit) && reaches(&mut machine, back, limit);
         }
         if !returned {

@@ -10,7 +10,7 @@ use rtmark_sim::{ImageFormat, Machine, Register};
 use rtmark_units::{Cycles, Hertz};
 
 use crate::cli::Talk;
-use crate::commands;
+use crate::commands::uart_in::UartIn;
 use crate::exit::Exit;
 use crate::output::{self, say};
 use crate::trouble::Trouble;
@@ -200,7 +200,7 @@ pub struct Arguments {
     /// Keep the moment at which the run ends in a file, for --resume
     ///
     /// It holds the image and the soc, too, and is all that another computer needs.
-    #[arg(long, value_name = "FILE", conflicts_with = "gdb")]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["gdb", "uart_in"])]
     snapshot: Option<PathBuf>,
     /// Keep this cycle instead, and run on
     #[arg(long, value_name = "CYCLE", requires = "snapshot",
@@ -211,7 +211,7 @@ pub struct Arguments {
     /// The machine runs there again at full speed, and its state is compared.
     #[arg(long, value_name = "FILE", conflicts_with_all = [
           "image", "soc", "base", "vectors", "entry", "set", "irq", "strict", "deliver_faults",
-          "select", "snapshot"])]
+          "select", "snapshot", "uart_in"])]
     resume: Option<PathBuf>,
     /// Let the program use the files of this folder by semihosting
     ///
@@ -219,6 +219,8 @@ pub struct Arguments {
     /// Without it every file is refused.
     #[arg(long, value_name = "FOLDER", conflicts_with_all = ["gdb", "snapshot", "resume"])]
     semihosting_dir: Option<PathBuf>,
+    #[command(flatten)]
+    uart_in: UartIn,
     /// For images of rtmark's own: the scenario to run
     #[arg(long, value_name = "SCENARIO")]
     select: Option<ScenarioId>,
@@ -278,6 +280,10 @@ impl Arguments {
         if let Some(folder) = &mut folder {
             session = session.with_host(folder);
         }
+        let line = self.uart_in.read()?;
+        if let Some(line) = &line {
+            line.connect(&mut session.machine)?;
+        }
         let begins = session.machine.cycles().0;
         let seconds = self.lasts.unwrap_or(Duration::from_secs(SECONDS));
         let lasts = seconds.as_nanos().saturating_mul(soc.clock.0.into()) / 1_000_000_000;
@@ -306,7 +312,6 @@ impl Arguments {
             }
         };
         if let Some(address) = &self.gdb {
-            commands::wants_cortex_m("the server for GDB", session.machine.soc())?;
             let machine = session.machine;
             let (machine, stopped) = gdb::serve(address, machine, Cycles(limit), &mut print)?;
             (session, end) = (Session::with(machine, &image), stopped.map(Ending::from));
@@ -343,6 +348,7 @@ impl Arguments {
         let gathered = self.finish(observers, &image, &bytes)?;
         let profile = &gathered.profile;
 
+        let unread = line.as_ref().and_then(|line| line.unread(&mut session.machine));
         let machine = &session.machine;
         let end = match ended {
             Ending::Breakpoint(Machine::RETURN_ADDRESS) if entry.is_some() => End::Returned,
@@ -358,9 +364,12 @@ impl Arguments {
         };
         let message = match &end {
             End::Returned => {
-                let r0 = machine.register(Register::R(0));
+                let result = Register::Argument(0).by(machine.convention());
+                let name = machine.named_registers().into_iter().find(|(_, it)| *it == result);
+                let name = name.map_or("result", |(name, _)| name);
+                let value = machine.register(result);
                 let from = session.place(entry.unwrap_or_default());
-                format!("returned from {from}: r0 = {r0:#010x} ({r0})")
+                format!("returned from {from}: {name} = {value:#010x} ({value})")
             }
             End::Until => format!("stopped before {}", session.here()),
             End::UntilOutput => session.tell(&Ending::Output(0)),
@@ -416,6 +425,9 @@ impl Arguments {
                 say(format!("{cycles}, {instructions}, {time} at {}", soc.clock));
                 if !outcome.unmodelled.is_empty() {
                     say(outcome.without_model());
+                }
+                if let Some(unread) = unread {
+                    say(unread);
                 }
                 if let (Some(bytes), None) = (logged, &self.defmt) {
                     say(format!(

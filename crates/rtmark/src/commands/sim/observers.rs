@@ -12,7 +12,6 @@ use super::setup::{refuse, resolve, wrong};
 use super::trace::{Mark, Trace};
 use super::values::When;
 use super::{Arguments, Format, file};
-use crate::commands::wants_cortex_m;
 use crate::trouble::Trouble;
 
 /// Those that were asked for.
@@ -106,9 +105,6 @@ impl Arguments {
             }
         };
         let profiled = self.profile.is_some() || self.flame.is_some();
-        if profiled || self.masked.is_some() {
-            wants_cortex_m("what follows calls and handlers", machine.soc())?;
-        }
         let profile = profiled.then(|| Profile::new(machine, symbols));
         let held = self.masked.map(|_| HeldBack::new(machine, image, self.held(machine.soc())));
         Ok(Observers { trace, profile, held })

@@ -2,10 +2,9 @@
 
 use std::fmt::Write as _;
 
-use rtmark_sim::{Machine, Peripheral, Register, Soc};
+use rtmark_sim::{Machine, Peripheral, Soc};
 use serde::{Serialize, Serializer};
 
-use super::values::NAMED;
 use rtmark_model::HeldInterval;
 use rtmark_observe::FunctionCost;
 
@@ -152,15 +151,8 @@ fn hexadecimal<S: Serializer>(bytes: &[u8], serializer: S) -> Result<S::Ok, S::E
 
 /// Every register that the core has, by name.
 pub fn registers(machine: &Machine) -> Vec<(String, u32)> {
-    let general = (0..13).map(|at| (format!("r{at}"), Register::R(at)));
-    let special = NAMED.map(|(name, register)| (name.to_owned(), register));
-    let float = (0..32).map(|at| (format!("s{at}"), Register::S(at)));
-    general
-        .chain(special)
-        .chain(float)
-        .filter(|(_, register)| machine.has_register(*register))
-        .map(|(name, register)| (name, machine.register(register)))
-        .collect()
+    let all = machine.named_registers().into_iter();
+    all.map(|(name, register)| (name.to_owned(), machine.register(register))).collect()
 }
 
 impl Dumped {

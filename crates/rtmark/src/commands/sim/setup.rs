@@ -121,8 +121,8 @@ impl Arguments {
             let hint = "leave out one of them";
             return Err(wrong("--entry", "--set pc says where to begin, too", hint));
         }
-        let sp = machine.register(Register::R(13));
-        if !sets(&[Register::R(13), Register::Msp]) && !is_stack(soc, sp) {
+        let sp = machine.register(Register::Sp);
+        if !sets(&[Register::Sp, Register::R(13), Register::Msp]) && !is_stack(soc, sp) {
             let problem = format!(
                 "the vector table at {vectors:#010x} gives no stack pointer: {sp:#010x} is not in RAM"
             );

@@ -10,8 +10,6 @@ use std::path::Path;
 use rtmark_model::visible;
 use rtmark_sim::{Machine, Observer, Register, Symbols};
 
-use rtmark_observe::exception_name;
-
 /// Where a trace begins or ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mark {
@@ -131,14 +129,14 @@ impl Observer for Trace<'_> {
 
     fn entered(&mut self, machine: &Machine, exception: u16) {
         if self.on {
-            let (cycle, name) = (machine.cycles().0, exception_name(exception));
+            let (cycle, name) = (machine.cycles().0, machine.soc().core.exception_name(exception));
             self.line(format_args!("{cycle:>10}  -- {name} entered"));
         }
     }
 
     fn returned(&mut self, machine: &Machine, exception: u16) {
         if self.on {
-            let (cycle, name) = (machine.cycles().0, exception_name(exception));
+            let (cycle, name) = (machine.cycles().0, machine.soc().core.exception_name(exception));
             self.line(format_args!("{cycle:>10}  -- {name} returned"));
         }
     }

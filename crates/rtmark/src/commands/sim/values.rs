@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use rtmark_runner::nearest;
-use rtmark_sim::{Image, Register};
+use rtmark_sim::{Image, Register, riscv};
 
 /// An address, or what a symbol will turn out to be.
 #[derive(Clone, Debug)]
@@ -138,10 +138,10 @@ pub fn pend(text: &str) -> Result<Pend, String> {
     Ok(Pend { interrupt: interrupt?, cycle: number(cycle)? })
 }
 
-/// The registers that go by a name of their own.
-pub const NAMED: [(&str, Register); 11] = [
-    ("sp", Register::R(13)),
-    ("lr", Register::R(14)),
+/// The registers of Arm cores that go by a name of their own, and what others have of them.
+const NAMED: [(&str, Register); 11] = [
+    ("sp", Register::Sp),
+    ("lr", Register::Link),
     ("pc", Register::Pc),
     ("xpsr", Register::Xpsr),
     ("msp", Register::Msp),
@@ -160,10 +160,16 @@ fn register(name: &str) -> Option<Register> {
     if let Some((_, register)) = NAMED.iter().chain(&ALIASES).find(|(known, _)| *known == name) {
         return Some(*register);
     }
+    let is_it = |(known, _): &(&str, Register)| *known == name;
+    // Those that both have are Arm's: `x8` is another name of a RISC-V core's `s0`.
+    let is_float = name.strip_prefix('s').is_some_and(|rest| rest.parse::<u8>().is_ok());
+    if let Some((_, register)) = riscv::named_registers().find(is_it).filter(|_| !is_float) {
+        return Some(register);
+    }
     let bank = name.get(..1)?;
     let digits = name.get(1..).filter(|digits| digits.bytes().all(|b| b.is_ascii_digit()))?;
     match (bank, digits.parse().ok()?) {
-        ("r", at @ 0..=14) => Some(Register::R(at)),
+        ("r", at @ 0..=14) | ("x", at @ 0..=31) => Some(Register::R(at)),
         ("s", at @ 0..=31) => Some(Register::S(at)),
         _ => None,
     }
@@ -187,7 +193,9 @@ pub fn setting(text: &str) -> Result<Setting, String> {
         let register = register(&name).ok_or_else(|| {
             format!(
                 "no register is called `{name}`; there are r0 to r14, sp, lr, pc, xpsr, msp, psp, \
-                 primask, basepri, faultmask, control, s0 to s31 and fpscr"
+                 primask, basepri, faultmask, control, s0 to s31 and fpscr; on RISC-V x0 to x31, \
+                 ra, sp, gp, tp, t0 to t6, fp, a0 to a7, pc, mstatus, mie, mtvec, mscratch, mepc and \
+                 mcause"
             )
         })?;
         let float = matches!(register, Register::S(_)).then(|| float(value));

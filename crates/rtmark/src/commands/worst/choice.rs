@@ -10,7 +10,7 @@ use rtmark_sim::Image;
 
 use super::subject::{Subject, What};
 use crate::cli::Talk;
-use crate::commands;
+use crate::commands::uart_in::UartIn;
 use crate::config::Config;
 use crate::exit::Exit;
 use crate::output::say;
@@ -44,18 +44,20 @@ pub struct Choice {
     #[arg(long, default_value = DEFAULT_PROFILE)]
     profile: Variant,
     #[command(flatten)]
+    pub uart_in: UartIn,
+    #[command(flatten)]
     sources: Sources,
 }
 
 impl Choice {
-    /// What was chosen for a command, built where it has to be.
-    pub fn subjects(&self, command: &str, talk: Talk) -> Result<Vec<Subject>, Trouble> {
+    /// What was chosen, built where it has to be.
+    pub fn subjects(&self, talk: Talk) -> Result<Vec<Subject>, Trouble> {
         let socs: Result<Vec<_>, _> = match self.soc.as_slice() {
             [] => socs::suite(),
             names => names.iter().map(|name| socs::find(name)).collect(),
         };
         let socs = socs?;
-        socs.iter().try_for_each(|soc| commands::wants_cortex_m(command, &soc.soc))?;
+        let line = self.uart_in.read()?;
         if let Some(path) = &self.image {
             let refuse = |problem: String, hint: &str| {
                 Trouble::new(Exit::Usage, format!("{}: {problem}", path.display()), hint)
@@ -74,6 +76,7 @@ impl Choice {
                 image: image.clone(),
                 may_call: 0,
                 until_output: None,
+                line: line.clone(),
             };
             return Ok(socs.into_iter().map(subject).collect());
         }
@@ -100,7 +103,7 @@ impl Choice {
             if found.is_empty() && what == What::Load && !talk.quiet {
                 say(format!("{} has no mixed load", unit.kernel.manifest.id));
             }
-            subjects.extend(found);
+            subjects.extend(found.into_iter().map(|it| Subject { line: line.clone(), ..it }));
         }
         if subjects.is_empty() {
             let (message, hint) = match what {

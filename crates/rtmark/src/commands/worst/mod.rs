@@ -116,13 +116,13 @@ pub struct Arguments {
     #[arg(long, value_name = "K/N", value_parser = share, requires = "state")]
     partition: Option<Share>,
     /// Keep what is found in a file, and go on from there if it is there; see `rtmark merge`
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with = "uart_in")]
     state: Option<PathBuf>,
     /// Replay the worst case and print its timeline
     #[arg(long)]
     explain: bool,
     /// Keep the moment of the worst case for `rtmark sim --resume`
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with = "uart_in")]
     snapshot: Option<PathBuf>,
     /// Draw the latencies along the path in SVG
     #[arg(long, value_name = "FILE")]
@@ -216,7 +216,7 @@ pub fn found_of(part: &Part, path: &FilePath) -> Result<Found, Trouble> {
 
 impl Arguments {
     pub fn run(self, talk: Talk) -> Result<Exit, Trouble> {
-        let subjects = self.choice.subjects("`rtmark worst`", talk)?;
+        let subjects = self.choice.subjects(talk)?;
         let one_only = self.state.is_some() || self.snapshot.is_some();
         if one_only && subjects.len() != 1 {
             let message = format!("{} searches were asked for", subjects.len());

@@ -82,6 +82,7 @@ impl Part {
             sha256: sha256(&self.elf),
             may_call: self.may_call,
             until_output: None,
+            line: None,
         })
     }
 

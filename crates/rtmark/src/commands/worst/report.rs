@@ -210,6 +210,7 @@ pub fn held_by(held: Held, names: &ExceptionNames) -> String {
         Held::Primask => "PRIMASK".into(),
         Held::Faultmask => "FAULTMASK".into(),
         Held::Basepri => "BASEPRI".into(),
+        Held::Mstatus => "MSTATUS.MIE".into(),
         Held::Priority(exception) => format!("priority of {}", names.name(exception)),
         Held::Disabled => "the interrupt being disabled".into(),
         Held::Instruction => "one instruction".into(),

@@ -10,6 +10,7 @@ use rtmark_units::Cycles;
 use rtmark_worst::{Path, PathError, Question, Reach, Second, Verdict, Window, spans};
 
 use crate::commands;
+use crate::commands::uart_in::Line;
 use crate::exit::Exit;
 use crate::trouble::Trouble;
 
@@ -45,6 +46,8 @@ pub struct Subject {
     pub may_call: u8,
     /// What it prints when it has ended, if it does not end by itself.
     pub until_output: Option<String>,
+    /// What is sent to it.
+    pub line: Option<Line>,
 }
 
 /// What is asked of each subject.
@@ -111,6 +114,9 @@ impl Subject {
         })?;
         if let Some(text) = &self.until_output {
             machine.stop_at_output(text.as_bytes());
+        }
+        if let Some(line) = &self.line {
+            line.connect(&mut machine)?;
         }
         let Some(scenario) = &self.scenario else { return Ok(machine) };
         select(&mut machine, &self.image, records, scenario).map_err(|error| match error {
@@ -311,6 +317,7 @@ impl Subject {
                 sha256: built.sha256.clone(),
                 may_call: unit.kernel.manifest.most_urgent_caller(&soc.soc),
                 until_output: None,
+                line: None,
             });
         }
         Ok(subjects)

@@ -1,18 +1,18 @@
 //! The registers as GDB wants them: in the order of a target description.
 //!
-//! The features are those that GDB defines for M-profile cores ("ARM Features" in its
-//! manual): core registers, double registers over the single ones, system registers.
+//! The features are those that GDB defines. For M-profile cores ("ARM Features" in its manual):
+//! core registers, double registers over the single ones, system registers.
 
 use std::fmt::Write as _;
 
 use gdbstub::arch::{Arch, Registers};
 use rtmark_sim::{Machine, Register};
 
-/// Cortex-M, whatever the core has being told by its own description.
+/// A core of 32 bits, whatever it has being told by its own description.
 #[derive(Debug)]
-pub enum CortexM {}
+pub enum Core {}
 
-impl Arch for CortexM {
+impl Arch for Core {
     type Usize = u32;
     type Registers = Values;
     type BreakpointKind = usize;
@@ -23,16 +23,15 @@ impl Arch for CortexM {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Values {
     pub words: Vec<u32>,
+    /// Where the program counter is among them.
+    pub pc: usize,
 }
-
-/// Where the program counter is among them.
-const PC: usize = 15;
 
 impl Registers for Values {
     type ProgramCounter = u32;
 
     fn pc(&self) -> u32 {
-        self.words.get(PC).copied().unwrap_or_default()
+        self.words.get(self.pc).copied().unwrap_or_default()
     }
 
     fn gdb_serialize(&self, mut write_byte: impl FnMut(Option<u8>)) {
@@ -50,6 +49,9 @@ impl Registers for Values {
 
 /// Every word of every register, in the order of [`description`].
 pub fn all(machine: &Machine) -> Vec<Register> {
+    if !machine.soc().core.is_cortex_m() {
+        return machine.named_registers().into_iter().map(|(_, register)| register).collect();
+    }
     let core = (0..15).map(Register::R).chain([Register::Pc, Register::Xpsr]);
     let float = (0..32).map(Register::S).chain([Register::Fpscr]);
     let system = SYSTEM.map(|(_, register)| register);
@@ -67,13 +69,42 @@ const SYSTEM: [(&str, Register); 6] = [
 
 /// The target description of the machine's core.
 pub fn description(machine: &Machine) -> String {
-    let mut xml = String::from(
-        "<?xml version=\"1.0\"?><!DOCTYPE target SYSTEM \"gdb-target.dtd\"><target version=\"1.0\">\
-         <architecture>arm</architecture><feature name=\"org.gnu.gdb.arm.m-profile\">",
+    if machine.soc().core.is_cortex_m() { cortex_m(machine) } else { riscv(machine) }
+}
+
+const HEAD: &str = "<?xml version=\"1.0\"?><!DOCTYPE target SYSTEM \"gdb-target.dtd\">\
+                    <target version=\"1.0\">";
+
+fn register(xml: &mut String, name: &str, bits: u32, kind: &str) {
+    let _ = write!(xml, "<reg name=\"{name}\" bitsize=\"{bits}\" type=\"{kind}\"/>");
+}
+
+/// GDB's features of RISC-V ("RISC-V Features" in its manual): the integer registers with the
+/// program counter, and control and status registers.
+fn riscv(machine: &Machine) -> String {
+    let mut xml = format!(
+        "{HEAD}<architecture>riscv:rv32</architecture><feature name=\"org.gnu.gdb.riscv.cpu\">"
     );
-    let register = |xml: &mut String, name: &str, bits: u32, kind: &str| {
-        let _ = write!(xml, "<reg name=\"{name}\" bitsize=\"{bits}\" type=\"{kind}\"/>");
-    };
+    for (name, known) in machine.named_registers() {
+        let kind = match (name, known) {
+            ("sp" | "gp" | "tp" | "fp", _) => "data_ptr",
+            ("ra" | "pc", _) => "code_ptr",
+            _ => "int",
+        };
+        register(&mut xml, name, 32, kind);
+        if known == Register::Pc {
+            xml.push_str("</feature><feature name=\"org.gnu.gdb.riscv.csr\">");
+        }
+    }
+    xml.push_str("</feature></target>");
+    xml
+}
+
+/// Those of M-profile cores ("ARM Features").
+fn cortex_m(machine: &Machine) -> String {
+    let mut xml = format!(
+        "{HEAD}<architecture>arm</architecture><feature name=\"org.gnu.gdb.arm.m-profile\">"
+    );
     for at in 0..13 {
         register(&mut xml, &format!("r{at}"), 32, "uint32");
     }

@@ -24,7 +24,7 @@ use gdbstub::target::{Target, TargetError, TargetResult};
 use rtmark_sim::{Cycles, Machine, Observer, Register, Stop};
 
 use super::history::{History, Hit};
-use super::registers::{self, CortexM, Values};
+use super::registers::{self, Core, Values};
 use super::stops::{Stops, Watchpoint};
 
 /// What GDB has asked for last.
@@ -199,10 +199,10 @@ const BEGINNING: Reason = Reason::ReplayLog { tid: None, pos: ReplayLogPosition:
 pub enum Never {}
 
 impl Target for Debugged<'_> {
-    type Arch = CortexM;
+    type Arch = Core;
     type Error = Never;
 
-    fn base_ops(&mut self) -> BaseOps<'_, CortexM, Never> {
+    fn base_ops(&mut self) -> BaseOps<'_, Core, Never> {
         BaseOps::SingleThread(self)
     }
 
@@ -224,7 +224,9 @@ impl Target for Debugged<'_> {
 impl SingleThreadBase for Debugged<'_> {
     fn read_registers(&mut self, values: &mut Values) -> TargetResult<(), Self> {
         let machine = &self.machine;
-        values.words = registers::all(machine).iter().map(|r| machine.register(*r)).collect();
+        let all = registers::all(machine);
+        values.pc = all.iter().position(|r| *r == Register::Pc).unwrap_or_default();
+        values.words = all.iter().map(|r| machine.register(*r)).collect();
         Ok(())
     }
 

@@ -1,0 +1,208 @@
+//! Programs without kernel and library, for every core and from every kind of memory.
+//!
+//! They are linked for the MPS2's machines, on which QEMU runs the same file. There code lies in
+//! memory that can be written, as these machines have it; with one word of the soc file changed
+//! it is flash. Nothing else differs, so that what two runs take tells what that costs.
+
+use std::error::Error;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use rtmark_sim::{Image, Soc};
+
+use crate::generate;
+use crate::process::{emulate, measure, simulate};
+
+const AN385: &str = include_str!("../../../socs/mps2-an385.toml");
+const AN386: &str = include_str!("../../../socs/mps2-an386.toml");
+const AN505: &str = include_str!("../../../socs/mps2-an505.toml");
+
+/// A core with the machine that has it.
+pub struct Target {
+    pub core: &'static str,
+    machine: &'static str,
+    soc: &'static str,
+    flags: &'static [&'static str],
+    code: u32,
+    data: u32,
+    timer: u32,
+}
+
+/// A core that QEMU has only with little memory runs on a machine with another one, whose
+/// instructions are more.
+pub const TARGETS: [Target; 4] = [
+    Target {
+        core: "cortex-m0plus",
+        machine: "mps2-an385",
+        soc: AN385,
+        flags: &["-mcpu=cortex-m0plus"],
+        code: 0,
+        data: 0x2000_0000,
+        timer: 0x4000_0000,
+    },
+    Target {
+        core: "cortex-m3",
+        machine: "mps2-an385",
+        soc: AN385,
+        flags: &["-mcpu=cortex-m3"],
+        code: 0,
+        data: 0x2000_0000,
+        timer: 0x4000_0000,
+    },
+    M4F,
+    Target {
+        core: "cortex-m33",
+        machine: "mps2-an505",
+        soc: AN505,
+        flags: &["-mcpu=cortex-m33", "-mfpu=fpv5-sp-d16", "-mfloat-abi=hard"],
+        code: 0x1000_0000,
+        data: 0x3800_0000,
+        timer: 0x5000_0000,
+    },
+];
+
+/// The one of which the curves are.
+pub const M4F: Target = Target {
+    core: "cortex-m4f",
+    machine: "mps2-an386",
+    soc: AN386,
+    flags: &["-mcpu=cortex-m4", "-mfpu=fpv4-sp-d16", "-mfloat-abi=hard"],
+    code: 0,
+    data: 0x2000_0000,
+    timer: 0x4000_0000,
+};
+
+/// The memory that code is in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum From {
+    Flash,
+    Ram,
+}
+
+impl From {
+    pub const ALL: [Self; 2] = [Self::Flash, Self::Ram];
+
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Flash => "flash",
+            Self::Ram => "RAM",
+        }
+    }
+}
+
+/// Programs that nobody had in mind who worked on the simulator's speed, and what they are.
+pub const KINDS: [(&str, &str, &str); 5] = [
+    ("hash", include_str!("bare/hash.c"), "SHA-256"),
+    ("pack", include_str!("bare/pack.c"), "compression and back"),
+    ("parse", include_str!("bare/parse.c"), "JSON into a tree"),
+    ("filter", include_str!("bare/filter.c"), "biquad and FFT, in software without an FPU"),
+    ("library", include_str!("bare/library.c"), "newlib's snprintf, qsort, strtol"),
+];
+
+/// Programs of which the curves are.
+pub const INTERRUPTS: &str = include_str!("bare/interrupts.c");
+pub const POLLS: &str = include_str!("bare/polls.c");
+pub const REWRITES: &str = include_str!("bare/rewrites.c");
+
+/// What is common to all of them, by the names of files.
+const COMMON: [(&str, &str); 3] = [
+    ("bare.h", include_str!("bare/bare.h")),
+    ("bare.c", include_str!("bare/bare.c")),
+    ("bare.ld", include_str!("bare/bare.ld")),
+];
+
+/// A program that has been linked for a target.
+pub struct Program<'t> {
+    target: &'t Target,
+    pub elf: PathBuf,
+}
+
+impl Target {
+    /// Compiles a program in a folder.
+    pub fn compile(
+        &self,
+        folder: &Path,
+        name: &str,
+        source: &str,
+    ) -> Result<Program<'_>, Box<dyn Error>> {
+        let folder = folder.join(self.core);
+        std::fs::create_dir_all(&folder)?;
+        for (name, text) in COMMON {
+            std::fs::write(folder.join(name), text)?;
+        }
+        let file = folder.join(format!("{name}.c"));
+        std::fs::write(&file, source)?;
+        let elf = file.with_extension("elf");
+        let mut compile = Command::new("arm-none-eabi-gcc");
+        compile.args(self.flags).args(["-mthumb", "-std=gnu11", "-O2", "-nostartfiles"]);
+        compile.args(["-fno-tree-loop-distribute-patterns", "-specs=nano.specs"]);
+        compile.args(["-specs=nosys.specs", "-Wl,--build-id=none"]);
+        compile.arg(format!("-DTIMER={:#x}", self.timer));
+        compile.arg(format!("-Wl,--defsym=CODE={:#x}", self.code));
+        compile.arg(format!("-Wl,--defsym=DATA={:#x}", self.data));
+        compile.arg("-T").arg(folder.join("bare.ld")).arg("-o").arg(&elf);
+        measure(compile.arg(folder.join("bare.c")).arg(&file))?;
+        Ok(Program { target: self, elf })
+    }
+
+    /// A program of so many functions.
+    pub fn generate(&self, folder: &Path, functions: usize) -> Result<Program<'_>, Box<dyn Error>> {
+        self.compile(folder, &format!("functions-{functions}"), &generate::program(functions))
+    }
+
+    /// The soc file with code in a kind of memory.
+    fn soc_text(&self, from: From) -> String {
+        let core =
+            |line: &str| line.starts_with("core = ").then(|| format!("core = \"{}\"", self.core));
+        let lines = self.soc.lines().map(|line| core(line).unwrap_or_else(|| line.to_owned()));
+        let text = lines.collect::<Vec<_>>().join("\n");
+        match from {
+            // The first memory is that of the code.
+            From::Flash => text.replacen("kind = \"ram\"", "kind = \"flash\"", 1),
+            From::Ram => text,
+        }
+    }
+
+    /// The soc with code in a kind of memory.
+    pub fn soc(&self, from: From) -> Result<Soc, Box<dyn Error>> {
+        Ok(Soc::from_toml(&self.soc_text(from))?)
+    }
+}
+
+/// Speed in million instructions a second of processor time, and what it took.
+#[derive(Clone, Copy, Debug)]
+pub struct Speed {
+    pub mips: f64,
+    pub instructions: u64,
+    pub bytes: u64,
+}
+
+impl Program<'_> {
+    /// Bytes that are loaded from its file.
+    pub fn code_bytes(&self) -> Result<usize, Box<dyn Error>> {
+        let image = Image::from_elf(&std::fs::read(&self.elf)?)?;
+        Ok(image.segments().iter().map(|segment| segment.bytes.len()).sum())
+    }
+
+    /// The fastest of several runs here, by this program or by another one of the same kind.
+    pub fn run(&self, program: &Path, from: From, rounds: usize) -> Result<Speed, Box<dyn Error>> {
+        let soc = self.elf.with_extension(from.name());
+        std::fs::write(&soc, self.target.soc_text(from))?;
+        let mut best = Speed { mips: 0.0, instructions: 0, bytes: 0 };
+        for _ in 0..rounds {
+            let (run, instructions) = simulate(program, &self.elf, &soc)?;
+            let mips = instructions as f64 / run.seconds.max(1e-3) / 1e6;
+            if mips > best.mips {
+                best = Speed { mips, instructions, bytes: run.bytes };
+            }
+        }
+        Ok(best)
+    }
+
+    /// Processor seconds of the fastest of several runs on QEMU, with its start.
+    pub fn emulate(&self, mode: &[&str], rounds: usize) -> Result<f64, Box<dyn Error>> {
+        (0..rounds).try_fold(f64::INFINITY, |best, _| {
+            Ok(best.min(emulate(self.target.machine, &self.elf, mode)?))
+        })
+    }
+}

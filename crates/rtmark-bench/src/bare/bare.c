@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Starts a program, and ends it by semihosting's SYS_EXIT. */
+#include "bare.h"
+
+extern uint32_t stack_top[], data[], data_end[], data_from[], bss[], bss_end[];
+
+static volatile uint32_t kept;
+
+void keep(uint32_t value)
+{
+    kept = value;
+}
+
+__attribute__((weak)) void *memset(void *to, int byte, size_t count)
+{
+    for (char *at = to; count; count--) {
+        *at++ = (char)byte;
+    }
+    return to;
+}
+
+__attribute__((weak)) void *memcpy(void *to, const void *from, size_t count)
+{
+    const char *source = from;
+    for (char *at = to; count; count--) {
+        *at++ = *source++;
+    }
+    return to;
+}
+
+/* newlib's, of which nothing is needed but memory. */
+void *_sbrk(ptrdiff_t more)
+{
+    static char heap[8192];
+    static size_t taken;
+    void *given = heap + taken;
+    taken += (size_t)more;
+    return taken <= sizeof heap ? given : (void *)-1;
+}
+
+static void end(uint32_t reason)
+{
+    register uint32_t operation __asm__("r0") = 0x18;
+    register uint32_t argument __asm__("r1") = reason;
+    __asm__ volatile("bkpt 0xab" : : "r"(operation), "r"(argument) : "memory");
+    for (;;) {
+    }
+}
+
+void failed(void)
+{
+    end(0x20024);
+}
+
+void start(void)
+{
+    const uint32_t *from = data_from;
+    for (uint32_t *at = data; at < data_end; at++) {
+        *at = *from++;
+    }
+    for (uint32_t *at = bss; at < bss_end; at++) {
+        *at = 0;
+    }
+#if __ARM_FP
+    /* CPACR. */
+    *(volatile uint32_t *)0xE000ED88 = 0xF << 20;
+    __asm__ volatile("dsb\n isb");
+#endif
+    program();
+    end(0x20026);
+}
+
+void tick(void) __attribute__((weak, alias("failed")));
+void device(void) __attribute__((weak, alias("failed")));
+
+const void *const vectors[16 + 16] __attribute__((section(".vectors"), used)) = {
+    stack_top, start, failed, failed, failed, failed, failed, [11] = failed, [14] = failed,
+    [15] = tick, [16 ... 31] = device,
+};

@@ -1,0 +1,131 @@
+//! Random programs for a Hazard3 on the simulator and on QEMU's RV32, compared at every note.
+//!
+//! Both run the same image, which notes all registers after a dozen instructions, and writes its notes
+//! and its memory out when it ends. QEMU 7.2 knows neither Zcb and Zcmp nor the core's own
+//! extensions: those are judged by the RTL's traces alone.
+
+mod encode;
+mod generate;
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use rtmark_sim::{CoreKind, Cycles, ExitStatus, Machine, Observer, Soc, Stop};
+
+use crate::lockstep::{LockstepError, Score};
+use crate::qemu::{Emulator, Qemu, Scratch};
+use generate::{BASE, NOTE, Program};
+
+/// How long QEMU may take for one program.
+const DEADLINE: Duration = Duration::from_mins(1);
+/// Cycles after which a program that should have ended is stopped.
+const MOST_CYCLES: Cycles = Cycles(100_000_000);
+/// Notes of each program: its code and they fit the memories.
+const BLOCKS: usize = 2_000;
+
+const SOC: &str = include_str!("../../../../socs/generic-hazard3.toml");
+/// QEMU's machine with the same memories, and the extensions that a Hazard3 has.
+const MACHINE: &str = "virt";
+const CPU: &str = "rv32,zba=true,zbb=true,zbs=true,zbkb=true,zbc=false";
+
+struct Nobody;
+
+impl Observer for Nobody {}
+
+fn machine(program: &Program) -> Machine {
+    let soc = Soc::from_toml(SOC).unwrap_or_else(|error| panic!("generic-hazard3: {error}"));
+    let mut machine = Machine::new(&soc);
+    let fits = machine.poke(BASE, &program.image).is_ok();
+    assert!(fits, "the program does not fit its soc");
+    machine
+}
+
+/// Runs so many random instructions at least, or to the first difference.
+///
+/// # Errors
+/// When QEMU does not answer, a program does not end, or the sides disagree.
+pub fn run(
+    instructions: u64,
+    seed: u64,
+    mut progress: impl FnMut(&Score),
+) -> Result<Score, LockstepError> {
+    let mut score = Score::default();
+    while score.instructions < instructions {
+        let seed = seed + score.programs;
+        let program = Program::new(seed, BLOCKS);
+        let words = compare(&program, seed)?;
+        score.programs += 1;
+        score.instructions += program.instructions;
+        score.checkpoints += program.blocks.len() as u64;
+        score.words += words;
+        progress(&score);
+    }
+    Ok(score)
+}
+
+/// Runs a program on both; answers how many words agree.
+fn compare(program: &Program, seed: u64) -> Result<u64, LockstepError> {
+    let core = CoreKind::Hazard3;
+    let scratch = Scratch::new(&program.image)?;
+    let extra = ["-bios", "none", "-cpu", CPU];
+    let qemu = Qemu::start_on(Emulator::RiscV, MACHINE, scratch.path(), BASE, &extra)?;
+    let mut ours = machine(program);
+    let stop = ours.run(MOST_CYCLES);
+    let console = ours.take_console();
+    let mut observed = machine(program);
+    let observed_stop = observed.run_observed(MOST_CYCLES, &mut Nobody);
+    if (observed_stop, observed.cycles(), observed.take_console())
+        != (stop.clone(), ours.cycles(), console.clone())
+    {
+        return Err(LockstepError::Modes { core, seed });
+    }
+    let theirs = qemu.finish(DEADLINE)?;
+    if stop != Stop::Exit(ExitStatus(0)) || !theirs.success {
+        let stop = match &stop {
+            Stop::Fault(report) | Stop::Lockup(report) => report.to_string(),
+            other => format!("{other:?}"),
+        };
+        let stop = format!("{stop}; QEMU: success {}, {}", theirs.success, theirs.messages);
+        return Err(LockstepError::Stopped { core, seed, stop });
+    }
+    if console != theirs.console {
+        return Err(LockstepError::Diverged(describe(program, seed, &console, &theirs.console)));
+    }
+    Ok(console.len() as u64 / 4)
+}
+
+/// Where the notes part, with the instructions that lead there.
+fn describe(program: &Program, seed: u64, ours: &[u8], theirs: &[u8]) -> String {
+    let mut text = format!(
+        "hazard3 and QEMU's {MACHINE} differ: seed {seed}, {} and {} bytes of notes\n",
+        ours.len(),
+        theirs.len()
+    );
+    let words = |bytes: &[u8]| -> Vec<u32> {
+        bytes.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word)).collect()
+    };
+    let (ours, theirs) = (words(ours), words(theirs));
+    let Some(at) = ours.iter().zip(&theirs).position(|(a, b)| a != b) else { return text };
+    let (block, register) = (at / NOTE, at % NOTE + 1);
+    let (here, there) = (ours[at], theirs[at]);
+    let Some(&begin) = program.blocks.get(block) else {
+        let _ = writeln!(text, "  memory, word {at}: {here:#010x} here, {there:#010x} there");
+        return text;
+    };
+    let _ =
+        writeln!(text, "  block {block}: x{register} is {here:#010x} here, {there:#010x} there");
+    let machine = machine(program);
+    let end = program.blocks.get(block + 1).copied().unwrap_or(begin + 64);
+    let mut address = begin;
+    while address < end
+        && let Some(instruction) = machine.disassembly(address)
+    {
+        let _ = writeln!(text, "    {address:#010x}  {instruction}");
+        address += u32::from(instruction.size);
+        // The note itself.
+        if instruction.to_string().starts_with("sw      ra, 0(tp)") {
+            break;
+        }
+    }
+    text
+}

@@ -1,0 +1,104 @@
+//! What plays which part on a Cortex-M, for [`Machine`](crate::Machine)'s questions by role.
+
+use crate::engine::CortexM;
+use crate::state::{Convention, Interrupted, Register, ThreadStack};
+
+/// EPSR.ICI, where an instruction of several registers was left off (DDI 0403, B1.4.2).
+const CONTINUED: u32 = 0x0600_FC00;
+/// What EXC_RETURN begins with, of all that are in use (DDI 0403, B1.5.8).
+const EXC_RETURN: u32 = 0xF000_0000;
+
+const INTEGERS: [&str; 15] =
+    ["r0", "r1", "r2", "r3", "r4", "r5", "r6", "r7", "r8", "r9", "r10", "r11", "r12", "sp", "lr"];
+const SINGLES: [&str; 32] = [
+    "s0", "s1", "s2", "s3", "s4", "s5", "s6", "s7", "s8", "s9", "s10", "s11", "s12", "s13", "s14",
+    "s15", "s16", "s17", "s18", "s19", "s20", "s21", "s22", "s23", "s24", "s25", "s26", "s27",
+    "s28", "s29", "s30", "s31",
+];
+const SYSTEM: [(&str, Register); 6] = [
+    ("msp", Register::Msp),
+    ("psp", Register::Psp),
+    ("primask", Register::Primask),
+    ("basepri", Register::Basepri),
+    ("faultmask", Register::Faultmask),
+    ("control", Register::Control),
+];
+
+impl CortexM {
+    /// See [`Machine::exception`](crate::Machine::exception).
+    pub fn exception(&self) -> u16 {
+        self.state.cpu.ipsr
+    }
+
+    /// See [`Machine::named_registers`](crate::Machine::named_registers).
+    pub fn named_registers(&self) -> Vec<(&'static str, Register)> {
+        let core = INTEGERS.into_iter().zip((0..).map(Register::R));
+        let core = core.chain([("pc", Register::Pc), ("xpsr", Register::Xpsr)]);
+        let float = SINGLES.into_iter().zip((0..).map(Register::S));
+        let all = core.chain(SYSTEM).chain([("fpscr", Register::Fpscr)]).chain(float);
+        all.filter(|(_, register)| self.has_register(*register)).collect()
+    }
+
+    /// See [`Machine::interrupted`](crate::Machine::interrupted): as the frame says (DDI 0403,
+    /// B1.5.6).
+    pub fn interrupted(&self) -> Interrupted {
+        let exc_return = self.state.register(Register::Link);
+        let on_process_stack = exc_return & 0xC == 0xC;
+        let frame =
+            self.state.register(if on_process_stack { Register::Psp } else { Register::Msp });
+        let word = |offset: u32| {
+            let bytes = self.state.peek(frame.wrapping_add(offset), 4);
+            bytes.try_into().map_or(0, u32::from_le_bytes)
+        };
+        let size = if exc_return & 0x10 == 0 { 0x68 } else { 0x20 };
+        let psr = word(0x1C);
+        Interrupted {
+            pc: word(0x18) & !1,
+            sp: frame.wrapping_add(size) | psr >> 7 & 4,
+            frame,
+            stack: if on_process_stack { ThreadStack::Process } else { ThreadStack::Main },
+            exception: (psr & 0x1FF) as u16,
+        }
+    }
+
+    /// See [`Machine::thread_stack`](crate::Machine::thread_stack).
+    pub fn thread_stack(&self) -> ThreadStack {
+        match self.state.cpu.control & 2 {
+            0 => ThreadStack::Main,
+            _ => ThreadStack::Process,
+        }
+    }
+
+    /// See [`Machine::argument`](crate::Machine::argument).
+    #[expect(clippy::unused_self, reason = "all cores answer to the same methods")]
+    pub const fn convention(&self) -> Convention {
+        Convention::ARM
+    }
+
+    /// See [`Machine::handler_of`](crate::Machine::handler_of).
+    pub fn handler_of(&self, interrupt: u16) -> Result<u32, (u32, u32)> {
+        let table = self.vector_table();
+        let address = table.wrapping_add((16 + u32::from(interrupt)) * 4);
+        let bytes = self.state.peek(address, 4);
+        let vector = bytes.try_into().map_or(u32::MAX, u32::from_le_bytes);
+        let there = vector & 1 == 1 && self.state.peek(vector & !1, 2).len() == 2;
+        if there { Ok(vector & !1) } else { Err((address, vector)) }
+    }
+
+    /// See [`Machine::handler_table`](crate::Machine::handler_table).
+    #[expect(clippy::unnecessary_wraps, reason = "other cores have none")]
+    pub fn handler_table(&self) -> Option<u32> {
+        Some(self.vector_table().wrapping_add(64))
+    }
+
+    /// See [`Machine::returns_from_call`](crate::Machine::returns_from_call).
+    #[expect(clippy::unused_self, reason = "all cores answer to the same methods")]
+    pub fn returns_from_call(&self, link: u32) -> Option<u32> {
+        (link & 1 == 1 && link < EXC_RETURN).then_some(link & !1)
+    }
+
+    /// See [`Machine::goes_on`](crate::Machine::goes_on).
+    pub fn goes_on(&self) -> bool {
+        self.state.register(Register::Xpsr) & CONTINUED != 0
+    }
+}

@@ -1,0 +1,117 @@
+//! The receiving side that UARTs have: bytes that arrive one after another.
+
+use std::sync::Arc;
+
+/// What arrives on a line, and when.
+///
+/// Whoever sends it waits until the byte before has been read, as with flow control, and then needs the
+/// time of a frame: nothing is overrun. It begins when the program first listens.
+#[derive(Clone, Debug, Default)]
+pub struct Receiver {
+    line: Arc<[u8]>,
+    /// Bytes of the line that have been read.
+    read: usize,
+    /// The next of them has arrived.
+    is_full: bool,
+    /// The cycle in which it will have, while the program listens.
+    arrives_at: Option<u64>,
+}
+
+impl Receiver {
+    /// Puts these bytes on the line, behind those that are still to be read.
+    pub fn connect(&mut self, bytes: &[u8]) {
+        let left = self.left();
+        self.line = [left, bytes].concat().into();
+        self.read = 0;
+    }
+
+    /// The bytes that have not been read.
+    pub fn left(&self) -> &[u8] {
+        self.line.get(self.read..).unwrap_or_default()
+    }
+
+    /// The program listens, or goes on to; a byte takes `frame` cycles.
+    pub fn listen(&mut self, now: u64, frame: u64) {
+        if !self.is_full && self.arrives_at.is_none() && !self.left().is_empty() {
+            self.arrives_at = Some(now.saturating_add(frame.max(1)));
+        }
+    }
+
+    /// The program does not listen: what is under way is sent again later.
+    pub const fn ignore(&mut self) {
+        self.arrives_at = None;
+    }
+
+    /// Takes note of what has arrived; answers whether something has just done so.
+    pub fn settle(&mut self, now: u64) -> bool {
+        let arrives = self.arrives_at.is_some_and(|at| at <= now);
+        if arrives {
+            (self.is_full, self.arrives_at) = (true, None);
+        }
+        arrives
+    }
+
+    /// Whether a byte has arrived and was not read.
+    pub const fn is_full(&self) -> bool {
+        self.is_full
+    }
+
+    /// The byte that has arrived last, which may be read again until the next one has.
+    pub fn byte(&self) -> u8 {
+        let at = if self.is_full { Some(self.read) } else { self.read.checked_sub(1) };
+        at.and_then(|at| self.line.get(at).copied()).unwrap_or(0)
+    }
+
+    /// The byte that has arrived is read, and the next one may be sent.
+    pub fn take(&mut self, now: u64, frame: u64) -> u8 {
+        let byte = self.byte();
+        if std::mem::take(&mut self.is_full) {
+            self.read += 1;
+            self.listen(now, frame);
+        }
+        byte
+    }
+
+    /// The cycle in which the next byte will have arrived.
+    pub const fn due(&self) -> Option<u64> {
+        self.arrives_at
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_byte_comes_a_frame_after_the_one_before_was_read() {
+        let mut line = Receiver::default();
+        line.listen(0, 10);
+        assert_eq!((line.due(), line.take(5, 10)), (None, 0), "nothing is on the line");
+        line.connect(b"hi");
+        line.listen(100, 10);
+        assert_eq!(line.due(), Some(110));
+        assert!(!line.settle(109) && !line.is_full());
+        assert!(line.settle(110) && line.is_full() && !line.settle(111));
+        line.listen(120, 10);
+        assert_eq!(line.due(), None, "the sender waits");
+        assert_eq!((line.take(200, 10), line.due()), (b'h', Some(210)));
+        assert_eq!((line.byte(), line.left()), (b'h', b"i".as_slice()));
+        line.ignore();
+        assert!(!line.settle(300));
+        line.listen(300, 10);
+        assert!(line.settle(310));
+        assert_eq!((line.take(310, 10), line.due(), line.left()), (b'i', None, b"".as_slice()));
+    }
+
+    #[test]
+    fn what_was_not_read_stays_on_the_line() {
+        let mut line = Receiver::default();
+        line.connect(b"a");
+        line.connect(b"b");
+        line.listen(0, 1);
+        line.settle(1);
+        assert_eq!(line.take(1, 1), b'a');
+        line.connect(b"c");
+        assert_eq!(line.left(), b"bc");
+    }
+}

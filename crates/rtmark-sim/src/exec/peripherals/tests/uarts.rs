@@ -1,0 +1,133 @@
+//! What arrives at UARTs: a byte when the one before was read, a frame later.
+
+use super::*;
+use crate::NoUart;
+
+#[test]
+fn an_stm32_receives_at_its_baud_rate() {
+    let mut f405 = machine!("stm32f405");
+    let (status, data, baud, control) = (0x4000_4400, 0x4000_4404, 0x4000_4408, 0x4000_440C);
+    f405.0.connect_uart(Some("usart2"), b"hi").expect("it has one");
+    f405.write(baud, 16);
+    // USART, receiver and RXNE's interrupt on, from cycle 1 on.
+    f405.write(control, 1 << 13 | 1 << 2 | 1 << 5);
+    f405.until(159);
+    assert!(!f405.pending(38) && f405.read(status) & 0x20 == 0);
+    f405.until(161);
+    assert!(f405.pending(38) && f405.read(status) & 0x20 != 0, "RXNE");
+    f405.until(1000);
+    assert_eq!(f405.0.unread_input(Some("USART2")), 2);
+    assert_eq!(f405.read(data), b'h'.into());
+    assert_eq!((f405.read(status) & 0x20, f405.read(data)), (0, b'h'.into()), "read already");
+    f405.until(1159);
+    assert_eq!(f405.read(status) & 0x20, 0, "the next one began at 1001");
+    f405.until(1161);
+    assert_eq!((f405.read(data), f405.0.unread_input(Some("USART2"))), (b'i'.into(), 0));
+    f405.until(9999);
+    assert_eq!(f405.read(status) & 0x20, 0, "that was all");
+}
+
+#[test]
+fn nothing_arrives_while_nobody_listens() {
+    let mut c031 = machine!("stm32c031");
+    let (control, baud, request, status, data) =
+        (0x4000_4400, 0x4000_440C, 0x4000_4418, 0x4000_441C, 0x4000_4424);
+    c031.0.connect_uart(None, b"abc").expect("it has some");
+    c031.write(baud, 16);
+    c031.write(control, 0b0001);
+    c031.until(1000);
+    assert_eq!(c031.read(status) & 0x20, 0, "the receiver is off");
+    c031.write(control, 0b0101);
+    c031.until(1100);
+    c031.write(control, 0b0001);
+    c031.until(2000);
+    c031.write(control, 0b0101);
+    c031.until(2100);
+    assert_eq!(c031.read(status) & 0x20, 0, "the byte is sent again as a whole");
+    c031.until(2161);
+    assert_eq!(c031.read(data), b'a'.into());
+    c031.until(2400);
+    c031.write(request, 1 << 3);
+    assert_eq!(c031.read(status) & 0x20, 0, "RXFRQ has dropped b");
+    c031.until(2700);
+    assert_eq!(c031.read(data), b'c'.into());
+}
+
+#[test]
+fn a_pl011_tells_of_a_byte_below_its_level_when_nothing_follows() {
+    let mut pico = machine!("rp2040");
+    let uart = 0x4003_4000;
+    let (data, flags, line, control, mask, clear) =
+        (uart, uart + 0x18, uart + 0x2C, uart + 0x30, uart + 0x38, uart + 0x44);
+    pico.0.connect_uart(Some("UART0"), b"xy").expect("it has one");
+    pico.write(uart + 0x24, 1);
+    // Eight bits and the FIFOs; receive and receive timeout interrupts.
+    pico.write(line, 0x70);
+    pico.write(mask, 0x50);
+    pico.write(control, 0x301);
+    pico.until(100);
+    assert!(pico.read(flags) & 0x10 != 0, "empty");
+    pico.until(200);
+    assert!(pico.read(flags) & 0x10 == 0, "not empty");
+    pico.until(600);
+    assert!(!pico.pending(20));
+    // Thirty-two bits behind the byte.
+    pico.until(200 + 512);
+    assert!(pico.pending(20) && pico.read(uart + 0x40) == 0x40, "RTMIS");
+    assert_eq!(pico.read(data), b'x'.into());
+    assert_eq!((pico.read(uart + 0x40), pico.read(flags) & 0x10), (0, 0x10));
+    // Without FIFOs each byte is told of at once.
+    pico.write(line, 0x60);
+    pico.until(2000);
+    assert_eq!(pico.read(uart + 0x40), 0x10, "RXMIS");
+    pico.write(clear, 0x10);
+    assert_eq!((pico.read(uart + 0x40), pico.read(data)), (0, b'y'.into()));
+}
+
+#[test]
+fn a_cmsdk_uart_has_a_receive_interrupt_of_its_own() {
+    let mut mps2 = machine!("mps2-an385");
+    let uart = 0x4000_4000;
+    mps2.0.connect_uart(Some("UART0"), b"q").expect("it has one");
+    mps2.write(uart + 0x10, 16);
+    mps2.write(uart + 8, 0b1010);
+    mps2.until(159);
+    assert_eq!((mps2.pending(0), mps2.read(uart + 4)), (false, 0));
+    mps2.until(161);
+    assert_eq!((mps2.pending(0), mps2.read(uart + 4), mps2.read(uart + 0xC)), (true, 2, 2));
+    mps2.write(uart + 0xC, 2);
+    assert_eq!((mps2.read(uart + 0xC), mps2.read(uart)), (0, b'q'.into()));
+    assert_eq!(mps2.read(uart + 4), 0);
+}
+
+#[test]
+fn an_nrf_uart_receives_what_its_uarte_does_not() {
+    let mut nrf = machine!("nrf52840");
+    let uart = 0x4000_2000;
+    nrf.0.connect_uart(None, b"z").expect("it has some");
+    nrf.write(uart + 0x524, 0x1000_0000);
+    // UARTE, whose way into memory has no model.
+    nrf.write(uart + 0x500, 8);
+    nrf.write(uart, 1);
+    nrf.until(10_000);
+    assert_eq!((nrf.read(uart + 0x108), nrf.0.unread_input(None)), (0, 1));
+    nrf.write(uart + 0x500, 4);
+    nrf.write(uart, 1);
+    nrf.until(10_639);
+    assert_eq!(nrf.read(uart + 0x108), 0);
+    nrf.until(10_641);
+    assert_eq!((nrf.read(uart + 0x108), nrf.read(uart + 0x518)), (1, b'z'.into()));
+    assert_eq!(nrf.0.unread_input(None), 0);
+}
+
+#[test]
+fn a_reset_leaves_the_line_alone_and_a_wrong_name_is_refused() {
+    let mut f405 = machine!("stm32f405");
+    f405.0.poke(0x0800_0000, &[0, 0, 0, 0x20, 9, 0, 0, 8, 0xFE, 0xE7]).expect("flash");
+    f405.0.connect_uart(Some("USART2"), b"hi").expect("it has one");
+    f405.0.reset().expect("vectors");
+    assert_eq!(f405.0.unread_input(Some("USART2")), 2);
+    let error = f405.0.connect_uart(Some("UART9"), b"hi").expect_err("it has none of that name");
+    let NoUart { soc, uarts, .. } = &error;
+    assert!(soc == "stm32f405" && uarts.contains("USART2"), "{error}");
+}

@@ -1,0 +1,135 @@
+//! What an interrupt would meet in a cycle: entries that are tried out and taken back.
+//!
+//! A core decides in each cycle anew whether it takes an interrupt, and abandons an instruction for
+//! it that has not got far. So what comes of a cycle is what the core does in it: an entry is tried
+//! by the same code as ever. As long as it touches no memory it goes on in a copy of everything
+//! but the memories; else in a copy of the machine.
+
+use rtmark_units::Cycles;
+
+use super::core::{Core, Nobody, Passed};
+use super::decoded::Decoded;
+use super::inputs::{Drive, Input};
+use super::isa::{Instruction, Op};
+use super::machine::Hazard3;
+use super::state::number;
+use super::timing::Memo;
+use crate::debug::{Advance, Tried};
+use crate::memory::Bus;
+
+/// Cycles within which a handler begins that nothing holds back; where it takes longer, a copy of
+/// the machine is followed.
+const LONGEST_ENTRY: u64 = 1000;
+
+/// How far a trial has come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Trial {
+    /// This is none.
+    #[default]
+    No,
+    /// No trap has been entered.
+    Going,
+    /// One has, and the first instruction of its handler ends the trial before it is executed.
+    Trapped,
+}
+
+impl Trial {
+    /// Whether the trial ends before an instruction is executed.
+    pub const fn ends_before(self, it: &Instruction) -> bool {
+        match self {
+            Self::No => false,
+            Self::Going => it.op.is_access() || matches!(it.op, Op::Breakpoint | Op::Push),
+            Self::Trapped => true,
+        }
+    }
+}
+
+impl Core {
+    /// A copy that has the memories, to be given back.
+    fn lend(&mut self) -> Self {
+        let bus = std::mem::replace(&mut self.system.bus, Bus::hollow());
+        let memo = std::mem::replace(&mut self.memo, Memo::hollow());
+        let decoded = std::mem::replace(&mut self.decoded, Decoded::hollow());
+        let mut copy = self.clone();
+        (copy.system.bus, copy.memo, copy.decoded) = (bus, memo, decoded);
+        copy
+    }
+
+    fn take_back(&mut self, copy: Self) {
+        (self.system.bus, self.memo, self.decoded) = (copy.system.bus, copy.memo, copy.decoded);
+    }
+
+    /// In which cycle the first instruction of an external interrupt's handler leaves stage X, if it
+    /// becomes pending in a cycle; `None` where that takes a copy of the memories to know.
+    fn try_external(&mut self, interrupt: u16, at: u64) -> Option<u64> {
+        let mut copy = self.lend();
+        copy.trial = Trial::Going;
+        copy.inputs.drive(Input::External(interrupt), Drive::UntilServed, at);
+        copy.look_again();
+        let end = at.saturating_add(LONGEST_ENTRY);
+        let mut entered = None;
+        while copy.cycle < end {
+            if copy.pass(&mut Nobody) == Passed::Refused {
+                let is_ours = copy.external_taken() == Some(interrupt) && copy.entered_external();
+                let trapped = copy.trial == Trial::Trapped;
+                entered = (trapped && is_ours).then(|| copy.cycle - 1);
+                break;
+            }
+        }
+        self.take_back(copy);
+        entered
+    }
+}
+
+impl Hazard3 {
+    /// See [`Machine::try_entry`](crate::Machine::try_entry).
+    pub(crate) fn try_entry(&mut self, interrupt: u16) -> Tried {
+        self.try_entry_early(interrupt, self.state.cycles())
+    }
+
+    pub(crate) fn try_entry_early(&mut self, interrupt: u16, at: Cycles) -> Tried {
+        if let Some(cycle) = self.state.core.try_external(interrupt, at.0) {
+            return Tried::Entered(Cycles(cycle));
+        }
+        let mut copy = self.clone();
+        copy.state.pend_interrupt(interrupt, at);
+        let wanted = number::FIRST_EXTERNAL.saturating_add(interrupt);
+        let (taken, end) = (copy.state.taken(), Cycles(at.0.saturating_add(LONGEST_ENTRY)));
+        loop {
+            match copy.cycle(end) {
+                Ok(Passed::Instruction(_)) if copy.state.taken() > taken => {
+                    let ours = copy.state.handler() == wanted && copy.state.taken() == taken + 1;
+                    // It has left in the cycle before.
+                    let left = Cycles(copy.state.core.cycle - 1);
+                    return if ours { Tried::Entered(left) } else { Tried::Unclear };
+                }
+                Ok(_) if copy.state.core.cycle < end.0 => {}
+                _ => return Tried::Unclear,
+            }
+        }
+    }
+
+    /// See [`Machine::try_entry_within`](crate::Machine::try_entry_within): in every cycle up to the
+    /// next boundary, for the core may abandon what is under way.
+    pub(crate) fn try_entry_within(&mut self, interrupt: u16, at: Cycles) -> Option<Tried> {
+        (at.0 < self.next_boundary()).then(|| self.try_entry_early(interrupt, at))
+    }
+
+    /// The cycle of the next boundary, where nothing else becomes pending.
+    fn next_boundary(&mut self) -> u64 {
+        let here = (self.state.core.cycle, self.state.core.instructions, self.state.taken());
+        if let Some((known, boundary)) = self.boundary
+            && known == here
+        {
+            return boundary;
+        }
+        let boundary = self.state.core.next_boundary().unwrap_or_else(|| {
+            let mut copy = self.clone();
+            // Where the run ends instead, the last cycle in which anything may be noticed.
+            let _: Result<Advance, _> = copy.advance(Cycles(u64::MAX));
+            copy.state.core.cycle
+        });
+        self.boundary = Some((here, boundary));
+        boundary
+    }
+}

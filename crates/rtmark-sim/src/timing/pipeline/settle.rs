@@ -1,0 +1,120 @@
+//! The pipeline without what makes no difference any more.
+//!
+//! States are numbered where they differ ([`crate::timing::memo`]), and the fewer there are, the
+//! fewer schedules a block has. So what no stage will look at again is brought to one value: of an
+//! instruction in the execute stage what only decoding it was about, the addresses of words that
+//! are on their way, the path of a branch that is not gone.
+
+use super::execute::InFlight;
+use super::fetch::{Plan, Prefetch};
+use super::ports::{FetchPort, Path};
+use super::{Condition, Pipeline, Step, Unit, has};
+
+/// Traits that the execute stage and the buses look at.
+const EXECUTED: u16 = has::HOLDS
+    | has::WRITEBACK
+    | has::INDEXED
+    | has::NARROW_LDM
+    | has::MULL
+    | has::MLAL
+    | has::TO_PC
+    | has::AIMED;
+
+impl Pipeline {
+    /// Brings to one value what makes no difference any more. The newest instruction has just
+    /// entered and is still to learn its facts.
+    pub fn settle(&mut self) {
+        let returning = self.is_returning();
+        if let Some(newest) = self.execute.newest_mut() {
+            newest.facts = super::Facts::default();
+        }
+        for executing in [&mut self.execute.older, &mut self.execute.younger].into_iter().flatten()
+        {
+            executing.settle();
+        }
+        self.fetch_port.settle(returning);
+        self.prefetch.settle();
+    }
+}
+
+impl InFlight {
+    fn settle(&mut self) {
+        if self.is_skipped() {
+            // It leaves in its first cycle and does nothing.
+            let done = self.done;
+            *self = Self::default();
+            (self.done, self.condition) = (done, Condition::Failed);
+            return;
+        }
+        self.condition = Condition::None;
+        self.step.settle();
+        if self.step.unit != Unit::Long {
+            // Whether it is the first one.
+            self.cycle = self.cycle.min(1);
+        }
+        if !self.has_more() {
+            let taken = self.facts.taken && self.step.is_branch();
+            let longer = if self.step.unit == Unit::Long { self.facts.longer } else { 0 };
+            self.facts = super::Facts { taken, longer, ..super::Facts::default() };
+            self.step.bus = super::Bus::default();
+        }
+    }
+}
+
+impl Step {
+    /// Keeps what the execute stage and the buses look at.
+    fn settle(&mut self) {
+        let Self {
+            unit,
+            traits,
+            address,
+            first,
+            second,
+            high,
+            low,
+            factors,
+            words,
+            bus,
+            cycles,
+            ..
+        } = *self;
+        let kept = Self { unit, traits: traits & EXECUTED, ..Self::default() };
+        *self = match unit {
+            Unit::Load | Unit::LoadMany => {
+                Self { address, first, second, factors, words, bus, ..kept }
+            }
+            Unit::Store | Unit::StoreMany => Self { address, words, bus, ..kept },
+            Unit::Table => Self { words, bus, ..kept },
+            Unit::Long => Self { high, low, cycles, ..kept },
+            _ => kept,
+        };
+        if !self.is(has::WRITEBACK) {
+            self.address = 0;
+        }
+        if unit == Unit::Long && !self.is(has::MULL | has::MLAL) {
+            (self.high, self.low) = (0, 0);
+        }
+    }
+}
+
+impl FetchPort {
+    /// `returning`: the half of its target that is wanted is still to turn out.
+    fn settle(&mut self, returning: bool) {
+        for fetch in self.fetches().filter(|fetch| fetch.wanted == 0) {
+            fetch.path = Path::Sequential;
+        }
+        if let Some(fetch) = self.data.as_mut().filter(|_| !returning) {
+            // Where it comes from has been settled when its data phase began.
+            fetch.word = 0;
+        }
+    }
+}
+
+impl Prefetch {
+    fn settle(&mut self) {
+        if let Plan::Guessed { target, sequential, taken } = &mut self.plan {
+            // The path that is not gone.
+            *(if *taken { sequential } else { target }) = 0;
+        }
+    }
+}

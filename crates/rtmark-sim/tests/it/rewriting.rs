@@ -1,0 +1,158 @@
+//! Code in RAM that is written over: what is executed is what stands there, however it came there,
+//! and nothing but that is forgotten.
+
+use rtmark_sim::{CoreKind, Cycles, Machine, Register};
+
+use crate::support::*;
+
+/// How often the loop goes round.
+const ROUNDS: u32 = 400;
+/// More than it takes.
+const LONG: Cycles = Cycles(100_000);
+/// The interrupt whose handler writes over code.
+const INTERRUPT: u16 = 8;
+/// `ADDS R4, #n`
+const ADDS: u16 = 0x3400;
+/// What the program itself writes in turn.
+const FIRST: u16 = 5;
+const SECOND: u16 = 3;
+/// What is written from outside.
+const OUTSIDE: u16 = 7;
+
+/// Which instruction is written over, counted in halfwords from the loop's beginning, where each
+/// adds one at first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Site {
+    /// Before the store, in the block being executed.
+    Behind = 0,
+    /// Right behind the store.
+    Next = 2,
+    /// Further on in the same block.
+    Later = 8,
+}
+
+impl Site {
+    const ALL: [Self; 3] = [Self::Behind, Self::Next, Self::Later];
+
+    const fn address(self, base: u32) -> u32 {
+        base + 2 * self as u32
+    }
+}
+
+/// A machine about to execute the loop at an address in RAM, which writes over a site.
+fn machine(core: CoreKind, base: u32, site: Site) -> Machine {
+    let later = Site::Later.address(base);
+    let mut firmware = Firmware::new();
+    firmware.enable(1 << INTERRUPT);
+    firmware.set(0, site.address(base)).set(1, (ADDS | FIRST).into());
+    firmware.set(2, (FIRST ^ SECOND).into()).set(6, ROUNDS).set(3, base | 1);
+    // movs r4, #0; bx r3
+    firmware.op(&[0x2400, 0x4718]);
+    firmware.handler(16 + INTERRUPT).set(0, later).set(1, (ADDS | OUTSIDE).into());
+    // strh r1, [r0]
+    firmware.op(&[0x8001, BX_LR]);
+    let mut machine = firmware.on(core).machine;
+    // adds r4, #1; strh r1, [r0]; adds r4, #1; five NOPs; adds r4, #1
+    let mut code = vec![ADDS | 1, 0x8001, ADDS | 1, NOP, NOP, NOP, NOP, NOP, ADDS | 1];
+    // eors r1, r2; subs r6, #1; bne to the first; b to itself
+    code.extend([0x4051, 0x3E01, 0xD1F3, FOREVER]);
+    let code: Vec<u8> = code.into_iter().flat_map(u16::to_le_bytes).collect();
+    machine.poke(base, &code).expect("in RAM");
+    machine
+}
+
+/// Where the loop lies: within a page of decoded code, with a page's border before each of its
+/// sites, and at the very end of RAM.
+fn bases() -> impl Iterator<Item = u32> {
+    let border = RAM + 0x1800;
+    let across = Site::ALL.into_iter().map(move |site| border - 2 * site as u32);
+    across.chain([RAM + 0x1010, border - 2, border - 6, RAM + 0x4000 - 26])
+}
+
+fn stepped(mut machine: Machine, until: Cycles) -> Machine {
+    while machine.step(until).is_ok() {}
+    machine
+}
+
+/// What tells two runs apart.
+fn outcome(machine: &Machine) -> [u64; 4] {
+    let register = |number| u64::from(machine.register(Register::R(number)));
+    [machine.cycles().0, machine.instructions().0, register(4), register(6)]
+}
+
+#[test]
+fn what_is_written_is_executed_at_once() {
+    let written = ROUNDS / 2 * u32::from(FIRST + SECOND);
+    for &core in CoreKind::CORTEX_M {
+        for base in bases() {
+            for site in Site::ALL {
+                let what = format!("{core} at {base:#x} {site:?}");
+                let mut machine = machine(core, base, site);
+                let stepped = stepped(machine.clone(), LONG);
+                machine.run(LONG);
+                // The site behind the store is executed with what the round before has written.
+                let late = if site == Site::Behind { u32::from(SECOND) - 1 } else { 0 };
+                let expected = 2 * ROUNDS + written - late;
+                assert_eq!(machine.register(Register::R(4)), expected, "{what}");
+                assert_eq!(outcome(&machine), outcome(&stepped), "{what}");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_a_handler_writes_is_executed_behind_it() {
+    for &core in CoreKind::CORTEX_M {
+        // Not where the stack is.
+        for base in bases().filter(|&base| base < STACK - 0x100) {
+            for at in (600..2_600).step_by(97) {
+                let mut machine = machine(core, base, Site::Next);
+                machine.pend_interrupt(INTERRUPT, Cycles(at));
+                let stepped = stepped(machine.clone(), LONG);
+                machine.run(LONG);
+                let what = format!("{core} at {base:#x}, cycle {at}");
+                assert_eq!(outcome(&machine), outcome(&stepped), "{what}");
+                let without = 2 * ROUNDS + ROUNDS / 2 * u32::from(FIRST + SECOND);
+                assert!(machine.register(Register::R(4)) > without, "{what}: not written");
+            }
+        }
+    }
+}
+
+/// From outside: all the code is new then, or one word of it.
+#[test]
+fn what_is_written_from_outside_is_executed_by_that_machine_alone() {
+    for &core in CoreKind::CORTEX_M {
+        for base in bases() {
+            let (site, next) = (Site::Later.address(base), Site::Next);
+            let mut original = machine(core, base, next);
+            original.run(Cycles(1_500));
+            let mut poked = original.clone();
+            let mut stored = original.clone();
+            let left = original.register(Register::R(6));
+            assert!((1..ROUNDS).contains(&left), "{core}: it is to be in the middle");
+            poked.poke(site, &(ADDS | OUTSIDE).to_le_bytes()).expect("in RAM");
+            let word = site & !3;
+            let mut bytes = stored.peek(word, 4);
+            let at = (site - word) as usize;
+            bytes[at..at + 2].copy_from_slice(&(ADDS | OUTSIDE).to_le_bytes());
+            let value = u32::from_le_bytes(bytes.try_into().expect("a word"));
+            stored.store_word(word, value).expect("in RAM");
+            let what = format!("{core} at {base:#x}");
+            for other in [&mut poked, &mut stored] {
+                let stepped = stepped(other.clone(), LONG);
+                other.run(LONG);
+                assert_eq!(outcome(other), outcome(&stepped), "{what}");
+            }
+            original.run(LONG);
+            let without = 2 * ROUNDS + ROUNDS / 2 * u32::from(FIRST + SECOND);
+            assert_eq!(original.register(Register::R(4)), without, "{what}: the original");
+            for other in [&poked, &stored] {
+                let more = other.register(Register::R(4)) - without;
+                // The round that is under way may have passed the site.
+                let rounds = more / u32::from(OUTSIDE - 1);
+                assert!(rounds == left || rounds + 1 == left, "{what}: {rounds} of {left}");
+            }
+        }
+    }
+}

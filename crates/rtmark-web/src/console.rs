@@ -1,0 +1,72 @@
+//! What the program has printed, as of any moment.
+
+/// Bytes that are kept, so that no program fills the memory by printing.
+const KEPT: usize = 4 << 20;
+/// Bytes that are shown of a moment.
+const SHOWN: usize = 32 << 10;
+
+/// Everything that has been printed up to the furthest moment.
+#[derive(Debug, Default)]
+pub struct Console {
+    /// The first of it.
+    kept: Vec<u8>,
+    /// How many bytes there were.
+    total: usize,
+    /// What has been printed since it was last asked for.
+    new: Vec<u8>,
+}
+
+impl Console {
+    /// The program has printed something, when it had printed so many bytes. Going over a part of the
+    /// run again prints the same again.
+    pub fn printed(&mut self, before: usize, bytes: &[u8]) {
+        let new = bytes.get(self.total.saturating_sub(before)..).unwrap_or_default();
+        self.total += new.len();
+        let room = KEPT.saturating_sub(self.kept.len()).min(new.len());
+        self.kept.extend_from_slice(&new[..room]);
+        self.new.extend_from_slice(new);
+    }
+
+    /// What is new.
+    pub fn take_new(&mut self) -> String {
+        String::from_utf8_lossy(&std::mem::take(&mut self.new)).into_owned()
+    }
+
+    /// The end of what had been printed when it was so many bytes.
+    pub fn until(&self, count: usize) -> String {
+        let all = &self.kept[..count.min(self.kept.len())];
+        let mut text =
+            String::from_utf8_lossy(&all[all.len().saturating_sub(SHOWN)..]).into_owned();
+        if count > self.kept.len() {
+            text.push_str("\n[what was printed then is not kept]\n");
+        }
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_printed_again_is_not_new() {
+        let mut console = Console::default();
+        console.printed(0, b"one ");
+        console.printed(4, b"two ");
+        assert_eq!(console.take_new(), "one two ");
+        console.printed(0, b"one two ");
+        console.printed(4, b"two three");
+        assert_eq!((console.take_new(), console.until(4)), ("three".into(), "one ".into()));
+    }
+
+    #[test]
+    fn a_flood_is_not_kept() {
+        let mut console = Console::default();
+        for at in 0..9 {
+            console.printed(at << 20, &vec![b'x'; 1 << 20]);
+            console.take_new();
+        }
+        assert_eq!(console.kept.len(), KEPT);
+        assert!(console.until(9 << 20).ends_with("not kept]\n"));
+    }
+}

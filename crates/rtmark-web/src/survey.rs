@@ -1,0 +1,166 @@
+//! What a stretch of the run consists of: where its cycles go, what ran when, and which peripherals
+//! were used.
+
+use std::io;
+use std::time::{Duration, Instant};
+
+use rtmark_observe::{FunctionCost, Profile};
+use rtmark_sim::{Cycles, Machine, Stop};
+use rtmark_trace::{Recorder, Slice, Tasks, Timeline, Track};
+use serde::Serialize;
+
+use crate::event::{Event, tell};
+use crate::request::MOST_CYCLES;
+use crate::session::{Program, Session};
+use crate::touched::{Touched, Used};
+
+/// Cycles that are observed before the clock is looked at.
+const SLICE: u64 = 50_000;
+/// The most stacks, functions, lines and marks that are told: the costliest.
+const MOST: usize = 1500;
+const MOST_ROWS: usize = 60;
+/// Into how many parts a picture's width is divided. What is closer is drawn as one.
+const WIDTH: u64 = 1200;
+
+/// Something that takes time: from, to, what.
+type Span = (u64, u64, String);
+
+/// A row of the timeline.
+#[derive(Debug, Serialize)]
+pub struct Lane {
+    name: String,
+    category: &'static str,
+    spans: Vec<Span>,
+    /// How many there were before those too close to be told apart became one.
+    of: usize,
+}
+
+/// What has been found.
+#[derive(Debug, Serialize)]
+pub struct Surveyed {
+    from: u64,
+    to: u64,
+    cycles: u64,
+    /// Stacks with their cycles: `main;work;memcpy`.
+    folded: Vec<(String, u64)>,
+    functions: Vec<FunctionCost>,
+    /// Source lines with cycles and instructions.
+    lines: Vec<(String, u64, u64)>,
+    lanes: Vec<Lane>,
+    used: Vec<Used>,
+}
+
+/// A survey that is under way.
+#[derive(Debug)]
+pub struct Survey {
+    asked: [u64; 2],
+    from: u64,
+    machine: Machine,
+    watching: ((Profile<'static>, Recorder<'static, 'static>), Touched),
+}
+
+impl Survey {
+    fn new(machine: Machine, asked: [u64; 2], program: Program) -> Self {
+        let tasks = Tasks::new(program.bytes, program.image, program.lines);
+        let profile = Profile::new(&machine, program.image.symbols());
+        let recorder = Recorder::new(&machine, program.image, tasks, []);
+        let watching = ((profile, recorder), Touched::default());
+        Self { asked, from: machine.cycles().0, machine, watching }
+    }
+
+    fn finish(self, program: Program) -> Surveyed {
+        let ((profile, recorder), touched) = self.watching;
+        let to = self.machine.cycles().0;
+        let report = profile.report(program.lines);
+        let mut folded: Vec<_> = report
+            .folded
+            .iter()
+            .filter_map(|line| line.rsplit_once(' '))
+            .map(|(path, cycles)| (path.to_owned(), cycles.parse().unwrap_or(0)))
+            .collect();
+        folded.sort_by_key(|(_, cycles): &(String, u64)| std::cmp::Reverse(*cycles));
+        folded.truncate(MOST);
+        let mut functions = report.functions;
+        functions.truncate(MOST_ROWS);
+        let lines = report.lines.into_iter().take(MOST_ROWS);
+        let lines =
+            lines.map(|(line, cost)| (line.to_string(), cost.cycles, cost.instructions)).collect();
+        let lanes = lanes(recorder.finish(to), (to - self.from).div_ceil(WIDTH));
+        let used = touched.used();
+        Surveyed {
+            from: self.from,
+            to,
+            cycles: report.cycles,
+            folded,
+            functions,
+            lines,
+            lanes,
+            used,
+        }
+    }
+}
+
+/// Goes on with a survey, or begins it, and tells what it has found or how far it has come.
+pub fn survey(
+    session: &mut Session,
+    asked: [u64; 2],
+    pace: Option<Duration>,
+) -> io::Result<Result<(), String>> {
+    let [from, to] = asked;
+    let to = to.min(session.reached());
+    if from >= to || to - from > MOST_CYCLES {
+        let text = format!("a survey is about 1 to {MOST_CYCLES} cycles that have been run");
+        return Ok(Err(text));
+    }
+    let program = session.program();
+    let under_way = session.survey.take().filter(|survey| survey.asked == asked);
+    let begun = under_way.or_else(|| {
+        let machine = session.history().at_cycle(from)?.machine;
+        Some(Survey::new(machine, asked, program))
+    });
+    let Some(mut survey) = begun else {
+        return Ok(Err("the run does not reach back to there".to_owned()));
+    };
+    let began = Instant::now();
+    loop {
+        let now = survey.machine.cycles().0;
+        let until = now.saturating_add(SLICE).min(to);
+        let stop = survey.machine.run_observed(Cycles(until), &mut survey.watching);
+        let _ = survey.machine.take_console();
+        if survey.machine.cycles().0 >= to || stop != Stop::Limit {
+            return tell(&Event::Surveyed(Box::new(survey.finish(program)))).map(Ok);
+        }
+        if pace.is_some_and(|pace| began.elapsed() >= pace) {
+            tell(&Event::Surveying { cycles: survey.machine.cycles().0, to })?;
+            session.survey = Some(survey);
+            return Ok(Ok(()));
+        }
+    }
+}
+
+/// The rows of a timeline, interrupts above.
+fn lanes(timeline: Timeline, narrow: u64) -> Vec<Lane> {
+    let mut tracks = timeline.tracks;
+    tracks.sort_by(|one, other| (one.rank, &one.name).cmp(&(other.rank, &other.name)));
+    tracks.truncate(MOST_ROWS);
+    tracks.into_iter().map(|track| lane(track, narrow)).collect()
+}
+
+fn lane(track: Track, narrow: u64) -> Lane {
+    let of = track.slices.len();
+    let mut slices = track.slices;
+    slices.sort_by_key(|slice| slice.from);
+    let mut spans: Vec<Span> = Vec::new();
+    for Slice { name, from, to, .. } in slices {
+        match spans.last_mut() {
+            Some(last)
+                if from < last.1.saturating_add(narrow) && last.2 == name && to >= last.1 =>
+            {
+                last.1 = to;
+            }
+            _ => spans.push((from, to, name)),
+        }
+    }
+    spans.truncate(2 * WIDTH as usize);
+    Lane { name: track.name, category: track.category, spans, of }
+}

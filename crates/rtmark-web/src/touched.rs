@@ -1,0 +1,88 @@
+//! Which registers of peripherals a program uses.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+
+use rtmark_sim::{AccessKind, Machine, Observer, Soc};
+use serde::Serialize;
+
+/// Where peripherals begin; what lies below is memory.
+const PERIPHERALS: u32 = 0x4000_0000;
+/// The most registers that are told, so that a program that walks over all addresses fills no memory.
+const MOST: usize = 512;
+
+/// A register that has been used.
+#[derive(Clone, Debug, Serialize)]
+pub struct Used {
+    /// The peripheral's name, and the register's where the chip's file has one.
+    name: String,
+    address: u32,
+    reads: u64,
+    writes: u64,
+    /// The cycle in which it was first used.
+    first: u64,
+}
+
+/// Follows a run and counts.
+#[derive(Debug, Default)]
+pub struct Touched {
+    used: BTreeMap<u32, Used>,
+}
+
+impl Touched {
+    /// What has been used, in the order of addresses.
+    pub fn used(&self) -> Vec<Used> {
+        self.used.values().cloned().collect()
+    }
+}
+
+impl Observer for Touched {
+    fn before(&mut self, machine: &Machine) -> ControlFlow<()> {
+        let Some(access) = machine.next_access().filter(|access| access.address >= PERIPHERALS)
+        else {
+            return ControlFlow::Continue(());
+        };
+        let address = access.address & !3;
+        if self.used.len() >= MOST && !self.used.contains_key(&address) {
+            return ControlFlow::Continue(());
+        }
+        let used = self.used.entry(address).or_insert_with(|| Used {
+            name: name(machine.soc(), address),
+            address,
+            reads: 0,
+            writes: 0,
+            first: machine.cycles().0,
+        });
+        match access.kind {
+            AccessKind::Read => used.reads += 1,
+            AccessKind::Write => used.writes += 1,
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+/// What stands at an address: a peripheral of the chip, or of the core (DDI 0403, B3.1).
+fn name(soc: &Soc, address: u32) -> String {
+    let holds = |base: u32, bytes: u32| address.wrapping_sub(base) < bytes;
+    let found = soc.peripherals.iter().find(|of| holds(of.base, of.extent()));
+    if let Some(peripheral) = found {
+        let offset = address - peripheral.base;
+        let register = peripheral.registers.iter().find(|register| register.offset == offset);
+        return match register {
+            Some(register) => format!("{}.{}", peripheral.name, register.name),
+            None => format!("{}+{offset:#x}", peripheral.name),
+        };
+    }
+    let of_core = match address {
+        0xE000_0000..0xE000_1000 => "ITM",
+        0xE000_1000..0xE000_2000 => "DWT",
+        0xE000_E010..0xE000_E020 => "SysTick",
+        0xE000_E100..0xE000_E800 | 0xE000_EF00 => "NVIC",
+        0xE000_ED90..0xE000_EDD0 => "MPU",
+        0xE000_EDF0..0xE000_EE00 => "debug",
+        0xE000_EF34..0xE000_EF48 => "FPU",
+        0xE000_E000..0xE000_F000 => "SCB",
+        _ => "no peripheral of this chip’s file",
+    };
+    of_core.to_owned()
+}

@@ -1,0 +1,196 @@
+//! The worst moment of the run for an interrupt.
+
+use std::io;
+use std::sync::Mutex;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use rtmark_sim::{CoreKind, Machine};
+use rtmark_worst::{
+    Aspect, Case, Control, Findings, Held, Path, PathError, Question, Reach, SLICES, Share, Window,
+    search,
+};
+use serde::Serialize;
+
+use crate::event::{Event, tell};
+use crate::request::MOST_CYCLES;
+use crate::session::Session;
+
+/// Cycles after which one point is given up.
+const PATIENCE: u64 = 200_000;
+/// How often it is told how far a search has come.
+const PACE: Duration = Duration::from_millis(250);
+/// How many places are told.
+const MOST_PLACES: usize = 8;
+
+/// The least and the most in slices of the window, by their number.
+pub type Slices = Vec<(u32, i64, i64)>;
+
+/// A place before whose instruction the interrupt was taken, with the worst point of it.
+#[derive(Debug, Serialize)]
+pub struct Spot {
+    address: u32,
+    function: Option<String>,
+    line: Option<String>,
+    cycles: i64,
+    /// The cycle since reset in which the interrupt becomes pending.
+    point: u64,
+}
+
+/// What has been found.
+#[derive(Debug, Serialize)]
+pub struct Found {
+    interrupt: u16,
+    priority: u8,
+    from: u64,
+    to: u64,
+    points: u64,
+    slices: Slices,
+    /// Into how many slices the window is cut.
+    of: u64,
+    least: i64,
+    median: Option<i64>,
+    mean: Option<f64>,
+    worst: i64,
+    point: u64,
+    /// Points after which the handler did not come.
+    missing: u64,
+    /// How likely a thousand measurements at random would have met the worst one.
+    chance: Option<f64>,
+    /// The instruction during which the interrupt becomes pending in the worst case.
+    interrupted: Option<String>,
+    /// What held it back then, and for how many cycles.
+    holders: Vec<(String, u64)>,
+    spots: Vec<Spot>,
+}
+
+/// Searches a window and tells what it has found; the inner error says why it cannot.
+pub fn worst(
+    session: &Session,
+    interrupt: u16,
+    priority: Option<u8>,
+    [from, to]: [u64; 2],
+) -> io::Result<Result<(), String>> {
+    if from >= to || to - from > MOST_CYCLES {
+        return Ok(Err(format!("a search is about 1 to {MOST_CYCLES} cycles")));
+    }
+    let Some(start) = session.history().beginning().map(|copy| copy.machine.clone()) else {
+        return Ok(Err("the run has no beginning".to_owned()));
+    };
+    let path = match path(&start, interrupt, priority, Window { from, to }) {
+        Ok(path) => path,
+        Err(error) => return Ok(Err(error.to_string())),
+    };
+    let told = Mutex::new((Instant::now(), Ok(())));
+    let of = (0..path.len()).map(|piece| path.cycles_of(piece)).sum();
+    let advanced = |found: &Findings| {
+        let Ok(mut told) = told.lock() else { return };
+        if told.0.elapsed() >= PACE {
+            let slices = slices(found);
+            told.1 = tell(&Event::Searching { points: found.points, of, slices });
+            told.0 = Instant::now();
+        }
+    };
+    let cancelled = AtomicBool::new(false);
+    let control = Control { cancelled: &cancelled, share: Share::WHOLE, budget: u64::MAX };
+    let found = match search(&path, &control, Findings::default(), advanced) {
+        Ok(found) => found,
+        Err(error) => return Ok(Err(error.to_string())),
+    };
+    match answer(session, &path, &found) {
+        Some(answer) => tell(&Event::Found(Box::new(answer))).map(Ok),
+        None => Ok(Err(format!(
+            "interrupt {interrupt} never reaches its handler in cycles {from} to {to}"
+        ))),
+    }
+}
+
+/// The path to be searched. Where nobody asks for a priority, the program's own counts.
+fn path(
+    start: &Machine,
+    interrupt: u16,
+    priority: Option<u8>,
+    window: Window,
+) -> Result<Path, PathError> {
+    let question = |priority| Question {
+        interrupt,
+        priority,
+        windows: vec![window],
+        reach: Reach::Entry,
+        patience: PATIENCE,
+        woken: None,
+        ends: Vec::new(),
+        second: None,
+    };
+    match Path::new(start.clone(), question(priority.unwrap_or(0))) {
+        Err(PathError::Priority { found, .. }) if priority.is_none() => {
+            Path::new(start.clone(), question(found))
+        }
+        other => other,
+    }
+}
+
+fn slices(found: &Findings) -> Slices {
+    let handler = found.aspect(Aspect::Handler);
+    let slices = handler.into_iter().flat_map(|found| &found.slices);
+    slices.map(|(at, slice)| (*at, slice.least, slice.most)).collect()
+}
+
+fn answer(session: &Session, path: &Path, found: &Findings) -> Option<Found> {
+    let handler = found.aspect(Aspect::Handler)?;
+    let case: Case = handler.worst()?;
+    let witness = path.witness(Aspect::Handler, case);
+    let map = session.map();
+    let question = path.question();
+    let window = question.windows.first()?;
+    let spots = handler.worst_places().into_iter().take(MOST_PLACES).map(|(address, case)| {
+        let place = map.place(address);
+        Spot {
+            address,
+            function: place.function,
+            line: place.line.map(|line| line.to_string()),
+            cycles: case.cycles,
+            point: case.point,
+        }
+    });
+    let holders = witness.iter().flat_map(rtmark_worst::Witness::holders);
+    let core = session.soc().core;
+    Some(Found {
+        interrupt: question.interrupt,
+        priority: question.priority,
+        from: window.from,
+        to: window.to,
+        points: found.points,
+        slices: slices(found),
+        of: SLICES,
+        least: handler.least()?,
+        median: handler.quantile(0.5),
+        mean: handler.mean(),
+        worst: case.cycles,
+        point: case.point,
+        missing: handler.missing,
+        chance: handler.chance_of_worst(1000),
+        interrupted: witness
+            .as_ref()
+            .and_then(rtmark_worst::Witness::interrupted)
+            .map(|address| map.place(address).to_string()),
+        holders: holders.map(|(held, cycles)| (holder(held, core), cycles)).collect(),
+        spots: spots.collect(),
+    })
+}
+
+/// What holds an interrupt back, in words.
+fn holder(held: Option<Held>, core: CoreKind) -> String {
+    match held {
+        None => "the instruction under way and the entry".to_owned(),
+        Some(Held::Primask) => "PRIMASK".to_owned(),
+        Some(Held::Faultmask) => "FAULTMASK".to_owned(),
+        Some(Held::Basepri) => "BASEPRI".to_owned(),
+        Some(Held::Mstatus) => "MSTATUS.MIE".to_owned(),
+        Some(Held::Priority(exception)) => {
+            format!("the handler of {}", core.exception_name(exception))
+        }
+        Some(Held::Disabled) => "its being disabled".to_owned(),
+        Some(Held::Instruction) => "one instruction that does not give way".to_owned(),
+    }
+}
