@@ -61,6 +61,62 @@ void vApplicationIRQHandler( uint32_t ulICCIAR )
     FreeRTOS_Tick_Handler();
 }
 
+#elif __ARM_ARCH_PROFILE == 'R' && RTMARK_INTERRUPTS > 0
+
+/* The first counter of the first triple timer, which counts 100 MHz, and its interrupt. */
+#define otherTIMER_INTERRUPT        68u
+#define otherTIMER_HZ               100000000u
+
+#define otherREGISTER( address )    ( *( volatile uint32_t * ) ( uintptr_t ) ( address ) )
+#define otherTTC_CONTROL            otherREGISTER( 0xFF11000C )
+#define otherTTC_INTERVAL           otherREGISTER( 0xFF110024 )
+#define otherTTC_STATUS             otherREGISTER( 0xFF110054 )
+#define otherTTC_ENABLE             otherREGISTER( 0xFF110060 )
+#define otherGICD_CTLR              otherREGISTER( configINTERRUPT_CONTROLLER_BASE_ADDRESS )
+#define otherGICD_ISENABLER( n )    \
+    otherREGISTER( configINTERRUPT_CONTROLLER_BASE_ADDRESS + 0x100 + 4u * ( ( n ) / 32u ) )
+#define otherGICD_BYTES( offset )   \
+    ( ( volatile uint8_t * ) ( configINTERRUPT_CONTROLLER_BASE_ADDRESS + ( offset ) ) )
+#define otherGICC_CTLR                                                      \
+    otherREGISTER( configINTERRUPT_CONTROLLER_BASE_ADDRESS + configINTERRUPT_CONTROLLER_CPU_INTERFACE_OFFSET )
+
+/* Interval mode, from zero. */
+enum { eStopped = 1, eInterval = 2, eFromZero = 1 << 4 };
+
+void vSetupTickInterrupt( void )
+{
+    otherGICD_BYTES( 0x400 )[ otherTIMER_INTERRUPT ] = portLOWEST_USABLE_INTERRUPT_PRIORITY << portPRIORITY_SHIFT;
+    otherGICD_BYTES( 0x800 )[ otherTIMER_INTERRUPT ] = 1u;
+    otherGICD_ISENABLER( otherTIMER_INTERRUPT ) = 1u << ( otherTIMER_INTERRUPT % 32u );
+    otherGICD_CTLR = 1u;
+    otherGICC_CTLR = 1u;
+
+    otherTTC_CONTROL = eStopped;
+    otherTTC_INTERVAL = otherTIMER_HZ / configTICK_RATE_HZ - 1u;
+    otherTTC_ENABLE = 1u;
+    otherTTC_CONTROL = eInterval | eFromZero;
+}
+/*-----------------------------------------------------------*/
+
+/* Reading clears. */
+void vClearTickInterrupt( void )
+{
+    ( void ) otherTTC_STATUS;
+}
+/*-----------------------------------------------------------*/
+
+void vApplicationIRQHandler( uint32_t ulICCIAR );
+
+void vApplicationIRQHandler( uint32_t ulICCIAR )
+{
+    if( ( ulICCIAR & 0x3FFu ) != otherTIMER_INTERRUPT )
+    {
+        rtmark_failed_with( "nobody handles interrupt", ulICCIAR );
+    }
+
+    FreeRTOS_Tick_Handler();
+}
+
 #elif __ARM_ARCH_PROFILE == 'R'
 
 /* Distributor and CPU interface, as the port lays them out. */

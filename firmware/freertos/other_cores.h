@@ -29,6 +29,25 @@ void vClearTickInterrupt( void );
 
 #elif __ARM_ARCH_PROFILE == 'R'
 
+#define configUSE_TASK_FPU_SUPPORT 0
+
+#if RTMARK_INTERRUPTS > 0
+
+/* The PL390 of a Zynq UltraScale+, with five bits of priority; the highest level that may call the
+ * kernel is that of AMD's port (freertos10_xilinx: max_api_call_interrupt_priority). */
+#define configINTERRUPT_CONTROLLER_BASE_ADDRESS 0xF9000000UL
+#define configINTERRUPT_CONTROLLER_CPU_INTERFACE_OFFSET 0x1000UL
+#define configUNIQUE_INTERRUPT_PRIORITIES 32
+#define configMAX_API_CALL_INTERRUPT_PRIORITY 18
+
+/* The tick is the first counter's of the first triple timer. */
+void vSetupTickInterrupt( void );
+void vClearTickInterrupt( void );
+#define configSETUP_TICK_INTERRUPT() vSetupTickInterrupt()
+#define configCLEAR_TICK_INTERRUPT() vClearTickInterrupt()
+
+#else
+
 /* No interrupt controller answers where the chip has one: the port's writes go to memory
  * that keeps them. */
 extern unsigned char ucNoInterruptController[];
@@ -36,13 +55,14 @@ extern unsigned char ucNoInterruptController[];
 #define configINTERRUPT_CONTROLLER_CPU_INTERFACE_OFFSET 0x800UL
 #define configUNIQUE_INTERRUPT_PRIORITIES 256
 #define configMAX_API_CALL_INTERRUPT_PRIORITY 160
-#define configUSE_TASK_FPU_SUPPORT 0
 
 /* And so there is no tick, unless nobody is ready: then the idle task makes time go on. */
 #undef configUSE_IDLE_HOOK
 #define configUSE_IDLE_HOOK 1
 #define configSETUP_TICK_INTERRUPT()
 #define configCLEAR_TICK_INTERRUPT()
+
+#endif
 
 #endif
 

@@ -21,6 +21,8 @@ pub enum MaskRegister {
     Faultmask,
     /// All interrupts of a RISC-V core, by its field MIE.
     Mstatus,
+    /// All interrupts of a Cortex-R, by its bit I.
+    Cpsr,
 }
 
 impl fmt::Display for MaskRegister {
@@ -30,6 +32,7 @@ impl fmt::Display for MaskRegister {
             Self::Basepri => "BASEPRI",
             Self::Faultmask => "FAULTMASK",
             Self::Mstatus => "MSTATUS.MIE",
+            Self::Cpsr => "CPSR.I",
         })
     }
 }

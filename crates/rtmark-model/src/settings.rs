@@ -187,6 +187,13 @@ pub const SETTINGS: &[SettingInfo] = &[
         Matters("flash may make the core wait, RAM may be shared with data accesses"),
     ),
     info(
+        "branch_prediction",
+        Switch,
+        OFF,
+        "branches and returns are foreseen by the core, where the program may switch that off",
+        Matters("each branch that is taken, and each return, takes as long as a mistake"),
+    ),
+    info(
         "overflow_checks",
         Switch,
         OFF,

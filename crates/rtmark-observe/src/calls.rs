@@ -409,4 +409,46 @@ mod tests {
         let task = ["[000]", "[000] [100]", "[000] [200]", "[000]", "[ECALL] [300]", "[000]"];
         assert_eq!(short, task);
     }
+
+    #[test]
+    fn a_cortex_r5_has_the_same_stacks_whatever_mode_its_handlers_are_in() {
+        let soc = include_str!("../../../socs/zynqmp-r5.toml");
+        let mut machine = Machine::new(&Soc::from_toml(soc).expect("a soc"));
+        let code: [(u32, &[u32]); 5] = [
+            // mov sp, #0x20000; vectors low: mrc, bic r0, #0x2000, mcr; bl 0x400; svc #0; b .
+            (
+                0x100,
+                &[
+                    0xE3A0_D802,
+                    0xEE11_0F10,
+                    0xE3C0_0A02,
+                    0xEE01_0F10,
+                    0xEB00_00BA,
+                    0xEF00_0000,
+                    0xEAFF_FFFE,
+                ],
+            ),
+            // b 0x500 (a tail call); bx lr
+            (0x400, &[0xEA00_003E]),
+            (0x500, &[0xE12F_FF1E]),
+            // The vector: b 0x600. The handler, on a stack of its own: mov sp, #0x24000; movs pc, lr
+            (0x008, &[0xEA00_017C]),
+            (0x600, &[0xE3A0_D909, 0xE1B0_F00E]),
+        ];
+        for (offset, words) in code {
+            let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+            machine.poke(offset, &bytes).expect("ATCM");
+        }
+        // System mode, in which a task has another stack pointer than the handler.
+        machine.set_register(Register::Xpsr, 0xDF);
+        machine.set_register(Register::Pc, 0x100);
+        let symbols = Symbols::default();
+        let mut stacks = Stacks(Calls::new(&symbols), Vec::new());
+        assert_eq!(machine.run_observed(Cycles(200), &mut stacks), Stop::Limit);
+        let mut short: Vec<_> = stacks.1.iter().map(|stack| stack.replace("0x00000", "")).collect();
+        short.dedup();
+        let (task, handler) = ("[100]", ["[SVC] [000]", "[SVC] [600]"]);
+        let called = ["[100] [400]", "[100] [500]"];
+        assert_eq!(short, [task, called[0], called[1], task, handler[0], handler[1], task]);
+    }
 }

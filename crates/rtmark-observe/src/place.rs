@@ -68,6 +68,7 @@ impl<'a, 'elf> Map<'a, 'elf> {
                 Blocker::Faultmask => MaskRegister::Faultmask,
                 Blocker::Basepri => MaskRegister::Basepri,
                 Blocker::MachineMask => MaskRegister::Mstatus,
+                Blocker::StatusMask => MaskRegister::Cpsr,
                 _ => MaskRegister::Primask,
             },
             began: interval.began.0,

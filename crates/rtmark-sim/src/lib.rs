@@ -54,6 +54,7 @@
 )]
 
 mod arch;
+pub mod armr;
 mod debug;
 mod devices;
 mod engine;

@@ -100,6 +100,7 @@ pub fn mask(mask: Blocker) -> &'static str {
         Blocker::Faultmask => "FAULTMASK",
         Blocker::Basepri => "BASEPRI",
         Blocker::MachineMask => "MSTATUS.MIE",
+        Blocker::StatusMask => "CPSR.I",
         _ => "a mask",
     }
 }

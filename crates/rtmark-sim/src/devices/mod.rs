@@ -108,6 +108,8 @@ enum Device {
     NrfClock(NrfClock),
     Rp2040Timer(timer::Rp2040Timer),
     Sio(Sio),
+    CadenceUart(uart::Cadence),
+    CadenceTtc(timer::CadenceTtc),
 }
 
 macro_rules! each {
@@ -126,6 +128,8 @@ macro_rules! each {
             Device::NrfClock($it) => $what,
             Device::Rp2040Timer($it) => $what,
             Device::Sio($it) => $what,
+            Device::CadenceUart($it) => $what,
+            Device::CadenceTtc($it) => $what,
         }
     };
 }
@@ -288,8 +292,10 @@ fn device(peripheral: &Peripheral, soc: &Soc) -> Device {
         Kind::Rp2040Timer => Device::Rp2040Timer(timer::Rp2040Timer::new(pace, RpChip::Rp2040)),
         Kind::Rp2350Timer => Device::Rp2040Timer(timer::Rp2040Timer::new(pace, RpChip::Rp2350)),
         Kind::Rp2040Sio => Device::Sio(Sio::default()),
+        Kind::CadenceUart => Device::CadenceUart(uart::Cadence::default()),
+        Kind::CadenceTtc => Device::CadenceTtc(timer::CadenceTtc::new(pace)),
         // The core has it; what is left is nothing.
-        Kind::RiscvClint | Kind::Rp2350RiscvTimer => {
+        Kind::RiscvClint | Kind::Rp2350RiscvTimer | Kind::Pl390 => {
             Device::Registers(Registers::new(peripheral, soc))
         }
     }
@@ -300,7 +306,7 @@ impl Devices {
         let mut attached: Vec<_> = soc
             .peripherals
             .iter()
-            .filter(|peripheral| !peripheral.kind.is_of_riscv())
+            .filter(|peripheral| !peripheral.kind.is_of_the_core())
             .map(|peripheral| Attached {
                 base: peripheral.base,
                 size: peripheral.extent(),

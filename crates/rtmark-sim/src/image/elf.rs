@@ -60,6 +60,53 @@ fn machine_name(bytes: &[u8]) -> Option<String> {
         .then(|| format!("{class} {order} {name}"))
 }
 
+/// Tag_CPU_arch_profile of the build attributes, where they say it (Addenda to the ABI for the Arm
+/// Architecture, IHI 0045, 2 and 3.3.5).
+fn profile(attributes: &[u8]) -> Option<Architecture> {
+    const FILE: u8 = 1;
+    const PROFILE: u64 = 7;
+    let rest = attributes.strip_prefix(b"A")?.get(4..)?.strip_prefix(b"aeabi\0")?;
+    let (&FILE, rest) = rest.split_first()? else { return None };
+    let mut rest = rest.get(4..)?;
+    while !rest.is_empty() {
+        let tag = uleb(&mut rest)?;
+        // Strings: names, and odd tags above 32.
+        if matches!(tag, 4 | 5) || tag > 32 && tag % 2 == 1 {
+            let end = rest.iter().position(|byte| *byte == 0)?;
+            rest = &rest[end + 1..];
+            continue;
+        }
+        let value = uleb(&mut rest)?;
+        if tag == 32 {
+            let end = rest.iter().position(|byte| *byte == 0)?;
+            rest = &rest[end + 1..];
+        }
+        if tag == PROFILE {
+            return match u8::try_from(value).ok()? {
+                b'M' => Some(Architecture::ArmM),
+                b'R' => Some(Architecture::ArmR),
+                b'A' => Some(Architecture::ArmA),
+                _ => None,
+            };
+        }
+    }
+    None
+}
+
+/// The next number of unsigned LEB128.
+fn uleb(bytes: &mut &[u8]) -> Option<u64> {
+    let mut value = 0;
+    for shift in (0..63).step_by(7) {
+        let (&byte, rest) = bytes.split_first()?;
+        *bytes = rest;
+        value |= u64::from(byte & 0x7F) << shift;
+        if byte & 0x80 == 0 {
+            return Some(value);
+        }
+    }
+    None
+}
+
 impl Image {
     /// Reads an ELF executable.
     ///
@@ -97,6 +144,10 @@ impl Image {
         let mut budget = Budget(bytes.len().saturating_mul(CLAIM));
         image.read_segments(header, endian, bytes, &mut budget)?;
         image.read_sections(header, endian, bytes, &mut budget)?;
+        if architecture == Architecture::Arm {
+            image.architecture =
+                image.section(".ARM.attributes").and_then(profile).or(image.architecture);
+        }
         if image.segments.iter().all(|segment| segment.bytes.is_empty()) {
             return Err(ImageError::Empty);
         }

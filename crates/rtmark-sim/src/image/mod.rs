@@ -59,16 +59,39 @@ impl fmt::Display for ImageFormat {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Architecture {
-    /// 32-bit Arm.
+    /// 32-bit Arm; the file does not say which profile.
     Arm,
+    /// 32-bit Arm for microcontrollers: the profile M.
+    ArmM,
+    /// 32-bit Arm for real-time systems: the profile R.
+    ArmR,
+    /// 32-bit Arm for applications: the profile A.
+    ArmA,
     /// 32-bit RISC-V.
     RiscV,
+}
+
+impl Architecture {
+    /// Whether a core may run the image. Where the file does not say which profile, any of Arm's may.
+    pub const fn runs_on(self, core: crate::soc::CoreKind) -> bool {
+        let is_r = matches!(core, crate::soc::CoreKind::CortexR5);
+        match self {
+            Self::Arm => core.is_cortex_m() || is_r,
+            Self::ArmM => core.is_cortex_m(),
+            Self::ArmR => is_r,
+            Self::ArmA => false,
+            Self::RiscV => !core.is_cortex_m() && !is_r,
+        }
+    }
 }
 
 impl fmt::Display for Architecture {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Arm => "Arm",
+            Self::ArmM => "Arm's profile M (Cortex-M)",
+            Self::ArmR => "Arm's profile R (Cortex-R)",
+            Self::ArmA => "Arm's profile A (Cortex-A)",
             Self::RiscV => "RISC-V",
         })
     }

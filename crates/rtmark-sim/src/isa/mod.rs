@@ -13,6 +13,7 @@ mod slot;
 mod text;
 
 pub use decode::{decode, is_wide};
+pub use encodings::Isa;
 pub use features::Features;
 pub use op::{Group, Op, PerOp};
 pub use slot::Slot;

@@ -18,11 +18,12 @@ pub use self::observer::Observer;
 
 use rtmark_units::{Cycles, Instructions};
 
+use crate::armr::CortexR5;
 use crate::debug::Taken;
 use crate::devices::{Strictness, Unmodelled};
 use crate::engine::CortexM;
 use crate::host::Host;
-use crate::image::{Architecture, Image};
+use crate::image::Image;
 use crate::riscv::Hazard3;
 use crate::soc::{CoreKind, Soc};
 use crate::state::stop::{FaultPolicy, Stop};
@@ -57,6 +58,7 @@ pub struct Machine {
 #[derive(Clone, Debug)]
 enum Core {
     CortexM(Box<CortexM>),
+    CortexR5(Box<CortexR5>),
     Hazard3(Box<Hazard3>),
 }
 
@@ -65,14 +67,22 @@ impl Core {
     fn cortex_m(&mut self) -> Option<&mut CortexM> {
         match self {
             Self::CortexM(core) => Some(core),
-            Self::Hazard3(_) => None,
+            Self::CortexR5(_) | Self::Hazard3(_) => None,
+        }
+    }
+
+    /// The Cortex-R5 that this is.
+    fn cortex_r5(&mut self) -> Option<&mut CortexR5> {
+        match self {
+            Self::CortexR5(core) => Some(core),
+            Self::CortexM(_) | Self::Hazard3(_) => None,
         }
     }
 
     /// The Hazard3 that this is.
     fn hazard3(&mut self) -> Option<&mut Hazard3> {
         match self {
-            Self::CortexM(_) => None,
+            Self::CortexM(_) | Self::CortexR5(_) => None,
             Self::Hazard3(core) => Some(core),
         }
     }
@@ -83,6 +93,7 @@ macro_rules! on {
     ($core:expr, $name:ident => $answer:expr) => {
         match $core {
             crate::machine::Core::CortexM($name) => $answer,
+            crate::machine::Core::CortexR5($name) => $answer,
             crate::machine::Core::Hazard3($name) => $answer,
         }
     };
@@ -111,6 +122,7 @@ impl Machine {
 
     fn with_rules(soc: &Soc, left_out: LeftOut) -> Self {
         let core = match soc.core {
+            CoreKind::CortexR5 => Core::CortexR5(Box::new(CortexR5::new(soc))),
             CoreKind::Hazard3 => Core::Hazard3(Box::new(Hazard3::new(soc))),
             _ => Core::CortexM(Box::new(CortexM::new(soc, left_out))),
         };
@@ -131,8 +143,7 @@ impl Machine {
     /// table where the soc looks for it.
     pub fn load(&mut self, image: &Image) -> Result<(), LoadError> {
         let soc = self.soc();
-        let own = if soc.core.is_cortex_m() { Architecture::Arm } else { Architecture::RiscV };
-        if let Some(image) = image.architecture().filter(|image| *image != own) {
+        if let Some(image) = image.architecture().filter(|image| !image.runs_on(soc.core)) {
             let (soc, core) = (soc.name.clone(), soc.core.name());
             return Err(LoadError::OtherCore { image, soc, core });
         }

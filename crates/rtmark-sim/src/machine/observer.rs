@@ -71,6 +71,7 @@ impl Machine {
     pub fn run_observed(&mut self, until: Cycles, observer: &mut impl Observer) -> Stop {
         let stop = match self.core {
             Core::CortexM(_) => self.observe(Core::cortex_m, until, observer),
+            Core::CortexR5(_) => self.observe(Core::cortex_r5, until, observer),
             Core::Hazard3(_) => self.observe(Core::hazard3, until, observer),
         };
         on!(&self.core, core => core.reason(stop))

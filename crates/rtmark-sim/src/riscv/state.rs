@@ -8,10 +8,9 @@ use super::core::{Core, Follow, Passed, Refusal, Trapped};
 use super::csr::{Cause, Interrupt};
 use super::exec::{Exception, Reason, Trap};
 use super::inputs::{Drive, Input};
-use super::semihosting::Reply;
 use super::system::System;
 use crate::devices::Devices;
-use crate::host::Host;
+use crate::host::{Answer, Host};
 use crate::image::Image;
 use crate::soc::Soc;
 use crate::state::stop::{FaultKind, FaultPolicy, FaultReport, Stop};
@@ -526,12 +525,12 @@ impl State {
         }
         let clock = self.soc.clock;
         match super::semihosting::serve(&mut self.core, clock) {
-            Reply::Value(value) => {
+            Answer::Value(value) => {
                 self.core.hart.set(super::semihosting::RESULT, value);
                 self.core.prepare_again();
                 Ok(())
             }
-            Reply::Exit(status) => {
+            Answer::Exit(status) => {
                 self.ended = Some(Stop::Exit(status));
                 Err(Stop::Exit(status))
             }

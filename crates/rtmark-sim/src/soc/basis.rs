@@ -57,7 +57,7 @@ impl CoreKind {
     /// What the cycles of instructions rest on.
     pub const fn core_tier(self) -> Tier {
         match self {
-            Self::CortexM0 | Self::CortexM0Plus => Tier::Documented,
+            Self::CortexM0 | Self::CortexM0Plus | Self::CortexR5 => Tier::Documented,
             Self::CortexM3
             | Self::CortexM4
             | Self::CortexM4F
@@ -76,7 +76,7 @@ impl CoreKind {
             Self::CortexM0 | Self::CortexM0Plus | Self::CortexM4 | Self::CortexM4F => {
                 Tier::Documented
             }
-            Self::CortexM7 | Self::CortexM33 => Tier::Estimated,
+            Self::CortexM7 | Self::CortexM33 | Self::CortexR5 => Tier::Estimated,
         }
     }
 }

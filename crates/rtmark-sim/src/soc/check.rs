@@ -126,6 +126,8 @@ impl Soc {
             CoreKind::CortexM33 => (240, 3..=8),
             // As RP2350 has it configured (datasheet, 3.8.8).
             CoreKind::Hazard3 => (52, 4..=4),
+            // What the interrupt controller keeps is enough for all known socs.
+            CoreKind::CortexR5 => (224, 3..=8),
         };
         if !(1..=most_interrupts).contains(&self.interrupts) {
             return refuse(
@@ -263,6 +265,22 @@ impl Soc {
                     ),
                 );
             }
+            let beats = MemoryTiming { beat_cycles: memory.timing.beat_cycles, ..plain };
+            if self.core == CoreKind::CortexR5 && memory.timing != beats {
+                return refuse(
+                    &path("timing"),
+                    format!(
+                        "memory {name}: a Cortex-R5 has its own lines and caches; give wait_states \
+                         to the first 64 bits and beat_cycles between the others"
+                    ),
+                );
+            }
+            if self.core != CoreKind::CortexR5 && memory.timing.beat_cycles != 1 {
+                return refuse(
+                    &timing("beat_cycles"),
+                    format!("memory {name}: beat_cycles is for memories beside a Cortex-R5"),
+                );
+            }
             let line = memory.timing.line_bytes;
             if !(4..=1024).contains(&line) || !line.is_power_of_two() {
                 return refuse(
@@ -308,7 +326,9 @@ impl Soc {
                     );
                 }
                 let who = format!("memory {name}");
-                outside_system_space(&path("base"), &who, &range, &[])?;
+                if self.core != CoreKind::CortexR5 {
+                    outside_system_space(&path("base"), &who, &range, &[])?;
+                }
                 Self::take(&path("base"), &who, name, range, taken)?;
             }
         }
@@ -372,7 +392,9 @@ impl Soc {
             let start = u64::from(peripheral.base);
             let range = start..start + u64::from(extent);
             let who = format!("peripheral {name}");
-            outside_system_space(&path("base"), &who, &range, &VENDORS)?;
+            if self.core != CoreKind::CortexR5 {
+                outside_system_space(&path("base"), &who, &range, &VENDORS)?;
+            }
             Self::take(&path("base"), &who, name, range, taken)?;
             if let Some(irq) = peripheral.irq.iter().find(|irq| **irq >= self.interrupts) {
                 return refuse(

@@ -22,6 +22,8 @@ pub enum CoreKind {
     /// Arm Cortex-M33 with DSP, FPU and Security Extension, in Secure state for ever
     /// (ARMv8-M Mainline, FPv5-SP).
     CortexM33,
+    /// Arm Cortex-R5 with FPU (Armv7-R, VFPv3-D16), for real-time systems.
+    CortexR5,
     /// Hazard3, the RISC-V core of RP2350, as it is configured there.
     Hazard3,
 }
@@ -36,6 +38,7 @@ impl CoreKind {
         Self::CortexM4F,
         Self::CortexM7,
         Self::CortexM33,
+        Self::CortexR5,
         Self::Hazard3,
     ];
 
@@ -60,6 +63,7 @@ impl CoreKind {
             Self::CortexM4F => "cortex-m4f",
             Self::CortexM7 => "cortex-m7",
             Self::CortexM33 => "cortex-m33",
+            Self::CortexR5 => "cortex-r5",
             Self::Hazard3 => "hazard3",
         }
     }
@@ -73,6 +77,7 @@ impl CoreKind {
             Self::CortexM4F => "ARMv7E-M with FPv4-SP",
             Self::CortexM7 => "ARMv7E-M with FPv5-D16",
             Self::CortexM33 => "ARMv8-M Mainline with DSP and FPv5-SP",
+            Self::CortexR5 => "Armv7-R with VFPv3-D16",
             Self::Hazard3 => {
                 "RV32IMAC with Zba, Zbb, Zbs, Zbkb, Zcb, Zcmp, Zicsr, Zifencei, Xh3bextm, Xh3irq, Xh3pmpm and Xh3power, machine and user mode"
             }
@@ -81,12 +86,12 @@ impl CoreKind {
 
     /// Whether the core is of the mainline: ARMv7-M or ARMv8-M Mainline, not ARMv6-M.
     pub const fn is_mainline(self) -> bool {
-        !matches!(self, Self::CortexM0 | Self::CortexM0Plus | Self::Hazard3)
+        !matches!(self, Self::CortexM0 | Self::CortexM0Plus | Self::CortexR5 | Self::Hazard3)
     }
 
     /// Whether the core is one of Arm's for microcontrollers.
     pub const fn is_cortex_m(self) -> bool {
-        !matches!(self, Self::Hazard3)
+        !matches!(self, Self::CortexR5 | Self::Hazard3)
     }
 
     /// Whether the core has the DSP extension.
@@ -96,12 +101,12 @@ impl CoreKind {
 
     /// Whether the core has a floating-point unit.
     pub const fn has_fpu(self) -> bool {
-        matches!(self, Self::CortexM4F | Self::CortexM7 | Self::CortexM33)
+        matches!(self, Self::CortexM4F | Self::CortexM7 | Self::CortexM33 | Self::CortexR5)
     }
 
     /// Whether its floating-point unit has double precision.
     pub const fn has_double_precision(self) -> bool {
-        matches!(self, Self::CortexM7)
+        matches!(self, Self::CortexM7 | Self::CortexR5)
     }
 
     /// Whether the core can be had with bit-banding.
@@ -116,6 +121,8 @@ impl CoreKind {
     pub fn exception_name(self, exception: u16) -> String {
         let name = match (self, exception) {
             (_, 16..) => return format!("IRQ {}", exception - 16),
+            (Self::CortexR5, 3) => "abort or undefined instruction",
+            (Self::CortexR5, 11) => "SVC",
             (Self::Hazard3, 3) => "exception",
             (Self::Hazard3, 11) => "ECALL",
             (Self::Hazard3, 14) => "software interrupt",
@@ -153,6 +160,9 @@ impl CoreKind {
             }
             Self::CortexM33 => {
                 "measured: by rules, since no cycle table is published; what others measured on an RP2350, each rule with loops that show it; divisions and exceptions estimated; beside published interrupt latency (12 of 12 cycles), CoreMark/MHz (0.837 of a Cortex-M4's cycles for 0.846) and FreeRTOS on an RP2350 (a yield in 158 for 160)"
+            }
+            Self::CortexR5 => {
+                "documented: the tables of the Cortex-R4's and R5's manuals (DDI 0363, DDI 0460) as far as they could be read; pairs and floating point after GCC's description of the core, status registers, exceptions and how branches are foreseen estimated; not scored on silicon"
             }
             Self::Hazard3 => {
                 "measured: every cycle of 11,760 runs of its RTL at the revision that RP2350 reports, with wait states and interrupts, is the model's"

@@ -58,6 +58,9 @@ pub struct MemoryTiming {
     pub cache_lines: u16,
     /// Lines of the shared cache that an address may lie in.
     pub cache_ways: u16,
+    /// Beside a Cortex-R5: cycles between 64 bits of a line and the next ones, when the first have
+    /// come after the wait states.
+    pub beat_cycles: u8,
 }
 
 impl Default for MemoryTiming {
@@ -71,6 +74,7 @@ impl Default for MemoryTiming {
             data_lines: 0,
             cache_lines: 0,
             cache_ways: 1,
+            beat_cycles: 1,
         }
     }
 }
@@ -297,6 +301,7 @@ impl Soc {
     pub fn mpu_regions(&self) -> u8 {
         self.mpu_regions.unwrap_or(match self.core {
             CoreKind::CortexM0 | CoreKind::Hazard3 => 0,
+            CoreKind::CortexR5 => 16,
             _ => 8,
         })
     }

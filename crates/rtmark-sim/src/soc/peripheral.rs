@@ -53,6 +53,13 @@ pub enum PeripheralKind {
     RiscvClint,
     /// The same in the SIO of RP2350 (datasheet, 3.1.8).
     Rp2350RiscvTimer,
+    /// Interrupt controller PL390 beside a Cortex-R5: the distributor, and 0x1000 behind it the
+    /// core's interface (IHI 0048; DDI 0416).
+    Pl390,
+    /// UART of Zynq chips (UG1087), sending only. `irq`: the UART.
+    CadenceUart,
+    /// Triple timer counter of Zynq chips (UG1087), counting 100 MHz. `irq`: the three counters.
+    CadenceTtc,
 }
 
 /// A clock that a peripheral counts.
@@ -148,20 +155,21 @@ impl PeripheralKind {
         )
     }
 
-    /// Whether it belongs to a RISC-V core, which drives it itself.
-    pub const fn is_of_riscv(self) -> bool {
-        matches!(self, Self::RiscvClint | Self::Rp2350RiscvTimer)
+    /// Whether it belongs to the core beside it, which drives it itself.
+    pub const fn is_of_the_core(self) -> bool {
+        matches!(self, Self::RiscvClint | Self::Rp2350RiscvTimer | Self::Pl390)
     }
 }
 
 impl Peripheral {
     /// How many bytes of addresses it answers.
     pub fn extent(&self) -> u32 {
-        use PeripheralKind::{RiscvClint, Stm32Timer, Stm32UsartV1, Stm32UsartV2};
+        use PeripheralKind::{Pl390, RiscvClint, Stm32Timer, Stm32UsartV1, Stm32UsartV2};
         let usual = match self.kind {
             _ if self.atomic_aliases => 0x4000,
             Stm32Timer | Stm32UsartV1 | Stm32UsartV2 => 0x400,
             RiscvClint => 0x1_0000,
+            Pl390 => 0x2000,
             _ => 0x1000,
         };
         self.size.unwrap_or(usual)

@@ -35,6 +35,7 @@ impl Revision {
             CoreKind::CortexM3 => (2, 1),
             CoreKind::CortexM7 => (1, 2),
             CoreKind::CortexM33 => (1, 0),
+            CoreKind::CortexR5 => (1, 3),
         };
         Self { major: 0, patch: 0 }..=Self { major, patch }
     }

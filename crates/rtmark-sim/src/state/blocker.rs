@@ -20,6 +20,10 @@ pub enum Blocker {
     Disabled,
     /// MSTATUS.MIE of a RISC-V core is clear.
     MachineMask,
+    /// CPSR.I of a Cortex-R is set.
+    StatusMask,
+    /// The priority mask of an interrupt controller beside a Cortex-R.
+    PriorityMask,
 }
 
 impl Blocker {
@@ -30,6 +34,8 @@ impl Blocker {
             Self::Faultmask => "FAULTMASK",
             Self::Basepri => "BASEPRI",
             Self::MachineMask => "MSTATUS.MIE",
+            Self::StatusMask => "CPSR.I",
+            Self::PriorityMask => "the interrupt controller's priority mask",
             Self::Active(_) => "a handler",
             Self::Pending(_) => "a more urgent exception",
             Self::Disabled => "not being enabled",

@@ -68,7 +68,7 @@ pub enum Register {
     Argument(u8),
     /// The address of the next instruction.
     Pc,
-    /// Flags, Thumb bit, ITSTATE and exception number.
+    /// Flags, Thumb bit, ITSTATE and exception number; CPSR of a Cortex-R.
     Xpsr,
     /// The main stack pointer.
     Msp,

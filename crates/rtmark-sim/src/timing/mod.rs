@@ -120,8 +120,8 @@ impl Rules {
     /// The rules of a core.
     pub const fn of(core: CoreKind) -> &'static Self {
         match core {
-            // A Hazard3 has rules of its own kind: see `riscv`.
-            CoreKind::CortexM0 | CoreKind::Hazard3 => &cores::CORTEX_M0,
+            // The others have rules of their own kind: see `armr` and `riscv`.
+            CoreKind::CortexM0 | CoreKind::CortexR5 | CoreKind::Hazard3 => &cores::CORTEX_M0,
             CoreKind::CortexM0Plus => &cores::CORTEX_M0PLUS,
             CoreKind::CortexM3 => &cores::CORTEX_M3,
             CoreKind::CortexM4 | CoreKind::CortexM4F => &cores::CORTEX_M4,

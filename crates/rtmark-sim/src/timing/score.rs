@@ -65,6 +65,7 @@ impl CoreKind {
             | Self::CortexM0Plus
             | Self::CortexM7
             | Self::CortexM33
+            | Self::CortexR5
             | Self::Hazard3 => &[],
         }
     }

@@ -5,6 +5,7 @@
 mod armv8m;
 mod bit_band;
 mod caches;
+mod cortex_r5;
 mod cuts;
 mod debug;
 mod exceptions;

@@ -9,6 +9,7 @@ use rtmark_observe::{StackKind, StackUse};
 use rtmark_runner::{Footprint, Object, ObjectCost, Plan, Platform, Selection};
 use serde::Serialize;
 
+use super::refuse_cortex_r5;
 use super::run::{show_failures, simulated, suite};
 use crate::cli::Talk;
 use crate::config::Config;
@@ -138,6 +139,11 @@ impl Arguments {
     pub fn run(self, talk: Talk) -> Result<Exit, Trouble> {
         let Found { tree, kernels, catalogue } = self.sources.find(&Config::load()?)?;
         let socs = simulated(&self.soc)?;
+        for platform in &socs {
+            if let Platform::Sim(file, _) = platform {
+                refuse_cortex_r5("`rtmark footprint`, which watches stacks,", &file.soc)?;
+            }
+        }
         let selection = Selection { kernels: self.kernel, scenarios: self.scenario };
         let plan = Plan::new(
             &catalogue,

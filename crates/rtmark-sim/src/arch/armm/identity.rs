@@ -117,8 +117,8 @@ impl Identity {
     /// Those of a soc's core.
     pub const fn of(soc: &Soc) -> Self {
         let newest = match soc.core {
-            // Nobody asks a Hazard3, which is no Cortex-M.
-            CoreKind::CortexM0 | CoreKind::Hazard3 => M0,
+            // Nobody asks those that are no Cortex-M.
+            CoreKind::CortexM0 | CoreKind::CortexR5 | CoreKind::Hazard3 => M0,
             CoreKind::CortexM0Plus => M0_PLUS,
             CoreKind::CortexM3 => M3,
             CoreKind::CortexM4 => M4,

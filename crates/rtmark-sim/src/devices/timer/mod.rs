@@ -4,11 +4,13 @@
 //! out when somebody looks, and there is a date only while a flag that is clear
 //! would raise an enabled interrupt.
 
+mod cadence;
 mod cmsdk;
 mod nrf;
 mod rp2040;
 mod stm32;
 
+pub use cadence::CadenceTtc;
 pub use cmsdk::{DualTimer as CmsdkDualTimer, Timer as CmsdkTimer};
 pub use nrf::{NrfRtc, NrfTimer};
 pub use rp2040::{Chip as RpChip, Rp2040Timer};

@@ -5,11 +5,13 @@
 //! the firmware waits as long as the baud rate that it has set demands. UARTE receives nothing: its
 //! way into memory has no model.
 
+mod cadence;
 mod cmsdk;
 mod nrf;
 mod pl011;
 mod stm32;
 
+pub use cadence::Cadence;
 pub use cmsdk::Cmsdk;
 pub use nrf::NrfUarte;
 pub use pl011::Pl011;

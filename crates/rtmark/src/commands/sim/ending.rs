@@ -73,7 +73,7 @@ pub fn hint(end: &End) -> Option<&'static str> {
         Ending::Exit(_) | Ending::Observer => None,
         Ending::Fault(report) if report.kind == FaultKind::NoCoprocessor => Some(
             "switch the FPU on first, which is the startup code's part; with --entry none runs: \
-             --set 0xE000ED88=0xF00000",
+             --set 0xE000ED88=0xF00000 on a Cortex-M",
         ),
         Ending::Fault(report) if report.kind == FaultKind::Unmodelled => Some(
             "give the soc file a [[peripheral]] there, or leave out --strict: it will read as zero",

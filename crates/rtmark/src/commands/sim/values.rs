@@ -154,7 +154,8 @@ const NAMED: [(&str, Register); 11] = [
 ];
 
 /// Other names that people use for some of them.
-const ALIASES: [(&str, Register); 2] = [("r15", Register::Pc), ("ip", Register::R(12))];
+const ALIASES: [(&str, Register); 3] =
+    [("r15", Register::Pc), ("ip", Register::R(12)), ("cpsr", Register::Xpsr)];
 
 fn register(name: &str) -> Option<Register> {
     if let Some((_, register)) = NAMED.iter().chain(&ALIASES).find(|(known, _)| *known == name) {
@@ -193,9 +194,9 @@ pub fn setting(text: &str) -> Result<Setting, String> {
         let register = register(&name).ok_or_else(|| {
             format!(
                 "no register is called `{name}`; there are r0 to r14, sp, lr, pc, xpsr, msp, psp, \
-                 primask, basepri, faultmask, control, s0 to s31 and fpscr; on RISC-V x0 to x31, \
-                 ra, sp, gp, tp, t0 to t6, fp, a0 to a7, pc, mstatus, mie, mtvec, mscratch, mepc and \
-                 mcause"
+                 primask, basepri, faultmask, control, s0 to s31 and fpscr; cpsr on Cortex-R; on RISC-V \
+                 x0 to x31, ra, sp, gp, tp, t0 to t6, fp, a0 to a7, pc, mstatus, mie, mtvec, \
+                 mscratch, mepc and mcause"
             )
         })?;
         let float = matches!(register, Register::S(_)).then(|| float(value));

@@ -1,12 +1,12 @@
 //! The registers as GDB wants them: in the order of a target description.
 //!
-//! The features are those that GDB defines. For M-profile cores ("ARM Features" in its manual):
-//! core registers, double registers over the single ones, system registers.
+//! The features are those that GDB defines. For Arm's cores ("ARM Features" in its manual): core
+//! registers, double registers over the single ones, and system registers of M-profile cores.
 
 use std::fmt::Write as _;
 
 use gdbstub::arch::{Arch, Registers};
-use rtmark_sim::{Machine, Register};
+use rtmark_sim::{CoreKind, Machine, Register};
 
 /// A core of 32 bits, whatever it has being told by its own description.
 #[derive(Debug)]
@@ -49,7 +49,7 @@ impl Registers for Values {
 
 /// Every word of every register, in the order of [`description`].
 pub fn all(machine: &Machine) -> Vec<Register> {
-    if !machine.soc().core.is_cortex_m() {
+    if machine.soc().core == CoreKind::Hazard3 {
         return machine.named_registers().into_iter().map(|(_, register)| register).collect();
     }
     let core = (0..15).map(Register::R).chain([Register::Pc, Register::Xpsr]);
@@ -69,7 +69,11 @@ const SYSTEM: [(&str, Register); 6] = [
 
 /// The target description of the machine's core.
 pub fn description(machine: &Machine) -> String {
-    if machine.soc().core.is_cortex_m() { cortex_m(machine) } else { riscv(machine) }
+    match machine.soc().core {
+        CoreKind::Hazard3 => riscv(machine),
+        CoreKind::CortexR5 => arm(machine, "core", "cpsr"),
+        _ => arm(machine, "m-profile", "xpsr"),
+    }
 }
 
 const HEAD: &str = "<?xml version=\"1.0\"?><!DOCTYPE target SYSTEM \"gdb-target.dtd\">\
@@ -100,10 +104,10 @@ fn riscv(machine: &Machine) -> String {
     xml
 }
 
-/// Those of M-profile cores ("ARM Features").
-fn cortex_m(machine: &Machine) -> String {
+/// Those of Arm's cores ("ARM Features"), by what core registers and the status register are called.
+fn arm(machine: &Machine, profile: &str, status: &str) -> String {
     let mut xml = format!(
-        "{HEAD}<architecture>arm</architecture><feature name=\"org.gnu.gdb.arm.m-profile\">"
+        "{HEAD}<architecture>arm</architecture><feature name=\"org.gnu.gdb.arm.{profile}\">"
     );
     for at in 0..13 {
         register(&mut xml, &format!("r{at}"), 32, "uint32");
@@ -111,7 +115,7 @@ fn cortex_m(machine: &Machine) -> String {
     register(&mut xml, "sp", 32, "data_ptr");
     register(&mut xml, "lr", 32, "uint32");
     register(&mut xml, "pc", 32, "code_ptr");
-    register(&mut xml, "xpsr", 32, "uint32");
+    register(&mut xml, status, 32, "uint32");
     if machine.has_register(Register::Fpscr) {
         xml.push_str("</feature><feature name=\"org.gnu.gdb.arm.vfp\">");
         for at in 0..16 {
@@ -119,8 +123,11 @@ fn cortex_m(machine: &Machine) -> String {
         }
         register(&mut xml, "fpscr", 32, "uint32");
     }
-    xml.push_str("</feature><feature name=\"org.gnu.gdb.arm.m-system\">");
-    for (name, _) in SYSTEM.iter().filter(|(_, register)| machine.has_register(*register)) {
+    let mut system = SYSTEM.iter().filter(|(_, it)| machine.has_register(*it)).peekable();
+    if system.peek().is_some() {
+        xml.push_str("</feature><feature name=\"org.gnu.gdb.arm.m-system\">");
+    }
+    for (name, _) in system {
         register(&mut xml, name, 32, "uint32");
     }
     xml.push_str("</feature></target>");

@@ -1,0 +1,160 @@
+//! The performance monitor (DDI 0460, chapter 6; DDI 0406, C12): a cycle counter, and three others
+//! that count instructions, cycles and what software says.
+
+use super::Now;
+
+/// Event numbers.
+const SOFTWARE: u32 = 0;
+const INSTRUCTIONS: u32 = 8;
+const CYCLES: u32 = 0x11;
+
+const ENABLED: u32 = 1;
+const DIVIDED: u32 = 1 << 3;
+/// The cycle counter's bit among the counters'.
+const CYCLE_COUNTER: u32 = 1 << 31;
+const COUNTERS: usize = 3;
+const ALL: u32 = CYCLE_COUNTER | 0b111;
+
+/// The performance monitor. Counts are worked out when they are looked at.
+#[derive(Clone, Debug, Default)]
+pub struct Counters {
+    control: u32,
+    enabled: u32,
+    interrupts: u32,
+    selected: u32,
+    users: u32,
+    events: [u32; COUNTERS],
+    /// What each one, the cycle counter last, held when it was last started or stopped.
+    held: [u32; COUNTERS + 1],
+    since: Now,
+}
+
+impl Counters {
+    pub const fn allows_users(&self) -> bool {
+        self.users & 1 == 1
+    }
+
+    const fn counts(&self, bit: u32) -> bool {
+        self.control & ENABLED != 0 && self.enabled & bit != 0
+    }
+
+    /// What a counter holds.
+    fn value(&self, at: usize, now: Now) -> u32 {
+        let bit = if at == COUNTERS { CYCLE_COUNTER } else { 1 << at };
+        if !self.counts(bit) {
+            return self.held[at];
+        }
+        let cycles = now.cycle.wrapping_sub(self.since.cycle);
+        let passed = match (at, self.events.get(at)) {
+            (COUNTERS, _) if self.control & DIVIDED != 0 => now.cycle / 64 - self.since.cycle / 64,
+            (COUNTERS, _) | (_, Some(&CYCLES)) => cycles,
+            (_, Some(&INSTRUCTIONS)) => now.instructions.wrapping_sub(self.since.instructions),
+            _ => 0,
+        };
+        self.held[at].wrapping_add(passed as u32)
+    }
+
+    /// Keeps all counts as they are now, before something about them changes.
+    fn settle(&mut self, now: Now) {
+        let mut at = 0;
+        self.held = [(); COUNTERS + 1].map(|()| {
+            at += 1;
+            self.value(at - 1, now)
+        });
+        self.since = now;
+    }
+
+    pub fn read(&self, m: u8, opc2: u8, now: Now) -> Option<u32> {
+        let selected = self.selected as usize;
+        Some(match (m, opc2) {
+            // Arm, R5, three counters.
+            (12, 0) => 0x4115_0000 | (COUNTERS as u32) << 11 | self.control,
+            (12, 1 | 2) => self.enabled,
+            (12, 3) => 0,
+            (12, 5) => self.selected,
+            (13, 0) => self.value(COUNTERS, now),
+            (13, 1) => self.events.get(selected).copied().unwrap_or(0),
+            (13, 2) if selected < COUNTERS => self.value(selected, now),
+            (13, 2) => 0,
+            (14, 0) => self.users,
+            (14, 1 | 2) => self.interrupts,
+            _ => return None,
+        })
+    }
+
+    pub fn write(&mut self, m: u8, opc2: u8, value: u32, now: Now) -> Option<()> {
+        self.settle(now);
+        let selected = self.selected as usize;
+        match (m, opc2) {
+            (12, 0) => {
+                self.control = value & 0x39;
+                if value & 2 != 0 {
+                    self.held[..COUNTERS].fill(0);
+                }
+                if value & 4 != 0 {
+                    self.held[COUNTERS] = 0;
+                }
+            }
+            (12, 1) => self.enabled |= value & ALL,
+            (12, 2) => self.enabled &= !value,
+            (12, 3) => {}
+            (12, 4) => {
+                for at in 0..COUNTERS {
+                    if value >> at & 1 == 1 && self.counts(1 << at) && self.events[at] == SOFTWARE {
+                        self.held[at] = self.held[at].wrapping_add(1);
+                    }
+                }
+            }
+            (12, 5) => self.selected = value & 0x1F,
+            (13, 0) => self.held[COUNTERS] = value,
+            (13, 1) => {
+                if let Some(event) = self.events.get_mut(selected) {
+                    *event = value & 0xFF;
+                }
+            }
+            (13, 2) => {
+                if selected < COUNTERS {
+                    self.held[selected] = value;
+                }
+            }
+            (14, 0) => self.users = value & 1,
+            (14, 1) => self.interrupts |= value & ALL,
+            (14, 2) => self.interrupts &= !value,
+            _ => return None,
+        }
+        Some(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cycles_are_counted_while_it_is_on() {
+        let at = |cycle| Now { cycle, instructions: cycle / 2 };
+        let mut counters = Counters::default();
+        counters.write(12, 1, CYCLE_COUNTER, at(5)).expect("PMCNTENSET");
+        counters.write(12, 0, ENABLED, at(10)).expect("PMCR");
+        assert_eq!(counters.read(13, 0, at(110)), Some(100));
+        counters.write(12, 2, CYCLE_COUNTER, at(210)).expect("PMCNTENCLR");
+        assert_eq!(counters.read(13, 0, at(999)), Some(200));
+        counters.write(12, 0, ENABLED | DIVIDED | 4, at(640)).expect("PMCR");
+        counters.write(12, 1, CYCLE_COUNTER, at(640)).expect("PMCNTENSET");
+        assert_eq!(counters.read(13, 0, at(640 + 640)), Some(10));
+    }
+
+    #[test]
+    fn the_other_counters_count_what_they_are_told_to() {
+        let at = |cycle| Now { cycle, instructions: cycle / 2 };
+        let mut counters = Counters::default();
+        counters.write(13, 1, INSTRUCTIONS, at(0)).expect("PMXEVTYPER");
+        counters.write(12, 1, 3, at(0)).expect("PMCNTENSET");
+        counters.write(12, 0, ENABLED, at(0)).expect("PMCR");
+        counters.write(12, 4, 2, at(50)).expect("PMSWINC");
+        assert_eq!(counters.read(13, 2, at(100)), Some(50));
+        counters.write(12, 5, 1, at(100)).expect("PMSELR");
+        assert_eq!(counters.read(13, 2, at(100)), Some(1));
+        assert_eq!(counters.read(15, 0, at(100)), None);
+    }
+}

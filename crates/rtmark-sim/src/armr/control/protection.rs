@@ -1,0 +1,334 @@
+//! The memory protection unit and what memory is by its address (DDI 0406, B5: PMSAv7).
+
+/// How normal memory is cached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Cached {
+    No,
+    Through,
+    /// Write-back; whether stores that miss bring their line, too.
+    Back {
+        allocates: bool,
+    },
+}
+
+/// What memory is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    StronglyOrdered,
+    Device,
+    Normal(Cached),
+}
+
+/// Why an access is refused, with the code of the fault status registers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Denied {
+    /// No region has the address.
+    Background = 0,
+    Alignment = 1,
+    /// Nothing answers.
+    External = 8,
+    Permission = 13,
+}
+
+/// A region as its registers have it: DRBAR, DRSR, DRACR.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Region {
+    pub base: u32,
+    pub size: u32,
+    pub access: u32,
+}
+
+const EXECUTE_NEVER: u32 = 1 << 12;
+
+impl Region {
+    /// Whether it is on and has an address; regions below 256 bytes have no subregions.
+    const fn has(&self, address: u32) -> bool {
+        let bits = (self.size >> 1 & 0x1F) + 1;
+        if self.size & 1 == 0 || bits < 5 {
+            return false;
+        }
+        if bits == 32 {
+            return self.size >> (8 + (address >> 29)) & 1 == 0;
+        }
+        let offset = address.wrapping_sub(self.base & (u32::MAX << bits));
+        if offset >> bits != 0 {
+            return false;
+        }
+        bits < 8 || self.size >> (8 + (offset >> (bits - 3))) & 1 == 0
+    }
+
+    /// The addresses at which it, or one of its subregions, begins or ends.
+    fn boundaries(&self) -> impl Iterator<Item = u64> + '_ {
+        let bits = (self.size >> 1 & 0x1F) + 1;
+        let on = self.size & 1 == 1 && bits >= 5;
+        let base = if bits == 32 { 0 } else { u64::from(self.base & (u32::MAX << (bits & 31))) };
+        let parts = if bits < 8 { 1 } else { 8 };
+        (0..=parts).filter(move |_| on).map(move |part| base + (part << bits) / parts)
+    }
+
+    /// DDI 0406, B5.3.1 and table B5-7.
+    const fn kind(&self) -> Kind {
+        let (tex, c, b) = (self.access >> 3 & 7, self.access >> 1 & 1, self.access & 1);
+        let shared = self.access >> 2 & 1 == 1;
+        match (tex, c << 1 | b) {
+            (0, 0) => Kind::StronglyOrdered,
+            (0, 1) | (2, 0) => Kind::Device,
+            (0, code) => inner_of(code, shared),
+            (1, 3) => inner_of(1, shared),
+            (1, _) => inner_of(0, shared),
+            (4.., code) => inner_of(code, shared),
+            _ => Kind::Normal(Cached::No),
+        }
+    }
+}
+
+/// Normal memory by the two bits of a cache policy; what is shared is not cached (DDI 0460, 8.5).
+const fn inner_of(code: u32, shared: bool) -> Kind {
+    Kind::Normal(match code {
+        _ if shared => Cached::No,
+        1 => Cached::Back { allocates: true },
+        2 => Cached::Through,
+        3 => Cached::Back { allocates: false },
+        _ => Cached::No,
+    })
+}
+
+/// What may be done to addresses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Rights {
+    /// Reading and writing: privileged, user.
+    reads: [bool; 2],
+    writes: [bool; 2],
+    executes: bool,
+}
+
+impl Rights {
+    const NONE: Self = Self { reads: [false; 2], writes: [false; 2], executes: false };
+
+    /// DRACR.AP (DDI 0406, table B5-5).
+    const fn of(access: u32) -> Self {
+        let (reads, writes) = match access >> 8 & 7 {
+            1 => ([true, false], [true, false]),
+            2 => ([true, true], [true, false]),
+            3 => ([true, true], [true, true]),
+            5 => ([true, false], [false, false]),
+            6 => ([true, true], [false, false]),
+            _ => ([false, false], [false, false]),
+        };
+        Self { reads, writes, executes: access & EXECUTE_NEVER == 0 }
+    }
+}
+
+/// Addresses for which the same holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Span {
+    first: u32,
+    last: u32,
+    kind: Kind,
+    rights: Rights,
+    /// No region has it.
+    background: bool,
+}
+
+/// The protection unit.
+#[derive(Clone, Debug)]
+pub struct Protection {
+    regions: Vec<Region>,
+    /// RGNR.
+    pub number: u32,
+    enabled: bool,
+    background: bool,
+    /// All addresses, in ascending order.
+    map: Vec<Span>,
+    /// Which of them was asked for last: by data, by code.
+    last: [usize; 2],
+}
+
+/// What memory is without the protection unit (DDI 0406, table B5-1): where it begins, what it is,
+/// and whether it may be executed.
+const DEFAULT: [(u32, Kind, bool); 7] = [
+    (0x0000_0000, Kind::Normal(Cached::Back { allocates: true }), true),
+    (0x4000_0000, Kind::Normal(Cached::Through), true),
+    (0x6000_0000, Kind::Normal(Cached::No), true),
+    (0x8000_0000, Kind::Device, false),
+    (0xC000_0000, Kind::StronglyOrdered, false),
+    (0xF000_0000, Kind::StronglyOrdered, false),
+    // Vectors that lie high may be executed.
+    (0xFFFF_0000, Kind::StronglyOrdered, true),
+];
+
+impl Protection {
+    pub fn new(regions: u8) -> Self {
+        let mut unit = Self {
+            regions: vec![Region::default(); usize::from(regions)],
+            number: 0,
+            enabled: false,
+            background: false,
+            map: Vec::new(),
+            last: [0; 2],
+        };
+        unit.draw();
+        unit
+    }
+
+    pub fn regions(&self) -> u8 {
+        self.regions.len() as u8
+    }
+
+    /// The region that RGNR names.
+    pub fn selected(&self) -> Region {
+        self.regions.get(self.number as usize).copied().unwrap_or_default()
+    }
+
+    pub fn write(&mut self, change: impl FnOnce(&mut Region)) {
+        if let Some(region) = self.regions.get_mut(self.number as usize) {
+            change(region);
+        }
+        self.draw();
+    }
+
+    /// Switches it on or off, and the background region.
+    pub fn set(&mut self, enabled: bool, background: bool) {
+        if (self.enabled, self.background) != (enabled, background) {
+            (self.enabled, self.background) = (enabled, background);
+            self.draw();
+        }
+    }
+
+    fn at(&self, address: u32) -> Span {
+        let default = DEFAULT.iter().rev().find(|(first, ..)| *first <= address);
+        let (kind, executes) =
+            default.map_or((Kind::StronglyOrdered, false), |line| (line.1, line.2));
+        let open = Rights { reads: [true; 2], writes: [true; 2], executes };
+        let span = |kind, rights, background| Span {
+            first: address,
+            last: address,
+            kind,
+            rights,
+            background,
+        };
+        if !self.enabled {
+            return span(kind, open, false);
+        }
+        match self.regions.iter().rev().find(|region| region.has(address)) {
+            Some(region) => span(region.kind(), Rights::of(region.access), false),
+            None if self.background => {
+                let rights = Rights { reads: [true, false], writes: [true, false], executes };
+                span(kind, rights, false)
+            }
+            None => span(kind, Rights::NONE, true),
+        }
+    }
+
+    /// Works out what holds where.
+    fn draw(&mut self) {
+        let ends = self.regions.iter().flat_map(Region::boundaries);
+        let mut starts: Vec<u64> = DEFAULT.iter().map(|line| line.0.into()).chain(ends).collect();
+        starts.retain(|start| u32::try_from(*start).is_ok());
+        starts.sort_unstable();
+        starts.dedup();
+        let lasts = starts.iter().skip(1).map(|next| (*next - 1) as u32).chain([u32::MAX]);
+        let spans = starts.iter().zip(lasts);
+        self.map = spans.map(|(first, last)| Span { last, ..self.at(*first as u32) }).collect();
+        self.last = [0; 2];
+    }
+
+    #[inline]
+    fn find(&mut self, address: u32, which: usize) -> Span {
+        let last = self.map[self.last[which]];
+        if address.wrapping_sub(last.first) <= last.last - last.first {
+            return last;
+        }
+        let at = self.map.partition_point(|span| span.last < address);
+        self.last[which] = at;
+        self.map[at]
+    }
+
+    /// What memory is that a load or store goes to.
+    ///
+    /// # Errors
+    /// Why it must not.
+    #[inline]
+    pub fn data(&mut self, address: u32, writes: bool, privileged: bool) -> Result<Kind, Denied> {
+        let span = self.find(address, 0);
+        let rights = if writes { span.rights.writes } else { span.rights.reads };
+        match rights[usize::from(!privileged)] {
+            true => Ok(span.kind),
+            false if span.background => Err(Denied::Background),
+            false => Err(Denied::Permission),
+        }
+    }
+
+    /// What memory is that code is fetched from.
+    ///
+    /// # Errors
+    /// Why it must not be.
+    #[inline]
+    pub fn code(&mut self, address: u32, privileged: bool) -> Result<Kind, Denied> {
+        let span = self.find(address, 1);
+        match span.rights.executes && span.rights.reads[usize::from(!privileged)] {
+            true => Ok(span.kind),
+            false if span.background => Err(Denied::Background),
+            false => Err(Denied::Permission),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn unit(regions: &[Region]) -> Protection {
+        let mut unit = Protection::new(16);
+        for (number, region) in regions.iter().enumerate() {
+            unit.number = number as u32;
+            unit.write(|place| *place = *region);
+        }
+        unit.set(true, false);
+        unit
+    }
+
+    /// DRSR of so many bits of address.
+    const fn size(bits: u32) -> u32 {
+        (bits - 1) << 1 | 1
+    }
+
+    #[test]
+    fn without_regions_memory_is_as_the_manual_has_it() {
+        let mut off = Protection::new(16);
+        let back = Kind::Normal(Cached::Back { allocates: true });
+        assert_eq!(off.data(0x10_0000, true, false), Ok(back));
+        assert_eq!(off.data(0x4000_0000, true, false), Ok(Kind::Normal(Cached::Through)));
+        assert_eq!(off.data(0xFF00_0000, true, false), Ok(Kind::StronglyOrdered));
+        assert_eq!(off.code(0x8000_0000, true), Err(Denied::Permission));
+        assert_eq!(off.code(0xFFFF_0000, true), Ok(Kind::StronglyOrdered));
+    }
+
+    #[test]
+    fn the_highest_region_counts_and_subregions_leave_gaps() {
+        let all = Region { base: 0, size: size(32), access: 0x30C };
+        // 1 MiB, of which the second eighth is left out, read-only for users.
+        let part = Region { base: 0x10_0000, size: size(20) | 2 << 8, access: 0x20B };
+        let mut unit = unit(&[all, part]);
+        let open = Kind::Normal(Cached::No);
+        assert_eq!(unit.data(0, true, false), Ok(open));
+        let back = Kind::Normal(Cached::Back { allocates: true });
+        assert_eq!(unit.data(0x10_0000, false, false), Ok(back));
+        assert_eq!(unit.data(0x10_0000, true, false), Err(Denied::Permission));
+        assert_eq!(unit.data(0x12_0000, true, false), Ok(open));
+        assert_eq!(unit.data(0x14_0000, true, true), Ok(back));
+        assert_eq!(unit.data(0x20_0000, true, false), Ok(open));
+    }
+
+    #[test]
+    fn where_no_region_is_nothing_may_be_done() {
+        let mut unit = unit(&[Region { base: 0x2000, size: size(5), access: 0x1300 }]);
+        assert_eq!(unit.data(0x2000, true, false), Ok(Kind::StronglyOrdered));
+        assert_eq!(unit.data(0x201F, true, false), Ok(Kind::StronglyOrdered));
+        assert_eq!(unit.data(0x2020, true, true), Err(Denied::Background));
+        assert_eq!(unit.code(0x2000, true), Err(Denied::Permission));
+        unit.set(true, true);
+        assert!(unit.data(0x2020, true, true).is_ok());
+        assert_eq!(unit.data(0x2020, true, false), Err(Denied::Permission));
+    }
+}

@@ -1,0 +1,384 @@
+//! Registers: those of each mode, and the program status registers (DDI 0406, B1.3).
+
+/// Bits of a program status register.
+pub mod psr {
+    pub const N: u32 = 1 << 31;
+    pub const Z: u32 = 1 << 30;
+    pub const C: u32 = 1 << 29;
+    pub const V: u32 = 1 << 28;
+    pub const Q: u32 = 1 << 27;
+    /// Both parts of ITSTATE.
+    pub const IT: u32 = 0x0600_FC00;
+    pub const JAZELLE: u32 = 1 << 24;
+    pub const GE: u32 = 0xF << 16;
+    /// Data are big-endian.
+    pub const E: u32 = 1 << 9;
+    /// Asynchronous aborts, IRQ and FIQ are masked.
+    pub const A: u32 = 1 << 8;
+    pub const I: u32 = 1 << 7;
+    pub const F: u32 = 1 << 6;
+    /// T32.
+    pub const T: u32 = 1 << 5;
+    pub const MODE: u32 = 0x1F;
+}
+
+/// The modes, by their numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Mode {
+    User = 0x10,
+    Fiq = 0x11,
+    Irq = 0x12,
+    Supervisor = 0x13,
+    Abort = 0x17,
+    Undefined = 0x1B,
+    System = 0x1F,
+}
+
+impl Mode {
+    /// The mode with a number; `None` where the core has none.
+    pub const fn of(number: u32) -> Option<Self> {
+        Some(match number & psr::MODE {
+            0x10 => Self::User,
+            0x11 => Self::Fiq,
+            0x12 => Self::Irq,
+            0x13 => Self::Supervisor,
+            0x17 => Self::Abort,
+            0x1B => Self::Undefined,
+            0x1F => Self::System,
+            _ => return None,
+        })
+    }
+
+    /// Whose stack pointer and link register it has.
+    const fn bank(self) -> usize {
+        match self {
+            Self::User | Self::System => 0,
+            Self::Fiq => 1,
+            Self::Irq => 2,
+            Self::Supervisor => 3,
+            Self::Abort => 4,
+            Self::Undefined => 5,
+        }
+    }
+
+    /// Whether it has a saved program status register.
+    pub const fn has_saved_status(self) -> bool {
+        self.bank() != 0
+    }
+}
+
+/// With which flags each condition holds: a bit for each value of N, Z, C and V.
+const HOLDS: [u16; 16] = {
+    let mut holds = [0; 16];
+    let mut flags = 0;
+    while flags < 16 {
+        let (n, z, c, v) = (flags & 8 != 0, flags & 4 != 0, flags & 2 != 0, flags & 1 != 0);
+        let bases = [z, c, n, v, c && !z, n == v, n == v && !z, true];
+        let mut condition = 0;
+        while condition < 16 {
+            let base = bases[condition >> 1];
+            let holds_now = if condition & 1 == 1 && condition != 15 { !base } else { base };
+            holds[condition] |= (holds_now as u16) << flags;
+            condition += 1;
+        }
+        flags += 1;
+    }
+    // The last but one is always; the last one stands for encodings without a condition.
+    holds[14] = u16::MAX;
+    holds[15] = u16::MAX;
+    holds
+};
+
+/// What a mode has of its own while another one runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Banked {
+    sp: u32,
+    lr: u32,
+    saved: u32,
+}
+
+/// The registers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cpu {
+    /// R0 to R14 of the current mode; the last one is unused.
+    r: [u32; 16],
+    /// The address of the instruction that executes, or comes next.
+    pub pc: u32,
+    /// CPSR without ITSTATE.
+    cpsr: u32,
+    /// ITSTATE.
+    pub it: u8,
+    banks: [Banked; 6],
+    /// R8 to R12 of FIQ mode, or those of all others while FIQ mode runs.
+    others: [u32; 5],
+    /// S0 to S31.
+    pub s: [u32; 32],
+    pub fpscr: u32,
+    /// FPEXC.EN.
+    pub float_enabled: bool,
+    /// What an exclusive load has tagged.
+    pub exclusive: Option<u32>,
+}
+
+/// ITAdvance (DDI 0406, A2.5.2).
+const fn after_it(it: u8) -> u8 {
+    if it & 7 == 0 { 0 } else { it & 0xE0 | it << 1 & 0x1F }
+}
+
+impl Cpu {
+    /// After a reset, about to execute at an address: supervisor mode with interrupts masked.
+    pub const fn new(pc: u32) -> Self {
+        let none = Banked { sp: 0, lr: 0, saved: 0 };
+        Self {
+            r: [0; 16],
+            pc: pc & !1,
+            cpsr: Mode::Supervisor as u32
+                | psr::A
+                | psr::I
+                | psr::F
+                | if pc & 1 == 1 { psr::T } else { 0 },
+            it: 0,
+            banks: [none; 6],
+            others: [0; 5],
+            s: [0; 32],
+            fpscr: 0,
+            float_enabled: false,
+            exclusive: None,
+        }
+    }
+
+    /// R0 to R14.
+    #[inline]
+    pub const fn get(&self, register: u8) -> u32 {
+        self.r[register as usize & 15]
+    }
+
+    #[inline]
+    pub const fn set(&mut self, register: u8, value: u32) {
+        self.r[register as usize & 15] = value;
+    }
+
+    /// A register as operands have it: R15 is two instructions ahead.
+    #[inline]
+    pub const fn operand(&self, register: u8) -> u32 {
+        if register == 15 {
+            self.pc.wrapping_add(if self.is_thumb() { 4 } else { 8 })
+        } else {
+            self.get(register)
+        }
+    }
+
+    #[inline]
+    pub const fn is_thumb(&self) -> bool {
+        self.cpsr & psr::T != 0
+    }
+
+    pub const fn set_thumb(&mut self, thumb: bool) {
+        self.set_bit(psr::T, thumb);
+    }
+
+    #[inline]
+    pub const fn set_bit(&mut self, bit: u32, value: bool) {
+        self.cpsr = if value { self.cpsr | bit } else { self.cpsr & !bit };
+    }
+
+    #[inline]
+    pub const fn bit(&self, bit: u32) -> bool {
+        self.cpsr & bit != 0
+    }
+
+    #[inline]
+    pub const fn carry(&self) -> bool {
+        self.bit(psr::C)
+    }
+
+    /// N and Z of a result, with the carry.
+    #[inline]
+    pub const fn set_result(&mut self, result: u32, carry: bool) {
+        let z = if result == 0 { psr::Z } else { 0 };
+        let c = if carry { psr::C } else { 0 };
+        self.cpsr = self.cpsr & !(psr::N | psr::Z | psr::C) | result & psr::N | z | c;
+    }
+
+    /// N, Z, C and V, from the upper four bits of a word.
+    pub const fn set_flags(&mut self, flags: u32) {
+        self.cpsr = self.cpsr & 0x0FFF_FFFF | flags & 0xF000_0000;
+    }
+
+    pub const fn ge(&self) -> u32 {
+        self.cpsr >> 16 & 0xF
+    }
+
+    pub const fn set_ge(&mut self, ge: u32) {
+        self.cpsr = self.cpsr & !psr::GE | (ge & 0xF) << 16;
+    }
+
+    /// Whether a condition holds.
+    #[inline]
+    pub const fn holds(&self, condition: u8) -> bool {
+        HOLDS[condition as usize & 15] >> (self.cpsr >> 28) & 1 == 1
+    }
+
+    /// The condition of the next instruction by its IT block, if it is in one.
+    #[inline]
+    pub const fn block_condition(&self) -> Option<u8> {
+        if self.it == 0 { None } else { Some(self.it >> 4) }
+    }
+
+    pub const fn advance_it(&mut self) {
+        self.it = after_it(self.it);
+    }
+
+    /// The mode. What CPSR holds is always one.
+    pub const fn mode(&self) -> Mode {
+        match Mode::of(self.cpsr) {
+            Some(mode) => mode,
+            None => Mode::System,
+        }
+    }
+
+    pub const fn is_privileged(&self) -> bool {
+        self.cpsr & psr::MODE != Mode::User as u32
+    }
+
+    /// CPSR with all its bits.
+    pub const fn cpsr(&self) -> u32 {
+        let it = self.it as u32;
+        self.cpsr | (it & 3) << 25 | (it >> 2) << 10
+    }
+
+    /// Writes all of CPSR, as a return from an exception does. A mode that there is not leaves the
+    /// mode as it is.
+    pub fn set_cpsr(&mut self, value: u32) {
+        self.it = ((value >> 25 & 3) | (value >> 10 & 0x3F) << 2) as u8;
+        self.change_mode(value);
+        let mode = self.cpsr & psr::MODE;
+        self.cpsr = value & !(psr::IT | psr::JAZELLE | 0x00F0_0000 | psr::MODE) | mode;
+    }
+
+    /// Writes the parts of CPSR that a mask selects, as MSR does; execution state stays.
+    pub fn write_cpsr(&mut self, value: u32, mask: u32) {
+        let execution = psr::IT | psr::JAZELLE | psr::T | 0x00F0_0000;
+        let mask = mask & !execution;
+        if mask & psr::MODE != 0 {
+            self.change_mode(value);
+        }
+        let mask = mask & !psr::MODE;
+        self.cpsr = self.cpsr & !mask | value & mask;
+    }
+
+    fn change_mode(&mut self, status: u32) {
+        let Some(new) = Mode::of(status) else { return };
+        let old = self.mode();
+        let (from, to) = (old.bank(), new.bank());
+        if from != to {
+            (self.banks[from].sp, self.banks[from].lr) = (self.r[13], self.r[14]);
+            (self.r[13], self.r[14]) = (self.banks[to].sp, self.banks[to].lr);
+            if (old == Mode::Fiq) != (new == Mode::Fiq) {
+                self.r[8..13].swap_with_slice(&mut self.others);
+            }
+        }
+        self.cpsr = self.cpsr & !psr::MODE | new as u32;
+    }
+
+    /// SPSR of the mode; `None` where it has none.
+    pub const fn saved_status(&self) -> Option<u32> {
+        let mode = self.mode();
+        if mode.has_saved_status() { Some(self.banks[mode.bank()].saved) } else { None }
+    }
+
+    pub const fn set_saved_status(&mut self, value: u32) {
+        self.banks[self.mode().bank()].saved = value;
+    }
+
+    /// A register as user mode has it.
+    pub const fn user_register(&self, register: u8) -> u32 {
+        let mode = self.mode();
+        match register {
+            13 if mode.bank() != 0 => self.banks[0].sp,
+            14 if mode.bank() != 0 => self.banks[0].lr,
+            8..=12 if matches!(mode, Mode::Fiq) => self.others[register as usize - 8],
+            _ => self.get(register),
+        }
+    }
+
+    pub const fn set_user_register(&mut self, register: u8, value: u32) {
+        let mode = self.mode();
+        match register {
+            13 if mode.bank() != 0 => self.banks[0].sp = value,
+            14 if mode.bank() != 0 => self.banks[0].lr = value,
+            8..=12 if matches!(mode, Mode::Fiq) => self.others[register as usize - 8] = value,
+            _ => self.set(register, value),
+        }
+    }
+
+    /// The stack pointer of a mode.
+    pub const fn stack_pointer(&self, mode: Mode) -> u32 {
+        if mode.bank() == self.mode().bank() { self.r[13] } else { self.banks[mode.bank()].sp }
+    }
+
+    pub const fn set_stack_pointer(&mut self, mode: Mode, value: u32) {
+        if mode.bank() == self.mode().bank() {
+            self.r[13] = value;
+        } else {
+            self.banks[mode.bank()].sp = value;
+        }
+    }
+
+    /// Enters the mode of an exception: saves the status and where to return to.
+    pub fn enter(&mut self, mode: Mode, return_to: u32) {
+        let status = self.cpsr();
+        self.it = 0;
+        self.change_mode(mode as u32);
+        self.set_saved_status(status);
+        self.r[14] = return_to;
+        self.cpsr &= !psr::JAZELLE;
+        self.exclusive = None;
+    }
+
+    /// D0 to D15, by the number of the first of the two single registers.
+    pub const fn double(&self, first: u8) -> u64 {
+        let low = self.s[first as usize & 31] as u64;
+        low | (self.s[(first as usize + 1) & 31] as u64) << 32
+    }
+
+    pub const fn set_double(&mut self, first: u8, value: u64) {
+        self.s[first as usize & 31] = value as u32;
+        self.s[(first as usize + 1) & 31] = (value >> 32) as u32;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn conditions_are_those_of_the_manual() {
+        let mut cpu = Cpu::new(0);
+        let holding = |cpu: &Cpu| (0..15).filter(|at| cpu.holds(*at)).collect::<Vec<_>>();
+        cpu.set_flags(0);
+        assert_eq!(holding(&cpu), [1, 3, 5, 7, 9, 10, 12, 14]);
+        cpu.set_flags(psr::Z | psr::C);
+        assert_eq!(holding(&cpu), [0, 2, 5, 7, 9, 10, 13, 14]);
+        cpu.set_flags(psr::N);
+        assert_eq!(holding(&cpu), [1, 3, 4, 7, 9, 11, 13, 14]);
+        cpu.set_flags(psr::C | psr::V);
+        assert_eq!(holding(&cpu), [1, 2, 5, 6, 8, 11, 13, 14]);
+    }
+
+    #[test]
+    fn modes_have_registers_of_their_own() {
+        let mut cpu = Cpu::new(0);
+        for (mode, sp) in [(Mode::Supervisor, 1), (Mode::Fiq, 2), (Mode::System, 3)] {
+            cpu.write_cpsr(mode as u32, psr::MODE);
+            cpu.set(13, sp);
+            cpu.set(8, 10 * sp);
+        }
+        assert_eq!((cpu.get(13), cpu.get(8)), (3, 30));
+        cpu.write_cpsr(Mode::Fiq as u32, psr::MODE);
+        assert_eq!((cpu.get(13), cpu.get(8), cpu.user_register(8)), (2, 20, 30));
+        cpu.enter(Mode::Irq, 0x1234);
+        assert_eq!((cpu.get(14), cpu.get(8), cpu.user_register(13)), (0x1234, 30, 3));
+        assert_eq!(cpu.saved_status().map(|status| status & psr::MODE), Some(Mode::Fiq as u32));
+    }
+}

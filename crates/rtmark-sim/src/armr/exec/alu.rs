@@ -1,0 +1,255 @@
+//! Data processing, multiplication and division.
+
+use super::{Arch, Done, Result, UNDEFINED};
+use crate::armr::control::sctlr;
+use crate::armr::cpu::psr;
+use crate::armr::isa::op::{Alu, Bits, Instruction, Multiply, Narrow, Second, Sign};
+use crate::exec::shift;
+
+/// AddWithCarry: the sum, its carry and its overflow.
+const fn add(x: u32, y: u32, carry: bool) -> (u32, bool, bool) {
+    let sum = x as u64 + y as u64 + carry as u64;
+    let result = sum as u32;
+    (result, sum >> 32 != 0, ((x ^ result) & (y ^ result)) >> 31 == 1)
+}
+
+/// A signed halfword: the low one, or the top one.
+const fn half(value: u32, top: bool) -> i64 {
+    (if top { value >> 16 } else { value } as i16) as i64
+}
+
+impl Arch {
+    /// The second operand, and the carry that its shifter gives.
+    pub(super) fn second(&self, it: &Instruction, second: Second) -> (u32, bool) {
+        let carry = self.cpu.carry();
+        match second {
+            Second::Immediate => (it.imm, carry),
+            Second::ImmediateCarry => (it.imm, it.imm >> 31 == 1),
+            Second::Shifted => {
+                let value = self.cpu.operand(it.m);
+                shift(value, it.shift.kind.into(), it.shift.amount.into(), carry)
+            }
+            Second::ByRegister => {
+                let amount = self.cpu.operand(it.a) & 0xFF;
+                shift(self.cpu.operand(it.m), it.shift.kind.into(), amount, carry)
+            }
+        }
+    }
+
+    pub(super) fn data(
+        &mut self,
+        it: &Instruction,
+        alu: Alu,
+        second: Second,
+        inside_it: bool,
+        done: &mut Done,
+    ) -> Result<()> {
+        let (y, shifter) = self.second(it, second);
+        let (x, carry) = (self.cpu.operand(it.n), self.cpu.carry());
+        let (result, carried, overflowed) = match alu {
+            Alu::And | Alu::Tst => (x & y, shifter, false),
+            Alu::Eor | Alu::Teq => (x ^ y, shifter, false),
+            Alu::Orr => (x | y, shifter, false),
+            Alu::Orn => (x | !y, shifter, false),
+            Alu::Bic => (x & !y, shifter, false),
+            Alu::Mov => (y, shifter, false),
+            Alu::Mvn => (!y, shifter, false),
+            Alu::Add | Alu::Cmn => add(x, y, false),
+            Alu::Adc => add(x, y, carry),
+            Alu::Sub | Alu::Cmp => add(x, !y, true),
+            Alu::Sbc => add(x, !y, carry),
+            Alu::Rsb => add(!x, y, true),
+            Alu::Rsc => add(!x, y, carry),
+        };
+        let sets = it.sets_flags(inside_it) || alu.compares();
+        if it.d == 15 && !alu.compares() {
+            if sets {
+                return self.return_to(result, done);
+            }
+            self.write_pc(result, done);
+            return Ok(());
+        }
+        if sets {
+            self.cpu.set_result(result, carried);
+            if alu.adds() {
+                self.cpu.set_bit(psr::V, overflowed);
+            }
+        }
+        if !alu.compares() {
+            self.cpu.set(it.d, result);
+        }
+        Ok(())
+    }
+
+    /// An exception's return: the saved status becomes the current one.
+    pub(super) fn return_to(&mut self, target: u32, done: &mut Done) -> Result<()> {
+        let status = self.cpu.saved_status().ok_or(UNDEFINED)?;
+        self.return_with(status, target, done);
+        Ok(())
+    }
+
+    pub(super) fn return_with(&mut self, status: u32, target: u32, done: &mut Done) {
+        // The block's state comes with the status, and is that of the next instruction.
+        self.cpu.set_cpsr(status);
+        let it = self.cpu.it;
+        let thumb = self.cpu.is_thumb();
+        done.jump = Some(target & if thumb { !1 } else { !3 });
+        done.returns = Some(it);
+    }
+
+    pub(super) fn divide(&mut self, it: &Instruction, sign: Sign, done: &mut Done) -> Result<()> {
+        let (n, m) = (self.cpu.get(it.n), self.cpu.get(it.m));
+        if m == 0 && self.control.sctlr & sctlr::DZ != 0 {
+            return Err(UNDEFINED);
+        }
+        let quotient = match (m, sign) {
+            (0, _) => 0,
+            (_, Sign::Unsigned) => n / m,
+            (_, Sign::Signed) => (n as i32).wrapping_div(m as i32) as u32,
+        };
+        done.quotient = Some(match sign {
+            Sign::Unsigned => (n, m),
+            Sign::Signed => ((n as i32).unsigned_abs(), (m as i32).unsigned_abs()),
+        });
+        self.cpu.set(it.d, quotient);
+        Ok(())
+    }
+
+    /// The 64-bit accumulator: `d` high, `a` low.
+    fn pair(&self, it: &Instruction) -> u64 {
+        u64::from(self.cpu.get(it.d)) << 32 | u64::from(self.cpu.get(it.a))
+    }
+
+    fn set_pair(&mut self, it: &Instruction, value: u64) {
+        self.cpu.set(it.a, value as u32);
+        self.cpu.set(it.d, (value >> 32) as u32);
+    }
+
+    /// A result that was meant to be exact; Q tells when it was not.
+    pub(super) fn set_wrapped(&mut self, d: u8, exact: i64) {
+        self.cpu.set(d, exact as u32);
+        if exact != i64::from(exact as i32) {
+            self.cpu.set_bit(psr::Q, true);
+        }
+    }
+
+    pub(super) fn multiply(&mut self, it: &Instruction, multiply: Multiply, inside_it: bool) {
+        use Multiply as M;
+        let (n, m, a) = (self.cpu.get(it.n), self.cpu.get(it.m), self.cpu.get(it.a));
+        let unsigned = u64::from(n) * u64::from(m);
+        let signed = i64::from(n as i32) * i64::from(m as i32);
+        let accumulator = i64::from(a as i32);
+        let variant = it.imm & 1 == 1;
+        let swapped = if variant { m.rotate_left(16) } else { m };
+        let products = (half(n, false) * half(swapped, false), half(n, true) * half(swapped, true));
+        match multiply {
+            M::Mul => self.cpu.set(it.d, unsigned as u32),
+            M::Mla => self.cpu.set(it.d, (unsigned as u32).wrapping_add(a)),
+            M::Mls => self.cpu.set(it.d, a.wrapping_sub(unsigned as u32)),
+            M::Umull => self.set_pair(it, unsigned),
+            M::Smull => self.set_pair(it, signed as u64),
+            M::Umlal => self.set_pair(it, self.pair(it).wrapping_add(unsigned)),
+            M::Smlal => self.set_pair(it, self.pair(it).wrapping_add(signed as u64)),
+            M::Umaal => {
+                let high = u64::from(self.cpu.get(it.d));
+                self.set_pair(it, unsigned + high + u64::from(a));
+            }
+            M::SmulXy => self.cpu.set(it.d, self.halves_product(it) as u32),
+            M::SmlaXy => self.set_wrapped(it.d, self.halves_product(it) + accumulator),
+            M::SmulWy => {
+                self.cpu.set(it.d, ((i64::from(n as i32) * half(m, variant)) >> 16) as u32);
+            }
+            M::SmlaWy => {
+                let product = (i64::from(n as i32) * half(m, variant)) >> 16;
+                self.set_wrapped(it.d, product + accumulator);
+            }
+            M::SmlalXy => {
+                let product = self.halves_product(it) as u64;
+                self.set_pair(it, self.pair(it).wrapping_add(product));
+            }
+            M::Smuad => self.set_wrapped(it.d, products.0 + products.1),
+            M::Smusd => self.set_wrapped(it.d, products.0 - products.1),
+            M::Smlad => self.set_wrapped(it.d, products.0 + products.1 + accumulator),
+            M::Smlsd => self.set_wrapped(it.d, products.0 - products.1 + accumulator),
+            M::Smlald => {
+                let sum = (products.0 + products.1) as u64;
+                self.set_pair(it, self.pair(it).wrapping_add(sum));
+            }
+            M::Smlsld => {
+                let sum = (products.0 - products.1) as u64;
+                self.set_pair(it, self.pair(it).wrapping_add(sum));
+            }
+            M::Smmul | M::Smmla | M::Smmls => {
+                let high = accumulator << 32;
+                let exact = match multiply {
+                    M::Smmul => signed,
+                    M::Smmla => high.wrapping_add(signed),
+                    _ => high.wrapping_sub(signed),
+                };
+                let rounded = exact.wrapping_add(if variant { 0x8000_0000 } else { 0 });
+                self.cpu.set(it.d, (rounded >> 32) as u32);
+            }
+        }
+        if it.sets_flags(inside_it) {
+            self.set_product_flags(it, multiply);
+        }
+    }
+
+    /// The product of the halves that an encoding names.
+    fn halves_product(&self, it: &Instruction) -> i64 {
+        half(self.cpu.get(it.n), it.imm & 2 != 0) * half(self.cpu.get(it.m), it.imm & 1 != 0)
+    }
+
+    fn set_product_flags(&mut self, it: &Instruction, multiply: Multiply) {
+        use Multiply as M;
+        let long = matches!(multiply, M::Umull | M::Smull | M::Umlal | M::Smlal);
+        let value = if long { self.pair(it) } else { u64::from(self.cpu.get(it.d)) << 32 };
+        self.cpu.set_bit(psr::N, value >> 63 == 1);
+        self.cpu.set_bit(psr::Z, value == 0);
+    }
+
+    pub(super) fn bits(&mut self, it: &Instruction, bits: Bits) {
+        let (n, m) = (self.cpu.get(it.n), self.cpu.get(it.m));
+        let width = u32::from(it.a);
+        let mask = |width: u32| u32::MAX >> (32 - width.clamp(1, 32));
+        let result = match bits {
+            Bits::Clz => m.leading_zeros(),
+            Bits::Rbit => m.reverse_bits(),
+            Bits::Rev => m.swap_bytes(),
+            Bits::Rev16 => m.swap_bytes().rotate_left(16),
+            Bits::Revsh => (m as u16).swap_bytes() as i16 as u32,
+            Bits::Insert | Bits::Clear => {
+                let field = mask(width) << it.imm;
+                let new = if bits == Bits::Clear { 0 } else { n << it.imm };
+                self.cpu.get(it.d) & !field | new & field
+            }
+            Bits::Extract(Sign::Unsigned) => n >> it.imm & mask(width),
+            Bits::Extract(Sign::Signed) => {
+                let up = 32 - width.clamp(1, 32);
+                ((n >> it.imm << up) as i32 >> up) as u32
+            }
+            Bits::Top => self.cpu.get(it.d) & 0xFFFF | it.imm << 16,
+        };
+        self.cpu.set(it.d, result);
+    }
+
+    pub(super) fn extend(&mut self, it: &Instruction, narrow: Narrow, sign: Sign) {
+        let rotated = self.cpu.get(it.m).rotate_right(it.imm);
+        let start = if it.n == 15 { 0 } else { self.cpu.get(it.n) };
+        let result = match (narrow, sign) {
+            (Narrow::Byte, Sign::Unsigned) => start.wrapping_add(rotated & 0xFF),
+            (Narrow::Byte, Sign::Signed) => start.wrapping_add(rotated as i8 as u32),
+            (Narrow::Half, Sign::Unsigned) => start.wrapping_add(rotated & 0xFFFF),
+            (Narrow::Half, Sign::Signed) => start.wrapping_add(rotated as i16 as u32),
+            (Narrow::Bytes, _) => {
+                let lane = |at: u32| {
+                    let byte = (rotated >> at) as u8;
+                    let wide = if sign == Sign::Signed { byte as i8 as u16 } else { byte.into() };
+                    u32::from(((start >> at) as u16).wrapping_add(wide)) << at
+                };
+                lane(0) | lane(16)
+            }
+        };
+        self.cpu.set(it.d, result);
+    }
+}

@@ -1,0 +1,321 @@
+//! The interrupt controller of a Zynq UltraScale+'s real-time unit: a PL390, which is a GIC of
+//! architecture version 1, for one core.
+//!
+//! Sources: IHI 0048, chapters 3 to 5; DDI 0416 (PL390). Security is not implemented: all
+//! interrupts are of one group and raise IRQ.
+
+use crate::soc::{PeripheralKind, Soc};
+
+/// The number of the first interrupt of a peripheral; below are those of software and of the core.
+pub const FIRST_SHARED: u16 = 32;
+/// Words of a bit for each interrupt.
+const WORDS: usize = 8;
+const MOST: usize = 32 * WORDS;
+/// What an acknowledgement reads when nothing is pending.
+const SPURIOUS: u32 = 1023;
+/// The priority of a core that handles nothing.
+const IDLE: u8 = 0xFF;
+const EXTENT: u32 = 0x2000;
+
+/// A controller.
+#[derive(Clone, Debug)]
+pub struct Gic {
+    base: u32,
+    /// The interrupts there are, and the bits of a priority.
+    count: u16,
+    priority_mask: u8,
+    distributes: bool,
+    signals: bool,
+    /// The priority that interrupts must go below.
+    mask: u8,
+    binary_point: u8,
+    enabled: [u32; WORDS],
+    /// Pending by software, or by an edge.
+    latched: [u32; WORDS],
+    /// What peripherals drive.
+    levels: [u32; WORDS],
+    active: [u32; WORDS],
+    /// Two bits each, of which the upper one says that an edge counts.
+    edges: [u32; WORDS],
+    priorities: Vec<u8>,
+    targets: Vec<u8>,
+    /// What has been acknowledged and not ended, the latest last.
+    running: Vec<u16>,
+}
+
+const fn bit(id: u16) -> (usize, u32) {
+    (id as usize / 32, 1 << (id % 32))
+}
+
+impl Gic {
+    /// The controller of a soc, if its file names one.
+    pub fn of(soc: &Soc) -> Option<Self> {
+        let place = soc.peripherals.iter().find(|it| it.kind == PeripheralKind::Pl390)?;
+        Some(Self {
+            base: place.base,
+            count: (FIRST_SHARED + soc.interrupts).min(MOST as u16),
+            priority_mask: 0xFF << (8 - soc.priority_bits.clamp(1, 8)),
+            distributes: false,
+            signals: false,
+            mask: 0,
+            binary_point: 0,
+            // Interrupts of software are always enabled.
+            enabled: [0xFFFF, 0, 0, 0, 0, 0, 0, 0],
+            latched: [0; WORDS],
+            levels: [0; WORDS],
+            active: [0; WORDS],
+            edges: [0; WORDS],
+            priorities: vec![0; MOST],
+            targets: vec![0; MOST],
+            running: Vec::new(),
+        })
+    }
+
+    /// The offset of an address, if it is one of its registers.
+    pub const fn offset(&self, address: u32) -> Option<u32> {
+        let offset = address.wrapping_sub(self.base);
+        if offset < EXTENT { Some(offset) } else { None }
+    }
+
+    /// A peripheral's output changes.
+    pub const fn drive(&mut self, id: u16, high: bool) {
+        let (word, bit) = bit(id);
+        if word >= WORDS {
+            return;
+        }
+        let rises = high && self.levels[word] & bit == 0;
+        if high {
+            self.levels[word] |= bit;
+        } else {
+            self.levels[word] &= !bit;
+        }
+        if rises && self.is_edge(id) {
+            self.latched[word] |= bit;
+        }
+    }
+
+    const fn is_edge(&self, id: u16) -> bool {
+        let word = self.edges[(id as usize / 16) % WORDS];
+        id < 16 || word >> (id % 16 * 2 + 1) & 1 == 1
+    }
+
+    /// Makes an interrupt pending, as an edge does.
+    pub const fn pend(&mut self, id: u16) {
+        let (word, bit) = bit(id);
+        if word < WORDS {
+            self.latched[word] |= bit;
+        }
+    }
+
+    fn pending(&self, word: usize) -> u32 {
+        let first = word as u16 * 32;
+        let edges = (0..32u16).filter(|at| self.is_edge(first + at));
+        let by_level = !edges.fold(0, |edges, at| edges | 1 << at);
+        self.latched[word] | self.levels[word] & by_level
+    }
+
+    pub fn is_pending(&self, id: u16) -> bool {
+        let (word, bit) = bit(id);
+        word < WORDS && self.pending(word) & bit != 0
+    }
+
+    pub fn is_enabled(&self, id: u16) -> bool {
+        let (word, bit) = bit(id);
+        let shared =
+            id < FIRST_SHARED || self.targets.get(id as usize).is_some_and(|it| it & 1 == 1);
+        word < WORDS && self.enabled[word] & bit != 0 && self.distributes && self.signals && shared
+    }
+
+    /// Enables an interrupt for this core at a priority.
+    pub fn arm(&mut self, id: u16, priority: u8) -> bool {
+        let (word, bit) = bit(id);
+        if id >= self.count {
+            return false;
+        }
+        self.enabled[word] |= bit;
+        self.priorities[id as usize] = priority & self.priority_mask;
+        self.targets[id as usize] |= 1;
+        true
+    }
+
+    pub fn priority(&self, id: u16) -> u8 {
+        self.priorities.get(id as usize).copied().unwrap_or(0)
+    }
+
+    fn running_priority(&self) -> u8 {
+        self.running.last().map_or(IDLE, |id| self.priority(*id) & self.group_mask())
+    }
+
+    /// The bits of a priority that count for preemption.
+    const fn group_mask(&self) -> u8 {
+        ((0xFF << (self.binary_point + 1)) & 0xFF_u32) as u8
+    }
+
+    /// Whether an interrupt of a priority would be signalled now.
+    pub fn lets_through(&self, priority: u8) -> bool {
+        priority < self.mask && priority & self.group_mask() < self.running_priority()
+    }
+
+    /// The most urgent interrupt that is pending: of equal ones that with the lowest number.
+    fn highest(&self) -> Option<u16> {
+        if !self.distributes {
+            return None;
+        }
+        let mut best: Option<(u8, u16)> = None;
+        for word in 0..WORDS {
+            let mut wanted = self.pending(word) & self.enabled[word] & !self.active[word];
+            while wanted != 0 {
+                let id = word as u16 * 32 + wanted.trailing_zeros() as u16;
+                wanted &= wanted - 1;
+                let here = id < FIRST_SHARED || self.targets[id as usize] & 1 == 1;
+                let found = (self.priority(id), id);
+                if here && best.is_none_or(|best| found < best) {
+                    best = Some(found);
+                }
+            }
+        }
+        best.map(|(_, id)| id)
+    }
+
+    /// Which interrupt has the core interrupted.
+    pub fn signalled(&self) -> Option<u16> {
+        let id = self.highest().filter(|_| self.signals)?;
+        self.lets_through(self.priority(id)).then_some(id)
+    }
+
+    fn acknowledge(&mut self) -> u32 {
+        let Some(id) = self.signalled() else { return SPURIOUS };
+        let (word, bit) = bit(id);
+        self.latched[word] &= !bit;
+        self.active[word] |= bit;
+        self.running.push(id);
+        id.into()
+    }
+
+    fn end(&mut self, id: u16) {
+        let (word, bit) = bit(id & 0x3FF);
+        if let Some(at) = self.running.iter().rposition(|running| *running == id & 0x3FF) {
+            self.running.remove(at);
+            self.active[word] &= !bit;
+        }
+    }
+
+    /// Reads a register.
+    pub fn read(&mut self, offset: u32) -> u32 {
+        let word = (offset as usize & 0x7F) / 4 % WORDS;
+        let bytes = |bytes: &[u8]| {
+            let at = (offset as usize & 0x3FC).min(MOST - 4);
+            u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
+        };
+        match offset & !3 {
+            0x000 => self.distributes.into(),
+            0x004 => u32::from(self.count).div_ceil(32) - 1,
+            // PL390.
+            0x008 => 0x0102_043B,
+            0x100..=0x17C | 0x180..=0x1FC => self.enabled[word],
+            0x200..=0x27C | 0x280..=0x2FC => self.pending(word),
+            0x300..=0x37C => self.active[word],
+            0x400..=0x7FC => bytes(&self.priorities),
+            0x800..=0xBFC => bytes(&self.targets),
+            0xC00..=0xCFC => self.edges[(offset as usize & 0xFC) / 4 % WORDS],
+            0x1000 => self.signals.into(),
+            0x1004 => self.mask.into(),
+            0x1008 => self.binary_point.into(),
+            0x100C => self.acknowledge(),
+            0x1014 => self.running_priority().into(),
+            0x1018 => self.highest().map_or(SPURIOUS, u32::from),
+            0x10FC => 0x3901_243B,
+            _ => 0,
+        }
+    }
+
+    /// Writes bits of a register that `mask` tells.
+    pub fn write(&mut self, offset: u32, value: u32, mask: u32) {
+        let word = (offset as usize & 0x7F) / 4 % WORDS;
+        let value = value & mask;
+        match offset & !3 {
+            0x000 => self.distributes = value & 1 == 1,
+            0x100..=0x17C => self.enabled[word] |= value,
+            0x180..=0x1FC => self.enabled[word] &= !value | if word == 0 { 0xFFFF } else { 0 },
+            0x200..=0x27C => self.latched[word] |= value,
+            0x280..=0x2FC => self.latched[word] &= !value,
+            0x400..=0x7FC => {
+                let kept = self.priority_mask;
+                write_bytes(&mut self.priorities, offset, value, mask, kept);
+            }
+            0x800..=0xBFC => write_bytes(&mut self.targets, offset, value, mask, 0xFF),
+            0xC00..=0xCFC => {
+                let word = (offset as usize & 0xFC) / 4 % WORDS;
+                self.edges[word] = self.edges[word] & !mask | value;
+            }
+            0xF00 => self.pend((value & 0xF) as u16),
+            0x1000 => self.signals = value & 1 == 1,
+            0x1004 => self.mask = value as u8 & self.priority_mask,
+            0x1008 => self.binary_point = value as u8 & 7,
+            0x1010 => self.end((value & 0x3FF) as u16),
+            _ => {}
+        }
+    }
+}
+
+/// Writes the bytes of a word that a mask selects, as far as they have bits.
+fn write_bytes(bytes: &mut [u8], offset: u32, value: u32, mask: u32, bits: u8) {
+    let at = offset as usize & 0x3FC;
+    for (lane, byte) in bytes.iter_mut().skip(at).take(4).enumerate() {
+        let selected = (mask >> (8 * lane)) as u8;
+        *byte = (*byte & !selected | (value >> (8 * lane)) as u8 & selected) & bits;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn gic() -> Gic {
+        let soc = Soc::from_toml(include_str!("../../../../socs/zynqmp-r5.toml")).expect("a soc");
+        let mut gic = Gic::of(&soc).expect("it has one");
+        gic.write(0, 1, u32::MAX);
+        gic.write(0x1000, 1, u32::MAX);
+        gic.write(0x1004, 0xFF, u32::MAX);
+        gic
+    }
+
+    #[test]
+    fn the_most_urgent_one_is_acknowledged_first() {
+        let mut gic = gic();
+        assert!(gic.arm(68, 0x80) && gic.arm(40, 0x20) && gic.arm(41, 0x20));
+        for id in [68, 41, 40] {
+            gic.pend(id);
+        }
+        assert_eq!(gic.read(0x100C), 40);
+        // Of the same priority: it waits.
+        assert_eq!((gic.signalled(), gic.read(0x100C)), (None, 1023));
+        gic.write(0x1010, 40, u32::MAX);
+        assert_eq!(gic.read(0x100C), 41);
+        gic.write(0x1010, 41, u32::MAX);
+        assert_eq!(gic.read(0x100C), 68);
+        assert_eq!(gic.read(0x1014), 0x80);
+    }
+
+    #[test]
+    fn a_level_stays_pending_until_it_falls_and_the_mask_holds_back() {
+        let mut gic = gic();
+        gic.arm(68, 0xA0);
+        gic.drive(68, true);
+        gic.write(0x1004, 0xA0, u32::MAX);
+        assert_eq!(gic.signalled(), None);
+        gic.write(0x1004, 0xA8, u32::MAX);
+        assert_eq!(gic.read(0x100C), 68);
+        gic.write(0x1010, 68, u32::MAX);
+        assert_eq!(gic.signalled(), Some(68));
+        gic.drive(68, false);
+        assert_eq!(gic.signalled(), None);
+    }
+
+    #[test]
+    fn priorities_have_the_bits_that_the_soc_has() {
+        let mut gic = gic();
+        gic.write(0x400 + 68, 0xFF, 0xFF);
+        assert_eq!(gic.read(0x400 + 68) & 0xFF, 0xF8);
+    }
+}

@@ -1,0 +1,86 @@
+//! What plays which part on a Cortex-R5, for [`Machine`](crate::Machine)'s questions by role.
+
+use super::cpu::{Mode, psr};
+use super::machine::CortexR5;
+use crate::state::{Convention, Interrupted, Register, ThreadStack};
+
+/// Where IRQ stands among the vectors (DDI 0406, B1.8.1).
+const IRQ_VECTOR: u32 = 0x18;
+/// And data aborts, which save an address further on than prefetch aborts.
+const DATA_ABORT_VECTOR: u32 = 0x10;
+
+const INTEGERS: [&str; 15] =
+    ["r0", "r1", "r2", "r3", "r4", "r5", "r6", "r7", "r8", "r9", "r10", "r11", "r12", "sp", "lr"];
+const SINGLES: [&str; 32] = [
+    "s0", "s1", "s2", "s3", "s4", "s5", "s6", "s7", "s8", "s9", "s10", "s11", "s12", "s13", "s14",
+    "s15", "s16", "s17", "s18", "s19", "s20", "s21", "s22", "s23", "s24", "s25", "s26", "s27",
+    "s28", "s29", "s30", "s31",
+];
+
+#[expect(clippy::unused_self, reason = "all cores answer to the same methods")]
+impl CortexR5 {
+    pub(crate) fn exception(&self) -> u16 {
+        self.state.handler()
+    }
+
+    pub(crate) fn named_registers(&self) -> Vec<(&'static str, Register)> {
+        let core = INTEGERS.into_iter().zip((0..).map(Register::R));
+        let status = [("pc", Register::Pc), ("cpsr", Register::Xpsr)];
+        let float = SINGLES.into_iter().zip((0..).map(Register::S));
+        core.chain(status).chain([("fpscr", Register::Fpscr)]).chain(float).collect()
+    }
+
+    /// See [`Machine::interrupted`](crate::Machine::interrupted): LR and SPSR of the mode that was
+    /// entered (DDI 0406, table B1-7), and nothing in memory.
+    pub(crate) fn interrupted(&self) -> Interrupted {
+        let cpu = &self.state.core.arch.cpu;
+        let link = cpu.get(14);
+        let status = cpu.saved_status().unwrap_or(cpu.cpsr());
+        let ahead = match cpu.mode() {
+            Mode::Abort if cpu.pc & 0x1F == DATA_ABORT_VECTOR => 8,
+            Mode::Irq | Mode::Fiq | Mode::Abort => 4,
+            Mode::Undefined if status & psr::T != 0 => 2,
+            Mode::Undefined => 4,
+            Mode::Supervisor | Mode::User | Mode::System => 0,
+        };
+        let sp = Mode::of(status).map_or_else(|| cpu.get(13), |mode| cpu.stack_pointer(mode));
+        Interrupted {
+            pc: link.wrapping_sub(ahead),
+            sp,
+            frame: sp,
+            stack: ThreadStack::Only,
+            exception: self.state.handler_before(),
+        }
+    }
+
+    /// Each mode has a stack pointer, but which of them belongs to threads is the kernel's choice.
+    pub(crate) const fn thread_stack(&self) -> ThreadStack {
+        ThreadStack::Only
+    }
+
+    pub(crate) const fn convention(&self) -> Convention {
+        Convention::ARM
+    }
+
+    /// See [`Machine::handler_of`](crate::Machine::handler_of): all interrupts share the vector of
+    /// IRQ.
+    pub(crate) fn handler_of(&self, _interrupt: u16) -> Result<u32, (u32, u32)> {
+        let vector = self.vector_table().wrapping_add(IRQ_VECTOR);
+        let there = self.state.core.arch.system.code(vector).is_some();
+        if there { Ok(vector) } else { Err((vector, vector)) }
+    }
+
+    pub(crate) const fn handler_table(&self) -> Option<u32> {
+        None
+    }
+
+    /// The lowest bit says the set, as in a jump there.
+    pub(crate) fn returns_from_call(&self, link: u32) -> Option<u32> {
+        (link != 0).then_some(link & !1)
+    }
+
+    /// What an interrupt abandons begins anew.
+    pub(crate) const fn goes_on(&self) -> bool {
+        false
+    }
+}

@@ -1,0 +1,233 @@
+//! What is behind the core: memories, the interrupt controller, peripherals.
+
+use super::gic::{FIRST_SHARED, Gic};
+use crate::devices::{Attached, Console, Devices, Direction, Effects, Env};
+use crate::memory::Bus;
+use crate::soc::{MemoryTiming, Soc};
+use crate::timing::{LineMemories, LineMemory};
+
+/// What is behind the core.
+#[derive(Clone, Debug)]
+pub struct System {
+    pub bus: Bus,
+    pub devices: Devices,
+    pub console: Console,
+    pub gic: Option<Gic>,
+    /// Interrupt inputs where there is no controller: each one high until it is taken.
+    pub direct: Vec<u16>,
+    /// What becomes pending later, the earliest first.
+    pub scheduled: Vec<(u64, u16)>,
+    /// Interrupts that have become pending, with the cycles, for those who watch.
+    pub risen: Vec<(u64, u16)>,
+    /// What devices would control if memories had read paths here.
+    paths: LineMemories,
+    /// A register has been read or written.
+    touched: bool,
+}
+
+impl System {
+    pub fn new(soc: &Soc) -> Self {
+        let paths = soc.memories.iter().map(|_| LineMemory::new(MemoryTiming::default()));
+        Self {
+            bus: Bus::new(soc),
+            devices: Devices::new(soc),
+            console: Console::default(),
+            gic: Gic::of(soc),
+            direct: Vec::new(),
+            scheduled: Vec::new(),
+            risen: Vec::new(),
+            paths: LineMemories::new(paths.collect()),
+            touched: false,
+        }
+    }
+
+    /// Whether a register has been read or written since this was last asked.
+    pub const fn take_touched(&mut self) -> bool {
+        std::mem::replace(&mut self.touched, false)
+    }
+
+    /// The word at an address, with what follows it, where there is memory: bytes behind its end
+    /// are zero.
+    pub fn code(&self, address: u32) -> Option<u32> {
+        let mut bytes = [0; 4];
+        (self.bus.peek(address, &mut bytes) >= 2).then_some(u32::from_le_bytes(bytes))
+    }
+
+    /// Whether a load or store there is answered.
+    pub fn answers(&self, address: u32, writes: bool) -> bool {
+        match self.bus.place(address) {
+            Some(place) => !writes || self.bus.is_writable(place.memory),
+            None => {
+                self.gic.as_ref().is_some_and(|gic| gic.offset(address).is_some())
+                    || self.devices.find(address).is_some()
+            }
+        }
+    }
+
+    /// Loads 1, 2 or 4 bytes, little-endian; `None` where nothing answers.
+    #[inline]
+    pub fn load(&mut self, address: u32, bytes: u32, cycle: u64) -> Option<u32> {
+        let loaded = match bytes {
+            1 => self.bus.ram_load(address).map(|[byte]: [u8; 1]| byte.into()),
+            2 => self.bus.ram_load(address).map(|half| u16::from_le_bytes(half).into()),
+            _ => self.bus.ram_load(address).map(u32::from_le_bytes),
+        };
+        loaded.or_else(|| self.load_elsewhere(address, bytes, cycle))
+    }
+
+    fn load_elsewhere(&mut self, address: u32, bytes: u32, cycle: u64) -> Option<u32> {
+        let mut word = [0; 4];
+        let length = bytes as usize;
+        if self.bus.peek(address, &mut word[..length]) == length {
+            return Some(u32::from_le_bytes(word));
+        }
+        let value = self.read_register(address & !3, cycle)? >> (8 * (address & 3));
+        Some(if bytes == 4 { value } else { value & (u32::MAX >> (32 - 8 * bytes)) })
+    }
+
+    /// Stores 1, 2 or 4 bytes; `None` where nothing takes them.
+    #[inline]
+    pub fn store(&mut self, address: u32, bytes: u32, value: u32, cycle: u64) -> Option<()> {
+        let [a, b, c, d] = value.to_le_bytes();
+        let stored = match bytes {
+            1 => self.bus.store(address, [a]),
+            2 => self.bus.store(address, [a, b]),
+            _ => self.bus.store(address, [a, b, c, d]),
+        };
+        if stored.is_some() {
+            return Some(());
+        }
+        self.write_register(address, bytes, value, cycle)
+    }
+
+    fn read_register(&mut self, address: u32, cycle: u64) -> Option<u32> {
+        if let Some(gic) = &mut self.gic
+            && let Some(offset) = gic.offset(address)
+        {
+            self.touched = true;
+            return Some(gic.read(offset));
+        }
+        let at = self.devices.find(address)?;
+        self.touched = true;
+        let offset = address - self.devices.attached[at].base;
+        let value = self.with_device(at, cycle, |device, env| device.read(offset, env));
+        if value.is_none() {
+            self.devices.note(address, Direction::Read);
+        }
+        Some(value.unwrap_or(0))
+    }
+
+    fn write_register(&mut self, address: u32, bytes: u32, value: u32, cycle: u64) -> Option<()> {
+        let bits = 8 * (address & 3);
+        let mask = (u32::MAX >> (32 - 8 * bytes.min(4))) << bits;
+        if let Some(gic) = &mut self.gic
+            && let Some(offset) = gic.offset(address)
+        {
+            self.touched = true;
+            gic.write(offset & !3, value << bits, mask);
+            return Some(());
+        }
+        let at = self.devices.find(address)?;
+        self.touched = true;
+        let offset = (address - self.devices.attached[at].base) & !3;
+        let value = value << bits & mask;
+        let written =
+            self.with_device(at, cycle, |device, env| device.write(offset, value, mask, env));
+        if written.is_none() {
+            self.devices.note(address, Direction::Write);
+        }
+        Some(())
+    }
+
+    fn with_device<T>(
+        &mut self,
+        at: usize,
+        now: u64,
+        act: impl FnOnce(&mut Attached, &mut Env<'_>) -> T,
+    ) -> T {
+        let mut env = Env {
+            now,
+            pace: self.devices.pace(at),
+            bus: &self.bus,
+            console: &mut self.console,
+            memories: &mut self.paths,
+            effects: Effects::default(),
+        };
+        let result = act(&mut self.devices.attached[at], &mut env);
+        self.look_at_device(at, now);
+        result
+    }
+
+    /// Takes over a device's outputs and its next date.
+    fn look_at_device(&mut self, at: usize, now: u64) {
+        let pace = self.devices.pace(at);
+        let attached = &mut self.devices.attached[at];
+        let (outputs, due) = attached.look(now, pace);
+        let changed = attached.outputs ^ outputs;
+        attached.outputs = outputs;
+        attached.due = due.filter(|due| *due > now);
+        for (output, irq) in
+            attached.irq.iter().enumerate().filter(|(at, _)| changed >> at & 1 == 1)
+        {
+            let high = outputs >> output & 1 == 1;
+            if let Some(gic) = &mut self.gic {
+                gic.drive(irq + FIRST_SHARED, high);
+            } else if high {
+                self.direct.push(*irq);
+            } else {
+                self.direct.retain(|other| other != irq);
+            }
+            if high {
+                self.risen.push((now, *irq));
+            }
+        }
+        let dates = self.devices.attached.iter().filter_map(|attached| attached.due);
+        self.devices.next = dates.min().unwrap_or(u64::MAX);
+    }
+
+    /// The next cycle in which an interrupt input may change.
+    pub fn next(&self) -> u64 {
+        let scheduled = self.scheduled.first().map_or(u64::MAX, |(at, _)| *at);
+        self.devices.next.min(scheduled)
+    }
+
+    /// Makes an interrupt pending at a cycle, for which see `pass`.
+    pub fn schedule(&mut self, interrupt: u16, at: u64) {
+        let place = self.scheduled.partition_point(|(other, _)| *other <= at);
+        self.scheduled.insert(place, (at, interrupt));
+    }
+
+    /// Lets happen what is due by a cycle.
+    pub fn pass(&mut self, now: u64) {
+        while let Some(&(at, interrupt)) = self.scheduled.first()
+            && at <= now
+        {
+            self.scheduled.remove(0);
+            self.risen.push((at, interrupt));
+            match &mut self.gic {
+                Some(gic) => gic.pend(interrupt + FIRST_SHARED),
+                None => self.direct.push(interrupt),
+            }
+        }
+        for at in 0..self.devices.attached.len() {
+            if let Some(due) = self.devices.attached[at].due.filter(|due| *due <= now) {
+                self.look_at_device(at, due);
+            }
+        }
+    }
+
+    /// Whether IRQ is asked for: by which interrupt, as far as that is known.
+    pub fn interrupt(&self) -> Option<u16> {
+        match &self.gic {
+            Some(gic) => gic.signalled().map(|id| id.saturating_sub(FIRST_SHARED)),
+            None => self.direct.first().copied(),
+        }
+    }
+
+    /// An interrupt has been taken: without a controller nobody else notes it.
+    pub fn taken(&mut self, interrupt: u16) {
+        if self.gic.is_none() {
+            self.direct.retain(|other| *other != interrupt);
+        }
+    }
+}

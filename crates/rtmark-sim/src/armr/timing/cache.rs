@@ -1,0 +1,151 @@
+//! A cache of 32 KiB: which lines are in it.
+//!
+//! Four ways of lines of 32 bytes (DDI 0460, 8.5). A line takes the place of an empty one; where a
+//! set is full, of the next one in turn (SCTLR.RR set), or of one that a shift register of sixteen
+//! bits picks. The manual says "pseudo-random" and no more, so that which one goes is an estimate.
+
+/// Bytes of a line.
+pub const LINE: u32 = 32;
+const WAYS: usize = 4;
+const SETS: usize = 256;
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Way {
+    /// The line's address, with its lowest bit set where there is one, and the next one where it
+    /// is dirty.
+    tag: u32,
+}
+
+const VALID: u32 = 1;
+const DIRTY: u32 = 2;
+
+/// How a line's place is chosen in a full set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Replacement {
+    Random,
+    RoundRobin,
+}
+
+/// A cache.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cache {
+    ways: Vec<[Way; WAYS]>,
+    turn: u8,
+    random: u16,
+}
+
+impl Default for Cache {
+    fn default() -> Self {
+        Self { ways: vec![[Way::default(); WAYS]; SETS], turn: 0, random: 0xACE1 }
+    }
+}
+
+const fn set(address: u32) -> usize {
+    (address / LINE) as usize % SETS
+}
+
+const fn tag(address: u32) -> u32 {
+    address & !(LINE - 1)
+}
+
+impl Cache {
+    /// Whether an address is in it.
+    #[inline]
+    pub fn hits(&self, address: u32) -> bool {
+        let wanted = tag(address) | VALID;
+        self.ways[set(address)].iter().any(|way| way.tag & !DIRTY == wanted)
+    }
+
+    /// Marks the line of an address as written.
+    pub fn write(&mut self, address: u32) {
+        let wanted = tag(address) | VALID;
+        for way in &mut self.ways[set(address)] {
+            if way.tag & !DIRTY == wanted {
+                way.tag |= DIRTY;
+            }
+        }
+    }
+
+    /// Brings a line; answers whether one went that had been written.
+    pub fn bring(&mut self, address: u32, replacement: Replacement) -> bool {
+        let ways = &mut self.ways[set(address)];
+        let empty = ways.iter().position(|way| way.tag & VALID == 0);
+        let at = empty.unwrap_or_else(|| match replacement {
+            Replacement::RoundRobin => {
+                self.turn = (self.turn + 1) % WAYS as u8;
+                self.turn.into()
+            }
+            Replacement::Random => {
+                // x^16 + x^14 + x^13 + x^11 + 1.
+                let bits = self.random;
+                let next = (bits ^ bits >> 2 ^ bits >> 3 ^ bits >> 5) & 1;
+                self.random = bits >> 1 | next << 15;
+                usize::from(self.random) % WAYS
+            }
+        });
+        let gone = ways[at].tag;
+        ways[at].tag = tag(address) | VALID;
+        gone & DIRTY != 0
+    }
+
+    /// Forgets the line of an address.
+    pub fn forget(&mut self, address: u32) {
+        let wanted = tag(address) | VALID;
+        for way in &mut self.ways[set(address)] {
+            if way.tag & !DIRTY == wanted {
+                *way = Way::default();
+            }
+        }
+    }
+
+    /// Forgets a line by set and way, as they stand in a register (DDI 0406, B4.2.1).
+    pub fn forget_set_way(&mut self, value: u32) {
+        let (set, way) = (value as usize / LINE as usize % SETS, (value >> 30) as usize % WAYS);
+        self.ways[set][way] = Way::default();
+    }
+
+    /// Forgets every line.
+    pub fn clear(&mut self) {
+        self.ways.fill([Way::default(); WAYS]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn four_lines_of_a_set_fit_and_a_fifth_takes_a_place() {
+        for replacement in [Replacement::Random, Replacement::RoundRobin] {
+            let mut cache = Cache::default();
+            let lines: Vec<u32> = (0..5).map(|at| 0x10_0000 + at * 0x2000).collect();
+            for line in &lines[..4] {
+                assert!(!cache.hits(*line));
+                cache.bring(*line, replacement);
+            }
+            assert!(lines[..4].iter().all(|line| cache.hits(*line + 31)));
+            cache.write(lines[0]);
+            let mut written = 0;
+            for round in 0..8 {
+                written += u32::from(cache.bring(0x20_0000 + round * 0x2000, replacement));
+            }
+            assert_eq!(written, 1);
+            assert_eq!(lines.iter().filter(|line| cache.hits(**line)).count(), 0);
+        }
+    }
+
+    #[test]
+    fn lines_are_forgotten_one_by_one_and_all() {
+        let mut cache = Cache::default();
+        for at in [0x100, 0x120] {
+            cache.bring(at, Replacement::Random);
+        }
+        cache.forget(0x11F);
+        assert!(!cache.hits(0x100) && cache.hits(0x120));
+        cache.forget_set_way(0x120);
+        assert!(!cache.hits(0x120));
+        cache.bring(0x100, Replacement::Random);
+        cache.clear();
+        assert!(!cache.hits(0x100));
+    }
+}

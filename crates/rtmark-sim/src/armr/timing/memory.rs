@@ -1,0 +1,305 @@
+//! What memory makes the core wait for: linefills, reads that are not cached, stores on their way.
+//!
+//! Hits and misses are exact under the replacement that `cache` states. What a miss takes is the
+//! soc file's: so many cycles to the first 64 bits, so many between those that follow. The rest is
+//! after DDI 0460, 8.5, and DDI 0363, 9.3, as far as they say it.
+
+use super::cache::{Cache, LINE, Replacement};
+use crate::armr::control::{Cached, Kind};
+use crate::armr::exec::Traffic;
+use crate::soc::Soc;
+
+/// How long a memory takes to answer, in cycles.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Latency {
+    /// To the first 64 bits; 0 for what is tightly coupled, and never cached.
+    pub first: u64,
+    /// Between those that follow.
+    pub beat: u64,
+}
+
+/// A register of a peripheral. An estimate: no figure for the way from this core has been found.
+const PERIPHERAL: Latency = Latency { first: 20, beat: 1 };
+/// How many cycles ahead of what issues code is asked for where nothing stops it: the queue holds
+/// four times 64 bits (an estimate).
+const AHEAD: u64 = 4;
+/// Stores on their way (DDI 0460, 8.5.1).
+const STORES: usize = 4;
+/// Lines that are brought for data at a time (DDI 0460, 8.5.1).
+const FILLS: usize = 2;
+
+/// A line on its way: 64 bits by 64 bits, those asked for first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Fill {
+    line: u32,
+    /// When the first 64 bits come, which they are, and how far apart the others follow.
+    first: u64,
+    wanted: u32,
+    beat: u64,
+}
+
+impl Fill {
+    /// When the 64 bits of an address are there.
+    const fn at(&self, address: u32) -> u64 {
+        let place = (address / 8).wrapping_sub(self.wanted) % 4;
+        self.first + place as u64 * self.beat
+    }
+
+    const fn end(&self) -> u64 {
+        self.first + 3 * self.beat
+    }
+}
+
+/// What a load waits for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Waits {
+    /// Nothing behind it issues for so long.
+    pub stalls: u64,
+    /// Its words come so much later, by the line that they are in: the first, and the next ones.
+    pub late: [u64; 6],
+}
+
+/// The memory system.
+#[derive(Clone, Debug)]
+pub struct MemoryTimes {
+    places: Vec<(u32, u32, Latency)>,
+    pub instructions: Cache,
+    pub data: Cache,
+    fills: [Fill; FILLS],
+    /// The code that is at hand, or on its way.
+    code: Fill,
+    /// When the bus is free to bring more.
+    bus: u64,
+    /// When a read that is not cached may begin.
+    uncached: u64,
+    /// When each store on its way is done, the latest last, and where that one went.
+    stores: [u64; STORES],
+    newest: u32,
+    /// Cycles that reads have waited.
+    pub waited: u64,
+}
+
+/// What SCTLR says of caches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Switches {
+    pub instructions: bool,
+    pub data: bool,
+    pub replacement: Replacement,
+}
+
+impl MemoryTimes {
+    pub fn new(soc: &Soc) -> Self {
+        let places = soc.memories.iter().map(|memory| {
+            let timing = memory.timing;
+            let first = u64::from(timing.wait_states);
+            let beat = u64::from(timing.beat_cycles);
+            (memory.base, memory.size, Latency { first, beat })
+        });
+        Self {
+            places: places.collect(),
+            instructions: Cache::default(),
+            data: Cache::default(),
+            fills: [Fill::default(); FILLS],
+            code: Fill { line: 1, ..Fill::default() },
+            bus: 0,
+            uncached: 0,
+            stores: [0; STORES],
+            newest: 1,
+            waited: 0,
+        }
+    }
+
+    #[inline]
+    fn latency(&self, address: u32) -> Latency {
+        let found = self.places.iter().find(|(base, size, _)| address.wrapping_sub(*base) < *size);
+        found.map_or(PERIPHERAL, |(.., latency)| *latency)
+    }
+
+    /// A burst of four times 64 bits that is asked for in a cycle.
+    fn burst(&mut self, address: u32, asked: u64, latency: Latency) -> Fill {
+        let first = (asked + latency.first).max(self.bus);
+        let fill =
+            Fill { line: address & !(LINE - 1), first, wanted: address / 8, beat: latency.beat };
+        self.bus = fill.end() + latency.beat;
+        fill
+    }
+
+    /// When the code at an address is at hand, which issues no sooner than `now`.
+    pub fn fetch(&mut self, address: u32, kind: Kind, switches: Switches, now: u64) -> u64 {
+        let line = address & !(LINE - 1);
+        if self.code.line == line {
+            return self.code.at(address);
+        }
+        let latency = self.latency(address);
+        let cached = switches.instructions && !matches!(kind, Kind::Normal(Cached::No));
+        let cached = cached && matches!(kind, Kind::Normal(_));
+        if latency.first == 0 || cached && self.instructions.hits(line) {
+            self.code = Fill { line, ..Fill::default() };
+            return 0;
+        }
+        // What is on its way comes first.
+        let asked = now.saturating_sub(AHEAD).max(self.code.end());
+        self.code = self.burst(address, asked, latency);
+        if cached {
+            self.instructions.bring(line, switches.replacement);
+        }
+        self.waited += self.code.at(address).saturating_sub(now);
+        self.code.at(address)
+    }
+
+    /// Code that has been fetched is fetched again.
+    pub const fn refetch(&mut self) {
+        self.code.line = 1;
+    }
+
+    /// What a load or store that issues in a cycle waits for.
+    pub fn access(&mut self, traffic: &Traffic, switches: Switches, now: u64) -> Waits {
+        let latency = self.latency(traffic.address);
+        let mut waits = Waits::default();
+        if latency.first == 0 {
+            return waits;
+        }
+        let policy = match traffic.kind {
+            Kind::Normal(policy) if switches.data => Some(policy).filter(|it| *it != Cached::No),
+            _ => None,
+        };
+        let (begin, end) = (traffic.address, traffic.address.wrapping_add(traffic.bytes - 1));
+        let lines = (end / LINE).wrapping_sub(begin / LINE) + 1;
+        for at in 0..lines.min(6) {
+            let line = (begin & !(LINE - 1)).wrapping_add(at * LINE);
+            let from = if at == 0 { begin } else { line };
+            let to = if at + 1 == lines { end } else { line | (LINE - 1) };
+            let begins = now + waits.stalls;
+            if traffic.reads {
+                let (stalls, late) = match policy {
+                    Some(_) => self.read_cached(from, switches, begins, latency),
+                    None => self.read_bus(from, to, traffic.kind, begins, latency),
+                };
+                waits.stalls += stalls;
+                waits.late[at as usize] = waits.stalls + late;
+            }
+            if traffic.writes {
+                let begins = now + waits.stalls;
+                waits.stalls +=
+                    self.write(from, to, traffic.kind, policy, switches, begins, latency);
+            }
+        }
+        self.waited += waits.late.iter().max().copied().unwrap_or(0).max(waits.stalls);
+        waits
+    }
+
+    /// A cached read: what it stalls, and how much later it comes than a hit.
+    fn read_cached(
+        &mut self,
+        address: u32,
+        switches: Switches,
+        now: u64,
+        latency: Latency,
+    ) -> (u64, u64) {
+        let line = address & !(LINE - 1);
+        if self.data.hits(line) {
+            let coming = self.fills.iter().find(|fill| fill.line == line && fill.end() > now);
+            return (0, coming.map_or(0, |fill| fill.at(address).saturating_sub(now)));
+        }
+        let (stalls, fill) = self.bring(address, switches, now, latency);
+        (stalls, fill.first - (now + stalls))
+    }
+
+    /// Brings a line of data: what it waits for one of the two buffers, and the line.
+    fn bring(
+        &mut self,
+        address: u32,
+        switches: Switches,
+        now: u64,
+        latency: Latency,
+    ) -> (u64, Fill) {
+        let free = self.fills.iter().map(Fill::end).min().unwrap_or(0);
+        let stalls = free.saturating_sub(now);
+        let fill = self.burst(address, now + stalls, latency);
+        if let Some(oldest) = self.fills.iter_mut().min_by_key(|fill| fill.end()) {
+            *oldest = fill;
+        }
+        // What has been written goes out behind what comes in.
+        if self.data.bring(address, switches.replacement) {
+            self.bus += 4 * latency.beat;
+        }
+        (stalls, fill)
+    }
+
+    /// A read that is not cached: one at a time (32 of them in a row take 32 times as long as one
+    /// on an AM263x: TI's memory access benchmark).
+    fn read_bus(
+        &mut self,
+        from: u32,
+        to: u32,
+        kind: Kind,
+        now: u64,
+        latency: Latency,
+    ) -> (u64, u64) {
+        let ordered = !matches!(kind, Kind::Normal(_));
+        let stores = if ordered { self.stores[STORES - 1] } else { 0 };
+        let begins = now.max(self.uncached).max(stores);
+        let beats = u64::from(to / 8 - from / 8);
+        let end = (begins + latency.first).max(self.bus) + beats * latency.beat;
+        self.uncached = end;
+        (begins - now, end - begins)
+    }
+
+    /// A store: what it waits for a place among those on their way.
+    #[expect(clippy::too_many_arguments, reason = "one place calls it, with what it has at hand")]
+    fn write(
+        &mut self,
+        from: u32,
+        to: u32,
+        kind: Kind,
+        policy: Option<Cached>,
+        switches: Switches,
+        now: u64,
+        latency: Latency,
+    ) -> u64 {
+        let line = from & !(LINE - 1);
+        let hits = policy.is_some() && self.data.hits(line);
+        let back = matches!(policy, Some(Cached::Back { .. }));
+        if hits && back {
+            self.data.write(line);
+        }
+        let mut stalls = 0;
+        for place in from / 8..=to / 8 {
+            let begins = now + stalls;
+            let merges = matches!(kind, Kind::Normal(_));
+            if merges && self.newest == place * 8 && self.stores[STORES - 1] > begins {
+                continue;
+            }
+            stalls += self.stores[0].saturating_sub(begins);
+            let begins = now + stalls;
+            let before = self.stores[STORES - 1].max(begins);
+            let done = match (policy, kind) {
+                _ if hits && back => before + 1,
+                (Some(Cached::Back { allocates: true }), _) => {
+                    let (_, fill) = self.bring(place * 8, switches, before, latency);
+                    self.data.write(line);
+                    fill.end()
+                }
+                (_, Kind::Normal(_)) => before + latency.beat,
+                _ => before + latency.first,
+            };
+            self.stores.rotate_left(1);
+            self.stores[STORES - 1] = done;
+            self.newest = place * 8;
+        }
+        stalls
+    }
+
+    /// When every store is done.
+    pub const fn drained(&self) -> u64 {
+        self.stores[STORES - 1]
+    }
+
+    /// Empties both caches, as if nothing had been read yet. What was written is lost to nobody,
+    /// since contents are in memory.
+    pub fn clear(&mut self) {
+        self.instructions.clear();
+        self.data.clear();
+        self.refetch();
+    }
+}

@@ -1,0 +1,153 @@
+//! What branches are foreseen to do (DDI 0460, 2.1.3; DDI 0363, 5.2 and 5.3).
+//!
+//! A table of 256 counters by what branches have done lately, loops of up to 31 rounds whose end is
+//! foreseen, and a return stack of four. Estimates: how the table is found is by the exclusive or
+//! of address and the last eight branches; of loops eight are known at a time, by their address;
+//! all begin as if branches were not taken.
+
+use crate::armr::control::actlr;
+
+const COUNTERS: usize = 256;
+const LOOPS: usize = 8;
+/// The most rounds whose end is foreseen.
+const LONGEST_LOOP: u8 = 31;
+const RETURNS: usize = 4;
+/// From here on a counter says taken.
+const TAKEN: u8 = 2;
+
+/// A branch backwards, and how often it has been taken in a row.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Loop {
+    branch: u32,
+    rounds: u8,
+    /// How often it was taken before it last was not; 0 when that is not known.
+    usual: u8,
+}
+
+/// The predictor.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Predictor {
+    counters: [u8; COUNTERS],
+    history: u8,
+    loops: [Loop; LOOPS],
+    returns: [u32; RETURNS],
+    top: usize,
+}
+
+impl Default for Predictor {
+    fn default() -> Self {
+        Self {
+            counters: [TAKEN - 1; COUNTERS],
+            history: 0,
+            loops: [Loop::default(); LOOPS],
+            returns: [0; RETURNS],
+            top: 0,
+        }
+    }
+}
+
+impl Predictor {
+    const fn place(&self, branch: u32) -> usize {
+        ((branch >> 1) as u8 ^ self.history) as usize
+    }
+
+    /// Whether a conditional branch is foreseen to be taken, and notes that it `is`.
+    pub fn branch(&mut self, branch: u32, backwards: bool, is: bool, actlr: u32) -> bool {
+        match actlr::policy(actlr) {
+            1 => return true,
+            2 => return false,
+            _ => {}
+        }
+        let place = self.place(branch);
+        let counted = actlr & actlr::DBHE == 0 && self.counters[place] >= TAKEN;
+        let at = (branch >> 1) as usize % LOOPS;
+        let known = self.loops[at];
+        let ends = backwards
+            && actlr & actlr::DEOLP == 0
+            && known.branch == branch
+            && known.usual != 0
+            && known.rounds == known.usual;
+        let loops = backwards && known.branch == branch && known.usual != 0;
+        let foreseen = if ends { false } else { counted || loops && known.rounds < known.usual };
+        if actlr & actlr::DBHE == 0 {
+            let counter = &mut self.counters[place];
+            *counter = if is { (*counter + 1).min(3) } else { counter.saturating_sub(1) };
+            self.history = self.history << 1 | u8::from(is);
+        }
+        if backwards {
+            let entry = &mut self.loops[at];
+            if entry.branch != branch {
+                *entry = Loop { branch, rounds: 0, usual: 0 };
+            }
+            if is {
+                entry.rounds = entry.rounds.saturating_add(1);
+            } else {
+                let short = entry.rounds < LONGEST_LOOP;
+                entry.usual = if short { entry.rounds } else { 0 };
+                entry.rounds = 0;
+            }
+        }
+        foreseen
+    }
+
+    /// A call: where it returns to, with the set in the lowest bit.
+    pub const fn push(&mut self, return_to: u32) {
+        self.top = (self.top + 1) % RETURNS;
+        self.returns[self.top] = return_to;
+    }
+
+    /// Where a return is foreseen to lead.
+    pub const fn pop(&mut self) -> u32 {
+        let target = self.returns[self.top];
+        self.top = (self.top + RETURNS - 1) % RETURNS;
+        target
+    }
+
+    /// Forgets everything.
+    pub fn clear(&mut self) {
+        *self = Self::default();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Mistakes of one run of a loop of so many rounds.
+    fn mistakes(predictor: &mut Predictor, rounds: u32, actlr: u32) -> u32 {
+        let taken = (1..=rounds).map(|round| round < rounds);
+        taken.map(|is| u32::from(predictor.branch(0x1000, true, is, actlr) != is)).sum()
+    }
+
+    #[test]
+    fn the_end_of_a_loop_is_foreseen_up_to_31_rounds() {
+        for (rounds, expected) in [(2, 0), (10, 0), (31, 0), (32, 1), (40, 1)] {
+            let mut predictor = Predictor::default();
+            for _ in 0..10 {
+                mistakes(&mut predictor, rounds, 0);
+            }
+            assert_eq!(mistakes(&mut predictor, rounds, 0), expected, "{rounds} rounds");
+        }
+    }
+
+    #[test]
+    fn what_is_switched_off_foresees_nothing() {
+        let mut predictor = Predictor::default();
+        for _ in 0..10 {
+            mistakes(&mut predictor, 10, actlr::DEOLP);
+        }
+        assert_eq!(mistakes(&mut predictor, 31, actlr::DEOLP), 1);
+        // Always taken: the end is a mistake; never: all but the end.
+        assert_eq!(mistakes(&mut predictor, 10, 1 << 15), 1);
+        assert_eq!(mistakes(&mut predictor, 10, 2 << 15), 9);
+    }
+
+    #[test]
+    fn four_returns_are_known() {
+        let mut predictor = Predictor::default();
+        (1..=5).for_each(|call| predictor.push(call * 0x100));
+        let returns: Vec<_> = (0..5).map(|_| predictor.pop()).collect();
+        assert_eq!(returns[..4], [0x500, 0x400, 0x300, 0x200]);
+        assert_ne!(returns[4], 0x100);
+    }
+}

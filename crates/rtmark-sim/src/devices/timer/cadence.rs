@@ -1,0 +1,186 @@
+//! The triple timer counter of Zynq and Zynq UltraScale+, by Cadence (UG1085, chapter 14; registers:
+//! UG1087, module TTC).
+//!
+//! Three counters of 32 bits that count the bus clock, divided by a power of two. Of the two modes
+//! both are here; counting down, external clocks and event timers are not.
+
+use super::earlier;
+use crate::devices::counter::{Counter, Rate};
+use crate::devices::{ClockRatio, Env, Registered};
+
+/// The clock that counters divide. An estimate: the low-power domain's bus runs at 100 MHz as
+/// boards are usually configured.
+const INPUT_HZ: u64 = 100_000_000;
+const COUNTERS: usize = 3;
+const WHOLE: u64 = 1 << 32;
+
+const PRESCALES: u32 = 1;
+const DISABLED: u32 = 1;
+const INTERVAL_MODE: u32 = 1 << 1;
+const MATCHES: u32 = 1 << 3;
+const RESET: u32 = 1 << 4;
+
+/// What interrupts: the interval, three matches, an overflow.
+const INTERVAL: u32 = 1;
+const OVERFLOW: u32 = 1 << 4;
+
+/// One of the three.
+#[derive(Clone, Debug)]
+struct One {
+    clock: u32,
+    control: u32,
+    interval: u32,
+    matches: [u32; 3],
+    raised: u32,
+    enabled: u32,
+    counter: Counter,
+}
+
+impl One {
+    fn new(pace: ClockRatio) -> Self {
+        Self {
+            clock: 0,
+            control: 0x21,
+            interval: 0,
+            matches: [0; 3],
+            raised: 0,
+            enabled: 0,
+            counter: Counter::new(rate(0, pace), WHOLE),
+        }
+    }
+
+    const fn round_flag(&self) -> u32 {
+        if self.control & INTERVAL_MODE != 0 { INTERVAL } else { OVERFLOW }
+    }
+
+    fn settle(&mut self, now: u64) {
+        if self.counter.passed(now, 0) {
+            self.raised |= self.round_flag();
+        }
+        if self.control & MATCHES != 0 {
+            for (at, value) in self.matches.iter().enumerate() {
+                if self.counter.passed(now, (*value).into()) {
+                    self.raised |= 2 << at;
+                }
+            }
+        }
+        self.counter.look(now);
+    }
+
+    fn due(&self) -> Option<u64> {
+        let wanted = self.enabled & !self.raised;
+        let mut due = if wanted & self.round_flag() != 0 { self.counter.reaches(0) } else { None };
+        for (at, value) in self.matches.iter().enumerate() {
+            if self.control & MATCHES != 0 && wanted & 2 << at != 0 {
+                due = earlier(due, self.counter.reaches((*value).into()));
+            }
+        }
+        due
+    }
+
+    fn read(&mut self, register: u32, now: u64) -> u32 {
+        match register {
+            0x00 => self.clock,
+            0x0C => self.control,
+            0x18 => self.counter.value(now) as u32,
+            0x24 => self.interval,
+            0x30 => self.matches[0],
+            0x3C => self.matches[1],
+            0x48 => self.matches[2],
+            // Reading clears.
+            0x54 => std::mem::take(&mut self.raised),
+            0x60 => self.enabled,
+            _ => 0,
+        }
+    }
+
+    fn write(&mut self, register: u32, value: u32, now: u64, pace: ClockRatio) {
+        match register {
+            0x00 => {
+                self.clock = value & 0x7F;
+                self.counter.set_rate(now, rate(self.clock, pace));
+            }
+            0x0C => {
+                self.control = value & 0x6F;
+                let interval = u64::from(self.interval) + 1;
+                let period = if value & INTERVAL_MODE != 0 { interval } else { WHOLE };
+                self.counter.set_period(now, period);
+                if value & RESET != 0 {
+                    self.counter.set(now, 0);
+                }
+                if value & DISABLED != 0 {
+                    self.counter.stop(now);
+                } else {
+                    self.counter.start(now);
+                }
+            }
+            0x24 => {
+                self.interval = value;
+                if self.control & INTERVAL_MODE != 0 {
+                    self.counter.set_period(now, u64::from(value) + 1);
+                }
+            }
+            0x30 => self.matches[0] = value,
+            0x3C => self.matches[1] = value,
+            0x48 => self.matches[2] = value,
+            0x60 => self.enabled = value & 0x3F,
+            _ => {}
+        }
+    }
+}
+
+/// Counts in cycles of the core, by the clock control register.
+fn rate(clock: u32, pace: ClockRatio) -> Rate {
+    let divisor = if clock & PRESCALES != 0 { 2 << (clock >> 1 & 15) } else { 1 };
+    Rate { counts: INPUT_HZ, cycles: u64::from(pace.core.0) * divisor }
+}
+
+/// The timer.
+#[derive(Clone, Debug)]
+pub struct CadenceTtc([One; COUNTERS]);
+
+impl CadenceTtc {
+    pub fn new(pace: ClockRatio) -> Self {
+        Self([One::new(pace), One::new(pace), One::new(pace)])
+    }
+}
+
+/// Which counter an offset is for, and the register.
+const fn place(offset: u32) -> Option<(usize, u32)> {
+    if offset > 0x80 {
+        return None;
+    }
+    let which = (offset / 4 % 3) as usize;
+    Some((which, offset - 4 * which as u32))
+}
+
+impl Registered for CadenceTtc {
+    fn read(&mut self, offset: u32, env: &mut Env<'_>) -> Option<u32> {
+        self.settle(env.now, env.pace);
+        let (which, register) = place(offset)?;
+        Some(self.0[which].read(register, env.now))
+    }
+
+    fn write(&mut self, offset: u32, value: u32, _: u32, env: &mut Env<'_>) -> Option<()> {
+        self.settle(env.now, env.pace);
+        let (which, register) = place(offset)?;
+        self.0[which].write(register, value, env.now, env.pace);
+        Some(())
+    }
+
+    /// The three counters.
+    fn outputs(&self, _: u64) -> u32 {
+        let raised = self.0.iter().enumerate();
+        raised
+            .filter(|(_, one)| one.raised & one.enabled != 0)
+            .fold(0, |outputs, (at, _)| outputs | 1 << at)
+    }
+
+    fn settle(&mut self, now: u64, _: ClockRatio) {
+        self.0.iter_mut().for_each(|one| one.settle(now));
+    }
+
+    fn due(&self, _: ClockRatio) -> Option<u64> {
+        self.0.iter().fold(None, |due, one| earlier(due, one.due()))
+    }
+}

@@ -1,0 +1,111 @@
+//! Calls of the host for cores that lend programs no files: printing, ending, the time.
+//!
+//! What they ask for is as Arm's semihosting specification (version 3) has it.
+
+use rtmark_units::Hertz;
+
+use crate::devices::Console;
+use crate::memory::Bus;
+use crate::state::stop::ExitStatus;
+
+const FAILURE: u32 = u32::MAX;
+const APPLICATION_EXIT: u32 = 0x20026;
+const CONSOLE_HANDLE: u32 = 1;
+/// The most that one call prints, so that a hostile length cannot exhaust the host.
+const MOST_PER_CALL: usize = 64 * 1024;
+
+/// What a call leads to.
+pub enum Answer {
+    /// The value for the first register; the program goes on.
+    Value(u32),
+    /// The program has ended.
+    Exit(ExitStatus),
+}
+
+/// What a call reaches.
+pub struct Around<'a> {
+    pub bus: &'a mut Bus,
+    pub console: &'a mut Console,
+    pub cycle: u64,
+    pub clock: Hertz,
+}
+
+impl Around<'_> {
+    fn word(&self, address: u32) -> Option<u32> {
+        let mut bytes = [0; 4];
+        (self.bus.peek(address, &mut bytes) == 4).then_some(u32::from_le_bytes(bytes))
+    }
+
+    /// The bytes from an address up to a zero.
+    fn text(&self, address: u32) -> Vec<u8> {
+        let length = self.bus.peek_len(address).min(MOST_PER_CALL);
+        let mut bytes = vec![0; length];
+        self.bus.peek(address, &mut bytes);
+        let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(length);
+        bytes.truncate(end);
+        bytes
+    }
+
+    /// Serves a call.
+    pub fn serve(&mut self, operation: u32, parameter: u32) -> Answer {
+        let argument = |it: &Self, at: u32| it.word(parameter.wrapping_add(at * 4));
+        let per_second = u64::from(self.clock.0).max(1);
+        let value = match operation {
+            // SYS_OPEN: only the console's special name.
+            0x01 if argument(self, 0).is_some_and(|name| self.text(name) == b":tt") => {
+                CONSOLE_HANDLE
+            }
+            // SYS_CLOSE, SYS_ISERROR
+            0x02 | 0x08 => 0,
+            // SYS_WRITEC
+            0x03 => {
+                let mut byte = [0];
+                self.bus.peek(parameter, &mut byte);
+                self.console.push(byte[0]);
+                0
+            }
+            // SYS_WRITE0
+            0x04 => {
+                let text = self.text(parameter);
+                self.console.extend(text);
+                0
+            }
+            // SYS_WRITE: answers how many bytes were not written.
+            0x05 => match (argument(self, 1), argument(self, 2)) {
+                (Some(from), Some(length)) => {
+                    let mut bytes = vec![0; (length as usize).min(MOST_PER_CALL)];
+                    let there = self.bus.peek(from, &mut bytes);
+                    self.console.extend(&bytes[..there]);
+                    length - there as u32
+                }
+                _ => FAILURE,
+            },
+            // SYS_READ: the console never has input.
+            0x06 => argument(self, 2).unwrap_or(FAILURE),
+            // SYS_ISTTY
+            0x09 => 1,
+            // SYS_CLOCK: hundredths of a second.
+            0x10 => (self.cycle / (per_second / 100).max(1)) as u32,
+            // SYS_TIME: seconds, counted from the reset.
+            0x11 => (self.cycle / per_second) as u32,
+            // SYS_EXIT
+            0x18 => return Answer::Exit(ExitStatus(u32::from(parameter != APPLICATION_EXIT))),
+            // SYS_EXIT_EXTENDED: reason and status.
+            0x20 => {
+                return Answer::Exit(ExitStatus(match (argument(self, 0), argument(self, 1)) {
+                    (Some(APPLICATION_EXIT), Some(status)) => status,
+                    _ => 1,
+                }));
+            }
+            // SYS_ELAPSED: core cycles as a double word.
+            0x30 => {
+                let cycles = self.cycle.to_le_bytes();
+                if self.bus.store(parameter, cycles).is_some() { 0 } else { FAILURE }
+            }
+            // SYS_TICKFREQ
+            0x31 => self.clock.0,
+            _ => FAILURE,
+        };
+        Answer::Value(value)
+    }
+}

@@ -1,0 +1,381 @@
+//! The Cortex-R5: every row of its cycle tables from `timing/cortex-r5.txt`, what branches are
+//! foreseen to do, caches, exceptions, the interrupt controller, images for other cores.
+
+use std::fmt::Write as _;
+
+use rtmark_sim::armr::CortexR5;
+use rtmark_sim::{
+    Cycles, FaultKind, FaultPolicy, Image, LoadError, Machine, Register, Soc, Stop, Watch,
+};
+
+/// In ATCM: where cases begin, and where their branches by a register lead.
+const START: u32 = 0x1000;
+const LANDING: u32 = 0x2000;
+/// In BTCM: what r2, r3 and sp point to.
+const RAM: u32 = 0x2_0100;
+const OTHER: u32 = 0x2_4000;
+const STACK: u32 = 0x2_8000;
+/// mul r12, r0, r0: it joins nothing before it.
+const FILLER: u32 = 0xE00C_0090;
+/// add r8, r8, r8
+const ADD: u32 = 0xE088_8008;
+const STAY: u32 = 0xEAFF_FFFE;
+const ACTLR: u32 = 0xEE01_0F30;
+const SCTLR: u32 = 0xEE01_0F10;
+/// SCTLR: instruction cache and data cache.
+const I: u32 = 1 << 12;
+const D: u32 = 1 << 2;
+const READ_SCTLR: u32 = 0xEE11_0F10;
+
+/// ACTLR: dual issue of cases A, B1, B2 and C is off.
+const A: u32 = 1 << 28;
+const B1: u32 = 1 << 29;
+const C: u32 = 1 << 31;
+const ALL: u32 = 0xF << 28;
+
+fn soc() -> Soc {
+    Soc::from_toml(include_str!("../../../../socs/zynqmp-r5.toml")).expect("a soc")
+}
+
+fn poke(machine: &mut CortexR5, at: u32, words: &[u32]) {
+    for (place, word) in (at..).step_by(4).zip(words) {
+        machine.poke(place, &word.to_le_bytes()).expect("memory");
+    }
+}
+
+/// A machine with these words at the start, ready to execute them, with floating point on, ACTLR
+/// set, and registers as the tables have them.
+fn machine(actlr: u32, words: &[u32]) -> CortexR5 {
+    let mut machine = CortexR5::new(&soc());
+    poke(&mut machine, START - 0x200, &[FILLER; 0x180]);
+    poke(&mut machine, LANDING, &[FILLER; 0x40]);
+    poke(&mut machine, START, words);
+    poke(&mut machine, RAM - 0x100, &[RAM; 0x80]);
+    poke(&mut machine, OTHER - 0x10, &[LANDING; 0x40]);
+    poke(&mut machine, STACK - 0x40, &[LANDING; 0x40]);
+    // mcr ACTLR; CPACR and FPEXC; b .
+    let prelude = [ACTLR, 0xE3A0_060F, 0xEE01_0F50, 0xE3A0_0101, 0xEEE8_0A10, 0xE350_0101, STAY];
+    // mov r0, #0xF00000; mcr CPACR; mov r0, #0x40000000; vmsr fpexc, r0; cmp r0, #0x40000000
+    poke(&mut machine, 0, &prelude);
+    machine.set_register(Register::R(0), actlr);
+    machine.set_register(Register::Pc, 0);
+    machine.run(Cycles(200));
+    let values = [0, 1, RAM, OTHER, LANDING, 1, 1, 4, 100, 7, 1, 1_000_000, 10, STACK, LANDING];
+    for (register, value) in values.into_iter().enumerate() {
+        machine.set_register(Register::R(register as u8), value);
+    }
+    machine.set_register(Register::Pc, START);
+    machine
+}
+
+/// Cycles from the first of so many instructions to the one behind the last.
+fn cycles(actlr: u32, words: &[u32]) -> u64 {
+    let mut machine = machine(actlr, words);
+    machine.watch(Watch::Execute(START));
+    let end = START + 4 * words.len() as u32;
+    for address in (end..end + 0x20).chain(LANDING..LANDING + 0x20).step_by(4) {
+        machine.watch(Watch::Execute(address));
+    }
+    machine.run(Cycles(1000));
+    match machine.take_hits()[..] {
+        [start, end, ..] => end.cycle.0 - start.cycle.0,
+        _ => panic!("{words:x?} does not get anywhere"),
+    }
+}
+
+#[test]
+fn it_takes_the_cycles_of_its_manuals() {
+    let text = include_str!("timing/cortex-r5.txt");
+    let (mut actlr, mut cases, mut wrong) = (0, 0, String::new());
+    for (at, line) in text.lines().enumerate() {
+        if let Some(switch) = line.strip_prefix("! ") {
+            actlr = match switch {
+                "off" => ALL,
+                "on" => 0,
+                "a" => A,
+                "b1" => B1,
+                "c" => C,
+                other => panic!("line {}: {other} is no switch", at + 1),
+            };
+            continue;
+        }
+        let fields: Vec<_> = line.split('|').map(str::trim).collect();
+        let [assembly, opcodes, expected] = fields[..] else { continue };
+        let Ok(expected) = expected.parse::<u64>() else { continue };
+        let words = opcodes.split_whitespace();
+        let words: Vec<_> =
+            words.map(|word| u32::from_str_radix(word, 16).expect("hexadecimal")).collect();
+        let cycles = cycles(actlr, &words);
+        cases += 1;
+        if cycles != expected {
+            let _ = writeln!(wrong, "line {}: {assembly}: {cycles}, not {expected}", at + 1);
+        }
+    }
+    assert!(cases >= 170, "{cases} cases");
+    assert!(wrong.is_empty(), "{wrong}");
+}
+
+/// The cycles of the last of several runs of a loop: `subs r1, r1, #1; bne`, with so many rounds.
+fn last_loop(rounds: u32, actlr: u32) -> u64 {
+    // mov r9, #20; 1: mov r1, #rounds; 2: subs r1, r1, #1; bne 2b; subs r9, r9, #1; bne 1b; b .
+    let words = [
+        0xE3A0_9014,
+        0xE3A0_1000 | rounds,
+        0xE251_1001,
+        0x1AFF_FFFD,
+        0xE259_9001,
+        0x1AFF_FFFA,
+        STAY,
+    ];
+    let mut machine = machine(actlr, &words);
+    machine.watch(Watch::Execute(START + 4));
+    machine.watch(Watch::Execute(START + 16));
+    machine.run(Cycles(100_000));
+    let hits = machine.take_hits();
+    let [.., begin, end] = hits[..] else { panic!("it does not loop") };
+    end.cycle.0 - begin.cycle.0
+}
+
+#[test]
+fn the_end_of_a_loop_is_foreseen_up_to_31_rounds() {
+    // A round is a cycle and the branch's.
+    for (rounds, mistakes) in [(10, 0), (31, 0), (40, 1)] {
+        assert_eq!(last_loop(rounds, ALL), 1 + 2 * u64::from(rounds) + 7 * mistakes, "{rounds}");
+    }
+    // With branches never foreseen to be taken, as AMD's standalone library has it (ACTLR, 16:15).
+    assert_eq!(last_loop(10, ALL | 2 << 15), 1 + 20 + 7 * 9);
+    assert_eq!(last_loop(10, ALL | 1 << 15), 1 + 20 + 7);
+}
+
+/// The cycles from a return at a depth of calls to where it leads, the deepest first.
+fn returns(depth: u32, actlr: u32) -> Vec<u64> {
+    // Level n at START + 16 n: mov r(4 + n), lr; bl next; bx r(4 + n). The deepest: bx lr.
+    let mut words = Vec::new();
+    for level in 0..depth {
+        let saved = 4 + level;
+        words.extend([0xE1A0_000E | saved << 12, 0xEB00_0001, 0xE12F_FF10 | saved, FILLER]);
+    }
+    words.push(0xE12F_FF1E);
+    let mut machine = machine(actlr, &words);
+    let deepest = START + 16 * depth;
+    let sources = (0..depth).map(|level| START + 16 * level + 8);
+    let watched: Vec<_> = sources.chain([deepest, LANDING]).collect();
+    for address in &watched {
+        machine.watch(Watch::Execute(*address));
+    }
+    machine.run(Cycles(1000));
+    let hits = machine.take_hits();
+    hits.windows(2).map(|pair| pair[1].cycle.0 - pair[0].cycle.0).collect()
+}
+
+#[test]
+fn four_returns_are_foreseen() {
+    let deep = returns(4, ALL);
+    assert_eq!(deep[..4], [1, 1, 1, 1], "{deep:?}");
+    let deeper = returns(5, ALL);
+    assert_eq!(deeper[..5], [1, 1, 1, 1, 9], "{deeper:?}");
+    // Switched off.
+    assert_eq!(returns(2, ALL | 1 << 17)[..2], [9, 9]);
+}
+
+/// Runs words from DDR with caches as they are told, and answers the cycles of each of so many
+/// rounds of a loop that ends with a branch to its beginning.
+fn from_ddr(sctlr: u32, words: &[u32], rounds: usize) -> Vec<u64> {
+    let mut machine = CortexR5::new(&soc());
+    let begin = 0x0010_0000;
+    // mrc SCTLR; orr r0, r0, r1; mcr SCTLR; ldr pc, =begin
+    let prelude = [READ_SCTLR, 0xE180_0001, SCTLR, 0xE51F_F004, begin];
+    poke(&mut machine, 0, &prelude);
+    poke(&mut machine, begin, words);
+    machine.set_register(Register::R(1), sctlr);
+    machine.set_register(Register::R(2), 0x0020_0000);
+    machine.set_register(Register::Pc, 0);
+    machine.watch(Watch::Execute(begin));
+    machine.run(Cycles(100_000));
+    let hits = machine.take_hits();
+    let rounds = hits.windows(2).take(rounds);
+    rounds.map(|pair| pair[1].cycle.0 - pair[0].cycle.0).collect()
+}
+
+#[test]
+fn caches_hold_what_has_been_read_once() {
+    // ldr r0, [r2]; add r3, r0, r0; b begin
+    let words = [0xE592_0000, 0xE080_3000, 0xEAFF_FFFC];
+    let warm = from_ddr(I | D, &words, 3);
+    // The load's line comes in the first round; then all hits: 1, 2 for the result, and the branch.
+    assert_eq!(warm[1..], [3, 3], "{warm:?}");
+    assert!(warm[0] > 100, "{warm:?}");
+    // Without a data cache each load goes out.
+    let without_data = from_ddr(I, &words, 3);
+    assert_eq!(without_data[1], without_data[2]);
+    assert!(without_data[1] > 120, "{without_data:?}");
+    // Without an instruction cache a line that is left is fetched again: this one is not left.
+    let lines = [ADD, ADD, ADD, ADD, ADD, ADD, ADD, ADD, ADD, 0xEAFF_FFF5];
+    let uncached = from_ddr(0, &lines, 3);
+    let cached = from_ddr(I, &lines, 3);
+    // The last one joins the branch.
+    assert_eq!(cached[2], 9, "{cached:?}");
+    assert!(uncached[2] > 200, "{uncached:?}");
+}
+
+#[test]
+fn exceptions_save_where_they_return_to() {
+    // svc #0 at START; the vector, at 8 once they are low, is `b .`
+    let mut machine = machine(ALL, &[0xEF00_0000]);
+    let sctlr_low = [0xEE11_0F10, 0xE3C0_0A02, 0xEE01_0F10, 0xE59F_F000, 0, START];
+    poke(&mut machine, 0x40, &sctlr_low);
+    machine.set_register(Register::Pc, 0x40);
+    poke(&mut machine, 8, &[STAY]);
+    machine.run(Cycles(machine.cycles().0 + 100));
+    assert_eq!(machine.register(Register::Pc), 8);
+    assert_eq!(machine.register(Register::R(14)), START + 4);
+    assert_eq!(machine.register(Register::Xpsr) & 0xFF, 0xD3);
+}
+
+#[test]
+fn faults_stop_the_run_and_say_where() {
+    let cases: [(u32, FaultKind); 4] = [
+        (0xE7F0_00F0, FaultKind::UndefinedInstruction),
+        // ldr r1, [r11]: nothing is at 1000000 but for a million; ldrd r8, r9, [r2, #1]
+        (0xE59B_1000, FaultKind::DataAccess),
+        (0xE1C2_80D1, FaultKind::Unaligned),
+        // mcr p15, 7, r0, c9, c9, 7
+        (0xEEE9_0FF9, FaultKind::UndefinedInstruction),
+    ];
+    for (word, kind) in cases {
+        let mut machine = machine(0, &[word]);
+        machine.set_register(Register::R(11), 0x7000_0000);
+        match machine.run(Cycles(1000)) {
+            Stop::Fault(report) => assert_eq!((report.kind, report.pc), (kind, START), "{word:x}"),
+            other => panic!("{word:x}: {other:?}"),
+        }
+    }
+}
+
+#[test]
+fn an_interrupt_reaches_its_handler_and_is_acknowledged() {
+    let mut machine = machine(ALL, &[0xF108_0080, STAY]);
+    // cpsie i; b . Vectors are low: bit 13 of SCTLR is cleared first.
+    let clear = [0xEE11_0F10, 0xE3C0_0A02, 0xEE01_0F10, 0xE59F_F000, 0, START];
+    poke(&mut machine, 0x40, &clear);
+    // The handler at 0x18: ldr r0, [r1, #0xC]; str r0, [r1, #0x10]; subs pc, lr, #4
+    poke(&mut machine, 0x18, &[0xE591_000C, 0xE581_0010, 0xE25E_F004]);
+    machine.set_fault_policy(FaultPolicy::Stop);
+    machine.set_register(Register::R(1), 0xF900_1000);
+    machine.set_register(Register::Pc, 0x40);
+    let mut whole = Machine::new(&soc());
+    assert!(whole.arm_interrupt(36, 0x80) && !whole.arm_interrupt(160, 0));
+    assert_eq!(whole.interrupt_priority(36), 0x80);
+    // Distributor, interface, mask, enable, priority and target of number 68.
+    for (address, value) in [
+        (0xF900_0000, 1),
+        (0xF900_1000, 1),
+        (0xF900_1004, 0xFF),
+        (0xF900_0108, 1 << 4),
+        (0xF900_0844, 1),
+    ] {
+        store(&mut machine, address, value);
+    }
+    machine.set_register(Register::R(1), 0xF900_1000);
+    machine.set_register(Register::Pc, 0x40);
+    machine.watch(Watch::Execute(0x18));
+    machine.watch(Watch::Return(16 + 36));
+    machine.run(Cycles(machine.cycles().0 + 200));
+    let at = machine.cycles().0 + 10;
+    machine.pend_interrupt(36, Cycles(at));
+    machine.run(Cycles(at + 200));
+    let hits = machine.take_hits();
+    let [entered, returned] = hits[..] else { panic!("{hits:?}") };
+    // What an unforeseen branch takes, two cycles of synchronization, and a round of the loop.
+    assert!((11..=13).contains(&(entered.cycle.0 - at)), "{}", entered.cycle.0 - at);
+    assert!(returned.cycle.0 > entered.cycle.0 + 20);
+    assert_eq!(machine.register(Register::R(0)), 68);
+    assert_eq!(machine.register(Register::Pc), START + 4);
+}
+
+/// Has the program store a word.
+fn store(machine: &mut CortexR5, address: u32, value: u32) {
+    poke(machine, 0x80, &[0xE581_0000, STAY]);
+    machine.set_register(Register::R(0), value);
+    machine.set_register(Register::R(1), address);
+    machine.set_register(Register::Pc, 0x80);
+    machine.run(Cycles(machine.cycles().0 + 100));
+}
+
+#[test]
+fn a_clone_runs_on_as_the_original_would() {
+    let words = [0xE592_0000, 0xE080_3000, 0xE351_0000, 0x1AFF_FFFB, STAY];
+    let mut machine = machine(0, &words);
+    machine.run(Cycles(300));
+    let mut twin = machine.clone();
+    assert_eq!(machine.run(Cycles(5000)), twin.run(Cycles(5000)));
+    assert_eq!((machine.cycles(), machine.instructions()), (twin.cycles(), twin.instructions()));
+}
+
+/// An executable for Arm with these build attributes and one word at an address.
+fn elf(profile: Option<u8>) -> Vec<u8> {
+    let attributes = profile.map_or_else(Vec::new, |profile| {
+        let pairs = [6, 10, 7, profile];
+        let mut text = b"A\x15\0\0\0aeabi\0\x01\x09\0\0\0".to_vec();
+        text.extend(pairs);
+        text
+    });
+    let names = b"\0.ARM.attributes\0.shstrtab\0";
+    let (first, second) = (52 + 32 + 4, 52 + 32 + 4 + attributes.len());
+    let sections = second + names.len();
+    let mut file = b"\x7fELF\x01\x01\x01".to_vec();
+    file.resize(16, 0);
+    let halves = |file: &mut Vec<u8>, halves: &[u16]| {
+        for half in halves {
+            file.extend(half.to_le_bytes());
+        }
+    };
+    let words = |file: &mut Vec<u8>, words: &[u32]| {
+        for word in words {
+            file.extend(word.to_le_bytes());
+        }
+    };
+    halves(&mut file, &[2, 40]);
+    words(&mut file, &[1, 0x10_0000, 52, sections as u32, 0x0500_0000]);
+    halves(&mut file, &[52, 32, 1, 40, 3, 2]);
+    words(&mut file, &[1, 84, 0x10_0000, 0x10_0000, 4, 4, 5, 4]);
+    words(&mut file, &[STAY]);
+    file.extend(&attributes);
+    file.extend(names);
+    words(&mut file, &[0; 10]);
+    let length = attributes.len() as u32;
+    words(&mut file, &[1, 0x7000_0003, 0, 0, first as u32, length, 0, 0, 1, 0]);
+    words(&mut file, &[17, 3, 0, 0, second as u32, names.len() as u32, 0, 0, 1, 0]);
+    file
+}
+
+#[test]
+fn images_for_other_cores_are_refused() {
+    let load = |profile, soc: &Soc| {
+        let image = Image::from_elf(&elf(profile)).expect("an image");
+        Machine::new(soc).load(&image)
+    };
+    assert!(load(Some(b'R'), &soc()).is_ok());
+    assert!(load(None, &soc()).is_ok());
+    for (profile, name) in [(b'M', "Cortex-M"), (b'A', "Cortex-A")] {
+        let refusal = load(Some(profile), &soc()).expect_err("refused");
+        assert!(matches!(refusal, LoadError::OtherCore { .. }));
+        assert!(refusal.to_string().contains(name), "{refusal}");
+    }
+    let other = Soc::from_toml(include_str!("../../../../socs/stm32f405.toml")).expect("a soc");
+    let refusal = load(Some(b'R'), &other).expect_err("refused").to_string();
+    assert!(refusal.contains("Cortex-R") && refusal.contains("cortex-m4f"), "{refusal}");
+}
+
+#[test]
+fn socs_with_what_has_no_model_are_refused() {
+    let text = include_str!("../../../../socs/zynqmp-r5.toml");
+    let refused = |from: &str, to: &str| {
+        assert!(text.contains(from));
+        Soc::from_toml(&text.replacen(from, to, 1)).expect_err("refused").to_string()
+    };
+    let said = refused("wait_states = 120", "cache_lines = 8, wait_states = 120");
+    assert!(said.contains("memory FLASH: a Cortex-R5 has its own lines"), "{said}");
+    let said = refused("core = \"cortex-r5\"", "core = \"cortex-m4f\"");
+    assert!(said.contains("beat_cycles is for memories beside a Cortex-R5"), "{said}");
+}
