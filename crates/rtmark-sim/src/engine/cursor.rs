@@ -90,17 +90,17 @@ impl<'a> Cursor<'a> {
         self.leave_before(deadline);
     }
 
-    /// Goes on behind the instruction that has executed.
+    /// Where the program goes on behind the instruction that has executed, if it does not jump.
     #[inline(always)]
-    pub fn advance(&mut self) {
+    pub fn after(&self) -> ProgramPoint {
         let begin = self.begin();
         let ProgramPoint { pc, cycles, instructions, pipe } = self.progress();
-        self.from = ProgramPoint {
+        ProgramPoint {
             pc,
             cycles: cycles + u64::from(begin.cost),
             instructions: instructions + 1,
             pipe,
-        };
+        }
     }
 
     /// A cursor through an instruction alone.

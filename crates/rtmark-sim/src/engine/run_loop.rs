@@ -163,23 +163,20 @@ impl CortexM {
                 self.profile_exit(block, &at, flow);
             }
             let unforeseen = PIPELINED && self.state.learn_at_exit(&at, flow);
-            at.advance();
+            point = at.after();
             it = 0;
             if unforeseen {
-                at.from.pipe = at.from.pipe.unforeseen();
+                point.pipe = point.pipe.unforeseen();
             }
             has_fetched = at.has_fetched();
-            let mut stays = true;
             if flow == Flow::Jump {
-                at.from.pc = at.target;
-                at.from.pipe = at.from.pipe.taken();
+                point.pc = at.target;
+                point.pipe = point.pipe.taken();
             } else if entry.has_it {
                 it = block.it_before(at.place() + 1);
-                stays = it == 0 || at.is_behind_it();
-            }
-            point = at.from;
-            if !stays {
-                break;
+                if it != 0 && !at.is_behind_it() {
+                    break;
+                }
             }
         }
         self.state.set_progress(point);

@@ -8,7 +8,7 @@ pub mod pages;
 
 use std::sync::Arc;
 
-use crate::soc::{Memory, MemoryKind, Soc};
+use crate::soc::{MemoryKind, Soc};
 
 /// The contents of one memory.
 #[derive(Clone, Debug)]
@@ -85,18 +85,12 @@ pub const RAM_AT_RESET: u8 = 0xA5;
 
 impl Bus {
     pub fn new(soc: &Soc) -> Self {
-        let vectors = soc.vector_base();
-        // One that waits is asked about each access.
-        let is_quick =
-            |memory: &Memory| memory.kind == MemoryKind::Ram && memory.timing.wait_states == 0;
-        let has_code = |memory: &Memory| {
-            let bases = std::iter::once(memory.base).chain(memory.aliases.iter().copied());
-            bases.into_iter().any(|base| vectors.wrapping_sub(base) < memory.size)
-        };
-        let mut memories = soc.memories.iter();
-        let ram_memory = memories
-            .position(|memory| is_quick(memory) && !has_code(memory))
-            .or_else(|| soc.memories.iter().position(is_quick))
+        // One that waits is asked about each access. Which one it is tells the pipeline where most data
+        // are taken to be, so that figures depend on it: the first one, also where code lies there.
+        let ram_memory = soc
+            .memories
+            .iter()
+            .position(|memory| memory.kind == MemoryKind::Ram && memory.timing.wait_states == 0)
             .unwrap_or(usize::MAX);
         let mut bus = Self {
             ram: Vec::new(),
@@ -173,17 +167,13 @@ impl Bus {
         self.place(address)
     }
 
-    /// Reads `N` bytes from the memory that code was last fetched from, or `None` if they
+    /// Reads `N` bytes from the flash that code was last fetched from, or `None` if they
     /// are not all there.
     #[inline(always)]
     pub fn near_code<const N: usize>(&self, address: u32) -> Option<([u8; N], Place)> {
         let Range { base, memory, .. } = self.code_range;
         let offset = address.wrapping_sub(base);
-        let bytes = match self.contents.get(memory)? {
-            Contents::Shared(bytes) => bytes.as_slice(),
-            Contents::Own(_) if memory == self.ram_memory => &self.ram,
-            Contents::Own(bytes) => bytes,
-        };
+        let Contents::Shared(bytes) = self.contents.get(memory)? else { return None };
         let (from, to) = (offset as usize, (offset as usize).checked_add(N)?);
         Some((bytes.get(from..to)?.try_into().ok()?, Place { memory, offset }))
     }

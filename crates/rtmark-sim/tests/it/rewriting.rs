@@ -105,7 +105,7 @@ fn what_a_handler_writes_is_executed_behind_it() {
     for &core in CoreKind::CORTEX_M {
         // Not where the stack is.
         for base in bases().filter(|&base| base < STACK - 0x100) {
-            for at in (600..2_600).step_by(97) {
+            for at in (600..1_800).step_by(97) {
                 let mut machine = machine(core, base, Site::Next);
                 machine.pend_interrupt(INTERRUPT, Cycles(at));
                 let stepped = stepped(machine.clone(), LONG);

@@ -27,6 +27,8 @@ use super::{Classify, Rules};
 /// States that are numbered before all are forgotten, which bounds the memory that they
 /// take. So no number has its highest bit set.
 const STATES: usize = 1 << (31 - NUMBER_SHIFT);
+/// Steps that are worked out before all is forgotten, likewise.
+const STEPS: usize = 1 << 20;
 /// Single steps that are remembered: blocks overlap, and instructions come alone too.
 const RECENT: usize = 1 << 13;
 /// The first of them, so that copies of a machine that soon end stay small.
@@ -111,6 +113,8 @@ struct Tables {
     numbers: Map<State, u32>,
     /// How many are numbered before the tables are full.
     most: usize,
+    /// Steps that have been worked out.
+    steps: usize,
 }
 
 /// States by their numbers, which a machine and its clones share as they share the code
@@ -482,7 +486,8 @@ impl Pipeline {
 
 impl Tables {
     fn new(model: Model) -> Self {
-        let mut tables = Self { states: Vec::new(), numbers: Map::default(), most: STATES / 2 };
+        let mut tables =
+            Self { states: Vec::new(), numbers: Map::default(), most: STATES / 2, steps: 0 };
         for buffers in [false, true] {
             tables.add(match model {
                 Model::Pipeline(setup) => {
@@ -497,7 +502,7 @@ impl Tables {
     }
 
     fn are_full(&self) -> bool {
-        self.states.len() >= self.most
+        self.states.len() >= self.most || self.steps >= STEPS
     }
 
     fn state(&self, pipe: PipeState) -> &State {
@@ -555,6 +560,7 @@ impl Tables {
             // A core has one model only.
             (state, _) => (state.clone(), 1),
         };
+        self.steps += 1;
         Ok(Entered { pipe: PipeState::numbered(self.number(state)), cost })
     }
 }

@@ -23,7 +23,12 @@ const EXECUTED: u16 = has::HOLDS
 impl Pipeline {
     /// Brings to one value what makes no difference any more. The newest instruction has just
     /// entered and is still to learn its facts.
+    ///
+    /// Where the pipeline waits for the lines of a memory by itself, everything is kept.
     pub fn settle(&mut self) {
+        if self.setup.slow.wait_states > 0 {
+            return;
+        }
         let returning = self.is_returning();
         if let Some(newest) = self.execute.newest_mut() {
             newest.facts = super::Facts::default();
