@@ -16,7 +16,7 @@ use serde::Serialize;
 pub enum Role {
     /// Code of a thread, or of a program without threads.
     Thread,
-    /// Code of the handlers of PendSV and SVCall, by which kernels switch.
+    /// Code of the handlers of PendSV and SVCall, by which kernels switch; of SVC on a Cortex-R.
     Switch,
     /// Code of SysTick's handler.
     Tick,
@@ -86,7 +86,7 @@ impl Role {
             _ => {}
         }
         Self::of_helper(function).unwrap_or(match outermost {
-            "[PendSV]" | "[SVCall]" => Self::Switch,
+            "[PendSV]" | "[SVCall]" | "[SVC]" => Self::Switch,
             "[SysTick]" => Self::Tick,
             _ if outermost.starts_with("[IRQ ") => Self::Interrupt,
             _ if is_exception(outermost) => Self::Fault,
@@ -122,6 +122,7 @@ mod tests {
             ("main", "main", Role::Thread),
             ("[PendSV]", "[PendSV]", Role::ExceptionEntry),
             ("vTaskSwitchContext", "[PendSV]", Role::Switch),
+            ("vTaskSwitchContext", "[SVC]", Role::Switch),
             ("[exception return]", "[PendSV]", Role::ExceptionReturn),
             ("xTaskIncrementTick", "[SysTick]", Role::Tick),
             ("handler", "[IRQ 3]", Role::Interrupt),
