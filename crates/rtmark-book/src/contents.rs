@@ -52,6 +52,12 @@ pub const PARTS: [Part; 5] = [
     },
     Part {
         title: "Work on it",
-        sources: &["ARCHITECTURE.md", "CONTRIBUTING.md", "firmware/c/README.md", "CHANGELOG.md"],
+        sources: &[
+            "ARCHITECTURE.md",
+            "CONTRIBUTING.md",
+            "docs/performance.md",
+            "firmware/c/README.md",
+            "CHANGELOG.md",
+        ],
     },
 ];

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use rtmark_firmware::probes::{self, Kind, SECTION};
 use rtmark_firmware::{Builder, Kernel, Switched, Tree, Variant, select_in_elf, select_word};
-use rtmark_model::Backend;
+use rtmark_model::{Backend, ScenarioId};
 use rtmark_runner::Session;
 use rtmark_sim::{Cycles, Image, Soc};
 
@@ -113,6 +113,12 @@ fn switched(kernel: &Kernel, soc: &Soc) -> Switched {
     variant.of(&kernel.manifest, soc.core.name()).expect("it can be built this way")
 }
 
+/// Whether the scenario pends an external interrupt. QEMU's virt cannot run such: a Hazard3 pends one by a
+/// register of its own extension Xh3irq (RP2350 datasheet, 3.8.6.1).
+fn pends(scenario: &ScenarioId) -> bool {
+    scenario.group() == "isr" || scenario.as_str().starts_with("tm.interrupt")
+}
+
 fn cases() -> Vec<Case> {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("firmware-build");
     let mut builder = Builder::new(Tree::find(None).expect("the firmware tree")).in_folder(&folder);
@@ -135,7 +141,7 @@ fn cases() -> Vec<Case> {
                         let scenario = &record.scenario;
                         let excuse =
                             kernel.manifest.not_applicable(scenario, core, &switched, backend);
-                        if excuse.is_some() {
+                        if excuse.is_some() || (machine == "virt" && pends(&record.scenario)) {
                             continue;
                         }
                         let point = if record.scenario.group() == "growth" { POINT } else { 0 };
