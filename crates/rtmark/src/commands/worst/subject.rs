@@ -229,9 +229,6 @@ impl Subject {
                     "ask about the one that it has: --priority {found:#04x} (of the second \
                      interrupt, --second-priority)"
                 ),
-                PathError::Core(_) => {
-                    "`run` and `sim` know this core; name a soc with another one".to_owned()
-                }
                 _ => "choose interrupts that the soc has and the firmware handles, with \
                       --interrupt and --second"
                     .to_owned(),
