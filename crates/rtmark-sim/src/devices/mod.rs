@@ -12,6 +12,7 @@
 mod console;
 mod counter;
 mod exti;
+mod io_bank;
 mod nrf_clock;
 mod pins;
 mod polls;
@@ -32,6 +33,7 @@ use crate::timing::LineMemories;
 
 pub use console::Console;
 use exti::{Exti, ExtiLayout};
+use io_bank::{IoBank, IoBankLayout};
 use nrf_clock::NrfClock;
 pub use pins::{Drive, Level, PinChange};
 use polls::Polls;
@@ -115,6 +117,7 @@ enum Device {
     Rp2040Timer(timer::Rp2040Timer),
     Sio(Sio),
     Exti(Exti),
+    IoBank(IoBank),
     CadenceUart(uart::Cadence),
     CadenceTtc(timer::CadenceTtc),
 }
@@ -136,6 +139,7 @@ macro_rules! each {
             Device::Rp2040Timer($it) => $what,
             Device::Sio($it) => $what,
             Device::Exti($it) => $what,
+            Device::IoBank($it) => $what,
             Device::CadenceUart($it) => $what,
             Device::CadenceTtc($it) => $what,
         }
@@ -305,6 +309,8 @@ fn device(peripheral: &Peripheral, soc: &Soc) -> Device {
         Kind::Rp2040Timer => Device::Rp2040Timer(timer::Rp2040Timer::new(pace, RpChip::Rp2040)),
         Kind::Rp2350Timer => Device::Rp2040Timer(timer::Rp2040Timer::new(pace, RpChip::Rp2350)),
         Kind::Rp2040Sio => Device::Sio(Sio::new(peripheral)),
+        Kind::Rp2040IoBank => Device::IoBank(IoBank::new(IoBankLayout::RP2040, peripheral)),
+        Kind::Rp2350IoBank => Device::IoBank(IoBank::new(IoBankLayout::RP2350, peripheral)),
         Kind::Stm32ExtiV1 => Device::Exti(Exti::new(ExtiLayout::V1)),
         Kind::Stm32ExtiV2 => Device::Exti(Exti::new(ExtiLayout::V2)),
         Kind::CadenceUart => Device::CadenceUart(uart::Cadence::default()),

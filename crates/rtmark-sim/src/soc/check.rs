@@ -106,9 +106,13 @@ fn check_pins(peripheral: &Peripheral, path: &[Step]) -> Checked {
             }
             (PeripheralKind::Registers, Some(shows)) if exists(shows) => continue,
             (PeripheralKind::Registers, _) => "register names one of the block's",
-            (PeripheralKind::Rp2040Sio, None) => continue,
-            (PeripheralKind::Rp2040Sio, Some(_)) => "leave out register, which its kind knows",
-            _ => "they are for kind = \"registers\" and \"rp2040-sio\"",
+            (kind, register) if kind.knows_its_pins() => match register {
+                None => continue,
+                Some(_) => "leave out register, which its kind knows",
+            },
+            _ => {
+                "they are for kinds that have some: registers, rp2040-sio, rp2040-io-bank, rp2350-io-bank"
+            }
         };
         return refuse(path, format!("peripheral {name}, pins {}: {wrong}", pins.name));
     }

@@ -51,6 +51,10 @@ pub enum PeripheralKind {
     Stm32ExtiV1,
     /// EXTI of STM32C0 and G0 (RM0490, chapter 13), lines 0 to 15. `irq`: those lines'.
     Stm32ExtiV2,
+    /// IO_BANK0 of RP2040 (datasheet, 2.19.6.1): interrupts of pins. `irq`: core 0's.
+    Rp2040IoBank,
+    /// The same of RP2350 (datasheet, 9.11.1), for 48 pins.
+    Rp2350IoBank,
     /// SIO of RP2040, core 0's view: divider, spinlocks, pins (datasheet, 2.3.1).
     Rp2040Sio,
     /// Core-local interruptor of RISC-V chips: MTIME, which counts the core's cycles, MTIMECMP and
@@ -139,7 +143,7 @@ pub struct Peripheral {
     /// register are erased (all ones), and an image may fill them.
     #[serde(default)]
     pub nonvolatile: bool,
-    /// For the kinds `registers` and `rp2040-sio`: the pins whose levels it shows.
+    /// For the kinds `registers`, `rp2040-sio` and those of IO banks: the pins that it has.
     #[serde(default)]
     pub pins: Vec<Pins>,
     /// For the kind `registers`: another one, given before, whose registers it has, too,
@@ -162,6 +166,11 @@ impl PeripheralKind {
                 | Self::Stm32UsartV2
                 | Self::NrfUarte
         )
+    }
+
+    /// Whether it knows by itself in which registers its pins are.
+    pub const fn knows_its_pins(self) -> bool {
+        matches!(self, Self::Rp2040Sio | Self::Rp2040IoBank | Self::Rp2350IoBank)
     }
 
     /// Whether it belongs to the core beside it, which drives it itself.

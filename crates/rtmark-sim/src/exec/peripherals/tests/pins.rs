@@ -118,3 +118,33 @@ fn newer_families_tell_rising_from_falling_edges() {
     c031.write(exti + 0x10, 1 << 1);
     assert_eq!(c031.read(exti + 0x10), 0);
 }
+
+#[test]
+fn a_pico_tells_levels_from_edges() {
+    let banks =
+        [(machine!("rp2040"), 0x4001_40F0, 0x10, 13), (machine!("rp2350"), 0x4002_8230, 0x18, 21)];
+    for (mut pico, raw, step, irq) in banks {
+        let (enable, force, status) = (raw + step, raw + 2 * step, raw + 3 * step);
+        pico.0.drive_pin("gpio9", &changes(&[(100, 1), (200, 0)])).expect("it has it");
+        let pin = |events: u32| 0x1111_1101 | events << 4;
+        assert_eq!(pico.read(raw + 4), pin(0b0001), "low");
+        pico.write(enable + 4, 0b1000 << 4);
+        pico.until(98);
+        assert!(!pico.pending(irq));
+        pico.until(101);
+        assert!(pico.pending(irq));
+        assert_eq!((pico.read(raw + 4), pico.read(status + 4)), (pin(0b1010), 0b1000 << 4));
+        pico.write(raw + 4, 0b1010 << 4);
+        assert_eq!(pico.read(raw + 4), pin(0b0010), "a level stays");
+        assert_eq!(pico.read(status + 4), 0);
+        pico.write(enable + 4, 0b0010 << 4);
+        assert_eq!(pico.read(status + 4), 0b0010 << 4);
+        pico.until(250);
+        assert_eq!((pico.read(raw + 4), pico.read(status + 4)), (pin(0b0101), 0));
+        pico.write(force, 1);
+        assert_eq!(pico.read(status), 1);
+        // By the alias that sets bits.
+        pico.write(enable + 0x2000, 0xF0);
+        assert_eq!(pico.read(enable), 0xF0);
+    }
+}
