@@ -8,7 +8,7 @@ use rtmark_observe::{Held, HeldBack, Lines, Map, Profile, Report};
 use rtmark_sim::{Image, Instruction, Machine, Observer, Soc};
 
 use super::profile;
-use super::setup::{refuse, resolve, wrong};
+use super::prepare::{refuse, resolve, wrong};
 use super::trace::{Mark, Trace};
 use super::values::When;
 use super::{Arguments, Format, file};
