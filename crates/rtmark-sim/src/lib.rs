@@ -88,7 +88,7 @@ pub use state::stop::{
     ExitStatus, FaultKind, FaultPolicy, FaultReport, InternalError, Stop, Transfer,
 };
 pub use state::{
-    Besides, Blocker, Convention, FileCalls, Hit, Interrupted, LoadError, MaskSite, MaskedInterval,
-    NoMemory, Register, ThreadStack, Watch, WatchId,
+    Besides, BlockedInterval, Blocker, Convention, FileCalls, Hit, Interrupted, LoadError,
+    MaskSite, MaskedInterval, NoMemory, Register, ThreadStack, Watch, WatchId,
 };
 pub use timing::{Rule, Score, TIMING_MODEL};

@@ -84,7 +84,7 @@ mod witness;
 
 pub use findings::{Aspect, Case, Failure, Findings, Latencies, SLICES, Slice};
 pub use fork::{Outcome, Unserved, Verdict};
-pub use held::{Held, HeldBack, Interval};
+pub use held::{HeldBack, Stretches};
 pub use meet::Meeting;
 pub use path::{Path, PathError, Piece, Question, Reach, Second, Window};
 pub use search::{Control, Share, search};

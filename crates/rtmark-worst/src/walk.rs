@@ -13,7 +13,7 @@ use rtmark_sim::{Advance, Blocker, Cycles, Machine, Register, Stop, Tried};
 
 use crate::border::{Boundary, gives_way};
 use crate::fork::Unserved;
-use crate::held::{Belongs, Following, Held};
+use crate::held::{Belongs, Following, told};
 use crate::path::{Path, Window};
 
 /// Cycles after which a new copy is kept to go back to.
@@ -446,7 +446,7 @@ impl<'a, S: Seeker> Walk<'a, S> {
     fn note_holder(&mut self, holder: Option<Blocker>, now: u64, belongs: Belongs) {
         if let Some(held) = self.seeker.held() {
             let pc = self.machine.register(Register::Pc);
-            held.reach(holder.map(Held::from), now, pc, belongs);
+            held.reach(holder.map(told), now, pc, belongs);
         }
     }
 

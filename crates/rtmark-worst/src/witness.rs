@@ -2,11 +2,11 @@
 
 use std::ops::ControlFlow;
 
-use rtmark_sim::{Cycles, Instruction, Machine, Observer, Register};
+use rtmark_sim::{Blocker, Cycles, Instruction, Machine, Observer, Register};
 
 use crate::findings::{Aspect, Case};
 use crate::fork::follow;
-use crate::held::Held;
+use crate::held::told;
 use crate::meet::{Known, Meeting, meet};
 use crate::path::Path;
 
@@ -34,7 +34,7 @@ pub struct WitnessStep {
     /// What.
     pub moment: Moment,
     /// What holds the interrupt back at this moment, if it is pending and anything does.
-    pub held: Option<Held>,
+    pub held: Option<Blocker>,
 }
 
 /// A point, run again.
@@ -75,7 +75,7 @@ impl Recorder {
             self.steps.clear();
         }
         if self.steps.len() < MOST_STEPS {
-            self.steps.push(WitnessStep { cycle, moment, held: held.map(Held::from) });
+            self.steps.push(WitnessStep { cycle, moment, held: held.map(told) });
         }
     }
 }
@@ -193,8 +193,8 @@ impl Witness {
 
     /// What held the interrupt back, and for how many cycles each, in the order of their
     /// first appearance; `None` stands for instructions and entries that had to end.
-    pub fn holders(&self) -> Vec<(Option<Held>, u64)> {
-        let mut holders: Vec<(Option<Held>, u64)> = Vec::new();
+    pub fn holders(&self) -> Vec<(Option<Blocker>, u64)> {
+        let mut holders: Vec<(Option<Blocker>, u64)> = Vec::new();
         let ends = self.steps.iter().skip(1).map(|step| step.cycle).chain([self.served]);
         for (step, end) in self.steps.iter().zip(ends) {
             // The last step may lie behind the moment: where the handler's code has to be waited

@@ -5,7 +5,6 @@
 //! `Trouble`. `sources` and `shelf` find what commands share: kernels, scenarios, the store.
 
 mod boards;
-mod cause;
 mod cli;
 mod commands;
 mod config;

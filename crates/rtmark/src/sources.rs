@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use rtmark_cause::Kept;
 use rtmark_firmware::{BUILD_VARIABLE, Cache, Kernel, Tree};
 use rtmark_model::Catalogue;
 use rtmark_runner::socs;
 
-use crate::cause::Kept;
 use crate::config::Config;
 use crate::exit::Exit;
 use crate::trouble::Trouble;

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use miette::Diagnostic;
+use rtmark_bisect::GitError;
 use rtmark_firmware::{FirmwareError, VariantError};
 use rtmark_model::{CatalogueError, visible};
 use rtmark_runner::{FileError, FileKind, NothingSelected};
@@ -161,6 +162,17 @@ impl From<BundleError> for Trouble {
             _ => "export it again where it came from; nothing of it was taken",
         };
         Self::new(Exit::Usage, format!("the bundle: {error}"), hint)
+    }
+}
+
+impl From<GitError> for Trouble {
+    fn from(error: GitError) -> Self {
+        match error {
+            GitError::Run(error) => error.into(),
+            refused => {
+                Self::new(Exit::Usage, refused, "check the repository and the commits' names")
+            }
+        }
     }
 }
 

@@ -50,6 +50,22 @@ fn crates_use_only_what_lies_below_them() {
         ("rtmark-compare", &["rtmark-units", "rtmark-model"]),
         ("rtmark-report", &["rtmark-units", "rtmark-model"]),
         ("rtmark-plan", &[]),
+        ("rtmark-bisect", &[]),
+        ("rtmark-gdb", &["rtmark-sim"]),
+        ("rtmark-semihosting", &["rtmark-sim"]),
+        ("rtmark-snapshot", &["rtmark-sim"]),
+        (
+            "rtmark-cause",
+            &[
+                "rtmark-units",
+                "rtmark-model",
+                "rtmark-sim",
+                "rtmark-observe",
+                "rtmark-firmware",
+                "rtmark-compare",
+                "rtmark-runner",
+            ],
+        ),
         ("rtmark-taskset", &["rtmark-units", "rtmark-sim", "rtmark-firmware", "rtmark-plan"]),
         ("rtmark-worst", &["rtmark-sim"]),
         (

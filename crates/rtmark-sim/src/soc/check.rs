@@ -4,10 +4,10 @@ use std::ops::Range;
 
 use toml::de::{DeTable, DeValue};
 
-use super::peripheral::{
-    ActHow, Control, Peripheral, PeripheralClock, PeripheralKind, Register, Routes,
-};
-use super::{CoreKind, MemoryKind, MemoryTiming, Revision, Soc};
+use super::peripheral::{PeripheralKind, Register};
+use super::{CoreKind, Memory, MemoryKind, MemoryTiming, Revision, Soc};
+
+mod registers;
 
 /// Where chips may have registers of their own: units on that bus behind those of Arm's
 /// (DDI 0403, B3.2.1), such as STM32's DBGMCU, and the vendor's region (B3.1).
@@ -92,31 +92,6 @@ fn outside_system_space(
 /// Whether a field lies within a word.
 fn is_field(bit: u8, width: u8) -> bool {
     width >= 1 && u16::from(bit) + u16::from(width) <= 32
-}
-
-fn check_pins(peripheral: &Peripheral, path: &[Step]) -> Checked {
-    let name = &peripheral.name;
-    for pins in &peripheral.pins {
-        let exists =
-            |wanted: &String| peripheral.registers.iter().any(|register| register.name == *wanted);
-        let wrong = match (peripheral.kind, &pins.register) {
-            _ if !(1..=32).contains(&pins.count) => "count is 1 to 32",
-            _ if pins.name.is_empty() || pins.name.ends_with(|it: char| it.is_ascii_digit()) => {
-                "name is what stands before a pin's number, such as PA"
-            }
-            (PeripheralKind::Registers, Some(shows)) if exists(shows) => continue,
-            (PeripheralKind::Registers, _) => "register names one of the block's",
-            (kind, register) if kind.knows_its_pins() => match register {
-                None => continue,
-                Some(_) => "leave out register, which its kind knows",
-            },
-            _ => {
-                "they are for kinds that have some: registers, rp2040-sio, rp2040-io-bank, rp2350-io-bank"
-            }
-        };
-        return refuse(path, format!("peripheral {name}, pins {}: {wrong}", pins.name));
-    }
-    Ok(())
 }
 
 impl Soc {
@@ -266,8 +241,6 @@ impl Soc {
         for (at, memory) in self.memories.iter().enumerate() {
             let name = memory.name.as_str();
             let path = |key| [Step::Key("memory"), Step::Index(at), Step::Key(key)];
-            let timing =
-                |key| [Step::Key("memory"), Step::Index(at), Step::Key("timing"), Step::Key(key)];
             if memory.size == 0 || memory.size % 4 != 0 {
                 return refuse(
                     &path("size"),
@@ -283,64 +256,7 @@ impl Soc {
                     format!("memory {name}: size {:#x} is over 256 MiB", memory.size),
                 );
             }
-            let waits = memory.timing.wait_states;
-            let plain = MemoryTiming { wait_states: waits, ..MemoryTiming::default() };
-            let MemoryTiming { line_bytes, cache_lines, cache_ways, .. } = memory.timing;
-            let cached = MemoryTiming { line_bytes, cache_lines, cache_ways, ..plain };
-            let known = if cache_lines > 0 { cached } else { plain };
-            if self.core == CoreKind::Hazard3 && memory.timing != known {
-                return refuse(
-                    &path("timing"),
-                    format!(
-                        "memory {name}: beside a Hazard3 buffers and prefetch have no model yet; give \
-                         wait_states, and a cache for all by cache_lines if there is one"
-                    ),
-                );
-            }
-            let beats = MemoryTiming { beat_cycles: memory.timing.beat_cycles, ..plain };
-            if self.core == CoreKind::CortexR5 && memory.timing != beats {
-                return refuse(
-                    &path("timing"),
-                    format!(
-                        "memory {name}: a Cortex-R5 has its own lines and caches; give wait_states \
-                         to the first 64 bits and beat_cycles between the others"
-                    ),
-                );
-            }
-            if self.core != CoreKind::CortexR5 && memory.timing.beat_cycles != 1 {
-                return refuse(
-                    &timing("beat_cycles"),
-                    format!("memory {name}: beat_cycles is for memories beside a Cortex-R5"),
-                );
-            }
-            let line = memory.timing.line_bytes;
-            if !(4..=1024).contains(&line) || !line.is_power_of_two() {
-                return refuse(
-                    &timing("line_bytes"),
-                    format!(
-                        "memory {name}: line_bytes = {line} is not a power of two from 4 to 1024"
-                    ),
-                );
-            }
-            if !memory.timing.line_buffer && line != 4 {
-                return refuse(
-                    &timing("line_buffer"),
-                    format!(
-                        "memory {name}: line_bytes = {line} without a line buffer: what a read \
-                         brings beyond a word has nowhere to stay"
-                    ),
-                );
-            }
-            let (lines, ways) = (memory.timing.cache_lines, memory.timing.cache_ways);
-            if lines > 0 && (!lines.is_power_of_two() || !ways.is_power_of_two() || lines < ways) {
-                return refuse(
-                    &timing("cache_lines"),
-                    format!(
-                        "memory {name}: cache_lines = {lines} in cache_ways = {ways}: both must be \
-                         powers of two, with at least one line to a way"
-                    ),
-                );
-            }
+            self.check_timing(at, memory)?;
             if memory.contents.is_some() && memory.kind != MemoryKind::Flash {
                 return refuse(
                     &path("contents"),
@@ -363,6 +279,71 @@ impl Soc {
                 }
                 Self::take(&path("base"), &who, name, range, taken)?;
             }
+        }
+        Ok(())
+    }
+
+    /// Refuses waits, lines and caches that make no sense or have no model beside the core.
+    fn check_timing(&self, at: usize, memory: &Memory) -> Checked {
+        let name = memory.name.as_str();
+        let path = [Step::Key("memory"), Step::Index(at), Step::Key("timing")];
+        let timing =
+            |key| [Step::Key("memory"), Step::Index(at), Step::Key("timing"), Step::Key(key)];
+        let waits = memory.timing.wait_states;
+        let plain = MemoryTiming { wait_states: waits, ..MemoryTiming::default() };
+        let MemoryTiming { line_bytes, cache_lines, cache_ways, .. } = memory.timing;
+        let cached = MemoryTiming { line_bytes, cache_lines, cache_ways, ..plain };
+        let known = if cache_lines > 0 { cached } else { plain };
+        if self.core == CoreKind::Hazard3 && memory.timing != known {
+            return refuse(
+                &path,
+                format!(
+                    "memory {name}: beside a Hazard3 buffers and prefetch have no model yet; give \
+                     wait_states, and a cache for all by cache_lines if there is one"
+                ),
+            );
+        }
+        let beats = MemoryTiming { beat_cycles: memory.timing.beat_cycles, ..plain };
+        if self.core == CoreKind::CortexR5 && memory.timing != beats {
+            return refuse(
+                &path,
+                format!(
+                    "memory {name}: a Cortex-R5 has its own lines and caches; give wait_states \
+                     to the first 64 bits and beat_cycles between the others"
+                ),
+            );
+        }
+        if self.core != CoreKind::CortexR5 && memory.timing.beat_cycles != 1 {
+            return refuse(
+                &timing("beat_cycles"),
+                format!("memory {name}: beat_cycles is for memories beside a Cortex-R5"),
+            );
+        }
+        let line = memory.timing.line_bytes;
+        if !(4..=1024).contains(&line) || !line.is_power_of_two() {
+            return refuse(
+                &timing("line_bytes"),
+                format!("memory {name}: line_bytes = {line} is not a power of two from 4 to 1024"),
+            );
+        }
+        if !memory.timing.line_buffer && line != 4 {
+            return refuse(
+                &timing("line_buffer"),
+                format!(
+                    "memory {name}: line_bytes = {line} without a line buffer: what a read \
+                     brings beyond a word has nowhere to stay"
+                ),
+            );
+        }
+        let (lines, ways) = (memory.timing.cache_lines, memory.timing.cache_ways);
+        if lines > 0 && (!lines.is_power_of_two() || !ways.is_power_of_two() || lines < ways) {
+            return refuse(
+                &timing("cache_lines"),
+                format!(
+                    "memory {name}: cache_lines = {lines} in cache_ways = {ways}: both must be \
+                     powers of two, with at least one line to a way"
+                ),
+            );
         }
         Ok(())
     }
@@ -465,7 +446,7 @@ impl Soc {
                     format!("peripheral {name}: nonvolatile is for kind = \"registers\""),
                 );
             }
-            check_pins(peripheral, &path("pins"))?;
+            registers::check_pins(peripheral, &path("pins"))?;
             for (index, register) in peripheral.registers.iter().enumerate() {
                 let path = |key| {
                     let [kind, at, _] = path("");
@@ -473,163 +454,6 @@ impl Soc {
                 };
                 self.check_register(peripheral, register, index, path)?;
             }
-        }
-        Ok(())
-    }
-
-    fn check_register(
-        &self,
-        peripheral: &Peripheral,
-        register: &Register,
-        index: usize,
-        path: impl Fn(&'static str) -> [Step; 5],
-    ) -> Checked {
-        let name = &register.name;
-        let extent = if peripheral.atomic_aliases { 0x1000 } else { peripheral.extent() };
-        if !register.offset.is_multiple_of(4) || register.offset >= extent {
-            return refuse(
-                &path("offset"),
-                format!(
-                    "register {name}: offset {:#x} is not a multiple of 4 below {extent:#x}",
-                    register.offset
-                ),
-            );
-        }
-        let others = &peripheral.registers[..index];
-        if let Some(other) = others.iter().find(|o| o.offset == register.offset || o.name == *name)
-        {
-            return refuse(
-                &path("offset"),
-                format!(
-                    "register {name} at {:#x}: {} at {:#x} has the same name or offset",
-                    register.offset, other.name, other.offset
-                ),
-            );
-        }
-        let exists = |wanted: &str| peripheral.registers.iter().any(|r| r.name == wanted);
-        for follow in &register.follows {
-            let of_width = if follow.how == super::peripheral::FollowHow::OneHot { 5 } else { 32 };
-            if !is_field(follow.bit, follow.width)
-                || !is_field(follow.of, follow.width)
-                || follow.width > of_width
-            {
-                return refuse(
-                    &path("follows"),
-                    format!(
-                        "register {name}: a field of {} bits at bit {} that follows bit {} does not \
-                         fit 32 bits",
-                        follow.width, follow.bit, follow.of
-                    ),
-                );
-            }
-            if let Some(wanted) = follow.register.as_deref().filter(|wanted| !exists(wanted)) {
-                return refuse(
-                    &path("follows"),
-                    format!("register {name} follows {wanted}, which is no register of the block"),
-                );
-            }
-        }
-        for act in &register.acts {
-            if !is_field(act.bit, act.width) {
-                return refuse(
-                    &path("acts"),
-                    format!(
-                        "register {name}: {} bits from bit {} are no field",
-                        act.width, act.bit
-                    ),
-                );
-            }
-            if !exists(&act.on) {
-                return refuse(
-                    &path("acts"),
-                    format!(
-                        "register {name} acts on {}, which is no register of the block",
-                        act.on
-                    ),
-                );
-            }
-            if act.value.is_some() && act.how != ActHow::Store {
-                return refuse(
-                    &path("acts"),
-                    format!("register {name}: a value is for how = \"store\""),
-                );
-            }
-        }
-        for scale in &register.scales {
-            if !is_field(scale.bit, 3) || scale.clock == PeripheralClock::Core {
-                return refuse(
-                    &path("scales"),
-                    format!(
-                        "register {name}: scales takes the lowest of three bits and the clock \
-                         apb1 or apb2"
-                    ),
-                );
-            }
-        }
-        if let Some(Routes { first, count, width }) = register.routes {
-            let fits = u32::from(count) * u32::from(width) <= 32 && width >= 1 && count >= 1;
-            if !fits || u32::from(first) + u32::from(count) > u32::from(EXTI_LINES) {
-                return refuse(
-                    &path("routes"),
-                    format!(
-                        "register {name}: routes takes the first of EXTI's {EXTI_LINES} lines and fields \
-                         that fit 32 bits"
-                    ),
-                );
-            }
-        }
-        let programs = register.programs.iter().map(|it| (&it.memory, is_field(it.bit, it.width)));
-        let erases = register.erases.iter().map(|erase| {
-            let pages = erase.pages.iter().all(|size| *size >= 64 && size.is_multiple_of(64));
-            let number = erase.number.is_none_or(|(bit, width)| is_field(bit, width));
-            let start = erase.start.is_none_or(|bit| is_field(bit, 1));
-            let address = erase.address.as_deref().is_none_or(exists);
-            (&erase.memory, pages && !erase.pages.is_empty() && number && start && address)
-        });
-        for (wanted, makes_sense) in programs.chain(erases) {
-            let flash = self.memories.iter().filter(|memory| memory.kind == MemoryKind::Flash);
-            if !makes_sense || !flash.into_iter().any(|memory| memory.name == *wanted) {
-                return refuse(
-                    &path(if register.programs.is_some() { "programs" } else { "erases" }),
-                    format!(
-                        "register {name}: programs and erases take a [[memory]] of kind = \"flash\", \
-                         fields of a word, pages of multiples of 64 bytes, and a register of the block"
-                    ),
-                );
-            }
-        }
-        match &register.controls {
-            Some(control) => self.check_control(name, control, &path("controls")),
-            None => Ok(()),
-        }
-    }
-
-    fn check_control(&self, name: &str, control: &Control, path: &[Step]) -> Checked {
-        if !self.memories.iter().any(|memory| memory.name == control.memory) {
-            return refuse(
-                path,
-                format!(
-                    "register {name} controls {}, which is no [[memory]]; there are {}",
-                    control.memory,
-                    self.memory_map()
-                ),
-            );
-        }
-        let bits = [
-            control.prefetch,
-            control.instruction_cache,
-            control.data_cache,
-            control.cache,
-            control.empty_instruction_cache,
-            control.empty_data_cache,
-            control.empty_cache,
-        ];
-        let (bit, width) = control.wait_states.unwrap_or((0, 1));
-        if bits.iter().flatten().any(|bit| *bit > 31) || !is_field(bit, width) || width > 8 {
-            return refuse(
-                path,
-                format!("register {name}: bits are 0 to 31, wait_states takes up to 8 of them"),
-            );
         }
         Ok(())
     }

@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressStyle};
 use rtmark_calls::{Api, CallRecorder, Called, InlinedCall, Origin, Outcome, Paid, Site};
 use rtmark_model::HeldInterval;
-use rtmark_observe::{Held, HeldBack, Lines, Map};
+use rtmark_observe::{HeldBack, HeldInterrupt, Lines, Map};
 use rtmark_runner::{Ending, Session};
 use rtmark_units::Cycles;
 use serde::Serialize;
@@ -172,7 +172,7 @@ impl Arguments {
         let budget = self.max_cycles.unwrap_or(clock.0.into());
         let lines = Lines::new(&subject.elf);
         let recorder = CallRecorder::new(&machine, image, api, lines.as_ref());
-        let held = HeldBack::new(&machine, image, Held::Priority(0));
+        let held = HeldBack::new(&machine, image, HeldInterrupt::OfPriority(0));
         let bar = if talk.quiet { ProgressBar::hidden() } else { ProgressBar::new(budget) };
         let template = "{spinner} {bar:24} {percent:>3} %  {msg}  about {eta} left";
         bar.set_style(

@@ -5,7 +5,6 @@ use rtmark_compare::{Aspect, Comparison, Gate, Rows, RunLabel, Verdict, compare}
 use rtmark_model::Answer;
 use rtmark_store::{RunInfo, Store};
 
-use crate::cause;
 use crate::cli::Talk;
 use crate::config::Config;
 use crate::exit::Exit;
@@ -115,7 +114,7 @@ impl Shared {
             (answers(store, &before, &self.filter)?, answers(store, &after, &self.filter)?);
         let mut comparison = compare((label(&before), &was), (label(&after), &is), &self.across);
         let kept = self.sources.kept(config)?;
-        cause::note(&mut comparison, &was, &is, &kept);
+        rtmark_cause::note(&mut comparison, &was, &is, &kept);
         if comparison.pairs.is_empty() {
             let message =
                 format!("{} and {} have no series in common", comparison.before, comparison.after);

@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
 
-use super::setup::{refuse, wrong};
+use super::prepare::{refuse, wrong};
 use super::{Arguments, Format, file};
 use crate::output;
 use crate::trouble::Trouble;

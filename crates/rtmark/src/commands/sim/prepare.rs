@@ -1,19 +1,23 @@
-//! What comes before a run: the image, the machine, and what the options put into it.
+//! The first part of the command: the image, the machine, and what the options put into it.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use rtmark_firmware::probes;
 use rtmark_model::{ScenarioId, visible};
-use rtmark_runner::Session;
 use rtmark_runner::socs::{self, SocFile};
+use rtmark_runner::{Ending, Session};
+use rtmark_semihosting::Folder;
 use rtmark_sim::{
     Cycles, FaultPolicy, Image, ImageError, ImageFormat, LoadError, Machine, MemoryKind, Register,
     Soc, Strictness,
 };
+use rtmark_snapshot::Snapshot;
 
-use super::Arguments;
 use super::values::{self, Dump, Place, Target};
+use super::{Arguments, snapshot};
 use crate::cli::Talk;
+use crate::commands::uart_in::Line;
 use crate::exit::Exit;
 use crate::output::say;
 use crate::trouble::Trouble;
@@ -26,7 +30,115 @@ pub fn wrong(option: &str, problem: impl std::fmt::Display, hint: &str) -> Troub
     Trouble::new(Exit::Usage, format!("{option}: {problem}"), hint)
 }
 
+/// How long an image may run on the soc's own clock unless --max-cycles says
+/// otherwise, in seconds.
+const SECONDS: u64 = 10;
+
+/// What is run: as these arguments name it, or as a snapshot holds it.
+pub struct Subject {
+    pub image: Image,
+    /// The contents of the image's file.
+    pub bytes: Vec<u8>,
+    pub soc: SocFile,
+    resumed: Option<Resumed>,
+}
+
+/// A run that was begun before.
+struct Resumed {
+    path: PathBuf,
+    snapshot: Snapshot,
+    /// With these arguments.
+    begun: Arguments,
+}
+
+impl Subject {
+    /// The arguments that the run was begun with, if they are not the ones given now.
+    pub fn begun<'a>(&'a self, given: &'a Arguments) -> &'a Arguments {
+        self.resumed.as_ref().map_or(given, |resumed| &resumed.begun)
+    }
+}
+
+/// A run that is ready to go on.
+pub struct Prepared<'a> {
+    pub session: Session<'a>,
+    /// The function that is called, if any.
+    pub entry: Option<u32>,
+    /// Where it is to stop, if anywhere.
+    pub until: Option<u32>,
+    /// The end of a run that had ended when a snapshot was made.
+    pub ended: Option<Ending>,
+    /// The cycle since reset at which it is cut off.
+    pub limit: u64,
+    /// What is to be dumped, its address and length.
+    pub dumps: Vec<(String, u32, usize)>,
+    /// What is sent to the program.
+    pub line: Option<Line>,
+}
+
 impl Arguments {
+    /// Reads what is to be run.
+    pub(super) fn subject(&self, talk: Talk) -> Result<Subject, Trouble> {
+        let Some(path) = &self.resume else {
+            let (bytes, soc) = self.read()?;
+            let image = self.load(&bytes, &soc.soc, talk)?;
+            return Ok(Subject { image, bytes, soc, resumed: None });
+        };
+        let snapshot = snapshot::read(path)?;
+        let begun = snapshot::arguments(&snapshot, path)?;
+        let (bytes, soc) = (snapshot.begun().image.clone(), snapshot::soc(&snapshot)?);
+        let image = begun.load(&bytes, &soc.soc, talk)?;
+        let resumed = Some(Resumed { path: path.clone(), snapshot, begun });
+        Ok(Subject { image, bytes, soc, resumed })
+    }
+
+    /// The folder that the program may use.
+    pub(super) fn folder(&self) -> Result<Option<Folder>, Trouble> {
+        let open = |path: &PathBuf| {
+            Folder::new(path).map_err(|error| refuse(path, error, "name a folder that is there"))
+        };
+        self.semihosting_dir.as_ref().map(open).transpose()
+    }
+
+    /// Brings a machine to where this run begins.
+    pub(super) fn prepare<'a>(
+        &self,
+        subject: &'a Subject,
+        folder: Option<&'a mut Folder>,
+    ) -> Result<Prepared<'a>, Trouble> {
+        let Subject { image, soc: SocFile { soc, .. }, .. } = subject;
+        let (mut session, entry, mut until) = subject.begun(self).ready(soc, image)?;
+        let mut ended = None;
+        if let Some(Resumed { path, snapshot, .. }) = &subject.resumed {
+            ended = snapshot::replay(snapshot, &mut session, path)?;
+            if let Some(address) = until {
+                session.machine.go_through(address);
+            }
+            until = self.stop_place(image)?;
+            Self::stop_before(&mut session.machine, soc, until)?;
+        }
+        let dumps = self.find_dumps(&session.machine, soc, image)?;
+        if let Some(folder) = folder {
+            session = session.with_host(folder);
+        }
+        let line = self.uart_in.read()?;
+        if let Some(line) = &line {
+            line.connect(&mut session.machine)?;
+        }
+        for text in self.until_output.iter().chain(&self.fail_output) {
+            session.machine.stop_at_output(text.as_bytes());
+        }
+        let limit = self.limit(&session.machine, soc);
+        Ok(Prepared { session, entry, until, ended, limit, dumps, line })
+    }
+
+    /// The cycle since reset at which a machine that goes on now is cut off.
+    fn limit(&self, machine: &Machine, soc: &Soc) -> u64 {
+        let time = self.lasts.unwrap_or(Duration::from_secs(SECONDS));
+        let lasts = time.as_nanos().saturating_mul(soc.clock.0.into()) / 1_000_000_000;
+        let lasts = u64::try_from(lasts).unwrap_or(u64::MAX);
+        self.max_cycles.unwrap_or_else(|| machine.cycles().0.saturating_add(lasts))
+    }
+
     pub(super) fn raw_base(&self, soc: &Soc) -> u32 {
         self.base.unwrap_or_else(|| soc.memories.first().map_or(0, |memory| memory.base))
     }
@@ -37,7 +149,7 @@ impl Arguments {
     }
 
     /// The contents of the image's file, and the soc.
-    pub(super) fn read(&self) -> Result<(Vec<u8>, SocFile), Trouble> {
+    fn read(&self) -> Result<(Vec<u8>, SocFile), Trouble> {
         let path = self.image();
         let soc = socs::find(self.soc.as_deref().unwrap_or_default())?;
         let bytes = std::fs::read(path).map_err(|error| refuse(path, error, "check the path"))?;
@@ -74,7 +186,7 @@ impl Arguments {
     }
 
     /// A machine with the image, and the function it is to call, if any.
-    pub(super) fn begin<'a>(
+    fn begin<'a>(
         &self,
         soc: &Soc,
         image: &'a Image,
@@ -162,7 +274,7 @@ impl Arguments {
                 refuse(self.image(), problem, "leave out --select for other images")
             })?;
         }
-        self.prepare(&mut session.machine, soc)?;
+        self.set(&mut session.machine, soc)?;
         Self::stop_before(&mut session.machine, soc, until)?;
         if self.strict {
             session.machine.set_strictness(Strictness::Strict);
@@ -174,17 +286,13 @@ impl Arguments {
     }
 
     /// Where `--until` is.
-    pub(super) fn stop_place(&self, image: &Image) -> Result<Option<u32>, Trouble> {
+    fn stop_place(&self, image: &Image) -> Result<Option<u32>, Trouble> {
         let until = self.until.as_ref().map(|place| resolve("--until", place, image));
         Ok(until.transpose()?.map(|address| address & !1))
     }
 
     /// Does what `--until` says.
-    pub(super) fn stop_before(
-        machine: &mut Machine,
-        soc: &Soc,
-        until: Option<u32>,
-    ) -> Result<(), Trouble> {
+    fn stop_before(machine: &mut Machine, soc: &Soc, until: Option<u32>) -> Result<(), Trouble> {
         if let Some(address) = until {
             if machine.peek(address, 2).len() < 2 {
                 let problem = format!("no memory at {address:#010x}");
@@ -196,7 +304,7 @@ impl Arguments {
     }
 
     /// Does what `--set` and `--irq` say.
-    fn prepare(&self, machine: &mut Machine, soc: &Soc) -> Result<(), Trouble> {
+    fn set(&self, machine: &mut Machine, soc: &Soc) -> Result<(), Trouble> {
         for setting in &self.set {
             match setting.target {
                 Target::Register(register) if !machine.has_register(register) => {
@@ -225,7 +333,7 @@ impl Arguments {
     }
 
     /// What is to be dumped, its address and length, all of it in one memory.
-    pub(super) fn find_dumps(
+    fn find_dumps(
         &self,
         machine: &Machine,
         soc: &Soc,
