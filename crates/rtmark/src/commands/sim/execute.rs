@@ -124,7 +124,7 @@ impl Arguments {
         subject: &'a Subject,
         prepared: Prepared<'a>,
     ) -> Result<Executed<'a>, Trouble> {
-        let Prepared { mut session, entry, until, mut ended, limit, dumps, line } = prepared;
+        let Prepared { mut session, entry, until, mut ended, limit, dumps, inputs } = prepared;
         let Subject { image, bytes, .. } = subject;
         let mut onlookers = Onlookers {
             observers: self.observers(&session.machine, image)?,
@@ -153,7 +153,7 @@ impl Arguments {
         frames.write(&session.machine.take_defmt());
         let logged = frames.finish()?;
         let gathered = self.finish(observers, image, bytes)?;
-        let unread = line.as_ref().and_then(|line| line.unread(&mut session.machine));
+        let unread = inputs.unread(&mut session.machine);
         Ok(Executed { session, entry, until, ended, dumps, gathered, console, logged, unread })
     }
 }

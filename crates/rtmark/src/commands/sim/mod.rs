@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use rtmark_model::ScenarioId;
 
 use crate::cli::Talk;
-use crate::commands::uart_in::UartIn;
+use crate::commands::inputs::InputArgs;
 use crate::exit::Exit;
 use crate::trouble::Trouble;
 
@@ -26,6 +26,7 @@ mod trace;
 mod values;
 
 pub use snapshot::keep_moment;
+pub use values::time;
 use values::{Dump, Pend, Place, Setting, When};
 
 /// Stands for stdout where an option takes a file.
@@ -186,7 +187,7 @@ pub struct Arguments {
     /// Keep the moment at which the run ends in a file, for --resume
     ///
     /// It holds the image and the soc, too, and is all that another computer needs.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["gdb", "uart_in"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["gdb", "uart_in", "pin"])]
     snapshot: Option<PathBuf>,
     /// Keep this cycle instead, and run on
     #[arg(long, value_name = "CYCLE", requires = "snapshot",
@@ -197,7 +198,7 @@ pub struct Arguments {
     /// The machine runs there again at full speed, and its state is compared.
     #[arg(long, value_name = "FILE", conflicts_with_all = [
           "image", "soc", "base", "vectors", "entry", "set", "irq", "strict", "deliver_faults",
-          "select", "snapshot", "uart_in"])]
+          "select", "snapshot", "uart_in", "pin"])]
     resume: Option<PathBuf>,
     /// Let the program use the files of this folder by semihosting
     ///
@@ -206,7 +207,7 @@ pub struct Arguments {
     #[arg(long, value_name = "FOLDER", conflicts_with_all = ["gdb", "snapshot", "resume"])]
     semihosting_dir: Option<PathBuf>,
     #[command(flatten)]
-    uart_in: UartIn,
+    inputs: InputArgs,
     /// For images of rtmark's own: the scenario to run
     #[arg(long, value_name = "SCENARIO")]
     select: Option<ScenarioId>,

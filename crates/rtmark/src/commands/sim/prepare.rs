@@ -17,7 +17,7 @@ use rtmark_snapshot::Snapshot;
 use super::values::{self, Dump, Place, Target};
 use super::{Arguments, snapshot};
 use crate::cli::Talk;
-use crate::commands::uart_in::Line;
+use crate::commands::inputs::Inputs;
 use crate::exit::Exit;
 use crate::output::say;
 use crate::trouble::Trouble;
@@ -72,7 +72,7 @@ pub struct Prepared<'a> {
     /// What is to be dumped, its address and length.
     pub dumps: Vec<(String, u32, usize)>,
     /// What is sent to the program.
-    pub line: Option<Line>,
+    pub inputs: Inputs,
 }
 
 impl Arguments {
@@ -120,15 +120,13 @@ impl Arguments {
         if let Some(folder) = folder {
             session = session.with_host(folder);
         }
-        let line = self.uart_in.read()?;
-        if let Some(line) = &line {
-            line.connect(&mut session.machine)?;
-        }
+        let inputs = self.inputs.read()?;
+        inputs.connect(&mut session.machine)?;
         for text in self.until_output.iter().chain(&self.fail_output) {
             session.machine.stop_at_output(text.as_bytes());
         }
         let limit = self.limit(&session.machine, soc);
-        Ok(Prepared { session, entry, until, ended, limit, dumps, line })
+        Ok(Prepared { session, entry, until, ended, limit, dumps, inputs })
     }
 
     /// The cycle since reset at which a machine that goes on now is cut off.

@@ -10,7 +10,7 @@ use rtmark_sim::Image;
 
 use super::subject::{Subject, What};
 use crate::cli::Talk;
-use crate::commands::uart_in::UartIn;
+use crate::commands::inputs::InputArgs;
 use crate::config::Config;
 use crate::exit::Exit;
 use crate::output::say;
@@ -44,7 +44,7 @@ pub struct Choice {
     #[arg(long, default_value = DEFAULT_PROFILE)]
     profile: Variant,
     #[command(flatten)]
-    pub uart_in: UartIn,
+    pub inputs: InputArgs,
     #[command(flatten)]
     sources: Sources,
 }
@@ -57,7 +57,7 @@ impl Choice {
             names => names.iter().map(|name| socs::find(name)).collect(),
         };
         let socs = socs?;
-        let line = self.uart_in.read()?;
+        let inputs = self.inputs.read()?;
         if let Some(path) = &self.image {
             let refuse = |problem: String, hint: &str| {
                 Trouble::new(Exit::Usage, format!("{}: {problem}", path.display()), hint)
@@ -76,7 +76,7 @@ impl Choice {
                 image: image.clone(),
                 may_call: 0,
                 until_output: None,
-                line: line.clone(),
+                inputs: inputs.clone(),
             };
             return Ok(socs.into_iter().map(subject).collect());
         }
@@ -103,7 +103,7 @@ impl Choice {
             if found.is_empty() && what == What::Load && !talk.quiet {
                 say(format!("{} has no mixed load", unit.kernel.manifest.id));
             }
-            subjects.extend(found.into_iter().map(|it| Subject { line: line.clone(), ..it }));
+            subjects.extend(found.into_iter().map(|it| Subject { inputs: inputs.clone(), ..it }));
         }
         if subjects.is_empty() {
             let (message, hint) = match what {

@@ -116,13 +116,13 @@ pub struct Arguments {
     #[arg(long, value_name = "K/N", value_parser = share, requires = "state")]
     partition: Option<Share>,
     /// Keep what is found in a file, and go on from there if it is there; see `rtmark merge`
-    #[arg(long, value_name = "FILE", conflicts_with = "uart_in")]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["uart_in", "pin"])]
     state: Option<PathBuf>,
     /// Replay the worst case and print its timeline
     #[arg(long)]
     explain: bool,
     /// Keep the moment of the worst case for `rtmark sim --resume`
-    #[arg(long, value_name = "FILE", conflicts_with = "uart_in")]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["uart_in", "pin"])]
     snapshot: Option<PathBuf>,
     /// Draw the latencies along the path in SVG
     #[arg(long, value_name = "FILE")]

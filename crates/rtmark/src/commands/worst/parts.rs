@@ -14,6 +14,7 @@ use rtmark_worst::{Findings, Question};
 use serde::{Deserialize, Serialize};
 
 use super::subject::Subject;
+use crate::commands::inputs::Inputs;
 use crate::exit::Exit;
 use crate::replacement::replace;
 use crate::trouble::Trouble;
@@ -82,7 +83,7 @@ impl Part {
             sha256: sha256(&self.elf),
             may_call: self.may_call,
             until_output: None,
-            line: None,
+            inputs: Inputs::default(),
         })
     }
 

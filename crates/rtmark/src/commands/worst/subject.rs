@@ -10,7 +10,7 @@ use rtmark_units::Cycles;
 use rtmark_worst::{Path, PathError, Question, Reach, Second, Verdict, Window, spans};
 
 use crate::commands;
-use crate::commands::uart_in::Line;
+use crate::commands::inputs::Inputs;
 use crate::exit::Exit;
 use crate::trouble::Trouble;
 
@@ -47,7 +47,7 @@ pub struct Subject {
     /// What it prints when it has ended, if it does not end by itself.
     pub until_output: Option<String>,
     /// What is sent to it.
-    pub line: Option<Line>,
+    pub inputs: Inputs,
 }
 
 /// What is asked of each subject.
@@ -115,9 +115,7 @@ impl Subject {
         if let Some(text) = &self.until_output {
             machine.stop_at_output(text.as_bytes());
         }
-        if let Some(line) = &self.line {
-            line.connect(&mut machine)?;
-        }
+        self.inputs.connect(&mut machine)?;
         let Some(scenario) = &self.scenario else { return Ok(machine) };
         select(&mut machine, &self.image, records, scenario).map_err(|error| match error {
             SelectError::NoScenario { .. } | SelectError::NoWord => {
@@ -320,7 +318,7 @@ impl Subject {
                 sha256: built.sha256.clone(),
                 may_call: unit.kernel.manifest.most_urgent_caller(&soc.soc),
                 until_output: None,
-                line: None,
+                inputs: Inputs::default(),
             });
         }
         Ok(subjects)
