@@ -181,7 +181,32 @@ impl Timer {
         if let Some(store) = self.coming {
             return Some((store.after + 1).max(cycle));
         }
-        let left = self.compare.checked_sub(self.ahead)?.checked_mul(self.divisor)?;
-        (left >= cycle).then_some(left)
+        let ticks = self.compare.checked_sub(self.time(cycle))?;
+        let due = (cycle / self.divisor).checked_add(ticks)?.checked_mul(self.divisor)?;
+        (due >= cycle).then_some(due)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MICROSECOND: u64 = 150;
+    const TIME_CTRL: u32 = 0x1A4;
+    const COMPARE: [u32; 2] = [0x1B8, 0x1BC];
+
+    #[test]
+    fn what_is_due_is_the_cycle_in_which_the_output_rises_however_fast_time_was_before() {
+        for (control, since) in [(0xD, 7_u64), (0xF, 7), (0xF, 100_000), (0xD, 100_000)] {
+            let mut timer = Timer::new(0xD000_01A0..0xD000_01C0, Layout::Sio, MICROSECOND);
+            timer.write(TIME_CTRL, control, since).expect("a register");
+            timer.write(COMPARE[1], 0, since + 2).expect("a register");
+            let now = timer.read(0x1B0, since + 3).expect("a register");
+            timer.write(COMPARE[0], now + 5, since + 4).expect("a register");
+            timer.outputs(since + 6);
+            let due = timer.due(since + 6).expect("an interrupt comes");
+            assert!(!timer.outputs(due - 1).0, "{control:x} since {since}: not before {due}");
+            assert!(timer.outputs(due).0, "{control:x} since {since}: at {due}");
+        }
     }
 }

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use toml::de::{DeTable, DeValue};
 
-use super::peripheral::PeripheralKind;
+use super::peripheral::{Peripheral, PeripheralKind, Register};
 use super::{CoreKind, Memory, MemoryKind, MemoryTiming, Revision, Soc};
 
 mod registers;
@@ -12,6 +12,9 @@ mod registers;
 /// Where chips may have registers of their own: units on that bus behind those of Arm's
 /// (DDI 0403, B3.2.1), such as STM32's DBGMCU, and the vendor's region (B3.1).
 pub const VENDORS: [Range<u64>; 2] = [0xE004_2000..0xE00F_F000, 0xE010_0000..0x1_0000_0000];
+
+/// How many lines of an STM32's EXTI come from pins (RM0090, 12.2.5).
+pub const EXTI_LINES: u8 = 16;
 
 /// Addresses from here on belong to the core itself, most of them.
 const SYSTEM_SPACE: u64 = 0xE000_0000;
@@ -91,6 +94,27 @@ fn is_field(bit: u8, width: u8) -> bool {
     width >= 1 && u16::from(bit) + u16::from(width) <= 32
 }
 
+fn check_pins(peripheral: &Peripheral, path: &[Step]) -> Checked {
+    let name = &peripheral.name;
+    for pins in &peripheral.pins {
+        let exists =
+            |wanted: &String| peripheral.registers.iter().any(|register| register.name == *wanted);
+        let wrong = match (peripheral.kind, &pins.register) {
+            _ if !(1..=32).contains(&pins.count) => "count is 1 to 32",
+            _ if pins.name.is_empty() || pins.name.ends_with(|it: char| it.is_ascii_digit()) => {
+                "name is what stands before a pin's number, such as PA"
+            }
+            (PeripheralKind::Registers, Some(shows)) if exists(shows) => continue,
+            (PeripheralKind::Registers, _) => "register names one of the block's",
+            (PeripheralKind::Rp2040Sio, None) => continue,
+            (PeripheralKind::Rp2040Sio, Some(_)) => "leave out register, which its kind knows",
+            _ => "they are for kind = \"registers\" and \"rp2040-sio\"",
+        };
+        return refuse(path, format!("peripheral {name}, pins {}: {wrong}", pins.name));
+    }
+    Ok(())
+}
+
 impl Soc {
     /// Gives every block that is like another one the registers of that.
     pub(super) fn copy_registers(&mut self) -> Checked {
@@ -105,7 +129,9 @@ impl Soc {
                     format!("peripheral {name} is like {like}, which no peripheral before it is"),
                 );
             };
-            let registers = model.registers.clone();
+            let own = &self.peripherals[at].registers;
+            let is_other = |register: &&Register| own.iter().all(|one| one.name != register.name);
+            let registers: Vec<_> = model.registers.iter().filter(is_other).cloned().collect();
             self.peripherals[at].registers.extend(registers);
         }
         Ok(())
@@ -441,6 +467,7 @@ impl Soc {
                     format!("peripheral {name}: nonvolatile is for kind = \"registers\""),
                 );
             }
+            check_pins(peripheral, &path("pins"))?;
             for (index, register) in peripheral.registers.iter().enumerate() {
                 let path = |key| {
                     let [kind, at, _] = path("");

@@ -1,7 +1,9 @@
 //! What a peripheral's described registers must fulfil.
 
-use super::{Checked, Step, is_field, refuse};
-use crate::soc::peripheral::{ActHow, Control, FollowHow, Peripheral, PeripheralClock, Register};
+use super::{Checked, EXTI_LINES, Step, is_field, refuse};
+use crate::soc::peripheral::{
+    ActHow, Control, FollowHow, Peripheral, PeripheralClock, Register, Routes,
+};
 use crate::soc::{MemoryKind, Soc};
 
 impl Soc {
@@ -90,6 +92,18 @@ impl Soc {
                     format!(
                         "register {name}: scales takes the lowest of three bits and the clock \
                          apb1 or apb2"
+                    ),
+                );
+            }
+        }
+        if let Some(Routes { first, count, width }) = register.routes {
+            let fits = u32::from(count) * u32::from(width) <= 32 && width >= 1 && count >= 1;
+            if !fits || u32::from(first) + u32::from(count) > u32::from(EXTI_LINES) {
+                return refuse(
+                    &path("routes"),
+                    format!(
+                        "register {name}: routes takes the first of EXTI's {EXTI_LINES} lines and fields \
+                         that fit 32 bits"
                     ),
                 );
             }
