@@ -87,12 +87,12 @@ pub enum FlashEffect {
     /// They do no more.
     Close,
     /// A page is erased.
-    Erase { pages: Erase, which: Page },
+    Erase { pages: Erase, which: FlashPage },
 }
 
 /// A page of a flash memory, as the program names it.
 #[derive(Clone, Copy, Debug)]
-pub enum Page {
+pub enum FlashPage {
     Number(u32),
     /// By an address in it.
     At(u32),

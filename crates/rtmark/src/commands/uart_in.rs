@@ -7,8 +7,8 @@ use std::sync::Arc;
 use clap::Args;
 use rtmark_sim::Machine;
 
+use crate::error::CliError;
 use crate::exit::Exit;
-use crate::trouble::Trouble;
 
 /// Stands for stdin.
 const STDIN: &str = "-";
@@ -34,7 +34,7 @@ pub struct Line {
 
 impl UartIn {
     /// Reads what is to be sent.
-    pub fn read(&self) -> Result<Option<Line>, Trouble> {
+    pub fn read(&self) -> Result<Option<Line>, CliError> {
         let Some(text) = &self.uart_in else { return Ok(None) };
         // A file may have an equals sign in its name.
         let named = text.split_once('=').filter(|_| !Path::new(text).exists());
@@ -46,7 +46,7 @@ impl UartIn {
             std::fs::File::open(file).and_then(|mut file| file.read_to_end(&mut bytes))
         };
         read.map_err(|error| {
-            Trouble::new(Exit::Usage, format!("--uart-in: {file}: {error}"), "check the path")
+            CliError::new(Exit::Usage, format!("--uart-in: {file}: {error}"), "check the path")
         })?;
         Ok(Some(Line { uart: uart.map(str::to_owned), bytes: bytes.into() }))
     }
@@ -54,10 +54,10 @@ impl UartIn {
 
 impl Line {
     /// Puts the bytes on the line.
-    pub fn connect(&self, machine: &mut Machine) -> Result<(), Trouble> {
+    pub fn connect(&self, machine: &mut Machine) -> Result<(), CliError> {
         machine.connect_uart(self.uart.as_deref(), &self.bytes).map_err(|error| {
             let hint = "its soc file lists its peripherals; see docs/socs.md";
-            Trouble::new(Exit::Usage, format!("--uart-in: {error}"), hint)
+            CliError::new(Exit::Usage, format!("--uart-in: {error}"), hint)
         })
     }
 

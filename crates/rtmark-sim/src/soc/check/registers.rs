@@ -1,8 +1,8 @@
 //! What a peripheral's described registers must fulfil.
 
-use super::{Checked, EXTI_LINES, Step, is_field, refuse};
+use super::{Checked, EXTI_LINES, KeyStep, is_field, refuse};
 use crate::soc::peripheral::{
-    ActHow, Control, FollowHow, Peripheral, PeripheralClock, Register, Routes,
+    ActHow, Control, FollowHow, Peripheral, PeripheralClock, PeripheralRegister, Routes,
 };
 use crate::soc::{MemoryKind, Soc};
 
@@ -10,9 +10,9 @@ impl Soc {
     pub(super) fn check_register(
         &self,
         peripheral: &Peripheral,
-        register: &Register,
+        register: &PeripheralRegister,
         index: usize,
-        path: impl Fn(&'static str) -> [Step; 5],
+        path: impl Fn(&'static str) -> [KeyStep; 5],
     ) -> Checked {
         let name = &register.name;
         let extent = if peripheral.atomic_aliases { 0x1000 } else { peripheral.extent() };
@@ -119,8 +119,8 @@ impl Soc {
     fn check_flash_writes(
         &self,
         peripheral: &Peripheral,
-        register: &Register,
-        path: impl Fn(&'static str) -> [Step; 5],
+        register: &PeripheralRegister,
+        path: impl Fn(&'static str) -> [KeyStep; 5],
     ) -> Checked {
         let name = &register.name;
         let exists = |wanted: &str| peripheral.registers.iter().any(|r| r.name == wanted);
@@ -147,7 +147,7 @@ impl Soc {
         Ok(())
     }
 
-    fn check_control(&self, name: &str, control: &Control, path: &[Step]) -> Checked {
+    fn check_control(&self, name: &str, control: &Control, path: &[KeyStep]) -> Checked {
         if !self.memories.iter().any(|memory| memory.name == control.memory) {
             return refuse(
                 path,
