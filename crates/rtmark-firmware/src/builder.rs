@@ -60,7 +60,7 @@ pub fn tools_for(build: BuildSystem, core: &str) -> Vec<Tool> {
     }
 }
 
-/// The same for a variant of the kernel.
+/// The tools that building a variant of a kernel for a core takes.
 pub fn tools_for_variant(build: BuildSystem, core: &str, switched: &Switched) -> Vec<Tool> {
     let mut tools = tools_for(build, core);
     if by_clang(switched) {
@@ -80,7 +80,7 @@ impl Builder {
         Self { tree, cache, jobs: 1 }
     }
 
-    /// The same builder with its cache in another folder.
+    /// This builder with its cache in another folder.
     #[must_use]
     pub fn in_folder(self, folder: &Path) -> Self {
         Self { cache: Cache::at(folder), ..self }

@@ -77,12 +77,11 @@ pub use image::{Architecture, Image, ImageError, ImageFormat, Location, Segment,
 pub use isa::{Disassembly, check as isa_check};
 pub use machine::{Machine, NoPin, NoUart, Observer};
 pub use rtmark_units::{Cycles, Hertz, Instructions};
-pub use soc::Register as PeripheralRegister;
 pub use soc::{
     Act, ActHow, BusMatrix, ClockEnable, Contents, Control, CoreKind, Erase, Follow, FollowHow,
     Generation, InitWrite, Memory, MemoryKind, MemoryTiming, Peripheral, PeripheralClock,
-    PeripheralKind, Pins, Program, Revision, Routes, Scale, Soc, SocError, Tier, TimeBase,
-    TimingBasis,
+    PeripheralKind, PeripheralRegister, Pins, Program, Revision, Routes, Scale, Soc, SocError,
+    Tier, TimeBase, TimingBasis,
 };
 pub use state::stop::{
     ExitStatus, FaultKind, FaultPolicy, FaultReport, InternalError, Stop, Transfer,

@@ -153,7 +153,7 @@ fn answer(session: &Session, path: &Path, found: &Findings) -> Option<Found> {
             point: case.point,
         }
     });
-    let holders = witness.iter().flat_map(rtmark_worst::Witness::holders);
+    let holders = witness.iter().flat_map(rtmark_worst::Witness::blockers);
     let core = session.soc().core;
     Some(Found {
         interrupt: question.interrupt,

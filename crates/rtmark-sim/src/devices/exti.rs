@@ -20,7 +20,7 @@ pub enum ExtiLayout {
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Register {
+enum ExtiRegister {
     InterruptMask,
     EventMask,
     Rising,
@@ -33,16 +33,16 @@ enum Register {
 }
 
 impl ExtiLayout {
-    const fn register(self, offset: u32) -> Option<Register> {
+    const fn register(self, offset: u32) -> Option<ExtiRegister> {
         Some(match (self, offset) {
-            (Self::V1, 0x00) | (Self::V2, 0x80) => Register::InterruptMask,
-            (Self::V1, 0x04) | (Self::V2, 0x84) => Register::EventMask,
-            (Self::V1, 0x08) | (Self::V2, 0x00) => Register::Rising,
-            (Self::V1, 0x0C) | (Self::V2, 0x04) => Register::Falling,
-            (Self::V1, 0x10) | (Self::V2, 0x08) => Register::Software,
-            (Self::V1, 0x14) | (Self::V2, 0x0C) => Register::Pending,
-            (Self::V2, 0x10) => Register::PendingFalling,
-            (Self::V2, 0x60..=0x6C) => Register::Ports((offset - 0x60) as usize),
+            (Self::V1, 0x00) | (Self::V2, 0x80) => ExtiRegister::InterruptMask,
+            (Self::V1, 0x04) | (Self::V2, 0x84) => ExtiRegister::EventMask,
+            (Self::V1, 0x08) | (Self::V2, 0x00) => ExtiRegister::Rising,
+            (Self::V1, 0x0C) | (Self::V2, 0x04) => ExtiRegister::Falling,
+            (Self::V1, 0x10) | (Self::V2, 0x08) => ExtiRegister::Software,
+            (Self::V1, 0x14) | (Self::V2, 0x0C) => ExtiRegister::Pending,
+            (Self::V2, 0x10) => ExtiRegister::PendingFalling,
+            (Self::V2, 0x60..=0x6C) => ExtiRegister::Ports((offset - 0x60) as usize),
             _ => return None,
         })
     }
@@ -157,14 +157,14 @@ impl Registered for Exti {
     fn read(&mut self, offset: u32, env: &mut Env<'_>) -> Option<u32> {
         self.see(env.now);
         Some(match self.layout.register(offset)? {
-            Register::InterruptMask => self.interrupt_mask,
-            Register::EventMask => self.event_mask,
-            Register::Rising => self.rising,
-            Register::Falling => self.falling,
-            Register::Software => self.software,
-            Register::Pending => self.pending,
-            Register::PendingFalling => self.pending_falling,
-            Register::Ports(first) => {
+            ExtiRegister::InterruptMask => self.interrupt_mask,
+            ExtiRegister::EventMask => self.event_mask,
+            ExtiRegister::Rising => self.rising,
+            ExtiRegister::Falling => self.falling,
+            ExtiRegister::Software => self.software,
+            ExtiRegister::Pending => self.pending,
+            ExtiRegister::PendingFalling => self.pending_falling,
+            ExtiRegister::Ports(first) => {
                 u32::from_le_bytes([0, 1, 2, 3].map(|at| self.ports[first + at]))
             }
         })
@@ -174,17 +174,17 @@ impl Registered for Exti {
         self.see(env.now);
         let store = |held: &mut u32| *held = *held & !mask | value & mask;
         match self.layout.register(offset)? {
-            Register::InterruptMask => store(&mut self.interrupt_mask),
-            Register::EventMask => store(&mut self.event_mask),
-            Register::Rising => store(&mut self.rising),
-            Register::Falling => store(&mut self.falling),
-            Register::Software => self.trigger(value & mask & ALL),
-            Register::Pending => {
+            ExtiRegister::InterruptMask => store(&mut self.interrupt_mask),
+            ExtiRegister::EventMask => store(&mut self.event_mask),
+            ExtiRegister::Rising => store(&mut self.rising),
+            ExtiRegister::Falling => store(&mut self.falling),
+            ExtiRegister::Software => self.trigger(value & mask & ALL),
+            ExtiRegister::Pending => {
                 self.pending &= !(value & mask);
                 self.software &= !(value & mask);
             }
-            Register::PendingFalling => self.pending_falling &= !(value & mask),
-            Register::Ports(first) => {
+            ExtiRegister::PendingFalling => self.pending_falling &= !(value & mask),
+            ExtiRegister::Ports(first) => {
                 let wanted = (first..).zip(value.to_le_bytes().into_iter().zip(mask.to_le_bytes()));
                 for (line, (port, mask)) in wanted {
                     self.ports[line] = self.ports[line] & !mask | port & mask;

@@ -32,13 +32,13 @@ impl IoBankLayout {
     pub const RP2350: Self = Self { raw: 0x230, words: 6 };
 
     /// The register at an offset, and which of its words.
-    fn register(self, offset: u32) -> Option<(Register, usize)> {
+    fn register(self, offset: u32) -> Option<(IoBankRegister, usize)> {
         let word = offset.checked_sub(self.raw)? / 4;
         let register = match word / self.words {
-            0 => Register::Raw,
-            1 => Register::Enable,
-            2 => Register::Force,
-            3 => Register::Status,
+            0 => IoBankRegister::Raw,
+            1 => IoBankRegister::Enable,
+            2 => IoBankRegister::Force,
+            3 => IoBankRegister::Status,
             _ => return None,
         };
         Some((register, (word % self.words) as usize))
@@ -46,7 +46,7 @@ impl IoBankLayout {
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Register {
+enum IoBankRegister {
     Raw,
     Enable,
     Force,
@@ -122,20 +122,20 @@ impl Registered for IoBank {
             return Some(self.written.get(&offset).copied().unwrap_or(0));
         };
         Some(match register {
-            Register::Raw => self.raw(word, env.now),
-            Register::Enable => self.enabled[word],
-            Register::Force => self.forced[word],
-            Register::Status => self.status(word, env.now),
+            IoBankRegister::Raw => self.raw(word, env.now),
+            IoBankRegister::Enable => self.enabled[word],
+            IoBankRegister::Force => self.forced[word],
+            IoBankRegister::Status => self.status(word, env.now),
         })
     }
 
     fn write(&mut self, offset: u32, value: u32, _: u32, env: &mut Env<'_>) -> Option<()> {
         self.see(env.now);
         match self.layout.register(offset) {
-            Some((Register::Raw, word)) => self.edges[word] &= !(value & EDGES),
-            Some((Register::Enable, word)) => self.enabled[word] = value,
-            Some((Register::Force, word)) => self.forced[word] = value,
-            Some((Register::Status, _)) => {}
+            Some((IoBankRegister::Raw, word)) => self.edges[word] &= !(value & EDGES),
+            Some((IoBankRegister::Enable, word)) => self.enabled[word] = value,
+            Some((IoBankRegister::Force, word)) => self.forced[word] = value,
+            Some((IoBankRegister::Status, _)) => {}
             None => {
                 self.written.insert(offset, value);
             }

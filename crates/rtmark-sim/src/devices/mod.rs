@@ -89,12 +89,12 @@ pub enum FlashEffect {
     /// They do no more.
     Close,
     /// A page is erased.
-    Erase { pages: Erase, which: Page },
+    Erase { pages: Erase, which: FlashPage },
 }
 
 /// A page of a flash memory, as the program names it.
 #[derive(Clone, Copy, Debug)]
-pub enum Page {
+pub enum FlashPage {
     Number(u32),
     /// By an address in it.
     At(u32),
@@ -396,7 +396,9 @@ impl Devices {
             if let Device::Exti(exti) = &mut attached.device
                 && !routed.is_empty()
             {
-                routed.iter().for_each(|&(line, port)| exti.route(line, port, now));
+                for &(line, port) in routed {
+                    exti.route(line, port, now);
+                }
                 changed.push(at);
             }
         }

@@ -1,20 +1,20 @@
 //! A block of registers that follow the rules of the soc file.
 //!
 //! Most of what firmware waits for is a bit that says "ready". Which bit follows
-//! which is data: see [`crate::soc::Register`].
+//! which is data: see [`crate::soc::PeripheralRegister`].
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::pins::Drive;
-use super::{Env, FlashEffect, Page, Registered};
-use crate::soc::{Act, ActHow, Control, FollowHow, Peripheral, Pins, Register, Soc};
+use super::{Env, FlashEffect, FlashPage, Registered};
+use crate::soc::{Act, ActHow, Control, FollowHow, Peripheral, PeripheralRegister, Pins, Soc};
 use crate::timing::{LineMemories, LineMemory, Setting, Switch};
 
 /// A register's rules, with the names in them looked up.
 #[derive(Debug)]
 struct Rules {
-    register: Register,
+    register: PeripheralRegister,
     /// The offset of the register that each of `register.follows` is about.
     followed: Vec<u32>,
     /// The offset of the register that each of `register.acts` is about.
@@ -269,8 +269,8 @@ impl Registered for Registers {
         {
             let held = self.held(offset);
             let which = match erase.number {
-                Some((bit, width)) => Page::Number(held >> bit & ones(width)),
-                None => Page::At(rules.erased_by.map_or(held, |offset| self.held(offset))),
+                Some((bit, width)) => FlashPage::Number(held >> bit & ones(width)),
+                None => FlashPage::At(rules.erased_by.map_or(held, |offset| self.held(offset))),
             };
             let effect = FlashEffect::Erase { pages: erase.clone(), which };
             env.effects.flash.push((memory, effect));

@@ -9,14 +9,14 @@ use crate::soc::{PeripheralKind, Soc};
 
 /// Where the registers lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Layout {
+pub enum TimerLayout {
     /// As SiFive's core-local interruptor has them.
     Clint,
     /// As RP2350's SIO has them.
     Sio,
 }
 
-impl Layout {
+impl TimerLayout {
     /// The bytes of addresses that it takes.
     pub const fn extent(self) -> u32 {
         match self {
@@ -73,7 +73,7 @@ pub struct Timer {
     /// What offsets of registers are counted from, and where those that it has lie.
     base: u32,
     addresses: Range<u32>,
-    layout: Layout,
+    layout: TimerLayout,
     /// Core cycles to a microsecond.
     microsecond: u64,
     /// Core cycles to a tick.
@@ -86,12 +86,12 @@ pub struct Timer {
 }
 
 impl Timer {
-    pub fn new(addresses: Range<u32>, layout: Layout, microsecond: u64) -> Self {
+    pub fn new(addresses: Range<u32>, layout: TimerLayout, microsecond: u64) -> Self {
         let microsecond = microsecond.max(1);
         // A SIO's offsets are those of all of it.
         let (base, divisor) = match layout {
-            Layout::Clint => (addresses.start, 1),
-            Layout::Sio => (addresses.start & !(layout.extent() - 1), microsecond),
+            TimerLayout::Clint => (addresses.start, 1),
+            TimerLayout::Sio => (addresses.start & !(layout.extent() - 1), microsecond),
         };
         let (ahead, compare, software, coming) = (0, u64::MAX, false, None);
         Self { base, addresses, layout, microsecond, divisor, ahead, compare, software, coming }
@@ -101,8 +101,8 @@ impl Timer {
     pub fn of(soc: &Soc) -> Option<Self> {
         soc.peripherals.iter().find_map(|peripheral| {
             let layout = match peripheral.kind {
-                PeripheralKind::RiscvClint => Layout::Clint,
-                PeripheralKind::Rp2350RiscvTimer => Layout::Sio,
+                PeripheralKind::RiscvClint => TimerLayout::Clint,
+                PeripheralKind::Rp2350RiscvTimer => TimerLayout::Sio,
                 _ => return None,
             };
             let size = peripheral.size.unwrap_or(layout.extent());
@@ -198,7 +198,7 @@ mod tests {
     #[test]
     fn what_is_due_is_the_cycle_in_which_the_output_rises_however_fast_time_was_before() {
         for (control, since) in [(0xD, 7_u64), (0xF, 7), (0xF, 100_000), (0xD, 100_000)] {
-            let mut timer = Timer::new(0xD000_01A0..0xD000_01C0, Layout::Sio, MICROSECOND);
+            let mut timer = Timer::new(0xD000_01A0..0xD000_01C0, TimerLayout::Sio, MICROSECOND);
             timer.write(TIME_CTRL, control, since).expect("a register");
             timer.write(COMPARE[1], 0, since + 2).expect("a register");
             let now = timer.read(0x1B0, since + 3).expect("a register");

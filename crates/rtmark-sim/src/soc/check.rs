@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use toml::de::{DeTable, DeValue};
 
-use super::peripheral::{PeripheralKind, Register};
+use super::peripheral::{PeripheralKind, PeripheralRegister};
 use super::{CoreKind, Memory, MemoryKind, MemoryTiming, Revision, Soc};
 
 mod registers;
@@ -21,7 +21,7 @@ const SYSTEM_SPACE: u64 = 0xE000_0000;
 
 /// A step from a table into what it holds.
 #[derive(Clone, Copy, Debug)]
-pub enum Step {
+pub enum KeyStep {
     Key(&'static str),
     Index(usize),
 }
@@ -29,13 +29,13 @@ pub enum Step {
 /// What is wrong with a file, and the value that makes it so.
 #[derive(Debug)]
 pub struct Refusal {
-    path: Vec<Step>,
+    path: Vec<KeyStep>,
     message: String,
 }
 
 type Checked = Result<(), Refusal>;
 
-fn refuse<T>(path: &[Step], message: impl Into<String>) -> Result<T, Refusal> {
+fn refuse<T>(path: &[KeyStep], message: impl Into<String>) -> Result<T, Refusal> {
     Err(Refusal { path: path.to_vec(), message: message.into() })
 }
 
@@ -50,14 +50,14 @@ impl Refusal {
 }
 
 /// The line on which the value at a path stands, or the last part of the path that there is.
-fn line_of(text: &str, path: &[Step]) -> Option<usize> {
+fn line_of(text: &str, path: &[KeyStep]) -> Option<usize> {
     let document = DeTable::parse(text).ok()?;
     let mut span = 0..0;
     let mut value = DeValue::Table(document.into_inner());
     for step in path {
         let next = match (step, value) {
-            (Step::Key(key), DeValue::Table(mut table)) => table.remove(*key),
-            (Step::Index(at), DeValue::Array(array)) => array.into_iter().nth(*at),
+            (KeyStep::Key(key), DeValue::Table(mut table)) => table.remove(*key),
+            (KeyStep::Index(at), DeValue::Array(array)) => array.into_iter().nth(*at),
             _ => None,
         };
         let Some(next) = next else { break };
@@ -69,7 +69,7 @@ fn line_of(text: &str, path: &[Step]) -> Option<usize> {
 
 /// Refuses addresses that belong to the core, all but those that chips may have there.
 fn outside_system_space(
-    path: &[Step],
+    path: &[KeyStep],
     who: &str,
     range: &Range<u64>,
     but: &[Range<u64>],
@@ -99,7 +99,7 @@ impl Soc {
     pub(super) fn copy_registers(&mut self) -> Checked {
         for at in 0..self.peripherals.len() {
             let Some(like) = self.peripherals[at].like.clone() else { continue };
-            let path = [Step::Key("peripheral"), Step::Index(at), Step::Key("like")];
+            let path = [KeyStep::Key("peripheral"), KeyStep::Index(at), KeyStep::Key("like")];
             let name = &self.peripherals[at].name;
             let found = self.peripherals[..at].iter().find(|other| other.name == like);
             let Some(model) = found else {
@@ -109,7 +109,8 @@ impl Soc {
                 );
             };
             let own = &self.peripherals[at].registers;
-            let is_other = |register: &&Register| own.iter().all(|one| one.name != register.name);
+            let is_other =
+                |register: &&PeripheralRegister| own.iter().all(|one| one.name != register.name);
             let registers: Vec<_> = model.registers.iter().filter(is_other).cloned().collect();
             self.peripherals[at].registers.extend(registers);
         }
@@ -117,7 +118,7 @@ impl Soc {
     }
 
     pub(super) fn check(&self) -> Checked {
-        use Step::Key;
+        use KeyStep::Key;
         if self.clock.0 == 0 {
             return refuse(
                 &[Key("clock_hz")],
@@ -186,7 +187,7 @@ impl Soc {
     }
 
     fn check_time_base(&self) -> Checked {
-        let path = |key| [Step::Key("time_base"), Step::Key(key)];
+        let path = |key| [KeyStep::Key("time_base"), KeyStep::Key(key)];
         let Some(time_base) = &self.time_base else { return Ok(()) };
         let name = &time_base.peripheral;
         let Some(timer) = self.timer() else {
@@ -225,7 +226,7 @@ impl Soc {
         match self.revision.filter(|revision| !known.contains(revision)) {
             None => Ok(()),
             Some(revision) => refuse(
-                &[Step::Key("revision")],
+                &[KeyStep::Key("revision")],
                 format!(
                     "revision = \"{revision}\": {} is {} to {}; leave it out where it is not known, \
                      for the newest",
@@ -240,7 +241,7 @@ impl Soc {
     fn check_memories<'a>(&'a self, taken: &mut Vec<(Range<u64>, &'a str)>) -> Checked {
         for (at, memory) in self.memories.iter().enumerate() {
             let name = memory.name.as_str();
-            let path = |key| [Step::Key("memory"), Step::Index(at), Step::Key(key)];
+            let path = |key| [KeyStep::Key("memory"), KeyStep::Index(at), KeyStep::Key(key)];
             if memory.size == 0 || memory.size % 4 != 0 {
                 return refuse(
                     &path("size"),
@@ -286,9 +287,10 @@ impl Soc {
     /// Refuses waits, lines and caches that make no sense or have no model beside the core.
     fn check_timing(&self, at: usize, memory: &Memory) -> Checked {
         let name = memory.name.as_str();
-        let path = [Step::Key("memory"), Step::Index(at), Step::Key("timing")];
-        let timing =
-            |key| [Step::Key("memory"), Step::Index(at), Step::Key("timing"), Step::Key(key)];
+        let path = [KeyStep::Key("memory"), KeyStep::Index(at), KeyStep::Key("timing")];
+        let timing = |key| {
+            [KeyStep::Key("memory"), KeyStep::Index(at), KeyStep::Key("timing"), KeyStep::Key(key)]
+        };
         let waits = memory.timing.wait_states;
         let plain = MemoryTiming { wait_states: waits, ..MemoryTiming::default() };
         let MemoryTiming { line_bytes, cache_lines, cache_ways, .. } = memory.timing;
@@ -350,7 +352,7 @@ impl Soc {
 
     /// Notes that a range of addresses is used, or refuses it.
     fn take<'a>(
-        path: &[Step],
+        path: &[KeyStep],
         who: &str,
         name: &'a str,
         range: Range<u64>,
@@ -375,7 +377,7 @@ impl Soc {
     fn check_peripherals<'a>(&'a self, taken: &mut Vec<(Range<u64>, &'a str)>) -> Checked {
         for (at, peripheral) in self.peripherals.iter().enumerate() {
             let name = peripheral.name.as_str();
-            let path = |key| [Step::Key("peripheral"), Step::Index(at), Step::Key(key)];
+            let path = |key| [KeyStep::Key("peripheral"), KeyStep::Index(at), KeyStep::Key(key)];
             let extent = peripheral.extent();
             if extent == 0 || extent % 4 != 0 || extent > 0x10_0000 {
                 return refuse(
@@ -450,7 +452,7 @@ impl Soc {
             for (index, register) in peripheral.registers.iter().enumerate() {
                 let path = |key| {
                     let [kind, at, _] = path("");
-                    [kind, at, Step::Key("register"), Step::Index(index), Step::Key(key)]
+                    [kind, at, KeyStep::Key("register"), KeyStep::Index(index), KeyStep::Key(key)]
                 };
                 self.check_register(peripheral, register, index, path)?;
             }

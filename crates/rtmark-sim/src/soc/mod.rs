@@ -23,7 +23,7 @@ pub use bus_matrix::BusMatrix;
 pub use core_kind::CoreKind;
 pub use peripheral::{
     Act, ActHow, Control, Erase, Follow, FollowHow, Peripheral, PeripheralClock, PeripheralKind,
-    Pins, Program, Register, Routes, Scale,
+    PeripheralRegister, Pins, Program, Routes, Scale,
 };
 pub use revision::{Generation, Revision};
 

@@ -60,7 +60,7 @@ pub enum PeripheralKind {
     /// Core-local interruptor of RISC-V chips: MTIME, which counts the core's cycles, MTIMECMP and
     /// the software interrupt (SiFive FU540-C000 manual, 9). Its interrupts are the core's own.
     RiscvClint,
-    /// The same in the SIO of RP2350 (datasheet, 3.1.8).
+    /// That timer as the SIO of RP2350 has it (datasheet, 3.1.8).
     Rp2350RiscvTimer,
     /// Interrupt controller PL390 beside a Cortex-R5: the distributor, and 0x1000 behind it the
     /// core's interface (IHI 0048; DDI 0416).
@@ -152,7 +152,7 @@ pub struct Peripheral {
     pub like: Option<String>,
     /// For the kind `registers`: the registers that do more than keep what is written.
     #[serde(default, rename = "register")]
-    pub registers: Vec<Register>,
+    pub registers: Vec<PeripheralRegister>,
 }
 
 impl PeripheralKind {
@@ -199,7 +199,7 @@ impl Peripheral {
 /// A register that follows rules.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Register {
+pub struct PeripheralRegister {
     /// Its name in the reference manual, by which other registers' rules refer to it.
     pub name: String,
     /// Its offset from the peripheral's base; a multiple of 4.

@@ -8,11 +8,11 @@ use rtmark_bisect::{Judgement, Repository};
 use rtmark_compare::Measure;
 use rtmark_model::{Document, KernelId, ScenarioId};
 
-use crate::cli::Talk;
+use crate::cli::Verbosity;
 use crate::commands::history::measure;
+use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::{self, say};
-use crate::trouble::Trouble;
 
 /// Find the commit that made a scenario slower, by git bisect
 #[derive(Debug, Args)]
@@ -69,13 +69,13 @@ enum Holds {
 }
 
 impl Arguments {
-    pub fn run(self, talk: Talk) -> Result<Exit, Trouble> {
+    pub fn run(self, verbosity: Verbosity) -> Result<Exit, CliError> {
         let repository = Repository::around(&self.repository)?;
         let (good, bad) = (repository.commit(&self.good)?, repository.commit(&self.bad)?);
         let folder = std::env::temp_dir().join(format!("rtmark-bisect-{}", std::process::id()));
         let aside = repository.check_out(&bad, folder)?;
         let holds = self.holds(aside.folder(), repository.top())?;
-        let probe = |commit: &str| -> Result<u64, Trouble> {
+        let probe = |commit: &str| -> Result<u64, CliError> {
             aside.switch(commit)?;
             self.figure(aside.folder(), holds)
         };
@@ -86,11 +86,11 @@ impl Arguments {
                 "the good commit has {at_good} and the bad one {at_bad}, with {threshold} between them allowed"
             );
             let hint = "choose other commits, or a --threshold that lies between the two";
-            return Err(Trouble::new(Exit::NothingSelected, message, hint));
+            return Err(CliError::new(Exit::NothingSelected, message, hint));
         }
         let found = aside.search(&good, &bad, |commit| {
             let figure = probe(commit);
-            if !talk.quiet {
+            if !verbosity.quiet {
                 let told =
                     figure.as_ref().map_or_else(|_| "cannot be measured".into(), u64::to_string);
                 say(format!("{}  {told}", commit.get(..10).unwrap_or(commit)));
@@ -110,12 +110,12 @@ impl Arguments {
     }
 
     /// What a checkout of a repository holds.
-    fn holds(&self, folder: &Path, top: &Path) -> Result<Holds, Trouble> {
+    fn holds(&self, folder: &Path, top: &Path) -> Result<Holds, CliError> {
         if let Some(own) = &self.own {
             if own.is_absolute() {
                 let message = format!("--own names {}, which starts at the root", own.display());
                 let hint = "name the folder as it lies in the repository, as in --own kernels";
-                return Err(Trouble::new(Exit::Usage, message, hint));
+                return Err(CliError::new(Exit::Usage, message, hint));
             }
             Ok(Holds::Own)
         } else if folder.join("firmware/c/image.mk").is_file() {
@@ -126,12 +126,12 @@ impl Arguments {
             let message =
                 format!("{} is neither rtmark's firmware nor a FreeRTOS kernel", top.display());
             let hint = "name its folder with --repository, or that of your kernels with --own";
-            Err(Trouble::new(Exit::Usage, message, hint))
+            Err(CliError::new(Exit::Usage, message, hint))
         }
     }
 
     /// The figure of what is checked out in a folder.
-    fn figure(&self, folder: &Path, holds: Holds) -> Result<u64, Trouble> {
+    fn figure(&self, folder: &Path, holds: Holds) -> Result<u64, CliError> {
         let mut command = Command::new(std::env::current_exe()?);
         // What was measured on the way stays there and goes with it.
         let kept = folder.join(".git-rtmark");
@@ -152,7 +152,7 @@ impl Arguments {
         let Output { status, stdout, stderr } = command.output()?;
         let failed = |problem: String| {
             let hint = "run the same with `rtmark run` at that commit";
-            Trouble::new(Exit::BuildFailed, problem, hint)
+            CliError::new(Exit::BuildFailed, problem, hint)
         };
         if !status.success() {
             return Err(failed(String::from_utf8_lossy(&stderr).trim().to_owned()));

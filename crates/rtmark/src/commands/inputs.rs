@@ -9,8 +9,8 @@ use clap::Args;
 use rtmark_sim::{Level, Machine, PinChange};
 
 use super::sim::time;
+use crate::error::CliError;
 use crate::exit::Exit;
-use crate::trouble::Trouble;
 
 /// Stands for stdin.
 const STDIN: &str = "-";
@@ -64,7 +64,7 @@ fn driven(text: &str) -> Result<Driven, String> {
 }
 
 impl Driven {
-    fn connect(&self, machine: &mut Machine) -> Result<(), Trouble> {
+    fn connect(&self, machine: &mut Machine) -> Result<(), CliError> {
         let clock = machine.soc().clock;
         let changes = self.levels.iter().map(|&(time, level)| {
             let cycle = time.as_nanos().saturating_mul(clock.0.into()) / 1_000_000_000;
@@ -73,7 +73,7 @@ impl Driven {
         let changes: Vec<_> = changes.collect();
         machine.drive_pin(&self.pin, &changes).map_err(|error| {
             let hint = "`pins` in its soc file lists them; see docs/socs.md";
-            Trouble::new(Exit::Usage, format!("--pin: {error}"), hint)
+            CliError::new(Exit::Usage, format!("--pin: {error}"), hint)
         })
     }
 }
@@ -94,14 +94,14 @@ pub struct Inputs {
 
 impl InputArgs {
     /// Reads what is to be sent.
-    pub fn read(&self) -> Result<Inputs, Trouble> {
+    pub fn read(&self) -> Result<Inputs, CliError> {
         let line = self.uart_in.as_deref().map(Line::read).transpose()?;
         Ok(Inputs { line, pins: self.pin.clone() })
     }
 }
 
 impl Line {
-    fn read(text: &str) -> Result<Self, Trouble> {
+    fn read(text: &str) -> Result<Self, CliError> {
         // A file may have an equals sign in its name.
         let named = text.split_once('=').filter(|_| !Path::new(text).exists());
         let (uart, file) = named.map_or((None, text), |(uart, file)| (Some(uart), file));
@@ -112,7 +112,7 @@ impl Line {
             std::fs::File::open(file).and_then(|mut file| file.read_to_end(&mut bytes))
         };
         read.map_err(|error| {
-            Trouble::new(Exit::Usage, format!("--uart-in: {file}: {error}"), "check the path")
+            CliError::new(Exit::Usage, format!("--uart-in: {file}: {error}"), "check the path")
         })?;
         Ok(Self { uart: uart.map(str::to_owned), bytes: bytes.into() })
     }
@@ -120,11 +120,11 @@ impl Line {
 
 impl Inputs {
     /// Puts the bytes on the line, and drives the pins.
-    pub fn connect(&self, machine: &mut Machine) -> Result<(), Trouble> {
+    pub fn connect(&self, machine: &mut Machine) -> Result<(), CliError> {
         if let Some(line) = &self.line {
             machine.connect_uart(line.uart.as_deref(), &line.bytes).map_err(|error| {
                 let hint = "its soc file lists its peripherals; see docs/socs.md";
-                Trouble::new(Exit::Usage, format!("--uart-in: {error}"), hint)
+                CliError::new(Exit::Usage, format!("--uart-in: {error}"), hint)
             })?;
         }
         self.pins.iter().try_for_each(|pin| pin.connect(machine))

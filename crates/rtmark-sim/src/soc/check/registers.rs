@@ -1,13 +1,14 @@
 //! What a peripheral's described registers must fulfil.
 
-use super::{Checked, EXTI_LINES, Step, is_field, refuse};
+use super::{Checked, EXTI_LINES, KeyStep, is_field, refuse};
 use crate::soc::peripheral::{
-    ActHow, Control, FollowHow, Peripheral, PeripheralClock, PeripheralKind, Register, Routes,
+    ActHow, Control, FollowHow, Peripheral, PeripheralClock, PeripheralKind, PeripheralRegister,
+    Routes,
 };
 use crate::soc::{MemoryKind, Soc};
 
 /// Refuses pins that no register can show.
-pub(super) fn check_pins(peripheral: &Peripheral, path: &[Step]) -> Checked {
+pub(super) fn check_pins(peripheral: &Peripheral, path: &[KeyStep]) -> Checked {
     let name = &peripheral.name;
     for pins in &peripheral.pins {
         let exists =
@@ -33,7 +34,7 @@ pub(super) fn check_pins(peripheral: &Peripheral, path: &[Step]) -> Checked {
 }
 
 /// Refuses fields that choose ports of lines which EXTI does not have.
-fn check_routes(register: &Register, path: &[Step]) -> Checked {
+fn check_routes(register: &PeripheralRegister, path: &[KeyStep]) -> Checked {
     let Some(Routes { first, count, width }) = register.routes else { return Ok(()) };
     let fits = width >= 1 && count >= 1 && u32::from(count) * u32::from(width) <= 32;
     if fits && u32::from(first) + u32::from(count) <= u32::from(EXTI_LINES) {
@@ -53,9 +54,9 @@ impl Soc {
     pub(super) fn check_register(
         &self,
         peripheral: &Peripheral,
-        register: &Register,
+        register: &PeripheralRegister,
         index: usize,
-        path: impl Fn(&'static str) -> [Step; 5],
+        path: impl Fn(&'static str) -> [KeyStep; 5],
     ) -> Checked {
         let name = &register.name;
         let extent = if peripheral.atomic_aliases { 0x1000 } else { peripheral.extent() };
@@ -151,8 +152,8 @@ impl Soc {
     fn check_flash_writes(
         &self,
         peripheral: &Peripheral,
-        register: &Register,
-        path: impl Fn(&'static str) -> [Step; 5],
+        register: &PeripheralRegister,
+        path: impl Fn(&'static str) -> [KeyStep; 5],
     ) -> Checked {
         let name = &register.name;
         let exists = |wanted: &str| peripheral.registers.iter().any(|r| r.name == wanted);
@@ -179,7 +180,7 @@ impl Soc {
         Ok(())
     }
 
-    fn check_control(&self, name: &str, control: &Control, path: &[Step]) -> Checked {
+    fn check_control(&self, name: &str, control: &Control, path: &[KeyStep]) -> Checked {
         if !self.memories.iter().any(|memory| memory.name == control.memory) {
             return refuse(
                 path,

@@ -5,11 +5,11 @@ use rtmark_plan::{Model, RunPlan, Set, TaskRun, WitnessPlan, cost_figures, searc
 use rtmark_runner::socs::SocFile;
 use rtmark_taskset::{Bench, Calibration, Effort, Found, SetError};
 
-use crate::cli::Talk;
+use crate::cli::Verbosity;
 use crate::commands::run::suite;
+use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::say;
-use crate::trouble::Trouble;
 
 /// How many offsets are tried for each factor when runs are asked what breaks first.
 const BREAKDOWN_OFFSETS: u32 = 2;
@@ -29,8 +29,8 @@ impl Subject<'_> {
         tree: &Tree,
         set: &Set,
         effort: Effort,
-        talk: Talk,
-    ) -> Result<RunPlan, Trouble> {
+        talk: Verbosity,
+    ) -> Result<RunPlan, CliError> {
         let manifest = &self.kernel.manifest;
         if !manifest.plan {
             return Ok(not_run(format!("there is no image of task sets for {}", manifest.id)));
@@ -42,7 +42,7 @@ impl Subject<'_> {
         let priorities = rtmark_firmware::chosen("priorities=32")?.1;
         let variant = self.variant.clone().with("priorities", priorities);
         let refused =
-            |why| Trouble::new(Exit::NothingSelected, why, "choose another soc or kernel");
+            |why| CliError::new(Exit::NothingSelected, why, "choose another soc or kernel");
         let switched = variant.of(manifest, self.soc.soc.core.name()).map_err(refused)?;
         let built =
             suite(tree.clone(), None).builder.build_plan(self.kernel, &self.soc.soc, &switched)?;
@@ -107,12 +107,12 @@ fn broken_down(bench: &Bench, set: &Set, calibration: &Calibration, effort: Effo
     (factor > 0).then(|| set.scaled(factor).utilisation_exact() * 100.0)
 }
 
-fn trouble(error: SetError) -> Trouble {
+fn trouble(error: SetError) -> CliError {
     let hint = "build the firmware again; if that does not help, report it with the system's file";
     let exit = match &error {
         SetError::Unfit(_) => Exit::Usage,
         SetError::Ended { .. } => Exit::Faulted,
         _ => Exit::BuildFailed,
     };
-    Trouble::new(exit, error, hint)
+    CliError::new(exit, error, hint)
 }

@@ -12,12 +12,12 @@ use rtmark_units::Cycles;
 
 use super::defmt::Frames;
 use super::observers::{Gathered, Observers};
-use super::prepare::{Prepared, Subject};
+use super::prepare::{Prepared, RunSource};
 use super::{Arguments, Format, file};
 use crate::commands::mistaken;
+use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::{self, say};
-use crate::trouble::Trouble;
 
 /// A run that is over, with what was gathered on the way.
 pub struct Executed<'a> {
@@ -80,7 +80,7 @@ impl Audience for Console {
             self.line_open = !bytes.ends_with(b"\n");
             self.written = match self.to {
                 To::Terminal => output::raw(visible(&bytes).as_bytes()),
-                To::Stderr => output::raw_aside(&bytes),
+                To::Stderr => output::raw_to_stderr(&bytes),
                 To::Stdout | To::Result => output::raw(&bytes),
             };
         }
@@ -121,11 +121,11 @@ impl Arguments {
     /// Runs to the end, under a debugger where that is wanted, and keeps a moment on the way.
     pub(super) fn execute<'a>(
         &self,
-        subject: &'a Subject,
+        source: &'a RunSource,
         prepared: Prepared<'a>,
-    ) -> Result<Executed<'a>, Trouble> {
+    ) -> Result<Executed<'a>, CliError> {
         let Prepared { mut session, entry, until, mut ended, limit, dumps, inputs } = prepared;
-        let Subject { image, bytes, .. } = subject;
+        let RunSource { image, bytes, .. } = source;
         let mut onlookers = Onlookers {
             observers: self.observers(&session.machine, image)?,
             console: Console::new(self),
@@ -139,7 +139,7 @@ impl Arguments {
         let first = self.snapshot_at.map_or(limit, |at| at.min(limit));
         let mut ended = ended.unwrap_or_else(|| onlookers.run(&mut session, first));
         if let Some(path) = &self.snapshot {
-            self.keep(&session.machine, Cycles(first), (bytes, &subject.soc), path)?;
+            self.keep(&session.machine, Cycles(first), (bytes, &source.soc), path)?;
             if matches!(ended, Ending::Limit) && first < limit {
                 ended = onlookers.run(&mut session, limit);
             }
@@ -165,11 +165,11 @@ fn debug(
     machine: Machine,
     limit: Cycles,
     console: &mut Console,
-) -> Result<(Machine, Option<Ending>), Trouble> {
+) -> Result<(Machine, Option<Ending>), CliError> {
     let served = rtmark_gdb::serve(address, machine, limit, console);
     let (machine, ended) = served.map_err(|error| {
         let hint = "choose another port, as in --gdb :3334";
-        Trouble::new(Exit::Usage, format!("--gdb: {error}"), hint)
+        CliError::new(Exit::Usage, format!("--gdb: {error}"), hint)
     })?;
     Ok(match ended {
         Ended::Detached => (machine, None),

@@ -6,10 +6,10 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use rtmark_model::ScenarioId;
 
-use crate::cli::Talk;
+use crate::cli::Verbosity;
 use crate::commands::inputs::InputArgs;
+use crate::error::CliError;
 use crate::exit::Exit;
-use crate::trouble::Trouble;
 
 mod defmt;
 pub mod ending;
@@ -225,11 +225,11 @@ enum Format {
 }
 
 impl Arguments {
-    pub fn run(self, talk: Talk) -> Result<Exit, Trouble> {
-        let subject = self.subject(talk)?;
+    pub fn run(self, verbosity: Verbosity) -> Result<Exit, CliError> {
+        let source = self.source(verbosity)?;
         let mut folder = self.folder()?;
-        let prepared = self.prepare(&subject, folder.as_mut())?;
-        let executed = self.execute(&subject, prepared)?;
-        self.present(&subject, &executed, talk)
+        let prepared = self.prepare(&source, folder.as_mut())?;
+        let executed = self.execute(&source, prepared)?;
+        self.present(&source, &executed, verbosity)
     }
 }

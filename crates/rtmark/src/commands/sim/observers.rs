@@ -12,7 +12,7 @@ use super::profile;
 use super::trace::{Mark, Trace};
 use super::values::When;
 use super::{Arguments, Format, file};
-use crate::trouble::Trouble;
+use crate::error::CliError;
 
 /// Those that were asked for.
 pub struct Observers<'a> {
@@ -71,7 +71,7 @@ impl Observer for Observers<'_> {
     }
 }
 
-fn written(path: &Path, result: std::io::Result<()>) -> Result<(), Trouble> {
+fn written(path: &Path, result: std::io::Result<()>) -> Result<(), CliError> {
     result.map_err(|error| refuse(path, error, "choose a file that can be written"))
 }
 
@@ -80,7 +80,7 @@ impl Arguments {
         &self,
         machine: &Machine,
         image: &'a Image,
-    ) -> Result<Observers<'a>, Trouble> {
+    ) -> Result<Observers<'a>, CliError> {
         let symbols = image.symbols();
         let mark = |option: &str, when: &Option<When>| {
             let mark = |when: &When| match when {
@@ -126,7 +126,7 @@ impl Arguments {
         observers: Observers<'_>,
         image: &Image,
         file_bytes: &[u8],
-    ) -> Result<Gathered, Trouble> {
+    ) -> Result<Gathered, CliError> {
         if let Some(trace) = observers.trace {
             written(self.trace.as_deref().unwrap_or(Path::new("trace")), trace.finish())?;
         }

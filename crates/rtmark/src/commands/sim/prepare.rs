@@ -16,18 +16,18 @@ use rtmark_snapshot::Snapshot;
 
 use super::values::{self, Dump, Place, Target};
 use super::{Arguments, snapshot};
-use crate::cli::Talk;
+use crate::cli::Verbosity;
 use crate::commands::inputs::Inputs;
+use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::say;
-use crate::trouble::Trouble;
 
-pub fn refuse(path: &Path, problem: impl std::fmt::Display, hint: &str) -> Trouble {
-    Trouble::new(Exit::Usage, format!("{}: {problem}", path.display()), hint)
+pub fn refuse(path: &Path, problem: impl std::fmt::Display, hint: &str) -> CliError {
+    CliError::new(Exit::Usage, format!("{}: {problem}", path.display()), hint)
 }
 
-pub fn wrong(option: &str, problem: impl std::fmt::Display, hint: &str) -> Trouble {
-    Trouble::new(Exit::Usage, format!("{option}: {problem}"), hint)
+pub fn wrong(option: &str, problem: impl std::fmt::Display, hint: &str) -> CliError {
+    CliError::new(Exit::Usage, format!("{option}: {problem}"), hint)
 }
 
 /// How long an image may run on the soc's own clock unless --max-cycles says
@@ -35,7 +35,7 @@ pub fn wrong(option: &str, problem: impl std::fmt::Display, hint: &str) -> Troub
 const SECONDS: u64 = 10;
 
 /// What is run: as these arguments name it, or as a snapshot holds it.
-pub struct Subject {
+pub struct RunSource {
     pub image: Image,
     /// The contents of the image's file.
     pub bytes: Vec<u8>,
@@ -51,7 +51,7 @@ struct Resumed {
     begun: Arguments,
 }
 
-impl Subject {
+impl RunSource {
     /// The arguments that the run was begun with, if they are not the ones given now.
     pub fn begun<'a>(&'a self, given: &'a Arguments) -> &'a Arguments {
         self.resumed.as_ref().map_or(given, |resumed| &resumed.begun)
@@ -77,22 +77,22 @@ pub struct Prepared<'a> {
 
 impl Arguments {
     /// Reads what is to be run.
-    pub(super) fn subject(&self, talk: Talk) -> Result<Subject, Trouble> {
+    pub(super) fn source(&self, verbosity: Verbosity) -> Result<RunSource, CliError> {
         let Some(path) = &self.resume else {
             let (bytes, soc) = self.read()?;
-            let image = self.load(&bytes, &soc.soc, talk)?;
-            return Ok(Subject { image, bytes, soc, resumed: None });
+            let image = self.load(&bytes, &soc.soc, verbosity)?;
+            return Ok(RunSource { image, bytes, soc, resumed: None });
         };
         let snapshot = snapshot::read(path)?;
         let begun = snapshot::arguments(&snapshot, path)?;
         let (bytes, soc) = (snapshot.begun().image.clone(), snapshot::soc(&snapshot)?);
-        let image = begun.load(&bytes, &soc.soc, talk)?;
+        let image = begun.load(&bytes, &soc.soc, verbosity)?;
         let resumed = Some(Resumed { path: path.clone(), snapshot, begun });
-        Ok(Subject { image, bytes, soc, resumed })
+        Ok(RunSource { image, bytes, soc, resumed })
     }
 
     /// The folder that the program may use.
-    pub(super) fn folder(&self) -> Result<Option<Folder>, Trouble> {
+    pub(super) fn folder(&self) -> Result<Option<Folder>, CliError> {
         let open = |path: &PathBuf| {
             Folder::new(path).map_err(|error| refuse(path, error, "name a folder that is there"))
         };
@@ -102,13 +102,13 @@ impl Arguments {
     /// Brings a machine to where this run begins.
     pub(super) fn prepare<'a>(
         &self,
-        subject: &'a Subject,
+        source: &'a RunSource,
         folder: Option<&'a mut Folder>,
-    ) -> Result<Prepared<'a>, Trouble> {
-        let Subject { image, soc: SocFile { soc, .. }, .. } = subject;
-        let (mut session, entry, mut until) = subject.begun(self).ready(soc, image)?;
+    ) -> Result<Prepared<'a>, CliError> {
+        let RunSource { image, soc: SocFile { soc, .. }, .. } = source;
+        let (mut session, entry, mut until) = source.begun(self).ready(soc, image)?;
         let mut ended = None;
-        if let Some(Resumed { path, snapshot, .. }) = &subject.resumed {
+        if let Some(Resumed { path, snapshot, .. }) = &source.resumed {
             ended = snapshot::replay(snapshot, &mut session, path)?;
             if let Some(address) = until {
                 session.machine.go_through(address);
@@ -147,14 +147,19 @@ impl Arguments {
     }
 
     /// The contents of the image's file, and the soc.
-    fn read(&self) -> Result<(Vec<u8>, SocFile), Trouble> {
+    fn read(&self) -> Result<(Vec<u8>, SocFile), CliError> {
         let path = self.image();
         let soc = socs::find(self.soc.as_deref().unwrap_or_default())?;
         let bytes = std::fs::read(path).map_err(|error| refuse(path, error, "check the path"))?;
         Ok((bytes, soc))
     }
 
-    pub(super) fn load(&self, bytes: &[u8], soc: &Soc, talk: Talk) -> Result<Image, Trouble> {
+    pub(super) fn load(
+        &self,
+        bytes: &[u8],
+        soc: &Soc,
+        verbosity: Verbosity,
+    ) -> Result<Image, CliError> {
         let path = self.image();
         let format = ImageFormat::of(bytes);
         let base = self.raw_base(soc);
@@ -173,7 +178,7 @@ impl Arguments {
             };
             refuse(path, error, hint)
         })?;
-        if format == ImageFormat::Raw && self.base.is_none() && !talk.quiet {
+        if format == ImageFormat::Raw && self.base.is_none() && !verbosity.quiet {
             let memory = soc.memories.first().map_or("its memory", |memory| &memory.name);
             say(format!(
                 "{}: taken for a raw binary at {base:#010x}, where {memory} begins; --base gives another address",
@@ -188,7 +193,7 @@ impl Arguments {
         &self,
         soc: &Soc,
         image: &'a Image,
-    ) -> Result<(Session<'a>, Option<u32>), Trouble> {
+    ) -> Result<(Session<'a>, Option<u32>), CliError> {
         let entry =
             self.entry.as_ref().map(|place| resolve("--entry", place, image)).transpose()?;
         let entry = entry.map(|address| address & !1);
@@ -242,7 +247,7 @@ impl Arguments {
     }
 
     /// Where the vector table is.
-    fn vector_table(&self, soc: &Soc, image: &Image) -> Result<u32, Trouble> {
+    fn vector_table(&self, soc: &Soc, image: &Image) -> Result<u32, CliError> {
         let usual = soc.vector_base();
         if let Some(place) = &self.vectors {
             return Ok(resolve("--vectors", place, image)? & !1);
@@ -264,7 +269,7 @@ impl Arguments {
         &self,
         soc: &Soc,
         image: &'a Image,
-    ) -> Result<(Session<'a>, Option<u32>, Option<u32>), Trouble> {
+    ) -> Result<(Session<'a>, Option<u32>, Option<u32>), CliError> {
         let until = self.stop_place(image)?;
         let (mut session, entry) = self.begin(soc, image)?;
         if let Some(scenario) = &self.select {
@@ -284,13 +289,13 @@ impl Arguments {
     }
 
     /// Where `--until` is.
-    fn stop_place(&self, image: &Image) -> Result<Option<u32>, Trouble> {
+    fn stop_place(&self, image: &Image) -> Result<Option<u32>, CliError> {
         let until = self.until.as_ref().map(|place| resolve("--until", place, image));
         Ok(until.transpose()?.map(|address| address & !1))
     }
 
     /// Does what `--until` says.
-    fn stop_before(machine: &mut Machine, soc: &Soc, until: Option<u32>) -> Result<(), Trouble> {
+    fn stop_before(machine: &mut Machine, soc: &Soc, until: Option<u32>) -> Result<(), CliError> {
         if let Some(address) = until {
             if machine.peek(address, 2).len() < 2 {
                 let problem = format!("no memory at {address:#010x}");
@@ -302,7 +307,7 @@ impl Arguments {
     }
 
     /// Does what `--set` and `--irq` say.
-    fn set(&self, machine: &mut Machine, soc: &Soc) -> Result<(), Trouble> {
+    fn set(&self, machine: &mut Machine, soc: &Soc) -> Result<(), CliError> {
         for setting in &self.set {
             match setting.target {
                 Target::Register(register) if !machine.has_register(register) => {
@@ -336,7 +341,7 @@ impl Arguments {
         machine: &Machine,
         soc: &Soc,
         image: &Image,
-    ) -> Result<Vec<(String, u32, usize)>, Trouble> {
+    ) -> Result<Vec<(String, u32, usize)>, CliError> {
         let find = |dump: &Dump| {
             let address = resolve("--dump", &dump.place, image)?;
             let length = dump.length as usize;
@@ -352,7 +357,7 @@ impl Arguments {
     }
 }
 
-pub fn resolve(option: &str, place: &Place, image: &Image) -> Result<u32, Trouble> {
+pub fn resolve(option: &str, place: &Place, image: &Image) -> Result<u32, CliError> {
     values::resolve(place, image).map_err(|(problem, hint)| wrong(option, problem, &hint))
 }
 

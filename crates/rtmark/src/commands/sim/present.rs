@@ -8,12 +8,12 @@ use rtmark_units::{Cycles, Hertz};
 use super::ending::{self, End};
 use super::execute::Executed;
 use super::outcome::{self, Dumped, Outcome, Unmodelled};
-use super::prepare::Subject;
+use super::prepare::RunSource;
 use super::{Arguments, Format, masked, profile};
-use crate::cli::Talk;
+use crate::cli::Verbosity;
+use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::{self, say};
-use crate::trouble::Trouble;
 
 /// How long cycles take, to the nanosecond below a second, else to the microsecond.
 fn duration(cycles: Cycles, clock: Hertz) -> String {
@@ -51,15 +51,15 @@ impl Arguments {
     /// Shows what the run came to.
     pub(super) fn present(
         &self,
-        subject: &Subject,
+        source: &RunSource,
         executed: &Executed<'_>,
-        talk: Talk,
-    ) -> Result<Exit, Trouble> {
+        verbosity: Verbosity,
+    ) -> Result<Exit, CliError> {
         let end = self.end(executed);
-        let outcome = self.outcome(subject, executed, &end);
+        let outcome = self.outcome(source, executed, &end);
         match self.format {
             Format::Json => output::data(&output::json(&outcome)?)?,
-            Format::Text => self.show(subject, executed, &outcome, (&end, talk))?,
+            Format::Text => self.show(source, executed, &outcome, (&end, verbosity))?,
         }
         Ok(ending::exit(&end))
     }
@@ -84,13 +84,13 @@ impl Arguments {
 
     fn outcome<'a>(
         &self,
-        subject: &'a Subject,
+        source: &'a RunSource,
         executed: &'a Executed<'_>,
         end: &End,
     ) -> Outcome<'a> {
-        let (machine, soc) = (&executed.session.machine, &subject.soc.soc);
-        let begun = subject.begun(self);
-        let format = subject.image.format();
+        let (machine, soc) = (&executed.session.machine, &source.soc.soc);
+        let begun = source.begun(self);
+        let format = source.image.format();
         let dumped = executed.dumps.iter().map(|(what, address, length)| Dumped {
             what: what.clone(),
             address: *address,
@@ -122,11 +122,11 @@ impl Arguments {
     /// What the options want to see goes to stdout, how it ended to stderr.
     fn show(
         &self,
-        subject: &Subject,
+        source: &RunSource,
         executed: &Executed<'_>,
         outcome: &Outcome<'_>,
-        (end, talk): (&End, Talk),
-    ) -> Result<(), Trouble> {
+        (end, verbosity): (&End, Verbosity),
+    ) -> Result<(), CliError> {
         let mut text = outcome.dumps.iter().map(Dumped::text).collect::<String>();
         if self.stats {
             text.push_str(&outcome.statistics());
@@ -141,8 +141,8 @@ impl Arguments {
             let before = if executed.console.line_open { "\n" } else { "" };
             output::data(&(before.to_owned() + &text))?;
         }
-        if !talk.quiet {
-            self.say_costs(subject, executed, outcome);
+        if !verbosity.quiet {
+            self.say_costs(source, executed, outcome);
         }
         let waits_for = match end {
             End::Other(Ending::Limit) => outcome.waits_for(),
@@ -151,18 +151,18 @@ impl Arguments {
         };
         match waits_for.as_deref().or_else(|| ending::hint(end)) {
             Some(hint) => {
-                let _ = Trouble::new(ending::exit(end), &outcome.message, hint).show();
+                let _ = CliError::new(ending::exit(end), &outcome.message, hint).show();
             }
-            None if talk.quiet => {}
+            None if verbosity.quiet => {}
             None => say(&outcome.message),
         }
         Ok(())
     }
 
     /// Says what the run took, and what may surprise in it.
-    fn say_costs(&self, subject: &Subject, executed: &Executed<'_>, outcome: &Outcome<'_>) {
+    fn say_costs(&self, source: &RunSource, executed: &Executed<'_>, outcome: &Outcome<'_>) {
         let machine = &executed.session.machine;
-        let (cycles, clock) = (machine.cycles(), subject.soc.soc.clock);
+        let (cycles, clock) = (machine.cycles(), source.soc.soc.clock);
         let time = duration(cycles, clock);
         say(format!("{cycles}, {}, {time} at {clock}", machine.instructions()));
         if !outcome.unmodelled.is_empty() {

@@ -14,10 +14,10 @@ use rtmark_snapshot::{Begun, Snapshot};
 use super::Arguments;
 use super::prepare::refuse;
 use super::values::Place;
-use crate::cli::Talk;
+use crate::cli::Verbosity;
 use crate::commands::mistaken;
+use crate::error::CliError;
 use crate::exit::Exit;
-use crate::trouble::Trouble;
 
 fn place(place: &Place) -> String {
     match place {
@@ -53,7 +53,7 @@ impl Arguments {
         limit: Cycles,
         (image, soc): (&[u8], &SocFile),
         file: &Path,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), CliError> {
         let begun = Begun {
             image_name: self.image().display().to_string(),
             image: image.to_vec(),
@@ -63,7 +63,7 @@ impl Arguments {
         };
         let bytes = Snapshot::new(begun, machine, limit)
             .to_bytes()
-            .map_err(|error| Trouble::new(Exit::Internal, error, "report this as a defect"))?;
+            .map_err(|error| CliError::new(Exit::Internal, error, "report this as a defect"))?;
         let hint = "choose a file that can be written";
         std::fs::write(file, bytes).map_err(|error| refuse(file, error, hint))
     }
@@ -83,11 +83,11 @@ pub fn keep_moment(
     soc: &SocFile,
     cycle: u64,
     file: &Path,
-) -> Result<(), Trouble> {
+) -> Result<(), CliError> {
     let arguments = parse(words.iter().cloned())
-        .map_err(|error| Trouble::new(Exit::Internal, error, "report this as a defect"))?;
-    let talk = Talk { quiet: true, verbose: 0 };
-    let loaded = arguments.load(image, &soc.soc, talk)?;
+        .map_err(|error| CliError::new(Exit::Internal, error, "report this as a defect"))?;
+    let verbosity = Verbosity { quiet: true, verbose: 0 };
+    let loaded = arguments.load(image, &soc.soc, verbosity)?;
     let (mut session, _, _) = arguments.ready(&soc.soc, &loaded)?;
     let ended = session.run(Cycles(cycle), |machine| drop(machine.take_console()));
     if let Ending::Internal(error) = &ended {
@@ -97,19 +97,19 @@ pub fn keep_moment(
 }
 
 /// Reads a file.
-pub fn read(path: &Path) -> Result<Snapshot, Trouble> {
+pub fn read(path: &Path) -> Result<Snapshot, CliError> {
     let bytes = std::fs::read(path).map_err(|error| refuse(path, error, "check the path"))?;
     Snapshot::from_bytes(&bytes).map_err(|error| refuse(path, &error, error.hint()))
 }
 
 /// The soc that it was made on.
-pub fn soc(snapshot: &Snapshot) -> Result<SocFile, Trouble> {
+pub fn soc(snapshot: &Snapshot) -> Result<SocFile, CliError> {
     let begun = snapshot.begun();
     Ok(socs::from_text(&begun.soc_name, &begun.soc)?)
 }
 
 /// The arguments that the run was begun with.
-pub fn arguments(snapshot: &Snapshot, path: &Path) -> Result<Arguments, Trouble> {
+pub fn arguments(snapshot: &Snapshot, path: &Path) -> Result<Arguments, CliError> {
     let begun = snapshot.begun();
     let words = ["sim", &begun.image_name, "--soc", &begun.soc_name].map(str::to_owned);
     parse(words.into_iter().chain(begun.options.iter().cloned())).map_err(|_| {
@@ -124,7 +124,7 @@ pub fn replay(
     snapshot: &Snapshot,
     session: &mut Session<'_>,
     path: &Path,
-) -> Result<Option<Ending>, Trouble> {
+) -> Result<Option<Ending>, CliError> {
     let ended = session.run(snapshot.limit(), |machine| drop(machine.take_console()));
     snapshot.check(&session.machine).map_err(|error| {
         let hint = "use the rtmark that made it; if that is this one, report a defect";

@@ -8,7 +8,7 @@ use rtmark_observe::{Calls, ExceptionNames, Lines, Map};
 use rtmark_runner::socs;
 use rtmark_sim::{Blocker, Cycles, Instruction, Machine, Observer};
 use rtmark_worst::{
-    Aspect, Case, Findings, Latencies, Meeting, Path, Reach, Stretches, Unserved, Witness,
+    Aspect, Case, Findings, Interleaving, Latencies, Path, Reach, Stretches, Unserved, Witness,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -304,7 +304,7 @@ impl<'a> Words<'a> {
     }
 
     fn told(&self, path: &Path, case: Case, witness: &Witness) -> Told {
-        let held = witness.holders().into_iter();
+        let held = witness.blockers().into_iter();
         // What had begun comes last, the interrupt's own entry with it.
         let (by, begun): (Vec<_>, Vec<_>) = held.partition(|(held, _)| held.is_some());
         let named = |(held, cycles): (Option<Blocker>, u64)| {
@@ -320,7 +320,7 @@ impl<'a> Words<'a> {
             other: witness.other.map(|(interrupt, point, how)| Other {
                 interrupt,
                 point,
-                how: how.map(Meeting::name),
+                how: how.map(Interleaving::name),
             }),
             command: replay(self.subject, path, witness.interrupt, case).join(" "),
         }
@@ -375,7 +375,7 @@ fn text_of(path: &Path, aspect: Aspect) -> String {
 /// How both of two interrupts met.
 fn beside(words: &Words<'_>, path: &Path, findings: &Findings) -> Option<Beside> {
     let second = path.question().second?;
-    let met = |how: Meeting| {
+    let met = |how: Interleaving| {
         let of = |aspect| Some((aspect, findings.meetings.get(&(how, aspect))?));
         let latencies: Vec<_> = [Aspect::Handler, Aspect::Second]
             .into_iter()
@@ -390,7 +390,7 @@ fn beside(words: &Words<'_>, path: &Path, findings: &Findings) -> Option<Beside>
         priority: second.priority,
         distance: second.distance,
         pairs: findings.pairs,
-        meetings: Meeting::ALL.into_iter().filter_map(met).collect(),
+        meetings: Interleaving::ALL.into_iter().filter_map(met).collect(),
     })
 }
 
