@@ -12,6 +12,10 @@ use crate::term::{Kind, Part};
 /// What a kernel is called that costs nothing.
 const IDEAL: &str = "ideal";
 
+/// Units of a timer after which its counter of 16 bits, half of it done, interrupts for that: drivers
+/// count further by it.
+const HALF_ROUND: u64 = 1 << 15;
+
 /// How often bounds of tasks that take turns are made with those of the others.
 const ROUNDS: usize = 3;
 
@@ -151,10 +155,10 @@ impl Model {
             |wanted: fn(&Release) -> bool| set.tasks.iter().any(|task| wanted(&task.release));
         if released(|release| matches!(release, Release::Clock)) {
             costs.extend([Cost::Start, Cost::End]);
-            costs.push(if self.timer == Timer::Tick { Cost::Release } else { Cost::Tick });
+            costs.extend((self.timer == Timer::Tick).then_some(Cost::Release));
         }
-        // A tick comes whether anybody waits for it or not.
-        costs.extend((self.timer == Timer::Tick).then_some(Cost::Tick));
+        // A tick comes whether anybody waits for it or not, and so does a timer's next round.
+        costs.push(Cost::Tick);
         if released(|release| matches!(release, Release::Interrupt(_))) {
             costs.extend([Cost::Wake, Cost::Wait]);
         }
@@ -234,10 +238,16 @@ impl Model {
                 once.push(Part::stated(Kind::Blocking, &longest.name, longest.work));
             }
         }
-        // An alarm is set to whole units of its timer.
-        let clock = self.timer == Timer::Alarm && task.release == Release::Clock;
-        let (period, jitter) = (task.period, task.jitter + if clock { set.granule } else { 0 });
+        let (period, jitter) = (task.period, task.jitter + self.late_alarm(set, task));
         Ok(Question { period, jitter, own, last, once, streams })
+    }
+
+    /// By how many cycles an alarm is late that is set to whole units of its timer.
+    fn late_alarm(&self, set: &Set, task: &Task) -> u64 {
+        let whole = |cycles: u64| set.granule == 0 || cycles.is_multiple_of(set.granule);
+        let exact = whole(task.period) && whole(task.offset);
+        let clock = self.timer == Timer::Alarm && task.release == Release::Clock;
+        if clock && !exact { set.granule } else { 0 }
     }
 
     /// What lower tasks and the kernel hold a job up with.
@@ -309,6 +319,22 @@ impl Model {
         if self.timer == Timer::Tick {
             let parts = vec![costs.part(Cost::Tick, "the tick", 1)?];
             streams.push(Stream { parts, arrivals: Arrivals::every(set.tick) });
+        }
+        if self.timer == Timer::Alarm && set.granule > 0 {
+            let parts = vec![costs.part(Cost::Tick, "the timer, twice each time round", 1)?];
+            let period = set.granule.saturating_mul(HALF_ROUND);
+            streams.push(Stream { parts, arrivals: Arrivals::every(period) });
+        }
+        if self.order == Order::Batches {
+            // The next one after the polls that go before: its poll comes later, its alarm need not.
+            for (_, task) in (0..).zip(&set.tasks).filter(|(number, _)| *number != index) {
+                if task.release == Release::Clock {
+                    let parts = vec![costs.part(Cost::Tick, &task.name, 1)?];
+                    let (period, jitter) = (task.period, task.jitter);
+                    let arrivals = Arrivals::AtMost { period, jitter, most: 1 };
+                    streams.push(Stream { parts, arrivals });
+                }
+            }
         }
         let level = set.tasks[index].priority;
         // Of those that go before, the switch to them has it.
