@@ -38,11 +38,13 @@ struct Shown {
     /// Cycles that its jobs took longer for than when they were left alone, less the time from
     /// releases of others to their ends; with how many of those came.
     longer: Vec<(u64, u64)>,
-    /// From releases to jobs' first instructions, of all other tasks.
-    starts: Vec<u64>,
+    /// From releases to jobs' first instructions, where nothing else ran in between; with how many
+    /// tasks were released at once.
+    starts: Vec<(u64, u64)>,
     /// From an end to the next beginning, where nothing was released between them.
     ends: Vec<u64>,
-    /// From the timer's interrupt becoming pending to its return, within the runner's jobs.
+    /// From the timer's interrupt becoming pending to its return, within the runner's jobs, where it
+    /// released one task.
     handled: Vec<u64>,
 }
 
@@ -67,12 +69,7 @@ impl Bench {
     }
 
     /// How long a job of one of the image's tasks takes at the most, undisturbed.
-    fn quiet_job(
-        &self,
-        alarm: Alarm,
-        slot: usize,
-        stretches: &[Stretch],
-    ) -> Result<u64, SetError> {
+    fn quiet_job(&self, alarm: Alarm, slot: usize, stretches: &[Stretch]) -> Result<u64, SetError> {
         let rows = self.alone_at(slot, stretches);
         let table = Table { tick: 4 * tick(alarm), ..table(alarm, rows) };
         let marks = self.marks(&table, 8, Wanted::All)?;
@@ -116,7 +113,9 @@ impl Bench {
             }
         }
         let tick = Seen::of(ticks, "an alarm")?;
-        let start = Seen::of(starts, "a start")?;
+        // Each of the others that are released at once has an alarm of its own in a bound.
+        let alone = |(cycles, due): (u64, u64)| cycles.saturating_sub((due - 1) * tick.worst);
+        let start = Seen::of(starts.into_iter().map(alone), "a start")?;
         let end = Seen::of(ends, "an end")?;
         let handled = Seen::of(handled, "the timer's handler")?;
         let lock = self.alarm_locks(alarm)?;
@@ -186,7 +185,8 @@ impl Bench {
                 let released = table.release(&table.rows[task], jobs[task], alarm.start);
                 jobs[task] += 1;
                 if last <= released {
-                    shown.starts.push(cycle.saturating_sub(released));
+                    let due = table.due(released, alarm.start);
+                    shown.starts.push((cycle.saturating_sub(released), due));
                 }
             }
             last = cycle;
@@ -198,8 +198,6 @@ impl Bench {
         let quiet = runs.iter().filter(|run| !others(run)).map(|run| took(run)).min();
         let quiet = quiet.map_or_else(|| self.runner_alone(alarm, table), Ok)?;
         for run in runs.into_iter().filter(|run| others(run)) {
-            let done = spans(run, is_tick, |mark| mark == Mark::TickDone, |_| false);
-            shown.handled.extend(done);
             // Others' releases are those in this job; together they last until the last one's end.
             let due = |cycle: &u64| (run[0].1..run[run.len() - 1].1).contains(cycle);
             let releases = table.rows[1..].iter().flat_map(|row| {
@@ -210,6 +208,10 @@ impl Bench {
             let last = run.iter().rev().find(|(mark, _)| matches!(mark, Mark::End(n) if *n > 0));
             let within = last.map_or(0, |(_, cycle)| cycle.saturating_sub(*first));
             let count = releases.len() as u64;
+            if count == 1 {
+                let done = spans(run, is_tick, |mark| mark == Mark::TickDone, |_| false);
+                shown.handled.extend(done);
+            }
             shown.longer.push((took(run).saturating_sub(quiet + within), count));
         }
         Ok(shown)
@@ -228,8 +230,10 @@ impl Bench {
 
     /// A lock taken and given back, at each level that has one above it.
     fn alarm_locks(&self, alarm: Alarm) -> Result<Seen, SetError> {
-        let (with, without) =
-            ([plain(SHORT), locked(SHORT), plain(SHORT)], [plain(SHORT), plain(SHORT), plain(SHORT)]);
+        let (with, without) = (
+            [plain(SHORT), locked(SHORT), plain(SHORT)],
+            [plain(SHORT), plain(SHORT), plain(SHORT)],
+        );
         let mut found: Option<Seen> = None;
         for slot in 0..self.tasks().saturating_sub(1).max(1) {
             for user in slot + 1..self.tasks() {
@@ -336,6 +340,18 @@ fn tick(alarm: Alarm) -> u64 {
 
 fn table(alarm: Alarm, rows: Vec<Row>) -> Table {
     Table { tick: tick(alarm), rows, interrupts: Vec::new() }
+}
+
+impl Table {
+    /// How many tasks the clock releases in a cycle; at least the one that is asked for.
+    fn due(&self, released: u64, start: u64) -> u64 {
+        let due = |row: &&Row| {
+            let first = start + row.offset * self.tick;
+            row.interrupt.is_none()
+                && released.checked_sub(first).is_some_and(|it| it % (row.period * self.tick) == 0)
+        };
+        (self.rows.iter().filter(due).count() as u64).max(1)
+    }
 }
 
 /// The marks from the beginning to the end of each job of a task.

@@ -124,6 +124,7 @@ impl Bench {
         };
         let limit = table.tick.saturating_mul(ticks).saturating_add(before + 100_000);
         let mut marks = Vec::new();
+        let mut begun = vec![false; table.rows.len()];
         let mut scheduled = table.interrupts.is_empty();
         loop {
             if let (false, Ok(start)) = (scheduled, self.start(table, &marks)) {
@@ -134,7 +135,16 @@ impl Bench {
             let until = machine.cycles().0.saturating_add(slice).min(limit);
             let stop = machine.run(Cycles(until));
             let hits = machine.take_hits().into_iter();
-            marks.extend(hits.filter_map(|hit| Some((*watched.get(&hit.watch)?, hit.cycle.0))));
+            let seen = hits.filter_map(|hit| Some((*watched.get(&hit.watch)?, hit.cycle.0)));
+            // The first wait may share its first instruction with those at jobs' ends.
+            marks.extend(seen.filter(|(mark, _)| match mark {
+                Mark::Begin(task) => {
+                    begun[*task] = true;
+                    true
+                }
+                Mark::End(task) => std::mem::take(&mut begun[*task]),
+                _ => true,
+            }));
             let cycle = machine.cycles().0;
             match stop {
                 Stop::Limit if cycle >= limit => return Ok(marks),
@@ -234,12 +244,18 @@ fn observed(table: &Table, start: u64, marks: &[(Mark, u64)]) -> Result<Ran, Set
 }
 
 impl Bench {
+    /// Cycles of the unit in which the image counts a set's times.
+    pub(crate) fn unit(&self, set: &Set) -> u64 {
+        match self.clock {
+            Clock::Tick => set.tick,
+            Clock::Alarm(alarm) => alarm.granule,
+        }
+    }
+
     /// A set as the image's table has it.
     pub(crate) fn table(&self, set: &Set, calibration: &Calibration) -> Result<Table, SetError> {
-        let (unit, units) = match self.clock {
-            Clock::Tick => (set.tick, "ticks"),
-            Clock::Alarm(alarm) => (alarm.granule, "microseconds"),
-        };
+        let unit = self.unit(set);
+        let units = if self.clock == Clock::Tick { "ticks" } else { "microseconds" };
         let mut levels: Vec<u32> = set.tasks.iter().map(|task| task.priority).collect();
         levels.sort_unstable();
         levels.dedup();
