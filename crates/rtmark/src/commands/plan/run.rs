@@ -38,9 +38,12 @@ impl Subject<'_> {
         if !talk.quiet {
             say(format!("running the set on {}", manifest.id));
         }
-        // Five levels would be too few for eight tasks.
-        let priorities = rtmark_firmware::chosen("priorities=32")?.1;
-        let variant = self.variant.clone().with("priorities", priorities);
+        let mut variant = self.variant.clone();
+        if manifest.switches.contains_key("priorities") {
+            // Five levels would be too few for eight tasks.
+            let priorities = rtmark_firmware::chosen("priorities=32")?.1;
+            variant = variant.with("priorities", priorities);
+        }
         let refused =
             |why| CliError::new(Exit::NothingSelected, why, "choose another soc or kernel");
         let switched = variant.of(manifest, self.soc.soc.core.name()).map_err(refused)?;
@@ -49,7 +52,11 @@ impl Subject<'_> {
         let Some(image) = built.get(rtmark_firmware::PLAN) else {
             return Ok(not_run("the build brought no image of task sets".to_owned()));
         };
-        let bench = Bench::new(&self.soc.soc, &image.elf).map_err(trouble)?;
+        let bench = match Bench::new(&self.soc.soc, &image.elf, self.model) {
+            Ok(bench) => bench,
+            Err(SetError::Unfit(why)) => return Ok(not_run(why)),
+            Err(error) => return Err(trouble(error)),
+        };
         let calibration = bench.calibrate().map_err(trouble)?;
         let found = match bench.search(set, &calibration, effort) {
             Ok(found) => found,
