@@ -140,7 +140,7 @@ fn going_back_stops_at_the_last_breakpoint_before() {
         assert_eq!(debugger.ask("Z0,a,2"), "OK");
         for passed in 0..3 {
             assert!(debugger.ask("bc").starts_with("T05"));
-            assert_eq!(debugger.state(), (count - passed, 10));
+            assert_eq!(debugger.state(), (count - 1 - passed, 10));
         }
         // A write from outside begins history anew.
         assert_eq!(debugger.ask("M20000000,4:01020304"), "OK");
