@@ -49,6 +49,7 @@ lockstep:
 	@for core in $(CORES); do \
 		target/release/rtmark-judge lockstep --core $$core --instructions 100000000 || exit 1; \
 	done
+	@target/release/rtmark-judge arm-r --instructions 100000000
 	@target/release/rtmark-judge risc-v --instructions 100000000
 
 # A million interrupts at random under the load of real kernels: is any worse than the worst?
