@@ -84,6 +84,52 @@ fn prepare_target(machine: &mut Machine, step: &Step, access: Access, target: u3
     }
 }
 
+/// The core's registers but the program counter, and those that are known of it.
+const REGISTERS: usize = 15;
+
+/// What a window's registers hold on the chip.
+struct Registers {
+    held: Vec<u32>,
+    /// The last instruction before the window that writes each, by its place.
+    written: [Option<usize>; REGISTERS],
+}
+
+impl Registers {
+    /// Those at a window's begin, before which some instructions run on the machine.
+    fn of(row: &Row, machine: &Machine, before: &[Step]) -> Option<Self> {
+        let held = row.registers()?;
+        let mut written = [None; REGISTERS];
+        let mut trial = machine.clone();
+        for (at, step) in before.iter().enumerate() {
+            let old = general(&trial);
+            if trial.register(Register::Pc) != step.address || trial.step(Cycles(u64::MAX)).is_err()
+            {
+                break;
+            }
+            let changed = general(&trial).into_iter().zip(old).map(|(new, old)| new != old);
+            for (last, _) in written.iter_mut().zip(changed).filter(|(_, changed)| *changed) {
+                *last = Some(at);
+            }
+        }
+        Some(Self { held, written })
+    }
+
+    /// Gives the machine those that hold behind an instruction what they hold at the window's
+    /// begin, or at the step of the window that it is. Others are what instructions have made of
+    /// them: addresses from which something is read before the window, say.
+    fn set_behind(&self, machine: &mut Machine, at: usize) {
+        for (number, (&value, last)) in self.held.iter().zip(self.written).enumerate() {
+            if last.is_none_or(|last| last <= at) {
+                machine.set_register(Register::R(number as u8), value);
+            }
+        }
+    }
+}
+
+fn general(machine: &Machine) -> Vec<u32> {
+    (0..REGISTERS as u8).map(|number| machine.register(Register::R(number))).collect()
+}
+
 /// The cycles that the model gives for a window, or `None` where it cannot run it.
 pub fn cycles(prepared: &Machine, row: &Row) -> Option<u64> {
     let window = row.steps()?;
@@ -97,15 +143,13 @@ pub fn cycles(prepared: &Machine, row: &Row) -> Option<u64> {
     for step in &steps {
         machine.poke(step.address, &step.bytes).ok()?;
     }
-    let mut registers = row.registers()?;
-    let set_all = |machine: &mut Machine, registers: &[u32]| {
-        for (number, &value) in registers.iter().enumerate().take(15) {
-            machine.set_register(Register::R(number as u8), value);
-        }
-    };
-    set_all(&mut machine, &registers);
-    machine.set_register(Register::Xpsr, *registers.get(15)?);
+    let status = *row.registers()?.get(REGISTERS)?;
+    for (number, value) in (0..REGISTERS as u8).zip(row.registers()?) {
+        machine.set_register(Register::R(number), value);
+    }
+    machine.set_register(Register::Xpsr, status);
     machine.set_register(Register::Pc, steps.first()?.address);
+    let mut registers = Registers::of(row, &machine, &steps[..=first])?;
     let mut readings = Vec::new();
     for (at, step) in steps.iter().enumerate() {
         if machine.register(Register::Pc) != step.address {
@@ -125,9 +169,9 @@ pub fn cycles(prepared: &Machine, row: &Row) -> Option<u64> {
         }
         // Memory holds other things than on the chip, and the counter read another time.
         for &(number, value) in &step.changes {
-            *registers.get_mut(usize::from(number))? = value;
+            *registers.held.get_mut(usize::from(number))? = value;
         }
-        set_all(&mut machine, &registers);
+        registers.set_behind(&mut machine, at);
     }
     let [first, last] = readings.as_slice() else { return None };
     Some(u64::from(last.wrapping_sub(*first)))

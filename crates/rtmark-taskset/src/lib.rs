@@ -7,6 +7,7 @@
 //!
 //! Nothing here knows how bounds are made, prints, or reads a file.
 
+mod alarm;
 mod calibrate;
 mod image;
 mod run;

@@ -29,7 +29,7 @@ impl System {
     pub fn new(soc: &Soc) -> Self {
         let paths = soc.memories.iter().map(|_| LineMemory::new(MemoryTiming::default()));
         Self {
-            bus: Bus::new(soc),
+            bus: Bus::new(soc, |_| true),
             devices: Devices::new(soc),
             console: Console::default(),
             gic: Gic::of(soc),

@@ -29,7 +29,7 @@ impl State {
     /// Notes the bus of a data access, unless it is the one that most accesses take.
     pub(crate) fn note_bus(&mut self, address: u32) {
         let bus = Bus::of(address);
-        if self.rules.model_buses() && bus != self.data_bus {
+        if self.rules.model_buses() && bus != Bus::USUAL {
             self.pipe = self.pipe.with_bus(bus);
         }
     }
@@ -212,8 +212,8 @@ impl State {
         match classify {
             Classify::Pipeline(classify) => {
                 let mut step = classify(&slot, half(slot.size().into()));
-                if step.is_transfer() {
-                    step.bus = if slot.op.is_literal() { Bus::of(slot.imm) } else { self.data_bus };
+                if slot.op.is_literal() {
+                    step.bus = Bus::of(slot.imm);
                 }
                 Comes::Step(Incoming { step, size: slot.size().into(), target: slot.imm })
             }

@@ -30,7 +30,11 @@ impl State {
         behind: u32,
         target: u32,
     ) -> PipeState {
-        if self.slow.exists() && slot.leaps() { pipe.with_leap(behind, target) } else { pipe }
+        if self.slow.exists() && slot.leaps() {
+            self.memo.with_leap(pipe, target.wrapping_sub(behind))
+        } else {
+            pipe
+        }
     }
 
     /// Nothing has been read of it yet.

@@ -472,6 +472,9 @@ impl State {
                         2 => machine.write::<u16>(at, address, value),
                         _ => machine.write::<u32>(at, address, value),
                     })?;
+                } else {
+                    // Its cycles are those of the store that it is not.
+                    self.note_bus(address);
                 }
                 self.cpu.set(s.d, u32::from(!self.exclusive));
                 self.exclusive = false;

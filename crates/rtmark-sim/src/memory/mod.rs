@@ -8,7 +8,7 @@ pub mod pages;
 
 use std::sync::Arc;
 
-use crate::soc::{MemoryKind, Soc};
+use crate::soc::{Memory, MemoryKind, Soc};
 
 /// The contents of one memory.
 #[derive(Clone, Debug)]
@@ -37,8 +37,7 @@ pub struct Place {
 /// The memories of a soc.
 #[derive(Clone, Debug)]
 pub struct Bus {
-    /// The RAM that programs use most, where most accesses end quickly. Empty while
-    /// that way is closed.
+    /// The RAM where accesses end quickly. Empty while that way is closed.
     ram: Vec<u8>,
     ram_base: u32,
     /// Which memory `ram` holds: none while it is closed.
@@ -84,14 +83,14 @@ impl CodeWrites {
 pub const RAM_AT_RESET: u8 = 0xA5;
 
 impl Bus {
-    pub fn new(soc: &Soc) -> Self {
-        // One that waits is asked about each access. Which one it is tells the pipeline where most data
-        // are taken to be, so that figures depend on it: the first one, also where code lies there.
-        let ram_memory = soc
-            .memories
-            .iter()
-            .position(|memory| memory.kind == MemoryKind::Ram && memory.timing.wait_states == 0)
-            .unwrap_or(usize::MAX);
+    /// The memories of a soc at reset. Accesses end quickly in the first RAM that `is_quick` admits;
+    /// one that waits is asked about each access.
+    pub fn new(soc: &Soc, is_quick: impl Fn(&Memory) -> bool) -> Self {
+        let mut memories = soc.memories.iter();
+        let is_ram = |memory: &Memory| {
+            memory.kind == MemoryKind::Ram && memory.timing.wait_states == 0 && is_quick(memory)
+        };
+        let ram_memory = memories.position(is_ram).unwrap_or(usize::MAX);
         let mut bus = Self {
             ram: Vec::new(),
             ram_base: 0,
@@ -137,11 +136,6 @@ impl Bus {
             code_range: Range { base: 0, size: 0, memory: 0 },
             code_writes: CodeWrites { low: 0, high: 0, dirty: false },
         }
-    }
-
-    /// Where the RAM begins that programs use most, 0 if there is none.
-    pub const fn main_ram_base(&self) -> u32 {
-        self.ram_base
     }
 
     /// As `place`, for code, which tends to stay where it is.

@@ -28,7 +28,7 @@ use crate::soc::Soc;
 use crate::timing::memo::{PipeState, PipelineMemo};
 use crate::timing::{LineMemories, Predictor, Rules, SlowLines, pipeline};
 
-pub use self::blocker::Blocker;
+pub use self::blocker::{BlockedInterval, Blocker};
 pub use self::masks::{MaskSite, MaskedInterval};
 pub use self::predecode::{Decoder, Predecoded};
 use self::rtt::Rtt;
@@ -67,8 +67,6 @@ pub struct State {
     pub memo: PipelineMemo,
     /// What branches are foreseen to do, of a core that learns it.
     pub predictor: Predictor,
-    /// The bus that leads to the main RAM.
-    pub data_bus: pipeline::Bus,
     /// An address of the line that code is fetched from, which are those that are equal to
     /// it under the mask; [`NO_LINE`] when it is to be entered anew.
     pub line: u32,
@@ -123,8 +121,11 @@ impl State {
     pub fn new(soc: &Soc, left_out: pipeline::LeftOut) -> Self {
         let features = Features::of(soc.core);
         let rules = Rules::of(soc.core);
-        let bus = Bus::new(soc);
-        let data_bus = pipeline::Bus::of(bus.main_ram_base());
+        let bus = Bus::new(soc, |memory| {
+            // Nobody is told of an access that ends quickly.
+            !rules.model_buses()
+                || pipeline::Bus::of_all(memory.range()) == Some(pipeline::Bus::USUAL)
+        });
         let slow = SlowLines::of(soc, rules);
         let setup = pipeline::Setup {
             generation: soc.generation(),
@@ -153,7 +154,6 @@ impl State {
             memo: PipelineMemo::new(rules, setup),
             predictor: if rules.foresees { Predictor::new() } else { Predictor::default() },
             slow,
-            data_bus,
             line: NO_LINE,
             fetched: NOT_FETCHED,
             line_mask: u32::MAX,

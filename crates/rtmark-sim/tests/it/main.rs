@@ -4,6 +4,7 @@
 
 mod armv8m;
 mod bit_band;
+mod buses;
 mod caches;
 mod cortex_r5;
 mod cuts;

@@ -208,6 +208,7 @@ impl Fields {
         Some(it)
     }
 
+    #[expect(clippy::too_many_lines, reason = "a table: an arm a form of encodings")]
     fn form(&self, it: &mut Instruction) -> Option<()> {
         match self.line.form {
             Form::Plain => self.plain(it)?,

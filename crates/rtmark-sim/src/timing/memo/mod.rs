@@ -342,6 +342,11 @@ impl PipelineMemo {
         self.tables().with(pipe, |pipeline| pipeline.buffers = buffers)
     }
 
+    /// The word where the newest instruction jumps so far from its end, which nobody foresaw.
+    pub fn with_leap(&self, pipe: PipeState, leap: u32) -> PipeState {
+        self.tables().with(pipe, |pipeline| pipeline.leap(leap))
+    }
+
     /// The word with nothing in the buffer of a slow memory.
     pub fn with_empty_lines(&self, pipe: PipeState) -> PipeState {
         self.tables().with(pipe, Pipeline::empty_lines)
@@ -449,15 +454,17 @@ impl Pipeline {
     /// Goes on at `pc`, after the instruction that executes has told what a word holds.
     fn continue_at(&mut self, pc: u32, pipe: PipeState) {
         let mut facts = pipe.facts();
-        let mut from = Some(pc);
-        if facts.taken && self.jumps_unforeseen() {
-            from = pipe.leap().map(|leap| pc.wrapping_sub(leap));
-            if let Reads::Near(_) = facts.reads {
-                facts.reads = Reads::Far { word: 0, line: Far::Other };
-            }
-        }
+        let leap = self.end_leap();
+        let from = if facts.taken && self.jumps_unforeseen() {
+            leap.map(|leap| pc.wrapping_sub(leap))
+        } else {
+            Some(pc)
+        };
         if let Reads::Near(address) = &mut facts.reads {
-            *address = address.wrapping_add(pc & !3);
+            match from {
+                Some(from) => *address = address.wrapping_add(from & !3),
+                None => facts.reads = Reads::Far { word: 0, line: Far::Other },
+            }
         }
         let returning = self.is_returning();
         let fetched_from = if returning { Some(pc & !3) } else { from };

@@ -10,8 +10,6 @@ const BUS: u32 = 7;
 const BIT_BAND: u32 = 5;
 /// It reads of a slow memory: in place of wait states and cycles beyond, where: see [`number_of`].
 const READS: u32 = 2;
-/// It jumped where nobody knew before: in place of all of them, how far. See [`with_leap`].
-const LEAPS: u32 = 4;
 const PARTS_SHIFT: u32 = 3;
 const WAITS_SHIFT: u32 = 5;
 const LONGER_SHIFT: u32 = 9;
@@ -184,24 +182,6 @@ impl PipeState {
         Self(self.0 & !(BUS | 0xFF << WAITS_SHIFT) | facts)
     }
 
-    /// Tells how far a jump leads whose target is known only when it has executed.
-    #[must_use]
-    pub const fn with_leap(self, behind: u32, target: u32) -> Self {
-        let halves = target.wrapping_sub(behind) as i32 / 2;
-        if self.0 & (BUS | 0x3FF << PARTS_SHIFT) != 0 || halves < -LEAP || halves > LEAP {
-            return self;
-        }
-        Self(self.0 | LEAPS | ((halves + LEAP) as u32) << PARTS_SHIFT)
-    }
-
-    /// How far that jump leads.
-    pub(super) const fn leap(self) -> Option<u32> {
-        match self.0 & BUS {
-            LEAPS => Some((2 * ((self.0 >> PARTS_SHIFT & 0x3FF) as i32 - LEAP)) as u32),
-            _ => None,
-        }
-    }
-
     /// Tells that the access writes to the bit-band alias.
     #[must_use]
     pub const fn with_bit_band_write(self) -> Self {
@@ -213,7 +193,6 @@ impl PipeState {
         let facts = Facts { taken: self.is_taken(), ..Facts::default() };
         let extra_parts = (self.0 >> PARTS_SHIFT & 3) as u8;
         let bus = match self.0 & BUS {
-            LEAPS => return facts,
             READS => {
                 let reads = reads((self.0 >> WAITS_SHIFT) as u8);
                 return Facts { bus: Some(Bus::Code), extra_parts, reads, ..facts };
@@ -279,6 +258,3 @@ pub fn seen_from(behind: u32, address: u32, line_bytes: u32, line: Far) -> Reads
         Reads::Far { word: (address % line_bytes / 4) as u8, line }
     }
 }
-
-/// Halfwords from the end of an instruction to where it jumps, at most.
-const LEAP: i32 = 511;

@@ -115,6 +115,16 @@ impl Pipeline {
         })
     }
 
+    /// The newest instruction jumps so far from its end.
+    pub fn leap(&mut self, distance: u32) {
+        self.leap = Some(distance);
+    }
+
+    /// Goes on behind that jump: how far it led, if that is known.
+    pub fn end_leap(&mut self) -> Option<u32> {
+        self.leap.take()
+    }
+
     /// What lies near counts from `from` on instead of from 0, or back again.
     pub fn move_lines(&mut self, by: u32) {
         if let Buffered::Line(line) = &mut self.buffered {

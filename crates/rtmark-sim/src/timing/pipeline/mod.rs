@@ -84,6 +84,8 @@ pub struct Pipeline {
     returns_unseen: bool,
     /// A line has been asked for that way.
     asked_unseen: bool,
+    /// How far the newest instruction jumps from its end, where only its execution could tell.
+    leap: Option<u32>,
 }
 
 impl Pipeline {

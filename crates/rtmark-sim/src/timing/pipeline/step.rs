@@ -1,5 +1,7 @@
 //! What the pipeline knows of an instruction.
 
+use std::ops::Range;
+
 use super::Reads;
 
 /// Which part of the execute stage an instruction keeps busy.
@@ -148,13 +150,24 @@ impl Step {
 /// Which bus a data address leads to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Bus {
-    #[default]
     Code,
+    #[default]
     System,
     Private,
 }
 
 impl Bus {
+    /// The one that data passes unless another one is told, which is always told then. It only
+    /// spares the telling: no figure depends on which one it is.
+    pub const USUAL: Self = Self::System;
+
+    /// The bus by which all of some addresses are reached, if it is one.
+    pub fn of_all(addresses: Range<u64>) -> Option<Self> {
+        let [first, last] = [addresses.start, addresses.end.saturating_sub(1)]
+            .map(|address| u32::try_from(address).ok().map(Self::of));
+        first.filter(|_| first == last)
+    }
+
     /// The bus of a data access (DDI 0337G, 12.1).
     pub const fn of(address: u32) -> Self {
         match address >> 29 {

@@ -13,13 +13,13 @@ use rtmark_store::Store;
 use rtmark_taskset::Effort;
 
 use super::{function, run, wanted_slack};
-use crate::cli::Talk;
-use crate::commands::run::{Keeper, command_line, show_failures, suite};
+use crate::cli::Verbosity;
+use crate::commands::run::{RunRecorder, command_line, show_failures, suite};
+use crate::error::CliError;
 use crate::exit::Exit;
 use crate::shelf;
-use crate::sources::Found;
+use crate::sources::FoundSources;
 use crate::tools::refuse_without_tools;
-use crate::trouble::Trouble;
 
 /// What is measured with.
 pub struct Bench<'a> {
@@ -27,7 +27,7 @@ pub struct Bench<'a> {
     /// Where the system's file is.
     pub folder: &'a Path,
     pub soc: &'a SocFile,
-    pub found: &'a Found,
+    pub found: &'a FoundSources,
     pub store: &'a Store,
     /// Which kernels are wanted; all without.
     pub wanted: &'a [Pattern],
@@ -35,7 +35,7 @@ pub struct Bench<'a> {
     pub fresh: bool,
     /// Whether sets are run, and how much is tried then.
     pub runs: Option<Effort>,
-    pub talk: Talk,
+    pub talk: Verbosity,
 }
 
 /// A kernel of the file's with what analysis knows of it.
@@ -61,7 +61,7 @@ impl Bench<'_> {
     }
 
     /// Measures what the kernels cost.
-    pub fn measured(&self) -> Result<Measured<'_>, Trouble> {
+    pub fn measured(&self) -> Result<Measured<'_>, CliError> {
         let candidates = self.candidates()?;
         // Which scenarios there are to be depends on no execution time.
         let shape = self.set(self.hertz(), &mut |_| Ok(1))?;
@@ -70,7 +70,7 @@ impl Bench<'_> {
     }
 
     /// Answers for each kernel at a clock, in cycles a second.
-    pub fn plans(&self, measured: &Measured<'_>, clock: u64) -> Result<Vec<KernelPlan>, Trouble> {
+    pub fn plans(&self, measured: &Measured<'_>, clock: u64) -> Result<Vec<KernelPlan>, CliError> {
         let Measured { candidates, figures } = measured;
         let mut plans = Vec::new();
         for candidate in candidates {
@@ -108,7 +108,7 @@ impl Bench<'_> {
         &self,
         clock: u64,
         work: &mut dyn FnMut(&Work) -> Result<u64, String>,
-    ) -> Result<Set, Trouble> {
+    ) -> Result<Set, CliError> {
         let memories = self.soc.soc.memories.iter();
         let ram = memories.filter(|memory| memory.kind == MemoryKind::Ram);
         let ram = ram.map(|memory| u64::from(memory.size)).sum();
@@ -116,7 +116,7 @@ impl Bench<'_> {
         Ok(self.system.set(chip, work)?)
     }
 
-    fn candidates(&self) -> Result<Vec<Candidate<'_>>, Trouble> {
+    fn candidates(&self) -> Result<Vec<Candidate<'_>>, CliError> {
         let mut candidates = Vec::new();
         for named in &self.system.kernels {
             let name = named.get_ref();
@@ -152,13 +152,13 @@ impl Bench<'_> {
         if candidates.is_empty() {
             let message = "none of the file's kernels fits --kernel";
             let hint = "name one of `kernels` in the file";
-            return Err(Trouble::new(Exit::NothingSelected, message, hint));
+            return Err(CliError::new(Exit::NothingSelected, message, hint));
         }
         Ok(candidates)
     }
 
     /// The profile, with the tick that the file wants where the kernel releases tasks by one.
-    fn variant(&self, kernel: &Kernel, model: &Model) -> Result<Variant, Trouble> {
+    fn variant(&self, kernel: &Kernel, model: &Model) -> Result<Variant, CliError> {
         let profile = self.system.profile.as_deref().unwrap_or(rtmark_firmware::DEFAULT_PROFILE);
         let variant: Variant = profile.parse()?;
         let Some(tick) = &self.system.tick else { return Ok(variant) };
@@ -177,7 +177,7 @@ impl Bench<'_> {
     }
 
     /// Measures all scenarios that bounds take, or recalls them.
-    fn measure(&self, candidates: &[Candidate<'_>], shape: &Set) -> Result<Figures, Trouble> {
+    fn measure(&self, candidates: &[Candidate<'_>], shape: &Set) -> Result<Figures, CliError> {
         let platform = Platform::Sim(Box::new(self.soc.clone()), Basis::Cycles);
         let mut units = Vec::new();
         for candidate in candidates {
@@ -198,7 +198,7 @@ impl Bench<'_> {
         refuse_without_tools(&suite.builder, &plan)?;
         let revision = shelf::commit_here().or_else(|| suite.builder.tree().commit());
         let run = self.store.begin(&command_line(), &suite.rtmark, revision.as_deref())?;
-        let keeper = Keeper::new(self.store, run, self.talk);
+        let keeper = RunRecorder::new(self.store, run, self.talk);
         let mut keeper = if self.fresh { keeper.fresh() } else { keeper };
         let answers = suite.run(&plan, &mut keeper)?;
         keeper.finish()?;

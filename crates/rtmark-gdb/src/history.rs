@@ -8,7 +8,7 @@ use std::ops::ControlFlow;
 
 use rtmark_sim::{Cycles, Machine, Observer, Register, Stop};
 
-use super::stops::Stops;
+use crate::stops::Stops;
 
 /// How many copies are kept; beyond that every second one of the older half goes.
 const MOST_COPIES: usize = 64;

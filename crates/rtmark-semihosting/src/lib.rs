@@ -1,7 +1,12 @@
-//! `--semihosting-dir`: a folder of the host, and nothing outside it, for a program.
+//! A folder of the host, and nothing outside it, for simulated programs that use files.
 //!
-//! The folder is held open, and names are looked up below it by `cap-std`, which follows
-//! neither `..` nor symbolic links out of it.
+//! [`Folder`] is a [`Host`] of the simulator's: it does what a program asks for by semihosting
+//! (SYS_OPEN, SYS_READ, ...; Arm's "Semihosting for AArch32 and AArch64", 5) with real files. The
+//! folder is held open, and names are looked up below it by `cap-std`, which follows neither `..` nor
+//! symbolic links out of it: the idea of capabilities, as in WASI's preopened folders.
+//!
+//! How a program asks is the simulator's to know; this crate knows no machine. A request that cannot
+//! be met is answered so, as semihosting wants it, and never ends the run.
 
 use std::collections::BTreeMap;
 use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
@@ -22,6 +27,11 @@ pub struct Folder {
 }
 
 impl Folder {
+    /// Opens the folder at a path.
+    ///
+    /// # Errors
+    ///
+    /// If it is not there or no folder, or must not be read.
     pub fn new(path: &Path) -> std::io::Result<Self> {
         let folder = Dir::open_ambient_dir(path, ambient_authority())?;
         Ok(Self { folder, files: BTreeMap::new() })
@@ -98,51 +108,4 @@ impl Host for Folder {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn files_are_written_read_and_removed() {
-        let scratch = tempfile::tempdir().expect("a scratch folder");
-        let mut folder = Folder::new(scratch.path()).expect("there");
-        let file = folder.open(b"a.txt", 4).expect("created");
-        assert_eq!(folder.write(file, b"hello"), Some(5));
-        assert_eq!(folder.length(file), Some(5));
-        assert!(folder.close(file) && !folder.close(file));
-        assert!(folder.rename(b"a.txt", b"b.txt"));
-        let file = folder.open(b"b.txt", 0).expect("there");
-        let mut bytes = [0; 8];
-        assert!(folder.seek(file, 1));
-        assert_eq!((folder.read(file, &mut bytes), &bytes[..4]), (Some(4), b"ello".as_slice()));
-        assert_eq!(folder.write(file, b"x"), None, "it is for reading");
-        assert!(folder.remove(b"b.txt") && folder.open(b"b.txt", 0).is_none());
-        assert_eq!(folder.open(b"c.txt", 12), None);
-    }
-
-    #[test]
-    #[cfg(unix)]
-    fn there_is_no_way_out() {
-        let scratch = tempfile::tempdir().expect("a scratch folder");
-        let inside = scratch.path().join("inside");
-        std::fs::create_dir(&inside).expect("created");
-        std::fs::write(scratch.path().join("secret"), "s").expect("written");
-        let link = |target: &str, name: &str| {
-            std::os::unix::fs::symlink(target, inside.join(name)).expect("linked");
-        };
-        link("../secret", "file");
-        link("..", "up");
-        link("/", "root");
-        let mut folder = Folder::new(&inside).expect("there");
-        for name in ["../secret", "file", "up/secret", "root/etc/passwd", "/etc/passwd", "", "."] {
-            assert_eq!(folder.open(name.as_bytes(), 0), None, "{name}");
-            assert_eq!(folder.open(name.as_bytes(), 4), None, "{name}");
-        }
-        for name in ["../secret", "up/secret", "/etc/hostname"] {
-            assert!(!folder.remove(name.as_bytes()), "{name}");
-            assert!(!folder.rename(b"file", name.as_bytes()), "{name}");
-            assert!(!folder.rename(name.as_bytes(), b"here"), "{name}");
-        }
-        assert_eq!(folder.open(b"\xff", 4), None);
-        assert_eq!(std::fs::read(scratch.path().join("secret")).expect("there"), b"s");
-    }
-}
+mod tests;

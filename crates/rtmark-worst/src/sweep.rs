@@ -13,13 +13,13 @@ use rtmark_sim::{Advance, Blocker, Cycles, Machine, Register, Stop, Tried};
 
 use crate::border::{Boundary, gives_way};
 use crate::fork::Unserved;
-use crate::held::{Belongs, Following, Held};
+use crate::held::{Belongs, Following, told};
 use crate::path::{Path, Window};
 
 /// Cycles after which a new copy is kept to go back to.
 const KEPT_EACH: u64 = 4096;
-/// What a walk is for: which interrupt becomes pending, and what becomes of its points.
-pub trait Seeker {
+/// What a sweep is for: which interrupt becomes pending, and what becomes of its points.
+pub trait Visitor {
     /// What is known of a point. Equal answers of two points that one step sees are those of
     /// all points between.
     type Answer: Copy + PartialEq;
@@ -30,7 +30,7 @@ pub trait Seeker {
     /// What is searched, and whether the simulator was wrong on the way.
     fn path(&self) -> &Path;
 
-    /// Looks at a boundary, and says where the walk ends by what is known now.
+    /// Looks at a boundary, and says where the sweep ends by what is known now.
     fn look(&mut self, _: &mut Machine, to: u64) -> u64 {
         to
     }
@@ -85,13 +85,13 @@ pub trait Seeker {
     fn executed(&mut self, _pc: u32) {}
 }
 
-struct Walk<'a, S> {
-    seeker: &'a mut S,
+struct Sweep<'a, S> {
+    visitor: &'a mut S,
     machine: Machine,
     kept: Machine,
     /// The first point without an answer, if there is one; the last is the boundary's cycle.
     waiting: Option<u64>,
-    /// The machine before that point, where the seeker needs it and it is not the last step's.
+    /// The machine before that point, where the visitor needs it and it is not the last step's.
     first: Option<Machine>,
     /// The last cycle whose point has been looked at.
     seen: u64,
@@ -108,133 +108,133 @@ struct Walk<'a, S> {
     unseen: u64,
 }
 
-/// Goes along from where a machine stands, and gives a seeker the points of a window. Those
+/// Goes along from where a machine stands, and gives a visitor the points of a window. Those
 /// that the machine has passed already are noticed where it stands. Ends with the first
 /// boundary that has reached the window's end, or where the last point has its answer.
-pub fn walk<S: Seeker>(seeker: &mut S, machine: Machine, window: Window) {
-    let mut walk = Walk::new(seeker, machine, window);
-    let interrupt = walk.seeker.interrupt();
+pub fn sweep<S: Visitor>(visitor: &mut S, machine: Machine, window: Window) {
+    let mut sweep = Sweep::new(visitor, machine, window);
+    let interrupt = sweep.visitor.interrupt();
     let mut to = window.to;
     let mut previous: Option<(Boundary, Option<Blocker>)> = None;
     loop {
-        walk.machine.settle();
-        to = walk.seeker.look(&mut walk.machine, to);
-        let boundary = Boundary::of(&walk.machine);
+        sweep.machine.settle();
+        to = sweep.visitor.look(&mut sweep.machine, to);
+        let boundary = Boundary::of(&sweep.machine);
         let now = boundary.cycle;
-        let belongs = walk.reach(now, to);
-        let holder = walk.machine.holds_back(interrupt);
-        walk.note_holder(holder, now, belongs);
-        let looks = walk.machine.sees_pending();
-        let looked = walk.machine.looks_until();
+        let belongs = sweep.reach(now, to);
+        let blocker = sweep.machine.holds_back(interrupt);
+        sweep.note_blocker(blocker, now, belongs);
+        let looks = sweep.machine.sees_pending();
+        let looked = sweep.machine.looks_until();
         // Inside an instruction that began with the interrupt held back, another one might
         // have been noticed.
         if let Some((previous, Some(_))) = previous {
-            walk.keep_first(previous);
+            sweep.keep_first(previous);
         }
         if !boundary.asleep {
-            match holder {
-                None => walk.enter(now),
-                Some(_) if looks => walk.answer_pending(now),
+            match blocker {
+                None => sweep.enter(now),
+                Some(_) if looks => sweep.answer_pending(now),
                 Some(_) => {}
             }
         }
-        if walk.last.is_some_and(|last| walk.seen >= last)
-            && walk.waiting.is_none()
-            && !walk.is_held()
+        if sweep.last.is_some_and(|last| sweep.seen >= last)
+            && sweep.waiting.is_none()
+            && !sweep.is_held()
         {
             break;
         }
-        if walk
+        if sweep
             .last
-            .is_some_and(|last| now > last.saturating_add(walk.seeker.path().question().patience))
+            .is_some_and(|last| now > last.saturating_add(sweep.visitor.path().question().patience))
         {
-            walk.give_up(now, Unserved::Late);
+            sweep.give_up(now, Unserved::Late);
             break;
         }
-        let pc = walk.machine.register(Register::Pc);
-        let is_free = walk.last.is_none() && !boundary.asleep && holder.is_none();
-        if walk.last.is_none() && !boundary.asleep {
-            walk.seeker.executed(pc);
+        let pc = sweep.machine.register(Register::Pc);
+        let is_free = sweep.last.is_none() && !boundary.asleep && blocker.is_none();
+        if sweep.last.is_none() && !boundary.asleep {
+            sweep.visitor.executed(pc);
         }
         match previous {
-            Some((previous, _)) if walk.waiting.is_some() => walk.keep_first(previous),
-            _ => walk.keep(),
+            Some((previous, _)) if sweep.waiting.is_some() => sweep.keep_first(previous),
+            _ => sweep.keep(),
         }
-        previous = Some((boundary, holder));
-        if let Some(looked) = looked.filter(|_| walk.last.is_none()) {
-            walk.noticed = walk.noticed.max(looked.0);
+        previous = Some((boundary, blocker));
+        if let Some(looked) = looked.filter(|_| sweep.last.is_none()) {
+            sweep.noticed = sweep.noticed.max(looked.0);
         }
         // An instruction that gives way holds the interrupt back from then on.
         let mut began = now;
-        let is_over = walk.last.is_some_and(|last| walk.seen >= last);
-        if !is_over && !boundary.asleep && holder.is_none() && !looks {
-            began = walk.enter_within(now);
-            if walk.last.is_none() {
-                walk.noticed = walk.noticed.max(began.saturating_sub(walk.way));
+        let is_over = sweep.last.is_some_and(|last| sweep.seen >= last);
+        if !is_over && !boundary.asleep && blocker.is_none() && !looks {
+            began = sweep.enter_within(now);
+            if sweep.last.is_none() {
+                sweep.noticed = sweep.noticed.max(began.saturating_sub(sweep.way));
             }
         }
-        if walk.has_failed() {
+        if sweep.has_failed() {
             return;
         }
         // Sleep is cut where the piece ends: the next one begins there.
         let until = if boundary.asleep && now < to { to } else { u64::MAX };
-        match walk.machine.advance_open(Cycles(until)) {
+        match sweep.machine.advance_open(Cycles(until)) {
             Ok(Advance::Instruction) if !looks => {
-                walk.enter_early(boundary);
-                walk.machine.settle();
+                sweep.enter_early(boundary);
+                sweep.machine.settle();
                 if is_free {
-                    walk.note_instruction(pc, began);
+                    sweep.note_instruction(pc, began);
                 }
             }
             Ok(_) => {
-                walk.machine.settle();
-                walk.look_inside(boundary, looked);
+                sweep.machine.settle();
+                sweep.look_inside(boundary, looked);
             }
             Err(Stop::Internal(_)) => {
-                walk.has_failed();
+                sweep.has_failed();
                 return;
             }
             Err(Stop::Asleep) => {
                 // Nothing but the interrupt will ever wake it.
-                walk.answer_pending(now);
+                sweep.answer_pending(now);
                 break;
             }
             Err(stop) => {
                 // The program ends here: what waits is never served.
-                let why = Unserved::of(&walk.machine, &stop, interrupt);
-                walk.give_up(now, why);
+                let why = Unserved::of(&sweep.machine, &stop, interrupt);
+                sweep.give_up(now, why);
                 break;
             }
         }
         if boundary.asleep
-            && let Some(held) = walk.seeker.held()
+            && let Some(held) = sweep.visitor.held()
         {
-            held.sleep(walk.machine.cycles().0 - now);
+            held.sleep(sweep.machine.cycles().0 - now);
         }
     }
-    if walk.has_failed() {
+    if sweep.has_failed() {
         return;
     }
-    let end = walk.last.map_or(walk.seen, |last| last.min(walk.seen));
-    debug_assert_eq!(walk.answered, end.saturating_sub(window.from), "points without an answer");
+    let end = sweep.last.map_or(sweep.seen, |last| last.min(sweep.seen));
+    debug_assert_eq!(sweep.answered, end.saturating_sub(window.from), "points without an answer");
 }
 
-impl<'a, S: Seeker> Walk<'a, S> {
+impl<'a, S: Visitor> Sweep<'a, S> {
     /// Whether the simulator was wrong: then points have no answer.
     fn has_failed(&self) -> bool {
-        let path = self.seeker.path();
+        let path = self.visitor.path();
         path.look_at(&self.machine);
         path.look_at(&self.kept);
         path.has_failed()
     }
 
     /// Begins where a machine stands.
-    fn new(seeker: &'a mut S, mut machine: Machine, window: Window) -> Self {
+    fn new(visitor: &'a mut S, mut machine: Machine, window: Window) -> Self {
         machine.settle();
         let way = machine.way_to_core();
         let come = machine.cycles().0.saturating_sub(way);
         Self {
-            seeker,
+            visitor,
             kept: machine.clone(),
             machine,
             waiting: (window.from < come).then_some(window.from + 1),
@@ -280,7 +280,7 @@ impl<'a, S: Seeker> Walk<'a, S> {
     /// Keeps the machine before the first point that waits, of those that the step from the
     /// last boundary has begun with.
     fn keep_first(&mut self, last: Boundary) {
-        if self.seeker.needs_first()
+        if self.visitor.needs_first()
             && self.first.is_none()
             && self.waiting.is_some_and(|from| from + self.way > last.cycle)
             && self.go_back(last)
@@ -304,16 +304,16 @@ impl<'a, S: Seeker> Walk<'a, S> {
 
     /// Whether the interrupt is held back since a moment in the piece.
     fn is_held(&mut self) -> bool {
-        self.seeker.held().is_some_and(|held| held.is_open())
+        self.visitor.held().is_some_and(|held| held.is_open())
     }
 
     /// Answers for what waits, where the interrupt would be taken now.
     fn enter(&mut self, now: u64) {
         let Some(from) = self.waiting else { return };
         let last = self.last_waiting(now).max(from);
-        if self.seeker.tries()
-            && let Tried::Entered(cycle) = self.machine.try_entry(self.seeker.interrupt())
-            && let Some(answer) = self.seeker.entered(last, &self.machine, cycle.0)
+        if self.visitor.tries()
+            && let Tried::Entered(cycle) = self.machine.try_entry(self.visitor.interrupt())
+            && let Some(answer) = self.visitor.entered(last, &self.machine, cycle.0)
         {
             if let Some(points) = self.take_waiting(now) {
                 self.add(points, answer);
@@ -326,7 +326,7 @@ impl<'a, S: Seeker> Walk<'a, S> {
     /// Answers for the points that come to the core before the next instruction enters, of a
     /// machine that has advanced openly from a boundary.
     fn enter_early(&mut self, before: Boundary) {
-        let interrupt = self.seeker.interrupt();
+        let interrupt = self.visitor.interrupt();
         if self.way == 0 || self.machine.holds_back(interrupt).is_some() {
             return;
         }
@@ -347,10 +347,10 @@ impl<'a, S: Seeker> Walk<'a, S> {
     fn see_early(&mut self, before: Boundary, at: u64) {
         let Some(from) = self.waiting.take() else { return };
         let points = from..=self.last.map_or(at, |last| last.min(at)).max(from);
-        if self.seeker.tries()
+        if self.visitor.tries()
             && let Tried::Entered(cycle) =
-                self.machine.try_entry_early(self.seeker.interrupt(), Cycles(*points.end()))
-            && let Some(answer) = self.seeker.entered(*points.end(), &self.machine, cycle.0)
+                self.machine.try_entry_early(self.visitor.interrupt(), Cycles(*points.end()))
+            && let Some(answer) = self.visitor.entered(*points.end(), &self.machine, cycle.0)
         {
             return self.add(points, answer);
         }
@@ -359,7 +359,7 @@ impl<'a, S: Seeker> Walk<'a, S> {
             return;
         }
         let first = self.first.take();
-        let answer = self.seeker.follow(points.clone(), first.as_ref().unwrap_or(&self.kept));
+        let answer = self.visitor.follow(points.clone(), first.as_ref().unwrap_or(&self.kept));
         self.add(points, answer);
     }
 
@@ -369,7 +369,7 @@ impl<'a, S: Seeker> Walk<'a, S> {
         while self.seen < self.last.unwrap_or(u64::MAX).min(now) {
             let at = self.seen + 1;
             self.seen = at;
-            let answer = self.seeker.follow(at..=at, &self.machine);
+            let answer = self.visitor.follow(at..=at, &self.machine);
             self.add(at..=at, answer);
         }
     }
@@ -377,7 +377,7 @@ impl<'a, S: Seeker> Walk<'a, S> {
     /// Answers for the points inside the next instruction, as far as it gives way to an
     /// interrupt there: until when it does.
     fn enter_within(&mut self, now: u64) -> u64 {
-        let interrupt = self.seeker.interrupt();
+        let interrupt = self.visitor.interrupt();
         // It may give way to something else by itself, whatever becomes pending then.
         let mut end = None;
         let mut at = (now + 1).saturating_sub(self.way);
@@ -392,7 +392,7 @@ impl<'a, S: Seeker> Walk<'a, S> {
                 continue;
             }
             let known = match tried {
-                Tried::Entered(cycle) => self.seeker.entered(at, &self.machine, cycle.0),
+                Tried::Entered(cycle) => self.visitor.entered(at, &self.machine, cycle.0),
                 Tried::Unclear => None,
             };
             let answer = if let Some(answer) = known {
@@ -400,13 +400,13 @@ impl<'a, S: Seeker> Walk<'a, S> {
             } else {
                 let end = *end.get_or_insert_with(|| {
                     let (copy, end) = gives_way(&self.machine);
-                    self.seeker.path().look_at(&copy);
+                    self.visitor.path().look_at(&copy);
                     end
                 });
                 if at + self.way > end {
                     return until;
                 }
-                self.seeker.follow(at..=at, &self.machine)
+                self.visitor.follow(at..=at, &self.machine)
             };
             self.add(at..=at, answer);
             self.seen = at;
@@ -420,7 +420,7 @@ impl<'a, S: Seeker> Walk<'a, S> {
         if let Some(points) = self.take_waiting(now) {
             let first = self.first.take();
             let answer =
-                self.seeker.follow(points.clone(), first.as_ref().unwrap_or(&self.machine));
+                self.visitor.follow(points.clone(), first.as_ref().unwrap_or(&self.machine));
             self.add(points, answer);
         }
     }
@@ -433,27 +433,27 @@ impl<'a, S: Seeker> Walk<'a, S> {
         if let Some(points) = self.take_waiting(now) {
             let first = self.first.take();
             let machine = first.as_ref().unwrap_or(&self.machine);
-            let answer = self.seeker.never(points.clone(), machine, why);
+            let answer = self.visitor.never(points.clone(), machine, why);
             self.add(points, answer);
         }
     }
 
     fn add(&mut self, points: RangeInclusive<u64>, answer: S::Answer) {
         self.answered += points.end() + 1 - points.start();
-        self.seeker.add(points, answer, self.machine.register(Register::Pc));
+        self.visitor.add(points, answer, self.machine.register(Register::Pc));
     }
 
-    fn note_holder(&mut self, holder: Option<Blocker>, now: u64, belongs: Belongs) {
-        if let Some(held) = self.seeker.held() {
+    fn note_blocker(&mut self, blocker: Option<Blocker>, now: u64, belongs: Belongs) {
+        if let Some(held) = self.visitor.held() {
             let pc = self.machine.register(Register::Pc);
-            held.reach(holder.map(Held::from), now, pc, belongs);
+            held.reach(blocker.map(told), now, pc, belongs);
         }
     }
 
     /// Notes an instruction that began here, with nothing to hold the interrupt back.
     fn note_instruction(&mut self, pc: u32, began: u64) {
         let (to, next) = (self.machine.cycles().0, self.machine.register(Register::Pc));
-        if let Some(held) = self.seeker.held() {
+        if let Some(held) = self.visitor.held() {
             held.execute(pc, next, began, to.saturating_sub(began));
         }
     }
@@ -468,7 +468,7 @@ impl<'a, S: Seeker> Walk<'a, S> {
         while Boundary::of(kept) != boundary {
             if kept.cycles().0 > boundary.cycle || kept.advance(Cycles(u64::MAX)).is_err() {
                 let error = boundary.missed_by(kept);
-                self.seeker.path().fail(error);
+                self.visitor.path().fail(error);
                 return false;
             }
             kept.settle();

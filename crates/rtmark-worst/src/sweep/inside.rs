@@ -6,13 +6,13 @@
 
 use rtmark_sim::{Cycles, Register};
 
-use super::{Seeker, Walk};
+use super::{Sweep, Visitor};
 use crate::border::Boundary;
 
 /// Points of a sleep that are looked at one by one, after it begins and before it ends.
 const EDGE: u64 = 64;
 
-impl<S: Seeker> Walk<'_, S> {
+impl<S: Visitor> Sweep<'_, S> {
     /// Answers for the points inside a step that is no plain instruction, and for those that
     /// waited before it.
     pub(super) fn look_inside(&mut self, before: Boundary, looked: Option<Cycles>) {
@@ -29,10 +29,10 @@ impl<S: Seeker> Walk<'_, S> {
         if let Some(waiting) = self.waiting.take() {
             let first = self.first.take();
             let points = waiting..=self.last.map_or(come, |last| last.min(come)).max(waiting);
-            let answer = self.seeker.follow(points.clone(), first.as_ref().unwrap_or(&self.kept));
+            let answer = self.visitor.follow(points.clone(), first.as_ref().unwrap_or(&self.kept));
             self.add(points, answer);
         }
-        // What the walk began with in the middle of this step belongs to nobody here.
+        // What the sweep began with in the middle of this step belongs to nobody here.
         let begin = come.max(self.seen);
         if begin >= to {
             return;
@@ -75,16 +75,16 @@ impl<S: Seeker> Walk<'_, S> {
 
     /// Follows a point from where the kept machine stands.
     fn point(&mut self, at: u64) -> S::Answer {
-        self.seeker.follow(at..=at, &self.kept)
+        self.visitor.follow(at..=at, &self.kept)
     }
 
     /// Whether an interrupt that becomes pending at a cycle is noticed within the next step.
     fn is_seen(&self, at: u64) -> bool {
-        let interrupt = self.seeker.interrupt();
+        let interrupt = self.visitor.interrupt();
         let mut copy = self.kept.clone();
         copy.pend_interrupt(interrupt, Cycles(at));
         let _ = copy.advance(Cycles(u64::MAX));
-        self.seeker.path().look_at(&copy);
+        self.visitor.path().look_at(&copy);
         // What gives way to it has seen it before it is told to be pending.
         copy.is_under_way(interrupt) || copy.gave_way() != self.kept.gave_way()
     }
@@ -120,11 +120,11 @@ impl<S: Seeker> Walk<'_, S> {
             let answer = self.point(at);
             // Nothing happens while the core sleeps: until something else is about to wake
             // it, an interrupt is served after the same time whenever it comes.
-            match self.seeker.waits(answer, at) {
+            match self.visitor.waits(answer, at) {
                 Some(cycles) if at == from + EDGE && at + 2 * (cycles + EDGE) < to => {
                     let last = to - cycles - EDGE;
                     let pc = self.machine.register(Register::Pc);
-                    self.seeker.add_waiting(at..=last, cycles, pc);
+                    self.visitor.add_waiting(at..=last, cycles, pc);
                     self.answered += last + 1 - at;
                     at = last + 1;
                 }

@@ -1,32 +1,142 @@
-//! What comes before a run: the image, the machine, and what the options put into it.
+//! The first part of the command: the image, the machine, and what the options put into it.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use rtmark_firmware::probes;
 use rtmark_model::{ScenarioId, visible};
-use rtmark_runner::Session;
 use rtmark_runner::socs::{self, SocFile};
+use rtmark_runner::{Ending, Session};
+use rtmark_semihosting::Folder;
 use rtmark_sim::{
     Cycles, FaultPolicy, Image, ImageError, ImageFormat, LoadError, Machine, MemoryKind, Register,
     Soc, Strictness,
 };
+use rtmark_snapshot::Snapshot;
 
-use super::Arguments;
 use super::values::{self, Dump, Place, Target};
-use crate::cli::Talk;
+use super::{Arguments, snapshot};
+use crate::cli::Verbosity;
+use crate::commands::inputs::Inputs;
+use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::say;
-use crate::trouble::Trouble;
 
-pub fn refuse(path: &Path, problem: impl std::fmt::Display, hint: &str) -> Trouble {
-    Trouble::new(Exit::Usage, format!("{}: {problem}", path.display()), hint)
+pub fn refuse(path: &Path, problem: impl std::fmt::Display, hint: &str) -> CliError {
+    CliError::new(Exit::Usage, format!("{}: {problem}", path.display()), hint)
 }
 
-pub fn wrong(option: &str, problem: impl std::fmt::Display, hint: &str) -> Trouble {
-    Trouble::new(Exit::Usage, format!("{option}: {problem}"), hint)
+pub fn wrong(option: &str, problem: impl std::fmt::Display, hint: &str) -> CliError {
+    CliError::new(Exit::Usage, format!("{option}: {problem}"), hint)
+}
+
+/// How long an image may run on the soc's own clock unless --max-cycles says
+/// otherwise, in seconds.
+const SECONDS: u64 = 10;
+
+/// What is run: as these arguments name it, or as a snapshot holds it.
+pub struct RunSource {
+    pub image: Image,
+    /// The contents of the image's file.
+    pub bytes: Vec<u8>,
+    pub soc: SocFile,
+    resumed: Option<Resumed>,
+}
+
+/// A run that was begun before.
+struct Resumed {
+    path: PathBuf,
+    snapshot: Snapshot,
+    /// With these arguments.
+    begun: Arguments,
+}
+
+impl RunSource {
+    /// The arguments that the run was begun with, if they are not the ones given now.
+    pub fn begun<'a>(&'a self, given: &'a Arguments) -> &'a Arguments {
+        self.resumed.as_ref().map_or(given, |resumed| &resumed.begun)
+    }
+}
+
+/// A run that is ready to go on.
+pub struct Prepared<'a> {
+    pub session: Session<'a>,
+    /// The function that is called, if any.
+    pub entry: Option<u32>,
+    /// Where it is to stop, if anywhere.
+    pub until: Option<u32>,
+    /// The end of a run that had ended when a snapshot was made.
+    pub ended: Option<Ending>,
+    /// The cycle since reset at which it is cut off.
+    pub limit: u64,
+    /// What is to be dumped, its address and length.
+    pub dumps: Vec<(String, u32, usize)>,
+    /// What is sent to the program.
+    pub inputs: Inputs,
 }
 
 impl Arguments {
+    /// Reads what is to be run.
+    pub(super) fn source(&self, verbosity: Verbosity) -> Result<RunSource, CliError> {
+        let Some(path) = &self.resume else {
+            let (bytes, soc) = self.read()?;
+            let image = self.load(&bytes, &soc.soc, verbosity)?;
+            return Ok(RunSource { image, bytes, soc, resumed: None });
+        };
+        let snapshot = snapshot::read(path)?;
+        let begun = snapshot::arguments(&snapshot, path)?;
+        let (bytes, soc) = (snapshot.begun().image.clone(), snapshot::soc(&snapshot)?);
+        let image = begun.load(&bytes, &soc.soc, verbosity)?;
+        let resumed = Some(Resumed { path: path.clone(), snapshot, begun });
+        Ok(RunSource { image, bytes, soc, resumed })
+    }
+
+    /// The folder that the program may use.
+    pub(super) fn folder(&self) -> Result<Option<Folder>, CliError> {
+        let open = |path: &PathBuf| {
+            Folder::new(path).map_err(|error| refuse(path, error, "name a folder that is there"))
+        };
+        self.semihosting_dir.as_ref().map(open).transpose()
+    }
+
+    /// Brings a machine to where this run begins.
+    pub(super) fn prepare<'a>(
+        &self,
+        source: &'a RunSource,
+        folder: Option<&'a mut Folder>,
+    ) -> Result<Prepared<'a>, CliError> {
+        let RunSource { image, soc: SocFile { soc, .. }, .. } = source;
+        let (mut session, entry, mut until) = source.begun(self).ready(soc, image)?;
+        let mut ended = None;
+        if let Some(Resumed { path, snapshot, .. }) = &source.resumed {
+            ended = snapshot::replay(snapshot, &mut session, path)?;
+            if let Some(address) = until {
+                session.machine.go_through(address);
+            }
+            until = self.stop_place(image)?;
+            Self::stop_before(&mut session.machine, soc, until)?;
+        }
+        let dumps = self.find_dumps(&session.machine, soc, image)?;
+        if let Some(folder) = folder {
+            session = session.with_host(folder);
+        }
+        let inputs = self.inputs.read()?;
+        inputs.connect(&mut session.machine)?;
+        for text in self.until_output.iter().chain(&self.fail_output) {
+            session.machine.stop_at_output(text.as_bytes());
+        }
+        let limit = self.limit(&session.machine, soc);
+        Ok(Prepared { session, entry, until, ended, limit, dumps, inputs })
+    }
+
+    /// The cycle since reset at which a machine that goes on now is cut off.
+    fn limit(&self, machine: &Machine, soc: &Soc) -> u64 {
+        let time = self.lasts.unwrap_or(Duration::from_secs(SECONDS));
+        let lasts = time.as_nanos().saturating_mul(soc.clock.0.into()) / 1_000_000_000;
+        let lasts = u64::try_from(lasts).unwrap_or(u64::MAX);
+        self.max_cycles.unwrap_or_else(|| machine.cycles().0.saturating_add(lasts))
+    }
+
     pub(super) fn raw_base(&self, soc: &Soc) -> u32 {
         self.base.unwrap_or_else(|| soc.memories.first().map_or(0, |memory| memory.base))
     }
@@ -37,14 +147,19 @@ impl Arguments {
     }
 
     /// The contents of the image's file, and the soc.
-    pub(super) fn read(&self) -> Result<(Vec<u8>, SocFile), Trouble> {
+    fn read(&self) -> Result<(Vec<u8>, SocFile), CliError> {
         let path = self.image();
         let soc = socs::find(self.soc.as_deref().unwrap_or_default())?;
         let bytes = std::fs::read(path).map_err(|error| refuse(path, error, "check the path"))?;
         Ok((bytes, soc))
     }
 
-    pub(super) fn load(&self, bytes: &[u8], soc: &Soc, talk: Talk) -> Result<Image, Trouble> {
+    pub(super) fn load(
+        &self,
+        bytes: &[u8],
+        soc: &Soc,
+        verbosity: Verbosity,
+    ) -> Result<Image, CliError> {
         let path = self.image();
         let format = ImageFormat::of(bytes);
         let base = self.raw_base(soc);
@@ -63,7 +178,7 @@ impl Arguments {
             };
             refuse(path, error, hint)
         })?;
-        if format == ImageFormat::Raw && self.base.is_none() && !talk.quiet {
+        if format == ImageFormat::Raw && self.base.is_none() && !verbosity.quiet {
             let memory = soc.memories.first().map_or("its memory", |memory| &memory.name);
             say(format!(
                 "{}: taken for a raw binary at {base:#010x}, where {memory} begins; --base gives another address",
@@ -74,11 +189,11 @@ impl Arguments {
     }
 
     /// A machine with the image, and the function it is to call, if any.
-    pub(super) fn begin<'a>(
+    fn begin<'a>(
         &self,
         soc: &Soc,
         image: &'a Image,
-    ) -> Result<(Session<'a>, Option<u32>), Trouble> {
+    ) -> Result<(Session<'a>, Option<u32>), CliError> {
         let entry =
             self.entry.as_ref().map(|place| resolve("--entry", place, image)).transpose()?;
         let entry = entry.map(|address| address & !1);
@@ -132,7 +247,7 @@ impl Arguments {
     }
 
     /// Where the vector table is.
-    fn vector_table(&self, soc: &Soc, image: &Image) -> Result<u32, Trouble> {
+    fn vector_table(&self, soc: &Soc, image: &Image) -> Result<u32, CliError> {
         let usual = soc.vector_base();
         if let Some(place) = &self.vectors {
             return Ok(resolve("--vectors", place, image)? & !1);
@@ -154,7 +269,7 @@ impl Arguments {
         &self,
         soc: &Soc,
         image: &'a Image,
-    ) -> Result<(Session<'a>, Option<u32>, Option<u32>), Trouble> {
+    ) -> Result<(Session<'a>, Option<u32>, Option<u32>), CliError> {
         let until = self.stop_place(image)?;
         let (mut session, entry) = self.begin(soc, image)?;
         if let Some(scenario) = &self.select {
@@ -162,7 +277,7 @@ impl Arguments {
                 refuse(self.image(), problem, "leave out --select for other images")
             })?;
         }
-        self.prepare(&mut session.machine, soc)?;
+        self.set(&mut session.machine, soc)?;
         Self::stop_before(&mut session.machine, soc, until)?;
         if self.strict {
             session.machine.set_strictness(Strictness::Strict);
@@ -174,17 +289,13 @@ impl Arguments {
     }
 
     /// Where `--until` is.
-    pub(super) fn stop_place(&self, image: &Image) -> Result<Option<u32>, Trouble> {
+    fn stop_place(&self, image: &Image) -> Result<Option<u32>, CliError> {
         let until = self.until.as_ref().map(|place| resolve("--until", place, image));
         Ok(until.transpose()?.map(|address| address & !1))
     }
 
     /// Does what `--until` says.
-    pub(super) fn stop_before(
-        machine: &mut Machine,
-        soc: &Soc,
-        until: Option<u32>,
-    ) -> Result<(), Trouble> {
+    fn stop_before(machine: &mut Machine, soc: &Soc, until: Option<u32>) -> Result<(), CliError> {
         if let Some(address) = until {
             if machine.peek(address, 2).len() < 2 {
                 let problem = format!("no memory at {address:#010x}");
@@ -196,7 +307,7 @@ impl Arguments {
     }
 
     /// Does what `--set` and `--irq` say.
-    fn prepare(&self, machine: &mut Machine, soc: &Soc) -> Result<(), Trouble> {
+    fn set(&self, machine: &mut Machine, soc: &Soc) -> Result<(), CliError> {
         for setting in &self.set {
             match setting.target {
                 Target::Register(register) if !machine.has_register(register) => {
@@ -225,12 +336,12 @@ impl Arguments {
     }
 
     /// What is to be dumped, its address and length, all of it in one memory.
-    pub(super) fn find_dumps(
+    fn find_dumps(
         &self,
         machine: &Machine,
         soc: &Soc,
         image: &Image,
-    ) -> Result<Vec<(String, u32, usize)>, Trouble> {
+    ) -> Result<Vec<(String, u32, usize)>, CliError> {
         let find = |dump: &Dump| {
             let address = resolve("--dump", &dump.place, image)?;
             let length = dump.length as usize;
@@ -246,7 +357,7 @@ impl Arguments {
     }
 }
 
-pub fn resolve(option: &str, place: &Place, image: &Image) -> Result<u32, Trouble> {
+pub fn resolve(option: &str, place: &Place, image: &Image) -> Result<u32, CliError> {
     values::resolve(place, image).map_err(|(problem, hint)| wrong(option, problem, &hint))
 }
 

@@ -23,9 +23,10 @@ use gdbstub::target::ext::target_description_xml_override::{
 use gdbstub::target::{Target, TargetError, TargetResult};
 use rtmark_sim::{Cycles, Machine, Observer, Register, Stop};
 
-use super::history::{History, Hit};
-use super::registers::{self, Core, Values};
-use super::stops::{Stops, Watchpoint};
+use crate::Audience;
+use crate::history::{History, Hit};
+use crate::registers::{self, Core, Values};
+use crate::stops::{Stops, Watchpoint};
 
 /// What GDB has asked for last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,9 +53,9 @@ pub struct Debugged<'a> {
     mode: Mode,
     /// The instruction here may have a breakpoint, which was told before.
     leaves: bool,
-    /// Takes what the program prints, once.
-    print: &'a mut dyn FnMut(Vec<u8>),
-    /// Up to which cycle it has been printed.
+    /// Is told what the program prints, once.
+    pub audience: &'a mut dyn Audience,
+    /// Up to which cycle it has been told.
     printed: Cycles,
 }
 
@@ -86,10 +87,10 @@ impl Observer for Forwards<'_> {
 }
 
 impl<'a> Debugged<'a> {
-    pub fn new(machine: Machine, limit: Cycles, print: &'a mut dyn FnMut(Vec<u8>)) -> Self {
+    pub fn new(machine: Machine, limit: Cycles, audience: &'a mut dyn Audience) -> Self {
         let (printed, history) = (machine.cycles(), History::new(&machine));
         let (stop, stops, mode) = (None, Stops::default(), Mode::Step);
-        Self { machine, stop, limit, stops, history, mode, leaves: true, print, printed }
+        Self { machine, stop, limit, stops, history, mode, leaves: true, audience, printed }
     }
 
     /// Does a part of what was asked for; answers when that is done.
@@ -124,7 +125,7 @@ impl<'a> Debugged<'a> {
         if self.machine.cycles() > self.printed {
             self.printed = self.machine.cycles();
             if !console.is_empty() {
-                (self.print)(console);
+                self.audience.printed(console);
             }
         }
         reason

@@ -14,18 +14,44 @@ use crate::recording::Recorded;
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Event<'a> {
-    /// So many firmwares are about to be built.
-    Building(usize),
+    /// Firmware is about to be built.
+    Building {
+        /// How many firmwares.
+        firmwares: usize,
+    },
     /// A firmware is built, or is not.
-    Built(&'a Unit, Result<(), &'a FirmwareError>),
-    /// So many scenarios are about to run; they may take so many cycles together.
-    Running(usize, Cycles),
-    /// A scenario has advanced by so many cycles.
-    Advanced(Cycles),
-    /// What a board, or the simulator in its place, printed in a scenario.
-    Heard(&'a Recorded),
-    /// A scenario has its answer. The cycles are what it has not used of its budget.
-    Answered(&'a Answer, Origin, Cycles),
+    Built {
+        /// For which kernel and platform.
+        unit: &'a Unit,
+        /// Why it is not.
+        result: Result<(), &'a FirmwareError>,
+    },
+    /// Scenarios are about to run.
+    Running {
+        /// How many.
+        scenarios: usize,
+        /// How many cycles they may take together.
+        budget: Cycles,
+    },
+    /// A scenario has advanced.
+    Advanced {
+        /// By so many cycles.
+        cycles: Cycles,
+    },
+    /// A board, or the simulator in its place, has printed what a scenario came to.
+    Heard {
+        /// What it printed.
+        recorded: &'a Recorded,
+    },
+    /// A scenario has its answer.
+    Answered {
+        /// What it is.
+        answer: &'a Answer,
+        /// Where it comes from.
+        origin: Origin,
+        /// How many cycles of its budget were not used.
+        unused: Cycles,
+    },
 }
 
 /// Where an answer comes from.
@@ -33,12 +59,12 @@ pub enum Event<'a> {
 pub enum Origin {
     /// It was measured now, or said by the kernel.
     Fresh,
-    /// The same firmware on the same soc has given it before.
+    /// It was given before, by an equal firmware on an equal soc.
     Recalled,
 }
 
 /// Is told of the progress while a plan is carried out, and keeps the answers.
-pub trait Ledger {
+pub trait SuiteObserver {
     /// Why an answer could not be kept.
     type Error;
 
@@ -66,7 +92,7 @@ pub trait Ledger {
 }
 
 /// Nobody is told and nothing is kept: the answers are in what [`Suite::run`](crate::Suite::run) returns.
-impl Ledger for () {
+impl SuiteObserver for () {
     type Error = Infallible;
 
     fn event(&mut self, _: Event<'_>) {}

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use miette::Diagnostic;
+use rtmark_bisect::GitError;
 use rtmark_firmware::{FirmwareError, VariantError};
 use rtmark_model::{CatalogueError, visible};
 use rtmark_runner::{FileError, FileKind, NothingSelected};
@@ -13,21 +14,21 @@ use crate::exit::Exit;
 
 /// An error for people, with its exit code.
 #[derive(Debug)]
-pub struct Trouble {
+pub struct CliError {
     /// What the process tells its caller.
     pub exit: Exit,
     message: String,
     hint: String,
 }
 
-impl Trouble {
+impl CliError {
     /// What is wrong, and what to do next.
     pub fn new(exit: Exit, message: impl fmt::Display, hint: impl Into<String>) -> Self {
         // Messages quote names and contents of files.
         Self { exit, message: visible(message.to_string().as_bytes()), hint: hint.into() }
     }
 
-    /// The same, said of a file.
+    /// This error, said of a file.
     pub fn about(self, name: &str) -> Self {
         Self { message: format!("{name}: {}", self.message), ..self }
     }
@@ -42,21 +43,21 @@ impl Trouble {
     }
 }
 
-impl fmt::Display for Trouble {
+impl fmt::Display for CliError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.message.trim_end())
     }
 }
 
-impl std::error::Error for Trouble {}
+impl std::error::Error for CliError {}
 
-impl Diagnostic for Trouble {
+impl Diagnostic for CliError {
     fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
         Some(Box::new(&self.hint))
     }
 }
 
-impl From<FirmwareError> for Trouble {
+impl From<FirmwareError> for CliError {
     fn from(error: FirmwareError) -> Self {
         let exit = match &error {
             FirmwareError::NoTree { .. }
@@ -71,7 +72,7 @@ impl From<FirmwareError> for Trouble {
     }
 }
 
-impl From<FileError> for Trouble {
+impl From<FileError> for CliError {
     fn from(error: FileError) -> Self {
         let kind = error.kind();
         let folder = kind.folder();
@@ -94,7 +95,7 @@ impl From<FileError> for Trouble {
     }
 }
 
-impl From<CatalogueError> for Trouble {
+impl From<CatalogueError> for CliError {
     fn from(error: CatalogueError) -> Self {
         Self::new(
             Exit::Usage,
@@ -104,7 +105,7 @@ impl From<CatalogueError> for Trouble {
     }
 }
 
-impl From<NothingSelected> for Trouble {
+impl From<NothingSelected> for CliError {
     fn from(error: NothingSelected) -> Self {
         let hint = match error.what {
             "profile" => "every kernel has `product`, `documented` and `checked`, which were once \
@@ -122,7 +123,7 @@ impl From<NothingSelected> for Trouble {
     }
 }
 
-impl From<VariantError> for Trouble {
+impl From<VariantError> for CliError {
     fn from(error: VariantError) -> Self {
         Self::new(
             Exit::Usage,
@@ -132,7 +133,7 @@ impl From<VariantError> for Trouble {
     }
 }
 
-impl From<StoreError> for Trouble {
+impl From<StoreError> for CliError {
     fn from(error: StoreError) -> Self {
         let exit = match error {
             StoreError::NoPlace
@@ -152,7 +153,7 @@ impl From<StoreError> for Trouble {
     }
 }
 
-impl From<BundleError> for Trouble {
+impl From<BundleError> for CliError {
     fn from(error: BundleError) -> Self {
         let hint = match error {
             BundleError::Store(error) => return error.into(),
@@ -164,7 +165,18 @@ impl From<BundleError> for Trouble {
     }
 }
 
-impl From<std::io::Error> for Trouble {
+impl From<GitError> for CliError {
+    fn from(error: GitError) -> Self {
+        match error {
+            GitError::Run(error) => error.into(),
+            refused => {
+                Self::new(Exit::Usage, refused, "check the repository and the commits' names")
+            }
+        }
+    }
+}
+
+impl From<std::io::Error> for CliError {
     fn from(error: std::io::Error) -> Self {
         Self::new(Exit::Internal, format!("output failed: {error}"), "check where the output goes")
     }

@@ -1,5 +1,15 @@
-//! Why a figure differs: both firmwares run once more. Where the spans execute nothing that was
-//! changed, it moved; where it grew, the functions are named in which the cycles went.
+//! Why a figure differs between two builds: both firmwares run once more. Where the spans execute
+//! nothing that was changed, the figure *moved*; where it grew, the functions are named in which the
+//! cycles went.
+//!
+//! [`note`] takes a comparison, which knows figures alone, and adds what the code has to say, as far
+//! as both images are [`Kept`]. `same` and `code` in `rtmark-runner` tell which functions a change
+//! of the code touches; `docs/placement.md` has the method. Blaming functions by the difference of
+//! two profiles is the idea of differential flame graphs (B. Gregg, 2014), here with exact cycles of
+//! one span in the place of samples of a whole run.
+//!
+//! This crate runs firmware in the simulator. It builds none, does not know where answers came from,
+//! and decides no verdict.
 
 use std::path::PathBuf;
 
@@ -60,8 +70,11 @@ fn same_place(a: &Key, b: &Key) -> bool {
 }
 
 /// Images that are still kept, and what their scenarios mean.
+#[derive(Debug)]
 pub struct Kept {
+    /// Where builds are.
     pub cache: Cache,
+    /// What scenarios mean.
     pub catalogue: Catalogue,
     /// Folders with kernels of one's own.
     pub own: Vec<PathBuf>,
