@@ -137,7 +137,7 @@ fn rect(class: &str, x: f64, y: f64, width: f64, height: f64, title: &str) -> Ma
 }
 
 fn line(class: &str, x: f64, top: f64, bottom: f64) -> Markup {
-    html! { line class=(class) x1=(place(x)) x2=(place(x)) y1=(place(top)) y2=(place(bottom)); }
+    html! { line class=(class) x1=(place(x)) x2=(place(x)) y1=(place(top)) y2=(place(bottom)) {} }
 }
 
 fn words(class: &str, x: f64, y: f64, anchor: &str, text: &str) -> Markup {
@@ -277,7 +277,7 @@ impl KernelPlan {
                                 BAR, &said(&ran.who, ran.from, ran.until, ran.lock.as_deref(), witness)))
                             @if ran.lock.is_some() {
                                 line.holds x1=(place(from)) x2=(place(until))
-                                    y1=(place(top(at) + BAR)) y2=(place(top(at) + BAR));
+                                    y1=(place(top(at) + BAR)) y2=(place(top(at) + BAR)) {}
                             }
                         }
                     }

@@ -89,6 +89,11 @@ fn a_timeline_has_a_bar_for_each_who_ran() {
     assert_eq!(["own", "before", "interrupt", "kernel"].map(count), [2, 1, 1, 1], "{gantt}");
     assert_eq!(gantt.matches("class=\"release\"").count(), 2);
     assert_eq!(gantt.matches("class=\"holds\"").count(), 1);
+    // In a picture no element ends by itself: what followed one would be a part of it, and not be drawn.
+    for element in ["line", "rect", "text"] {
+        let [begins, ends] = [format!("<{element} "), format!("</{element}>")];
+        assert_eq!(gantt.matches(&begins).count(), gantt.matches(&ends).count(), "{element}");
+    }
     // The response lies on 7 400 of 18 000 cycles of a picture that is 874 wide between its margins.
     let span = gantt.split("class=\"span\"").nth(1).and_then(|part| part.split("width=\"").nth(1));
     let width: f64 = span.and_then(|it| it.split('"').next()?.parse().ok()).expect("a width");
