@@ -119,8 +119,10 @@ impl<'a> HeldBack<'a> {
                 let site = site.into_mut();
                 site.times += 1;
                 site.total += cycles;
-                // Of an instruction by itself the newest is told.
-                if cycles > site.longest.cycles || site.longest.by == [Blocker::Instruction] {
+                // Of executions of an instruction that are equally long the newest is told.
+                let is_alone = interval.by == [Blocker::Instruction];
+                let longest = site.longest.cycles;
+                if cycles > longest || cycles == longest && is_alone {
                     (site.longest, site.ended) = (interval, ended);
                 }
             }
@@ -216,5 +218,42 @@ impl Observer for HeldBack<'_> {
         let now = machine.cycles().0;
         self.look(machine, now);
         self.now = now;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rtmark_sim::Soc;
+
+    use super::*;
+
+    /// A machine that is not run, and its image.
+    fn stopped() -> (Machine, Image) {
+        let soc = include_str!("../../../socs/stm32c031.toml");
+        let mut machine = Machine::new(&Soc::from_toml(soc).expect("good"));
+        let words = [0x2000_1000_u32, 0x0800_0009, 0xE7FE_BF00];
+        let image = Image::from_bytes(&words.map(u32::to_le_bytes).concat(), 0x0800_0000);
+        let image = image.expect("an image");
+        machine.load(&image).expect("it fits");
+        (machine, image)
+    }
+
+    #[test]
+    fn the_longest_execution_of_an_instruction_stays_the_longest() {
+        let (machine, image) = stopped();
+        let mut held = HeldBack::new(&machine, &image, HeldInterrupt::OfPriority(0));
+        let mut take = |began: u64, cycles: u64| {
+            let by = vec![Blocker::Instruction];
+            let open = Open { began, asleep: 0, by, address: 0x0800_0008, node: None };
+            held.note(open, began + cycles, 0x0800_0008);
+        };
+        take(10, 3);
+        take(20, 40);
+        take(100, 3);
+        take(200, 40);
+        take(300, 2);
+        let site = held.sites.values().next().expect("a site");
+        assert_eq!((site.longest.cycles, site.longest.began, site.ended), (40, 200, 240));
+        assert_eq!((site.times, site.total), (5, 88));
     }
 }

@@ -27,12 +27,16 @@ pub(crate) enum Mark {
     End(usize),
     /// A tick becomes pending.
     Tick,
+    /// Its handler has begun; where that is SysTick's, it is about to.
+    TickEntered,
     /// The tick's handler has returned.
     TickDone,
     /// A switch is over.
     Switched,
     /// An interrupt becomes pending.
     Pended(usize),
+    /// Its handler has begun.
+    Entered(usize),
     /// Its handler has returned.
     Handled(usize),
     /// Before a lock is taken.
@@ -97,7 +101,7 @@ impl Bench {
             watch(&mut machine, &self.probes.begins[slot], Mark::Begin(task));
             watch(&mut machine, &self.probes.ends[slot], Mark::End(task));
         }
-        if wanted == Wanted::All {
+        if wanted != Wanted::Jobs {
             for (addresses, mark) in [
                 (&self.probes.take[0], Mark::Take),
                 (&self.probes.take[1], Mark::Taken),
@@ -117,6 +121,18 @@ impl Bench {
             }
         }
         watched.insert(machine.watch(Watch::Pend(self.exception())), Mark::Tick);
+        if wanted == Wanted::Timeline {
+            // SysTick is seldom held back.
+            let clock = match self.clock {
+                Clock::Tick => Watch::Pend(self.exception()),
+                Clock::Alarm(alarm) => handler(&machine, alarm.exception - FIRST_INTERRUPT)?,
+            };
+            watched.insert(machine.watch(clock), Mark::TickEntered);
+            for number in 0..table.interrupts.len() {
+                let entered = handler(&machine, number as u16)?;
+                watched.insert(machine.watch(entered), Mark::Entered(number));
+            }
+        }
         // What comes before the first tick is short beside the ticks.
         let before = match self.clock {
             Clock::Tick => table.tick.saturating_mul(START + 1),
@@ -179,6 +195,14 @@ impl Bench {
     }
 }
 
+/// The first instruction of an interrupt's handler.
+fn handler(machine: &Machine, interrupt: u16) -> Result<Watch, SetError> {
+    let none = |(vector, holds)| {
+        SetError::Image(format!("the vector at {vector:#x} holds {holds:#x}, which is no handler"))
+    };
+    machine.handler_watch(interrupt).map_err(none)
+}
+
 /// Has all interrupts of a table pended that come before the run is over.
 fn schedule(machine: &mut Machine, table: &Table, start: u64, limit: u64) {
     for (number, pended) in table.interrupts.iter().enumerate() {
@@ -195,8 +219,10 @@ fn schedule(machine: &mut Machine, table: &Table, start: u64, limit: u64) {
 pub(crate) enum Wanted {
     /// Beginnings and ends of jobs.
     Jobs,
-    /// Everything.
+    /// Everything but the beginnings of handlers.
     All,
+    /// Those as well.
+    Timeline,
 }
 
 /// The cycle in which the first tick became pending.

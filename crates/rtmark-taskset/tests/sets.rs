@@ -5,7 +5,7 @@ use std::path::Path;
 use oorandom::Rand64;
 use rtmark_firmware::{Builder, Tree, Variant};
 use rtmark_plan::draw::{self, Wish};
-use rtmark_plan::{Model, Order, Section, Set, Task, Timer};
+use rtmark_plan::{Interrupt, Model, Order, Release, Section, Set, Task, Timer, Who};
 use rtmark_sim::Soc;
 use rtmark_taskset::{Bench, Effort};
 
@@ -175,6 +175,61 @@ fn the_search_finds_what_all_offsets_have() {
             assert!(*exact <= bound, "{exact} of {bound}: {set:?}");
             // Where a run ends among its releases decides a few cycles.
             assert!(found.longest.abs_diff(*exact) * 100 <= *exact, "{found:?} {exact}: {set:?}");
+        }
+    }
+}
+
+/// Who ran in a longest response: the task itself for its work, others for theirs, and nobody twice.
+#[test]
+fn a_timeline_accounts_for_the_response() {
+    for kernel in ["freertos", "rtic", "embassy"] {
+        let bench = bench(kernel, &soc("stm32c031"));
+        let calibration = bench.calibrate().expect("measured");
+        let section = |cycles| Section { lock: 0, cycles, inside: None };
+        let handled = Interrupt { name: "i".into(), distance: 250_000, work: 1_000 };
+        let tasks = vec![
+            Task {
+                release: Release::Interrupt(0),
+                sections: vec![section(800)],
+                ..Task::new("a", 3, 5_000, 250_000)
+            },
+            Task::new("b", 2, 8_000, 120_000),
+            Task { sections: vec![section(9_000)], ..Task::new("c", 1, 40_000, 480_000) },
+        ];
+        let locks = vec!["l".to_owned()];
+        let set = Set { tick: 12_000, granule: 48, tasks, locks, interrupts: vec![handled] };
+        let effort = Effort { offsets: 10, seed: 1, cycles: 4_000_000 };
+        let found = bench.search(&set, &calibration, effort).expect("it runs");
+        for (task, found) in set.tasks.iter().zip(&found) {
+            let timeline = bench.timeline(&set, &calibration, found).expect("it runs again");
+            let timeline = timeline.expect("a witness");
+            let witness = found.witness.expect("one");
+            assert!(timeline.from <= witness.released && timeline.until >= witness.ended);
+            let mut before = timeline.from;
+            let (mut own, mut held) = (0, 0);
+            for ran in &timeline.ran {
+                assert!(ran.from >= before && ran.until > ran.from, "{kernel}: {timeline:?}");
+                before = ran.until;
+                let within = ran.from >= witness.released && ran.until <= witness.ended;
+                if within && ran.who == Who::Task(task.name.clone()) {
+                    own += ran.until - ran.from;
+                    held += if ran.lock.is_some() { ran.until - ran.from } else { 0 };
+                }
+            }
+            // With calls of locks, and entries of handlers before their first instructions.
+            assert!(
+                (task.work - 200..task.work + 800).contains(&own),
+                "{kernel}, {}: {own}",
+                task.name
+            );
+            let stated: u64 = task.sections.iter().map(|section| section.cycles).sum();
+            assert!((stated.saturating_sub(200)..stated + 400).contains(&held), "{kernel}: {held}");
+            assert!(
+                timeline
+                    .releases
+                    .iter()
+                    .any(|release| { release.task == task.name && release.at == witness.released })
+            );
         }
     }
 }

@@ -43,7 +43,7 @@ const WRITABLE: &[Place] = &[(0, 13, 0, 2), (0, 13, 0, 3), (0, 13, 0, 4), (0, 6,
 
 /// A row of instructions that a call ends.
 #[derive(Clone, Copy, Debug)]
-pub struct Block {
+pub struct CodeBlock {
     pub start: u32,
     /// Where the call leads back to.
     pub end: u32,
@@ -55,7 +55,7 @@ pub struct Block {
 #[derive(Clone, Debug)]
 pub struct Program {
     pub image: Vec<u8>,
-    pub blocks: Vec<Block>,
+    pub blocks: Vec<CodeBlock>,
     /// Random instructions by set and mode, of which branches may pass over some.
     pub counts: [[u64; 7]; 2],
 }
@@ -65,7 +65,7 @@ impl Program {
     pub fn new(harness: &[u8], seed: u64, blocks: usize) -> Self {
         let mut writer = Writer::new(seed, BASE);
         let blocks: Vec<_> = (0..blocks).map(|_| writer.block()).collect();
-        let end = blocks.last().map_or(BASE, |block: &Block| block.end);
+        let end = blocks.last().map_or(BASE, |block: &CodeBlock| block.end);
         // What literal loads of the last block may look at.
         writer.code.resize(writer.code.len() + 0x2000, 0);
         let mut image = harness.to_vec();
@@ -76,7 +76,7 @@ impl Program {
 }
 
 impl Writer {
-    fn block(&mut self) -> Block {
+    fn block(&mut self) -> CodeBlock {
         let (start, set, mode) = (self.here(), self.set, self.mode);
         self.reserved = 0;
         self.pointer = self.random.below(8);
@@ -101,7 +101,7 @@ impl Writer {
             self.reserved = 0;
             self.switch_set();
         }
-        Block { start, end, set, mode }
+        CodeBlock { start, end, set, mode }
     }
 
     /// Nothing that a unit has changed for itself lasts: the pointer is in the window.

@@ -18,7 +18,7 @@ use rtmark_sim::{
 
 use crate::lockstep::{LockstepError, Score};
 use crate::qemu::{Emulator, Qemu, QemuError, Scratch};
-use generate::{BASE, Block, Program};
+use generate::{BASE, CodeBlock, Program};
 use writer::{MODES, Set, WINDOW};
 
 /// How long QEMU may take for one program.
@@ -261,7 +261,7 @@ fn describe(program: &Program, seed: u64, ours: &[u32], theirs: &[u32]) -> Strin
 }
 
 /// The instructions of a block by the disassembler, in the set in which it begins.
-fn listing(program: &Program, block: Block) -> String {
+fn listing(program: &Program, block: CodeBlock) -> String {
     let mut machine = machine(program);
     let mode = MODES.iter().position(|mode| *mode == block.mode);
     let mut text = format!("  {:?}, mode {:#x} ({mode:?})\n", block.set, block.mode);

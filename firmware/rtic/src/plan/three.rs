@@ -32,11 +32,7 @@ mod app {
         scenarios! {
             "plan.set" => start(),
         }
-        let shared = Shared {
-            up_to_first: (),
-            up_to_second: (),
-            up_to_third: (),
-        };
+        let shared = Shared { up_to_first: (), up_to_second: (), up_to_third: () };
         (shared, Local {})
     }
 

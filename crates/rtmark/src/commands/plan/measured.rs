@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use rtmark_firmware::{Kernel, Variant};
+use rtmark_firmware::{Kernel, Target, Variant};
 use rtmark_model::{Answer, Basis, Pattern, Series};
 use rtmark_plan::{Chip, Costs, KernelPlan, Model, Set, Spans, System, Timer, Work, search};
 use rtmark_runner::socs::SocFile;
@@ -35,6 +35,7 @@ pub struct Bench<'a> {
     pub fresh: bool,
     /// Whether sets are run, and how much is tried then.
     pub runs: Option<Effort>,
+    pub timelines: run::Timelines,
     pub talk: Verbosity,
 }
 
@@ -91,7 +92,8 @@ impl Bench<'_> {
             let wanted = wanted_slack(self.system);
             let run = self.runs.map(|effort| {
                 let Candidate { kernel, model, variant } = candidate;
-                let subject = run::Subject { kernel, model, variant, soc: self.soc };
+                let timelines = self.timelines;
+                let subject = run::Subject { kernel, model, variant, soc: self.soc, timelines };
                 subject.run(&self.found.tree, &set, effort, self.talk)
             });
             plans.push(KernelPlan {
@@ -133,9 +135,16 @@ impl Bench<'_> {
                 let known = Model::KERNELS.join(", ");
                 refuse(format!("analysis knows no model of {name}; it has those of {known}"))
             })?;
-            let variant = self.variant(kernel, &model)?;
-            if let Err(reason) = variant.of(&kernel.manifest, self.soc.soc.core.name()) {
-                return Err(refuse(format!("{name}: {reason}")).into());
+            let mut variant = self.variant(kernel, &model)?;
+            let switched = variant
+                .of(&kernel.manifest, self.soc.soc.core.name())
+                .map_err(|reason| refuse(format!("{name}: {reason}")))?;
+            let built = switched.at(&kernel.manifest, &Target::from(&self.soc.soc));
+            let mut model = model;
+            if model.timer == Timer::Alarm && built.get("tick_hz").is_some() {
+                // Without a timer that it has a driver for, this kernel counts by a tick as well.
+                model.timer = Timer::Tick;
+                variant = self.variant(kernel, &model)?;
             }
             // Each task has an interrupt level of its own, and the timer the most urgent one.
             let levels = 1_usize << self.soc.soc.priority_bits;

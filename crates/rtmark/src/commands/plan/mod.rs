@@ -34,6 +34,7 @@ use sweep::Swept;
   rtmark plan system.toml --kernel freertos --format md
   rtmark plan system.toml --sweep clock=24..48 tick=100..10000
   rtmark plan system.toml --run            and what the kernel's own binary does with the set
+  rtmark plan system.toml --run --report plan.html   with the timelines of the longest responses
 
 The exit code is 3 when a deadline cannot be guaranteed, or less is left than the file demands; of a
 sweep, when that is so everywhere.
@@ -66,6 +67,9 @@ pub struct Arguments {
     /// The most cycles of one run, where the hyperperiod is longer
     #[arg(long, value_name = "N", default_value_t = 20_000_000, requires = "run", value_parser = clap::value_parser!(u64).range(1..=10_000_000_000))]
     max_cycles: u64,
+    /// Write a page with the timeline of each task's longest response, and with what its bound is made of
+    #[arg(long, value_name = "FILE.html", requires = "run")]
+    report: Option<PathBuf>,
     /// Layouts of the code in which each cost is measured; the worst of all counts: docs/placement.md
     #[arg(long, value_name = "N", default_value_t = 9, value_parser = clap::value_parser!(u32).range(1..=1000))]
     placements: u32,
@@ -120,6 +124,10 @@ impl Arguments {
                 seed: 0,
                 cycles: self.max_cycles,
             }),
+            timelines: match self.report {
+                Some(_) => run::Timelines::Drawn,
+                None => run::Timelines::None,
+            },
             talk,
         };
         if !self.sweep.is_empty() {
@@ -133,6 +141,12 @@ impl Arguments {
             Format::Json => output::json(&document)?,
         };
         output::data(&text)?;
+        if let Some(path) = &self.report {
+            std::fs::write(path, document.page()).map_err(|error| {
+                let message = format!("{}: {error}", path.display());
+                CliError::new(Exit::Usage, message, "name a file in a folder that exists")
+            })?;
+        }
         let ran = document.kernels.iter().filter_map(|plan| plan.run.as_ref());
         if ran.flat_map(|run| &run.tasks).any(TaskRun::exceeds) {
             let message = "a run took longer than its bound";

@@ -20,6 +20,14 @@ pub struct Subject<'a> {
     pub model: &'a Model,
     pub variant: &'a Variant,
     pub soc: &'a SocFile,
+    pub timelines: Timelines,
+}
+
+/// Whether it is to be seen who ran in the longest responses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Timelines {
+    None,
+    Drawn,
 }
 
 impl Subject<'_> {
@@ -64,14 +72,24 @@ impl Subject<'_> {
             Err(error) => return Err(trouble(error)),
         };
         let bounds = self.model.bounds(set, &calibration.costs);
-        let tasks = set.tasks.iter().zip(bounds).zip(found).map(|((task, bound), found)| TaskRun {
-            name: task.name.clone(),
-            bound: bound.ok().map(|bound| bound.response),
-            longest: found.longest,
-            jobs: found.jobs,
-            witness: witness(found),
-        });
-        let tasks = tasks.collect();
+        let mut tasks = Vec::new();
+        for ((task, bound), found) in set.tasks.iter().zip(bounds).zip(found) {
+            let timeline = match self.timelines {
+                Timelines::Drawn => bench.timeline(set, &calibration, &found).map_err(trouble)?,
+                Timelines::None => None,
+            };
+            let (bound, terms) = bound
+                .map_or_else(|_| (None, Vec::new()), |bound| (Some(bound.response), bound.terms));
+            tasks.push(TaskRun {
+                name: task.name.clone(),
+                bound,
+                longest: found.longest,
+                jobs: found.jobs,
+                witness: witness(found),
+                terms,
+                timeline,
+            });
+        }
         let breakdown = broken_down(&bench, set, &calibration, effort);
         Ok(RunPlan {
             not_run: None,
