@@ -124,7 +124,7 @@ impl Scale {
 
 /// A number in a picture.
 fn place(value: f64) -> String {
-    format!("{:.1}", value)
+    format!("{value:.1}")
 }
 
 fn rect(class: &str, x: f64, y: f64, width: f64, height: f64, title: &str) -> Markup {
@@ -321,9 +321,12 @@ fn said(who: &Who, from: u64, until: u64, lock: Option<&str>, witness: &WitnessP
     format!("{}{holding}: {} cycles, from {after} on", name(who), until - from)
 }
 
+/// What a bar is made of: colour, what is said of it, and cycles.
+type Pieces = Vec<(Colour, String, f64)>;
+
 /// What bounds are made of, and what the longest run was.
 fn bars(task: &TaskPlan, run: Option<&TaskRun>, clock_hz: u64) -> Markup {
-    let mut rows: Vec<(&str, Vec<(Colour, String, f64)>, f64)> = Vec::new();
+    let mut rows: Vec<(&str, Pieces, f64)> = Vec::new();
     let mut add = |name, terms: &[Term]| {
         if !terms.is_empty() {
             let before = terms.iter().filter(|term| term.cycles < 0);
@@ -372,7 +375,7 @@ fn bars(task: &TaskPlan, run: Option<&TaskRun>, clock_hz: u64) -> Markup {
 }
 
 /// A bound's terms, those of a colour together.
-fn pieces(terms: &[Term]) -> Vec<(Colour, String, f64)> {
+fn pieces(terms: &[Term]) -> Pieces {
     let of = |colour: Colour| {
         let own = terms.iter().filter(move |term| Colour::of(term.kind) == colour);
         own.filter(|term| term.cycles > 0).map(move |term| {
@@ -383,7 +386,7 @@ fn pieces(terms: &[Term]) -> Vec<(Colour, String, f64)> {
 }
 
 /// What a run's cycles went to between a release and its job's end.
-fn shares(own: &str, witness: &WitnessPlan, timeline: &Timeline) -> Vec<(Colour, String, f64)> {
+fn shares(own: &str, witness: &WitnessPlan, timeline: &Timeline) -> Pieces {
     let within = Timeline {
         ran: timeline
             .ran

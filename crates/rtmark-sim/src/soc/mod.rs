@@ -435,7 +435,7 @@ mod tests {
         let reference = include_str!("../../../../docs/socs.md");
         let example = reference.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next());
         let soc = Soc::from_toml(example.expect("an example")).expect("good");
-        assert_eq!((soc.memories.len(), soc.peripherals.len()), (2, 7));
+        assert_eq!((soc.memories.len(), soc.peripherals.len()), (2, 9));
     }
 
     #[test]
