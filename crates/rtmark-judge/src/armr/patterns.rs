@@ -137,9 +137,9 @@ const THUMB_MOVING: &[&str] = &[
     "11101_00_0i11_1_pppp dddd_eeee_000iiiii",
 ];
 
-/// Patterns of one instruction set, by what they need.
+/// ArmPatterns of one instruction set, by what they need.
 #[derive(Clone, Debug)]
-pub struct Patterns {
+pub struct ArmPatterns {
     pub plain: Vec<Pattern>,
     pub memory: Vec<Pattern>,
     pub aligned: Vec<Pattern>,
@@ -150,7 +150,7 @@ fn all(texts: &[&'static str]) -> Vec<Pattern> {
     texts.iter().map(|&text| Pattern { text, rule: any }).collect()
 }
 
-impl Patterns {
+impl ArmPatterns {
     pub fn a32() -> Self {
         Self {
             plain: [ruled(DATA), ruled(MULTIPLY), ruled(MEDIA)].concat(),

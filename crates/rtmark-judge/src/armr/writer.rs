@@ -1,6 +1,6 @@
 //! Random code as it is written: instructions of both sets, constants, places filled in later.
 
-use super::patterns::{self, Patterns};
+use super::patterns::{self, ArmPatterns};
 use crate::lockstep::patterns::Pattern;
 use crate::random::Random;
 
@@ -81,8 +81,8 @@ pub struct Writer {
     pub reserved: u32,
     /// Random instructions by set and mode.
     pub counts: [[u64; 7]; 2],
-    a32: Patterns,
-    t32: Patterns,
+    a32: ArmPatterns,
+    t32: ArmPatterns,
     float: (Vec<Pattern>, Vec<Pattern>),
 }
 
@@ -118,8 +118,8 @@ impl Writer {
             aligned: true,
             reserved: 0,
             counts: [[0; 7]; 2],
-            a32: Patterns::a32(),
-            t32: Patterns::t32(),
+            a32: ArmPatterns::a32(),
+            t32: ArmPatterns::t32(),
             float: patterns::float(),
         }
     }
